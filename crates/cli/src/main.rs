@@ -1,0 +1,2 @@
+//! tauto
+fn main() {}

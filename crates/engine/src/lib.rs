@@ -1,0 +1,5 @@
+//! Drives the judge's decisions over a [`Runner`], emits events, cancels.
+
+mod runner;
+
+pub use runner::{Runner, SystemError};

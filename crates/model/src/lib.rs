@@ -1,0 +1,21 @@
+//! Value types every other crate speaks: units, limits, the specification of a run, what was observed,
+//! verdicts and the engine's events.
+//!
+//! Deliberately absent: I/O, clocks, randomness, and any decision. A verdict is only *named* here; the
+//! crate `judge` derives it.
+
+mod event;
+mod limits;
+mod observation;
+mod reading;
+mod run;
+mod units;
+mod verdict;
+
+pub use event::{Event, JudgePhase};
+pub use limits::{Limits, WallLimit};
+pub use observation::{Evidence, Exit, Isolation, Observation, Status, Times};
+pub use reading::Reading;
+pub use run::{Aslr, BoxId, BoxMount, Clock, Layout, Placement, RunSpec, Sched, Stdio, View, ViewMount};
+pub use units::{Bytes, Nanos};
+pub use verdict::{Confidence, ParseVerdictError, TestResult, Verdict};

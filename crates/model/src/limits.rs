@@ -1,0 +1,35 @@
+//! What a run may use. `None` means: not limited (beyond what the sandbox itself bounds).
+
+use crate::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// A bound on elapsed time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WallLimit {
+    /// The bound itself.
+    pub time: Nanos,
+    /// Time in which the run was ready but had no CPU does not count (at most nine times `time`), so that
+    /// a busy machine never turns into a verdict. A wall limit that the user typed does not excuse it.
+    pub excuse_waiting: bool,
+}
+
+/// The limits of one run, each for the whole process tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// User plus system time.
+    pub cpu: Option<Nanos>,
+    /// Elapsed time. Never scored; it ends sleepers.
+    pub wall: Option<WallLimit>,
+    /// Memory including page tables, kernel buffers and in-memory files; swap is off.
+    pub memory: Option<Bytes>,
+    /// Stack of the main thread; `None` follows `memory`.
+    pub stack: Option<Bytes>,
+    /// Standard output plus standard error plus files.
+    pub output: Option<Bytes>,
+    /// Processes and threads at one time.
+    pub processes: Option<u32>,
+    /// Open file descriptors of each process.
+    pub open_files: Option<u32>,
+}

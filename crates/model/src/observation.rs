@@ -1,0 +1,170 @@
+//! What was seen of one run. Never a verdict.
+
+use crate::{Bytes, Limits, Nanos, Reading};
+use serde::{Deserialize, Serialize};
+
+/// How the main process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// It exited with this code, 0 to 255.
+    Code(i32),
+    /// This signal ended it; ours, when a limit was passed.
+    Signal(i32),
+}
+
+/// Time used by the whole tree, from exec to the end of the main process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Times {
+    /// User plus system time.
+    #[serde(rename = "cpu_ns")]
+    pub cpu: Nanos,
+    /// In user space.
+    #[serde(rename = "user_ns")]
+    pub user: Nanos,
+    /// In the kernel.
+    #[serde(rename = "system_ns")]
+    pub system: Nanos,
+    /// Elapsed.
+    #[serde(rename = "wall_ns")]
+    pub wall: Nanos,
+}
+
+/// The rung of isolation that was in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// Bound to nothing.
+    None,
+    /// Bound to its CPUs, which others may use too.
+    Affinity,
+    /// A cpuset of its own.
+    Cpuset,
+    /// A cgroup v2 isolated partition.
+    Partition,
+}
+
+/// What could have disturbed the run, and what was weaker than it should be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Isolation in force.
+    pub isolation: Isolation,
+    /// CPUs the run was allowed on.
+    pub cpus: Vec<u32>,
+    /// Memory nodes the run was allowed on.
+    pub mem_nodes: Vec<u32>,
+    /// Time the main thread was ready but had no CPU.
+    #[serde(rename = "run_queue_wait_ns")]
+    pub run_queue_wait: Reading<Nanos>,
+    /// Time the hypervisor ran something else on these CPUs.
+    #[serde(rename = "steal_ns")]
+    pub steal: Reading<Nanos>,
+    /// Interrupt and softirq time on these CPUs.
+    #[serde(rename = "irq_ns")]
+    pub irq: Reading<Nanos>,
+    /// Time these CPUs spent on anything that was not the run.
+    #[serde(rename = "foreign_ns")]
+    pub foreign: Reading<Nanos>,
+    /// Time a CPU quota held the run back.
+    #[serde(rename = "throttled_ns")]
+    pub throttled: Reading<Nanos>,
+    /// Moves between CPUs.
+    pub migrations: Reading<u64>,
+    /// Times it gave the CPU away.
+    pub voluntary_switches: Reading<u64>,
+    /// Times the CPU was taken from it.
+    pub involuntary_switches: Reading<u64>,
+    /// Page faults served without I/O.
+    pub minor_faults: Reading<u64>,
+    /// Page faults that had to read from disk.
+    pub major_faults: Reading<u64>,
+    /// Clock frequency during the run over the nominal one.
+    pub frequency_ratio: Reading<f64>,
+    /// Protections and measurements that were not in force, in words. Empty at full strength.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weaker: Vec<String>,
+}
+
+/// How a run ended, in one word. See [`Observation::status`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Exit code 0, within all limits.
+    Ok,
+    /// Another exit code.
+    NonzeroExit,
+    /// Ended by a signal that was not ours.
+    Signalled,
+    /// Used more CPU time than allowed.
+    CpuTimeLimit,
+    /// Took longer than allowed.
+    WallTimeLimit,
+    /// Needed more memory than allowed.
+    MemoryLimit,
+    /// Wrote more than allowed.
+    OutputLimit,
+    /// A fault of ours; nothing can be said of the program.
+    SystemError,
+}
+
+/// The facts of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// How the main process ended.
+    pub exit: Exit,
+    /// Time used.
+    pub time: Times,
+    /// Most memory in use at one time.
+    #[serde(rename = "memory_peak_bytes")]
+    pub memory_peak: Reading<Bytes>,
+    /// Standard output, standard error (where they are files) and files left in the work directory.
+    #[serde(rename = "output_bytes")]
+    pub output: Reading<Bytes>,
+    /// The kernel refused memory to the tree and killed for it.
+    pub out_of_memory: bool,
+    /// The wall limit passed (after what it excuses).
+    pub wall_exceeded: bool,
+    /// Whoever read the output ended the run because it was too much.
+    pub output_cut: bool,
+    /// Whoever asked for the run ended it.
+    pub cancelled: bool,
+    /// What could have disturbed it.
+    pub evidence: Evidence,
+}
+
+impl Observation {
+    /// The one-word status: the first that holds, in this order.
+    ///
+    /// 1. memory limit: the kernel killed for memory, or the peak lies above the limit
+    /// 2. CPU time above its limit
+    /// 3. output above its limit, cut by its reader, or ended by SIGXFSZ
+    /// 4. wall time limit
+    /// 5. ended by a signal
+    /// 6. exit code other than 0
+    /// 7. ok
+    pub fn status(&self, limits: &Limits) -> Status {
+        const SIGXFSZ: i32 = 25;
+        let over = |reading: &Reading<Bytes>, limit: Option<Bytes>| match (reading.known(), limit) {
+            (Some(used), Some(limit)) => *used > limit,
+            _ => false,
+        };
+        if self.out_of_memory || over(&self.memory_peak, limits.memory) {
+            Status::MemoryLimit
+        } else if limits.cpu.is_some_and(|limit| self.time.cpu > limit) {
+            Status::CpuTimeLimit
+        } else if self.output_cut
+            || over(&self.output, limits.output)
+            || (limits.output.is_some() && self.exit == Exit::Signal(SIGXFSZ))
+        {
+            Status::OutputLimit
+        } else if self.wall_exceeded {
+            Status::WallTimeLimit
+        } else {
+            match self.exit {
+                Exit::Signal(_) => Status::Signalled,
+                Exit::Code(0) => Status::Ok,
+                Exit::Code(_) => Status::NonzeroExit,
+            }
+        }
+    }
+}

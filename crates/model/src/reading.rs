@@ -1,0 +1,105 @@
+//! A reading that was taken, or the reason why it could not be.
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A value that was read, or why it is not known. Never zero in place of "not known".
+///
+/// On the wire: the value itself, or `{"unknown": "why"}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reading<T> {
+    /// What was read.
+    Known(T),
+    /// Why nothing could be read: lower case, no full stop.
+    Unknown(Cow<'static, str>),
+}
+
+impl<T> Reading<T> {
+    /// Not known, for this reason.
+    pub fn unknown(why: impl Into<Cow<'static, str>>) -> Reading<T> {
+        Reading::Unknown(why.into())
+    }
+
+    /// The value, when there is one.
+    pub fn known(&self) -> Option<&T> {
+        match self {
+            Reading::Known(v) => Some(v),
+            Reading::Unknown(_) => None,
+        }
+    }
+
+    /// Applies `f` to a known value.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Reading<U> {
+        match self {
+            Reading::Known(v) => Reading::Known(f(v)),
+            Reading::Unknown(why) => Reading::Unknown(why),
+        }
+    }
+
+    /// A reading from something that may fail, whose error is the reason.
+    pub fn from_result<E: fmt::Display>(r: Result<T, E>) -> Reading<T> {
+        match r {
+            Ok(v) => Reading::Known(v),
+            Err(e) => Reading::Unknown(Cow::Owned(e.to_string())),
+        }
+    }
+}
+
+impl<T: Serialize> Serialize for Reading<T> {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Reading::Known(v) => v.serialize(s),
+            Reading::Unknown(why) => {
+                let mut m = s.serialize_map(Some(1))?;
+                m.serialize_entry("unknown", why)?;
+                m.end()
+            }
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Reading<T> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct V<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for V<T> {
+            type Value = Reading<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, or a map with the key `unknown`")
+            }
+            fn visit_u64<E: serde::de::Error>(self, v: u64) -> Result<Self::Value, E> {
+                T::deserialize(serde::de::value::U64Deserializer::new(v)).map(Reading::Known)
+            }
+            fn visit_i64<E: serde::de::Error>(self, v: i64) -> Result<Self::Value, E> {
+                T::deserialize(serde::de::value::I64Deserializer::new(v)).map(Reading::Known)
+            }
+            fn visit_f64<E: serde::de::Error>(self, v: f64) -> Result<Self::Value, E> {
+                T::deserialize(serde::de::value::F64Deserializer::new(v)).map(Reading::Known)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut m: A) -> Result<Self::Value, A::Error> {
+                match m.next_entry::<String, String>()? {
+                    Some((k, why)) if k == "unknown" => Ok(Reading::Unknown(Cow::Owned(why))),
+                    _ => Err(serde::de::Error::custom("expected the key `unknown`")),
+                }
+            }
+        }
+        d.deserialize_any(V(PhantomData))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Nanos;
+
+    #[test]
+    fn unknown_is_a_map_and_known_is_the_number() {
+        for r in [Reading::Known(Nanos(0)), Reading::unknown("no counter")] {
+            let json = serde_json::to_string(&r).unwrap();
+            assert_eq!(json, if r.known().is_some() { "0" } else { r#"{"unknown":"no counter"}"# });
+            assert_eq!(serde_json::from_str::<Reading<Nanos>>(&json).unwrap(), r);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The specification of one run: everything that can change its time or its view of the machine.
+
+use crate::Limits;
+use serde::{Deserialize, Serialize};
+
+/// A directory of bounded size in memory that belongs to the sandbox and outlives single runs: a compiled
+/// program, a validator's feedback directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct BoxId(pub u32);
+
+/// Where a box appears in the run's file system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoxMount {
+    /// Which one.
+    pub id: BoxId,
+    /// Absolute path inside; one component, such as `/program`.
+    pub at: String,
+    /// The run may write to it.
+    pub writable: bool,
+}
+
+/// A part of the host shown read-only to a run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ViewMount {
+    /// Absolute path on the host, of a directory or a file.
+    pub host: String,
+    /// Absolute path inside, most often the same.
+    pub inside: String,
+    /// It is no fault when the host has no such path.
+    pub optional: bool,
+}
+
+/// The read-only part of the file system a run sees, besides /dev, /proc, /tmp and its work directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct View {
+    /// In order: a later one may lie inside an earlier one.
+    pub mounts: Vec<ViewMount>,
+}
+
+/// Where one of the three standard streams goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stdio {
+    /// /dev/null.
+    Null,
+    /// The n-th descriptor handed over with the request. A regular file counts as output.
+    Fd(u8),
+}
+
+/// The scheduling class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sched {
+    /// The ordinary class.
+    #[default]
+    Other,
+    /// SCHED_FIFO with this priority, 1 to 99.
+    Fifo(u8),
+}
+
+/// On which CPUs and memory the run takes place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// CPUs the run is bound to; empty: wherever the scheduler likes.
+    pub cpus: Vec<u32>,
+    /// The memory node its pages are bound to.
+    pub mem_node: Option<u32>,
+    /// The scheduling class.
+    pub sched: Sched,
+}
+
+/// Address space layout randomisation of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Aslr {
+    /// Every run at the same addresses: the default, since layout changes time.
+    #[default]
+    Off,
+    /// As the host does it.
+    On,
+}
+
+/// What else changes the memory layout of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    /// Address space layout randomisation.
+    pub aslr: Aslr,
+    /// Bytes by which the environment grows: one extra variable of this size, its name and end included.
+    pub env_padding: u32,
+}
+
+/// The clock whose reading is compared with the limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Clock {
+    /// User plus system time of the tree.
+    #[default]
+    Cpu,
+}
+
+/// One run of one program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSpec {
+    /// The program, an absolute path inside, followed by its arguments. Not empty.
+    pub argv: Vec<String>,
+    /// The whole environment.
+    pub env: Vec<(String, String)>,
+    /// The read-only file system.
+    pub view: View,
+    /// Boxes of the same sandbox.
+    pub boxes: Vec<BoxMount>,
+    /// The working directory: `/w`, the fresh directory of this run, or the path of a box.
+    pub cwd: String,
+    /// Symbolic links made in `/w` before the start: name, target.
+    pub links: Vec<(String, String)>,
+    /// Standard input, output and error.
+    pub stdio: [Stdio; 3],
+    /// What it may use.
+    pub limits: Limits,
+    /// Where it runs.
+    pub placement: Placement,
+    /// Its memory layout.
+    pub layout: Layout,
+}

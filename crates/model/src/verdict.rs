@@ -1,0 +1,129 @@
+//! Verdicts and the result of one test. Named here, derived in `judge`.
+
+use crate::{Bytes, Nanos, Observation};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// What a submission earned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Verdict {
+    /// Accepted.
+    #[serde(rename = "AC")]
+    Accepted,
+    /// Accepted with less than the full score.
+    #[serde(rename = "PA")]
+    PartiallyAccepted,
+    /// Wrong answer.
+    #[serde(rename = "WA")]
+    WrongAnswer,
+    /// Time limit exceeded.
+    #[serde(rename = "TLE")]
+    TimeLimit,
+    /// Run-time error.
+    #[serde(rename = "RTE")]
+    RunTimeError,
+    /// Memory limit exceeded.
+    #[serde(rename = "MLE")]
+    MemoryLimit,
+    /// Output limit exceeded.
+    #[serde(rename = "OLE")]
+    OutputLimit,
+    /// Does not compile.
+    #[serde(rename = "CE")]
+    CompileError,
+    /// Our fault or the package's; never scored.
+    #[serde(rename = "JE")]
+    JudgeError,
+}
+
+impl Verdict {
+    /// Every verdict.
+    pub const ALL: [Verdict; 9] = [
+        Verdict::Accepted,
+        Verdict::PartiallyAccepted,
+        Verdict::WrongAnswer,
+        Verdict::TimeLimit,
+        Verdict::RunTimeError,
+        Verdict::MemoryLimit,
+        Verdict::OutputLimit,
+        Verdict::CompileError,
+        Verdict::JudgeError,
+    ];
+
+    /// The abbreviation used everywhere: `AC`, `WA`, …
+    pub const fn code(self) -> &'static str {
+        match self {
+            Verdict::Accepted => "AC",
+            Verdict::PartiallyAccepted => "PA",
+            Verdict::WrongAnswer => "WA",
+            Verdict::TimeLimit => "TLE",
+            Verdict::RunTimeError => "RTE",
+            Verdict::MemoryLimit => "MLE",
+            Verdict::OutputLimit => "OLE",
+            Verdict::CompileError => "CE",
+            Verdict::JudgeError => "JE",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.code())
+    }
+}
+
+/// Text that names no verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseVerdictError(pub String);
+
+impl fmt::Display for ParseVerdictError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is no verdict (AC PA WA TLE RTE MLE OLE CE JE)", self.0)
+    }
+}
+
+impl std::error::Error for ParseVerdictError {}
+
+impl FromStr for Verdict {
+    type Err = ParseVerdictError;
+    fn from_str(s: &str) -> Result<Verdict, ParseVerdictError> {
+        Verdict::ALL.into_iter().find(|v| v.code() == s).ok_or_else(|| ParseVerdictError(s.to_string()))
+    }
+}
+
+/// How firmly a time verdict stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// One run far enough from the limit.
+    Clear,
+    /// Decided by repeated runs.
+    Settled,
+    /// Still too near the limit after the bound of repeats; decided by the rule.
+    Open,
+}
+
+/// The result of one test case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TestResult {
+    /// Path below `data/` without extension, such as `secret/01`.
+    pub name: String,
+    /// What it earned.
+    pub verdict: Verdict,
+    /// CPU time that counts: the settled run's, or the slowest pass of it.
+    #[serde(rename = "cpu_ns")]
+    pub cpu: Nanos,
+    /// Elapsed time of the same run.
+    #[serde(rename = "wall_ns")]
+    pub wall: Nanos,
+    /// Most memory of any run.
+    #[serde(rename = "memory_peak_bytes")]
+    pub memory_peak: crate::Reading<Bytes>,
+    /// Points, in scoring problems.
+    pub score: Option<f64>,
+    /// Every run, in order.
+    pub runs: Vec<Observation>,
+    /// What the validator or the judge says about it.
+    pub message: String,
+}
