@@ -235,7 +235,7 @@ impl Plan {
         let unlimited = libc::RLIM_INFINITY;
         set.insert(libc::RLIMIT_CORE, 0);
         set.insert(libc::RLIMIT_MSGQUEUE, 0);
-        set.insert(libc::RLIMIT_MEMLOCK, limits.memory.map_or(64 << 10, |m| m.0));
+        set.insert(libc::RLIMIT_MEMLOCK, 64 << 10);
         set.insert(libc::RLIMIT_NOFILE, limits.open_files.unwrap_or(256).into());
         set.insert(libc::RLIMIT_STACK, limits.stack.or(limits.memory).map_or(unlimited, |b| b.0));
         // One byte more than allowed, so that having passed the limit can be seen from the size.
@@ -249,7 +249,9 @@ impl Plan {
         if !means.processes_by_group {
             set.insert(libc::RLIMIT_NPROC, limits.processes.unwrap_or(2048).into());
         }
-        for (resource, value) in set {
+        for (resource, wanted) in set {
+            // Only CAP_SYS_RESOURCE may raise what the caller came with.
+            let value = wanted.min(hard_limit(resource));
             let at = self.words(vec![value as usize, value as usize]);
             self.call(Step::ResourceLimit, libc::SYS_prlimit64, &[0, resource as usize, at, 0]);
         }
@@ -325,6 +327,10 @@ impl Plan {
         self.call(Step::Exec, libc::SYS_execve, &[path, argv, env]);
         Ok(())
     }
+}
+
+fn hard_limit(resource: u32) -> u64 {
+    crate::sys::hard_limit(resource).unwrap_or(libc::RLIM_INFINITY)
 }
 
 /// A variable that takes exactly `bytes` in the environment, its terminating zero included.

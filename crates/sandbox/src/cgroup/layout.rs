@@ -5,8 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Prefix of every group we make; the launcher's pid follows.
-pub(super) const PREFIX: &str = "tauto-";
+/// Prefix of every group we make; the keeper's pid follows.
+const PREFIX: &str = "tauto-";
 
 /// Our own group in each hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,13 +62,12 @@ impl Layout {
     }
 
     /// Directory of our own group in the hierarchy of a version 1 controller.
-    pub(super) fn v1(&self, controller: &str) -> io::Result<&Path> {
-        let missing = || io::Error::new(io::ErrorKind::NotFound, format!("the {controller} controller is not mounted"));
-        self.v1.get(controller).map(PathBuf::as_path).ok_or_else(missing)
+    fn v1(&self, controller: &str) -> Result<PathBuf, String> {
+        self.v1.get(controller).cloned().ok_or_else(|| format!("the {controller} controller is not mounted"))
     }
 
     /// Where a version 2 leaf can be made so that it has the memory and pids controllers, if any place can.
-    pub(super) fn v2_parent(&self) -> io::Result<PathBuf> {
+    fn v2_parent(&self) -> io::Result<PathBuf> {
         let missing = || io::Error::new(io::ErrorKind::NotFound, "no version 2 tree is mounted");
         let (own, root) = self.v2.as_ref().ok_or_else(missing)?;
         let wanted = self.wanted(own)?;
@@ -106,17 +105,55 @@ impl Layout {
             .collect())
     }
 
-    /// Removes groups that launchers killed before their time have left.
-    pub(super) fn sweep(&self, except: &str) {
+    /// Where the keeper `keeper` finds its groups. Steps aside where version 2 asks for it, and removes what keepers that
+    /// were killed have left.
+    pub(crate) fn places(&self, keeper: u32) -> Places {
+        self.sweep();
+        Places {
+            name: format!("{PREFIX}{keeper}"),
+            v2: self.v2_parent().map_err(|e| e.to_string()),
+            memory: self.v1("memory"),
+            pids: self.v1("pids"),
+        }
+    }
+
+    fn sweep(&self) {
         let v2 = self.v2.iter().flat_map(|(own, root)| [own, root]);
         for parent in self.v1.values().chain(v2) {
             let Ok(entries) = fs::read_dir(parent) else { continue };
             for entry in entries.flatten() {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 let Some(pid) = name.strip_prefix(PREFIX).and_then(|p| p.parse::<u32>().ok()) else { continue };
-                if name != except && !Path::new("/proc").join(pid.to_string()).exists() {
+                if !Path::new("/proc").join(pid.to_string()).exists() {
                     // Fails while anything lives in it, which is then not ours to remove.
                     let _ = fs::remove_dir(entry.path());
+                }
+            }
+        }
+    }
+}
+
+/// Parents of a slot's groups, and the name of the groups.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    pub(super) name: String,
+    pub(super) v2: Result<PathBuf, String>,
+    pub(super) memory: Result<PathBuf, String>,
+    pub(super) pids: Result<PathBuf, String>,
+}
+
+impl Places {
+    /// Removes the groups, once nothing lives in them.
+    pub(crate) fn remove(&self) {
+        for parent in [&self.v2, &self.memory, &self.pids].into_iter().flatten() {
+            let group = parent.join(&self.name);
+            // The last process may be gone from our sight before it is gone from the group.
+            for _ in 0..50 {
+                match fs::remove_dir(&group) {
+                    Err(e) if e.raw_os_error() == Some(libc::EBUSY) => {
+                        std::thread::sleep(std::time::Duration::from_millis(2));
+                    }
+                    _ => break,
                 }
             }
         }
@@ -162,8 +199,8 @@ mod tests {
     #[test]
     fn hybrid_layout_finds_our_own_groups() {
         let l = Layout::parse("4:memory:/a/b\n2:cpu,cpuacct:/\n0::/\n", HYBRID);
-        assert_eq!(l.v1("memory").unwrap(), Path::new("/sys/fs/cgroup/memory/a/b"));
-        assert_eq!(l.v1("cpuacct").unwrap(), Path::new("/sys/fs/cgroup/cpu,cpuacct"));
+        assert_eq!(l.v1("memory").unwrap(), PathBuf::from("/sys/fs/cgroup/memory/a/b"));
+        assert_eq!(l.v1("cpuacct").unwrap(), PathBuf::from("/sys/fs/cgroup/cpu,cpuacct"));
         assert!(l.v1("pids").is_err());
         assert_eq!(l.v2.unwrap().0, Path::new("/sys/fs/cgroup/unified"));
     }

@@ -38,9 +38,7 @@ enum Version {
 }
 
 struct V1 {
-    parent: PathBuf,
     path: PathBuf,
-    name: String,
     files: V1Files,
     /// Usage of the launcher alone, when the group was new.
     floor: u64,
@@ -77,8 +75,8 @@ impl Memory {
         Ok(Memory { version, base: 0, kills_before: 0, limit: UNLIMITED })
     }
 
-    pub(super) fn v1(parent: &Path, name: &str) -> io::Result<Memory> {
-        let v1 = V1::create(parent, name)?;
+    pub(super) fn v1(path: PathBuf) -> io::Result<Memory> {
+        let v1 = V1::create(path)?;
         Ok(Memory { version: Version::V1(Box::new(v1)), base: 0, kills_before: 0, limit: UNLIMITED })
     }
 
@@ -133,25 +131,24 @@ impl Memory {
 }
 
 impl V1 {
-    fn create(parent: &Path, name: &str) -> io::Result<V1> {
-        let path = parent.join(name);
+    fn create(path: PathBuf) -> io::Result<V1> {
         make_dir(&path)?;
         let files = V1Files::open(&path)?;
         // 0: reclaim never swaps (memory.rst, section 5.3).
         fs::write(path.join("memory.swappiness"), "0").or_else(absent_is_fine)?;
         join(&path)?;
         let floor = files.usage.number()?;
-        Ok(V1 { parent: parent.to_path_buf(), name: name.to_string(), path, files, floor, limit: UNLIMITED })
+        Ok(V1 { path, files, floor, limit: UNLIMITED })
     }
 
     /// Takes a fresh group in place of one that still has files of earlier runs charged to it. The launcher moves,
     /// between two runs; what was charged passes to the parent and stays cached.
     fn renew(&mut self) -> io::Result<()> {
-        join(&self.parent)?;
+        join(self.path.parent().unwrap_or(Path::new("/")))?;
         if fs::remove_dir(&self.path).is_err() {
             return join(&self.path);
         }
-        *self = V1::create(&self.parent.clone(), &self.name.clone())?;
+        *self = V1::create(self.path.clone())?;
         Ok(())
     }
 

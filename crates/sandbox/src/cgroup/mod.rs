@@ -12,7 +12,7 @@ mod file;
 mod layout;
 mod memory;
 
-pub(crate) use layout::Layout;
+pub(crate) use layout::{Layout, Places};
 pub(crate) use memory::MemoryUse;
 
 use file::CgroupFile;
@@ -33,8 +33,6 @@ pub(crate) struct Groups {
     leaf: Option<Leaf>,
     memory: Option<Memory>,
     pids: Option<Pids>,
-    /// Directories to remove at the end, and where the launcher goes before that: (directory, its parent).
-    joined: Vec<(PathBuf, PathBuf)>,
     /// What could not be had, in words.
     pub(crate) weaker: Vec<String>,
 }
@@ -56,52 +54,45 @@ struct Pids {
 }
 
 impl Groups {
-    /// Makes the groups of the launcher `pid` below our own. What cannot be made is left out and said in `weaker`.
-    pub(crate) fn create(layout: &Layout, pid: u32) -> Groups {
-        let name = &format!("{}{pid}", layout::PREFIX);
-        let mut groups = Groups { leaf: None, memory: None, pids: None, joined: vec![], weaker: vec![] };
-        layout.sweep(name);
-        let controllers = groups.create_leaf(layout, name).unwrap_or_else(|e| {
+    /// Makes the groups and joins those of version 1. What cannot be made is left out and said in `weaker`.
+    pub(crate) fn create(places: &Places) -> Groups {
+        let mut groups = Groups { leaf: None, memory: None, pids: None, weaker: vec![] };
+        let controllers = groups.create_leaf(places).unwrap_or_else(|e| {
             groups.weaker.push(format!("no cgroup of version 2: {e}; CPU time is that of waited-for processes"));
             vec![]
         });
         if controllers.iter().any(|c| c == "memory") {
             groups.memory = groups.leaf.as_ref().and_then(|l| Memory::v2(&l.path).ok());
-        } else if let Err(e) = groups.join_v1_memory(layout, name) {
+        } else if let Err(e) = groups.join_v1_memory(places) {
             groups.weaker.push(format!("no memory cgroup: {e}; memory is limited per process"));
         }
         if controllers.iter().any(|c| c == "pids") {
             groups.pids = groups.leaf.as_ref().and_then(|l| Pids::open(&l.path, 0).ok());
-        } else if let Err(e) = groups.join_v1_pids(layout, name) {
+        } else if let Err(e) = groups.join_v1_pids(places) {
             groups.weaker.push(format!("no pids cgroup: {e}; processes are limited per user"));
         }
         groups
     }
 
-    fn create_leaf(&mut self, layout: &Layout, name: &str) -> io::Result<Vec<String>> {
-        let parent = layout.v2_parent()?;
-        let path = parent.join(name);
+    fn create_leaf(&mut self, places: &Places) -> io::Result<Vec<String>> {
+        let path = place(&places.v2, &places.name)?;
         make_dir(&path)?;
         let controllers = fs::read_to_string(path.join("cgroup.controllers"))?;
         let controllers: Vec<String> = controllers.split_whitespace().map(str::to_string).collect();
         let renew = controllers.iter().any(|c| c == "memory") && !memory::can_reset_peak(&path);
-        self.leaf = Some(Leaf::open(path.clone(), renew)?);
-        self.joined.push((path, parent));
+        self.leaf = Some(Leaf::open(path, renew)?);
         Ok(controllers)
     }
 
-    fn join_v1_memory(&mut self, layout: &Layout, name: &str) -> io::Result<()> {
-        let parent = layout.v1("memory")?;
-        self.memory = Some(Memory::v1(parent, name)?);
-        self.joined.push((parent.join(name), parent.to_path_buf()));
+    fn join_v1_memory(&mut self, places: &Places) -> io::Result<()> {
+        let path = place(&places.memory, &places.name)?;
+        self.memory = Some(Memory::v1(path)?);
         Ok(())
     }
 
-    fn join_v1_pids(&mut self, layout: &Layout, name: &str) -> io::Result<()> {
-        let parent = layout.v1("pids")?;
-        let path = parent.join(name);
+    fn join_v1_pids(&mut self, places: &Places) -> io::Result<()> {
+        let path = place(&places.pids, &places.name)?;
         make_dir(&path)?;
-        self.joined.push((path.clone(), parent.to_path_buf()));
         self.pids = Some(Pids::open(&path, OURS_IN_V1)?);
         join(&path)
     }
@@ -164,20 +155,6 @@ impl Groups {
             None => Ok(true),
         }
     }
-
-    /// Moves the launcher out and removes everything that was made.
-    pub(crate) fn remove(&mut self) {
-        self.memory = None;
-        self.pids = None;
-        self.leaf = None;
-        for (path, parent) in self.joined.drain(..).rev() {
-            // A launcher that ends must not fail half-way: what stays behind is swept by the next one.
-            let _ = fs::remove_dir(&path).or_else(|_| {
-                join(&parent)?;
-                fs::remove_dir(&path)
-            });
-        }
-    }
 }
 
 impl Leaf {
@@ -216,6 +193,11 @@ impl Pids {
         }
         Ok(())
     }
+}
+
+/// The group of this name below a parent that was found.
+fn place(parent: &Result<PathBuf, String>, name: &str) -> io::Result<PathBuf> {
+    parent.as_ref().map(|p| p.join(name)).map_err(|why| io::Error::other(why.clone()))
 }
 
 /// Makes a group; one that a killed predecessor of the same name left is taken over.

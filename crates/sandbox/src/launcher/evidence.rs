@@ -1,7 +1,6 @@
 //! Readings around a run, from the host's /proc, which the launcher keeps open: no path is looked up per run.
 
 use super::privilege::{read_at, write_at};
-use crate::cgroup::Layout;
 use crate::sys::Death;
 use model::{Evidence, Isolation, Nanos, Placement, Reading};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -43,10 +42,6 @@ impl Host {
 
     pub(super) fn proc(&self) -> BorrowedFd<'_> {
         self.proc.as_fd()
-    }
-
-    pub(super) fn cgroup_layout(&self) -> io::Result<Layout> {
-        Layout::of_self(Path::new("/proc"))
     }
 
     /// Where memory runs out, the run must go, not its launcher. Refused to ordinary users, who have no group

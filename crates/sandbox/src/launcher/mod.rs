@@ -8,7 +8,7 @@ mod run;
 mod supervise;
 mod view;
 
-use crate::cgroup::Groups;
+use crate::cgroup::{Groups, Layout, Places};
 use crate::error::During;
 use crate::message::{self, Answer, Capabilities, Request};
 use crate::sys::{self, InitStack};
@@ -55,18 +55,42 @@ struct Filters {
     pinned: BpfProgram,
 }
 
-/// Serves the caller until it closes its end of the socket, which is our standard input. Returns the exit code.
+/// The process behind the name [`ARGV0`]. It becomes the *keeper*: forks the launcher into a pid namespace of its own,
+/// waits for its end, however that comes about, and removes its cgroups. Returns the exit code.
 pub fn launcher_main() -> u8 {
-    sys::harden_self();
+    sys::reset_signals();
+    // Out of the caller's terminal and process group: Ctrl-C is the caller's to handle.
+    let _ = rustix::process::setsid();
     let Ok((socket, null)) = take_over_stdio() else { return 3 };
+    let places = Layout::of_self(Path::new("/proc")).map(|l| l.places(std::process::id()));
+    let begun = places.during(|| "reading the cgroup layout".into()).and_then(|places| {
+        let privilege = Privilege::acquire()?;
+        Ok((places, privilege, sys::fork().during(|| "forking the launcher".into())?))
+    });
+    match begun {
+        Ok((places, privilege, None)) => launch(socket, null, places, privilege),
+        Ok((places, _, Some(launcher))) => {
+            drop(socket);
+            let status = sys::wait_for(launcher);
+            places.remove();
+            status
+        }
+        Err(e) => {
+            let _ = message::send(&socket, &Answer::Failed(e), &[]);
+            3
+        }
+    }
+}
+
+/// Serves the caller until it closes its end of the socket.
+fn launch(socket: OwnedFd, null: OwnedFd, places: Places, privilege: Privilege) -> u8 {
     let mut buffer = vec![0; message::PACKET];
     let Ok(Some((Request::Hello { housekeeping }, _))) = message::receive(&socket, &mut buffer) else { return 3 };
-    match Foundation::lay(&housekeeping) {
+    match Foundation::lay(&places, privilege, &housekeeping) {
         Ok(foundation) => {
             let mut launcher = Launcher::new(socket, null, foundation);
             launcher.answer(&Answer::Ready(launcher.capabilities()), None);
             launcher.serve(&mut buffer);
-            launcher.groups.remove();
             0
         }
         Err(e) => {
@@ -98,19 +122,17 @@ struct Foundation {
 }
 
 impl Foundation {
-    fn lay(housekeeping: &[u32]) -> Result<Foundation, SandboxError> {
-        // Out of the caller's terminal and process group: Ctrl-C is the caller's to handle.
-        let _ = rustix::process::setsid();
+    fn lay(places: &Places, privilege: Privilege, housekeeping: &[u32]) -> Result<Foundation, SandboxError> {
+        // First, while the cgroup file systems can still be reached by the caller's paths and our pid is known there.
+        let groups = Groups::create(places);
+        privilege.enter_slot()?;
         let host = Host::open().during(|| "opening /proc".into())?;
-        let layout = host.cgroup_layout().during(|| "reading the cgroup layout".into())?;
-        let mut groups = Groups::create(&layout, std::process::id());
-        match prepare_self(&host, housekeeping) {
-            Ok((privilege, views, pid_namespace)) => Ok(Foundation { host, groups, privilege, views, pid_namespace }),
-            Err(e) => {
-                groups.remove();
-                Err(e)
-            }
-        }
+        let pid_namespace =
+            rustix::fs::openat(host.proc(), "self/ns/pid", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+                .during(|| "opening our pid namespace".into())?;
+        let views = Views::new(host.proc(), privilege.uid())?;
+        settle_down(&host, housekeeping)?;
+        Ok(Foundation { host, groups, privilege, views, pid_namespace })
     }
 }
 
@@ -193,14 +215,9 @@ impl Launcher {
     }
 }
 
-/// Brings the launcher into the state it serves from: privilege, namespaces, place.
-fn prepare_self(host: &Host, housekeeping: &[u32]) -> Result<(Privilege, Views, OwnedFd), SandboxError> {
-    let pid_namespace =
-        rustix::fs::openat(host.proc(), "self/ns/pid", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-            .during(|| "opening our pid namespace".into())?;
-    let privilege = Privilege::acquire(host.proc())?;
+/// Gives up what the launcher does not need and takes the place it serves from.
+fn settle_down(host: &Host, housekeeping: &[u32]) -> Result<(), SandboxError> {
     sys::bounding_set_drop_all().during(|| "dropping capabilities".into())?;
-    let views = Views::new(host.proc(), Path::new("/"))?;
     if !housekeeping.is_empty() {
         let mut set = CpuSet::new();
         housekeeping.iter().filter(|c| **c < CpuSet::MAX_CPU as u32).for_each(|c| set.set(*c as usize));
@@ -212,5 +229,6 @@ fn prepare_self(host: &Host, housekeeping: &[u32]) -> Result<(Privilege, Views, 
     // So that a full machine does not delay the end of a run. Refused to ordinary users.
     let _ = rustix::process::setpriority_process(None, -20);
     host.exempt_from_oom();
-    Ok((privilege, views, pid_namespace))
+    sys::make_undumpable();
+    Ok(())
 }

@@ -3,18 +3,22 @@
 use crate::SandboxError;
 use crate::error::During;
 use crate::sys;
-use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fd::AsFd;
 use rustix::fs::{Mode, OFlags};
+use rustix::mount::MountFlags;
 use std::io::{self, Read, Write};
 
 /// Namespaces of the slot; those of a run are made per run.
 const SLOT_NAMESPACES: i32 =
     libc::CLONE_NEWNS | libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWCGROUP;
 
+const USERNS_KNOBS: &str = "sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, \
+     kernel.apparmor_restrict_unprivileged_userns";
+
 /// The user a run has inside a user namespace.
 const INNER_UID: u32 = 1000;
 
-/// First uid of runs under root; the launcher's pid is added, so that no two launchers share one. Far above the ids that
+/// First uid of runs under root; the keeper's pid is added, so that no two launchers share one. Far above the ids that
 /// distributions and container managers hand out.
 const FIRST_UID: u32 = 0x7000_0000;
 /// The same where a container maps only 16 bits of ids.
@@ -27,28 +31,39 @@ pub(super) struct Privilege {
 }
 
 impl Privilege {
-    /// Makes the slot's namespaces, with root's privilege or else inside a user namespace.
-    pub(super) fn acquire(proc: BorrowedFd<'_>) -> Result<Privilege, SandboxError> {
-        if sys::unshare(SLOT_NAMESPACES).is_ok() {
-            let uid = root_uid(proc);
+    /// Finds where our power comes from and makes a pid namespace for our children: the caller's next step is to fork.
+    pub(super) fn acquire() -> Result<Privilege, SandboxError> {
+        if sys::unshare(libc::CLONE_NEWPID).is_ok() {
+            let uid = root_uid();
             return Ok(Privilege { root: true, uid, uid_on_host: uid });
         }
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         sys::unshare(libc::CLONE_NEWUSER).map_err(|e| {
-            SandboxError::system(
-                "making a user namespace",
-                format!("{e}; run as root, or allow user namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)"),
-            )
+            SandboxError::system("making a user namespace", format!("{e}; run as root, or allow user namespaces ({USERNS_KNOBS})"))
         })?;
         // user_namespaces(7), "Defining user and group ID mappings": setgroups must be denied first.
         let write = |name: &str, text: String| {
-            write_at(proc, &format!("self/{name}"), &text).during(|| format!("writing /proc/self/{name}"))
+            let path = format!("/proc/self/{name}");
+            std::fs::write(&path, text).during(|| format!("writing {path}"))
         };
         write("setgroups", "deny".into())?;
         write("uid_map", format!("{INNER_UID} {uid} 1"))?;
         write("gid_map", format!("{INNER_UID} {gid} 1"))?;
-        sys::unshare(SLOT_NAMESPACES).during(|| "making the slot's namespaces".into())?;
+        sys::unshare(libc::CLONE_NEWPID).during(|| "making a pid namespace".into())?;
         Ok(Privilege { root: false, uid: INNER_UID, uid_on_host: uid })
+    }
+
+    /// Makes the namespaces of the slot, from inside the pid namespace, and mounts its /proc.
+    pub(super) fn enter_slot(&self) -> Result<(), SandboxError> {
+        sys::unshare(SLOT_NAMESPACES).during(|| "making the slot's namespaces".into())?;
+        let root = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+        let private = sys::MountAttr { set: 0, propagation: libc::MS_PRIVATE as u64 };
+        root.map_err(std::io::Error::from)
+            .and_then(|root| sys::mount_setattr(root.as_fd(), private))
+            .during(|| "taking over the mount namespace".into())?;
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        rustix::mount::mount("proc", "/proc", "proc", flags, None)
+            .during(|| "mounting /proc (a container that masks parts of /proc forbids it)".into())
     }
 
     pub(super) fn is_root(&self) -> bool {
@@ -69,9 +84,9 @@ impl Privilege {
     }
 }
 
-fn root_uid(proc: BorrowedFd<'_>) -> u32 {
+fn root_uid() -> u32 {
     let wanted = FIRST_UID + std::process::id();
-    let map = read_at(proc, "self/uid_map").unwrap_or_default();
+    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     let covered = map.lines().any(|line| {
         let mut numbers = line.split_whitespace().map(str::parse::<u64>);
         match (numbers.next(), numbers.next(), numbers.next()) {

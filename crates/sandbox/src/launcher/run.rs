@@ -126,6 +126,9 @@ impl Launcher {
         for (part, at) in view::RUN_PARTS {
             rustix::fs::mkdir(part, Mode::from_raw_mode(0o700))?;
             rustix::fs::chown(part, owner.0, owner.1)?;
+            if at != "/w" {
+                rustix::fs::chmod(part, Mode::from_raw_mode(0o1777))?;
+            }
             mount_bind(part, at)?;
         }
         Ok(())
@@ -187,13 +190,16 @@ impl Launcher {
         let cpus = self.host.cpus_of(&spec.placement);
         let before = self.host.cpu_times(&cpus);
         self.pressure_before = self.pressure();
-        let (_, init) = sys::spawn_init(self.stacks.init).during(|| "starting the run's init".into())?;
         let mut failure = ChildFailure::default();
-        let spawned = sys::setns(init.as_fd(), libc::CLONE_NEWPID)
-            .and_then(|()| sys::spawn_program(&plan.ops, self.stacks.program, self.groups.clone_into(), &mut failure));
-        let home = sys::setns(self.pid_namespace.as_fd(), libc::CLONE_NEWPID);
-        let outcome = home.and(spawned).during(|| "starting the program".into());
-        let (pid, pidfd) = match outcome {
+        // Our next child is pid 1 of the new namespace; the one after it is its neighbour and our own child.
+        sys::unshare(libc::CLONE_NEWPID).during(|| "making the run's pid namespace".into())?;
+        let born = sys::spawn_init(self.stacks.init).map(|(_, init)| {
+            let program = sys::spawn_program(&plan.ops, self.stacks.program, self.groups.clone_into(), &mut failure);
+            (init, program)
+        });
+        sys::setns(self.pid_namespace.as_fd(), libc::CLONE_NEWPID).during(|| "leaving the run's pid namespace".into())?;
+        let (init, program) = born.during(|| "starting the run's init".into())?;
+        let (pid, pidfd) = match program.during(|| "starting the program".into()) {
             Ok(started) => started,
             Err(e) => {
                 end_init(init.as_fd()).during(|| "ending the run's init".into())?;

@@ -44,19 +44,19 @@ pub(super) struct Views {
     proc: OwnedFd,
     home: OwnedFd,
     ready: HashMap<Key, OwnedFd>,
+    uid: u32,
 }
 
 impl Views {
-    /// Takes over the slot's fresh mount namespace: nothing propagates from or to the host any more.
-    pub(super) fn new(proc: BorrowedFd<'_>, root: &Path) -> Result<Views, SandboxError> {
-        let what = || "taking over the mount namespace".to_string();
-        let root = open_path(root).during(what)?;
-        sys::mount_setattr(root.as_fd(), MountAttr { set: 0, propagation: libc::MS_PRIVATE as u64 }).during(what)?;
+    /// Sets up the launcher's own mounts in the slot's namespace.
+    pub(super) fn new(proc: BorrowedFd<'_>, uid: u32) -> Result<Views, SandboxError> {
+        let what = || "setting up the launcher's mounts".to_string();
         mount("tmpfs", STAGING, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=0700")).during(what)?;
         Ok(Views {
             home: mount_namespace(proc).during(what)?,
             proc: proc.try_clone_to_owned().during(what)?,
             ready: HashMap::new(),
+            uid,
         })
     }
 
@@ -98,7 +98,7 @@ impl Views {
             make_dirs(Path::new(dir)).during(what)?;
         }
         points.iter().try_for_each(|p| make_dirs(Path::new(relative(p)))).during(what)?;
-        write_accounts().during(what)?;
+        write_accounts(self.uid).during(what)?;
         for (name, target) in DEVICE_LINKS {
             rustix::fs::symlink(target, format!("dev/{name}")).during(what)?;
         }
@@ -218,10 +218,6 @@ pub(super) fn tree_of_file(proc: BorrowedFd<'_>, file: BorrowedFd<'_>) -> Option
     Some(tree)
 }
 
-fn open_path(path: &Path) -> rustix::io::Result<OwnedFd> {
-    rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-}
-
 fn mount_namespace(proc: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
     rustix::fs::openat(proc, "self/ns/mnt", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
 }
@@ -253,8 +249,8 @@ fn make_dirs(path: &Path) -> io::Result<()> {
 }
 
 /// Runtimes look up their own user; it has no home.
-fn write_accounts() -> io::Result<()> {
-    std::fs::write("etc/passwd", "root:x:0:0::/:/bin/false\nrun:x:1000:1000::/:/bin/false\n")?;
-    std::fs::write("etc/group", "root:x:0:\nrun:x:1000:\n")?;
+fn write_accounts(uid: u32) -> io::Result<()> {
+    std::fs::write("etc/passwd", format!("root:x:0:0::/:/bin/false\nrun:x:{uid}:{uid}::/w:/bin/false\n"))?;
+    std::fs::write("etc/group", format!("root:x:0:\nrun:x:{uid}:\n"))?;
     std::fs::write("etc/hosts", "127.0.0.1 localhost\n")
 }

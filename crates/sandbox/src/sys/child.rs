@@ -2,7 +2,7 @@
 //!
 //! *init* is pid 1 of the run's pid namespace. It shares the launcher's memory, runs on a stack of its own, and
 //! does nothing but reap orphans; killing it ends everything in the namespace
-//! (pid_namespaces(7), "The namespace init process").
+//! (pid_namespaces(7), "The namespace init process"). It ends with the launcher, whose namespace is around its own.
 //!
 //! The *program* is started as by vfork: it shares the launcher's memory, and the launcher stands still until
 //! it has called exec or exited. It interprets a list of system calls prepared beforehand, allocates nothing,
@@ -85,8 +85,8 @@ extern "C" fn init_entry(_: usize) -> ! {
     // SAFETY: every pointer refers to `chld`, alive for ever on this stack; null where the call takes null.
     // No call touches memory of the launcher.
     unsafe {
-        // Whatever ends the launcher ends the run with it.
-        syscall(libc::SYS_prctl, &[libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize, 0, 0, 0, 0]);
+        // Pipes of the run must end with the program, not with us.
+        syscall(libc::SYS_close_range, &[0, u32::MAX as usize, 0, 0, 0, 0]);
         syscall(libc::SYS_rt_sigprocmask, &[libc::SIG_BLOCK as usize, set, 0, 8, 0, 0]);
         loop {
             while syscall(libc::SYS_wait4, &[usize::MAX, 0, libc::WNOHANG as usize, 0, 0, 0]) > 0 {}
@@ -103,13 +103,13 @@ fn finish_clone(ret: isize, pidfd: i32) -> io::Result<(u32, OwnedFd)> {
     Ok((ret as u32, unsafe { OwnedFd::from_raw_fd(pidfd) }))
 }
 
-/// Starts pid 1 of a new pid namespace (and a new IPC namespace). Returns its pid here and a pidfd.
+/// Starts pid 1 of the pid namespace this process has unshared. Returns its pid here and a pidfd.
 ///
 /// The stack must stay untouched until init has been reaped.
 pub(crate) fn spawn_init(stack: &mut InitStack) -> io::Result<(u32, OwnedFd)> {
     let mut pidfd: i32 = -1;
     let args = CloneArgs {
-        flags: (libc::CLONE_VM | libc::CLONE_PIDFD | libc::CLONE_NEWPID) as u64,
+        flags: (libc::CLONE_VM | libc::CLONE_PIDFD) as u64,
         pidfd: &raw mut pidfd as u64,
         exit_signal: libc::SIGCHLD as u64,
         stack: stack.0.as_mut_ptr() as u64,

@@ -53,6 +53,32 @@ pub(crate) fn unshare(flags: i32) -> io::Result<()> {
     check(unsafe { libc::unshare(flags) }.into()).map(drop)
 }
 
+/// Splits this single-threaded process in two. The child gets `None` and is killed when the parent ends; the
+/// parent gets the child's pid.
+pub(crate) fn fork() -> io::Result<Option<u32>> {
+    // SAFETY: the launcher is single-threaded, so the child's memory is consistent, locks included.
+    let pid = check(unsafe { libc::fork() }.into())?;
+    if pid == 0 {
+        // SAFETY: prctl with integers only.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) };
+    }
+    Ok((pid != 0).then_some(pid as u32))
+}
+
+/// Waits for a child to end and reaps it: its exit code, or 3 when a signal ended it.
+pub(crate) fn wait_for(pid: u32) -> u8 {
+    let mut status = 0;
+    loop {
+        // SAFETY: writes one live integer.
+        let r = check(unsafe { libc::waitpid(pid as i32, &raw mut status, 0) }.into());
+        match r {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Ok(_) if libc::WIFEXITED(status) => return libc::WEXITSTATUS(status) as u8,
+            _ => return 3,
+        }
+    }
+}
+
 /// A BPF program as seccomp(2) takes it.
 #[repr(C)]
 pub(crate) struct SockFprog {
@@ -150,6 +176,14 @@ pub(crate) fn bounding_set_drop_all() -> io::Result<()> {
     Ok(())
 }
 
+/// The hard limit of this process for a resource of setrlimit(2).
+pub(crate) fn hard_limit(resource: u32) -> io::Result<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: writes one live structure.
+    check(unsafe { libc::getrlimit(resource, &raw mut limit) }.into())?;
+    Ok(limit.rlim_max)
+}
+
 /// A counter that becomes readable when the kernel adds to it.
 pub(crate) fn eventfd() -> io::Result<OwnedFd> {
     // SAFETY: takes integers only and returns a new descriptor.
@@ -157,11 +191,17 @@ pub(crate) fn eventfd() -> io::Result<OwnedFd> {
     Ok(owned(fd as RawFd))
 }
 
-/// Sets dumpable off, signals to their defaults: what a launcher needs before it serves hostile programs.
-pub(crate) fn harden_self() {
-    // SAFETY: integers, and SIG_DFL as a handler.
+/// Keeps others of our uid from reading or tracing us: init and a program before its exec share our memory.
+/// Hides our own /proc files from ourselves too, so it comes after the user namespace's maps are written.
+pub(crate) fn make_undumpable() {
+    // SAFETY: prctl with integers only.
+    unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
+}
+
+/// Puts signals back to their defaults: what is ignored or blocked here would be so in every run.
+pub(crate) fn reset_signals() {
+    // SAFETY: SIG_DFL as a handler, a live signal set, null for the old one.
     unsafe {
-        libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
         for signal in 1..=libc::SIGRTMAX() {
             libc::signal(signal, libc::SIG_DFL);
         }
