@@ -2,3 +2,4 @@
 //! verdicts and scores. Pure: bytes and observations in, values out.
 
 pub mod package;
+pub mod yaml;
