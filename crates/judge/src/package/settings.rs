@@ -238,7 +238,7 @@ pub(super) fn new(
         None => (name == "secret").then_some(100.0),
     };
     let aggregation = match draft.as_ref() {
-        Some(draft) => aggregation(draft, "aggregation")?,
+        Some(draft) => aggregation(draft, "aggregation")?.or(aggregation(draft, "score_aggregation")?),
         None => aggregation(section, "score_aggregation")?,
     };
     settings.grading = aggregation.unwrap_or(if name == "secret" { Grading::Sum } else { Grading::PassFail });
