@@ -7,3 +7,4 @@ pub mod infer;
 pub mod package;
 pub mod scoring;
 pub mod verdict;
+pub mod yaml;
