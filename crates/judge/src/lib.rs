@@ -1,4 +1,6 @@
 //! Decisions about submissions: reading problem packages, choosing languages, comparing outputs, deriving
 //! verdicts and scores. Pure: bytes and observations in, values out.
 
+pub mod language;
+mod nearest;
 pub mod package;
