@@ -107,6 +107,12 @@ fn what_is_wrong_with_a_table_is_told_with_its_place() {
         ),
         (language("run_env = { A = \"{sources}\" }"), 2, "run_env: nothing is called `{sources}` here"),
         (language("run_mounts = [\"usr\"]"), 2, "run_mounts: `usr` is no absolute path"),
+        (
+            language("compile = [[\"-o{sources}\"]]"),
+            2,
+            "in `-o{sources}`, a list of files must be an argument of its own",
+        ),
+        (language("compile_env = { A = \"{others}\" }"), 2, "compile_env: nothing is called `{others}` here"),
         (language("compile = [[]]"), 2, "compile: a command is empty"),
         (language("time_factor = \"1\""), 5, "invalid type"),
         (language("time_factor = 0.0"), 2, "time_factor: 0 is not a positive number"),
@@ -210,6 +216,12 @@ fn commands_are_expanded() {
     let py = table.get("py").unwrap();
     let plan = py.plan(&files(&[("-x {memory_mib}.py", "")]), None).unwrap();
     let paths = Paths::from([("prefix".to_owned(), "/opt/py".to_owned())]);
+    let ocaml = Table::shipped().get("ocaml").unwrap().clone();
+    let modules = ocaml.plan(&files(&[("a.ml", ""), ("main.ml", ""), ("z.ml", "")]), None).unwrap();
+    let compiler = Paths::from([("ocamlopt".to_owned(), "/o".to_owned())]);
+    let link = ocaml.compile_commands(&modules, &compiler).unwrap().remove(0).argv;
+    assert!(link.ends_with(&["a.ml", "z.ml", "main.ml"].map(str::to_owned)), "{link:?}");
+
     let run = py.run_command(&plan, &paths, Bytes::from_mib(256)).unwrap();
     assert_eq!(run.argv, ["/opt/py/bin/python3", "/program/-x {memory_mib}.py", "256"]);
     assert_eq!(run.env, [("PATH", "/opt/py/bin"), ("SEED", "0")].map(|(k, v)| (k.to_owned(), v.to_owned())));
