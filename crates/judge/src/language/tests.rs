@@ -87,6 +87,21 @@ fn the_shipped_table_is_sound() {
 }
 
 #[test]
+fn the_documentation_keeps_in_step() {
+    let docs = include_str!("../../../../docs/languages.md");
+    for key in parse::LANGUAGE_KEYS.iter().map(|k| k.to_string()).chain(ids(&SHIPPED)) {
+        assert!(docs.contains(&format!("`{key}`")), "docs/languages.md does not explain `{key}`");
+    }
+    let example = docs.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let table = SHIPPED.with(example, "example").unwrap();
+    assert!(table.get("nim").is_some() && table.get("java").unwrap().time_factor == 1.5);
+}
+
+fn ids(table: &Table) -> Vec<String> {
+    table.languages().iter().map(|l| l.id.clone()).collect()
+}
+
+#[test]
 fn what_is_wrong_with_a_table_is_told_with_its_place() {
     let language = |keys: &str| format!("[[language]]\nid = \"x\"\nname = \"X\"\nrun = [\"a\"]\n{keys}");
     for (toml, place, message) in [
@@ -149,8 +164,7 @@ fn a_users_table_changes_single_keys_and_comes_first() {
         extensions = ["py"]
     "#;
     let table = small().with(user, "user.toml").unwrap();
-    let ids: Vec<&str> = table.languages().iter().map(|l| l.id.as_str()).collect();
-    assert_eq!(ids, ["cpp11", "mypy", "cpp", "c", "py", "py2"]);
+    assert_eq!(ids(&table), ["cpp11", "mypy", "cpp", "c", "py", "py2"]);
     let c = table.get("c").unwrap();
     assert_eq!((c.time_factor, c.name.as_str()), (2.0, "C"));
     // A variant compiles the same files but claims none.
