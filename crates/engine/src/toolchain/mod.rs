@@ -1,6 +1,6 @@
 //! Finds the tools of a language on this host, and what of the host its compiler and its programs must see.
 //!
-//! A sandbox shows /usr and the directories that a language names, nothing else, each at its own path. So a tool
+//! A sandbox shows the system directories and those that a language names, nothing else, each at its own path. So a tool
 //! that is only a shim (rustup, pyenv) is of no use there: the table says how to ask it for its real directory.
 //! Nothing found is kept beyond this process.
 
@@ -24,6 +24,10 @@ pub struct Host {
     /// Home directories whose toolchains count.
     pub homes: Vec<PathBuf>,
 }
+
+/// What the sandbox shows to every run without being asked.
+const SYSTEM: [&str; 9] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/ld.so.cache", "/etc/alternatives"];
 
 /// Directories outside `PATH` in which toolchains are installed; `~` is each home, `*` any name. Where several
 /// match, the highest version comes first.
@@ -165,16 +169,6 @@ pub fn version(language: &Language, toolchain: &Toolchain) -> Reading<String> {
     }
 }
 
-/// What a program outside the language table, such as a package's build script, sees of the host: the table's
-/// `system` list as far as it exists.
-pub fn system_view(host: &Host, table: &Table) -> View {
-    let mut view = View::default();
-    for mount in table.system_mounts() {
-        show(host, &mut view, &mount.path);
-    }
-    view
-}
-
 /// Answers a root probe: the first line of standard output, or why there is none.
 type Ask<'a> = &'a dyn Fn(&[String]) -> Result<String, String>;
 
@@ -290,10 +284,11 @@ fn show(host: &Host, view: &mut View, pattern: &str) -> bool {
     for path in &matches {
         // Links are followed here, since the sandbox follows none.
         let Some(real) = resolve(&host.root, path) else { continue };
-        if real == *path && paths::shown(view, path) {
-            continue;
+        // Nothing can be mounted over a link in a system directory; the link itself leads to the real place.
+        let inside = if paths::in_system(path) { &real } else { path };
+        if real != *inside || !paths::shown(view, &real) {
+            view.mounts.push(ViewMount { host: text(&real), inside: text(inside), optional: false });
         }
-        view.mounts.push(ViewMount { host: text(&real), inside: text(path), optional: false });
     }
     !matches.is_empty()
 }

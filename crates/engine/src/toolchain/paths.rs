@@ -109,9 +109,14 @@ pub(super) fn version_order(a: &Path, b: &Path) -> Ordering {
     key(a).cmp(&key(b))
 }
 
-/// Whether a view shows this path (not asking whether links on the way lead out of it).
+/// Whether a path lies in what every run sees.
+pub(super) fn in_system(path: &Path) -> bool {
+    super::SYSTEM.iter().any(|s| path.starts_with(s))
+}
+
+/// Whether a run with this view sees the path (not asking whether links on the way lead out of it).
 pub(super) fn shown(view: &View, path: &Path) -> bool {
-    view.mounts.iter().any(|m| m.host == m.inside && path.starts_with(&m.inside))
+    in_system(path) || view.mounts.iter().any(|m| m.host == m.inside && path.starts_with(&m.inside))
 }
 
 /// A name for an executable that works in all views: `path` itself if every link on its way is visible, else the path

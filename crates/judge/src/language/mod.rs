@@ -106,7 +106,7 @@ pub struct Stage {
     pub steps: Vec<Vec<String>>,
     /// The whole environment, as templates, ordered by name.
     pub env: Vec<(String, String)>,
-    /// What must be visible, read-only, besides /dev, /proc, /tmp and the work directory.
+    /// What must be visible, read-only, besides the system directories that every run sees.
     pub mounts: Vec<Mount>,
 }
 
@@ -127,7 +127,6 @@ pub struct CompileLimits {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     languages: Vec<Language>,
-    system: Vec<Mount>,
     written: parse::Sources,
 }
 
@@ -146,12 +145,6 @@ impl Table {
     /// The language with this id.
     pub fn get(&self, id: &str) -> Option<&Language> {
         self.languages.iter().find(|l| l.id == id)
-    }
-
-    /// What every program that is no static executable needs of a host: its `system` list. For build scripts
-    /// and other programs outside the table.
-    pub fn system_mounts(&self) -> &[Mount] {
-        &self.system
     }
 }
 

@@ -24,7 +24,6 @@ pub struct TableError {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawTable {
-    system: Option<Vec<String>>,
     env: Option<BTreeMap<String, String>>,
     #[serde(default, rename = "language")]
     languages: Vec<RawLanguage>,
@@ -84,7 +83,7 @@ raw_language! {
     time_factor: f64,
 }
 
-const TABLE_KEYS: &[&str] = &["system", "env", "language"];
+const TABLE_KEYS: &[&str] = &["env", "language"];
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
@@ -104,7 +103,6 @@ struct Written {
 /// Everything written, after inheritance: what a further table is laid over.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sources {
-    system: Vec<String>,
     env: BTreeMap<String, String>,
     languages: Vec<Written>,
 }
@@ -135,7 +133,6 @@ impl Sources {
         check_keys(tree.get_ref()).map_err(|(span, message)| at(span, message))?;
         let table: RawTable = toml::from_str(toml).map_err(from_toml)?;
 
-        self.system = table.system.unwrap_or(self.system);
         self.env = table.env.unwrap_or(self.env);
         let mut new = Vec::new();
         for raw in table.languages {
@@ -199,7 +196,6 @@ fn check_keys(table: &DeTable<'_>) -> Result<(), (usize, String)> {
 }
 
 fn build(written: Sources) -> Result<Table, TableError> {
-    let system = written.system.iter().map(|m| mount(m)).collect::<Vec<_>>();
     let mut languages = Vec::new();
     for one in &written.languages {
         let id = one.raw.id.get_ref();
@@ -210,7 +206,7 @@ fn build(written: Sources) -> Result<Table, TableError> {
             message: format!("language `{id}`: {message}"),
         })?);
     }
-    Ok(Table { languages, system, written })
+    Ok(Table { languages, written })
 }
 
 /// One language from its keys; the error names the key.
@@ -234,12 +230,7 @@ fn language(raw: &RawLanguage, all: &Sources) -> Result<Language, String> {
             merged.extend(env.clone().unwrap_or_default());
             merged.into_iter().collect()
         },
-        mounts: mounts
-            .iter()
-            .flatten()
-            .flat_map(|m| if m == "{system}" { &all.system[..] } else { std::slice::from_ref(m) })
-            .map(|m| mount(m))
-            .collect(),
+        mounts: mounts.iter().flatten().map(|m| mount(m)).collect(),
     };
     let run = raw.run.clone().filter(|r| !r.is_empty()).ok_or("run: the command is missing")?;
     Ok(Language {

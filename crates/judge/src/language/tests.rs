@@ -3,7 +3,6 @@ use model::Bytes;
 
 /// A small table: one compiled language, one interpreted.
 const SMALL: &str = r#"
-system = ["/usr", "/lib64?"]
 env = { PATH = "/usr/bin" }
 
 [[language]]
@@ -14,7 +13,6 @@ sources = ["cpp", "c"]
 entry = "linked"
 tools = { cxx = ["g++"] }
 compile = [["{cxx}", "-o", "program", "{sources}"]]
-compile_mounts = ["{system}"]
 run = ["{dir}/program"]
 
 [[language]]
@@ -36,7 +34,7 @@ tools = { python = ["python3"] }
 roots = { prefix = ["{python}", "-c", "print"] }
 run = ["{prefix}/bin/python3", "{dir}/{entry}", "{memory_mib}"]
 run_env = { PATH = "{prefix}/bin", SEED = "0" }
-run_mounts = ["{system}", "{prefix}", "/etc/x?"]
+run_mounts = ["{prefix}", "/etc/x?"]
 
 [[language]]
 id = "py2"
@@ -106,7 +104,7 @@ fn what_is_wrong_with_a_table_is_told_with_its_place() {
     let language = |keys: &str| format!("[[language]]\nid = \"x\"\nname = \"X\"\nrun = [\"a\"]\n{keys}");
     for (toml, place, message) in [
         ("x = 1".to_owned(), 1, "unknown key `x`"),
-        ("\nsistem = []".to_owned(), 2, "did you mean `system`?"),
+        ("\nlanguages = []".to_owned(), 2, "did you mean `language`?"),
         (
             language("extension = [\"x\"]"),
             5,
@@ -240,7 +238,7 @@ fn commands_are_expanded() {
     assert_eq!(run.argv, ["/opt/py/bin/python3", "/program/-x {memory_mib}.py", "256"]);
     assert_eq!(run.env, [("PATH", "/opt/py/bin"), ("SEED", "0")].map(|(k, v)| (k.to_owned(), v.to_owned())));
     let mounts: Vec<_> = py.run.mounts.iter().map(|m| (m.path.as_str(), m.optional)).collect();
-    assert_eq!(mounts, [("/usr", false), ("/lib64", true), ("{prefix}", false), ("/etc/x", true)]);
+    assert_eq!(mounts, [("{prefix}", false), ("/etc/x", true)]);
 }
 
 #[test]
