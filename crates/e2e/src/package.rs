@@ -1,0 +1,1 @@
+//! Small problem packages for tests.
