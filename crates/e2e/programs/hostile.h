@@ -139,4 +139,16 @@ static inline long open_for(const char *path, int flags) {
     return open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
+// Opens a file and writes back what stands in it: -1 when either is refused. A file that opens, but cannot be read,
+// counts as writable.
+static inline long write_back(const char *path) {
+    char text[4096];
+    int reading = (int)open_for(path, O_RDONLY), writing = (int)open_for(path, O_WRONLY);
+    ssize_t size = reading < 0 || writing < 0 ? 0 : read(reading, text, sizeof text);
+    long result = writing < 0 ? -1 : size <= 0 ? 0 : write(writing, text, (size_t)size);
+    if (reading >= 0) close(reading);
+    if (writing >= 0) close(writing);
+    return result;
+}
+
 #endif

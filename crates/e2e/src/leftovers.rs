@@ -1,6 +1,6 @@
 //! What a run must not leave on the host: processes, mounts, cgroups, files, System V objects, interfaces.
 
-use rustix::process::{Pid, WaitOptions, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -106,6 +106,16 @@ fn other_traces() -> BTreeSet<String> {
     found
 }
 
+/// Ends what should not be there, so that one failure spoils no other test: all are stopped before any is killed,
+/// since processes that fork would otherwise always be one ahead.
+fn end_all(wanted: &BTreeSet<i32>) {
+    for signal in [Signal::STOP, Signal::STOP, Signal::KILL, Signal::KILL] {
+        for pid in descendants().difference(wanted).filter_map(|pid| Pid::from_raw(*pid)) {
+            let _ = kill_process(pid, signal);
+        }
+    }
+}
+
 impl Snapshot {
     /// Looks at the host.
     pub fn take() -> Snapshot {
@@ -144,7 +154,7 @@ impl Snapshot {
     /// Waits until no process is left, and no longer than `bound`.
     ///
     /// # Errors
-    /// Those that are still there then.
+    /// Those that were still there then; they are killed.
     pub fn wait_until_no_processes(&self, bound: Duration) -> Result<(), String> {
         let start = Instant::now();
         loop {
@@ -154,7 +164,9 @@ impl Snapshot {
                 return Ok(());
             }
             if start.elapsed() > bound {
-                return Err(format!("left behind: processes {left:?}"));
+                let error = format!("left behind: processes {left:?}");
+                end_all(&self.processes);
+                return Err(error);
             }
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -163,7 +175,7 @@ impl Snapshot {
     /// Waits until nothing is left, `also` included, and no longer than `bound`.
     ///
     /// # Errors
-    /// What is still left then.
+    /// What was still left then; processes are killed.
     pub fn wait_until_clean(&self, bound: Duration, also: impl Fn() -> Vec<String>) -> Result<(), String> {
         let start = Instant::now();
         loop {
@@ -174,6 +186,7 @@ impl Snapshot {
             }
             if start.elapsed() > bound {
                 left.truncate(20);
+                end_all(&self.processes);
                 return Err(format!("left behind: {}", left.join("; ")));
             }
             std::thread::sleep(Duration::from_millis(10));

@@ -163,7 +163,7 @@ impl Drop for Place<'_> {
 }
 
 impl Place<'_> {
-    /// A path within.
+    /// A path within; the place itself for an empty name.
     pub fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
@@ -195,6 +195,16 @@ impl Place<'_> {
             command.gid(id).uid(id);
         }
         command
+    }
+
+    /// See [`Pass::has_memory_group`].
+    pub fn has_memory_group(&self) -> bool {
+        self.stage.pass.has_memory_group()
+    }
+
+    /// Whether `tauto` is started as root here.
+    pub fn is_root(&self) -> bool {
+        self.stage.pass == Pass::Root
     }
 
     /// What is left in the directory for temporary files.

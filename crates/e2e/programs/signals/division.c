@@ -4,5 +4,5 @@
 int main(int argc, char **argv) {
     (void)argv;
     volatile int zero = argc - 1;
-    return 1 / zero;
+    return 7 / zero;
 }
