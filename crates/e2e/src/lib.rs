@@ -1,1 +1,15 @@
-//! e2e
+//! The black-box suite: drives the binary `tauto` and looks at what it says and at what it leaves behind.
+//!
+//! The hostile programs lie in `programs/GROUP/NAME.{c,py,sh}`; the comment at the head of each says how it is run and
+//! what must come of it ([`program`]). They are run as root and as an ordinary user ([`stage::Pass`]); after every run
+//! the host must be as it was before ([`leftovers`]), and what was laid out on the host to be reached must not have
+//! been ([`bait`]). Runs of this suite take place one at a time, so that whatever is left has one author.
+
+pub mod bait;
+pub mod compile;
+pub mod condition;
+pub mod leftovers;
+pub mod package;
+pub mod program;
+pub mod stage;
+pub mod tauto;

@@ -1,0 +1,9 @@
+// run: --output 1M
+// expect: output_limit
+// check: output_bytes <= 2*output
+// why: floods standard error
+#include "../hostile.h"
+int main(void) {
+    pour(2, GIB, 65536);
+    return 0;
+}

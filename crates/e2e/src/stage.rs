@@ -1,0 +1,227 @@
+//! Where a pass of the suite takes place: as which user, with which copy of the binary, in which directories.
+
+use crate::tauto;
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// A variable of the caller's environment that no run may ever see.
+pub const SECRET: (&str, &str) = ("TAUTO_E2E_SECRET", "TAUTO_E2E_SECRET");
+
+/// As which user `tauto` is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// Root.
+    Root,
+    /// An ordinary user: a throw-away one when the suite runs as root, else the caller.
+    User,
+}
+
+/// The throw-away user and group.
+const NOBODY_IN_PARTICULAR: u32 = 65533;
+
+/// Whether the suite itself runs as root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+impl Pass {
+    /// The passes that are possible for whoever runs the suite.
+    pub fn possible() -> Vec<Pass> {
+        if is_root() { vec![Pass::Root, Pass::User] } else { vec![Pass::User] }
+    }
+
+    /// A word for names of tests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pass::Root => "root",
+            Pass::User => "user",
+        }
+    }
+
+    /// The user to change to, when that is needed.
+    fn change_to(self) -> Option<u32> {
+        (self == Pass::User && is_root()).then_some(NOBODY_IN_PARTICULAR)
+    }
+
+    /// Whether this user can have a memory cgroup: root where a hierarchy with a memory controller is mounted, an
+    /// ordinary user where a cgroup with that controller was delegated to it.
+    pub fn has_memory_group(self) -> bool {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let unified = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
+        let uid = self.change_to().unwrap_or(rustix::process::geteuid().as_raw());
+        mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>()).any(|fields| {
+            let [_, at, kind, options, ..] = fields[..] else { return false };
+            let group = Path::new(at).join(unified.trim_start_matches('/'));
+            let controllers = fs::read_to_string(group.join("cgroup.controllers")).unwrap_or_default();
+            let v1 = kind == "cgroup" && options.split(',').any(|option| option == "memory");
+            let v2 = kind == "cgroup2" && controllers.split_whitespace().any(|name| name == "memory");
+            let delegated = fs::metadata(group.join("cgroup.procs")).is_ok_and(|facts| facts.uid() == uid);
+            (v1 && self == Pass::Root) || (v2 && (self == Pass::Root || delegated))
+        })
+    }
+
+    /// Why a test with these needs cannot take place, if so.
+    pub fn lacks(self, needs: &[String]) -> Option<String> {
+        let missing = |need: &&String| match need.as_str() {
+            "root" => self != Pass::Root,
+            "memory_group" => !self.has_memory_group(),
+            "python3" => !Path::new("/usr/bin/python3").exists(),
+            "ipcmk" => !Path::new("/usr/bin/ipcmk").exists(),
+            other => match other.strip_prefix("cpus=").and_then(|number| number.parse::<usize>().ok()) {
+                Some(number) => std::thread::available_parallelism().map_or(1, usize::from) < number,
+                None => true,
+            },
+        };
+        needs.iter().find(missing).map(|need| format!("needs {need}"))
+    }
+}
+
+/// One pass: a directory all users can enter, with a copy of the binary.
+#[derive(Debug)]
+pub struct Stage {
+    /// As which user.
+    pub pass: Pass,
+    directory: TempDir,
+}
+
+fn text(error: std::io::Error, path: &Path) -> String {
+    format!("{}: {error}", path.display())
+}
+
+impl Stage {
+    /// Sets the stage.
+    ///
+    /// # Errors
+    /// No binary, or no room for the copy.
+    pub fn new(pass: Pass) -> Result<Stage, String> {
+        let directory = tempfile::Builder::new()
+            .prefix("e2e-")
+            .permissions(Permissions::from_mode(0o755))
+            .tempdir()
+            .map_err(|error| format!("temporary directory: {error}"))?;
+        let copy = directory.path().join("tauto");
+        fs::copy(tauto::binary()?, &copy).map_err(|error| text(error, &copy))?;
+        fs::set_permissions(&copy, Permissions::from_mode(0o755)).map_err(|error| text(error, &copy))?;
+        Ok(Stage { pass, directory })
+    }
+
+    /// Its directory.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Makes a directory of the pass's user below the stage.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn make_directory(&self, path: &Path) -> Result<(), String> {
+        fs::create_dir_all(path).map_err(|error| text(error, path))?;
+        self.give(path)
+    }
+
+    /// Gives a file to the pass's user.
+    ///
+    /// # Errors
+    /// It cannot be given away.
+    pub fn give(&self, path: &Path) -> Result<(), String> {
+        match self.pass.change_to() {
+            Some(id) => chown(path, Some(id), Some(id)).map_err(|error| text(error, path)),
+            None => Ok(()),
+        }
+    }
+
+    /// A fresh place for one test.
+    ///
+    /// # Errors
+    /// Its directories cannot be made.
+    pub fn place(&self, name: &str) -> Result<Place<'_>, String> {
+        let root = self.path().join(name.replace('/', "-"));
+        let place = Place { stage: self, root };
+        for part in ["", "tmp", "out", "home", "data"] {
+            self.make_directory(&place.root.join(part))?;
+        }
+        Ok(place)
+    }
+}
+
+/// The directories of one test, removed with it.
+#[derive(Debug)]
+pub struct Place<'a> {
+    stage: &'a Stage,
+    root: PathBuf,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.root));
+    }
+}
+
+impl Place<'_> {
+    /// A path within; the place itself for an empty name.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Copies an executable here; with `setuid` it gets that bit (and, as root, belongs to root).
+    ///
+    /// # Errors
+    /// It cannot be copied.
+    pub fn install(&self, executable: &Path, setuid: bool) -> Result<PathBuf, String> {
+        let target = self.root.join(executable.file_name().unwrap_or_default());
+        fs::copy(executable, &target).map_err(|error| text(error, executable))?;
+        let mode = if setuid { 0o4755 } else { 0o755 };
+        fs::set_permissions(&target, Permissions::from_mode(mode)).map_err(|error| text(error, &target))?;
+        Ok(target)
+    }
+
+    /// `tauto`, as the user of this pass, in an environment of its own.
+    pub fn tauto(&self) -> Command {
+        self.command(&self.stage.path().join("tauto"))
+    }
+
+    /// Any command, the same way.
+    pub fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env(SECRET.0, SECRET.1);
+        command.env("TMPDIR", self.path("tmp")).env("HOME", self.path("home"));
+        command.env("TAUTO_DATA_DIR", self.path("data")).current_dir(&self.root);
+        if let Some(id) = self.stage.pass.change_to() {
+            command.gid(id).uid(id);
+        }
+        command
+    }
+
+    /// See [`Pass::has_memory_group`].
+    pub fn has_memory_group(&self) -> bool {
+        self.stage.pass.has_memory_group()
+    }
+
+    /// Whether `tauto` is started as root here.
+    pub fn is_root(&self) -> bool {
+        self.stage.pass == Pass::Root
+    }
+
+    /// What is left in the directory for temporary files.
+    pub fn temporaries(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path("tmp")).into_iter().flatten().flatten();
+        entries.map(|entry| format!("temporary file {}", entry.path().display())).collect()
+    }
+}
+
+/// Holds the suite to one run at a time, over all its processes, until it is dropped.
+///
+/// # Errors
+/// The lock file cannot be opened.
+pub fn alone(directory: &Path) -> Result<File, String> {
+    fs::create_dir_all(directory).map_err(|error| text(error, directory))?;
+    let path = directory.join("one-at-a-time.lock");
+    let file = File::create(&path).map_err(|error| text(error, &path))?;
+    file.lock().map_err(|error| text(error, &path))?;
+    Ok(file)
+}

@@ -1,0 +1,376 @@
+//! `tauto judge` and `tauto verify`: the example packages, every verdict, bad input, and faults that are no verdict.
+
+use e2e::leftovers::{self, Snapshot};
+use e2e::package::{self, DOUBLE, RIGHT};
+use e2e::stage::{self, Pass, Place, Stage};
+use e2e::tauto::{self, Ended};
+use serde_json::Value;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Only reached by a `tauto` that hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// All examples, with all their languages, on a busy machine.
+const EXAMPLES_PATIENCE: Duration = Duration::from_secs(1200);
+const GONE_WITHIN: Duration = Duration::from_secs(5);
+
+fn scratch() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
+}
+
+/// Runs a body for each user the suite can be, alone, and sees to it that nothing is left afterwards.
+fn on_stage(name: &str, body: impl Fn(&Place<'_>) -> Result<(), String>) {
+    let _alone = stage::alone(&scratch()).expect("the lock of the suite");
+    leftovers::adopt_orphans().expect("a subreaper");
+    for pass in Pass::possible() {
+        let stage = Stage::new(pass).expect("a stage");
+        let place = stage.place(name).expect("a place");
+        let before = Snapshot::take();
+        let result = body(&place);
+        let clean = before.wait_until_clean(GONE_WITHIN, || place.temporaries());
+        if let Err(error) = result.and(clean) {
+            panic!("as {}: {error}", pass.name());
+        }
+    }
+}
+
+fn run(place: &Place<'_>, arguments: &[&str]) -> Result<Ended, String> {
+    tauto::run(place.tauto().args(arguments), false, PATIENCE)
+}
+
+fn double(place: &Place<'_>) -> Result<(), String> {
+    package::write(&place.path("double"), &DOUBLE)
+}
+
+fn judge(place: &Place<'_>, file: &str, text: &str) -> Result<(i32, Value), String> {
+    package::write(&place.path(""), &[(file, text)])?;
+    let ended = run(place, &["judge", "double", file, "--json", "--all-tests"])?;
+    Ok((ended.code()?, ended.document().map_err(|error| format!("{file}: {error}"))?))
+}
+
+#[test]
+fn example_packages_are_judged_as_they_promise() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut packages: Vec<PathBuf> = fs::read_dir(&examples)
+        .expect("examples/")
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.join("problem.yaml").is_file())
+        .collect();
+    packages.sort();
+    assert!(packages.len() >= 6, "{} example packages", packages.len());
+    let _alone = stage::alone(&scratch()).expect("the lock of the suite");
+    leftovers::adopt_orphans().expect("a subreaper");
+    let stage = Stage::new(Pass::possible()[0]).expect("a stage");
+    let place = stage.place("examples").expect("a place");
+    let before = Snapshot::take();
+    let mut command = place.tauto();
+    // Toolchains may lie below the caller's home and on the caller's path.
+    for name in ["PATH", "HOME"] {
+        command.env(name, std::env::var_os(name).unwrap_or_default());
+    }
+    let ended = tauto::run(command.arg("verify").args(&packages).arg("--json"), false, EXAMPLES_PATIENCE);
+    let ended = ended.expect("tauto verify ends");
+    let document = ended.document().expect("a document");
+    assert_eq!(document["mismatches"], 0, "{document:#}");
+    assert_eq!(document["packages"].as_array().map(Vec::len), Some(packages.len()));
+    for package in document["packages"].as_array().into_iter().flatten() {
+        let submissions = package["submissions"].as_array().map_or(&[][..], Vec::as_slice);
+        let judged = submissions.iter().filter(|submission| submission["ok"] == true).count();
+        assert!(package["ok"] == true && judged > 0, "{package:#}");
+    }
+    assert_eq!(ended.code(), Ok(0));
+    before.wait_until_clean(GONE_WITHIN, || place.temporaries()).expect("nothing stays behind");
+}
+
+#[test]
+fn every_verdict_is_given() {
+    let cases = [
+        ("right.c", RIGHT, "AC"),
+        ("wrong.c", "#include <stdio.h>\nint main(void) { return puts(\"7\") < 0; }\n", "WA"),
+        ("silent.c", "int main(void) { return 0; }\n", "WA"),
+        ("slow.c", "int main(void) { for (;;) __asm__ volatile(\"\"); }\n", "TLE"),
+        ("asleep.c", "#include <unistd.h>\nint main(void) { for (;;) pause(); }\n", "TLE"),
+        ("exits.c", "int main(void) { return 1; }\n", "RTE"),
+        ("crashes.c", "#include <stdlib.h>\nint main(void) { abort(); }\n", "RTE"),
+        (
+            "hoards.c",
+            "#include <stdlib.h>\n#include <string.h>\nint main(void) { for (;;) { char *p = malloc(1 << 20); \
+             if (!p) return 1; memset(p, 1, 1 << 20); } }\n",
+            "MLE",
+        ),
+        (
+            "floods.c",
+            "#include <stdio.h>\nint main(void) { for (;;) puts(\"42 42 42 42 42 42 42 42 42\"); }\n",
+            "OLE",
+        ),
+        ("unclosed.c", "int main(void) {\n", "CE"),
+        ("endless_include.c", "#include \"/dev/zero\"\nint main(void) { return 0; }\n", "CE"),
+        ("own_include.c", "#include __FILE__\n", "CE"),
+        ("huge_array.c", "char a[1L << 34] = {1};\nint main(void) { return a[5]; }\n", "CE"),
+    ];
+    on_stage("verdicts", |place| {
+        double(place)?;
+        for (file, text, verdict) in cases {
+            let (code, document) = judge(place, file, text)?;
+            // Without a cgroup a refused allocation is the program's own failure.
+            let bare = verdict == "MLE" && !place.has_memory_group() && document["verdict"] == "RTE";
+            if document["verdict"] != verdict && !bare {
+                return Err(format!("{file}: wanted {verdict}: {document:#}"));
+            }
+            if ![0, 1].contains(&code) {
+                return Err(format!("{file}: exit code {code} beside a verdict"));
+            }
+        }
+        Ok(())
+    });
+}
+
+/// Leaves all it can in one test and looks for it in the next; right answers if it finds nothing.
+const SPY: &str = r#"
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+int main(void) {
+    const char *paths[] = {"/tmp/spy", "/dev/shm/spy", "/var/tmp/spy", "spy", "/dev/mqueue/spy"};
+    struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "\0spy"};
+    int n, found = 0, socket_fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    for (int i = 0; i < 5; i++) {
+        found |= access(paths[i], F_OK) == 0;
+        int fd = open(paths[i], O_WRONLY | O_CREAT, 0666);
+        if (fd > 2) close(fd);
+    }
+    found |= shmget(4711, 0, 0) >= 0 || semget(4711, 0, 0) >= 0 || msgget(4711, 0) >= 0;
+    shmget(4711, 4096, IPC_CREAT | 0666);
+    semget(4711, 1, IPC_CREAT | 0666);
+    msgget(4711, IPC_CREAT | 0666);
+    found |= connect(socket_fd, (struct sockaddr *)&name, sizeof name.sun_family + 4) == 0;
+    if (fork() == 0) {
+        setsid();
+        for (int s = 1; s < 65; s++) signal(s, SIG_IGN);
+        int server = socket(AF_UNIX, SOCK_STREAM, 0);
+        bind(server, (struct sockaddr *)&name, sizeof name.sun_family + 4);
+        listen(server, 5);
+        for (;;) pause();
+    }
+    usleep(50000);
+    if (scanf("%d", &n) != 1) return 2;
+    if (found) return 66;
+    printf("%d\n", 2 * n);
+    return 0;
+}
+"#;
+
+#[test]
+fn one_test_leaves_nothing_for_the_next() {
+    on_stage("spy", |place| {
+        double(place)?;
+        let (_, document) = judge(place, "spy.c", SPY)?;
+        if document["verdict"] == "AC" { Ok(()) } else { Err(format!("{document:#}")) }
+    });
+}
+
+const CRASHING_VALIDATORS: [(&str, &str); 5] = [
+    ("exits with 0", "#!/usr/bin/python3\n"),
+    ("exits with 1", "#!/usr/bin/python3\nraise SystemExit(1)\n"),
+    ("raises", "#!/usr/bin/python3\nraise ValueError('no')\n"),
+    ("is killed", "#!/usr/bin/python3\nimport os\nos.kill(os.getpid(), 11)\n"),
+    ("does not parse", "#!/usr/bin/python3\ndef (\n"),
+];
+
+#[test]
+fn a_validator_that_fails_is_no_verdict() {
+    on_stage("validators", |place| {
+        for (what, text) in CRASHING_VALIDATORS {
+            double(place)?;
+            package::write(&place.path("double"), &[("output_validator/validate.py", text)])?;
+            let (code, document) = judge(place, "right.c", RIGHT)?;
+            if code != 3 || document["verdict"] != "JE" {
+                return Err(format!("a validator that {what}: exit code {code}: {document:#}"));
+            }
+        }
+        Ok(())
+    });
+}
+
+/// Makes an archive with Python's zipfile; `body` has it as `z`.
+fn archive(place: &Place<'_>, name: &str, body: &str) -> Result<(), String> {
+    let script = format!(
+        "import sys, zipfile\nz = zipfile.ZipFile(sys.argv[1], 'w', zipfile.ZIP_DEFLATED, compresslevel=1)\n{body}\nz.close()\n"
+    );
+    let output = Command::new("python3").arg("-c").arg(script).arg(place.path(name)).output();
+    let output = output.map_err(|error| format!("python3: {error}"))?;
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+}
+
+const ZIPPED: &str = "z.writestr('p/problem.yaml', 'problem_format_version: 2025-09\\nname: P\\nuuid: 5e6f3c2a-1d7b-4c0e-9a52-0b7c5d3e1f42\\nlicense: cc0\\nlimits:\\n  time_limit: 1\\n')
+z.writestr('p/data/secret/1.in', '1')
+z.writestr('p/data/secret/1.ans', '2')
+";
+
+/// Bodies of archives that must be refused, with the name that the message must tell.
+const BAD_ARCHIVES: [(&str, &str, &str); 4] = [
+    ("upwards.zip", "z.writestr('p/../../escaped.in', 'x')", "escaped.in"),
+    ("absolute.zip", "z.writestr('/tmp/escaped.in', 'x')", "escaped.in"),
+    (
+        "symlink.zip",
+        "i = zipfile.ZipInfo('p/data/secret/2.in')\ni.create_system = 3\ni.external_attr = 0o120777 << 16\nz.writestr(i, '/etc/shadow')",
+        "2.in",
+    ),
+    (
+        "bomb.zip",
+        "with z.open('p/data/secret/2.in', 'w', force_zip64=True) as f:\n    for _ in range(800): f.write(bytes(1 << 20))",
+        "bomb.zip",
+    ),
+];
+
+fn lay_out_bad_input(place: &Place<'_>) -> Result<(), String> {
+    double(place)?;
+    let yaml = DOUBLE[0].1;
+    package::write(
+        &place.path(""),
+        &[
+            ("right.c", RIGHT),
+            ("strange.qqq", "print 1\n"),
+            ("notes.txt", "not a package\n"),
+            ("text.zip", "not an archive\n"),
+            ("bare/data/secret/1.in", "1\n"),
+            ("colons/problem.yaml", "name: [unclosed\n"),
+            ("no_number/problem.yaml", &yaml.replace("0.5", "fast")),
+            ("unknown_key/problem.yaml", &format!("{yaml}valdation: default\n")),
+            ("other_version/problem.yaml", &yaml.replace("2025-09", "1066-10")),
+            ("no_answer/problem.yaml", yaml),
+            ("no_answer/data/secret/1.in", "1\n"),
+            ("outward/problem.yaml", yaml),
+            ("outward/data/secret/1.ans", "2\n"),
+        ],
+    )?;
+    for name in ["colons", "no_number", "unknown_key", "other_version"] {
+        package::write(&place.path(name), &[("data/secret/1.in", "1\n"), ("data/secret/1.ans", "2\n")])?;
+    }
+    let fail = |error: std::io::Error| error.to_string();
+    symlink("/etc/passwd", place.path("outward/data/secret/1.in")).map_err(fail)?;
+    fs::create_dir(place.path("nothing")).map_err(fail)?;
+    fs::write(place.path("garbage"), (0u8..=255).rev().cycle().take(5000).collect::<Vec<_>>())
+        .map_err(fail)?;
+    fs::write(place.path("locked.c"), RIGHT).map_err(fail)?;
+    fs::set_permissions(place.path("locked.c"), Permissions::from_mode(0o000)).map_err(fail)?;
+    for (name, body, _) in BAD_ARCHIVES {
+        archive(place, name, &format!("{ZIPPED}{body}"))?;
+    }
+    archive(place, "whole.zip", ZIPPED)?;
+    let whole = fs::read(place.path("whole.zip")).map_err(fail)?;
+    fs::write(place.path("cut.zip"), &whole[..whole.len() / 2]).map_err(fail)
+}
+
+#[test]
+fn bad_input_is_named() {
+    // Package, submission, and what the message must name.
+    let mut cases = vec![
+        ("absent", "right.c", "absent"),
+        ("notes.txt", "right.c", "notes.txt"),
+        ("text.zip", "right.c", "text.zip"),
+        ("cut.zip", "right.c", "cut.zip"),
+        ("bare", "right.c", "problem.yaml"),
+        ("colons", "right.c", "problem.yaml"),
+        ("no_number", "right.c", "time_limit"),
+        ("other_version", "right.c", "1066-10"),
+        ("outward", "right.c", "1."),
+        ("double", "absent.c", "absent.c"),
+        ("double", "strange.qqq", "strange.qqq"),
+        ("double", "garbage", "garbage"),
+        ("double", "nothing", "nothing"),
+    ];
+    cases.extend(BAD_ARCHIVES.map(|(file, _, named)| (file, "right.c", named)));
+    on_stage("bad-input", |place| {
+        lay_out_bad_input(place)?;
+        let mut cases = cases.clone();
+        if !place.is_root() {
+            cases.push(("double", "locked.c", "locked.c"));
+        }
+        for (package, submission, named) in cases {
+            let ended = run(place, &["judge", package, submission])?;
+            let told = ended.stderr.contains(named);
+            if ended.code()? != 2 || !told || ended.stderr.contains("panicked") {
+                return Err(format!("judge {package} {submission}: wanted 2 and `{named}`: {ended:?}"));
+            }
+        }
+        let escaped = [place.path("escaped.in"), place.path("../escaped.in"), "/tmp/escaped.in".into()];
+        match escaped.iter().find(|path| path.exists()) {
+            Some(path) => Err(format!("{} was written", path.display())),
+            None => Ok(()),
+        }
+    });
+}
+
+#[test]
+fn binary_garbage_with_a_name_of_a_language_does_not_compile() {
+    on_stage("garbage", |place| {
+        double(place)?;
+        fs::write(place.path("garbage.c"), (0u8..=255).rev().cycle().take(5000).collect::<Vec<_>>())
+            .map_err(|error| error.to_string())?;
+        let ended = run(place, &["judge", "double", "garbage.c", "--json"])?;
+        let refused = ended.code()? == 2 && ended.stderr.contains("garbage.c");
+        if refused || ended.document()?["verdict"] == "CE" { Ok(()) } else { Err(format!("{ended:?}")) }
+    });
+}
+
+#[test]
+fn wrong_usage_of_run_is_refused() {
+    let cases: [(&[&str], &str); 9] = [
+        (&["run"], "CMD"),
+        (&["run", "--json", "--"], "CMD"),
+        (&["run", "--no-such-option", "--", "/bin/true"], "--no-such-option"),
+        (&["run", "--cpu-time", "soon", "--", "/bin/true"], "--cpu-time"),
+        (&["run", "--cpu-time", "-1", "--", "/bin/true"], "--cpu-time"),
+        (&["run", "--memory", "64Q", "--", "/bin/true"], "--memory"),
+        (&["run", "--processes", "0", "--", "/bin/true"], "--processes"),
+        (&["run", "--", "./no-such-program"], "no-such-program"),
+        (&["no-such-command"], "no-such-command"),
+    ];
+    on_stage("usage", |place| {
+        for (arguments, named) in cases {
+            let ended = run(place, arguments)?;
+            if ended.code()? != 2 || !ended.stderr.contains(named) {
+                return Err(format!("{arguments:?}: wanted 2 and `{named}`: {ended:?}"));
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn what_cannot_be_executed_is_no_run() {
+    on_stage("not-executable", |place| {
+        package::write(
+            &place.path(""),
+            &[("plain.txt", "text\n"), ("no_interpreter", "#!/no/such/thing\n"), ("empty", "")],
+        )?;
+        fs::create_dir(place.path("directory")).map_err(|error| error.to_string())?;
+        for name in ["no_interpreter", "empty"] {
+            fs::set_permissions(place.path(name), Permissions::from_mode(0o755))
+                .map_err(|error| error.to_string())?;
+        }
+        for name in ["./plain.txt", "./no_interpreter", "./empty", "./directory", "/etc/passwd"] {
+            let ended = run(place, &["run", "--json", "--wall-time", "5", "--", name])?;
+            let code = ended.code()?;
+            let fault = code == 3 && ended.document()?["status"] == "system_error";
+            if code != 2 && !fault {
+                return Err(format!("{name}: {ended:?}"));
+            }
+        }
+        Ok(())
+    });
+}
