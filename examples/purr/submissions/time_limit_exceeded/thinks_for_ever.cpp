@@ -1,0 +1,13 @@
+// Asks once and then computes without end.
+#include <iostream>
+#include <string>
+
+int main() {
+    int n;
+    std::cin >> n;
+    std::cout << "? 1" << std::endl;
+    std::string word;
+    std::cin >> word;
+    for (volatile unsigned thought = 0;; thought = thought + 1) {
+    }
+}
