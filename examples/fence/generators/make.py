@@ -25,7 +25,7 @@ def write(name, n):
 
 write("sample/1", 2)
 write("sample/2", 5)
-for i, n in enumerate([1, 2, 7, 12], 1):
+for i, n in enumerate([1, 3, 7, 12], 1):
     write(f"secret/1small/{i}", n)
 for i, n in enumerate([50, 10**5, 10**13, 987_654_321_012_345, 10**15], 1):
     write(f"secret/2large/{i}", n)

@@ -1,5 +1,6 @@
 // First pass: takes Bria's pebbles and rolls them about. Second pass: compares Tove's number with hers.
-// Which pass it is follows from a file of its own in the feedback directory, which lasts from pass to pass.
+// Which pass it is follows from a file of its own in the feedback directory, which lasts from pass to pass. The number comes from the answer
+// file: judges differ in whether the input file of the second pass is the test's or `nextpass.in`.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -91,10 +92,9 @@ void second_pass(long long x) {
 int main(int argc, char **argv) {
     if (argc < 4) return fault;
     feedback = argv[3];
-    std::ifstream input(argv[1]);
-    std::string word;
+    std::ifstream answer(argv[2]);
     long long x = 0;
-    if (!(input >> word >> x) || word != "put") return fault;
+    if (!(answer >> x)) return fault;
 
     const std::string marker = feedback + "first_pass_done";
     if (std::ifstream(marker).good()) second_pass(x);

@@ -8,6 +8,9 @@ int main() {
     std::cout << "? 1" << std::endl;
     std::string word;
     std::cin >> word;
-    for (volatile unsigned thought = 0;; thought = thought + 1) {
+    volatile unsigned thought = 0;
+    for (;;) {
+        const unsigned next = thought + 1;
+        thought = next;
     }
 }
