@@ -1,0 +1,2 @@
+def harvest(leaves, k):
+    return 0

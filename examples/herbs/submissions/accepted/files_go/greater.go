@@ -1,0 +1,8 @@
+package main
+
+func greater(a, b int) int {
+	if a > b {
+		return a
+	}
+	return b
+}

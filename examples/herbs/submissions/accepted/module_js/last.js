@@ -1,0 +1,1 @@
+exports.last = (list) => list[list.length - 1];

@@ -1,0 +1,1 @@
+long long greater(long long a, long long b);

@@ -1,0 +1,5 @@
+package main
+
+func harvest(leaves []int, k int) int {
+	panic("no harvest today")
+}

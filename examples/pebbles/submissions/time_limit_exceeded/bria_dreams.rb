@@ -1,0 +1,3 @@
+# The first run never ends.
+gets
+loop {}

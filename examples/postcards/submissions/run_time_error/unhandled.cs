@@ -1,0 +1,10 @@
+using System;
+
+public static class Unhandled
+{
+    public static void Main()
+    {
+        string nobody = null;
+        Console.WriteLine(nobody.Length);
+    }
+}

@@ -1,0 +1,3 @@
+# One number of a million digits.
+print("yes")
+print("1" * 1000000)

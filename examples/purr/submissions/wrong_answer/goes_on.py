@@ -1,0 +1,16 @@
+# Finds the button and keeps talking.
+def ask(board):
+    print("?", board, flush=True)
+    return input()
+
+
+low, high = 1, int(input())
+while low < high:
+    middle = (low + high) // 2
+    ask(middle)
+    if ask(middle + 1) == "louder":
+        low = middle + 1
+    else:
+        high = middle
+print("!", low)
+print("There it is!")

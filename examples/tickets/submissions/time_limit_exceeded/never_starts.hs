@@ -1,0 +1,3 @@
+-- Computes for ever, on every test.
+main :: IO ()
+main = print (length (filter (< (0 :: Integer)) [1 ..]))
