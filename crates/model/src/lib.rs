@@ -16,6 +16,8 @@ pub use event::{Event, JudgePhase};
 pub use limits::{Limits, WallLimit};
 pub use observation::{Evidence, Exit, Isolation, Observation, Status, Times};
 pub use reading::Reading;
-pub use run::{Aslr, BoxId, BoxMount, Clock, Layout, Placement, RunSpec, Sched, Stdio, View, ViewMount};
+pub use run::{
+    Aslr, BoxId, BoxMount, Clock, FileMount, Layout, Placement, RunSpec, Sched, Stdio, View, ViewMount,
+};
 pub use units::{Bytes, Nanos};
 pub use verdict::{Confidence, ParseVerdictError, TestResult, Verdict};

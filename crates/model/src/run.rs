@@ -38,6 +38,15 @@ pub struct View {
     pub mounts: Vec<ViewMount>,
 }
 
+/// A single file shown read-only to a run: test data that is too large to be copied into a box.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileMount {
+    /// The n-th descriptor handed over with the request: a regular file that is readable for everyone.
+    pub fd: u8,
+    /// Absolute path inside: a directory of one component and a name, such as `/data/input`.
+    pub at: String,
+}
+
 /// Where one of the three standard streams goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -110,6 +119,8 @@ pub struct RunSpec {
     pub view: View,
     /// Boxes of the same sandbox.
     pub boxes: Vec<BoxMount>,
+    /// Single files from the caller.
+    pub files: Vec<FileMount>,
     /// The working directory: `/w`, the fresh directory of this run, or the path of a box.
     pub cwd: String,
     /// Symbolic links made in `/w` before the start: name, target.
