@@ -2,6 +2,7 @@
 
 pub mod files;
 mod runner;
+pub mod simulated;
 pub mod source;
 
 pub use runner::{Runner, SystemError};
