@@ -1,4 +1,9 @@
 //! Decisions about submissions: reading problem packages, choosing languages, comparing outputs, deriving
 //! verdicts and scores. Pure: bytes and observations in, values out.
 
+pub mod compare;
+pub mod expect;
+pub mod infer;
 pub mod package;
+pub mod scoring;
+pub mod verdict;

@@ -1,0 +1,140 @@
+//! One side of a comparison, and the fast way over equal stretches.
+
+use super::number::is_space;
+use super::{TOKEN_KEPT, Token};
+use std::io::{self, BufRead};
+
+/// A reader that counts lines.
+pub(super) struct Source<R> {
+    reader: R,
+    newlines: u64,
+}
+
+impl<R: BufRead> Source<R> {
+    pub(super) fn new(reader: R) -> Source<R> {
+        Source { reader, newlines: 0 }
+    }
+
+    /// The line of the next byte, from 1.
+    pub(super) fn line(&self) -> u64 {
+        self.newlines + 1
+    }
+
+    /// Bytes that lie ready; none at the end only.
+    fn ready(&mut self) -> io::Result<&[u8]> {
+        loop {
+            match self.reader.fill_buf() {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+                // Asked again, since a borrow cannot be returned from within a loop.
+                Ok(_) => return self.reader.fill_buf(),
+            }
+        }
+    }
+
+    fn consume(&mut self, length: usize, newlines: u64) {
+        self.reader.consume(length);
+        self.newlines += newlines;
+    }
+
+    /// The next byte.
+    pub(super) fn peek(&mut self) -> io::Result<Option<u8>> {
+        Ok(self.ready()?.first().copied())
+    }
+
+    /// Steps over the byte that was peeked.
+    pub(super) fn bump(&mut self) {
+        // After a peek this gives what lies ready without reading.
+        let newline = matches!(self.reader.fill_buf(), Ok([b'\n', ..]));
+        self.consume(1, u64::from(newline));
+    }
+
+    pub(super) fn skip_space(&mut self) -> io::Result<()> {
+        loop {
+            let ready = self.ready()?;
+            let spaces = ready.iter().take_while(|b| is_space(**b)).count();
+            let (newlines, more) = (count_newlines(&ready[..spaces]), spaces > 0 && spaces == ready.len());
+            self.consume(spaces, newlines);
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Appends to `token` until it ends or is full.
+    pub(super) fn read_token(&mut self, token: &mut Token) -> io::Result<()> {
+        loop {
+            let ready = self.ready()?;
+            let length = ready.iter().take_while(|b| !is_space(**b)).count();
+            let taken = length.min(TOKEN_KEPT - token.kept.len());
+            token.kept.extend_from_slice(&ready[..taken]);
+            let ended = length < ready.len() || ready.is_empty();
+            if taken < length {
+                token.longer = true;
+            }
+            self.consume(taken, 0);
+            if ended || token.longer {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// What [`skip_equal`] went over.
+pub(super) struct Skipped {
+    /// Length of the token in which the equal stretch ended; 0 between tokens.
+    pub(super) length: u64,
+    /// There was a token, or part of one.
+    pub(super) any_token: bool,
+}
+
+/// Steps over everything that is equal byte for byte. `token` becomes the beginning of the token in which
+/// the equal stretch ended, empty when it ended between tokens.
+pub(super) fn skip_equal<A: BufRead, B: BufRead>(
+    a: &mut Source<A>,
+    b: &mut Source<B>,
+    token: &mut Token,
+) -> io::Result<Skipped> {
+    token.restart(&[], false);
+    let mut skipped = Skipped { length: 0, any_token: false };
+    loop {
+        let (left, right) = (a.ready()?, b.ready()?);
+        let shared = left.len().min(right.len());
+        let equal = equal_prefix(&left[..shared], &right[..shared]);
+        let stretch = &left[..equal];
+        let tail = match stretch.iter().rposition(|b| is_space(*b)) {
+            Some(at) => {
+                token.restart(&[], false);
+                skipped.any_token |= skipped.length > 0 || stretch.iter().any(|b| !is_space(*b));
+                skipped.length = 0;
+                &stretch[at + 1..]
+            }
+            None => stretch,
+        };
+        let kept = tail.len().min(TOKEN_KEPT - token.kept.len());
+        token.kept.extend_from_slice(&tail[..kept]);
+        token.longer |= kept < tail.len();
+        skipped.length += tail.len() as u64;
+        let newlines = count_newlines(stretch);
+        a.consume(equal, newlines);
+        b.consume(equal, newlines);
+        if equal < shared || shared == 0 {
+            skipped.any_token |= skipped.length > 0;
+            return Ok(skipped);
+        }
+    }
+}
+
+/// Length of the common beginning of two slices of one length.
+fn equal_prefix(a: &[u8], b: &[u8]) -> usize {
+    const BLOCK: usize = 256;
+    // Whole blocks are compared by the machine's fastest means; the block that differs, byte by byte.
+    let blocks = a.chunks(BLOCK).zip(b.chunks(BLOCK)).take_while(|(a, b)| a == b).count();
+    let start = (blocks * BLOCK).min(a.len());
+    start + a[start..].iter().zip(&b[start..]).take_while(|(a, b)| a == b).count()
+}
+
+fn count_newlines(bytes: &[u8]) -> u64 {
+    // Sums of single bytes are what compilers turn into vector code; 255 of them cannot overflow.
+    bytes.chunks(255).map(|c| u64::from(c.iter().map(|b| u8::from(*b == b'\n')).sum::<u8>())).sum()
+}

@@ -1,0 +1,136 @@
+//! Whether a jury submission earned what its directory, its tag or submissions.yaml promises.
+
+use crate::package::Expectation;
+use globset::GlobBuilder;
+use model::Verdict;
+
+/// What a submission earned on one test case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TestOutcome {
+    /// Path below `data/` without extension.
+    pub name: String,
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// Its score, in scoring problems.
+    pub score: Option<f64>,
+    /// Judge and team messages.
+    pub messages: Vec<String>,
+}
+
+/// What a submission earned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SubmissionOutcome {
+    /// The final verdict.
+    pub verdict: Verdict,
+    /// The final score, in scoring problems.
+    pub score: Option<f64>,
+    /// The best score there is, where known.
+    pub max_score: Option<f64>,
+    /// Every test case that was run, in order.
+    pub tests: Vec<TestOutcome>,
+    /// Scores of the test groups, by name.
+    pub groups: Vec<(String, Option<f64>)>,
+}
+
+/// Checks every part of an expectation; the error tells all that is broken, in words.
+///
+/// Packages promise AC, WA, TLE and RTE only. Finer verdicts count as the coarse ones they are a kind of: MLE
+/// as RTE; OLE as WA, RTE or TLE (endless output passes whichever limit comes first). PA counts as AC when
+/// every test case was accepted, which is what `accepted/` asks for. JE is never what was promised.
+pub fn holds(expectation: &Expectation, outcome: &SubmissionOutcome) -> Result<(), Vec<String>> {
+    let mut broken = Vec::new();
+    check_final(expectation, outcome, &mut broken);
+    check_tests("", expectation, &outcome.tests.iter().collect::<Vec<_>>(), &mut broken);
+    for (pattern, inner) in &expectation.within {
+        check_within(pattern, inner, outcome, &mut broken);
+    }
+    if broken.is_empty() { Ok(()) } else { Err(broken) }
+}
+
+fn check_final(expectation: &Expectation, outcome: &SubmissionOutcome, broken: &mut Vec<String>) {
+    if outcome.verdict == Verdict::JudgeError {
+        return broken.push("the judging ended in a judge error".into());
+    }
+    let verdicts = &expectation.verdicts;
+    let all_accepted = outcome.tests.iter().all(|t| t.verdict == Verdict::Accepted);
+    let full_enough = outcome.verdict == Verdict::PartiallyAccepted && all_accepted;
+    let met = verdicts.is_empty()
+        || verdicts.iter().any(|v| counts_as(outcome.verdict, *v))
+        || (full_enough && verdicts.contains(&Verdict::Accepted));
+    if !met {
+        broken.push(format!("the verdict is {}, expected {}", outcome.verdict, list(verdicts)));
+    }
+    if expectation.partial && outcome.verdict != Verdict::PartiallyAccepted {
+        let score = outcome.score.map_or("no score".to_string(), |s| format!("score {s}"));
+        broken.push(format!(
+            "the verdict is {} with {score}, expected less than the full score",
+            outcome.verdict
+        ));
+    }
+    check_score("the score", expectation.score, outcome.score, broken);
+}
+
+fn check_score(what: &str, range: Option<(f64, f64)>, score: Option<f64>, broken: &mut Vec<String>) {
+    // Scores are sums of decimals: an error of representation is no broken promise.
+    const SLACK: f64 = 1e-6;
+    let Some((low, high)) = range else { return };
+    let wanted = if low == high { format!("{low}") } else { format!("between {low} and {high}") };
+    match score {
+        Some(score) if score >= low - SLACK && score <= high + SLACK => {}
+        Some(score) => broken.push(format!("{what} is {score}, expected {wanted}")),
+        None => broken.push(format!("{what} is missing, expected {wanted}")),
+    }
+}
+
+fn check_tests(place: &str, expectation: &Expectation, tests: &[&TestOutcome], broken: &mut Vec<String>) {
+    let at = if place.is_empty() { String::new() } else { format!("{place}: ") };
+    if let Some(permitted) = &expectation.permitted
+        && let Some(t) = tests.iter().find(|t| !permitted.iter().any(|v| counts_as(t.verdict, *v)))
+    {
+        broken.push(format!("{at}{} on {}, permitted are only {}", t.verdict, t.name, list(permitted)));
+    }
+    let required = &expectation.required;
+    if !required.is_empty() && !tests.iter().any(|t| required.iter().any(|v| counts_as(t.verdict, *v))) {
+        broken.push(format!("{at}no test case got {}", list(required)));
+    }
+    if let Some(text) = expectation.message.as_deref().filter(|text| !text.is_empty())
+        && !tests.iter().any(|t| t.messages.iter().any(|m| m.contains(text)))
+    {
+        broken.push(format!("{at}no message of the validator contains `{text}`"));
+    }
+}
+
+/// A part of the test data: a pattern matches a test case when it matches the case or a group around it; a
+/// score is demanded of the groups it matches (2025-09, "Test data groups", "Glob patterns").
+fn check_within(pattern: &str, inner: &Expectation, outcome: &SubmissionOutcome, broken: &mut Vec<String>) {
+    let glob = match GlobBuilder::new(pattern).literal_separator(true).build() {
+        Ok(glob) => glob.compile_matcher(),
+        Err(why) => return broken.push(format!("submissions.yaml: `{pattern}` is no pattern: {why}")),
+    };
+    let matched = |name: &str| prefixes(name).any(|prefix| glob.is_match(prefix));
+    let tests: Vec<_> = outcome.tests.iter().filter(|t| matched(&t.name)).collect();
+    check_tests(pattern, inner, &tests, broken);
+    for (name, score) in outcome.groups.iter().filter(|(name, _)| glob.is_match(name)) {
+        check_score(&format!("{name}: the score"), inner.score, *score, broken);
+    }
+}
+
+/// `a`, `a/b`, `a/b/c` of `a/b/c`.
+fn prefixes(name: &str) -> impl Iterator<Item = &str> {
+    name.match_indices('/').map(|(at, _)| &name[..at]).chain(std::iter::once(name))
+}
+
+fn counts_as(earned: Verdict, wanted: Verdict) -> bool {
+    earned == wanted
+        || match earned {
+            Verdict::MemoryLimit => wanted == Verdict::RunTimeError,
+            Verdict::OutputLimit => {
+                matches!(wanted, Verdict::WrongAnswer | Verdict::RunTimeError | Verdict::TimeLimit)
+            }
+            _ => false,
+        }
+}
+
+fn list<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> String {
+    verdicts.into_iter().map(|v| v.code()).collect::<Vec<_>>().join(" or ")
+}

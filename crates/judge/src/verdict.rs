@@ -1,0 +1,198 @@
+//! The verdict of one test case, from how the submission's run ended and what the validator says.
+//!
+//! The precedence in words a participant understands: docs/verdicts.md.
+
+use model::{Exit, Limits, Observation, Status, Verdict};
+
+/// Exit code of a validator that accepts (specification, "Reporting a judgement").
+pub const VALIDATOR_ACCEPTS: i32 = 42;
+/// Exit code of a validator that rejects.
+pub const VALIDATOR_REJECTS: i32 = 43;
+
+/// What a validator left in its feedback directory; `None`: no such file. Bytes that are no UTF-8 may be
+/// replaced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FeedbackFiles {
+    /// `judgemessage.txt`.
+    pub judge_message: Option<String>,
+    /// `teammessage.txt`.
+    pub team_message: Option<String>,
+    /// `score.txt`.
+    pub score: Option<String>,
+    /// `score_multiplier.txt`.
+    pub multiplier: Option<String>,
+    /// `nextpass.in` is there. Set in multi-pass problems only.
+    pub next_pass: bool,
+}
+
+/// What a validator decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ValidationOutcome {
+    /// The output is right.
+    Accepted,
+    /// The output is wrong.
+    Rejected,
+    /// The validator did not work, for this reason: a judge error.
+    Error(String),
+}
+
+/// The result of one validator run, or of the default validator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Validation {
+    /// The decision.
+    pub outcome: ValidationOutcome,
+    /// `score.txt`: finite.
+    pub score: Option<f64>,
+    /// `score_multiplier.txt`: finite.
+    pub multiplier: Option<f64>,
+    /// For the jury; empty when there is none.
+    pub judge_message: String,
+    /// For the participant; empty when there is none.
+    pub team_message: String,
+    /// Run the submission again with `nextpass.in`. Only ever with [`ValidationOutcome::Accepted`].
+    pub next_pass: bool,
+}
+
+impl Validation {
+    /// A decision without score and with a message for the jury.
+    pub fn plain(outcome: ValidationOutcome, judge_message: String) -> Validation {
+        Validation {
+            outcome,
+            score: None,
+            multiplier: None,
+            judge_message,
+            team_message: String::new(),
+            next_pass: false,
+        }
+    }
+
+    /// The same, with another decision.
+    fn with_outcome(self, outcome: ValidationOutcome) -> Validation {
+        Validation { outcome, score: None, multiplier: None, next_pass: false, ..self }
+    }
+}
+
+/// Reads the result of a custom validator from its run and its feedback directory.
+///
+/// Exit code 42 accepts, 43 rejects; anything else, a passed limit included, is an error of the validator.
+/// So are `nextpass.in` beside another code than 42, scores that are no finite number, and both kinds of
+/// score at once (2025-09, "Reporting additional feedback", "Multi-pass validation"). Score files of a
+/// rejected run are ignored here; whether a score was allowed at all is for [`crate::scoring`].
+pub fn validation(observation: &Observation, limits: &Limits, files: FeedbackFiles) -> Validation {
+    let feedback = Validation {
+        outcome: ValidationOutcome::Accepted,
+        score: None,
+        multiplier: None,
+        judge_message: files.judge_message.unwrap_or_default(),
+        team_message: files.team_message.unwrap_or_default(),
+        next_pass: files.next_pass,
+    };
+    let outcome = validator_outcome(observation, limits);
+    if outcome != ValidationOutcome::Accepted {
+        let contradicts = files.next_pass && outcome == ValidationOutcome::Rejected;
+        return feedback.with_outcome(match contradicts {
+            true => ValidationOutcome::Error("the validator rejected and left nextpass.in".into()),
+            false => outcome,
+        });
+    }
+    let parsed = read_score("score.txt", files.score)
+        .and_then(|score| Ok((score, read_score("score_multiplier.txt", files.multiplier)?)));
+    match parsed {
+        Err(why) => feedback.with_outcome(ValidationOutcome::Error(why)),
+        Ok((Some(_), Some(_))) => feedback.with_outcome(ValidationOutcome::Error(
+            "the validator left both score.txt and score_multiplier.txt".into(),
+        )),
+        Ok((score, multiplier)) => Validation { score, multiplier, ..feedback },
+    }
+}
+
+fn validator_outcome(observation: &Observation, limits: &Limits) -> ValidationOutcome {
+    let why = match (observation.status(limits), observation.exit) {
+        (Status::NonzeroExit, Exit::Code(VALIDATOR_ACCEPTS)) => return ValidationOutcome::Accepted,
+        (Status::NonzeroExit, Exit::Code(VALIDATOR_REJECTS)) => return ValidationOutcome::Rejected,
+        (Status::CpuTimeLimit, _) => "the validator used more than its CPU time".to_string(),
+        (Status::WallTimeLimit, _) => "the validator took longer than its wall time".to_string(),
+        (Status::MemoryLimit, _) => "the validator used more than its memory".to_string(),
+        (Status::OutputLimit, _) => "the validator wrote more than its output limit".to_string(),
+        (Status::SystemError, _) => "the validator could not be run".to_string(),
+        (Status::Ok | Status::NonzeroExit | Status::Signalled, Exit::Code(code)) => {
+            format!("the validator exited with code {code}, which is neither 42 nor 43")
+        }
+        (Status::Ok | Status::NonzeroExit | Status::Signalled, Exit::Signal(signal)) => {
+            format!("the validator was ended by signal {signal}")
+        }
+    };
+    ValidationOutcome::Error(why)
+}
+
+fn read_score(file: &str, text: Option<String>) -> Result<Option<f64>, String> {
+    let Some(text) = text else { return Ok(None) };
+    match text.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(Some(value)),
+        _ => {
+            let shown: String = text.trim().chars().take(40).collect();
+            Err(format!("the validator left `{shown}` in {file}, which is no finite number"))
+        }
+    }
+}
+
+/// The verdict of a test case whose validator ran after the submission, or did not run.
+///
+/// The first line that holds:
+///
+/// | the run | the validator | verdict |
+/// |---|---|---|
+/// | could not be done | – | JE |
+/// | passed its memory limit | – | MLE |
+/// | passed its CPU time limit | – | TLE |
+/// | passed its output limit | – | OLE |
+/// | passed its wall time limit | – | TLE |
+/// | was ended by a signal, or exited with a code other than 0 | – | RTE |
+/// | ended well | failed, or did not run | JE |
+/// | ended well | rejected | WA |
+/// | ended well | accepted | AC |
+pub fn test_verdict(status: Status, validation: Option<&Validation>) -> Verdict {
+    match (status, validation.map(|v| &v.outcome)) {
+        (Status::SystemError, _) => Verdict::JudgeError,
+        (Status::MemoryLimit, _) => Verdict::MemoryLimit,
+        (Status::CpuTimeLimit, _) => Verdict::TimeLimit,
+        (Status::OutputLimit, _) => Verdict::OutputLimit,
+        (Status::WallTimeLimit, _) => Verdict::TimeLimit,
+        (Status::Signalled | Status::NonzeroExit, _) => Verdict::RunTimeError,
+        (Status::Ok, None | Some(ValidationOutcome::Error(_))) => Verdict::JudgeError,
+        (Status::Ok, Some(ValidationOutcome::Rejected)) => Verdict::WrongAnswer,
+        (Status::Ok, Some(ValidationOutcome::Accepted)) => Verdict::Accepted,
+    }
+}
+
+/// Which of the two programs of an interactive run ended first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndedFirst {
+    /// The validator (interactor).
+    Validator,
+    /// The submission.
+    Submission,
+}
+
+/// The verdict of an interactive test case. The first line that holds:
+///
+/// | ended first | the validator | the submission | verdict |
+/// |---|---|---|---|
+/// | either | any | could not be run | JE |
+/// | either | failed | any | JE |
+/// | validator | rejected | any | WA |
+/// | otherwise | rejected or accepted | failed by itself | as in [`test_verdict`] |
+/// | otherwise | rejected | ended well | WA |
+/// | otherwise | accepted | ended well | AC |
+///
+/// A validator that rejects stops listening, and what the submission does then (a broken pipe, an endless
+/// wait) says nothing about it. This is the rule of the reference implementation, problemtools. It takes for
+/// granted that the validator can always write (someone keeps the reading end of its pipe open) and that the
+/// submission can write until the validator has ended with anything but acceptance.
+pub fn interactive(status: Status, validation: &Validation, first: EndedFirst) -> Verdict {
+    match (status, &validation.outcome, first) {
+        (Status::SystemError, _, _) | (_, ValidationOutcome::Error(_), _) => Verdict::JudgeError,
+        (_, ValidationOutcome::Rejected, EndedFirst::Validator) => Verdict::WrongAnswer,
+        (status, _, _) => test_verdict(status, Some(validation)),
+    }
+}
