@@ -4,6 +4,8 @@
 pub mod compare;
 pub mod expect;
 pub mod infer;
+pub mod language;
+mod nearest;
 pub mod package;
 pub mod scoring;
 pub mod verdict;
