@@ -1,0 +1,162 @@
+//! A submission and an interactor that talk to each other.
+//!
+//! Two pipes lead from the one to the other; this process keeps a second reading end of each. As long as a
+//! program runs, only it reads from its pipe. When it has ended, what the other still writes is read here and
+//! thrown away, so that nobody is ended by a broken pipe for the last words to a partner who has left. Writing
+//! ends are not kept: when a program ends, its partner reads the end of input.
+//!
+//! Which of the two ended first is told by which pipe lost its writer first, since the reports of the two
+//! runners may overtake one another.
+
+use crate::Fault;
+use crate::SystemError;
+use crate::program::Place;
+use judge::verdict::{EndedFirst, VALIDATOR_ACCEPTS};
+use model::{Exit, Observation, RunSpec};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::fs::File;
+use std::io::{copy, sink};
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::{Scope, scope};
+use std::time::Duration;
+
+/// How long to wait before a run that was ended is ended again: the first time it may not have begun.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// The pipes of one interaction.
+pub(crate) struct Pipes {
+    /// Standard input of the submission.
+    pub(crate) submission_in: OwnedFd,
+    /// Standard output of the submission.
+    pub(crate) submission_out: OwnedFd,
+    /// Standard input of the interactor.
+    pub(crate) interactor_in: OwnedFd,
+    /// Standard output of the interactor.
+    pub(crate) interactor_out: OwnedFd,
+    kept: Kept,
+}
+
+/// Second reading ends.
+struct Kept {
+    to_submission: File,
+    to_interactor: File,
+}
+
+impl Pipes {
+    pub(crate) fn new() -> Result<Pipes, SystemError> {
+        let fault = |e: String| SystemError::new("making pipes for an interaction", e);
+        let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|e| fault(e.to_string()));
+        let (submission_in, interactor_out) = pipe()?;
+        let (interactor_in, submission_out) = pipe()?;
+        let second = |fd: &OwnedFd| fd.try_clone().map(File::from).map_err(|e| fault(e.to_string()));
+        let kept =
+            Kept { to_submission: second(&submission_in)?, to_interactor: second(&interactor_in)? };
+        Ok(Pipes { submission_in, submission_out, interactor_in, interactor_out, kept })
+    }
+
+    /// Parts the ends that go to the programs from those that stay here.
+    pub(crate) fn split(self) -> ([OwnedFd; 2], [OwnedFd; 2], KeptEnds) {
+        let submission = [self.submission_in, self.submission_out];
+        let interactor = [self.interactor_in, self.interactor_out];
+        (submission, interactor, KeptEnds(self.kept))
+    }
+}
+
+/// The reading ends that stay here.
+pub(crate) struct KeptEnds(Kept);
+
+/// One side of an interaction: where it runs, what, and its descriptors.
+pub(crate) struct Side<'a> {
+    pub(crate) place: Place<'a>,
+    pub(crate) spec: RunSpec,
+    pub(crate) fds: Vec<OwnedFd>,
+}
+
+/// What was seen of an interaction.
+pub(crate) struct Interaction {
+    pub(crate) submission: Observation,
+    pub(crate) interactor: Observation,
+    pub(crate) first: EndedFirst,
+}
+
+type Report = (EndedFirst, Result<Observation, Fault>);
+
+/// Runs both sides to their ends.
+pub(crate) fn interact(submission: Side, interactor: Side, kept: KeptEnds) -> Result<Interaction, Fault> {
+    let KeptEnds(Kept { to_submission, to_interactor }) = kept;
+    let watched = [reader(&to_submission)?, reader(&to_interactor)?];
+    let (places, (tell, reports)) = ([submission.place, interactor.place], channel::<Report>());
+    scope(|threads| {
+        let telling = tell.clone();
+        threads.spawn(move || telling.send((EndedFirst::Submission, run(submission))));
+        threads.spawn(move || tell.send((EndedFirst::Validator, run(interactor))));
+        let first_to_close = threads.spawn(move || closed_first(&watched));
+
+        let (who, one) = receive(&reports)?;
+        let failed = one.is_err();
+        let other = match who {
+            EndedFirst::Submission => {
+                discard(threads, to_submission);
+                drop(to_interactor);
+                if failed { end(&places[1], &reports) } else { receive(&reports) }
+            }
+            EndedFirst::Validator => {
+                discard(threads, to_interactor);
+                drop(to_submission);
+                let accepted = matches!(&one, Ok(o) if o.exit == Exit::Code(VALIDATOR_ACCEPTS));
+                if accepted { receive(&reports) } else { end(&places[0], &reports) }
+            }
+        }?;
+        let closed = first_to_close.join().ok().flatten();
+        let first = closed.unwrap_or(who);
+        let (submission, interactor) = match who {
+            EndedFirst::Submission => (one?, other.1?),
+            EndedFirst::Validator => (other.1?, one?),
+        };
+        Ok(Interaction { submission, interactor, first })
+    })
+}
+
+fn run(side: Side) -> Result<Observation, Fault> {
+    side.place.run(&side.spec, side.fds)
+}
+
+fn reader(file: &File) -> Result<File, SystemError> {
+    crate::program::duplicate(file)
+}
+
+/// Waits until one of the pipes has no writer any more. `None`: both at once, or nothing could be seen.
+fn closed_first([to_submission, to_interactor]: &[File; 2]) -> Option<EndedFirst> {
+    let mut fds = [PollFd::new(to_submission, PollFlags::empty()), PollFd::new(to_interactor, PollFlags::empty())];
+    while let Err(rustix::io::Errno::INTR) = poll(&mut fds, None) {}
+    let closed = fds.map(|fd| fd.revents().contains(PollFlags::HUP));
+    match closed {
+        [true, false] => Some(EndedFirst::Validator),
+        [false, true] => Some(EndedFirst::Submission),
+        _ => None,
+    }
+}
+
+fn receive(reports: &Receiver<Report>) -> Result<Report, Fault> {
+    reports.recv().map_err(|_| SystemError::new("an interaction", "one side ended without a report").into())
+}
+
+/// Ends a run, again and again until it reports.
+fn end(place: &Place, reports: &Receiver<Report>) -> Result<Report, Fault> {
+    loop {
+        place.runner.end_run(false);
+        match reports.recv_timeout(AGAIN) {
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(report) => return Ok(report),
+            Err(RecvTimeoutError::Disconnected) => return receive(reports),
+        }
+    }
+}
+
+/// Reads a pipe to its end and throws it away.
+fn discard<'scope>(threads: &'scope Scope<'scope, '_>, mut pipe: File) {
+    // An error ends it like the end of the pipe does: nobody waits for these bytes.
+    threads.spawn(move || copy(&mut pipe, &mut sink()).unwrap_or_default());
+}
