@@ -15,7 +15,7 @@ use std::fs::File;
 const FILES: &str = "/files";
 
 /// Everything a test case needs besides the submission.
-pub(crate) struct Bench<'a> {
+pub(crate) struct Court<'a> {
     pub(crate) package: &'a Package,
     pub(crate) source: &'a Source,
     pub(crate) settings: &'a Settings,
@@ -49,7 +49,7 @@ struct Pass {
     message: String,
 }
 
-impl Bench<'_> {
+impl Court<'_> {
     /// Runs the submission on a test case and judges it.
     pub(crate) fn judge(
         &self,
@@ -64,9 +64,11 @@ impl Bench<'_> {
         let mut input = self.source.file(&case.input)?;
         let mut runs = Vec::new();
         for _ in 0..self.package.limits.passes.max(1) {
-            let run = Run { bench: self, submission, limits, case, data: data.as_ref(), input: &input };
+            let run = Run { court: self, submission, limits, case, data: data.as_ref(), input: &input };
             let pass = match (&self.package.validator, validating.first_mut()) {
-                (Validator::Custom(_), Some(interactor)) if self.package.interactive => run.interactive(interactor)?,
+                (Validator::Custom(_), Some(interactor)) if self.package.interactive => {
+                    run.interactive(interactor)?
+                }
                 _ => run.plain(&mut validating)?,
             };
             runs.push(pass.run);
@@ -75,9 +77,9 @@ impl Bench<'_> {
                 let Pass { verdict, validation, message, .. } = pass;
                 return Ok(Judged { verdict, validation, runs, message });
             }
-            let asking = validating.iter().find(|v| v.asks_for_next_pass());
+            // Multi-pass packages have one validator (2025-09, "Output validators").
             let none = || SystemError::new("starting the next pass", "no validator asked for it");
-            input = asking.ok_or_else(none)?.next_input()?;
+            input = validating.first().ok_or_else(none)?.next_input()?;
         }
         let message =
             format!("the validator asked for more than {} passes (limits.validation_passes)", runs.len());
@@ -96,7 +98,8 @@ impl Bench<'_> {
         let tree = self.source.tree();
         // A file in memory takes whole pages, and its directory entry some more.
         let room = |size: u64| size.div_ceil(4096).saturating_mul(4096).saturating_add(8192);
-        let sizes = case.files.iter().map(|file| room(tree.files.get(&file.path).map_or(0, |entry| entry.size)));
+        let sizes =
+            case.files.iter().map(|file| room(tree.files.get(&file.path).map_or(0, |entry| entry.size)));
         let size = sizes.fold(64 << 10, u64::saturating_add);
         let boxed = Boxed::new(place.runner, Bytes(size))?;
         let mut entries = BTreeSet::new();
@@ -110,7 +113,7 @@ impl Bench<'_> {
 
 /// One run of a submission at a test case.
 struct Run<'a, 'b> {
-    bench: &'a Bench<'b>,
+    court: &'a Court<'b>,
     submission: &'a Built<'a>,
     limits: &'a CaseLimits,
     case: &'a TestCase,
@@ -156,10 +159,10 @@ impl Run<'_, '_> {
 
     /// Every validator must accept (legacy, "Output validators"); the first that does not decides.
     fn validate(&self, output: &File, validating: &mut [Validating]) -> Result<Validation, Fault> {
-        let bench = self.bench;
+        let court = self.court;
         let mut last = None;
         for validating in validating {
-            let limits = bench.settings.validation(validating.validator.allowance);
+            let limits = court.settings.validation(validating.validator.allowance);
             let stdin = files::reopen(output)
                 .map_err(|e| SystemError::new("opening the output for the validator", e.to_string()))?;
             let (spec, fds) = validating.prepare(self.input, stdin.into(), None, limits)?;
@@ -172,7 +175,7 @@ impl Run<'_, '_> {
         }
         match last {
             Some(decided) => Ok(decided),
-            None => default_validation(self.case, bench.source, output, bench.package.format),
+            None => default_validation(self.case, court.source, output, court.package.format),
         }
     }
 
@@ -184,7 +187,7 @@ impl Run<'_, '_> {
         let (spec, fds) = self.submission.prepare(self.given(stdin, stdout, &errors)?);
         let submission = Side { place: self.submission.place, spec, fds };
         let allowance = interactor.validator.allowance;
-        let limits = self.bench.settings.interactor(allowance, &self.limits.stop);
+        let limits = self.court.settings.interactor(allowance, &self.limits.stop);
         let [stdin, stdout] = its;
         let (spec, fds) = interactor.prepare(self.input, stdin, Some(stdout), limits)?;
         let side = Side { place: interactor.validator.place, spec, fds };

@@ -51,8 +51,7 @@ impl Pipes {
         let (submission_in, interactor_out) = pipe()?;
         let (interactor_in, submission_out) = pipe()?;
         let second = |fd: &OwnedFd| fd.try_clone().map(File::from).map_err(|e| fault(e.to_string()));
-        let kept =
-            Kept { to_submission: second(&submission_in)?, to_interactor: second(&interactor_in)? };
+        let kept = Kept { to_submission: second(&submission_in)?, to_interactor: second(&interactor_in)? };
         Ok(Pipes { submission_in, submission_out, interactor_in, interactor_out, kept })
     }
 
@@ -129,7 +128,8 @@ fn reader(file: &File) -> Result<File, SystemError> {
 
 /// Waits until one of the pipes has no writer any more. `None`: both at once, or nothing could be seen.
 fn closed_first([to_submission, to_interactor]: &[File; 2]) -> Option<EndedFirst> {
-    let mut fds = [PollFd::new(to_submission, PollFlags::empty()), PollFd::new(to_interactor, PollFlags::empty())];
+    let mut fds =
+        [PollFd::new(to_submission, PollFlags::empty()), PollFd::new(to_interactor, PollFlags::empty())];
     while let Err(rustix::io::Errno::INTR) = poll(&mut fds, None) {}
     let closed = fds.map(|fd| fd.revents().contains(PollFlags::HUP));
     match closed {

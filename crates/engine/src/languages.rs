@@ -1,40 +1,52 @@
 //! The language table together with what this host has of it.
 
-use judge::language::{CompileLimits, Language, Mount, Paths, Table};
-use model::{Bytes, Nanos, View, ViewMount};
+use crate::toolchain::{Absent, Host, Toolchain, find_usable, system_view};
+use judge::language::{CompileLimits, Language, Table};
+use model::{Bytes, Nanos, View};
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
-/// Where a language's tools are on this host, and what its stages must see of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tools {
-    /// Tools and roots by name.
-    pub paths: Paths,
-    /// What compiling sees.
-    pub compile_view: View,
-    /// What running sees.
-    pub run_view: View,
+/// What was found for a language.
+#[derive(Clone, Debug)]
+struct Found {
+    /// Id of the language that is used.
+    language: String,
+    toolchain: Toolchain,
+    stands_in: Option<String>,
 }
 
-/// The languages and their tools.
-#[derive(Clone, Debug)]
+/// The languages and their tools. Tools are looked for when a program first needs them, once.
 pub struct Languages {
     table: Table,
-    found: BTreeMap<String, Result<Tools, String>>,
+    host: Host,
+    found: Mutex<BTreeMap<String, Result<Found, Absent>>>,
 }
 
 /// A language that can be used here.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Usable<'a> {
-    /// The language, or the one that stands in for it.
+    /// The language that is used.
     pub language: &'a Language,
     /// Its tools.
-    pub tools: &'a Tools,
+    pub toolchain: Toolchain,
+    /// Why it stands in for the language that was asked for, if it does.
+    pub stands_in: Option<String>,
 }
 
 impl Languages {
-    /// The languages of a table with what was found for each, by id: its tools, or what is missing.
-    pub fn new(table: Table, found: BTreeMap<String, Result<Tools, String>>) -> Languages {
-        Languages { table, found }
+    /// The languages of a table on a host.
+    pub fn new(table: Table, host: Host) -> Languages {
+        Languages { table, host, found: Mutex::default() }
+    }
+
+    /// The same with toolchains that are known already and not looked for.
+    pub fn with_toolchains(self, toolchains: Vec<Toolchain>) -> Languages {
+        let known = toolchains.into_iter().map(|toolchain| {
+            let language = toolchain.language.clone();
+            (language.clone(), Ok(Found { language, toolchain, stands_in: None }))
+        });
+        let found = Mutex::new(known.collect());
+        Languages { found, ..self }
     }
 
     /// The table.
@@ -42,63 +54,41 @@ impl Languages {
         &self.table
     }
 
-    /// The language with its tools, or the one that stands in for it, or what is missing for the language itself.
-    pub fn usable<'a>(&'a self, language: &'a Language) -> Result<Usable<'a>, String> {
-        let mut missing = None;
-        let mut candidate = Some(language);
-        // A ring of fallbacks ends after as many steps as there are languages.
-        for _ in 0..=self.table.languages().len() {
-            let Some(language) = candidate else { break };
-            match self.found.get(&language.id) {
-                Some(Ok(tools)) => return Ok(Usable { language, tools }),
-                Some(Err(why)) => missing = missing.or(Some(why.clone())),
-                None => missing = missing.or(Some("it was not looked for".to_owned())),
-            }
-            candidate = language.fallback.as_deref().and_then(|id| self.table.get(id));
-        }
-        Err(missing.unwrap_or_default())
+    /// The host.
+    pub fn host(&self) -> &Host {
+        &self.host
     }
 
-    /// Everything that any language sees while compiling, for build scripts, which may call any tool.
-    pub(crate) fn whole_view(&self) -> View {
-        let mut mounts = view(self.table.system_mounts()).mounts;
-        for tools in self.found.values().flatten() {
-            for mount in &tools.compile_view.mounts {
-                if !mounts.iter().any(|other| other.inside == mount.inside) {
-                    mounts.push(mount.clone());
-                }
-            }
-        }
-        View { mounts }
+    /// The language with its tools, or the one that stands in for it.
+    pub fn usable<'a>(&'a self, language: &'a Language) -> Result<Usable<'a>, Absent> {
+        // What a panicking thread left is a complete map all the same.
+        let mut known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.entry(language.id.clone()).or_insert_with(|| {
+            let usable = find_usable(&self.host, &self.table, language)?;
+            let language = usable.language.id.clone();
+            Ok(Found { language, toolchain: usable.toolchain, stands_in: usable.stands_in })
+        });
+        let found = found.clone()?;
+        let language = self.table.get(&found.language).unwrap_or(language);
+        Ok(Usable { language, toolchain: found.toolchain, stands_in: found.stands_in })
     }
 
-    /// The environment of build scripts.
-    pub(crate) fn script_env(&self) -> Vec<(String, String)> {
-        let mut path: Vec<String> = vec!["/usr/local/bin".into(), "/usr/bin".into(), "/bin".into()];
-        for tool in self.found.values().flatten().flat_map(|tools| tools.paths.values()) {
-            match tool.rsplit_once('/') {
-                Some((directory, _)) if !path.iter().any(|p| p == directory) && directory.ends_with("/bin") => {
-                    path.push(directory.to_owned());
-                }
-                _ => {}
-            }
-        }
-        vec![("PATH".into(), path.join(":")), ("LANG".into(), "C.UTF-8".into()), ("TZ".into(), "UTC".into())]
-    }
-
-    /// What build scripts may use: "typical" values of the legacy specification.
-    pub(crate) fn script_limits(&self) -> CompileLimits {
-        CompileLimits {
-            cpu: Nanos::from_secs(60),
-            memory: Bytes::from_mib(2048),
-            processes: 256,
-            output: Bytes::from_mib(256),
-        }
+    /// What build scripts see: all that is installed in the usual places.
+    pub(crate) fn script_view(&self) -> View {
+        system_view(&self.host, &self.table)
     }
 }
 
-/// Mounts whose paths need no expansion.
-fn view(mounts: &[Mount]) -> View {
-    let mount = |m: &Mount| ViewMount { host: m.path.clone(), inside: m.path.clone(), optional: m.optional };
-    View { mounts: mounts.iter().map(mount).collect() }
+/// The environment of build scripts and of what they build.
+pub(crate) fn script_env() -> Vec<(String, String)> {
+    let env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("LANG", "C.UTF-8"), ("TZ", "UTC")];
+    env.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
+
+/// What build scripts may use: "typical" values of the legacy specification.
+pub(crate) const SCRIPT_LIMITS: CompileLimits = CompileLimits {
+    cpu: Nanos::from_secs(60),
+    memory: Bytes::from_mib(2048),
+    processes: 256,
+    output: Bytes::from_mib(256),
+};

@@ -1,13 +1,12 @@
 //! How a program is compiled and run on this host: the language table applied to its files.
 
 use crate::Fault;
+use crate::languages::{Languages, SCRIPT_LIMITS, script_env};
 use crate::limits::Allowance;
-use crate::languages::Languages;
+use crate::source::Source;
 use judge::language::{Command, CompileLimits, DetectError, Language, PROGRAM_DIR};
 use judge::package::{Package, Program, SourceFile};
 use model::{Bytes, View};
-
-use crate::source::Source;
 
 /// One file of a program, with its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,9 +21,11 @@ pub struct Part {
 
 /// How a program is compiled and run.
 #[derive(Clone, Debug)]
-pub struct Recipe {
-    /// Name of the language, for people.
-    pub language: String,
+pub(crate) struct Recipe {
+    /// Id of the language.
+    pub(crate) language: String,
+    /// Why another language stands in for the one that was meant, if it does.
+    pub stands_in: Option<String>,
     /// The files, under the names they are placed.
     pub parts: Vec<Part>,
     /// Commands that compile, in order.
@@ -42,7 +43,7 @@ pub struct Recipe {
 }
 
 /// Reads the files of a program, with the package's constants put in.
-pub fn read_parts(
+pub(crate) fn read_parts(
     files: &[SourceFile],
     source: &Source,
     constants: &[(String, String)],
@@ -69,7 +70,7 @@ fn with_constants(content: Vec<u8>, constants: &[(String, String)]) -> Vec<u8> {
 }
 
 /// The language of a program. `hint` is an id or a package language code.
-pub fn detect<'t>(
+pub(crate) fn detect<'t>(
     place: &str,
     parts: &[Part],
     languages: &'t Languages,
@@ -83,7 +84,7 @@ pub fn detect<'t>(
 
 /// The files added to a submission of this language, those for the language after those for all, so that they
 /// take the place of files of the same name (2025-09, "Included files").
-pub fn included(package: &Package, language: &Language) -> Vec<SourceFile> {
+pub(crate) fn included(package: &Package, language: &Language) -> Vec<SourceFile> {
     let of_all = package.include.iter().filter(|include| include.language.is_none());
     let of_this = (package.include.iter())
         .filter(|include| include.language.as_deref().is_some_and(|code| language.has_code(code)));
@@ -91,7 +92,7 @@ pub fn included(package: &Package, language: &Language) -> Vec<SourceFile> {
 }
 
 /// The files of `over` laid over `base`.
-pub fn overlay(base: Vec<Part>, over: Vec<Part>) -> Vec<Part> {
+pub(crate) fn overlay(base: Vec<Part>, over: Vec<Part>) -> Vec<Part> {
     let mut all = base;
     for part in over {
         all.retain(|other| other.name != part.name);
@@ -101,7 +102,7 @@ pub fn overlay(base: Vec<Part>, over: Vec<Part>) -> Vec<Part> {
 }
 
 /// The recipe of a program of this language. `memory` is the limit of its runs without the allowance.
-pub fn recipe(
+pub(crate) fn recipe(
     place: &str,
     parts: Vec<Part>,
     language: &Language,
@@ -113,9 +114,9 @@ pub fn recipe(
     let found = languages.usable(language).map_err(|absent| Fault::NoToolchain {
         place: place.to_owned(),
         language: language.name.clone(),
-        why: absent.to_string(),
+        why: absent.why,
     })?;
-    let language = found.language;
+    let (language, toolchain) = (found.language, found.toolchain);
     let plan = language.plan(&contents(&parts), entry).map_err(|e| input(e.to_string()))?;
     let binary = |part: &&Part| language.is_source(&part.name) && part.content.contains(&0);
     if let Some(part) = parts.iter().find(binary) {
@@ -123,20 +124,21 @@ pub fn recipe(
     }
     // A path that the table names and the toolchain lacks is a fault in how they were put together.
     let fault = |why: String| crate::SystemError::new(format!("putting together commands for {place}"), why);
-    let compile = language.compile_commands(&plan, &found.tools.paths).map_err(|e| fault(e.to_string()))?;
-    let run = language.run_command(&plan, &found.tools.paths, memory).map_err(|e| fault(e.to_string()))?;
+    let compile = language.compile_commands(&plan, &toolchain.paths).map_err(|e| fault(e.to_string()))?;
+    let run = language.run_command(&plan, &toolchain.paths, memory).map_err(|e| fault(e.to_string()))?;
     let placed = |part: Part| {
         let name = plan.placed.iter().find(|(given, _)| *given == part.name);
         Part { name: name.map_or_else(|| part.name.clone(), |(_, placed)| placed.clone()), ..part }
     };
     Ok(Recipe {
-        language: language.name.clone(),
+        language: language.id.clone(),
+        stands_in: found.stands_in,
         parts: parts.into_iter().map(placed).collect(),
         compile,
-        compile_view: found.tools.compile_view.clone(),
+        compile_view: toolchain.compile_view,
         compile_limits: language.compile_limits,
         run,
-        run_view: found.tools.run_view.clone(),
+        run_view: toolchain.run_view,
         allowance: Allowance {
             memory: language.memory_allowance,
             processes: language.process_allowance,
@@ -147,7 +149,7 @@ pub fn recipe(
 
 /// The recipe of a package's program. A directory with an executable `build` brings its own way of compiling
 /// and is run by the `run` that comes of it (legacy and 2025-09, "Programs"); everything installed is shown to it.
-pub fn package_recipe(
+pub(crate) fn package_recipe(
     program: &Program,
     source: &Source,
     package: &Package,
@@ -159,16 +161,16 @@ pub fn package_recipe(
         let language = detect(&program.path, &parts, languages, None)?;
         return recipe(&program.path, parts, language, None, memory, languages);
     }
-    let command =
-        |name: &str| Command { argv: vec![format!("{PROGRAM_DIR}/{name}")], env: languages.script_env() };
+    let command = |name: &str| Command { argv: vec![format!("{PROGRAM_DIR}/{name}")], env: script_env() };
     Ok(Recipe {
-        language: "its own build script".to_owned(),
+        language: "build script".to_owned(),
+        stands_in: None,
         parts,
         compile: vec![command("build")],
-        compile_view: languages.whole_view(),
-        compile_limits: languages.script_limits(),
+        compile_view: languages.script_view(),
+        compile_limits: SCRIPT_LIMITS,
         run: command("run"),
-        run_view: languages.whole_view(),
+        run_view: languages.script_view(),
         allowance: Allowance::NONE,
     })
 }

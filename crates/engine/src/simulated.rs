@@ -33,7 +33,9 @@ struct State {
 
 impl Simulated {
     /// A runner on which every run is played by this function.
-    pub fn new(play: impl Fn(&mut Stage) -> Result<Observation, SystemError> + Send + Sync + 'static) -> Simulated {
+    pub fn new(
+        play: impl Fn(&mut Stage) -> Result<Observation, SystemError> + Send + Sync + 'static,
+    ) -> Simulated {
         Simulated { play: Box::new(play), state: Mutex::default(), changed: Condvar::new() }
     }
 

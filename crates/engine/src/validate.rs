@@ -41,7 +41,8 @@ pub(crate) fn default_validation(
         "" => Box::new(BufReader::new(empty())),
         path => Box::new(BufReader::new(source.file(path)?)),
     };
-    let fault = |e: std::io::Error| SystemError::new(format!("comparing the output of {}", case.name), e.to_string());
+    let fault =
+        |e: std::io::Error| SystemError::new(format!("comparing the output of {}", case.name), e.to_string());
     let output = BufReader::new(files::reopen(output).map_err(fault)?);
     Ok(match compare(answer, output, &options).map_err(fault)? {
         None => Validation::plain(ValidationOutcome::Accepted, String::new()),
