@@ -134,3 +134,116 @@ fn counts_as(earned: Verdict, wanted: Verdict) -> bool {
 fn list<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> String {
     verdicts.into_iter().map(|v| v.code()).collect::<Vec<_>>().join(" or ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Verdict::{
+        Accepted as AC, JudgeError as JE, MemoryLimit as MLE, OutputLimit as OLE, PartiallyAccepted as PA,
+        RunTimeError as RTE, TimeLimit as TLE, WrongAnswer as WA,
+    };
+
+    fn outcome(verdict: Verdict, tests: &[(&str, Verdict)]) -> SubmissionOutcome {
+        let test = |(name, verdict): &(&str, Verdict)| TestOutcome {
+            name: name.to_string(),
+            verdict: *verdict,
+            score: None,
+            messages: vec![format!("said on {name}")],
+        };
+        let groups = vec![("secret/g1".into(), Some(12.5)), ("secret/g2".into(), None)];
+        let tests = tests.iter().map(test).collect();
+        SubmissionOutcome { verdict, score: Some(50.0), max_score: Some(100.0), tests, groups }
+    }
+
+    fn tests(permitted: &[Verdict], required: &[Verdict]) -> Expectation {
+        let permitted = (!permitted.is_empty()).then(|| permitted.iter().copied().collect());
+        Expectation { permitted, required: required.iter().copied().collect(), ..Expectation::default() }
+    }
+
+    #[track_caller]
+    fn check(expectation: Expectation, outcome: SubmissionOutcome, broken: &[&str]) {
+        assert_eq!(holds(&expectation, &outcome).err().unwrap_or_default(), broken);
+    }
+
+    #[test]
+    fn final_verdicts() {
+        let verdicts = |v: &[Verdict]| Expectation { verdicts: v.to_vec(), ..Expectation::default() };
+        let failed = &[("secret/1", WA)];
+        check(verdicts(&[]), outcome(WA, failed), &[]);
+        check(verdicts(&[AC, WA]), outcome(WA, failed), &[]);
+        check(verdicts(&[TLE, AC]), outcome(WA, failed), &["the verdict is WA, expected TLE or AC"]);
+        check(verdicts(&[RTE]), outcome(MLE, failed), &[]);
+        check(verdicts(&[TLE]), outcome(OLE, failed), &[]);
+        check(verdicts(&[TLE]), outcome(MLE, failed), &["the verdict is MLE, expected TLE"]);
+        check(verdicts(&[AC]), outcome(PA, failed), &["the verdict is PA, expected AC"]);
+        check(verdicts(&[AC]), outcome(PA, &[("secret/1", AC)]), &[]);
+        check(verdicts(&[]), outcome(JE, failed), &["the judging ended in a judge error"]);
+    }
+
+    #[test]
+    fn scores() {
+        let partial = Expectation { partial: true, verdicts: vec![PA], ..Expectation::default() };
+        check(partial.clone(), outcome(PA, &[]), &[]);
+        check(
+            partial,
+            outcome(AC, &[]),
+            &[
+                "the verdict is AC, expected PA",
+                "the verdict is AC with score 50, expected less than the full score",
+            ],
+        );
+        let score = |low, high| Expectation { score: Some((low, high)), ..Expectation::default() };
+        check(score(50.0, 50.0), outcome(PA, &[]), &[]);
+        check(score(0.0, 49.0), outcome(PA, &[]), &["the score is 50, expected between 0 and 49"]);
+        let none = SubmissionOutcome { score: None, ..outcome(WA, &[]) };
+        check(score(3.0, 3.0), none, &["the score is missing, expected 3"]);
+    }
+
+    #[test]
+    fn permitted_and_required_verdicts_of_tests() {
+        let run = |verdict| outcome(AC, &[("sample/1", AC), ("secret/1", verdict)]);
+        check(tests(&[AC, WA], &[WA]), run(WA), &[]);
+        check(tests(&[AC, RTE], &[RTE]), run(MLE), &[]);
+        check(tests(&[AC, WA], &[]), run(TLE), &["TLE on secret/1, permitted are only AC or WA"]);
+        check(tests(&[], &[TLE, WA]), run(RTE), &["no test case got WA or TLE"]);
+    }
+
+    #[test]
+    fn messages_are_looked_for_in_every_test() {
+        let message = |text: &str| Expectation { message: Some(text.into()), ..Expectation::default() };
+        let run = || outcome(AC, &[("sample/1", AC), ("secret/1", AC)]);
+        check(message("on secret"), run(), &[]);
+        check(message(""), outcome(AC, &[]), &[]);
+        check(message("On secret"), run(), &["no message of the validator contains `On secret`"]);
+    }
+
+    #[test]
+    fn parts_of_the_test_data() {
+        let run = || {
+            outcome(
+                TLE,
+                &[("sample/1", AC), ("secret/g1/1", AC), ("secret/g1/2-hard", TLE), ("secret/g2/1", WA)],
+            )
+        };
+        let within = |pattern: &str, inner| Expectation {
+            within: vec![(pattern.into(), inner)],
+            ..Expectation::default()
+        };
+        check(within("sample", tests(&[AC], &[])), run(), &[]);
+        check(within("secret/g1", tests(&[AC, TLE], &[TLE])), run(), &[]);
+        check(within("{sample,secret/g2}", tests(&[AC, WA], &[WA])), run(), &[]);
+        check(within("secret/*/*-hard", tests(&[TLE], &[TLE])), run(), &[]);
+        check(
+            within("secret", tests(&[AC, TLE], &[RTE])),
+            run(),
+            &["secret: WA on secret/g2/1, permitted are only AC or TLE", "secret: no test case got RTE"],
+        );
+        // A star stays within one part of a name.
+        check(within("s*-hard", tests(&[], &[TLE])), run(), &["s*-hard: no test case got TLE"]);
+        let score = Expectation { score: Some((10.0, 10.0)), ..Expectation::default() };
+        check(within("secret/g1", score.clone()), run(), &["secret/g1: the score is 12.5, expected 10"]);
+        check(within("secret/g2", score.clone()), run(), &["secret/g2: the score is missing, expected 10"]);
+        let text = holds(&within("secret/{g1", score), &run()).unwrap_err().concat();
+        assert!(text.starts_with("submissions.yaml: `secret/{g1` is no pattern"), "{text}");
+    }
+}

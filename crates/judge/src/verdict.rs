@@ -65,44 +65,38 @@ impl Validation {
             next_pass: false,
         }
     }
-
-    /// The same, with another decision.
-    fn with_outcome(self, outcome: ValidationOutcome) -> Validation {
-        Validation { outcome, score: None, multiplier: None, next_pass: false, ..self }
-    }
 }
 
 /// Reads the result of a custom validator from its run and its feedback directory.
 ///
 /// Exit code 42 accepts, 43 rejects; anything else, a passed limit included, is an error of the validator.
-/// So are `nextpass.in` beside another code than 42, scores that are no finite number, and both kinds of
-/// score at once (2025-09, "Reporting additional feedback", "Multi-pass validation"). Score files of a
-/// rejected run are ignored here; whether a score was allowed at all is for [`crate::scoring`].
+/// So are `nextpass.in` beside another code than 42 and, where it accepted, scores that are no finite number
+/// and both kinds of score at once (2025-09, "Reporting additional feedback", "Multi-pass validation"). A
+/// rejected run keeps the score it left: whether a score was allowed at all is for [`crate::scoring`].
 pub fn validation(observation: &Observation, limits: &Limits, files: FeedbackFiles) -> Validation {
-    let feedback = Validation {
-        outcome: ValidationOutcome::Accepted,
-        score: None,
-        multiplier: None,
+    let score = read_score("score.txt", files.score);
+    let multiplier = read_score("score_multiplier.txt", files.multiplier);
+    let outcome = match validator_outcome(observation, limits) {
+        ValidationOutcome::Accepted => match (&score, &multiplier) {
+            (Err(why), _) | (_, Err(why)) => ValidationOutcome::Error(why.clone()),
+            (Ok(Some(_)), Ok(Some(_))) => {
+                ValidationOutcome::Error("the validator left both score.txt and score_multiplier.txt".into())
+            }
+            (Ok(_), Ok(_)) => ValidationOutcome::Accepted,
+        },
+        ValidationOutcome::Rejected if files.next_pass => {
+            ValidationOutcome::Error("the validator rejected and left nextpass.in".into())
+        }
+        other => other,
+    };
+    let works = !matches!(outcome, ValidationOutcome::Error(_));
+    Validation {
+        score: score.ok().flatten().filter(|_| works),
+        multiplier: multiplier.ok().flatten().filter(|_| works),
         judge_message: files.judge_message.unwrap_or_default(),
         team_message: files.team_message.unwrap_or_default(),
-        next_pass: files.next_pass,
-    };
-    let outcome = validator_outcome(observation, limits);
-    if outcome != ValidationOutcome::Accepted {
-        let contradicts = files.next_pass && outcome == ValidationOutcome::Rejected;
-        return feedback.with_outcome(match contradicts {
-            true => ValidationOutcome::Error("the validator rejected and left nextpass.in".into()),
-            false => outcome,
-        });
-    }
-    let parsed = read_score("score.txt", files.score)
-        .and_then(|score| Ok((score, read_score("score_multiplier.txt", files.multiplier)?)));
-    match parsed {
-        Err(why) => feedback.with_outcome(ValidationOutcome::Error(why)),
-        Ok((Some(_), Some(_))) => feedback.with_outcome(ValidationOutcome::Error(
-            "the validator left both score.txt and score_multiplier.txt".into(),
-        )),
-        Ok((score, multiplier)) => Validation { score, multiplier, ..feedback },
+        next_pass: files.next_pass && works,
+        outcome,
     }
 }
 
@@ -194,5 +188,165 @@ pub fn interactive(status: Status, validation: &Validation, first: EndedFirst) -
         (Status::SystemError, _, _) | (_, ValidationOutcome::Error(_), _) => Verdict::JudgeError,
         (_, ValidationOutcome::Rejected, EndedFirst::Validator) => Verdict::WrongAnswer,
         (status, _, _) => test_verdict(status, Some(validation)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Bytes, Evidence, Isolation, Nanos, Reading, Times};
+
+    const STATUSES: [Status; 8] = [
+        Status::Ok,
+        Status::NonzeroExit,
+        Status::Signalled,
+        Status::CpuTimeLimit,
+        Status::WallTimeLimit,
+        Status::MemoryLimit,
+        Status::OutputLimit,
+        Status::SystemError,
+    ];
+
+    fn outcomes() -> [ValidationOutcome; 3] {
+        [ValidationOutcome::Accepted, ValidationOutcome::Rejected, ValidationOutcome::Error("why".into())]
+    }
+
+    fn plain(outcome: &ValidationOutcome) -> Validation {
+        Validation::plain(outcome.clone(), String::new())
+    }
+
+    fn ended(exit: Exit) -> Observation {
+        let none = || Reading::unknown("not read");
+        let count = || Reading::unknown("not read");
+        let evidence = Evidence {
+            isolation: Isolation::None,
+            cpus: vec![],
+            mem_nodes: vec![],
+            run_queue_wait: none(),
+            steal: none(),
+            irq: none(),
+            foreign: none(),
+            throttled: none(),
+            migrations: count(),
+            voluntary_switches: count(),
+            involuntary_switches: count(),
+            minor_faults: count(),
+            major_faults: count(),
+            frequency_ratio: Reading::unknown("not read"),
+            weaker: vec![],
+        };
+        Observation {
+            exit,
+            time: Times { cpu: Nanos::from_millis(5), ..Times::default() },
+            memory_peak: Reading::Known(Bytes(100)),
+            output: Reading::Known(Bytes(0)),
+            out_of_memory: false,
+            wall_exceeded: false,
+            output_cut: false,
+            cancelled: false,
+            evidence,
+        }
+    }
+
+    fn files(score: Option<&str>, multiplier: Option<&str>, next_pass: bool) -> FeedbackFiles {
+        let text = |t: Option<&str>| t.map(String::from);
+        FeedbackFiles {
+            score: text(score),
+            multiplier: text(multiplier),
+            next_pass,
+            ..FeedbackFiles::default()
+        }
+    }
+
+    #[test]
+    fn acceptance_needs_a_good_end_and_an_accepting_validator() {
+        for status in STATUSES {
+            for outcome in outcomes() {
+                let good = status == Status::Ok && outcome == ValidationOutcome::Accepted;
+                let verdict = test_verdict(status, Some(&plain(&outcome)));
+                assert_eq!(verdict == Verdict::Accepted, good, "{status:?} {outcome:?}");
+                for first in [EndedFirst::Validator, EndedFirst::Submission] {
+                    let verdict = interactive(status, &plain(&outcome), first);
+                    assert_eq!(verdict == Verdict::Accepted, good, "{status:?} {outcome:?} {first:?}");
+                }
+            }
+            assert_ne!(test_verdict(status, None), Verdict::Accepted);
+        }
+    }
+
+    #[test]
+    fn a_fault_of_the_submission_needs_no_validator() {
+        for (status, verdict) in [
+            (Status::NonzeroExit, Verdict::RunTimeError),
+            (Status::Signalled, Verdict::RunTimeError),
+            (Status::CpuTimeLimit, Verdict::TimeLimit),
+            (Status::WallTimeLimit, Verdict::TimeLimit),
+            (Status::MemoryLimit, Verdict::MemoryLimit),
+            (Status::OutputLimit, Verdict::OutputLimit),
+            (Status::SystemError, Verdict::JudgeError),
+            (Status::Ok, Verdict::JudgeError),
+        ] {
+            assert_eq!(test_verdict(status, None), verdict, "{status:?}");
+        }
+    }
+
+    #[test]
+    fn who_ends_first_matters_only_to_a_rejection() {
+        let [accepted, rejected, failed] = outcomes().map(|o| plain(&o));
+        use EndedFirst::{Submission, Validator};
+        for (status, validation, first, verdict) in [
+            (Status::Signalled, &rejected, Validator, Verdict::WrongAnswer),
+            (Status::WallTimeLimit, &rejected, Validator, Verdict::WrongAnswer),
+            (Status::Signalled, &rejected, Submission, Verdict::RunTimeError),
+            (Status::CpuTimeLimit, &rejected, Submission, Verdict::TimeLimit),
+            (Status::Signalled, &accepted, Validator, Verdict::RunTimeError),
+            (Status::MemoryLimit, &accepted, Submission, Verdict::MemoryLimit),
+            (Status::Ok, &rejected, Submission, Verdict::WrongAnswer),
+            (Status::Signalled, &failed, Submission, Verdict::JudgeError),
+            (Status::SystemError, &rejected, Validator, Verdict::JudgeError),
+        ] {
+            assert_eq!(interactive(status, validation, first), verdict, "{status:?} {first:?}");
+        }
+    }
+
+    #[test]
+    fn validators_speak_by_exit_code() {
+        let run = |exit| validation(&ended(exit), &Limits::default(), FeedbackFiles::default()).outcome;
+        assert_eq!(run(Exit::Code(42)), ValidationOutcome::Accepted);
+        assert_eq!(run(Exit::Code(43)), ValidationOutcome::Rejected);
+        for (exit, part) in [
+            (Exit::Code(0), "code 0, which is neither 42 nor 43"),
+            (Exit::Code(1), "code 1"),
+            (Exit::Signal(11), "signal 11"),
+        ] {
+            let ValidationOutcome::Error(why) = run(exit) else { panic!("{exit:?} is no error") };
+            assert!(why.contains(part), "{why}");
+        }
+        let limits = Limits { cpu: Some(Nanos::from_millis(1)), ..Limits::default() };
+        let slow = validation(&ended(Exit::Code(42)), &limits, FeedbackFiles::default()).outcome;
+        assert_eq!(slow, ValidationOutcome::Error("the validator used more than its CPU time".into()));
+    }
+
+    #[test]
+    fn feedback_must_not_contradict() {
+        let run = |code, files| validation(&ended(Exit::Code(code)), &Limits::default(), files);
+        assert_eq!(run(42, files(Some(" 37.5\n"), None, false)).score, Some(37.5));
+        assert_eq!(run(42, files(None, Some("0.5"), true)).multiplier, Some(0.5));
+        assert!(run(42, files(None, None, true)).next_pass);
+        for (code, files, part) in [
+            (42, files(Some("1"), Some("1"), false), "both score.txt and score_multiplier.txt"),
+            (42, files(Some("ten"), None, false), "left `ten` in score.txt"),
+            (42, files(Some("nan"), None, false), "no finite number"),
+            (42, files(None, Some(""), false), "left `` in score_multiplier.txt"),
+            (43, files(None, None, true), "rejected and left nextpass.in"),
+        ] {
+            let result = run(code, files);
+            let ValidationOutcome::Error(why) = result.outcome else { panic!("no error: {part}") };
+            assert!(why.contains(part), "{why}");
+            assert!(!result.next_pass && result.score.is_none());
+        }
+        let rejected = run(43, files(Some("ten"), None, false));
+        assert_eq!((rejected.outcome, rejected.score), (ValidationOutcome::Rejected, None));
+        assert_eq!(run(43, files(Some("3"), None, false)).score, Some(3.0));
     }
 }

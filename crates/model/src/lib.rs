@@ -7,6 +7,7 @@
 mod event;
 mod limits;
 mod observation;
+mod outcome;
 mod reading;
 mod run;
 mod units;
@@ -15,6 +16,7 @@ mod verdict;
 pub use event::{Event, JudgePhase};
 pub use limits::{Limits, WallLimit};
 pub use observation::{Evidence, Exit, Isolation, Observation, Status, Times};
+pub use outcome::{CheckOutcome, Checked, Compilation, Judgement, Settled, Verification};
 pub use reading::Reading;
 pub use run::{
     Aslr, BoxId, BoxMount, Clock, FileMount, Layout, Placement, RunSpec, Sched, Stdio, View, ViewMount,
