@@ -72,7 +72,7 @@ impl Table {
 
     fn claim<'a>(&'a self, file: &'a str, head: &[u8]) -> Option<Claim<'a>> {
         let find = |wanted: &dyn Fn(&Language) -> bool| self.languages().iter().find(|l| wanted(l));
-        let shebang = interpreter(head).and_then(|name| find(&|l| l.shebangs.iter().any(|s| *s == name)));
+        let shebang = interpreter(head).and_then(|name| find(&|l| l.shebangs.contains(&name)));
         let language = shebang.or_else(|| {
             let extension = extension(file)?;
             find(&|l| l.extensions.iter().any(|e| e == extension))
