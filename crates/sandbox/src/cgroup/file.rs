@@ -1,0 +1,66 @@
+//! One control file, kept open: reading it again costs one system call.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+pub(super) struct CgroupFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl CgroupFile {
+    pub(super) fn read_only(dir: &Path, name: &str) -> io::Result<CgroupFile> {
+        CgroupFile::open(dir, name, OpenOptions::new().read(true))
+    }
+
+    pub(super) fn write_only(dir: &Path, name: &str) -> io::Result<CgroupFile> {
+        CgroupFile::open(dir, name, OpenOptions::new().write(true))
+    }
+
+    pub(super) fn read_write(dir: &Path, name: &str) -> io::Result<CgroupFile> {
+        CgroupFile::open(dir, name, OpenOptions::new().read(true).write(true))
+    }
+
+    fn open(dir: &Path, name: &str, options: &OpenOptions) -> io::Result<CgroupFile> {
+        let path = dir.join(name);
+        match options.open(&path) {
+            Ok(file) => Ok(CgroupFile { path, file }),
+            Err(e) => Err(super::named(&path, e)),
+        }
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    pub(super) fn write(&self, text: &str) -> io::Result<()> {
+        self.file.write_at(text.as_bytes(), 0).map(drop).map_err(|e| super::named(&self.path, e))
+    }
+
+    pub(super) fn read(&self) -> io::Result<String> {
+        let mut buffer = [0; 1024];
+        let n = self.file.read_at(&mut buffer, 0).map_err(|e| super::named(&self.path, e))?;
+        Ok(String::from_utf8_lossy(&buffer[..n]).into_owned())
+    }
+
+    /// The file as one number; `max` is the greatest.
+    pub(super) fn number(&self) -> io::Result<u64> {
+        match self.read()?.trim() {
+            "max" => Ok(u64::MAX),
+            text => text.parse().map_err(|_| {
+                super::named(&self.path, io::Error::other(format!("`{text}` is not a number")))
+            }),
+        }
+    }
+
+    /// The number behind a key in lines of `key number`.
+    pub(super) fn keyed(&self, key: &str) -> io::Result<u64> {
+        let text = self.read()?;
+        text.lines()
+            .find_map(|l| l.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
+            .ok_or_else(|| super::named(&self.path, io::Error::other(format!("no number behind `{key}`"))))
+    }
+}

@@ -1,0 +1,242 @@
+//! Control groups of one slot: created once, reused by every run, removed with the launcher.
+//!
+//! Each controller is taken where this machine has it: in the version 2 tree, or in a version 1 hierarchy of its
+//! own (the hybrid layout). In version 2 the program is cloned straight into the leaf. A version 1 membership can
+//! only be inherited, so there the launcher itself lives in the slot's groups: no run is ever moved between
+//! groups, which would take a global lock. The leaf of the version 2 tree serves both layouts: it counts CPU time and
+//! kills, even where it has no controller at all.
+//!
+//! Sources: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/{memory,pids}.rst of the kernel.
+
+mod file;
+mod layout;
+mod memory;
+
+pub(crate) use layout::Layout;
+pub(crate) use memory::MemoryUse;
+
+use file::CgroupFile;
+use memory::Memory;
+use model::{Bytes, Limits};
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// Most processes of a run that names no limit of its own.
+const PROCESSES_AT_MOST: u32 = 2048;
+/// The launcher and the namespace's init are counted with the run where the launcher lives in its groups.
+const OURS_IN_V1: u32 = 2;
+
+/// The groups of one slot.
+pub(crate) struct Groups {
+    leaf: Option<Leaf>,
+    memory: Option<Memory>,
+    pids: Option<Pids>,
+    /// Directories to remove at the end, and where the launcher goes before that: (directory, its parent).
+    joined: Vec<(PathBuf, PathBuf)>,
+    /// What could not be had, in words.
+    pub(crate) weaker: Vec<String>,
+}
+
+struct Leaf {
+    path: PathBuf,
+    dir: OwnedFd,
+    kill: CgroupFile,
+    events: CgroupFile,
+    cpu_stat: CgroupFile,
+    /// Recreated before each run, because this kernel cannot reset what the leaf has counted.
+    renew: bool,
+}
+
+struct Pids {
+    max: CgroupFile,
+    ours: u32,
+    current: Option<u32>,
+}
+
+impl Groups {
+    /// Makes the groups of the launcher `pid` below our own. What cannot be made is left out and said in `weaker`.
+    pub(crate) fn create(layout: &Layout, pid: u32) -> Groups {
+        let name = &format!("{}{pid}", layout::PREFIX);
+        let mut groups = Groups { leaf: None, memory: None, pids: None, joined: vec![], weaker: vec![] };
+        layout.sweep(name);
+        let controllers = groups.create_leaf(layout, name).unwrap_or_else(|e| {
+            groups.weaker.push(format!("no cgroup of version 2: {e}; CPU time is that of waited-for processes"));
+            vec![]
+        });
+        if controllers.iter().any(|c| c == "memory") {
+            groups.memory = groups.leaf.as_ref().and_then(|l| Memory::v2(&l.path).ok());
+        } else if let Err(e) = groups.join_v1_memory(layout, name) {
+            groups.weaker.push(format!("no memory cgroup: {e}; memory is limited per process"));
+        }
+        if controllers.iter().any(|c| c == "pids") {
+            groups.pids = groups.leaf.as_ref().and_then(|l| Pids::open(&l.path, 0).ok());
+        } else if let Err(e) = groups.join_v1_pids(layout, name) {
+            groups.weaker.push(format!("no pids cgroup: {e}; processes are limited per user"));
+        }
+        groups
+    }
+
+    fn create_leaf(&mut self, layout: &Layout, name: &str) -> io::Result<Vec<String>> {
+        let parent = layout.v2_parent()?;
+        let path = parent.join(name);
+        make_dir(&path)?;
+        let controllers = fs::read_to_string(path.join("cgroup.controllers"))?;
+        let controllers: Vec<String> = controllers.split_whitespace().map(str::to_string).collect();
+        let renew = controllers.iter().any(|c| c == "memory") && !memory::can_reset_peak(&path);
+        self.leaf = Some(Leaf::open(path.clone(), renew)?);
+        self.joined.push((path, parent));
+        Ok(controllers)
+    }
+
+    fn join_v1_memory(&mut self, layout: &Layout, name: &str) -> io::Result<()> {
+        let parent = layout.v1("memory")?;
+        self.memory = Some(Memory::v1(parent, name)?);
+        self.joined.push((parent.join(name), parent.to_path_buf()));
+        Ok(())
+    }
+
+    fn join_v1_pids(&mut self, layout: &Layout, name: &str) -> io::Result<()> {
+        let parent = layout.v1("pids")?;
+        let path = parent.join(name);
+        make_dir(&path)?;
+        self.joined.push((path.clone(), parent.to_path_buf()));
+        self.pids = Some(Pids::open(&path, OURS_IN_V1)?);
+        join(&path)
+    }
+
+    /// Puts the limits of the next run in force and starts counting afresh.
+    pub(crate) fn prepare(&mut self, limits: &Limits) -> io::Result<()> {
+        if let Some(leaf) = self.leaf.as_mut().filter(|l| l.renew) {
+            leaf.recreate()?;
+            self.memory = Some(Memory::v2(&leaf.path)?);
+            self.pids = Pids::open(&leaf.path, 0).ok();
+        }
+        if let Some(pids) = &mut self.pids {
+            pids.limit(limits.processes.unwrap_or(PROCESSES_AT_MOST).min(PROCESSES_AT_MOST))?;
+        }
+        self.memory.as_mut().map_or(Ok(()), |m| m.prepare(limits.memory))
+    }
+
+    /// What the memory controller saw since [`Groups::prepare`]; `None` without one.
+    pub(crate) fn memory_use(&self) -> Option<io::Result<MemoryUse>> {
+        self.memory.as_ref().map(Memory::since_prepare)
+    }
+
+    /// Becomes ready to read when the kernel runs out of the run's memory.
+    pub(crate) fn out_of_memory_event(&self) -> Option<(BorrowedFd<'_>, rustix::event::PollFlags)> {
+        self.memory.as_ref().and_then(Memory::event)
+    }
+
+    /// Memory is limited by a group.
+    pub(crate) fn limits_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// Processes are limited by a group.
+    pub(crate) fn limits_processes(&self) -> bool {
+        self.pids.is_some()
+    }
+
+    /// The group to clone the program into.
+    pub(crate) fn clone_into(&self) -> Option<BorrowedFd<'_>> {
+        self.leaf.as_ref().map(|l| l.dir.as_fd())
+    }
+
+    /// The file whose `usage_usec`, `user_usec` and `system_usec` count the run.
+    pub(crate) fn cpu_stat(&self) -> Option<BorrowedFd<'_>> {
+        self.leaf.as_ref().map(|l| l.cpu_stat.fd())
+    }
+
+    /// Kills every process of the leaf at once (`cgroup.kill`, since Linux 5.14).
+    pub(crate) fn kill(&self) {
+        if let Some(leaf) = &self.leaf {
+            // The namespace's init is killed as well, so a failure here changes nothing.
+            let _ = leaf.kill.write("1");
+        }
+    }
+
+    /// Whether the leaf has no process left; true without a leaf, where the namespace is the proof.
+    pub(crate) fn is_empty(&self) -> io::Result<bool> {
+        match &self.leaf {
+            Some(leaf) => Ok(leaf.events.read()?.lines().any(|l| l == "populated 0")),
+            None => Ok(true),
+        }
+    }
+
+    /// Moves the launcher out and removes everything that was made.
+    pub(crate) fn remove(&mut self) {
+        self.memory = None;
+        self.pids = None;
+        self.leaf = None;
+        for (path, parent) in self.joined.drain(..).rev() {
+            // A launcher that ends must not fail half-way: what stays behind is swept by the next one.
+            let _ = fs::remove_dir(&path).or_else(|_| {
+                join(&parent)?;
+                fs::remove_dir(&path)
+            });
+        }
+    }
+}
+
+impl Leaf {
+    fn open(path: PathBuf, renew: bool) -> io::Result<Leaf> {
+        Ok(Leaf {
+            dir: rustix::fs::open(
+                &path,
+                rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC,
+                rustix::fs::Mode::empty(),
+            )?,
+            kill: CgroupFile::write_only(&path, "cgroup.kill")?,
+            events: CgroupFile::read_only(&path, "cgroup.events")?,
+            cpu_stat: CgroupFile::read_only(&path, "cpu.stat")?,
+            path,
+            renew,
+        })
+    }
+
+    fn recreate(&mut self) -> io::Result<()> {
+        fs::remove_dir(&self.path)?;
+        make_dir(&self.path)?;
+        *self = Leaf::open(self.path.clone(), self.renew)?;
+        Ok(())
+    }
+}
+
+impl Pids {
+    fn open(path: &Path, ours: u32) -> io::Result<Pids> {
+        Ok(Pids { max: CgroupFile::write_only(path, "pids.max")?, ours, current: None })
+    }
+
+    fn limit(&mut self, n: u32) -> io::Result<()> {
+        if self.current != Some(n) {
+            self.max.write(&(n + self.ours).to_string())?;
+            self.current = Some(n);
+        }
+        Ok(())
+    }
+}
+
+/// Makes a group; one that a killed predecessor of the same name left is taken over.
+fn make_dir(path: &Path) -> io::Result<()> {
+    match fs::create_dir(path) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(named(path, e)),
+        _ => Ok(()),
+    }
+}
+
+/// Moves this process into a group.
+fn join(group: &Path) -> io::Result<()> {
+    let procs = group.join("cgroup.procs");
+    fs::write(&procs, "0").map_err(|e| named(&procs, e))
+}
+
+fn named(path: &Path, e: io::Error) -> io::Error {
+    io::Error::new(e.kind(), format!("{}: {e}", path.display()))
+}
+
+/// Rounds up to whole pages, as the kernel does with limits.
+fn pages(b: Bytes) -> u64 {
+    b.0.saturating_add(4095) & !4095
+}

@@ -1,0 +1,164 @@
+//! Boxes: tmpfs directories of bounded size in the launcher's own mount namespace. They vanish with it.
+//!
+//! A box may have been written by a hostile program. Everything in it is reached through its held root directory,
+//! beneath it and without following a link (openat2(2), RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS).
+
+use super::files;
+use super::privilege::Privilege;
+use super::view::STAGING;
+use crate::SandboxError;
+use crate::error::During;
+use model::{BoxId, Bytes};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, ResolveFlags, Uid};
+use rustix::mount::{MountFlags, OpenTreeFlags, mount, open_tree};
+use std::collections::BTreeMap;
+use std::io;
+
+/// Deepest directory and most files that `list` walks.
+const DEPTH: usize = 32;
+const FILES: usize = 4096;
+
+pub(super) struct Boxes {
+    owner: u32,
+    next: u32,
+    roots: BTreeMap<BoxId, OwnedFd>,
+}
+
+impl Boxes {
+    pub(super) fn new(privilege: &Privilege) -> Boxes {
+        Boxes { owner: privilege.uid(), next: 0, roots: BTreeMap::new() }
+    }
+
+    pub(super) fn create(&mut self, size: Bytes) -> Result<BoxId, SandboxError> {
+        let id = BoxId(self.next);
+        let path = path_of(id);
+        let making = || format!("making box {}", id.0);
+        rustix::fs::mkdir(&*path, Mode::from_raw_mode(0o755)).during(making)?;
+        let uid = self.owner;
+        let options = format!("size={},nr_inodes=65536,mode=0755,uid={uid},gid={uid}", size.0.max(4096));
+        let options = std::ffi::CString::new(options).expect("digits and letters");
+        mount("tmpfs", &*path, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(&*options)).during(making)?;
+        let root = rustix::fs::open(&*path, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        self.roots.insert(id, root.during(making)?);
+        self.next += 1;
+        Ok(id)
+    }
+
+    pub(super) fn remove(&mut self, id: BoxId) -> Result<(), SandboxError> {
+        self.root(id)?;
+        self.roots.remove(&id);
+        let path = path_of(id);
+        rustix::mount::unmount(&*path, rustix::mount::UnmountFlags::DETACH)
+            .and_then(|()| rustix::fs::rmdir(&*path))
+            .during(|| format!("removing box {}", id.0))
+    }
+
+    /// A detached mount of the box, to be attached in a run's namespace.
+    pub(super) fn mount_of(&self, id: BoxId) -> Result<OwnedFd, SandboxError> {
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+        open_tree(self.root(id)?, "", flags).during(|| format!("mounting box {}", id.0))
+    }
+
+    pub(super) fn put(
+        &self,
+        id: BoxId,
+        path: &str,
+        executable: bool,
+        content: BorrowedFd<'_>,
+    ) -> Result<(), SandboxError> {
+        let root = self.root(id)?;
+        let writing = || format!("writing {path} into a box");
+        let parts = split(path)?;
+        let (name, directories) = parts.split_last().ok_or_else(|| SandboxError::bad_request("path", "empty"))?;
+        let mut dir = root.try_clone_to_owned().during(writing)?;
+        for part in directories {
+            match rustix::fs::mkdirat(&dir, *part, Mode::from_raw_mode(0o755)) {
+                Ok(()) => self.give(&dir, part).during(writing)?,
+                Err(rustix::io::Errno::EXIST) => {}
+                Err(e) => return Err(e).during(writing),
+            }
+            dir = beneath(&dir, part, OFlags::DIRECTORY | OFlags::RDONLY).during(writing)?;
+        }
+        // A fresh inode: nothing a program left there, link or pipe, is ever written through.
+        match rustix::fs::unlinkat(&dir, *name, AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+            Err(e) => return Err(e).during(writing),
+        }
+        let mode = Mode::from_raw_mode(if executable { 0o755 } else { 0o644 });
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&dir, *name, flags, mode).during(writing)?;
+        let owner = (Some(Uid::from_raw(self.owner)), Some(Gid::from_raw(self.owner)));
+        rustix::fs::fchown(&file, owner.0, owner.1).during(writing)?;
+        rustix::fs::fchmod(&file, mode).during(writing)?;
+        files::copy(content, file.as_fd()).during(writing)
+    }
+
+    pub(super) fn fetch(&self, id: BoxId, path: &str) -> Result<Option<OwnedFd>, SandboxError> {
+        let root = self.root(id)?;
+        split(path)?;
+        // NONBLOCK: a pipe in the way must not stop us.
+        let opened = beneath(root, path, OFlags::RDONLY | OFlags::NONBLOCK);
+        let Ok(file) = opened else { return Ok(None) };
+        let stat = rustix::fs::fstat(&file).during(|| format!("reading {path} from a box"))?;
+        Ok((FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some(file))
+    }
+
+    pub(super) fn list(&self, id: BoxId) -> Result<Vec<String>, SandboxError> {
+        let root = self.root(id)?.try_clone_to_owned().during(|| "listing a box".into())?;
+        let mut names = Vec::new();
+        walk(root, "", 0, &mut names).during(|| "listing a box".into())?;
+        names.sort();
+        Ok(names)
+    }
+
+    fn root(&self, id: BoxId) -> Result<BorrowedFd<'_>, SandboxError> {
+        let root = self.roots.get(&id).map(AsFd::as_fd);
+        root.ok_or_else(|| SandboxError::bad_request(format!("box {}", id.0), "there is none of this number"))
+    }
+
+    fn give(&self, dir: &OwnedFd, name: &str) -> rustix::io::Result<()> {
+        let (uid, gid) = (Uid::from_raw(self.owner), Gid::from_raw(self.owner));
+        rustix::fs::chownat(dir, name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)
+    }
+}
+
+fn path_of(id: BoxId) -> String {
+    format!("{STAGING}/{}", id.0)
+}
+
+fn beneath(dir: impl AsFd, path: &str, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    rustix::fs::openat2(dir, path, flags | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty(), resolve)
+}
+
+fn split(path: &str) -> Result<Vec<&str>, SandboxError> {
+    let parts: Vec<&str> = path.split('/').collect();
+    let sane = |p: &&str| !p.is_empty() && *p != "." && *p != ".." && !p.contains('\0') && p.len() < 256;
+    if parts.len() <= DEPTH && parts.iter().all(sane) {
+        Ok(parts)
+    } else {
+        Err(SandboxError::bad_request(format!("path `{}`", path.escape_debug()), "must be relative, plain and short"))
+    }
+}
+
+fn walk(dir: OwnedFd, prefix: &str, depth: usize, names: &mut Vec<String>) -> io::Result<()> {
+    for entry in Dir::read_from(&dir)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().to_str() else { continue };
+        if name == "." || name == ".." || names.len() >= FILES {
+            continue;
+        }
+        let full = format!("{prefix}{name}");
+        match entry.file_type() {
+            FileType::RegularFile => names.push(full),
+            FileType::Directory if depth < DEPTH => {
+                if let Ok(below) = beneath(&dir, name, OFlags::DIRECTORY | OFlags::RDONLY) {
+                    walk(below, &format!("{full}/"), depth + 1, names)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! Readings around a run, from the host's /proc, which the launcher keeps open: no path is looked up per run.
+
+use super::privilege::{read_at, write_at};
+use crate::cgroup::Layout;
+use crate::sys::Death;
+use model::{Evidence, Isolation, Nanos, Placement, Reading};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Ticks of /proc/stat per second, USER_HZ: 100 on every architecture we run on (proc(5)).
+const TICK: Nanos = Nanos(10_000_000);
+
+/// The host's /proc and what is read from it before and after each run.
+pub(super) struct Host {
+    proc: OwnedFd,
+    stat: File,
+    cpus: Vec<u32>,
+    nodes: Vec<u32>,
+}
+
+/// State of the slot's CPUs at one moment.
+pub(super) struct CpuTimes {
+    steal: Nanos,
+    irq: Nanos,
+    busy: Nanos,
+}
+
+impl Host {
+    pub(super) fn open() -> io::Result<Host> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let sys = |name: &str| std::fs::read_to_string(Path::new("/sys/devices/system").join(name)).unwrap_or_default();
+        Ok(Host {
+            proc: rustix::fs::open("/proc", flags, Mode::empty())?,
+            stat: File::open("/proc/stat")?,
+            cpus: parse_list(&sys("cpu/online")),
+            nodes: parse_list(&sys("node/online")),
+        })
+    }
+
+    pub(super) fn proc(&self) -> BorrowedFd<'_> {
+        self.proc.as_fd()
+    }
+
+    pub(super) fn cgroup_layout(&self) -> io::Result<Layout> {
+        Layout::of_self(Path::new("/proc"))
+    }
+
+    /// Where memory runs out, the run must go, not its launcher. Refused to ordinary users, who have no group
+    /// that the launcher shares with a run.
+    pub(super) fn exempt_from_oom(&self) {
+        let _ = write_at(&self.proc, "self/oom_score_adj", "-1000");
+    }
+
+    pub(super) fn expose_to_oom(&self, pid: u32) -> io::Result<()> {
+        write_at(&self.proc, &format!("{pid}/oom_score_adj"), "1000")
+    }
+
+    /// CPUs a run may use.
+    pub(super) fn cpus_of(&self, placement: &Placement) -> Vec<u32> {
+        if placement.cpus.is_empty() { self.cpus.clone() } else { placement.cpus.clone() }
+    }
+
+    /// Reads /proc/stat for these CPUs.
+    pub(super) fn cpu_times(&self, cpus: &[u32]) -> io::Result<CpuTimes> {
+        let mut buffer = vec![0; 64 << 10];
+        let n = self.stat.read_at(&mut buffer, 0)?;
+        let text = String::from_utf8_lossy(&buffer[..n]);
+        Ok(parse_stat(&text, cpus))
+    }
+
+    /// Time the main thread was ready but not running, in its whole life so far (schedstat, second field;
+    /// Documentation/scheduler/sched-stats.rst).
+    pub(super) fn run_queue_wait(&self, pid: u32) -> io::Result<Nanos> {
+        let text = read_at(&self.proc, &format!("{pid}/schedstat"))?;
+        let wait = text.split_whitespace().nth(1).and_then(|w| w.parse().ok());
+        wait.map(Nanos).ok_or_else(|| io::Error::other("schedstat has no second field"))
+    }
+
+    /// Moves of the main thread between CPUs, from /proc/PID/sched (absent without CONFIG_SCHED_DEBUG).
+    fn migrations(&self, pid: u32) -> io::Result<u64> {
+        let text = read_at(&self.proc, &format!("{pid}/sched"))?;
+        let line = text.lines().find(|l| l.starts_with("se.nr_migrations"));
+        let number = line.and_then(|l| l.rsplit(':').next()?.trim().parse().ok());
+        number.ok_or_else(|| io::Error::other("/proc/PID/sched has no se.nr_migrations"))
+    }
+
+    /// Everything that is read while the main process is a zombie.
+    pub(super) fn evidence(&self, run: &Finished<'_>) -> Evidence {
+        let after = self.cpu_times(run.cpus);
+        let slot = |f: fn(&CpuTimes) -> Nanos| match (run.before, &after) {
+            (Ok(b), Ok(a)) => Reading::Known(f(a) - f(b)),
+            (Err(e), _) | (_, Err(e)) => Reading::unknown(format!("/proc/stat: {e}")),
+        };
+        let busy = slot(|t| t.busy);
+        Evidence {
+            isolation: if run.placement.cpus.is_empty() { Isolation::None } else { Isolation::Affinity },
+            cpus: run.cpus.to_vec(),
+            mem_nodes: run.placement.mem_node.map_or_else(|| self.nodes.clone(), |n| vec![n]),
+            run_queue_wait: Reading::from_result(self.run_queue_wait(run.pid)),
+            steal: slot(|t| t.steal),
+            irq: slot(|t| t.irq),
+            foreign: busy.map(|b| b - run.cpu),
+            throttled: Reading::unknown("no CPU quota of ours is set, and those of outer groups are not read"),
+            migrations: if run.cpus.len() == 1 {
+                Reading::Known(0)
+            } else {
+                Reading::from_result(self.migrations(run.pid))
+            },
+            voluntary_switches: Reading::Known(run.death.voluntary_switches),
+            involuntary_switches: Reading::Known(run.death.involuntary_switches),
+            minor_faults: Reading::Known(run.death.minor_faults),
+            major_faults: Reading::Known(run.death.major_faults),
+            frequency_ratio: Reading::unknown("neither APERF/MPERF nor a probe was read"),
+            weaker: run.weaker.to_vec(),
+        }
+    }
+}
+
+/// A run whose main process is a zombie.
+pub(super) struct Finished<'a> {
+    pub(super) pid: u32,
+    pub(super) placement: &'a Placement,
+    pub(super) cpus: &'a [u32],
+    pub(super) before: &'a io::Result<CpuTimes>,
+    pub(super) cpu: Nanos,
+    pub(super) death: &'a Death,
+    pub(super) weaker: &'a [String],
+}
+
+/// `usage_usec`, `user_usec` and `system_usec` of a cgroup's cpu.stat.
+pub(super) fn parse_cpu_stat(text: &str) -> Option<[Nanos; 3]> {
+    let field = |name: &str| {
+        let line = text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' '));
+        line?.parse().ok().map(Nanos::from_micros)
+    };
+    Some([field("usage_usec")?, field("user_usec")?, field("system_usec")?])
+}
+
+/// Sums the lines `cpuN` of /proc/stat: user nice system idle iowait irq softirq steal guest guest_nice (proc(5)).
+fn parse_stat(text: &str, cpus: &[u32]) -> CpuTimes {
+    let mut t = [0u64; 8];
+    for line in text.lines().skip(1) {
+        let Some(rest) = line.strip_prefix("cpu") else { break };
+        let mut words = rest.split(' ');
+        let Some(cpu) = words.next().and_then(|w| w.parse::<u32>().ok()) else { continue };
+        if cpus.contains(&cpu) {
+            words.zip(&mut t).for_each(|(w, sum)| *sum += w.parse::<u64>().unwrap_or(0));
+        }
+    }
+    let ticks = |n: u64| Nanos(n.saturating_mul(TICK.0));
+    CpuTimes {
+        steal: ticks(t[7]),
+        irq: ticks(t[5] + t[6]),
+        busy: ticks(t[0] + t[1] + t[2] + t[5] + t[6] + t[7]),
+    }
+}
+
+/// A list such as `0-3,8` (Documentation/admin-guide/cputopology.rst).
+fn parse_list(text: &str) -> Vec<u32> {
+    let mut all = Vec::new();
+    for part in text.trim().split(',').filter(|p| !p.is_empty()) {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        if let (Ok(from), Ok(to)) = (from.parse::<u32>(), to.parse::<u32>()) {
+            all.extend(from..=to.min(from.saturating_add(4096)));
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_stat_is_in_microseconds() {
+        let text = "usage_usec 1500\nuser_usec 1000\nsystem_usec 500\nnice_usec 0\n";
+        assert_eq!(parse_cpu_stat(text), Some([Nanos(1_500_000), Nanos(1_000_000), Nanos(500_000)]));
+        assert_eq!(parse_cpu_stat("usage_usec 1\n"), None);
+    }
+
+    #[test]
+    fn only_the_slots_cpus_are_summed() {
+        let text = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 0 0 5 0 1 1 1 0 0\ncpu1 10 0 0 5 0 10 10 10 0 0\nintr 5\n";
+        let t = parse_stat(text, &[1]);
+        assert_eq!((t.steal, t.irq, t.busy), (Nanos(100_000_000), Nanos(200_000_000), Nanos(400_000_000)));
+    }
+
+    #[test]
+    fn lists_have_ranges() {
+        assert_eq!(parse_list("0-2,5\n"), vec![0, 1, 2, 5]);
+        assert!(parse_list("").is_empty());
+    }
+}

@@ -1,0 +1,216 @@
+//! The launcher process: one slot, one run at a time.
+
+mod boxes;
+mod evidence;
+mod files;
+mod privilege;
+mod run;
+mod supervise;
+mod view;
+
+use crate::cgroup::Groups;
+use crate::error::During;
+use crate::message::{self, Answer, Capabilities, Request};
+use crate::sys::{self, InitStack};
+use model::Nanos;
+use crate::{SandboxError, seccomp};
+use boxes::Boxes;
+use evidence::Host;
+use privilege::Privilege;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::thread::{CpuSet, sched_setaffinity};
+use seccompiler::BpfProgram;
+use std::num::NonZeroU64;
+use std::path::Path;
+use view::Views;
+
+/// The name under which the binary is a launcher.
+pub const ARGV0: &str = "tauto-launcher";
+
+struct Launcher {
+    socket: OwnedFd,
+    null: OwnedFd,
+    host: Host,
+    privilege: Privilege,
+    groups: Groups,
+    views: Views,
+    boxes: Boxes,
+    stacks: Stacks,
+    filters: Filters,
+    weaker: Vec<String>,
+    pid_namespace: OwnedFd,
+    /// The group's CPU pressure when the run began.
+    pressure_before: Nanos,
+}
+
+/// Stacks of the two children of a run. One run at a time uses them.
+struct Stacks {
+    init: &'static mut InitStack,
+    program: &'static mut InitStack,
+}
+
+struct Filters {
+    free: BpfProgram,
+    pinned: BpfProgram,
+}
+
+/// Serves the caller until it closes its end of the socket, which is our standard input. Returns the exit code.
+pub fn launcher_main() -> u8 {
+    sys::harden_self();
+    let Ok((socket, null)) = take_over_stdio() else { return 3 };
+    let mut buffer = vec![0; message::PACKET];
+    let Ok(Some((Request::Hello { housekeeping }, _))) = message::receive(&socket, &mut buffer) else { return 3 };
+    match Foundation::lay(&housekeeping) {
+        Ok(foundation) => {
+            let mut launcher = Launcher::new(socket, null, foundation);
+            launcher.answer(&Answer::Ready(launcher.capabilities()), None);
+            launcher.serve(&mut buffer);
+            launcher.groups.remove();
+            0
+        }
+        Err(e) => {
+            let _ = message::send(&socket, &Answer::Failed(e), &[]);
+            3
+        }
+    }
+}
+
+/// Moves the socket away from descriptor 0 and leaves /dev/null there.
+fn take_over_stdio() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
+    let open_null = || rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
+    let stdin = sys::owned(0);
+    let socket = rustix::io::fcntl_dupfd_cloexec(&stdin, 3)?;
+    drop(stdin);
+    // The lowest free number is 0 now; it stays taken so that nothing of ours ever lands there.
+    std::mem::forget(open_null()?);
+    let null = rustix::io::fcntl_dupfd_cloexec(open_null()?, 3)?;
+    Ok((socket, null))
+}
+
+/// What the launcher stands on: acquired once, in this order.
+struct Foundation {
+    host: Host,
+    groups: Groups,
+    privilege: Privilege,
+    views: Views,
+    pid_namespace: OwnedFd,
+}
+
+impl Foundation {
+    fn lay(housekeeping: &[u32]) -> Result<Foundation, SandboxError> {
+        // Out of the caller's terminal and process group: Ctrl-C is the caller's to handle.
+        let _ = rustix::process::setsid();
+        let host = Host::open().during(|| "opening /proc".into())?;
+        let layout = host.cgroup_layout().during(|| "reading the cgroup layout".into())?;
+        let mut groups = Groups::create(&layout, std::process::id());
+        match prepare_self(&host, housekeeping) {
+            Ok((privilege, views, pid_namespace)) => Ok(Foundation { host, groups, privilege, views, pid_namespace }),
+            Err(e) => {
+                groups.remove();
+                Err(e)
+            }
+        }
+    }
+}
+
+impl Launcher {
+    fn new(socket: OwnedFd, null: OwnedFd, f: Foundation) -> Launcher {
+        let weaker = f.groups.weaker.iter().cloned().chain(f.privilege.weaker()).collect();
+        Launcher {
+            socket,
+            null,
+            weaker,
+            boxes: Boxes::new(&f.privilege),
+            host: f.host,
+            privilege: f.privilege,
+            groups: f.groups,
+            views: f.views,
+            stacks: Stacks { init: InitStack::leaked(), program: InitStack::leaked() },
+            filters: Filters { free: seccomp::program(false), pinned: seccomp::program(true) },
+            pid_namespace: f.pid_namespace,
+            pressure_before: Nanos::ZERO,
+        }
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            privileged: self.privilege.is_root(),
+            uid: self.privilege.uid_on_host(),
+            memory_of_tree: self.groups.limits_memory(),
+            cpu_of_tree: self.groups.cpu_stat().is_some(),
+            weaker: self.weaker.clone(),
+        }
+    }
+
+    fn serve(&mut self, buffer: &mut [u8]) {
+        while let Ok(Some((request, fds))) = message::receive(&self.socket, buffer) {
+            let answered = self.handle(request, fds);
+            match answered {
+                Ok(Some((answer, fd))) => self.answer(&answer, fd),
+                Ok(None) => {}
+                Err(e) => self.answer(&Answer::Failed(e), None),
+            }
+        }
+    }
+
+    fn answer(&mut self, answer: &Answer, fd: Option<OwnedFd>) {
+        let fds: Vec<_> = fd.iter().map(AsFd::as_fd).collect();
+        if let Err(e) = message::send(&self.socket, answer, &fds) {
+            // Too long for a packet, such as a list of very many files. A closed socket ends `serve` by itself.
+            let failed = Answer::Failed(SandboxError::system("answering the caller", e));
+            let _ = message::send(&self.socket, &failed, &[]);
+        }
+    }
+
+    fn handle(
+        &mut self,
+        request: Request,
+        fds: Vec<OwnedFd>,
+    ) -> Result<Option<(Answer, Option<OwnedFd>)>, SandboxError> {
+        let answer = match request {
+            Request::Hello { .. } => Answer::Ready(self.capabilities()),
+            Request::CreateBox { size } => Answer::Box(self.boxes.create(size)?),
+            Request::Put { id, path, executable } => {
+                let content = fds.first().ok_or_else(|| SandboxError::bad_request(&*path, "no content handed over"))?;
+                self.boxes.put(id, &path, executable, content.as_fd())?;
+                Answer::Done
+            }
+            Request::Fetch { id, path } => {
+                let file = self.boxes.fetch(id, &path)?;
+                return Ok(Some((Answer::File(file.is_some()), file)));
+            }
+            Request::List { id } => Answer::Files(self.boxes.list(id)?),
+            Request::DropBox { id } => {
+                self.boxes.remove(id)?;
+                Answer::Done
+            }
+            Request::Run { serial, spec } => Answer::Observed(Box::new(self.run(serial, &spec, fds)?)),
+            // It came too late: that run is over.
+            Request::EndRun { .. } => return Ok(None),
+        };
+        Ok(Some((answer, None)))
+    }
+}
+
+/// Brings the launcher into the state it serves from: privilege, namespaces, place.
+fn prepare_self(host: &Host, housekeeping: &[u32]) -> Result<(Privilege, Views, OwnedFd), SandboxError> {
+    let pid_namespace =
+        rustix::fs::openat(host.proc(), "self/ns/pid", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+            .during(|| "opening our pid namespace".into())?;
+    let privilege = Privilege::acquire(host.proc())?;
+    sys::bounding_set_drop_all().during(|| "dropping capabilities".into())?;
+    let views = Views::new(host.proc(), Path::new("/"))?;
+    if !housekeeping.is_empty() {
+        let mut set = CpuSet::new();
+        housekeeping.iter().filter(|c| **c < CpuSet::MAX_CPU as u32).for_each(|c| set.set(*c as usize));
+        // A CPU that went offline meanwhile is no reason to fail.
+        let _ = sched_setaffinity(None, &set);
+    }
+    // Exact wake-ups: the default slack of 50 µs is for saving power (prctl(2), PR_SET_TIMERSLACK).
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    // So that a full machine does not delay the end of a run. Refused to ordinary users.
+    let _ = rustix::process::setpriority_process(None, -20);
+    host.exempt_from_oom();
+    Ok((privilege, views, pid_namespace))
+}

@@ -1,0 +1,95 @@
+//! Where the launcher's power comes from: root, or a user namespace of its own.
+
+use crate::SandboxError;
+use crate::error::During;
+use crate::sys;
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fs::{Mode, OFlags};
+use std::io::{self, Read, Write};
+
+/// Namespaces of the slot; those of a run are made per run.
+const SLOT_NAMESPACES: i32 =
+    libc::CLONE_NEWNS | libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWCGROUP;
+
+/// The user a run has inside a user namespace.
+const INNER_UID: u32 = 1000;
+
+/// First uid of runs under root; the launcher's pid is added, so that no two launchers share one. Far above the ids that
+/// distributions and container managers hand out.
+const FIRST_UID: u32 = 0x7000_0000;
+/// The same where a container maps only 16 bits of ids.
+const FIRST_UID_16: u32 = 40_000;
+
+pub(super) struct Privilege {
+    root: bool,
+    uid: u32,
+    uid_on_host: u32,
+}
+
+impl Privilege {
+    /// Makes the slot's namespaces, with root's privilege or else inside a user namespace.
+    pub(super) fn acquire(proc: BorrowedFd<'_>) -> Result<Privilege, SandboxError> {
+        if sys::unshare(SLOT_NAMESPACES).is_ok() {
+            let uid = root_uid(proc);
+            return Ok(Privilege { root: true, uid, uid_on_host: uid });
+        }
+        let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        sys::unshare(libc::CLONE_NEWUSER).map_err(|e| {
+            SandboxError::system(
+                "making a user namespace",
+                format!("{e}; run as root, or allow user namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)"),
+            )
+        })?;
+        // user_namespaces(7), "Defining user and group ID mappings": setgroups must be denied first.
+        let write = |name: &str, text: String| {
+            write_at(proc, &format!("self/{name}"), &text).during(|| format!("writing /proc/self/{name}"))
+        };
+        write("setgroups", "deny".into())?;
+        write("uid_map", format!("{INNER_UID} {uid} 1"))?;
+        write("gid_map", format!("{INNER_UID} {gid} 1"))?;
+        sys::unshare(SLOT_NAMESPACES).during(|| "making the slot's namespaces".into())?;
+        Ok(Privilege { root: false, uid: INNER_UID, uid_on_host: uid })
+    }
+
+    pub(super) fn is_root(&self) -> bool {
+        self.root
+    }
+
+    /// User and group of the runs, as this process writes them.
+    pub(super) fn uid(&self) -> u32 {
+        self.uid
+    }
+
+    pub(super) fn uid_on_host(&self) -> u32 {
+        self.uid_on_host
+    }
+
+    pub(super) fn weaker(&self) -> Option<String> {
+        (!self.root).then(|| "runs have the caller's uid (user namespace); start as root for a uid of their own".into())
+    }
+}
+
+fn root_uid(proc: BorrowedFd<'_>) -> u32 {
+    let wanted = FIRST_UID + std::process::id();
+    let map = read_at(proc, "self/uid_map").unwrap_or_default();
+    let covered = map.lines().any(|line| {
+        let mut numbers = line.split_whitespace().map(str::parse::<u64>);
+        match (numbers.next(), numbers.next(), numbers.next()) {
+            (Some(Ok(inside)), Some(Ok(_)), Some(Ok(count))) => (inside..inside + count).contains(&u64::from(wanted)),
+            _ => false,
+        }
+    });
+    if covered { wanted } else { FIRST_UID_16 + std::process::id() % 20_000 }
+}
+
+pub(super) fn read_at(dir: impl AsFd, path: &str) -> io::Result<String> {
+    let fd = rustix::fs::openat(dir, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let mut text = String::new();
+    std::fs::File::from(fd).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+pub(super) fn write_at(dir: impl AsFd, path: &str, text: &str) -> io::Result<()> {
+    let fd = rustix::fs::openat(dir, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    std::fs::File::from(fd).write_all(text.as_bytes())
+}

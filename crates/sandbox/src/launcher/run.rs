@@ -1,0 +1,364 @@
+//! One run, from the request to the observation.
+
+use super::evidence::{CpuTimes, Finished};
+use super::supervise::{Ended, Watched, monotonic};
+use super::{Launcher, view};
+use crate::error::During;
+use crate::plan::{Means, Plan, Readings, Step, nth};
+use crate::sys::{self, ChildFailure, Death, MountAttr};
+use crate::{ErrorKind, SandboxError};
+use landlock::{
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, Scope,
+};
+use model::{Bytes, Nanos, Observation, Reading, RunSpec, Stdio, Times};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{FileType, Gid, Mode, OFlags, Uid};
+use rustix::mount::{MountFlags, mount, mount_bind};
+use std::collections::BTreeSet;
+use std::io;
+
+/// Size of a run's file system when its output is not limited.
+const RUN_SIZE: Bytes = Bytes::from_mib(1024);
+
+/// A started run.
+struct Started {
+    pid: u32,
+    pidfd: OwnedFd,
+    init: OwnedFd,
+    readings: Box<Readings>,
+    before: io::Result<CpuTimes>,
+    cpus: Vec<u32>,
+}
+
+impl Launcher {
+    /// Runs a program to its end and leaves the slot empty, whatever happens.
+    pub(super) fn run(&mut self, serial: u64, spec: &RunSpec, fds: Vec<OwnedFd>) -> Result<Observation, SandboxError> {
+        let result = self.run_inside(serial, spec, fds);
+        self.views.go_home().during(|| "returning to the launcher's mounts".into())?;
+        result
+    }
+
+    fn run_inside(&mut self, serial: u64, spec: &RunSpec, fds: Vec<OwnedFd>) -> Result<Observation, SandboxError> {
+        let fds: Vec<Option<OwnedFd>> = fds.into_iter().map(Some).collect();
+        let stdio = self.stdio(spec, &fds).during(|| "standard streams".into())?;
+        let before = output_sizes(spec, &fds);
+        self.enter_file_system(spec, &fds)?;
+        let landlock = self.landlock(spec, &stdio);
+        self.groups.prepare(&spec.limits).during(|| "preparing the run's cgroup".into())?;
+        let started = self.spawn(spec, stdio.each_ref().map(AsFd::as_fd), landlock.as_ref().map(AsFd::as_fd))?;
+        drop((stdio, landlock));
+        // A pipe must end when the program ends, so our copies go now; files are kept to be measured.
+        let fds: Vec<Option<OwnedFd>> = fds.into_iter().map(|fd| fd.filter(is_file)).collect();
+        let observed = self.finish(serial, spec, started)?;
+        let streams = Bytes(output_sizes(spec, &fds).saturating_sub(before));
+        Ok(Observation { output: observed.output.map(|files| files + streams), ..observed })
+    }
+
+    fn stdio(&self, spec: &RunSpec, fds: &[Option<OwnedFd>]) -> io::Result<[OwnedFd; 3]> {
+        let one = |s: Stdio| -> io::Result<OwnedFd> {
+            match s {
+                Stdio::Null => Ok(self.null.try_clone()?),
+                Stdio::Fd(n) => self.stream(nth(fds, n)?),
+            }
+        };
+        let [input, output, error] = spec.stdio;
+        Ok([one(input)?, one(output)?, one(error)?])
+    }
+
+    /// Makes a stream one that the run's user may open again through /dev/stdin and its like.
+    fn stream(&self, fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+        if self.privilege.is_root() {
+            let stat = rustix::fs::fstat(fd)?;
+            if FileType::from_raw_mode(stat.st_mode) == FileType::Fifo {
+                let uid = self.privilege.uid();
+                rustix::fs::fchown(fd, Some(Uid::from_raw(uid)), Some(Gid::from_raw(uid)))?;
+            }
+        }
+        fd.try_clone_to_owned()
+    }
+
+    /// Enters a copy of the view and adds what belongs to this run alone.
+    fn enter_file_system(&mut self, spec: &RunSpec, fds: &[Option<OwnedFd>]) -> Result<(), SandboxError> {
+        let mut points = BTreeSet::new();
+        let mut attached = Vec::new();
+        for b in &spec.boxes {
+            points.insert(point(&b.at, "box")?);
+            let tree = self.boxes.mount_of(b.id)?;
+            if !b.writable {
+                let readonly = MountAttr { set: libc::MOUNT_ATTR_RDONLY, propagation: 0 };
+                sys::mount_setattr(tree.as_fd(), readonly).during(|| format!("showing a box at {}", b.at))?;
+            }
+            attached.push((tree, b.at.clone()));
+        }
+        let mut single = Vec::new();
+        for f in &spec.files {
+            let dir = f.at.rsplit_once('/').map_or("", |(d, _)| d);
+            points.insert(point(dir, "file")?);
+            let fd = nth(fds, f.fd).during(|| f.at.clone())?;
+            single.push((view::tree_of_file(self.host.proc(), fd), fd, f.at.clone(), dir.to_string()));
+        }
+        self.views.enter_copy(&spec.view, points)?;
+        let what = || "the run's own file system".to_string();
+        self.mount_run(spec.limits.output.unwrap_or(RUN_SIZE)).during(what)?;
+        for (tree, at) in &attached {
+            view::attach_tree(tree.as_fd(), at).during(|| format!("showing a box at {at}"))?;
+        }
+        let dirs: BTreeSet<&String> = single.iter().map(|(_, _, _, dir)| dir).collect();
+        for dir in dirs {
+            mount("tmpfs", dir, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=0755")).during(what)?;
+        }
+        for (tree, fd, at, _) in single {
+            view::attach_file(tree, fd, &at).during(|| format!("showing a file at {at}"))?;
+        }
+        for (name, target) in &spec.links {
+            rustix::fs::symlink(&**target, format!("/w/{name}")).during(|| format!("linking {name}"))?;
+        }
+        Ok(())
+    }
+
+    fn mount_run(&self, size: Bytes) -> io::Result<()> {
+        let uid = self.privilege.uid();
+        let size = size.0.saturating_add(64 << 10);
+        let options = std::ffi::CString::new(format!("size={size},nr_inodes=65536,mode=0711")).expect("no zero byte");
+        mount("tmpfs", view::RUN, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(&*options))?;
+        let owner = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(uid)));
+        for (part, at) in view::RUN_PARTS {
+            rustix::fs::mkdir(part, Mode::from_raw_mode(0o700))?;
+            rustix::fs::chown(part, owner.0, owner.1)?;
+            mount_bind(part, at)?;
+        }
+        Ok(())
+    }
+
+    /// File access rules, as far as this kernel has them: a second lock behind the mounts.
+    fn landlock(&self, spec: &RunSpec, stdio: &[OwnedFd; 3]) -> Option<OwnedFd> {
+        let everything = AccessFs::from_all(ABI::V6);
+        let read = AccessFs::from_read(ABI::V6);
+        let rules = || -> Result<Option<OwnedFd>, Box<dyn std::error::Error>> {
+            let mut rules = Ruleset::default()
+                .set_compatibility(CompatLevel::BestEffort)
+                .handle_access(everything)?
+                .scope(Scope::from_all(ABI::V6))?
+                .create()?;
+            let path = |p: &str| rustix::fs::open(p, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+            let add = |rules: RulesetCreated, fd: OwnedFd, access: BitFlags<AccessFs>| {
+                rules.add_rule(PathBeneath::new(fd, access))
+            };
+            rules = add(rules, path("/")?, read)?;
+            rules = add(rules, path("/dev")?, read | AccessFs::WriteFile | AccessFs::IoctlDev)?;
+            rules = add(rules, path("/proc")?, read | AccessFs::WriteFile)?;
+            for (_, at) in view::RUN_PARTS {
+                rules = add(rules, path(at)?, everything)?;
+            }
+            for b in spec.boxes.iter().filter(|b| b.writable) {
+                rules = add(rules, path(&b.at)?, everything)?;
+            }
+            for (n, fd) in stdio.iter().enumerate().filter(|(_, fd)| is_file(fd)) {
+                let access = if n == 0 { AccessFs::ReadFile.into() } else { AccessFs::from_file(ABI::V6) };
+                rules = add(rules, fd.try_clone()?, access)?;
+            }
+            Ok(rules.into())
+        };
+        // A kernel without Landlock gives no ruleset; the mounts and the uid hold all the same.
+        rules().ok().flatten()
+    }
+
+    fn spawn(
+        &mut self,
+        spec: &RunSpec,
+        stdio: [BorrowedFd<'_>; 3],
+        landlock: Option<BorrowedFd<'_>>,
+    ) -> Result<Started, SandboxError> {
+        let pinned = !spec.placement.cpus.is_empty();
+        let means = Means {
+            stdio,
+            uid: self.privilege.uid(),
+            gid: self.privilege.uid(),
+            privileged: self.privilege.is_root(),
+            mount_proc: true,
+            landlock,
+            seccomp: if pinned { &self.filters.pinned } else { &self.filters.free },
+            cpu_stat: self.groups.cpu_stat(),
+            memory_by_group: self.groups.limits_memory(),
+            processes_by_group: self.groups.limits_processes(),
+        };
+        let plan = Plan::new(spec, &means).map_err(|e| SandboxError::bad_request("command", e))?;
+        let cpus = self.host.cpus_of(&spec.placement);
+        let before = self.host.cpu_times(&cpus);
+        self.pressure_before = self.pressure();
+        let (_, init) = sys::spawn_init(self.stacks.init).during(|| "starting the run's init".into())?;
+        let mut failure = ChildFailure::default();
+        let spawned = sys::setns(init.as_fd(), libc::CLONE_NEWPID)
+            .and_then(|()| sys::spawn_program(&plan.ops, self.stacks.program, self.groups.clone_into(), &mut failure));
+        let home = sys::setns(self.pid_namespace.as_fd(), libc::CLONE_NEWPID);
+        let outcome = home.and(spawned).during(|| "starting the program".into());
+        let (pid, pidfd) = match outcome {
+            Ok(started) => started,
+            Err(e) => {
+                end_init(init.as_fd()).during(|| "ending the run's init".into())?;
+                return Err(e);
+            }
+        };
+        if failure.errno != 0 {
+            sys::reap(pidfd.as_fd()).and_then(|()| end_init(init.as_fd())).during(|| "ending a failed start".into())?;
+            return Err(start_failure(spec, failure));
+        }
+        // Fails only for a program that is over already.
+        let _ = self.host.expose_to_oom(pid);
+        Ok(Started { pid, pidfd, init, readings: plan.readings, before, cpus })
+    }
+
+    fn finish(&mut self, serial: u64, spec: &RunSpec, s: Started) -> Result<Observation, SandboxError> {
+        let watched = Watched {
+            serial,
+            pid: s.pid,
+            pidfd: s.pidfd.as_fd(),
+            init: s.init.as_fd(),
+            limits: &spec.limits,
+            start: &s.readings,
+            cpus: s.cpus.len().max(1) as u64,
+        };
+        let ended = self.supervise(&watched).during(|| "watching the run".into());
+        if ended.is_err() {
+            self.kill_tree(&watched);
+        }
+        let observed = self.observe(spec, &s, ended);
+        // The tree goes before anything is answered: main process first, since init waits for it.
+        let _ = rustix::process::pidfd_send_signal(&s.init, rustix::process::Signal::KILL);
+        sys::reap(s.pidfd.as_fd()).and_then(|()| end_init(s.init.as_fd())).during(|| "ending the run".into())?;
+        if !self.groups.is_empty().during(|| "proving the slot empty".into())? {
+            return Err(SandboxError::system("proving the slot empty", "a process is left in its cgroup"));
+        }
+        let files = used_by_files().during(|| "measuring the run's files".into())?;
+        observed.map(|o| Observation { output: Reading::Known(files), ..o })
+    }
+
+    /// Reads everything while the main process is a zombie.
+    fn observe(&self, spec: &RunSpec, s: &Started, ended: Result<Ended, SandboxError>) -> Result<Observation, SandboxError> {
+        let wall = monotonic() - s.readings.monotonic();
+        let ended = ended?;
+        let death = sys::peek_death(s.pidfd.as_fd()).during(|| "reading how the program ended".into())?;
+        let death = death.ok_or_else(|| SandboxError::system("reading how the program ended", "it is still alive"))?;
+        let time = self.times(s, &death, &ended, wall);
+        let (memory_peak, killed_for_memory) = self.memory(spec, &death)?;
+        let weaker = &self.weaker;
+        let finished = Finished {
+            pid: s.pid,
+            placement: &spec.placement,
+            cpus: &s.cpus,
+            before: &s.before,
+            cpu: time.cpu,
+            death: &death,
+            weaker,
+        };
+        Ok(Observation {
+            exit: death.exit,
+            time,
+            memory_peak,
+            output: Reading::Known(Bytes(0)),
+            out_of_memory: ended.out_of_memory || killed_for_memory,
+            wall_exceeded: ended.wall,
+            output_cut: ended.output,
+            cancelled: ended.cancelled,
+            evidence: self.host.evidence(&finished),
+        })
+    }
+
+    fn times(&self, s: &Started, death: &Death, ended: &Ended, wall: Nanos) -> Times {
+        let by_group = self.groups.cpu_stat().and_then(|fd| self.usage_since(fd, &s.readings));
+        match by_group {
+            Some([cpu, _, system]) => {
+                let system = system.min(cpu);
+                Times { cpu, user: cpu - system, system, wall }
+            }
+            None => {
+                // What the child used before exec is ours.
+                let cpu = ((death.user + death.system) - s.readings.process()).max(ended.cpu_seen);
+                let system = death.system.min(cpu);
+                Times { cpu, user: cpu - system, system, wall }
+            }
+        }
+    }
+
+    fn memory(&self, spec: &RunSpec, death: &Death) -> Result<(Reading<Bytes>, bool), SandboxError> {
+        match self.groups.memory_use() {
+            None => Ok((Reading::Known(Bytes::from_kib(death.max_rss_kib)), false)),
+            Some(Err(e)) => Ok((Reading::unknown(e.to_string()), false)),
+            Some(Ok(used)) if used.killed && !(used.at_limit && spec.limits.memory.is_some()) => {
+                Err(SandboxError::system("memory", "the machine ran out of memory and the kernel killed the run"))
+            }
+            Some(Ok(used)) => Ok((Reading::Known(used.peak), used.killed)),
+        }
+    }
+
+    fn pressure(&self) -> Nanos {
+        self.groups.clone_into().and_then(super::supervise::pressure_of).unwrap_or(Nanos::ZERO)
+    }
+}
+
+fn start_failure(spec: &RunSpec, failure: ChildFailure) -> SandboxError {
+    let step = Step::of(&failure);
+    let why = io::Error::from_raw_os_error(failure.errno);
+    let program = spec.argv.first().map_or("", String::as_str);
+    match step {
+        Step::Exec => SandboxError {
+            kind: ErrorKind::CannotExec,
+            what: format!("executing {program}"),
+            why: why.to_string(),
+            errno: Some(failure.errno),
+        },
+        Step::Affinity | Step::MemoryPolicy | Step::Scheduler | Step::WorkingDirectory => SandboxError {
+            errno: Some(failure.errno),
+            ..SandboxError::bad_request(step.words(), format!("{why} (call {} of the plan)", failure.index))
+        },
+        _ => SandboxError {
+            errno: Some(failure.errno),
+            ..SandboxError::system(step.words(), format!("{why} (call {} of the plan)", failure.index))
+        },
+    }
+}
+
+fn end_init(init: BorrowedFd<'_>) -> io::Result<()> {
+    let _ = rustix::process::pidfd_send_signal(init, rustix::process::Signal::KILL);
+    sys::reap(init)
+}
+
+/// A mount point must be one directory below the root that the view does not use itself.
+fn point(at: &str, what: &str) -> Result<String, SandboxError> {
+    let name = at.strip_prefix('/').unwrap_or("");
+    let taken = ["", "dev", "etc", "proc", "run", "tmp", "w", "usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
+    if name.contains('/') || name == "." || name == ".." || taken.contains(&name) {
+        return Err(SandboxError::bad_request(format!("{what} at `{at}`"), "must be a directory of its own below /"));
+    }
+    Ok(at.to_string())
+}
+
+fn is_file(fd: &OwnedFd) -> bool {
+    rustix::fs::fstat(fd).is_ok_and(|s| FileType::from_raw_mode(s.st_mode) == FileType::RegularFile)
+}
+
+/// Bytes in the regular files behind standard output and error; one that serves both counts once.
+fn output_sizes(spec: &RunSpec, fds: &[Option<OwnedFd>]) -> u64 {
+    let mut inodes = BTreeSet::new();
+    let mut sum = 0;
+    for s in &spec.stdio[1..] {
+        let Stdio::Fd(n) = s else { continue };
+        let Some(Some(fd)) = fds.get(usize::from(*n)) else { continue };
+        if !is_file(fd) {
+            continue;
+        }
+        if let Ok(stat) = rustix::fs::fstat(fd)
+            && inodes.insert((stat.st_dev, stat.st_ino))
+        {
+            sum += stat.st_size as u64;
+        }
+    }
+    sum
+}
+
+/// What the run's own file system holds, in whole blocks.
+fn used_by_files() -> io::Result<Bytes> {
+    let fs = rustix::fs::statvfs(view::RUN)?;
+    Ok(Bytes((fs.f_blocks - fs.f_bfree) * fs.f_frsize))
+}

@@ -1,0 +1,186 @@
+//! Watches a run: sleeps until a limit could have been passed, never on a period.
+
+use super::Launcher;
+use super::evidence::parse_cpu_stat;
+use crate::message::{self, Request};
+use crate::plan::Readings;
+use crate::sys;
+use model::{Limits, Nanos};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::time::{ClockId, clock_gettime};
+use std::io;
+
+/// Shortest sleep between two looks at the CPU time: with less, a program that crawls towards its limit would
+/// keep the launcher busy.
+const SHORTEST: Nanos = Nanos(200_000);
+/// How often elapsed time may be excused for want of a CPU, in units of the wall limit.
+const EXCUSED_AT_MOST: u64 = 9;
+
+/// The run being watched.
+pub(super) struct Watched<'a> {
+    pub(super) serial: u64,
+    pub(super) pid: u32,
+    pub(super) pidfd: BorrowedFd<'a>,
+    pub(super) init: BorrowedFd<'a>,
+    pub(super) limits: &'a Limits,
+    pub(super) start: &'a Readings,
+    /// CPUs it can use at one time.
+    pub(super) cpus: u64,
+}
+
+/// Why the launcher ended a run, if it did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ended {
+    pub(super) out_of_memory: bool,
+    pub(super) wall: bool,
+    pub(super) output: bool,
+    pub(super) cancelled: bool,
+    /// Most CPU time seen while it ran; for machines where the tree's end cannot be read.
+    pub(super) cpu_seen: Nanos,
+}
+
+pub(super) fn monotonic() -> Nanos {
+    let t = clock_gettime(ClockId::Monotonic);
+    Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+}
+
+impl Launcher {
+    /// Returns when the main process is dead, having ended the whole tree if a limit was passed.
+    pub(super) fn supervise(&mut self, run: &Watched<'_>) -> io::Result<Ended> {
+        let mut ended = Ended::default();
+        let mut killed = false;
+        loop {
+            let sleep = if killed { None } else { self.check_limits(run, &mut ended)? };
+            if !killed && (ended.wall || ended.cpu_seen > cpu_kill_line(run.limits)) {
+                self.kill_tree(run);
+                killed = true;
+                continue;
+            }
+            let [dead, memory, caller] = self.wait(run, sleep)?;
+            if dead {
+                return Ok(ended);
+            }
+            if memory {
+                ended.out_of_memory = true;
+            }
+            if caller {
+                self.hear_caller(run, &mut ended);
+            }
+            if !killed && (ended.out_of_memory || ended.output || ended.cancelled) {
+                self.kill_tree(run);
+                killed = true;
+            }
+        }
+    }
+
+    /// Kills every process of the run at once: the group where there is one, and the namespace.
+    pub(super) fn kill_tree(&self, run: &Watched<'_>) {
+        self.groups.kill();
+        let _ = rustix::process::pidfd_send_signal(run.init, rustix::process::Signal::KILL);
+    }
+
+    /// Looks at what was used and returns how long nothing can have been passed; `None`: for ever.
+    fn check_limits(&self, run: &Watched<'_>, ended: &mut Ended) -> io::Result<Option<Nanos>> {
+        let mut sleep: Option<Nanos> = None;
+        let mut at_most = |n: Nanos| sleep = Some(sleep.map_or(n, |s: Nanos| s.min(n)));
+        if let Some(limit) = run.limits.cpu {
+            ended.cpu_seen = ended.cpu_seen.max(self.cpu_used(run));
+            at_most(Nanos((limit - ended.cpu_seen).0 / run.cpus).max(SHORTEST));
+        }
+        if let Some(wall) = run.limits.wall {
+            let elapsed = monotonic() - run.start.monotonic();
+            let mut deadline = wall.time;
+            if elapsed > deadline && wall.excuse_waiting {
+                let waited = self.waited(run).min(Nanos(wall.time.0.saturating_mul(EXCUSED_AT_MOST)));
+                deadline = deadline + waited;
+            }
+            ended.wall = elapsed > deadline;
+            at_most((deadline - elapsed).max(SHORTEST));
+        }
+        Ok(sleep)
+    }
+
+    /// CPU time of the tree so far. The group's counter lags by up to a tick while a program runs undisturbed; the
+    /// main process's own clock does not.
+    fn cpu_used(&self, run: &Watched<'_>) -> Nanos {
+        let main = sys::process_cpu_time(run.pid).map_or(Nanos::ZERO, |t| t - run.start.process());
+        let tree = match self.groups.cpu_stat() {
+            Some(fd) => self.usage_since(fd, run.start).map_or(Nanos::ZERO, |t| t[0]),
+            None => tree_cpu_by_proc().unwrap_or(Nanos::ZERO),
+        };
+        main.max(tree)
+    }
+
+    /// Usage, user and system time of the leaf since the start.
+    pub(super) fn usage_since(&self, cpu_stat: BorrowedFd<'_>, start: &Readings) -> Option<[Nanos; 3]> {
+        let mut buffer = [0; 512];
+        let n = rustix::io::pread(cpu_stat, &mut buffer, 0).ok()?;
+        let now = parse_cpu_stat(&String::from_utf8_lossy(&buffer[..n]))?;
+        let then = parse_cpu_stat(&start.cpu_stat())?;
+        Some([now[0] - then[0], now[1] - then[1], now[2] - then[2]])
+    }
+
+    /// Time in which some task of the run was ready but had no CPU: from the group's pressure file
+    /// (Documentation/accounting/psi.rst), else the main thread's alone.
+    fn waited(&self, run: &Watched<'_>) -> Nanos {
+        let by_group = self.groups.clone_into().and_then(pressure_of);
+        let main = self.host.run_queue_wait(run.pid).unwrap_or(Nanos::ZERO);
+        by_group.map_or(main, |g| (g - self.pressure_before).max(main))
+    }
+
+    fn wait(&self, run: &Watched<'_>, sleep: Option<Nanos>) -> io::Result<[bool; 3]> {
+        let timeout = sleep.map(|s| Timespec { tv_sec: (s.0 / 1_000_000_000) as i64, tv_nsec: (s.0 % 1_000_000_000) as i64 });
+        let mut fds = vec![PollFd::from_borrowed_fd(run.pidfd, PollFlags::IN)];
+        fds.push(PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN));
+        if let Some((fd, events)) = self.groups.out_of_memory_event() {
+            fds.push(PollFd::from_borrowed_fd(fd, events));
+        }
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+        let ready = |i: usize| fds.get(i).is_some_and(|f: &PollFd<'_>| !f.revents().is_empty());
+        Ok([ready(0), ready(2), ready(1)])
+    }
+
+    /// During a run the caller only ever ends it, by saying so or by going away.
+    fn hear_caller(&mut self, run: &Watched<'_>, ended: &mut Ended) {
+        let mut buffer = [0; 4096];
+        match message::receive::<Request>(&self.socket, &mut buffer) {
+            Ok(Some((Request::EndRun { serial, output }, _))) if serial == run.serial => {
+                ended.output |= output;
+                ended.cancelled |= !output;
+            }
+            Ok(Some(_)) => {}
+            Ok(None) | Err(_) => ended.cancelled = true,
+        }
+    }
+}
+
+/// Total of the line `some` of a group's cpu.pressure.
+pub(super) fn pressure_of(group: BorrowedFd<'_>) -> Option<Nanos> {
+    let text = super::privilege::read_at(group, "cpu.pressure").ok()?;
+    let some = text.lines().find(|l| l.starts_with("some "))?;
+    some.rsplit_once("total=")?.1.trim().parse().ok().map(Nanos::from_micros)
+}
+
+/// Where the tree is killed: a little past the limit, so that what is read at the end has passed it too.
+fn cpu_kill_line(limits: &Limits) -> Nanos {
+    limits.cpu.map_or(Nanos(u64::MAX), |l| l + Nanos::from_micros(100))
+}
+
+/// Without a group: the sum over the processes in the run's own /proc, in ticks, children that were waited for included.
+/// The launcher is in the run's mount namespace while it runs.
+fn tree_cpu_by_proc() -> io::Result<Nanos> {
+    let mut ticks = 0u64;
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        if entry.file_name().to_string_lossy().bytes().all(|b| b.is_ascii_digit()) {
+            let text = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+            // Fields 14 to 17 of /proc/PID/stat; the name before them may hold anything.
+            let after_name = text.rsplit_once(") ").map_or("", |p| p.1);
+            ticks += after_name.split(' ').skip(11).take(4).filter_map(|w| w.parse::<u64>().ok()).sum::<u64>();
+        }
+    }
+    Ok(Nanos(ticks.saturating_mul(10_000_000)))
+}

@@ -1,0 +1,260 @@
+//! Views: what of the host's files a run can read, as mount namespaces prepared once and copied per run.
+//!
+//! A view's root is a small read-only tmpfs with the host's system directories and the mounts a spec names, all
+//! read-only, without set-uid and devices. The per-run copy gets its own /run (behind /w, /tmp and /dev/shm), /proc,
+//! boxes and single files.
+
+use super::files;
+use crate::SandboxError;
+use crate::error::During;
+use crate::sys::{self, MountAttr};
+use model::{View, ViewMount};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::mount::{
+    MountFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_remount, move_mount, open_tree, unmount,
+};
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::path::Path;
+
+/// Where the launcher keeps its own mounts, in its own namespace: a directory every /proc has and nobody looks into.
+pub(super) const STAGING: &str = "/proc/fs";
+/// Mount point of a run's fresh file system.
+pub(super) const RUN: &str = "/run";
+/// Parts of a run's fresh file system and where they appear.
+pub(super) const RUN_PARTS: [(&str, &str); 3] = [("/run/w", "/w"), ("/run/tmp", "/tmp"), ("/run/shm", "/dev/shm")];
+
+/// System directories; symbolic links among them are kept as such (merged /usr).
+const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+/// Files of /etc that dynamic linking and installed alternatives need.
+const SYSTEM_FILES: [&str; 2] = ["/etc/ld.so.cache", "/etc/alternatives"];
+const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+/// Links of /dev, as makedev(8) has them.
+const DEVICE_LINKS: [(&str, &str); 4] = [
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+];
+
+type Key = (View, BTreeSet<String>);
+
+pub(super) struct Views {
+    proc: OwnedFd,
+    home: OwnedFd,
+    ready: HashMap<Key, OwnedFd>,
+}
+
+impl Views {
+    /// Takes over the slot's fresh mount namespace: nothing propagates from or to the host any more.
+    pub(super) fn new(proc: BorrowedFd<'_>, root: &Path) -> Result<Views, SandboxError> {
+        let what = || "taking over the mount namespace".to_string();
+        let root = open_path(root).during(what)?;
+        sys::mount_setattr(root.as_fd(), MountAttr { set: 0, propagation: libc::MS_PRIVATE as u64 }).during(what)?;
+        mount("tmpfs", STAGING, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=0700")).during(what)?;
+        Ok(Views {
+            home: mount_namespace(proc).during(what)?,
+            proc: proc.try_clone_to_owned().during(what)?,
+            ready: HashMap::new(),
+        })
+    }
+
+    /// Enters the launcher's own namespace.
+    pub(super) fn go_home(&self) -> io::Result<()> {
+        sys::setns(self.home.as_fd(), libc::CLONE_NEWNS)
+    }
+
+    /// Enters a private copy of a view whose root has the mount points `points` (one component each).
+    pub(super) fn enter_copy(&mut self, view: &View, points: BTreeSet<String>) -> Result<(), SandboxError> {
+        let key = (view.clone(), points);
+        if !self.ready.contains_key(&key) {
+            let built = self.build(&key);
+            self.go_home().during(|| "returning to the launcher's mounts".into())?;
+            self.ready.insert(key.clone(), built?);
+        }
+        sys::setns(self.ready[&key].as_fd(), libc::CLONE_NEWNS)
+            .and_then(|()| sys::unshare(libc::CLONE_NEWNS))
+            .during(|| "copying the prepared view".into())
+    }
+
+    fn build(&self, (view, points): &Key) -> Result<OwnedFd, SandboxError> {
+        let mut sources = Vec::new();
+        for path in SYSTEM_FILES.iter().chain(&SYSTEM) {
+            let mount = ViewMount { host: path.to_string(), inside: path.to_string(), optional: true };
+            sources.extend(Source::open(mount)?);
+        }
+        for mount in &view.mounts {
+            sources.extend(Source::open(mount.clone())?);
+        }
+        for device in DEVICES {
+            sources.push(Source::device(device)?);
+        }
+        let what = || "building a view".to_string();
+        sys::unshare(libc::CLONE_NEWNS).during(what)?;
+        mount("tmpfs", STAGING, "tmpfs", MountFlags::NOSUID, Some(c"mode=0755,size=1m")).during(what)?;
+        std::env::set_current_dir(STAGING).during(what)?;
+        for dir in ["dev", "dev/shm", "etc", "proc", "run", "tmp", "w"] {
+            make_dirs(Path::new(dir)).during(what)?;
+        }
+        points.iter().try_for_each(|p| make_dirs(Path::new(relative(p)))).during(what)?;
+        write_accounts().during(what)?;
+        for (name, target) in DEVICE_LINKS {
+            rustix::fs::symlink(target, format!("dev/{name}")).during(what)?;
+        }
+        for source in sources {
+            source.attach()?;
+        }
+        enter_root(Path::new(STAGING)).during(what)?;
+        mount_remount("/", MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID, "").during(what)?;
+        mount_namespace(self.proc.as_fd()).during(what)
+    }
+}
+
+/// A part of the host on its way into a view.
+enum Source {
+    Mount { tree: OwnedFd, inside: String, directory: bool },
+    Link { target: String, inside: String },
+}
+
+impl Source {
+    fn open(m: ViewMount) -> Result<Option<Source>, SandboxError> {
+        let what = || format!("showing {} to a run", m.host);
+        let stat = match rustix::fs::lstat(&*m.host) {
+            Err(rustix::io::Errno::NOENT) if m.optional => return Ok(None),
+            other => other.during(what)?,
+        };
+        let system = SYSTEM.contains(&m.host.as_str());
+        if system && FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+            let target = rustix::fs::readlink(&*m.host, Vec::new()).during(what)?;
+            return Ok(Some(Source::Link { target: target.to_string_lossy().into_owned(), inside: m.inside }));
+        }
+        let tree = clone_tree(CWD, &m.host).during(what)?;
+        let attributes = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+        sys::mount_setattr(tree.as_fd(), MountAttr { set: attributes, propagation: libc::MS_PRIVATE as u64 })
+            .during(what)?;
+        let stat = rustix::fs::fstat(&tree).during(what)?;
+        let directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        Ok(Some(Source::Mount { tree, inside: m.inside, directory }))
+    }
+
+    fn device(name: &str) -> Result<Source, SandboxError> {
+        let host = format!("/dev/{name}");
+        let tree = clone_tree(CWD, &host).during(|| format!("showing {host} to a run"))?;
+        Ok(Source::Mount { tree, inside: host, directory: false })
+    }
+
+    fn attach(self) -> Result<(), SandboxError> {
+        match self {
+            Source::Link { target, inside } => {
+                let at = relative(&inside);
+                rustix::fs::symlink(&*target, at).during(|| format!("linking {inside} in a view"))
+            }
+            Source::Mount { tree, inside, directory } => {
+                let at = relative(&inside);
+                let what = || format!("mounting {inside} in a view");
+                if Path::new(at).symlink_metadata().is_err() {
+                    let parent = Path::new(at).parent().unwrap_or(Path::new(""));
+                    make_dirs(parent).during(what)?;
+                    if directory {
+                        make_dirs(Path::new(at)).during(what)?;
+                    } else {
+                        make_file(at).during(what)?;
+                    }
+                }
+                attach_tree(tree.as_fd(), at).during(what)
+            }
+        }
+    }
+}
+
+/// A detached copy of the mounts at `path`.
+pub(super) fn clone_tree(dir: BorrowedFd<'_>, path: &str) -> rustix::io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    open_tree(dir, path, flags)
+}
+
+/// Attaches a detached mount at a path that exists.
+pub(super) fn attach_tree(tree: BorrowedFd<'_>, at: &str) -> rustix::io::Result<()> {
+    move_mount(tree, "", CWD, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+pub(super) fn make_file(path: &str) -> rustix::io::Result<()> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::from_raw_mode(0o444)).map(drop)
+}
+
+/// Shows one regular file read-only at `at`, whose directory is a fresh mount of ours. The file itself where the
+/// launcher's mounts reach it, else a copy.
+pub(super) fn attach_file(tree: Option<OwnedFd>, file: BorrowedFd<'_>, at: &str) -> io::Result<()> {
+    if let Some(tree) = tree {
+        make_file(at)?;
+        return Ok(attach_tree(tree.as_fd(), at)?);
+    }
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let copy = rustix::fs::open(at, flags, Mode::from_raw_mode(0o444))?;
+    files::copy(file, copy.as_fd())
+}
+
+/// A read-only mount of the very file `file` refers to, found by its path in the launcher's namespace and proved by
+/// its inode; `None` when it has no path there or the run's user could not read it.
+pub(super) fn tree_of_file(proc: BorrowedFd<'_>, file: BorrowedFd<'_>) -> Option<OwnedFd> {
+    let stat = rustix::fs::fstat(file).ok()?;
+    if stat.st_mode & 0o004 == 0 {
+        return None;
+    }
+    let link = format!("self/fd/{}", rustix::fd::AsRawFd::as_raw_fd(&file));
+    let path = rustix::fs::readlinkat(proc, link, Vec::new()).ok()?;
+    let tree = clone_tree(CWD, path.to_str().ok()?).ok()?;
+    let found = rustix::fs::fstat(&tree).ok()?;
+    if (found.st_dev, found.st_ino) != (stat.st_dev, stat.st_ino) {
+        return None;
+    }
+    let attributes = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+    sys::mount_setattr(tree.as_fd(), MountAttr { set: attributes, propagation: 0 }).ok()?;
+    Some(tree)
+}
+
+fn open_path(path: &Path) -> rustix::io::Result<OwnedFd> {
+    rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+}
+
+fn mount_namespace(proc: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
+    rustix::fs::openat(proc, "self/ns/mnt", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Makes `new_root` the root and lets go of the old one (pivot_root(2), "pivot_root(".", ".")").
+fn enter_root(new_root: &Path) -> io::Result<()> {
+    std::env::set_current_dir(new_root)?;
+    rustix::process::pivot_root(".", ".")?;
+    unmount(".", UnmountFlags::DETACH)?;
+    std::env::set_current_dir("/")
+}
+
+fn relative(path: &str) -> &str {
+    path.trim_start_matches('/')
+}
+
+/// Directories of our own making are open to read for everyone, whatever the host's are (a toolchain below root's home).
+fn make_dirs(path: &Path) -> io::Result<()> {
+    let mut so_far = std::path::PathBuf::new();
+    for part in path.components() {
+        so_far.push(part);
+        match rustix::fs::mkdir(&so_far, Mode::from_raw_mode(0o755)) {
+            Ok(()) => rustix::fs::chmod(&so_far, Mode::from_raw_mode(0o755))?,
+            Err(rustix::io::Errno::EXIST) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Runtimes look up their own user; it has no home.
+fn write_accounts() -> io::Result<()> {
+    std::fs::write("etc/passwd", "root:x:0:0::/:/bin/false\nrun:x:1000:1000::/:/bin/false\n")?;
+    std::fs::write("etc/group", "root:x:0:\nrun:x:1000:\n")?;
+    std::fs::write("etc/hosts", "127.0.0.1 localhost\n")
+}

@@ -1,0 +1,423 @@
+//! The way from clone to exec as data: a flat list of system calls, with the buffers they refer to.
+
+use crate::sys::{ChildFailure, Op, SockFprog};
+use model::{Aslr, Limits, Nanos, RunSpec, Sched};
+use seccompiler::BpfProgram;
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// What a call of the plan is for; named in the error when it fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Step {
+    Session,
+    MountProc,
+    Stdio,
+    Affinity,
+    Scheduler,
+    MemoryPolicy,
+    ResourceLimit,
+    Personality,
+    WorkingDirectory,
+    NoNewPrivileges,
+    Landlock,
+    Identity,
+    Capabilities,
+    Seccomp,
+    Descriptors,
+    Readings,
+    Exec,
+}
+
+impl Step {
+    const ALL: [Step; 17] = [
+        Step::Session,
+        Step::MountProc,
+        Step::Stdio,
+        Step::Affinity,
+        Step::Scheduler,
+        Step::MemoryPolicy,
+        Step::ResourceLimit,
+        Step::Personality,
+        Step::WorkingDirectory,
+        Step::NoNewPrivileges,
+        Step::Landlock,
+        Step::Identity,
+        Step::Capabilities,
+        Step::Seccomp,
+        Step::Descriptors,
+        Step::Readings,
+        Step::Exec,
+    ];
+
+    /// The step a child's failure record names.
+    pub(crate) fn of(failure: &ChildFailure) -> Step {
+        Step::ALL[usize::from(failure.step).min(Step::ALL.len() - 1)]
+    }
+
+    /// In words, for an error message.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Step::Session => "new session",
+            Step::MountProc => "mount of /proc in the run's namespace",
+            Step::Stdio => "standard streams",
+            Step::Affinity => "binding to the CPUs asked for",
+            Step::Scheduler => "scheduling class",
+            Step::MemoryPolicy => "binding to the memory node",
+            Step::ResourceLimit => "resource limits",
+            Step::Personality => "address space layout",
+            Step::WorkingDirectory => "working directory",
+            Step::NoNewPrivileges => "no-new-privileges flag",
+            Step::Landlock => "Landlock rules",
+            Step::Identity => "change to the run's user",
+            Step::Capabilities => "dropping capabilities",
+            Step::Seccomp => "system call filter",
+            Step::Descriptors => "closing our descriptors",
+            Step::Readings => "readings before exec",
+            Step::Exec => "exec",
+        }
+    }
+}
+
+/// The readings the child takes right before exec.
+#[repr(C)]
+pub(crate) struct Readings {
+    cpu_stat: [u8; 512],
+    monotonic: libc::timespec,
+    process: libc::timespec,
+}
+
+impl Readings {
+    /// The text of `cpu.stat`.
+    pub(crate) fn cpu_stat(&self) -> String {
+        let end = self.cpu_stat.iter().position(|b| *b == 0).unwrap_or(self.cpu_stat.len());
+        String::from_utf8_lossy(&self.cpu_stat[..end]).into_owned()
+    }
+
+    /// CLOCK_MONOTONIC.
+    pub(crate) fn monotonic(&self) -> Nanos {
+        nanos(self.monotonic)
+    }
+
+    /// CPU time of the process before exec, ours.
+    pub(crate) fn process(&self) -> Nanos {
+        nanos(self.process)
+    }
+}
+
+fn nanos(t: libc::timespec) -> Nanos {
+    Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+}
+
+/// Everything the plan needs besides the spec.
+pub(crate) struct Means<'a> {
+    pub(crate) stdio: [BorrowedFd<'a>; 3],
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    /// Root's privilege, which is given up by taking another uid.
+    pub(crate) privileged: bool,
+    pub(crate) mount_proc: bool,
+    pub(crate) landlock: Option<BorrowedFd<'a>>,
+    pub(crate) seccomp: &'a BpfProgram,
+    pub(crate) cpu_stat: Option<BorrowedFd<'a>>,
+    /// Memory is limited by a cgroup; otherwise per process.
+    pub(crate) memory_by_group: bool,
+    /// Processes are counted by a cgroup; otherwise per user.
+    pub(crate) processes_by_group: bool,
+}
+
+/// The calls and what they point to.
+pub(crate) struct Plan {
+    pub(crate) ops: Vec<Op>,
+    pub(crate) readings: Box<Readings>,
+    // Referred to by address from `ops`; never touched again.
+    strings: Vec<CString>,
+    pointers: Vec<Box<[usize]>>,
+    fprog: Box<SockFprog>,
+}
+
+impl Plan {
+    /// Prepares the plan. Fails on an argument with a zero byte.
+    pub(crate) fn new(spec: &RunSpec, means: &Means<'_>) -> io::Result<Plan> {
+        let mut plan = Plan {
+            ops: Vec::with_capacity(64),
+            
+            readings: Box::new(Readings {
+                cpu_stat: [0; 512],
+                monotonic: libc::timespec { tv_sec: 0, tv_nsec: 0 },
+                process: libc::timespec { tv_sec: 0, tv_nsec: 0 },
+            }),
+            strings: vec![],
+            pointers: vec![],
+            fprog: Box::new(SockFprog { len: means.seccomp.len() as u16, filter: means.seccomp.as_ptr().cast() }),
+        };
+        plan.call(Step::Session, libc::SYS_setsid, &[]);
+        if means.mount_proc {
+            plan.mount_proc()?;
+        }
+        plan.stdio(&means.stdio);
+        plan.placement(spec);
+        plan.resource_limits(&spec.limits, means);
+        plan.personality(spec.layout.aslr);
+        plan.working_directory(&spec.cwd)?;
+        plan.give_up_privilege(means);
+        plan.call(Step::Descriptors, libc::SYS_close_range, &[3, u32::MAX as usize, libc::CLOSE_RANGE_CLOEXEC as usize]);
+        plan.readings(means);
+        plan.exec(spec)?;
+        Ok(plan)
+    }
+
+    fn call(&mut self, step: Step, nr: i64, args: &[usize]) {
+        let mut all = [0; 6];
+        all[..args.len()].copy_from_slice(args);
+        self.ops.push(Op { step: step as u8, optional: false, nr, args: all });
+    }
+
+    fn attempt(&mut self, step: Step, nr: i64, args: &[usize]) {
+        self.call(step, nr, args);
+        self.ops.last_mut().expect("just pushed").optional = true;
+    }
+
+    fn string(&mut self, s: &str) -> io::Result<usize> {
+        let c = CString::new(s)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, format!("`{}` has a zero byte", s.escape_debug())))?;
+        let at = c.as_ptr() as usize;
+        self.strings.push(c);
+        Ok(at)
+    }
+
+    fn words(&mut self, words: Vec<usize>) -> usize {
+        let boxed = words.into_boxed_slice();
+        let at = boxed.as_ptr() as usize;
+        self.pointers.push(boxed);
+        at
+    }
+
+    fn mount_proc(&mut self) -> io::Result<()> {
+        let (kind, at) = (self.string("proc")?, self.string("/proc")?);
+        let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+        self.call(Step::MountProc, libc::SYS_mount, &[kind, at, kind, flags as usize, 0]);
+        Ok(())
+    }
+
+    fn stdio(&mut self, fds: &[BorrowedFd<'_>; 3]) {
+        for (n, fd) in fds.iter().enumerate() {
+            self.call(Step::Stdio, libc::SYS_dup3, &[fd.as_raw_fd() as usize, n, 0]);
+        }
+    }
+
+    fn placement(&mut self, spec: &RunSpec) {
+        let p = &spec.placement;
+        if !p.cpus.is_empty() {
+            let mask = self.words(bitmask(&p.cpus));
+            let bytes = bitmask(&p.cpus).len() * size_of::<usize>();
+            self.call(Step::Affinity, libc::SYS_sched_setaffinity, &[0, bytes, mask]);
+        }
+        // The launcher may be favoured; the program never is.
+        self.attempt(Step::Scheduler, libc::SYS_setpriority, &[libc::PRIO_PROCESS as usize, 0, 0]);
+        if let Sched::Fifo(priority) = p.sched {
+            let parameter = self.words(vec![usize::from(priority)]);
+            self.call(Step::Scheduler, libc::SYS_sched_setscheduler, &[0, libc::SCHED_FIFO as usize, parameter]);
+        }
+        if let Some(node) = p.mem_node {
+            let mask = bitmask(&[node]);
+            // One more than the highest bit, set_mempolicy(2).
+            let bits = mask.len() * 64 + 1;
+            let at = self.words(mask);
+            self.call(Step::MemoryPolicy, libc::SYS_set_mempolicy, &[libc::MPOL_BIND as usize, at, bits]);
+        }
+    }
+
+    fn resource_limits(&mut self, limits: &Limits, means: &Means<'_>) {
+        let mut set: BTreeMap<u32, u64> = BTreeMap::new();
+        let unlimited = libc::RLIM_INFINITY;
+        set.insert(libc::RLIMIT_CORE, 0);
+        set.insert(libc::RLIMIT_MSGQUEUE, 0);
+        set.insert(libc::RLIMIT_MEMLOCK, limits.memory.map_or(64 << 10, |m| m.0));
+        set.insert(libc::RLIMIT_NOFILE, limits.open_files.unwrap_or(256).into());
+        set.insert(libc::RLIMIT_STACK, limits.stack.or(limits.memory).map_or(unlimited, |b| b.0));
+        // One byte more than allowed, so that having passed the limit can be seen from the size.
+        set.insert(libc::RLIMIT_FSIZE, limits.output.map_or(unlimited, |b| b.0.saturating_add(1)));
+        if !means.memory_by_group {
+            // Private writable memory (setrlimit(2): since Linux 4.7 mmap counts). With room above the limit, so
+            // that passing it shows in the peak instead of as a failed allocation.
+            let data = limits.memory.map_or(unlimited, |b| b.0 + (b.0 / 8).max(16 << 20));
+            set.insert(libc::RLIMIT_DATA, data);
+        }
+        if !means.processes_by_group {
+            set.insert(libc::RLIMIT_NPROC, limits.processes.unwrap_or(2048).into());
+        }
+        for (resource, value) in set {
+            let at = self.words(vec![value as usize, value as usize]);
+            self.call(Step::ResourceLimit, libc::SYS_prlimit64, &[0, resource as usize, at, 0]);
+        }
+    }
+
+    fn personality(&mut self, aslr: Aslr) {
+        let persona = match aslr {
+            Aslr::Off => libc::ADDR_NO_RANDOMIZE as usize,
+            Aslr::On => 0,
+        };
+        self.call(Step::Personality, libc::SYS_personality, &[persona]);
+    }
+
+    fn working_directory(&mut self, cwd: &str) -> io::Result<()> {
+        let at = self.string(cwd)?;
+        self.call(Step::WorkingDirectory, libc::SYS_chdir, &[at]);
+        self.call(Step::WorkingDirectory, libc::SYS_umask, &[0o022]);
+        Ok(())
+    }
+
+    fn give_up_privilege(&mut self, means: &Means<'_>) {
+        self.call(Step::NoNewPrivileges, libc::SYS_prctl, &[libc::PR_SET_NO_NEW_PRIVS as usize, 1]);
+        if let Some(ruleset) = means.landlock {
+            self.call(Step::Landlock, libc::SYS_landlock_restrict_self, &[ruleset.as_raw_fd() as usize, 0]);
+        }
+        if means.privileged {
+            let (uid, gid) = (means.uid as usize, means.gid as usize);
+            self.call(Step::Identity, libc::SYS_setgroups, &[0, 0]);
+            self.call(Step::Identity, libc::SYS_setresgid, &[gid, gid, gid]);
+            self.call(Step::Identity, libc::SYS_setresuid, &[uid, uid, uid]);
+        }
+        // capset(2): version 3, this thread; no effective, permitted or inheritable capability.
+        const LINUX_CAPABILITY_VERSION_3: usize = 0x2008_0522;
+        let header = self.words(vec![LINUX_CAPABILITY_VERSION_3]);
+        let none = self.words(vec![0; 3]);
+        self.call(Step::Capabilities, libc::SYS_capset, &[header, none]);
+        // Without SPEC_ALLOW a filter would slow the program by the mitigation of speculative store bypass.
+        let fprog = std::ptr::from_ref(&*self.fprog) as usize;
+        self.call(
+            Step::Seccomp,
+            libc::SYS_seccomp,
+            &[libc::SECCOMP_SET_MODE_FILTER as usize, libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW as usize, fprog],
+        );
+    }
+
+    fn readings(&mut self, means: &Means<'_>) {
+        let r: *mut Readings = &raw mut *self.readings;
+        let offset = |o: usize| r as usize + o;
+        let monotonic = offset(std::mem::offset_of!(Readings, monotonic));
+        let process = offset(std::mem::offset_of!(Readings, process));
+        let stat = offset(std::mem::offset_of!(Readings, cpu_stat));
+        if let Some(fd) = means.cpu_stat {
+            self.call(Step::Readings, libc::SYS_pread64, &[fd.as_raw_fd() as usize, stat, 511, 0]);
+        }
+        self.call(Step::Readings, libc::SYS_clock_gettime, &[libc::CLOCK_PROCESS_CPUTIME_ID as usize, process]);
+        self.call(Step::Readings, libc::SYS_clock_gettime, &[libc::CLOCK_MONOTONIC as usize, monotonic]);
+    }
+
+    fn exec(&mut self, spec: &RunSpec) -> io::Result<()> {
+        let first = spec.argv.first().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no program is named"))?;
+        let path = self.string(first)?;
+        let mut argv = spec.argv.iter().map(|a| self.string(a)).collect::<io::Result<Vec<_>>>()?;
+        argv.push(0);
+        let mut env = Vec::new();
+        for (k, v) in &spec.env {
+            env.push(self.string(&format!("{k}={v}"))?);
+        }
+        if spec.layout.env_padding > 0 {
+            env.push(self.string(&padding(spec.layout.env_padding))?);
+        }
+        env.push(0);
+        let (argv, env) = (self.words(argv), self.words(env));
+        self.call(Step::Exec, libc::SYS_execve, &[path, argv, env]);
+        Ok(())
+    }
+}
+
+/// A variable that takes exactly `bytes` in the environment, its terminating zero included.
+fn padding(bytes: u32) -> String {
+    let name = "TAUTO_PAD=";
+    let text = bytes as usize - 1;
+    if text < name.len() { "P".repeat(text) } else { format!("{name}{}", "x".repeat(text - name.len())) }
+}
+
+fn bitmask(bits: &[u32]) -> Vec<usize> {
+    let words = bits.iter().max().map_or(1, |m| *m as usize / 64 + 1);
+    let mut mask = vec![0; words];
+    bits.iter().for_each(|b| mask[*b as usize / 64] |= 1 << (b % 64));
+    mask
+}
+
+/// The number of a received descriptor, checked.
+pub(crate) fn nth(fds: &[Option<OwnedFd>], n: u8) -> io::Result<BorrowedFd<'_>> {
+    fds.get(usize::from(n)).and_then(Option::as_ref).map(AsFd::as_fd).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::InvalidInput, format!("descriptor {n} was not handed over"))
+    })
+}
+
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Layout, Placement, Stdio, View};
+    fn spec() -> RunSpec {
+        RunSpec {
+            argv: vec!["/program/main".into()],
+            env: vec![],
+            view: View::default(),
+            boxes: vec![],
+            files: vec![],
+            cwd: "/w".into(),
+            links: vec![],
+            stdio: [Stdio::Null; 3],
+            limits: Limits::default(),
+            placement: Placement { cpus: vec![1, 65], mem_node: Some(0), sched: Sched::Fifo(7) },
+            layout: Layout::default(),
+        }
+    }
+
+    fn steps(spec: &RunSpec, privileged: bool) -> io::Result<Vec<u8>> {
+        let null = std::fs::File::open("/dev/null")?;
+        let seccomp = crate::seccomp::program(true);
+        let means = Means {
+            stdio: [null.as_fd(); 3],
+            uid: 1,
+            gid: 1,
+            privileged,
+            mount_proc: true,
+            landlock: Some(null.as_fd()),
+            seccomp: &seccomp,
+            cpu_stat: Some(null.as_fd()),
+            memory_by_group: false,
+            processes_by_group: false,
+        };
+        Ok(Plan::new(spec, &means)?.ops.iter().map(|o| o.step).collect())
+    }
+
+    #[test]
+    fn privilege_is_given_up_in_order_and_exec_is_last() {
+        let s = steps(&spec(), true).unwrap();
+        assert!(s.is_sorted(), "{s:?}");
+        assert_eq!(s.last(), Some(&(Step::Exec as u8)));
+        for step in [Step::NoNewPrivileges, Step::Landlock, Step::Identity, Step::Capabilities, Step::Seccomp] {
+            assert!(s.contains(&(step as u8)), "{step:?}");
+        }
+    }
+
+    #[test]
+    fn a_user_namespace_keeps_its_only_user() {
+        assert!(!steps(&spec(), false).unwrap().contains(&(Step::Identity as u8)));
+    }
+
+    #[test]
+    fn zero_bytes_and_empty_commands_are_refused() {
+        for argv in [vec![], vec!["a\0b".to_string()]] {
+            assert!(steps(&RunSpec { argv, ..spec() }, true).is_err());
+        }
+    }
+
+    #[test]
+    fn padding_takes_exactly_the_bytes_asked_for() {
+        for n in [1, 2, 9, 10, 11, 12, 4096] {
+            assert_eq!(padding(n).len() + 1, n as usize);
+        }
+    }
+
+    #[test]
+    fn masks_reach_beyond_one_word() {
+        assert_eq!(bitmask(&[1, 65]), vec![2, 2]);
+    }
+}
