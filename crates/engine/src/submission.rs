@@ -13,7 +13,10 @@ use judge::expect::{SubmissionOutcome, TestOutcome};
 use judge::language::Language;
 use judge::package::{JurySubmission, TestCase};
 use judge::scoring::{CaseResult, JudgeMode, Judging, Step};
-use model::{Event, JudgePhase, Limits, Nanos, Reading, TestResult, Verdict};
+use model::{
+    Compilation, Confidence, Event, JudgePhase, Judgement, Limits, Nanos, Reading, Settled, TestResult,
+    Verdict,
+};
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -32,43 +35,18 @@ pub struct Submission {
     pub of_jury: bool,
 }
 
-/// What came of the compilation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CompileResult {
-    /// It can be run.
-    pub ok: bool,
-    /// What the compiler wrote, bounded, and why it failed.
-    pub output: String,
-}
-
-/// A judged submission.
+/// A judged submission, with what only expectations ask for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SubmissionResult {
-    /// How it is called.
-    pub submission: String,
-    /// Id of its language.
-    pub language: String,
+pub struct JudgedSubmission {
     /// What it earned.
-    pub verdict: Verdict,
-    /// Its score, in scoring problems.
-    pub score: Option<f64>,
-    /// The best score there is, where known.
-    pub max_score: Option<f64>,
-    /// CPU time of a test it was judged by, language factor included.
-    pub time_limit: Nanos,
-    /// The compilation.
-    pub compile: CompileResult,
-    /// The tests that were run, in order.
-    pub tests: Vec<TestResult>,
-    /// Messages of judge and validator for each of them.
+    pub judgement: Judgement,
+    /// Messages of judge and validator for each of its tests.
     pub messages: Vec<Vec<String>>,
     /// Score of every test group that has one, by name.
     pub groups: Vec<(String, Option<f64>)>,
-    /// Why it is a judge error.
-    pub fault: Option<String>,
 }
 
-impl SubmissionResult {
+impl JudgedSubmission {
     /// What the expectations of a package are held against.
     pub fn outcome(&self) -> SubmissionOutcome {
         let test = |(result, messages): (&TestResult, &Vec<String>)| TestOutcome {
@@ -78,17 +56,17 @@ impl SubmissionResult {
             messages: messages.clone(),
         };
         SubmissionOutcome {
-            verdict: self.verdict,
-            score: self.score,
-            max_score: self.max_score,
-            tests: self.tests.iter().zip(&self.messages).map(test).collect(),
+            verdict: self.judgement.verdict,
+            score: self.judgement.score,
+            max_score: self.judgement.max_score,
+            tests: self.judgement.tests.iter().zip(&self.messages).map(test).collect(),
             groups: self.groups.clone(),
         }
     }
 
-    /// CPU time of the slowest test.
-    pub fn slowest(&self) -> Nanos {
-        self.tests.iter().map(|test| test.cpu).max().unwrap_or_default()
+    /// CPU time of the slowest test; zero when none was run.
+    pub(crate) fn slowest(&self) -> Nanos {
+        self.judgement.tests.iter().map(|test| test.cpu).max().unwrap_or_default()
     }
 }
 
@@ -208,13 +186,19 @@ pub fn judge_submission(
     submission: &Submission,
     time: &TimeLimitInUse,
     mode: JudgeMode,
-) -> Result<SubmissionResult, Fault> {
+) -> Result<JudgedSubmission, Fault> {
     let job = &bench.job;
     let (built, language, output) = match prepare(bench, submission)? {
         Ready::Runs { built, language, output } => (built, language, output),
         Ready::DoesNotCompile { language, output } => {
-            let result = does_not_compile(submission, language, output, time.limit);
-            finished(job, &result);
+            let limits = bench.settings.submission(time.limit, Allowance::NONE);
+            let compile = Compilation { ok: false, output };
+            let result = JudgedSubmission {
+                judgement: judgement(submission, language, limits, compile, Verdict::CompileError),
+                messages: Vec::new(),
+                groups: Vec::new(),
+            };
+            finished(job, &result.judgement);
             return Ok(result);
         }
     };
@@ -240,21 +224,45 @@ pub fn judge_submission(
             }
         }
     };
-    let result = SubmissionResult {
-        submission: submission.name.clone(),
-        language,
-        verdict: done.verdict,
+    let compile = Compilation { ok: true, output };
+    let runs = running.tests.iter().map(|test| test.runs.len()).sum::<usize>();
+    let judgement = Judgement {
         score: done.score,
         max_score: judging.max_score(),
-        time_limit: limits.judge.cpu.unwrap_or(time.limit),
-        compile: CompileResult { ok: true, output },
+        settled: Settled { runs: u32::try_from(runs).unwrap_or(u32::MAX), ..SETTLED_AT_ONCE },
         tests: running.tests,
-        messages: running.messages,
-        groups: judging.groups().into_iter().map(|(name, group)| (name, group.score)).collect(),
         fault: done.fault,
+        ..judgement(submission, language, limits.judge, compile, done.verdict)
     };
-    finished(job, &result);
-    Ok(result)
+    finished(job, &judgement);
+    let groups = judging.groups().into_iter().map(|(name, group)| (name, group.score)).collect();
+    Ok(JudgedSubmission { judgement, messages: running.messages, groups })
+}
+
+/// Every test is decided by one run.
+const SETTLED_AT_ONCE: Settled = Settled { confidence: Confidence::Clear, runs: 0, void_runs: 0 };
+
+/// A judgement without tests.
+fn judgement(
+    submission: &Submission,
+    language: String,
+    limits: Limits,
+    compile: Compilation,
+    verdict: Verdict,
+) -> Judgement {
+    Judgement {
+        submission: submission.name.clone(),
+        language,
+        verdict,
+        score: None,
+        max_score: None,
+        time_limit: limits.cpu.unwrap_or_default(),
+        limits,
+        compile,
+        tests: Vec::new(),
+        settled: SETTLED_AT_ONCE,
+        fault: None,
+    }
 }
 
 /// The limits of a submission whose runtime needs this.
@@ -313,31 +321,10 @@ fn test_result(case: &TestCase, judged: Judged, counted: CaseResult) -> TestResu
     }
 }
 
-fn does_not_compile(
-    submission: &Submission,
-    language: String,
-    output: String,
-    limit: Nanos,
-) -> SubmissionResult {
-    SubmissionResult {
-        submission: submission.name.clone(),
-        language,
-        verdict: Verdict::CompileError,
-        score: None,
-        max_score: None,
-        time_limit: limit,
-        compile: CompileResult { ok: false, output },
-        tests: Vec::new(),
-        messages: Vec::new(),
-        groups: Vec::new(),
-        fault: None,
-    }
-}
-
-fn finished(job: &Job, result: &SubmissionResult) {
+fn finished(job: &Job, judgement: &Judgement) {
     (job.emit)(Event::SubmissionFinished {
-        submission: result.submission.clone(),
-        verdict: result.verdict,
-        score: result.score,
+        submission: judgement.submission.clone(),
+        verdict: judgement.verdict,
+        score: judgement.score,
     });
 }

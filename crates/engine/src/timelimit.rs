@@ -4,7 +4,7 @@ use crate::Fault;
 use crate::bench::{Bench, spread};
 use crate::job::Job;
 use crate::limits::WHILE_INFERRING;
-use crate::submission::{Ready, Submission, SubmissionResult, case_limits, judge_submission, prepare};
+use crate::submission::{JudgedSubmission, Ready, Submission, case_limits, judge_submission, prepare};
 use judge::infer::infer_time_limit;
 use judge::package::{Inference, JurySubmission, TimeLimit};
 use judge::scoring::JudgeMode;
@@ -31,7 +31,7 @@ pub struct Found {
     /// The limit.
     pub time: TimeLimitInUse,
     /// Results by the generous limit.
-    pub judged: BTreeMap<String, SubmissionResult>,
+    pub judged: BTreeMap<String, JudgedSubmission>,
 }
 
 /// Finds the time limit.
@@ -72,7 +72,8 @@ fn infer(job: &Job, benches: &[Bench], rule: Inference) -> Result<Found, Fault> 
     };
     let limit =
         infer_time_limit(rule, slowest.map(|t| t.time), fastest).map_err(|e| refuse(e.to_string()))?;
-    let slowest = slowest.map(|t| format!("{} takes {}", t.result.submission, t.time)).unwrap_or_default();
+    let slowest =
+        slowest.map(|t| format!("{} takes {}", t.result.judgement.submission, t.time)).unwrap_or_default();
     Ok(Found {
         time: TimeLimitInUse {
             limit,
@@ -80,12 +81,12 @@ fn infer(job: &Job, benches: &[Bench], rule: Inference) -> Result<Found, Fault> 
             stop_factor: 1.0,
             inferred: Some(rule),
         },
-        judged: timed.into_iter().map(|t| (t.result.submission.clone(), t.result)).collect(),
+        judged: timed.into_iter().map(|t| (t.result.judgement.submission.clone(), t.result)).collect(),
     })
 }
 
 struct Timed {
-    result: SubmissionResult,
+    result: JudgedSubmission,
     /// Of its slowest test, without the language's factor.
     time: Nanos,
 }
@@ -102,25 +103,25 @@ fn slow_enough(
     let quiet = bench.with_emit(&silent);
     let result = judge_submission(&quiet, &Submission::of_jury(jury, job)?, generous, JudgeMode::AllTests)?;
     let place = &jury.program.path;
-    match result.verdict {
+    match result.judgement.verdict {
         Verdict::CompileError => {
             job.warn(place, "does not compile, so it has no say in the time limit".to_owned());
             return Ok(None);
         }
         Verdict::JudgeError => {
-            let why = result.fault.unwrap_or_else(|| "judge error".to_owned());
+            let why = result.judgement.fault.unwrap_or_else(|| "judge error".to_owned());
             return Err(Fault::Package { place: place.clone(), why });
         }
         _ => {}
     }
-    if result.tests.iter().any(|test| test.verdict == Verdict::TimeLimit) {
+    if result.judgement.tests.iter().any(|test| test.verdict == Verdict::TimeLimit) {
         let why = format!(
             "must pass, but takes longer than {generous}; state a time limit",
             generous = generous.limit
         );
         return Err(Fault::Package { place: place.clone(), why });
     }
-    let factor = result.time_limit.as_secs_f64() / generous.limit.as_secs_f64();
+    let factor = result.judgement.time_limit.as_secs_f64() / generous.limit.as_secs_f64();
     let time = result.slowest().scale(1.0 / factor);
     Ok(Some(Timed { result, time }))
 }
