@@ -18,7 +18,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::File;
 use std::io::{copy, sink};
 use std::os::fd::OwnedFd;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Scope, scope};
 use std::time::Duration;
 
@@ -89,8 +89,8 @@ pub(crate) fn interact(submission: Side, interactor: Side, kept: KeptEnds) -> Re
     let (places, (tell, reports)) = ([submission.place, interactor.place], channel::<Report>());
     scope(|threads| {
         let telling = tell.clone();
-        threads.spawn(move || telling.send((EndedFirst::Submission, run(submission))));
-        threads.spawn(move || tell.send((EndedFirst::Validator, run(interactor))));
+        threads.spawn(move || report(&telling, EndedFirst::Submission, submission));
+        threads.spawn(move || report(&tell, EndedFirst::Validator, interactor));
         let first_to_close = threads.spawn(move || closed_first(&watched));
 
         let (who, one) = receive(&reports)?;
@@ -118,8 +118,10 @@ pub(crate) fn interact(submission: Side, interactor: Side, kept: KeptEnds) -> Re
     })
 }
 
-fn run(side: Side) -> Result<Observation, Fault> {
-    side.place.run(&side.spec, side.fds)
+fn report(to: &Sender<Report>, who: EndedFirst, side: Side) {
+    let seen = side.place.run(&side.spec, side.fds);
+    // The receiver is gone only when the interaction has failed already.
+    let _ = to.send((who, seen));
 }
 
 fn reader(file: &File) -> Result<File, SystemError> {

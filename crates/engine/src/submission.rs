@@ -18,7 +18,7 @@ use model::{
     Verdict,
 };
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A submission as it was handed in.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ impl Submission {
         let name = paths.first().map(|path| path.display().to_string()).unwrap_or_default();
         let parts = match paths {
             [one] if one.is_dir() || one.extension().is_some_and(|e| e == "zip") => parts_of(one)?,
-            _ => paths.iter().map(part_of).collect::<Result<_, _>>()?,
+            _ => paths.iter().map(|path| part_of(path)).collect::<Result<_, _>>()?,
         };
         if parts.is_empty() {
             return Err(Fault::Input { place: name, why: "has no files".to_owned() });
@@ -106,7 +106,7 @@ const SUBMISSION_LIMITS: SourceLimits = SourceLimits {
     depth: 16,
 };
 
-fn parts_of(path: &PathBuf) -> Result<Vec<Part>, Fault> {
+fn parts_of(path: &Path) -> Result<Vec<Part>, Fault> {
     let source = Source::open(path, SUBMISSION_LIMITS)?;
     let files = source.tree().files.iter();
     let read = files.filter(|(name, _)| !name.starts_with('.')).map(|(name, entry)| {
@@ -116,8 +116,8 @@ fn parts_of(path: &PathBuf) -> Result<Vec<Part>, Fault> {
     read.collect()
 }
 
-fn part_of(path: &PathBuf) -> Result<Part, Fault> {
-    let refuse = |why: String| SourceError::Open { path: path.clone(), why };
+fn part_of(path: &Path) -> Result<Part, Fault> {
+    let refuse = |why: String| SourceError::Open { path: path.to_owned(), why };
     let file = std::fs::File::open(path).map_err(|e| refuse(e.to_string()))?;
     let metadata = file.metadata().map_err(|e| refuse(e.to_string()))?;
     if !metadata.is_file() {
