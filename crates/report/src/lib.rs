@@ -1,1 +1,38 @@
-//! report
+//! Results as text: JSON documents and lines for the terminal. Pure functions from values to strings; whether
+//! there is a terminal, how wide it is and whether it shows colour are arguments.
+
+pub mod json;
+pub mod text;
+
+#[cfg(test)]
+mod samples;
+
+use model::Reading;
+
+/// A language of the table and what was found for it on this host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LanguageStatus {
+    /// Its id, such as `cpp`.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// File name extensions, without the dot.
+    pub extensions: Vec<String>,
+    /// The compile command as configured; `None` where nothing is compiled.
+    pub compile: Option<Vec<String>>,
+    /// The run command as configured.
+    pub run: Vec<String>,
+    /// Its tools as found, or why it cannot be used here.
+    pub toolchain: Result<Vec<ToolStatus>, String>,
+}
+
+/// A tool that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolStatus {
+    /// Name by which the table calls it.
+    pub name: String,
+    /// Where it is.
+    pub path: String,
+    /// What it says of itself, or why it could not be asked.
+    pub version: Reading<String>,
+}

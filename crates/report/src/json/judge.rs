@@ -1,0 +1,116 @@
+//! `tauto judge --json`.
+
+use super::RunDocument;
+use model::{Bytes, Compilation, Judgement, Limits, Nanos, Reading, Settled, TestResult, Verdict};
+use serde::Serialize;
+
+/// A submission, judged.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JudgeDocument {
+    /// What it earned.
+    pub verdict: Verdict,
+    /// Its score, in scoring problems.
+    pub score: Option<f64>,
+    /// The best score there is, where known.
+    pub max_score: Option<f64>,
+    /// Language id.
+    pub language: String,
+    /// CPU time of a test case.
+    pub time_limit_ns: Nanos,
+    /// Of the slowest test case, settled.
+    pub cpu_ns: Reading<Nanos>,
+    /// Most memory of any test case.
+    pub memory_peak_bytes: Reading<Bytes>,
+    /// The compilation.
+    pub compile: Compilation,
+    /// How firmly its time stands.
+    pub settled: Settled,
+    /// Why the verdict is JE.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    /// Every test case that was run.
+    pub tests: Vec<TestDocument>,
+}
+
+/// A test case of a submission.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TestDocument {
+    /// Path below `data/` without extension.
+    pub name: String,
+    /// What it earned.
+    pub verdict: Verdict,
+    /// CPU time that counts.
+    pub cpu_ns: Nanos,
+    /// Elapsed time of the same run.
+    pub wall_ns: Nanos,
+    /// Most memory of any run.
+    pub memory_peak_bytes: Reading<Bytes>,
+    /// Points, in scoring problems.
+    pub score: Option<f64>,
+    /// Every run, in order.
+    pub runs: Vec<RunDocument>,
+    /// What the validator or the judge says.
+    pub message: String,
+}
+
+impl JudgeDocument {
+    /// From a judgement.
+    pub fn new(judgement: &Judgement) -> JudgeDocument {
+        JudgeDocument {
+            verdict: judgement.verdict,
+            score: judgement.score,
+            max_score: judgement.max_score,
+            language: judgement.language.clone(),
+            time_limit_ns: judgement.time_limit,
+            cpu_ns: judgement.slowest(),
+            memory_peak_bytes: judgement.memory_peak(),
+            compile: judgement.compile.clone(),
+            settled: judgement.settled,
+            fault: judgement.fault.clone(),
+            tests: judgement.tests.iter().map(|t| TestDocument::new(t, &judgement.limits)).collect(),
+        }
+    }
+}
+
+impl TestDocument {
+    fn new(test: &TestResult, limits: &Limits) -> TestDocument {
+        TestDocument {
+            name: test.name.clone(),
+            verdict: test.verdict,
+            cpu_ns: test.cpu,
+            wall_ns: test.wall,
+            memory_peak_bytes: test.memory_peak.clone(),
+            score: test.score,
+            runs: test.runs.iter().map(|run| RunDocument::new(run, limits, Vec::new())).collect(),
+            message: test.message.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::to_text;
+    use crate::samples;
+
+    #[test]
+    fn a_judgement() {
+        let judgement = samples::judgement(Verdict::WrongAnswer);
+        let mut document = JudgeDocument::new(&judgement);
+        assert_eq!(document.tests[0].runs.len(), 1);
+        // Runs have a snapshot of their own.
+        document.tests.iter_mut().for_each(|t| t.runs.clear());
+        insta::assert_snapshot!("judge", to_text(&document));
+    }
+
+    #[test]
+    fn nothing_run_is_unknown_and_never_zero() {
+        let document = JudgeDocument::new(&samples::compile_error());
+        let json: serde_json::Value = serde_json::from_str(&to_text(&document)).unwrap();
+        let unknown = serde_json::json!({"unknown": "no test case was run"});
+        assert_eq!((&json["cpu_ns"], &json["memory_peak_bytes"]), (&unknown, &unknown));
+        assert_eq!(json["verdict"], "CE");
+        assert_eq!(json["compile"]["ok"], false);
+        assert_eq!(json["score"], serde_json::Value::Null);
+    }
+}

@@ -1,0 +1,22 @@
+//! The JSON documents of the command line. Times are whole nanoseconds, memory is whole bytes, and a reading
+//! that could not be taken is `{"unknown": "why"}`.
+
+mod judge;
+mod languages;
+mod run;
+mod verify;
+
+pub use judge::{JudgeDocument, TestDocument};
+pub use languages::{LanguageDocument, LanguagesDocument, ToolDocument};
+pub use run::{FaultDocument, RunDocument};
+pub use verify::{PackageDocument, SubmissionDocument, VerifyDocument};
+
+use serde::Serialize;
+
+/// One document as text, with a line end.
+pub fn to_text(document: &impl Serialize) -> String {
+    // Fails for maps whose keys are no text, and for nothing the documents hold.
+    let mut text = serde_json::to_string_pretty(document).expect("documents have text keys only");
+    text.push('\n');
+    text
+}

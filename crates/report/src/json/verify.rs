@@ -1,0 +1,127 @@
+//! `tauto verify --json`.
+
+use model::{CheckOutcome, Checked, Nanos, Reading, Verdict, Verification};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Packages, verified.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct VerifyDocument {
+    /// Each package.
+    pub packages: Vec<PackageDocument>,
+    /// Submissions judged, all packages together.
+    pub submissions: usize,
+    /// Those that did not keep a promise.
+    pub mismatches: usize,
+    /// Submissions that could not be judged here, counted nowhere else.
+    pub skipped: usize,
+}
+
+/// A package.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PackageDocument {
+    /// Short name.
+    pub package: String,
+    /// CPU time of a test case, without language factors.
+    pub time_limit_ns: Reading<Nanos>,
+    /// Nothing is wrong with it.
+    pub ok: bool,
+    /// Why the package as a whole is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    /// Its jury submissions.
+    pub submissions: Vec<SubmissionDocument>,
+}
+
+/// A jury submission.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SubmissionDocument {
+    /// Path in the package.
+    pub path: String,
+    /// Final verdicts it may have; empty: any.
+    pub expected: Vec<Verdict>,
+    /// The final verdict; `None` when skipped.
+    pub verdict: Option<Verdict>,
+    /// Its score, in scoring problems.
+    pub score: Option<f64>,
+    /// The best score there is, where known.
+    pub max_score: Option<f64>,
+    /// It kept what it promised; `None` when skipped.
+    pub ok: Option<bool>,
+    /// Number of test cases with each verdict.
+    pub tests: BTreeMap<&'static str, usize>,
+    /// What it promised and did not keep, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub broken: Vec<String>,
+    /// Why it was not judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
+}
+
+impl VerifyDocument {
+    /// From verified packages.
+    pub fn new(verifications: &[Verification]) -> VerifyDocument {
+        let all: usize = verifications.iter().map(|v| v.submissions.len()).sum();
+        let skipped: usize = verifications.iter().map(Verification::skipped).sum();
+        VerifyDocument {
+            packages: verifications.iter().map(PackageDocument::new).collect(),
+            submissions: all - skipped,
+            mismatches: verifications.iter().map(Verification::mismatches).sum(),
+            skipped,
+        }
+    }
+}
+
+impl PackageDocument {
+    fn new(verification: &Verification) -> PackageDocument {
+        PackageDocument {
+            package: verification.package.clone(),
+            time_limit_ns: verification.time_limit.clone(),
+            ok: verification.ok(),
+            fault: verification.fault.clone(),
+            submissions: verification.submissions.iter().map(SubmissionDocument::new).collect(),
+        }
+    }
+}
+
+impl SubmissionDocument {
+    fn new(checked: &Checked) -> SubmissionDocument {
+        let mut document = SubmissionDocument {
+            path: checked.path.clone(),
+            expected: checked.expected.clone(),
+            verdict: None,
+            score: None,
+            max_score: None,
+            ok: None,
+            tests: BTreeMap::new(),
+            broken: Vec::new(),
+            skipped: None,
+        };
+        match &checked.outcome {
+            CheckOutcome::Skipped(why) => document.skipped = Some(why.clone()),
+            CheckOutcome::Judged { judgement, broken } => {
+                document.verdict = Some(judgement.verdict);
+                document.score = judgement.score;
+                document.max_score = judgement.max_score;
+                document.ok = Some(broken.is_empty());
+                document.broken.clone_from(broken);
+                for test in &judgement.tests {
+                    *document.tests.entry(test.verdict.code()).or_default() += 1;
+                }
+            }
+        }
+        document
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::to_text;
+    use crate::samples;
+
+    #[test]
+    fn packages() {
+        insta::assert_snapshot!("verify", to_text(&VerifyDocument::new(&samples::verifications())));
+    }
+}

@@ -1,0 +1,179 @@
+//! Values the tests of this crate show.
+
+use crate::{LanguageStatus, ToolStatus};
+use model::{
+    Bytes, CheckOutcome, Checked, Compilation, Confidence, Evidence, Exit, Isolation, Judgement, Limits,
+    Nanos, Observation, Reading, Settled, TestResult, Times, Verdict, Verification,
+};
+
+pub(crate) fn observation(exit: Exit) -> Observation {
+    let ms = Nanos::from_millis;
+    Observation {
+        exit,
+        time: Times { cpu: ms(120), user: ms(100), system: ms(20), wall: ms(130) },
+        memory_peak: Reading::Known(Bytes::from_mib(3)),
+        output: Reading::Known(Bytes(12)),
+        out_of_memory: false,
+        wall_exceeded: false,
+        output_cut: false,
+        cancelled: false,
+        evidence: Evidence {
+            isolation: Isolation::Cpuset,
+            cpus: vec![1],
+            mem_nodes: vec![0],
+            run_queue_wait: Reading::Known(Nanos(25_000)),
+            steal: Reading::Known(Nanos(0)),
+            irq: Reading::Known(Nanos(1_000)),
+            foreign: Reading::Known(Nanos(2_000)),
+            throttled: Reading::unknown("no quota in force"),
+            migrations: Reading::Known(0),
+            voluntary_switches: Reading::Known(1),
+            involuntary_switches: Reading::Known(2),
+            minor_faults: Reading::Known(321),
+            major_faults: Reading::Known(0),
+            frequency_ratio: Reading::unknown("no APERF here"),
+            weaker: vec!["no memory controller".into()],
+        },
+    }
+}
+
+pub(crate) fn test(name: &str, verdict: Verdict, cpu_ms: u64, message: &str) -> TestResult {
+    TestResult {
+        name: name.into(),
+        verdict,
+        cpu: Nanos::from_millis(cpu_ms),
+        wall: Nanos::from_millis(cpu_ms + 1),
+        memory_peak: Reading::Known(Bytes::from_mib(cpu_ms)),
+        score: None,
+        runs: vec![observation(Exit::Code(0))],
+        message: message.into(),
+    }
+}
+
+pub(crate) fn judgement(verdict: Verdict) -> Judgement {
+    Judgement {
+        submission: "a.cpp".into(),
+        language: "cpp".into(),
+        verdict,
+        score: None,
+        max_score: None,
+        time_limit: Nanos::from_secs(1),
+        limits: Limits::default(),
+        compile: Compilation { ok: true, output: String::new() },
+        tests: vec![
+            test("sample/1", Verdict::Accepted, 2, ""),
+            test(
+                "secret/01",
+                verdict,
+                15,
+                "line 3 of the output (line 3 of the answer): expected `4`, found `5`",
+            ),
+        ],
+        settled: Settled { confidence: Confidence::Clear, runs: 2, void_runs: 0 },
+        fault: None,
+    }
+}
+
+pub(crate) fn compile_error() -> Judgement {
+    Judgement {
+        verdict: Verdict::CompileError,
+        compile: Compilation { ok: false, output: "a.cpp:1:1: error: \u{1b}[31mno\u{1b}[0m\n  int\n".into() },
+        tests: vec![],
+        settled: Settled { confidence: Confidence::Clear, runs: 0, void_runs: 0 },
+        ..judgement(Verdict::CompileError)
+    }
+}
+
+pub(crate) fn partly() -> Judgement {
+    Judgement {
+        verdict: Verdict::PartiallyAccepted,
+        score: Some(37.5),
+        max_score: Some(100.0),
+        ..judgement(Verdict::Accepted)
+    }
+}
+
+pub(crate) fn judge_error() -> Judgement {
+    Judgement { fault: Some("the validator exited with code 1".into()), ..judgement(Verdict::JudgeError) }
+}
+
+fn checked(path: &str, expected: &[Verdict], outcome: CheckOutcome) -> Checked {
+    Checked { path: path.into(), expected: expected.to_vec(), outcome }
+}
+
+pub(crate) fn verifications() -> Vec<Verification> {
+    let judged = |judgement, broken: &[&str]| CheckOutcome::Judged {
+        judgement: Box::new(judgement),
+        broken: broken.iter().map(|s| s.to_string()).collect(),
+    };
+    let accepted = judgement(Verdict::Accepted);
+    vec![
+        Verification {
+            package: "hello".into(),
+            time_limit: Reading::Known(Nanos::from_secs(1)),
+            submissions: vec![
+                checked("submissions/accepted/a.cpp", &[Verdict::Accepted], judged(accepted.clone(), &[])),
+                checked(
+                    "submissions/accepted/b.kt",
+                    &[Verdict::Accepted],
+                    CheckOutcome::Skipped("no kotlinc".into()),
+                ),
+                checked(
+                    "submissions/wrong_answer/c.py",
+                    &[Verdict::WrongAnswer],
+                    judged(accepted, &["the verdict is AC, expected WA", "no test case got WA"]),
+                ),
+                checked(
+                    "submissions/partially_accepted/d.c",
+                    &[Verdict::PartiallyAccepted],
+                    judged(partly(), &[]),
+                ),
+            ],
+            fault: None,
+        },
+        Verification {
+            package: "empty".into(),
+            time_limit: Reading::unknown("no submission bounds it"),
+            submissions: vec![],
+            fault: Some("no jury submission bounds the time limit from below".into()),
+        },
+    ]
+}
+
+pub(crate) fn languages() -> Vec<LanguageStatus> {
+    let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+    vec![
+        LanguageStatus {
+            id: "cpp".into(),
+            name: "C++20".into(),
+            extensions: words("cc cpp"),
+            compile: Some(words("g++ -O2 {files}")),
+            run: words("{binary}"),
+            toolchain: Ok(vec![ToolStatus {
+                name: "g++".into(),
+                path: "/usr/bin/g++".into(),
+                version: Reading::Known("12.2.0".into()),
+            }]),
+        },
+        LanguageStatus {
+            id: "kotlin".into(),
+            name: "Kotlin".into(),
+            extensions: words("kt"),
+            compile: Some(words("kotlinc {files}")),
+            run: words("kotlin {entry}"),
+            toolchain: Err("no kotlinc found; install it or name its place in the table".into()),
+        },
+        LanguageStatus {
+            id: "python3".into(),
+            name: "Python 3".into(),
+            extensions: words("py"),
+            compile: None,
+            run: words("pypy3 {entry}"),
+            toolchain: Ok(vec![ToolStatus {
+                name: "pypy3".into(),
+                path: "/usr/bin/pypy3".into(),
+                version: Reading::unknown("it ended with code 1"),
+            }]),
+        },
+    ]
+}

@@ -1,0 +1,109 @@
+//! Lines for the terminal.
+
+mod judge;
+mod languages;
+mod run;
+mod verify;
+
+pub use judge::{judgement_lines, test_line, warning_line};
+pub use languages::languages_table;
+pub use run::run_summary;
+pub use verify::{checked_line, verify_summary};
+
+use model::{Reading, Verdict};
+use std::fmt;
+
+/// What the terminal can show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// ANSI colours may be used.
+    pub colour: bool,
+    /// Columns; `None`: no bound.
+    pub width: Option<u16>,
+}
+
+#[derive(Clone, Copy)]
+enum Paint {
+    Green,
+    Red,
+    Yellow,
+    Magenta,
+    Dim,
+}
+
+impl Style {
+    fn paint(self, paint: Paint, text: &str) -> String {
+        let code = match paint {
+            Paint::Green => 32,
+            Paint::Red => 31,
+            Paint::Yellow => 33,
+            Paint::Magenta => 35,
+            Paint::Dim => 2,
+        };
+        if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_string() }
+    }
+
+    /// A verdict, padded to three columns.
+    fn verdict(self, verdict: Verdict) -> String {
+        let paint = match verdict {
+            Verdict::Accepted => Paint::Green,
+            Verdict::PartiallyAccepted => Paint::Yellow,
+            Verdict::JudgeError => Paint::Magenta,
+            _ => Paint::Red,
+        };
+        self.paint(paint, &format!("{verdict:<3}"))
+    }
+
+    /// What still fits behind `used` columns, on one line.
+    fn rest(self, used: usize, text: &str) -> String {
+        let room = self.width.map_or(usize::MAX, |width| usize::from(width).saturating_sub(used).max(20));
+        clip(&harmless(text.lines().next().unwrap_or_default()), room)
+    }
+}
+
+/// Text of programs, without what would steer a terminal. Line ends and tabs stay.
+fn harmless(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '·' } else { c }).collect()
+}
+
+fn clip(text: &str, columns: usize) -> String {
+    match text.char_indices().nth(columns) {
+        None => text.to_string(),
+        Some(_) => text.chars().take(columns.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
+
+/// A reading for people: the value, or `unknown (why)`.
+fn shown<T: fmt::Display>(reading: &Reading<T>) -> String {
+    match reading {
+        Reading::Known(value) => value.to_string(),
+        Reading::Unknown(why) => format!("unknown ({why})"),
+    }
+}
+
+/// `1 test`, `2 tests`.
+fn count(n: usize, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_cannot_steer_the_terminal() {
+        let style = Style { colour: false, width: Some(40) };
+        assert_eq!(style.rest(0, "a\u{1b}[2Jb\u{7}\u{9b}\nsecond line"), "a·[2Jb··");
+        assert_eq!(style.rest(15, &"é".repeat(60)), format!("{}…", "é".repeat(24)));
+        assert_eq!(style.rest(39, &"x".repeat(60)).chars().count(), 20);
+        assert_eq!(Style::default().rest(15, &"x".repeat(600)).len(), 600);
+    }
+
+    #[test]
+    fn colour_only_when_asked() {
+        assert_eq!(Style::default().verdict(Verdict::Accepted), "AC ");
+        let colour = Style { colour: true, width: None };
+        assert_eq!(colour.verdict(Verdict::Accepted), "\u{1b}[32mAC \u{1b}[0m");
+        assert_eq!(colour.verdict(Verdict::JudgeError), "\u{1b}[35mJE \u{1b}[0m");
+    }
+}

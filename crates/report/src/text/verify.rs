@@ -1,0 +1,93 @@
+//! `tauto verify` for people.
+
+use super::{Paint, Style, count, harmless};
+use model::{CheckOutcome, Checked, Judgement, Verdict, Verification};
+
+/// One line for a jury submission, and one more for each promise it did not keep. Ends with a line end.
+pub fn checked_line(package: &str, checked: &Checked, style: Style) -> String {
+    let path = checked.path.strip_prefix("submissions/").unwrap_or(&checked.path);
+    let place = format!("{package}: {path}");
+    match &checked.outcome {
+        CheckOutcome::Skipped(why) => {
+            format!("{}  {place:<44} {}\n", style.paint(Paint::Dim, "skipped "), harmless(why))
+        }
+        CheckOutcome::Judged { judgement, broken } => {
+            let (paint, word) =
+                if broken.is_empty() { (Paint::Green, "ok      ") } else { (Paint::Red, "mismatch") };
+            let mut text =
+                format!("{}  {place:<44} {}\n", style.paint(paint, word), earned(judgement, style));
+            broken.iter().for_each(|what| text += &format!("          {}\n", harmless(what)));
+            text
+        }
+    }
+}
+
+/// `WA   10 AC, 2 WA, 37.5 of 100 points`.
+fn earned(judgement: &Judgement, style: Style) -> String {
+    let with = |verdict: Verdict| judgement.tests.iter().filter(|t| t.verdict == verdict).count();
+    let counts = Verdict::ALL.into_iter().map(|v| (with(v), v)).filter(|(n, _)| *n > 0);
+    let mut parts: Vec<_> = counts.map(|(n, v)| format!("{n} {v}")).collect();
+    if let Some(score) = judgement.score {
+        let max = judgement.max_score.map_or(String::new(), |max| format!(" of {max}"));
+        parts.push(format!("{score}{max} points"));
+    }
+    if let Some(fault) = &judgement.fault {
+        parts.push(harmless(fault));
+    }
+    format!("{}  {}", style.verdict(judgement.verdict), parts.join(", "))
+}
+
+/// One line for each package that is wrong as a whole, and the final line.
+pub fn verify_summary(verifications: &[Verification], style: Style) -> String {
+    let mut text = String::new();
+    for (verification, fault) in verifications.iter().filter_map(|v| Some((v, v.fault.as_ref()?))) {
+        text += &format!(
+            "{}  {}: {}\n",
+            style.paint(Paint::Red, "mismatch"),
+            verification.package,
+            harmless(fault)
+        );
+    }
+    let skipped: usize = verifications.iter().map(Verification::skipped).sum();
+    let mismatches: usize = verifications.iter().map(Verification::mismatches).sum();
+    let judged = verifications.iter().map(|v| v.submissions.len()).sum::<usize>() - skipped;
+    let good = verifications.iter().all(Verification::ok);
+    let mut parts = vec![
+        count(verifications.len(), "package"),
+        count(judged, "submission"),
+        count_mismatches(mismatches),
+    ];
+    if skipped > 0 {
+        parts.push(format!("{skipped} skipped"));
+    }
+    let word = if good { style.paint(Paint::Green, "ok      ") } else { style.paint(Paint::Red, "mismatch") };
+    text + &format!("{word}  {}\n", parts.join(", "))
+}
+
+fn count_mismatches(n: usize) -> String {
+    match n {
+        0 => "all as promised".into(),
+        1 => "1 not as promised".into(),
+        n => format!("{n} not as promised"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn packages() {
+        let verifications = samples::verifications();
+        let mut text = String::new();
+        for verification in &verifications {
+            for checked in &verification.submissions {
+                text += &checked_line(&verification.package, checked, Style::default());
+            }
+        }
+        text += &verify_summary(&verifications, Style::default());
+        text += &verify_summary(&[], Style::default());
+        insta::assert_snapshot!("verify_lines", text);
+    }
+}

@@ -1,0 +1,18 @@
+//! House rules as functions over the repository's files, so that a test can hold the house to them. Each rule
+//! returns what breaks it, one line each. Formatting and lints are for `make test`, which calls the tools.
+//!
+//! Reads files below the repository's root and nothing else.
+
+mod code;
+mod manifests;
+mod rules;
+mod tree;
+
+pub use manifests::{
+    crate_graph, dependencies_have_reasons, dependencies_of_the_workspace, lints_of_the_workspace,
+};
+pub use rules::{
+    named_files_exist, no_leftovers, no_paths_of_this_machine, only_the_binary_prints, pure_crates_are_pure,
+    short_files, unsafe_in_its_place,
+};
+pub use tree::{File, Tree};

@@ -1,0 +1,155 @@
+//! Rules about sources and files.
+
+use crate::code::has_word;
+use crate::tree::{File, Tree};
+
+/// Crates without I/O, clock, randomness and async (DESIGN, invariant 1).
+pub(crate) const PURE: [&str; 5] = ["model", "stats", "settle", "judge", "report"];
+
+/// Lines a source file may have.
+const MOST_LINES: usize = 700;
+
+/// Pure crates name nothing of the operating system.
+pub fn pure_crates_are_pure(tree: &Tree) -> Vec<String> {
+    const MODULES: [&str; 6] = ["fs", "process", "net", "env", "thread", "os"];
+    const WORDS: [&str; 5] = ["Instant", "SystemTime", "tokio", "async", "rand"];
+    let broken = |file: &File| {
+        let code = file.code();
+        let module = MODULES.into_iter().find(|m| names_std(&code, m)).map(|m| format!("std::{m}"));
+        let word = || WORDS.into_iter().find(|w| has_word(&code, w)).map(String::from);
+        Some(format!("{}: `{}` in a pure crate", file.path, module.or_else(word)?))
+    };
+    tree.sources().filter(|f| PURE.contains(&f.crate_name())).filter_map(broken).collect()
+}
+
+/// Whether `std::module` is named, alone or in a list of imports.
+fn names_std(code: &str, module: &str) -> bool {
+    let packed: String = code.split_whitespace().collect::<Vec<_>>().join(" ");
+    has_word(&packed, &format!("std::{module}"))
+        || packed.match_indices("std::{").any(|(at, opening)| {
+            let list = &packed[at + opening.len()..];
+            let list = list.split(';').next().unwrap_or(list);
+            list.split(['{', '}', ',']).any(|item| has_word(item.split("::").next().unwrap_or(item), module))
+        })
+}
+
+/// `unsafe` stands only where system calls are wrapped (DESIGN, invariant 2).
+pub fn unsafe_in_its_place(tree: &Tree) -> Vec<String> {
+    let elsewhere = tree.sources().filter(|f| !f.path.starts_with("crates/sandbox/src/sys/"));
+    let broken = elsewhere.filter(|f| f.path != "crates/sandbox/src/sys.rs" && has_word(&f.code(), "unsafe"));
+    broken.map(|f| format!("{}: `unsafe` outside crates/sandbox/src/sys", f.path)).collect()
+}
+
+/// Only `cli` writes to standard output and error (DESIGN, invariant 8); tools of the house may too.
+pub fn only_the_binary_prints(tree: &Tree) -> Vec<String> {
+    const PRINTS: [&str; 4] = ["println!", "eprintln!", "print!", "eprint!"];
+    let others = tree.sources().filter(|f| !["cli", "xtask", "e2e"].contains(&f.crate_name()));
+    let broken = |f: &File| {
+        let code = f.code();
+        let print = PRINTS.into_iter().find(|p| has_word(&code, p))?;
+        Some(format!("{}: `{print}` outside crates/cli", f.path))
+    };
+    others.filter_map(broken).collect()
+}
+
+/// Source files can be read in one sitting.
+pub fn short_files(tree: &Tree) -> Vec<String> {
+    let lines = |f: &File| f.text.lines().count();
+    let long = tree.sources().filter(|f| lines(f) > MOST_LINES);
+    long.map(|f| format!("{}: {} lines, at most {MOST_LINES}: split it", f.path, lines(f))).collect()
+}
+
+/// Nothing is left half done, and no test is switched off.
+pub fn no_leftovers(tree: &Tree) -> Vec<String> {
+    let marks = ["todo!", "unimplemented!", "#[ignore"];
+    let mut broken = Vec::new();
+    for file in tree.sources() {
+        let code = file.code();
+        broken.extend(marks.iter().filter(|m| code.contains(**m)).map(|m| format!("{}: `{m}`", file.path)));
+        let fix = concat!("FIX", "ME");
+        if has_word(&file.text, fix) {
+            broken.push(format!("{}: {fix}", file.path));
+        }
+    }
+    broken
+}
+
+/// No file names the directory it was written in, or a person's home.
+pub fn no_paths_of_this_machine(tree: &Tree) -> Vec<String> {
+    // A checkout directly below one of these says nothing about the machine.
+    const COMMON: [&str; 7] = ["", "/", "/tmp", "/root", "/home", "/src", "/build"];
+    let root = tree.root.to_string_lossy().into_owned();
+    let parent = tree.root.parent().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut marks = vec![root, concat!("/Us", "ers/").to_string()];
+    if !COMMON.contains(&parent.as_str()) {
+        marks.push(parent + "/");
+    }
+    let broken = |f: &File| {
+        let mark = marks.iter().find(|m| f.text.contains(m.as_str()))?;
+        Some(format!("{}: `{mark}` is a path of somebody's machine", f.path))
+    };
+    tree.files.iter().filter_map(broken).collect()
+}
+
+/// The files a newcomer and an operator look for.
+pub fn named_files_exist(tree: &Tree) -> Vec<String> {
+    let named = ["CHANGELOG.md", "docs/verdicts.md", ".ci/run"];
+    let missing = named.into_iter().filter(|path| tree.file(path).is_none());
+    missing.map(|path| format!("{path} is missing")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Rule = fn(&Tree) -> Vec<String>;
+
+    #[track_caller]
+    fn check(rule: Rule, path: &str, text: &str, broken: bool) {
+        let files = vec![File { path: path.into(), text: text.into() }];
+        let found = rule(&Tree { root: "/some/where/house".into(), files });
+        assert_eq!(!found.is_empty(), broken, "{path}: {text}: {found:?}");
+    }
+
+    #[test]
+    fn purity() {
+        for text in [
+            "use std::fs;",
+            "use std::{fmt, fs::File};",
+            "use std::{\n    fmt,\n    net,\n};",
+            "std::process::exit(1)",
+            "use std::time::Instant;",
+            "async fn f() {}",
+        ] {
+            check(pure_crates_are_pure, "crates/judge/src/a.rs", text, true);
+            check(pure_crates_are_pure, "crates/engine/src/a.rs", text, false);
+        }
+        for text in
+            ["// std::fs\nuse std::{fmt, io};", "let s = \"std::fs\";", "use std::time::Duration; operand"]
+        {
+            check(pure_crates_are_pure, "crates/judge/src/a.rs", text, false);
+        }
+    }
+
+    #[test]
+    fn places() {
+        check(unsafe_in_its_place, "crates/engine/src/a.rs", "unsafe { f() }", true);
+        check(unsafe_in_its_place, "crates/sandbox/src/plan.rs", "unsafe fn f();", true);
+        check(unsafe_in_its_place, "crates/sandbox/src/sys/a.rs", "unsafe { f() }", false);
+        check(only_the_binary_prints, "crates/engine/src/a.rs", "eprintln!(\"x\")", true);
+        check(only_the_binary_prints, "crates/cli/src/a.rs", "eprintln!(\"x\")", false);
+        check(short_files, "crates/a/src/a.rs", &"\n".repeat(MOST_LINES), false);
+        check(short_files, "crates/a/src/a.rs", &"\n".repeat(MOST_LINES + 1), true);
+    }
+
+    #[test]
+    fn traces() {
+        check(no_leftovers, "crates/a/src/a.rs", concat!("fn f() { to", "do!() }"), true);
+        check(no_leftovers, "crates/a/src/a.rs", concat!("#[ign", "ore]\nfn f() {}"), true);
+        check(no_leftovers, "crates/a/src/a.rs", concat!("// FIX", "ME later"), true);
+        check(no_paths_of_this_machine, "docs/a.md", "see /some/where/house/b", true);
+        check(no_paths_of_this_machine, "docs/a.md", "see /some/where/else", true);
+        check(no_paths_of_this_machine, "docs/a.md", "see /usr/local/go", false);
+        check(named_files_exist, "CHANGELOG.md", "", true);
+    }
+}

@@ -1,0 +1,66 @@
+//! The house is held to its own rules.
+
+use xtask::Tree;
+
+#[track_caller]
+fn holds(rule: fn(&Tree) -> Vec<String>) {
+    let tree = Tree::of_the_repository().expect("the repository can be read");
+    assert!(tree.sources().count() > 20, "the sources were not found below {}", tree.root.display());
+    let broken = rule(&tree);
+    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+}
+
+#[test]
+fn crates_depend_in_one_direction() {
+    holds(xtask::crate_graph);
+}
+
+#[test]
+fn pure_crates_are_pure() {
+    holds(xtask::pure_crates_are_pure);
+}
+
+#[test]
+fn unsafe_stands_in_its_place() {
+    holds(xtask::unsafe_in_its_place);
+}
+
+#[test]
+fn only_the_binary_prints() {
+    holds(xtask::only_the_binary_prints);
+}
+
+#[test]
+fn files_are_short() {
+    holds(xtask::short_files);
+}
+
+#[test]
+fn nothing_is_left_half_done() {
+    holds(xtask::no_leftovers);
+}
+
+#[test]
+fn no_file_names_a_machine() {
+    holds(xtask::no_paths_of_this_machine);
+}
+
+#[test]
+fn dependencies_have_reasons() {
+    holds(xtask::dependencies_have_reasons);
+}
+
+#[test]
+fn versions_are_chosen_once() {
+    holds(xtask::dependencies_of_the_workspace);
+}
+
+#[test]
+fn every_crate_is_linted() {
+    holds(xtask::lints_of_the_workspace);
+}
+
+#[test]
+fn named_files_exist() {
+    holds(xtask::named_files_exist);
+}
