@@ -9,3 +9,4 @@ mod nearest;
 pub mod package;
 pub mod scoring;
 pub mod verdict;
+pub mod yaml;

@@ -1,311 +1,152 @@
 //! Problem packages as values: what a package in any of the supported formats means.
+//!
+//! [`read`] turns the files of a package into a [`Package`], or says which file, line and field stops it. What
+//! is untidy but still has one clear meaning becomes a [`Warning`]. `docs/packages.md` says for users what is
+//! read, what comes first and what the defaults are. Deliberately absent: statements, attachments, input
+//! validators, visualisers and static validators, which judging does not need.
 
+mod data;
+mod field;
+mod glob;
+mod limits;
+mod problem;
+mod program;
+mod rules;
+mod settings;
+mod submission;
+#[cfg(test)]
+mod testing;
 mod tree;
+mod types;
 
+pub use glob::{Glob, GlobError};
 pub use tree::{Entry, FileTree};
+pub use types::*;
 
-use model::{Bytes, Nanos, Verdict};
-use std::collections::BTreeSet;
+use std::fmt;
 
-/// Which specification a package follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Kattis `legacy`.
-    Legacy,
-    /// `legacy-icpc`, the pass-fail subset.
-    LegacyIcpc,
-    /// `2025-09`, and its draft alias `2023-07-draft`.
-    V2025_09,
-}
-
-/// A package that can be judged.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Package {
-    /// Short name: that of the directory or archive.
-    pub short_name: String,
-    /// Title for people, English when there is one.
-    pub title: String,
-    /// Its format.
-    pub format: Format,
-    /// Points instead of pass-fail.
-    pub scoring: bool,
-    /// The validator talks to the submission.
-    pub interactive: bool,
-    /// The submission is run again with what the validator hands on.
-    pub multi_pass: bool,
-    /// Submissions are files of answers, not programs.
-    pub submit_answer: bool,
-    /// Limits stated by the package.
-    pub limits: PackageLimits,
-    /// How a run's output is judged.
-    pub validator: Validator,
-    /// `data/`, with `sample` and `secret` as its groups.
-    pub data: TestGroup,
-    /// Custom grader (legacy `graders/`), if any group asks for one.
-    pub grader: Option<Program>,
-    /// Files added to submissions of a language (`None`: of every language).
-    pub include: Vec<Include>,
-    /// Jury submissions, ordered by path.
-    pub submissions: Vec<JurySubmission>,
-    /// Language codes (specification appendix) that may be used; `None`: all.
-    pub languages: Option<BTreeSet<String>>,
-    /// Named constants of 2025-09, substituted for `{{name}}` in include files and validators' sources.
-    pub constants: Vec<(String, String)>,
-    /// For each scoring objective: higher is better.
-    pub maximise: bool,
-}
-
-/// Limits as the package states them; `None`: not stated, the judge's default holds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PackageLimits {
-    /// CPU time per test case.
-    pub time: TimeLimit,
-    /// Memory of a run.
-    pub memory: Option<Bytes>,
-    /// Output of a run.
-    pub output: Option<Bytes>,
-    /// Total size of a submission's sources.
-    pub code: Option<Bytes>,
-    /// CPU time of a compilation.
-    pub compilation_time: Option<Nanos>,
-    /// Memory of a compilation.
-    pub compilation_memory: Option<Bytes>,
-    /// CPU time of a validator run.
-    pub validation_time: Option<Nanos>,
-    /// Memory of a validator run.
-    pub validation_memory: Option<Bytes>,
-    /// Output of a validator run.
-    pub validation_output: Option<Bytes>,
-    /// Most passes of a multi-pass run; 1 otherwise.
-    pub passes: u32,
-}
-
-/// Where the time limit comes from.
-#[derive(Clone, Debug, PartialEq)]
-pub enum TimeLimit {
-    /// Stated, with the file (and field) that states it.
-    Stated {
-        /// The limit.
-        limit: Nanos,
-        /// Such as `problem.yaml: limits.time_limit`.
-        source: String,
-    },
-    /// To be inferred from jury submissions.
-    Inferred(Inference),
-}
-
-/// The rule by which a time limit is inferred.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Inference {
-    /// Legacy: `max(1, ceil(slowest accepted × multiplier))` whole seconds.
-    Legacy {
-        /// `limits.time_multiplier`, default 5.
-        multiplier: f64,
-        /// `limits.time_safety_margin`, default 2.
-        safety_margin: f64,
-    },
-    /// 2025-09: the smallest multiple of `resolution` that satisfies both sides.
-    V2025_09 {
-        /// `time_multipliers.ac_to_time_limit`, default 2.
-        ac_to_time_limit: f64,
-        /// `time_multipliers.time_limit_to_tle`, default 1.5.
-        time_limit_to_tle: f64,
-        /// `time_resolution` in seconds, default 1.
-        resolution: f64,
-    },
-}
-
-/// How output is judged.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Validator {
-    /// Token comparison; its flags come with each test case.
-    Default,
-    /// Programs of the package; each must accept. 2025-09 has one at most.
-    Custom(Vec<Program>),
-}
-
-/// A program of the package or a submission: source files that belong together.
+/// Something to tell that does not prevent judging.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
-    /// Path in the package of the file or directory that is the program.
-    pub path: String,
-    /// Its files.
-    pub files: Vec<SourceFile>,
+pub struct Warning {
+    /// Where: `file[:line][: field]`.
+    pub place: String,
+    /// What, with the remedy.
+    pub message: String,
 }
 
-/// One file of a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceFile {
-    /// Path in the package.
-    pub path: String,
-    /// Path within the program's directory: relative, `/` between parts, never `..`.
-    pub name: String,
-    /// Has an execute permission.
-    pub executable: bool,
-}
-
-/// Files added to every submission of a language.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Include {
-    /// Language code as in the package's directory name; `None` for `default`.
-    pub language: Option<String>,
-    /// The files.
-    pub files: Vec<SourceFile>,
-}
-
-/// A directory of test data: a group, with the settings in force after inheritance.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TestGroup {
-    /// Path below `data/`, such as `secret/group1`; empty for `data` itself.
-    pub name: String,
-    /// Settings in force.
-    pub settings: GroupSettings,
-    /// Groups inside, ordered by name.
-    pub groups: Vec<TestGroup>,
-    /// Test cases directly inside, ordered by name.
-    pub cases: Vec<TestCase>,
-}
-
-impl TestGroup {
-    /// Every test case of the group and the groups inside, in judging order.
-    pub fn all_cases(&self) -> Vec<&TestCase> {
-        let mut all: Vec<&TestCase> = Vec::new();
-        self.collect(&mut all);
-        all
-    }
-
-    fn collect<'a>(&'a self, into: &mut Vec<&'a TestCase>) {
-        into.extend(&self.cases);
-        self.groups.iter().for_each(|g| g.collect(into));
+impl Warning {
+    pub(crate) fn new(place: impl Into<String>, message: impl Into<String>) -> Warning {
+        Warning { place: place.into(), message: message.into() }
     }
 }
 
-/// Settings of a test group.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GroupSettings {
-    /// Stop at the first rejected case or group.
-    pub break_on_reject: bool,
-    /// How results are put together.
-    pub grading: Grading,
-    /// Legacy: score of an accepted case without a score of its own.
-    pub accept_score: f64,
-    /// Legacy: score of a rejected case.
-    pub reject_score: f64,
-    /// Lowest and highest score the group may have; `None`: unbounded.
-    pub range: Option<(f64, f64)>,
-    /// 2025-09: the most the group can give, once bounded.
-    pub max_score: Option<f64>,
-    /// 2025-09: names of groups that must be accepted for this one to be judged.
-    pub require_pass: Vec<String>,
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
 }
 
-/// How the results of a group's members become the group's.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Grading {
-    /// The legacy default grader with these modes.
-    LegacyDefault {
-        /// Verdict.
-        verdict: VerdictMode,
-        /// Score.
-        score: ScoreMode,
-        /// The sample group does not count at the top.
-        ignore_sample: bool,
-        /// Accepted as soon as any member is.
-        accept_if_any_accepted: bool,
-    },
-    /// The package's grader, called with these flags.
-    Custom {
-        /// `grader_flags`.
-        flags: Vec<String>,
-    },
-    /// 2025-09 `score_aggregation: pass-fail`: `max_score` if all members are accepted, else 0.
-    PassFail,
-    /// 2025-09 `score_aggregation: sum`.
-    Sum,
-    /// 2025-09 `score_aggregation: min`.
-    Min,
+/// Why a package cannot be judged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {message}")]
+pub struct PackageError {
+    /// Where: `file[:line][: field]`.
+    pub place: String,
+    /// What, with the remedy.
+    pub message: String,
 }
 
-/// Legacy verdict modes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VerdictMode {
-    /// The worst, in the order JE, RTE, MLE, TLE, OLE, WA.
-    WorstError,
-    /// The first that is not accepted.
-    FirstError,
-    /// Always accepted.
-    AlwaysAccept,
+impl PackageError {
+    pub(crate) fn new(place: impl Into<String>, message: impl Into<String>) -> PackageError {
+        PackageError { place: place.into(), message: message.into() }
+    }
 }
 
-/// Legacy score modes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScoreMode {
-    /// Sum of the members.
-    Sum,
-    /// Mean of the members.
-    Average,
-    /// Least of the members.
-    Min,
-    /// Greatest of the members.
-    Max,
+/// Reads a package of the formats `legacy`, `legacy-icpc` and `2025-09` (and its draft, `2023-07-draft`).
+///
+/// The tree needs the bytes of those files that [`FileTree::wants_content`] names.
+pub fn read(tree: &FileTree) -> Result<(Package, Vec<Warning>), PackageError> {
+    let mut warnings = Vec::new();
+    let problem = problem::read(tree, &mut warnings)?;
+    let validator = program::validator(tree, &problem, &mut warnings)?;
+    let data = data::read(tree, &problem, &mut warnings)?;
+    let package = Package {
+        short_name: tree.name.clone(),
+        title: problem.title.clone().unwrap_or_else(|| tree.name.clone()),
+        format: problem.format,
+        scoring: problem.scoring,
+        interactive: problem.interactive,
+        multi_pass: problem.multi_pass,
+        submit_answer: problem.submit_answer,
+        limits: problem.limits.clone(),
+        validator,
+        grader: program::grader(tree, &data, &mut warnings)?,
+        data,
+        include: program::includes(tree, &mut warnings),
+        submissions: submission::read(tree, &problem, &mut warnings)?,
+        languages: problem.languages,
+        constants: problem.constants,
+        maximise: problem.maximise,
+    };
+    Ok((package, warnings))
 }
 
-/// One test case.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TestCase {
-    /// Path below `data/` without extension, such as `secret/group1/01`.
-    pub name: String,
-    /// Path in the package of the input.
-    pub input: String,
-    /// Path in the package of the answer.
-    pub answer: String,
-    /// Arguments for the submission.
-    pub args: Vec<String>,
-    /// Flags for the output validator, all levels joined.
-    pub validator_flags: Vec<String>,
-    /// Files put into the working directory.
-    pub files: Vec<SourceFile>,
-}
+#[cfg(test)]
+mod tests {
+    use super::testing::*;
+    use super::*;
+    use proptest::prelude::*;
 
-/// A submission the jury wrote, and what it promises.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JurySubmission {
-    /// The program; its path is how it is named.
-    pub program: Program,
-    /// What it must earn.
-    pub expectation: Expectation,
-    /// Language code given by submissions.yaml, if any.
-    pub language: Option<String>,
-    /// Entry point (file or class) given by submissions.yaml, if any.
-    pub entry_point: Option<String>,
-    /// Whether its times bound the time limit from below, from above, both or neither.
-    pub bounds: TimeBounds,
-}
+    #[test]
+    fn a_minimal_package_of_each_format_is_read_without_a_word() {
+        let legacy = [("problem.yaml", "name: A\n"), ("data/secret/1.in", ""), ("data/secret/1.ans", "")];
+        let new = [
+            ("problem.yaml", "problem_format_version: 2025-09\nname: A\nuuid: 0\n"),
+            ("data/secret/1.in", ""),
+            ("data/secret/1.ans", ""),
+        ];
+        for (files, format) in [(legacy, Format::Legacy), (new, Format::V2025_09)] {
+            let (package, warnings) = read(&tree(&files)).unwrap();
+            assert_eq!((package.format, package.title.as_str()), (format, "A"));
+            assert_eq!(package.data.all_cases().len(), 1);
+            assert_eq!(warnings, []);
+        }
+    }
 
-/// Use of a jury submission when a time limit is inferred.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimeBounds {
-    /// The limit must let it pass.
-    pub lower: bool,
-    /// The limit must stop it on some test.
-    pub upper: bool,
-}
+    #[test]
+    fn what_prevents_judging_names_its_place() {
+        let table: [(&[(&str, &str)], &str); 5] = [
+            (&[], "problem.yaml: is missing"),
+            (&[("problem.yaml", "limits: {memory: -1}\n")], "problem.yaml:1: limits.memory: must be above 0"),
+            (&[("problem.yaml", "a: [\n")], "problem.yaml:1: not readable as yaml"),
+            (&[("problem.yaml", "- a\n")], "problem.yaml:1: must be a map, not a list"),
+            (&[("problem.yaml", "name: x\n")], "data/secret: has no test case"),
+        ];
+        for (files, start) in table {
+            let error = read(&tree(files)).unwrap_err().to_string();
+            assert!(error.starts_with(start), "{error}");
+        }
+    }
 
-/// What a jury submission promises. All parts must hold.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Expectation {
-    /// Accepted final verdicts; empty: any. This is what `expected` shows.
-    pub verdicts: Vec<Verdict>,
-    /// Verdicts that single tests may have; `None`: any.
-    pub permitted: Option<BTreeSet<Verdict>>,
-    /// At least one test must have one of these; empty: no such demand.
-    pub required: BTreeSet<Verdict>,
-    /// Lowest and highest final score.
-    pub score: Option<(f64, f64)>,
-    /// Accepted, yet below the full score.
-    pub partial: bool,
-    /// Text that some judge or team message must contain.
-    pub message: Option<String>,
-    /// Expectations for single groups or cases: glob below `data/`, and what must hold there.
-    pub within: Vec<(String, Expectation)>,
+    proptest! {
+        #[test]
+        fn never_panics(problem in YAML, group in YAML, rules in YAML) {
+            for data in ["data/testdata.yaml", "data/secret/test_group.yaml", "data/secret/1.yaml"] {
+                let files = [
+                    ("problem.yaml", problem.as_str()), (data, group.as_str()),
+                    ("data/secret/1.in", ""), ("data/secret/1.ans", ""),
+                    ("submissions/submissions.yaml", rules.as_str()), ("submissions/accepted/a.py", rules.as_str()),
+                    (".timelimit", group.as_str()), ("domjudge-problem.ini", rules.as_str()),
+                ];
+                let _ = read(&tree(&files));
+            }
+        }
+    }
+
+    /// Lines that often pass the parser and use the keys there are, with values there should not be.
+    const YAML: &str = "((problem_format_version|type|name|limits|validation|constants|languages|accepted|grading|range|\
+        accept_score|max_score|scoring|output_validator_args|require_pass|permitted|required|score|language|\
+        use_for_time_limit|secret/1|grader_flags|on_reject|args): \
+        (2025-09|2023-07-draft|legacy|scoring|-1|1e999|nan|inf -inf|5 1|\\[AC, \\{\\}\\]|\\{a: \\{b: 1\\}\\}|\\{memory: 1e30\\}|\
+        \\{time_limit: nan\\}|custom interactive|\\*|\\{secret: \\{permitted: \\[AC\\]\\}\\}|timelimit = -3|.{0,9})\n){0,6}";
 }
