@@ -16,6 +16,7 @@ pub mod limits;
 mod program;
 mod recipe;
 mod runner;
+mod sandboxed;
 pub mod simulated;
 pub mod slot;
 pub mod source;

@@ -50,8 +50,7 @@ impl Launcher {
     pub fn start(options: &LauncherOptions) -> Result<Launcher, SandboxError> {
         let starting = || "starting the launcher".to_string();
         let (ours, theirs) =
-            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-                .during(starting)?;
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).during(starting)?;
         // Room for the largest document, whatever the host's default is.
         for end in [&ours, &theirs] {
             let _ = rustix::net::sockopt::set_socket_send_buffer_size(end, 2 * message::PACKET);
@@ -118,6 +117,11 @@ impl Launcher {
         }
     }
 
+    /// Removes a regular file from a box, if it is there.
+    pub fn remove(&self, id: BoxId, path: &str) -> Result<(), SandboxError> {
+        self.done(&Request::Remove { id, path: path.to_string() }, &[])
+    }
+
     /// Removes a box.
     pub fn drop_box(&self, id: BoxId) -> Result<(), SandboxError> {
         self.done(&Request::DropBox { id }, &[])
@@ -178,7 +182,12 @@ impl Drop for Launcher {
 }
 
 fn gone(why: impl std::fmt::Display) -> SandboxError {
-    SandboxError { kind: ErrorKind::LauncherGone, what: "launcher".into(), why: why.to_string(), errno: None }
+    SandboxError {
+        kind: ErrorKind::LauncherGone,
+        what: "launcher".into(),
+        why: why.to_string(),
+        errno: None,
+    }
 }
 
 fn unexpected(answer: &Answer) -> SandboxError {

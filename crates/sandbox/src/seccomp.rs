@@ -4,8 +4,8 @@
 //! allowed" per call number, so that allowed calls cost nothing (seccomp(2), since Linux 5.11).
 
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Cmp, SeccompCondition as Condition,
-    SeccompFilter, SeccompRule as Rule, TargetArch, sock_filter,
+    BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Cmp, SeccompCondition as Condition, SeccompFilter,
+    SeccompRule as Rule, TargetArch, sock_filter,
 };
 use std::collections::BTreeMap;
 

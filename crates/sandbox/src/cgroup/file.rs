@@ -50,9 +50,9 @@ impl CgroupFile {
     pub(super) fn number(&self) -> io::Result<u64> {
         match self.read()?.trim() {
             "max" => Ok(u64::MAX),
-            text => text
-                .parse()
-                .map_err(|_| super::named(&self.path, io::Error::other(format!("`{text}` is not a number")))),
+            text => text.parse().map_err(|_| {
+                super::named(&self.path, io::Error::other(format!("`{text}` is not a number")))
+            }),
         }
     }
 

@@ -67,8 +67,7 @@ impl Memory {
         fs::write(leaf.join("memory.swap.max"), "0").or_else(absent_is_fine)?;
         // The whole tree goes when one process of it must go.
         CgroupFile::write_only(leaf, "memory.oom.group")?.write("1")?;
-        let peak = CgroupFile::read_write(leaf, "memory.peak")
-            .or_else(|_| CgroupFile::read_only(leaf, "memory.peak"))?;
+        let peak = CgroupFile::read_write(leaf, "memory.peak").or_else(|_| CgroupFile::read_only(leaf, "memory.peak"))?;
         let version = Version::V2 {
             peak,
             max: CgroupFile::write_only(leaf, "memory.max")?,

@@ -62,9 +62,7 @@ impl Groups {
         let mut groups = Groups { leaf: None, memory: None, pids: None, joined: vec![], weaker: vec![] };
         layout.sweep(name);
         let controllers = groups.create_leaf(layout, name).unwrap_or_else(|e| {
-            groups
-                .weaker
-                .push(format!("no cgroup of version 2: {e}; CPU time is that of waited-for processes"));
+            groups.weaker.push(format!("no cgroup of version 2: {e}; CPU time is that of waited-for processes"));
             vec![]
         });
         if controllers.iter().any(|c| c == "memory") {

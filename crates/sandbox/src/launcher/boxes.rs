@@ -38,10 +38,8 @@ impl Boxes {
         let uid = self.owner;
         let options = format!("size={},nr_inodes=65536,mode=0755,uid={uid},gid={uid}", size.0.max(4096));
         let options = std::ffi::CString::new(options).expect("digits and letters");
-        mount("tmpfs", &*path, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(&*options))
-            .during(making)?;
-        let root =
-            rustix::fs::open(&*path, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        mount("tmpfs", &*path, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(&*options)).during(making)?;
+        let root = rustix::fs::open(&*path, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
         self.roots.insert(id, root.during(making)?);
         self.next += 1;
         Ok(id)
@@ -58,8 +56,7 @@ impl Boxes {
 
     /// A detached mount of the box, to be attached in a run's namespace.
     pub(super) fn mount_of(&self, id: BoxId) -> Result<OwnedFd, SandboxError> {
-        let flags =
-            OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
         open_tree(self.root(id)?, "", flags).during(|| format!("mounting box {}", id.0))
     }
 
@@ -73,8 +70,7 @@ impl Boxes {
         let root = self.root(id)?;
         let writing = || format!("writing {path} into a box");
         let parts = split(path)?;
-        let (name, directories) =
-            parts.split_last().ok_or_else(|| SandboxError::bad_request("path", "empty"))?;
+        let (name, directories) = parts.split_last().ok_or_else(|| SandboxError::bad_request("path", "empty"))?;
         let mut dir = root.try_clone_to_owned().during(writing)?;
         for part in directories {
             match rustix::fs::mkdirat(&dir, *part, Mode::from_raw_mode(0o755)) {
@@ -106,6 +102,21 @@ impl Boxes {
         let Ok(file) = opened else { return Ok(None) };
         let stat = rustix::fs::fstat(&file).during(|| format!("reading {path} from a box"))?;
         Ok((FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some(file))
+    }
+
+    pub(super) fn unlink(&self, id: BoxId, path: &str) -> Result<(), SandboxError> {
+        let unlinking = || format!("removing {path} from a box");
+        let root = self.root(id)?;
+        split(path)?;
+        let (parent, name) = path.rsplit_once('/').unwrap_or((".", path));
+        let dir = match beneath(root, parent, OFlags::DIRECTORY | OFlags::RDONLY) {
+            Err(rustix::io::Errno::NOENT) => return Ok(()),
+            other => other.during(unlinking)?,
+        };
+        match rustix::fs::unlinkat(&dir, name, AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
+            Err(e) => Err(e).during(unlinking),
+        }
     }
 
     pub(super) fn list(&self, id: BoxId) -> Result<Vec<String>, SandboxError> {
@@ -142,10 +153,7 @@ fn split(path: &str) -> Result<Vec<&str>, SandboxError> {
     if parts.len() <= DEPTH && parts.iter().all(sane) {
         Ok(parts)
     } else {
-        Err(SandboxError::bad_request(
-            format!("path `{}`", path.escape_debug()),
-            "must be relative, plain and short",
-        ))
+        Err(SandboxError::bad_request(format!("path `{}`", path.escape_debug()), "must be relative, plain and short"))
     }
 }
 

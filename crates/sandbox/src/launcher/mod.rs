@@ -12,10 +12,10 @@ use crate::cgroup::Groups;
 use crate::error::During;
 use crate::message::{self, Answer, Capabilities, Request};
 use crate::sys::{self, InitStack};
+use model::Nanos;
 use crate::{SandboxError, seccomp};
 use boxes::Boxes;
 use evidence::Host;
-use model::Nanos;
 use privilege::Privilege;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -60,9 +60,7 @@ pub fn launcher_main() -> u8 {
     sys::harden_self();
     let Ok((socket, null)) = take_over_stdio() else { return 3 };
     let mut buffer = vec![0; message::PACKET];
-    let Ok(Some((Request::Hello { housekeeping }, _))) = message::receive(&socket, &mut buffer) else {
-        return 3;
-    };
+    let Ok(Some((Request::Hello { housekeeping }, _))) = message::receive(&socket, &mut buffer) else { return 3 };
     match Foundation::lay(&housekeeping) {
         Ok(foundation) => {
             let mut launcher = Launcher::new(socket, null, foundation);
@@ -107,9 +105,7 @@ impl Foundation {
         let layout = host.cgroup_layout().during(|| "reading the cgroup layout".into())?;
         let mut groups = Groups::create(&layout, std::process::id());
         match prepare_self(&host, housekeeping) {
-            Ok((privilege, views, pid_namespace)) => {
-                Ok(Foundation { host, groups, privilege, views, pid_namespace })
-            }
+            Ok((privilege, views, pid_namespace)) => Ok(Foundation { host, groups, privilege, views, pid_namespace }),
             Err(e) => {
                 groups.remove();
                 Err(e)
@@ -176,8 +172,7 @@ impl Launcher {
             Request::Hello { .. } => Answer::Ready(self.capabilities()),
             Request::CreateBox { size } => Answer::Box(self.boxes.create(size)?),
             Request::Put { id, path, executable } => {
-                let content =
-                    fds.first().ok_or_else(|| SandboxError::bad_request(&*path, "no content handed over"))?;
+                let content = fds.first().ok_or_else(|| SandboxError::bad_request(&*path, "no content handed over"))?;
                 self.boxes.put(id, &path, executable, content.as_fd())?;
                 Answer::Done
             }
@@ -186,6 +181,10 @@ impl Launcher {
                 return Ok(Some((Answer::File(file.is_some()), file)));
             }
             Request::List { id } => Answer::Files(self.boxes.list(id)?),
+            Request::Remove { id, path } => {
+                self.boxes.unlink(id, &path)?;
+                Answer::Done
+            }
             Request::DropBox { id } => {
                 self.boxes.remove(id)?;
                 Answer::Done

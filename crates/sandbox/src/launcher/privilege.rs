@@ -65,9 +65,7 @@ impl Privilege {
     }
 
     pub(super) fn weaker(&self) -> Option<String> {
-        (!self.root).then(|| {
-            "runs have the caller's uid (user namespace); start as root for a uid of their own".into()
-        })
+        (!self.root).then(|| "runs have the caller's uid (user namespace); start as root for a uid of their own".into())
     }
 }
 
@@ -77,9 +75,7 @@ fn root_uid(proc: BorrowedFd<'_>) -> u32 {
     let covered = map.lines().any(|line| {
         let mut numbers = line.split_whitespace().map(str::parse::<u64>);
         match (numbers.next(), numbers.next(), numbers.next()) {
-            (Some(Ok(inside)), Some(Ok(_)), Some(Ok(count))) => {
-                (inside..inside + count).contains(&u64::from(wanted))
-            }
+            (Some(Ok(inside)), Some(Ok(_)), Some(Ok(count))) => (inside..inside + count).contains(&u64::from(wanted)),
             _ => false,
         }
     });

@@ -9,6 +9,6 @@ mod raw;
 
 pub(crate) use child::{ChildFailure, InitStack, Op, spawn_init, spawn_program};
 pub(crate) use kernel::{
-    Death, MountAttr, SockFprog, bounding_set_drop_all, eventfd, harden_self, mount_setattr, owned,
-    peek_death, process_cpu_time, reap, setns, unshare,
+    Death, MountAttr, SockFprog, bounding_set_drop_all, eventfd, mount_setattr, owned, peek_death, process_cpu_time,
+    reap, harden_self, setns, unshare,
 };
