@@ -5,7 +5,7 @@ use crate::job::Job;
 use crate::limits::Settings;
 use crate::program::{Built, Compiled, Place, compile};
 use crate::recipe::package_recipe;
-use crate::slot::Slot;
+use crate::slot::{Slot, Station, needs_auxiliary};
 use crate::{Fault, SystemError};
 use judge::package::{Program, Validator};
 use model::{Event, JudgePhase, Layout};
@@ -35,18 +35,16 @@ impl<'a> Bench<'a> {
             Validator::Default => &[],
             Validator::Custom(programs) => programs,
         };
-        if !programs.is_empty() || job.package.grader.is_some() {
+        let (mut validators, mut grader) = (Vec::new(), None);
+        if needs_auxiliary(job.package) {
             job.phase(None, JudgePhase::PreparingValidators);
+            let missing = || SystemError::new("preparing validators", "the slot has no auxiliary runner");
+            let station = slot.auxiliary.as_ref().ok_or_else(missing)?;
+            let place = place(station, Layout::default(), &job);
+            let built = |program: &Program| prepare(&job, place, program, &settings);
+            validators = programs.iter().map(built).collect::<Result<_, _>>()?;
+            grader = job.package.grader.as_ref().map(built).transpose()?;
         }
-        let place = Place {
-            runner: &*slot.auxiliary,
-            placement: &slot.auxiliary_placement,
-            layout: Layout::default(),
-            cancel: job.cancel,
-        };
-        let built = |program: &Program| prepare(&job, place, program, &settings);
-        let validators = programs.iter().map(built).collect::<Result<_, _>>()?;
-        let grader = job.package.grader.as_ref().map(built).transpose()?;
         Ok(Bench { job, settings, slot, programs: Arc::new(Programs { validators, grader }) })
     }
 
@@ -74,12 +72,7 @@ impl<'a> Bench<'a> {
     }
 
     pub(crate) fn place(&self) -> Place<'_> {
-        Place {
-            runner: &*self.slot.main,
-            placement: &self.slot.placement,
-            layout: self.job.options.layout,
-            cancel: self.job.cancel,
-        }
+        place(&self.slot.main, self.job.options.layout, &self.job)
     }
 
     pub(crate) fn court(&self) -> Court<'_> {
@@ -90,6 +83,10 @@ impl<'a> Bench<'a> {
             validators: &self.programs.validators,
         }
     }
+}
+
+fn place<'a>(station: &'a Station, layout: Layout, job: &Job<'a>) -> Place<'a> {
+    Place { runner: &*station.runner, placement: &station.placement, layout, cancel: job.cancel }
 }
 
 fn prepare<'a>(

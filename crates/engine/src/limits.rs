@@ -41,6 +41,8 @@ pub struct Overrides {
     pub output: Option<Bytes>,
     /// Processes and threads of a test.
     pub processes: Option<u32>,
+    /// Open file descriptors of each process of a test.
+    pub open_files: Option<u32>,
 }
 
 /// What a language's runtime needs beyond the program itself.
@@ -75,6 +77,7 @@ pub struct Settings {
     output: Bytes,
     processes: u32,
     stack: Option<Bytes>,
+    open_files: Option<u32>,
     wall: Option<Nanos>,
     interactive: bool,
     validation_time: Nanos,
@@ -94,6 +97,7 @@ impl Settings {
             output: typed.output.or(stated.output).unwrap_or(OUTPUT),
             processes: typed.processes.unwrap_or(PROCESSES),
             stack: typed.stack,
+            open_files: typed.open_files,
             wall: typed.wall,
             interactive: package.interactive,
             validation_time: stated.validation_time.unwrap_or(VALIDATION_TIME),
@@ -114,7 +118,7 @@ impl Settings {
             stack: self.stack,
             output: Some(self.output),
             processes: Some(self.processes.saturating_add(allowance.processes)),
-            open_files: None,
+            open_files: self.open_files,
         }
     }
 

@@ -16,7 +16,12 @@ use model::{CheckOutcome, Checked, Event, Judgement, Limits, Nanos, Reading, Ver
 /// Judges every jury submission, all tests of each, as many at a time as there are slots.
 ///
 /// A package whose time limit cannot be is told in the result. Any other fault ends the verification.
-pub fn verify_package(job: Job, slots: &[Slot]) -> Result<Verification, Fault> {
+/// `tell` hears of each submission when it is done.
+pub fn verify_package(
+    job: Job,
+    slots: &[Slot],
+    tell: &(dyn Fn(&Checked) + Sync),
+) -> Result<Verification, Fault> {
     let few = &slots[..slots.len().min(job.package.submissions.len().max(1))];
     let benches = Bench::all(job, few)?;
     let package = job.package.short_name.clone();
@@ -40,7 +45,9 @@ pub fn verify_package(job: Job, slots: &[Slot]) -> Result<Verification, Fault> {
             None => check(bench, jury, &time)?,
         };
         let expected = jury.expectation.verdicts.clone();
-        Ok(Checked { path: jury.program.path.clone(), expected, outcome })
+        let checked = Checked { path: jury.program.path.clone(), expected, outcome };
+        tell(&checked);
+        Ok(checked)
     })?;
     Ok(Verification { package, time_limit: Reading::Known(time.limit), submissions, fault: None })
 }

@@ -7,7 +7,7 @@ use engine::job::{Job, Options};
 use engine::languages::Languages;
 use engine::limits::Overrides;
 use engine::simulated::{Simulated, Stage, observation};
-use engine::slot::Slot;
+use engine::slot::{Slot, Station};
 use engine::source::{Source, SourceLimits};
 use engine::submission::{JudgedSubmission, Submission, judge_submission};
 use engine::timelimit::time_limit;
@@ -264,7 +264,7 @@ impl Kit {
     }
 
     pub(crate) fn verify(&mut self, jobs: usize) -> Result<Verification, Fault> {
-        self.with_job(JudgeMode::AllTests, jobs, verify_package)
+        self.with_job(JudgeMode::AllTests, jobs, |job, slots| verify_package(job, slots, &|_| {}))
     }
 
     fn with_job<R>(&mut self, mode: JudgeMode, jobs: usize, work: impl FnOnce(Job, &[Slot]) -> R) -> R {
@@ -279,12 +279,13 @@ impl Kit {
         let languages = Languages::new(Table::parse(TABLE, "test").unwrap(), host)
             .with_toolchains(vec![toolchain("sim"), toolchain("slow")]);
         self.runners = (0..jobs).map(|_| (self.runner(), self.runner())).collect();
-        let slot = |(main, auxiliary): &(Arc<Simulated>, Arc<Simulated>)| Slot {
-            id: 0,
-            main: Box::new(Shared(main.clone())),
+        let station = |runner: &Arc<Simulated>| Station {
+            runner: Box::new(Shared(runner.clone())),
             placement: Placement::default(),
-            auxiliary: Box::new(Shared(auxiliary.clone())),
-            auxiliary_placement: Placement::default(),
+        };
+        let slot = |(main, auxiliary): &(Arc<Simulated>, Arc<Simulated>)| Slot {
+            main: station(main),
+            auxiliary: Some(station(auxiliary)),
         };
         let slots: Vec<Slot> = self.runners.iter().map(slot).collect();
         let emit = |event: Event| self.events.lock().unwrap().push(event);
