@@ -292,35 +292,6 @@ mod tests {
 
     const NEW: &str = "problem_format_version: 2025-09\n";
     const NEW_SCORING: &str = "problem_format_version: 2025-09\ntype: scoring\n";
-    const SCORING: &str = "type: scoring\n";
-
-    fn pairs(names: &[&str]) -> Vec<(String, String)> {
-        let pair = |name: &&str| {
-            [(format!("data/{name}.in"), String::new()), (format!("data/{name}.ans"), String::new())]
-        };
-        names.iter().flat_map(pair).collect()
-    }
-
-    /// Reads a package with this `problem.yaml`, empty cases of these names and these other files.
-    fn data(yaml: &str, cases: &[&str], files: &[(&str, &str)], warned: &[&str]) -> TestGroup {
-        let cases = pairs(cases);
-        let mut all: Vec<(&str, &str)> = vec![("problem.yaml", yaml)];
-        all.extend(cases.iter().map(|(path, text)| (path.as_str(), text.as_str())));
-        all.extend(files);
-        let (package, warnings) = read(&tree(&all)).unwrap();
-        let warnings: Vec<String> = warnings.iter().map(Warning::to_string).collect();
-        assert_eq!(warnings.len(), warned.len(), "{warnings:#?}");
-        warnings.iter().zip(warned).for_each(|(found, start)| assert!(found.starts_with(start), "{found}"));
-        package.data
-    }
-
-    fn find<'a>(group: &'a TestGroup, name: &str) -> &'a TestGroup {
-        let inner = group
-            .groups
-            .iter()
-            .find(|inner| name == inner.name || name.starts_with(&format!("{}/", inner.name)));
-        if group.name == name { group } else { find(inner.unwrap_or_else(|| panic!("no {name}")), name) }
-    }
 
     fn names(group: &TestGroup) -> Vec<&str> {
         group.all_cases().iter().map(|case| case.name.as_str()).collect()
@@ -385,106 +356,6 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_legacy_are_inherited_one_by_one() {
-        let files = [
-            ("data/testdata.yaml", "on_reject: continue\ngrader_flags: ignore_sample max\nrange: 0 100\n"),
-            ("data/secret/testdata.yaml", "accept_score: 7\nrange: -inf +inf\n"),
-            (
-                "data/secret/a/testdata.yaml",
-                "on_reject: break\ngrader_flags: first_error min accept_if_any_accepted\n",
-            ),
-        ];
-        let found = data(SCORING, &["sample/1", "secret/a/1", "secret/b/1"], &files, &[]);
-        let default = |verdict, score, ignore_sample, accept_if_any_accepted| Grading::LegacyDefault {
-            verdict,
-            score,
-            ignore_sample,
-            accept_if_any_accepted,
-        };
-        let root = &found.settings;
-        assert_eq!(root.grading, default(VerdictMode::WorstError, ScoreMode::Max, true, false));
-        assert_eq!((root.range, root.accept_score, root.break_on_reject), (Some((0.0, 100.0)), 1.0, false));
-        let a = &find(&found, "secret/a").settings;
-        assert_eq!(a.grading, default(VerdictMode::FirstError, ScoreMode::Min, false, true));
-        assert_eq!((a.range, a.accept_score, a.break_on_reject), (None, 7.0, true));
-        let b = &find(&found, "secret/b").settings;
-        assert_eq!(b.grading, default(VerdictMode::WorstError, ScoreMode::Max, false, false));
-        assert_eq!((b.accept_score, b.break_on_reject), (7.0, false));
-    }
-
-    #[test]
-    fn grading_in_problem_yaml_as_before_legacy() {
-        let yaml =
-            "type: scoring\ngrading: {objective: min, accept_score: 3, range: 0 10, on_reject: grade}\n";
-        let found = data(yaml, &["secret/1"], &[("data/testdata.yaml", "accept_score: 9\n")], &[]);
-        let settings = &find(&found, "secret").settings;
-        assert_eq!((settings.accept_score, settings.range), (3.0, Some((0.0, 10.0))));
-        assert!(!settings.break_on_reject);
-    }
-
-    #[test]
-    fn settings_of_2025_09() {
-        let files = [
-            ("data/secret/test_group.yaml", "max_score: 50\n"),
-            ("data/secret/a/test_group.yaml", "max_score: 20\nrequire_pass: sample\n"),
-            (
-                "data/secret/b/test_group.yaml",
-                "max_score: 30\nscore_aggregation: min\nrequire_pass: [sample, a]\n",
-            ),
-        ];
-        let found = data(NEW_SCORING, &["sample/1", "secret/a/1", "secret/b/1"], &files, &[]);
-        let of = |name: &str| {
-            let settings = &find(&found, name).settings;
-            (
-                settings.grading.clone(),
-                settings.max_score,
-                settings.break_on_reject,
-                settings.require_pass.clone(),
-            )
-        };
-        assert_eq!(of(""), (Grading::Sum, None, false, vec![]));
-        assert_eq!(of("sample"), (Grading::PassFail, Some(0.0), true, vec![]));
-        assert_eq!(of("secret"), (Grading::Sum, Some(50.0), false, vec![]));
-        assert_eq!(of("secret/a"), (Grading::PassFail, Some(20.0), true, vec!["sample".to_string()]));
-        let both = vec!["sample".to_string(), "secret/a".to_string()];
-        assert_eq!(of("secret/b"), (Grading::Min, Some(30.0), true, both));
-        let plain = data(NEW_SCORING, &["secret/1"], &[], &[]);
-        assert_eq!(find(&plain, "secret").settings.max_score, Some(100.0));
-        let unbounded = [("data/secret/test_group.yaml", "max_score: unbounded\n")];
-        assert_eq!(
-            find(&data(NEW_SCORING, &["secret/1"], &unbounded, &[]), "secret").settings.max_score,
-            None
-        );
-        let pass_fail =
-            data(NEW, &["secret/1"], &unbounded, &["data/secret/test_group.yaml:1: max_score: says"]);
-        assert_eq!(pass_fail.groups[0].settings.grading, Grading::PassFail);
-    }
-
-    #[test]
-    fn settings_of_the_drafts() {
-        let draft = "problem_format_version: 2023-07-draft\ntype: scoring\n";
-        let files = [
-            ("data/secret/a/testdata.yaml", "scoring: {score: 40, aggregation: min}\n"),
-            ("data/secret/b/testdata.yaml", "scoring: {aggregation: sum, require-pass: secret/a}\n"),
-            ("data/secret/c/testdata.yaml", "scoring: {aggregation: pass-fail}\n"),
-        ];
-        let found = data(draft, &["secret/a/1", "secret/b/1", "secret/c/1"], &files, &[]);
-        let of =
-            |name: &str| (find(&found, name).settings.grading.clone(), find(&found, name).settings.max_score);
-        assert_eq!(of("secret/a"), (Grading::Min, Some(40.0)));
-        assert_eq!(of("secret/b"), (Grading::Sum, Some(30.0)));
-        assert_eq!(of("secret/c"), (Grading::PassFail, Some(30.0)));
-        assert_eq!(find(&found, "secret/b").settings.require_pass, ["secret/a"]);
-        let old = [("data/secret/testdata.yaml", "grader_flags: min\n")];
-        let found =
-            data(draft, &["secret/a/1"], &old, &["data/secret/testdata.yaml: has settings of legacy"]);
-        assert!(matches!(
-            find(&found, "secret/a").settings.grading,
-            Grading::LegacyDefault { score: ScoreMode::Min, .. }
-        ));
-    }
-
-    #[test]
     fn arguments_come_from_the_nearest_level() {
         let files = [
             ("data/testdata.yaml", "output_validator_flags: group 1\n"),
@@ -504,36 +375,5 @@ mod tests {
         assert_eq!(args, ["x", "y|z z", "p|q"]);
         assert!(found.all_cases().iter().all(|case| case.validator_flags == ["case_sensitive"]));
         assert_eq!(found.all_cases()[1].files[0].name, "deep/a.bin");
-    }
-
-    #[test]
-    fn wrong_settings_are_refused() {
-        let legacy = |text| ("", "data/secret/testdata.yaml", text);
-        let new = |text| (NEW_SCORING, "data/secret/test_group.yaml", text);
-        let table = [
-            (legacy("on_reject: stop\n"), "1: on_reject: must be break or continue"),
-            (legacy("grading: best\n"), "1: grading: must be default or custom"),
-            (legacy("\nrange: 5 1\n"), "2: range: must be two numbers"),
-            (legacy("range: 5 nan\n"), "1: range: must be two numbers"),
-            (legacy("accept_score: .inf\n"), "1: accept_score: must be a number"),
-            (new("max_score: -1\n"), "1: max_score: must be at least 0"),
-            (new("score_aggregation: max\n"), "1: score_aggregation: must be pass-fail, sum or min"),
-            (new("require_pass: z\n"), "1: require_pass: `secret/z` is no test group"),
-            (new("require_pass: secret\n"), "1: require_pass: `secret` does not come before `secret`"),
-            (new("args: {a: b}\n"), "1: args: must be text or a list"),
-        ];
-        for ((yaml, path, text), rest) in table {
-            let error = refusal(&[("problem.yaml", yaml), (path, text)]);
-            assert!(error.starts_with(&format!("{path}:{rest}")), "{error}");
-        }
-        read_warned(
-            &[("data/testdata.yaml", "grader_flags: sum no_errors\non_rejct: break\n")],
-            &[
-                "data/testdata.yaml:2: on_rejct: unknown key",
-                "data/testdata.yaml:1: grader_flags: the default grader",
-            ],
-        );
-        let deep = format!("data/secret/{}1.in", "d/".repeat(20));
-        assert!(refusal(&[(&deep, "")]).contains("lies more than 16 directories deep"));
     }
 }

@@ -42,9 +42,14 @@ impl Glob {
             .map_err(|e| error(e.kind().to_string()))
     }
 
+    /// Whether it matches the path itself.
+    pub fn is(&self, path: &str) -> bool {
+        self.0.is_match(path)
+    }
+
     /// Whether it matches the path or a directory around it.
     pub fn matches(&self, path: &str) -> bool {
-        self.0.is_match(path) || path.match_indices('/').any(|(end, _)| self.0.is_match(&path[..end]))
+        self.is(path) || path.match_indices('/').any(|(end, _)| self.0.is_match(&path[..end]))
     }
 }
 

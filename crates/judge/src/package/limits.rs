@@ -2,6 +2,7 @@
 
 use super::field::{self, Range, Section};
 use super::{FileTree, Format, Inference, PackageError, PackageLimits, TimeLimit, Warning};
+use crate::yaml::Value;
 use model::{Bytes, Nanos};
 
 /// Longest time a package may ask for: a day, in seconds. More is a slip of the pen.
@@ -131,10 +132,16 @@ fn ini_limit(text: &str) -> Option<(usize, &str)> {
 
 /// The rule by which the limit is inferred, each key also in the other format's spelling.
 fn inference(limits: &Section, format: Format) -> Result<Inference, PackageError> {
-    let multipliers = limits.section("time_multipliers")?;
+    // One draft had the map under the legacy name.
+    let is_map = |key: &&str| limits.get(key).is_some_and(|node| matches!(node.value, Value::Map(_)));
+    let map = ["time_multipliers", "time_multiplier"].into_iter().find(is_map);
+    let multipliers = limits.section(map.unwrap_or("time_multipliers"))?;
     let new = Range::at_least(1.0, MOST_FACTOR);
     let old = Range::above_zero(MOST_FACTOR);
-    let first = multipliers.number("ac_to_time_limit", new)?.or(limits.number("time_multiplier", old)?);
+    let first = multipliers.number("ac_to_time_limit", new)?.or(match map {
+        Some("time_multiplier") => None,
+        _ => limits.number("time_multiplier", old)?,
+    });
     let second = multipliers.number("time_limit_to_tle", new)?.or(limits.number("time_safety_margin", old)?);
     let resolution = limits.number("time_resolution", Range::above_zero(3_600.0))?;
     Ok(match format {
@@ -203,6 +210,11 @@ mod tests {
                 new(3.0, 4.0, 0.5),
             ),
         ];
+        let draft =
+            "problem_format_version: 2023-07-draft\nlimits: {time_multiplier: {ac_to_time_limit: 4}}\n";
+        let read =
+            read_warned(&[("problem.yaml", draft)], &["problem.yaml:2: limits.time_multiplier: belongs"]);
+        assert_eq!(read.limits.time, TimeLimit::Inferred(new(4.0, 1.5, 1.0)));
         for (version, rest, rule) in table {
             let version = if version.is_empty() { "legacy" } else { version };
             let yaml = format!("problem_format_version: {version}\n{rest}\n");

@@ -11,6 +11,7 @@ mod glob;
 mod limits;
 mod problem;
 mod program;
+mod promise;
 mod rules;
 mod settings;
 mod submission;
@@ -115,8 +116,9 @@ mod tests {
 
     #[test]
     fn what_prevents_judging_names_its_place() {
-        let table: [(&[(&str, &str)], &str); 5] = [
+        let table: [(&[(&str, &str)], &str); 6] = [
             (&[], "problem.yaml: is missing"),
+            (&[("a/problem.yaml", "")], "problem.yaml: is missing; there is one in a/"),
             (&[("problem.yaml", "limits: {memory: -1}\n")], "problem.yaml:1: limits.memory: must be above 0"),
             (&[("problem.yaml", "a: [\n")], "problem.yaml:1: not readable as yaml"),
             (&[("problem.yaml", "- a\n")], "problem.yaml:1: must be a map, not a list"),

@@ -54,8 +54,7 @@ const NEW: [&str; 6] =
     ["credits", "version", "embargo_until", "languages", "allow_file_writing", "constants"];
 
 pub(super) fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Problem, PackageError> {
-    let root = field::document(tree, FILE, warnings)?
-        .ok_or_else(|| PackageError::new(FILE, "is missing; a package has it in its root directory"))?;
+    let root = field::document(tree, FILE, warnings)?.ok_or_else(|| missing(tree))?;
     let section = Section::root(FILE, &root)?;
     let (format, draft) = format(&section, warnings)?;
     check_keys(&section, format, draft, warnings);
@@ -78,6 +77,15 @@ pub(super) fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Probl
         maximise: maximise(&grading)?,
         old_grading: OldGrading::read(&grading, warnings)?,
     })
+}
+
+fn missing(tree: &FileTree) -> PackageError {
+    let inside = tree.files.keys().find_map(|path| path.strip_suffix("/problem.yaml"));
+    let remedy = match inside {
+        Some(directory) => format!("there is one in {directory}/, which seems to be the package"),
+        None => "a package has it in its root directory".to_string(),
+    };
+    PackageError::new(FILE, format!("is missing; {remedy}"))
 }
 
 fn format(section: &Section, warnings: &mut Vec<Warning>) -> Result<(Format, bool), PackageError> {
@@ -122,7 +130,7 @@ fn kind(
 ) -> Result<BTreeSet<String>, PackageError> {
     const KINDS: [&str; 5] = ["pass-fail", "scoring", "interactive", "multi-pass", "submit-answer"];
     let words = section.words("type")?.unwrap_or_default();
-    for word in words.iter().filter(|word| !KINDS.contains(&word.as_str())) {
+    if let Some(word) = words.iter().find(|word| !KINDS.contains(&word.as_str())) {
         let hint = field::nearest(word, &KINDS).map(|k| format!("; did you mean `{k}`?")).unwrap_or_default();
         let message = format!("`{word}` is none of {}{hint}", KINDS.join(", "));
         return Err(section.error("type", message));

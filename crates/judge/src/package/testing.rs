@@ -1,6 +1,6 @@
 //! Small packages for the tests of this module.
 
-use super::{Entry, FileTree, Package, PackageError, Warning, read};
+use super::{Entry, FileTree, Package, PackageError, TestGroup, Warning, read};
 
 /// A tree from paths and contents. A path that ends with `/` is an empty directory.
 pub(super) fn tree(files: &[(&str, &str)]) -> FileTree {
@@ -46,4 +46,31 @@ pub(super) fn refusal(files: &[(&str, &str)]) -> String {
         Err(error) => error.to_string(),
         Ok(_) => panic!("was read: {files:?}"),
     }
+}
+
+fn pairs(names: &[&str]) -> Vec<(String, String)> {
+    let pair = |name: &&str| {
+        [(format!("data/{name}.in"), String::new()), (format!("data/{name}.ans"), String::new())]
+    };
+    names.iter().flat_map(pair).collect()
+}
+
+/// Reads a package with this `problem.yaml`, empty cases of these names and these other files.
+pub(super) fn data(yaml: &str, cases: &[&str], files: &[(&str, &str)], warned: &[&str]) -> TestGroup {
+    let cases = pairs(cases);
+    let mut all: Vec<(&str, &str)> = vec![("problem.yaml", yaml)];
+    all.extend(cases.iter().map(|(path, text)| (path.as_str(), text.as_str())));
+    all.extend(files);
+    let (package, warnings) = read(&tree(&all)).unwrap();
+    let warnings: Vec<String> = warnings.iter().map(Warning::to_string).collect();
+    assert_eq!(warnings.len(), warned.len(), "{warnings:#?}");
+    warnings.iter().zip(warned).for_each(|(found, start)| assert!(found.starts_with(start), "{found}"));
+    package.data
+}
+
+/// The group of this name.
+pub(super) fn find<'a>(group: &'a TestGroup, name: &str) -> &'a TestGroup {
+    let inner =
+        group.groups.iter().find(|inner| name == inner.name || name.starts_with(&format!("{}/", inner.name)));
+    if group.name == name { group } else { find(inner.unwrap_or_else(|| panic!("no {name}")), name) }
 }

@@ -1,8 +1,8 @@
 //! The best score there is.
 
 use super::legacy::ignores_sample;
-use super::{Member, members};
-use crate::package::{Format, Grading, GroupSettings, Package, ScoreMode, TestGroup};
+use super::{Member, legacy_grading, members};
+use crate::package::{Grading, GroupSettings, Package, ScoreMode, TestGroup};
 
 /// The best score a submission can have, where the package tells: the highest, or the lowest where low
 /// scores are good. `None` in pass-fail problems and where there is no bound.
@@ -14,10 +14,10 @@ pub fn max_score(package: &Package, own_scores: bool) -> Option<f64> {
     if !package.scoring {
         return None;
     }
-    match package.format {
-        Format::V2025_09 => package.data.groups.iter().find(|g| g.name == "secret")?.settings.max_score,
-        Format::Legacy | Format::LegacyIcpc => best(package, &package.data, own_scores),
+    if legacy_grading(package) {
+        return best(package, &package.data, own_scores);
     }
+    package.data.groups.iter().find(|g| g.name == "secret")?.settings.max_score
 }
 
 fn best(package: &Package, group: &TestGroup, own_scores: bool) -> Option<f64> {

@@ -1,7 +1,7 @@
 //! The score of one test case.
 
-use super::CaseResult;
-use crate::package::{Format, Grading, Package, TestCase, TestGroup};
+use super::{CaseResult, legacy_grading};
+use crate::package::{Grading, Package, TestCase, TestGroup};
 use crate::verdict::{Validation, ValidationOutcome};
 use model::Verdict;
 
@@ -15,11 +15,14 @@ pub(super) fn result(
     verdict: Verdict,
     validation: Option<&Validation>,
 ) -> CaseResult {
-    let score = match package.format {
-        _ if !package.scoring || verdict == Verdict::JudgeError => Ok(None),
-        Format::V2025_09 if case.name.starts_with("sample/") => Ok(None),
-        Format::V2025_09 => recent_score(group, verdict, validation),
-        Format::Legacy | Format::LegacyIcpc => Ok(Some(legacy_score(group, verdict, validation))),
+    let score = if !package.scoring || verdict == Verdict::JudgeError {
+        Ok(None)
+    } else if legacy_grading(package) {
+        Ok(Some(legacy_score(group, verdict, validation)))
+    } else if case.name.starts_with("sample/") {
+        Ok(None)
+    } else {
+        recent_score(group, verdict, validation)
     };
     match score {
         Ok(score) => CaseResult { verdict, score, fault: None },

@@ -14,7 +14,7 @@ mod tests;
 
 pub use best::max_score;
 
-use crate::package::{Format, Package, TestCase, TestGroup};
+use crate::package::{Grading, Package, TestCase, TestGroup};
 use crate::verdict::Validation;
 use model::Verdict;
 use std::collections::HashMap;
@@ -82,6 +82,12 @@ pub enum Step<'p> {
 enum Need<'p> {
     Case(&'p TestCase),
     Grade { group: &'p TestGroup, flags: &'p [String], input: String },
+}
+
+/// Whether the package is graded as in legacy. Packages of the drafts of 2025-09 can be, so it is the grading of
+/// the test data that tells, not the format.
+fn legacy_grading(package: &Package) -> bool {
+    matches!(package.data.settings.grading, Grading::LegacyDefault { .. } | Grading::Custom { .. })
 }
 
 /// A member of a group.
@@ -172,10 +178,10 @@ impl<'p> Judging<'p> {
     pub fn groups(&self) -> Vec<(String, GroupResult)> {
         let mut groups = Vec::new();
         self.package.data.groups.iter().for_each(|g| collect_groups(g, &mut groups));
-        let result = |group: &'p TestGroup| match self.package.format {
-            Format::V2025_09 if !self.package.scoring => None,
-            Format::V2025_09 => self.recent_group(group).ok(),
-            Format::Legacy | Format::LegacyIcpc => self.legacy_group(group).ok().flatten(),
+        let result = |group: &'p TestGroup| match (legacy_grading(self.package), self.package.scoring) {
+            (true, _) => self.legacy_group(group).ok().flatten(),
+            (false, true) => self.recent_group(group).ok(),
+            (false, false) => None,
         };
         groups.into_iter().filter_map(|g| Some((g.name.clone(), result(g)?))).collect()
     }
@@ -186,10 +192,7 @@ impl<'p> Judging<'p> {
     }
 
     fn final_result(&self) -> Result<GroupResult, Need<'p>> {
-        let result = match self.package.format {
-            Format::V2025_09 => self.recent_result()?,
-            Format::Legacy | Format::LegacyIcpc => self.legacy_result()?,
-        };
+        let result = if legacy_grading(self.package) { self.legacy_result()? } else { self.recent_result()? };
         Ok(if self.package.scoring { result } else { GroupResult { score: None, ..result } })
     }
 

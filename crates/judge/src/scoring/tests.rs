@@ -1,6 +1,6 @@
 use super::*;
 use crate::package::{
-    Grading, GroupSettings, Inference, PackageLimits, ScoreMode, TimeLimit, Validator, VerdictMode,
+    Format, Grading, GroupSettings, Inference, PackageLimits, ScoreMode, TimeLimit, Validator, VerdictMode,
 };
 use crate::verdict::ValidationOutcome;
 use model::Verdict::{self, Accepted as AC, JudgeError as JE, TimeLimit as TLE, WrongAnswer as WA};
@@ -8,6 +8,11 @@ use proptest::prelude::*;
 
 fn package(format: Format, scoring: bool, groups: Vec<TestGroup>) -> Package {
     let rule = Inference::Legacy { multiplier: 5.0, safety_margin: 2.0 };
+    let root = match format {
+        Format::V2025_09 if scoring => recent(Grading::Sum, None, &[]),
+        Format::V2025_09 => recent(Grading::PassFail, None, &[]),
+        Format::Legacy | Format::LegacyIcpc => legacy(""),
+    };
     Package {
         short_name: "p".into(),
         title: "P".into(),
@@ -29,7 +34,7 @@ fn package(format: Format, scoring: bool, groups: Vec<TestGroup>) -> Package {
             passes: 1,
         },
         validator: Validator::Default,
-        data: group("", legacy("worst_error sum"), groups, &[]),
+        data: group("", root, groups, &[]),
         grader: None,
         include: vec![],
         submissions: vec![],
@@ -340,6 +345,20 @@ fn unbounded_groups_need_scores() {
     assert!(fault.unwrap().contains("score.txt is missing"));
     let fault = check_scored(&package, &[("secret/1", AC, Some(accepts(None, Some(0.5))))], (JE, None), 1);
     assert!(fault.unwrap().contains("unbounded"));
+}
+
+#[test]
+fn drafts_may_be_graded_as_in_legacy() {
+    let mut package = olympiad("ignore_sample", "always_accept continue", "min");
+    package.format = Format::V2025_09;
+    check(&package, &[("secret/a/1", WA)], (Verdict::PartiallyAccepted, Some(20.0)), 4);
+}
+
+#[test]
+fn a_required_sample_may_be_missing() {
+    let mut package = modern();
+    package.data.groups.remove(0);
+    check(&package, &[], (AC, Some(100.0)), 6);
 }
 
 #[test]
