@@ -23,12 +23,12 @@ pub struct MissingPath {
     pub name: String,
 }
 
-const IN_COMPILE: &[&str] = &["dir", "entry", "sources"];
+const IN_COMPILE: &[&str] = &["dir", "entry", "sources", "others"];
 const IN_RUN: &[&str] = &["dir", "entry", "memory_mib", "memory_kib"];
 
 impl Language {
     /// The commands that compile a program, in order, to be run in [`PROGRAM_DIR`]. The program is good when all
-    /// exit with 0.
+    /// exit with 0. `{sources}` and `{others}` (all but the entry file) must be arguments of their own.
     pub fn compile_commands(&self, plan: &Plan, paths: &Paths) -> Result<Vec<Command>, MissingPath> {
         let values = |name: &str| plan_value(plan, name);
         self.commands(&self.compile, plan, paths, &values)
@@ -72,6 +72,9 @@ impl Language {
             .collect::<Result<Vec<_>, _>>()?;
         let argument = |template: &String| match template.as_str() {
             "{sources}" => Ok(plan.sources.iter().map(|s| as_argument(s)).collect()),
+            "{others}" => {
+                Ok(plan.sources.iter().filter(|s| **s != plan.entry).map(|s| as_argument(s)).collect())
+            }
             "{entry}" if self.entry == EntryRule::File => Ok(vec![as_argument(&plan.entry)]),
             _ => Ok(vec![self.expand(template, paths, values)?]),
         };
@@ -146,6 +149,9 @@ fn parts(template: &str) -> Vec<Part<'_>> {
     parts
 }
 
+/// Placeholders that stand for any number of arguments.
+const LISTS: &[&str] = &["{sources}", "{others}"];
+
 /// Every placeholder of a language must mean something where it stands.
 pub(super) fn check(language: &Language) -> Result<(), String> {
     let tools = || language.tools.keys().map(String::as_str);
@@ -166,9 +172,17 @@ pub(super) fn check(language: &Language) -> Result<(), String> {
             if step.is_empty() {
                 return Err(format!("{key}: a command is empty"));
             }
+            let joined = |t: &&String| LISTS.iter().any(|list| t.contains(list) && t != list);
+            if let Some(argument) = step.iter().find(joined) {
+                return Err(format!(
+                    "{key}: in `{argument}`, a list of files must be an argument of its own"
+                ));
+            }
             step.iter().try_for_each(|t| check(key, t, known.clone()))?;
         }
-        stage.env.iter().try_for_each(|(_, t)| check(&format!("{key}_env"), t, known.clone()))?;
+        let single: Vec<&str> =
+            known.iter().copied().filter(|n| !matches!(*n, "sources" | "others")).collect();
+        stage.env.iter().try_for_each(|(_, t)| check(&format!("{key}_env"), t, single.clone()))?;
         for mount in &stage.mounts {
             let key = format!("{key}_mounts");
             check(&key, &mount.path, paths().collect())?;

@@ -41,7 +41,7 @@ macro_rules! raw_language {
             $($key: Option<$type>,)*
         }
 
-        const LANGUAGE_KEYS: &[&str] = &["id", "like", $(stringify!($key),)*];
+        pub(super) const LANGUAGE_KEYS: &[&str] = &["id", "like", $(stringify!($key),)*];
 
         impl RawLanguage {
             /// Keys of `self` where given, else those of `base`.

@@ -87,6 +87,21 @@ fn the_shipped_table_is_sound() {
 }
 
 #[test]
+fn the_documentation_keeps_in_step() {
+    let docs = include_str!("../../../../docs/languages.md");
+    for key in parse::LANGUAGE_KEYS.iter().map(|k| k.to_string()).chain(ids(&SHIPPED)) {
+        assert!(docs.contains(&format!("`{key}`")), "docs/languages.md does not explain `{key}`");
+    }
+    let example = docs.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let table = SHIPPED.with(example, "example").unwrap();
+    assert!(table.get("nim").is_some() && table.get("java").unwrap().time_factor == 1.5);
+}
+
+fn ids(table: &Table) -> Vec<String> {
+    table.languages().iter().map(|l| l.id.clone()).collect()
+}
+
+#[test]
 fn what_is_wrong_with_a_table_is_told_with_its_place() {
     let language = |keys: &str| format!("[[language]]\nid = \"x\"\nname = \"X\"\nrun = [\"a\"]\n{keys}");
     for (toml, place, message) in [
@@ -107,6 +122,12 @@ fn what_is_wrong_with_a_table_is_told_with_its_place() {
         ),
         (language("run_env = { A = \"{sources}\" }"), 2, "run_env: nothing is called `{sources}` here"),
         (language("run_mounts = [\"usr\"]"), 2, "run_mounts: `usr` is no absolute path"),
+        (
+            language("compile = [[\"-o{sources}\"]]"),
+            2,
+            "in `-o{sources}`, a list of files must be an argument of its own",
+        ),
+        (language("compile_env = { A = \"{others}\" }"), 2, "compile_env: nothing is called `{others}` here"),
         (language("compile = [[]]"), 2, "compile: a command is empty"),
         (language("time_factor = \"1\""), 5, "invalid type"),
         (language("time_factor = 0.0"), 2, "time_factor: 0 is not a positive number"),
@@ -143,8 +164,7 @@ fn a_users_table_changes_single_keys_and_comes_first() {
         extensions = ["py"]
     "#;
     let table = small().with(user, "user.toml").unwrap();
-    let ids: Vec<&str> = table.languages().iter().map(|l| l.id.as_str()).collect();
-    assert_eq!(ids, ["cpp11", "mypy", "cpp", "c", "py", "py2"]);
+    assert_eq!(ids(&table), ["cpp11", "mypy", "cpp", "c", "py", "py2"]);
     let c = table.get("c").unwrap();
     assert_eq!((c.time_factor, c.name.as_str()), (2.0, "C"));
     // A variant compiles the same files but claims none.
@@ -210,6 +230,12 @@ fn commands_are_expanded() {
     let py = table.get("py").unwrap();
     let plan = py.plan(&files(&[("-x {memory_mib}.py", "")]), None).unwrap();
     let paths = Paths::from([("prefix".to_owned(), "/opt/py".to_owned())]);
+    let ocaml = Table::shipped().get("ocaml").unwrap().clone();
+    let modules = ocaml.plan(&files(&[("a.ml", ""), ("main.ml", ""), ("z.ml", "")]), None).unwrap();
+    let compiler = Paths::from([("ocamlopt".to_owned(), "/o".to_owned())]);
+    let link = ocaml.compile_commands(&modules, &compiler).unwrap().remove(0).argv;
+    assert!(link.ends_with(&["a.ml", "z.ml", "main.ml"].map(str::to_owned)), "{link:?}");
+
     let run = py.run_command(&plan, &paths, Bytes::from_mib(256)).unwrap();
     assert_eq!(run.argv, ["/opt/py/bin/python3", "/program/-x {memory_mib}.py", "256"]);
     assert_eq!(run.env, [("PATH", "/opt/py/bin"), ("SEED", "0")].map(|(k, v)| (k.to_owned(), v.to_owned())));

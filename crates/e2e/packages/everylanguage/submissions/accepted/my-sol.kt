@@ -1,0 +1,1 @@
+fun main(args: Array<String>) { val (a,b) = readLine()!!.split(" ").map{it.toLong()}; println(a+b) }

@@ -1,0 +1,3 @@
+module Util where
+add :: Int -> Int -> Int
+add a b = a+b

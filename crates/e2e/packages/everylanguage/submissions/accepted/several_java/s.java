@@ -1,0 +1,1 @@
+package p; public class Start { public static void main(String... x){ var s=new java.util.Scanner(System.in); System.out.println(Util.add(s.nextLong(),s.nextLong())); } }

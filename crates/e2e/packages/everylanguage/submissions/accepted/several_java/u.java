@@ -1,0 +1,1 @@
+package p; public class Util { public static long add(long a,long b){return a+b;} }

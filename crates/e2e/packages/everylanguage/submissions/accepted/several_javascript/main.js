@@ -1,0 +1,1 @@
+const u=require("./util"); const [a,b]=require("fs").readFileSync(0,"utf8").split(" ").map(Number); console.log(u.add(a,b))

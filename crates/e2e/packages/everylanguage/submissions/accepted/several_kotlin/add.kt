@@ -1,0 +1,1 @@
+fun add(a:Long,b:Long)=a+b

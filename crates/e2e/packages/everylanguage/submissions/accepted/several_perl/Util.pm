@@ -1,0 +1,1 @@
+package Util; sub add { return $_[0]+$_[1] } 1;

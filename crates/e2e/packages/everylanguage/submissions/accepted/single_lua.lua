@@ -1,0 +1,1 @@
+local a,b=io.read("n","n") print(a+b)

@@ -1,0 +1,1 @@
+<?php fscanf(STDIN,"%d %d",$a,$b); echo $a+$b,"\n";
