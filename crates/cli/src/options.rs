@@ -1,0 +1,169 @@
+//! Options several commands share: what may be used, and where it runs. As typed here; resolved by the commands.
+
+use clap::{Args, ValueEnum};
+use model::{Aslr, Bytes, Layout, Limits, Nanos, Placement, Sched, WallLimit};
+
+/// Limits of a run.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArgs {
+    /// CPU time (user + system, whole process tree) in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) cpu_time: Option<Nanos>,
+    /// Elapsed time in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) wall_time: Option<Nanos>,
+    /// Memory of the whole process tree, such as 256M
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<Bytes>,
+    /// Stack of the main thread [default: as --memory]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) stack: Option<Bytes>,
+    /// Standard output + standard error + files
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) output: Option<Bytes>,
+    /// Processes and threads at one time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) processes: Option<u32>,
+    /// Open files of each process
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..))]
+    pub(crate) open_files: Option<u32>,
+}
+
+impl LimitArgs {
+    /// The limits as typed. A CPU limit without a wall limit gets one that ends sleepers but excuses waiting for a CPU.
+    pub(crate) fn limits(&self) -> Limits {
+        let typed = self.wall_time.map(|time| WallLimit { time, excuse_waiting: false });
+        let implied = self
+            .cpu_time
+            .map(|cpu| WallLimit { time: cpu + cpu + Nanos::from_secs(1), excuse_waiting: true });
+        Limits {
+            cpu: self.cpu_time,
+            wall: typed.or(implied),
+            memory: self.memory,
+            stack: self.stack,
+            output: self.output,
+            processes: self.processes,
+            open_files: self.open_files,
+        }
+    }
+}
+
+/// Where and how a run takes place.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Placement")]
+pub(crate) struct PlacementArgs {
+    /// CPUs to bind to, such as 1 or 2-3,6
+    #[arg(long, value_name = "LIST", value_parser = cpu_list)]
+    pub(crate) cpu: Option<CpuList>,
+    /// Memory node to bind to
+    #[arg(long, value_name = "N")]
+    pub(crate) mem_node: Option<u32>,
+    /// Scheduling class: other, fifo or fifo:PRIORITY (1-99)
+    #[arg(long, value_name = "CLASS", value_parser = sched, default_value = "other")]
+    pub(crate) sched: Sched,
+    /// Address space layout randomisation
+    #[arg(long, value_enum, default_value = "off")]
+    pub(crate) aslr: OnOff,
+    /// Bytes by which to grow the environment
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=65536))]
+    pub(crate) env_padding: u32,
+}
+
+impl PlacementArgs {
+    pub(crate) fn placement(&self) -> Placement {
+        let cpus = self.cpu.clone().map_or_else(Vec::new, |l| l.0);
+        Placement { cpus, mem_node: self.mem_node, sched: self.sched }
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        let aslr = if self.aslr == OnOff::On { Aslr::On } else { Aslr::Off };
+        Layout { aslr, env_padding: self.env_padding }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnOff {
+    On,
+    Off,
+}
+
+/// CPUs, ascending, each once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CpuList(pub(crate) Vec<u32>);
+
+pub(crate) fn seconds(text: &str) -> Result<Nanos, String> {
+    let value: f64 = text.parse().map_err(|_| "not a number of seconds".to_string())?;
+    match Nanos::from_secs_f64(value) {
+        Some(n) if n > Nanos::ZERO => Ok(n),
+        _ => Err("must be a positive number of seconds".into()),
+    }
+}
+
+pub(crate) fn size(text: &str) -> Result<Bytes, String> {
+    let text = text.trim_end_matches(['B', 'b']).trim_end_matches('i');
+    let (digits, shift) = match text.as_bytes().last() {
+        Some(b'K' | b'k') => (&text[..text.len() - 1], 10),
+        Some(b'M' | b'm') => (&text[..text.len() - 1], 20),
+        Some(b'G' | b'g') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let number: u64 = digits.parse().map_err(|_| "not a size (a whole number with K, M or G)".to_string())?;
+    match number.checked_mul(1 << shift) {
+        Some(bytes) if (1..=1 << 50).contains(&bytes) => Ok(Bytes(bytes)),
+        _ => Err("must be positive and below a pebibyte".into()),
+    }
+}
+
+fn cpu_list(text: &str) -> Result<CpuList, String> {
+    let mut cpus = std::collections::BTreeSet::new();
+    for part in text.split(',') {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let number = |s: &str| s.trim().parse::<u32>().ok().filter(|n| *n < 4096);
+        let (Some(from), Some(to)) = (number(from), number(to)) else {
+            return Err(format!("`{part}` is not a CPU or a range of CPUs"));
+        };
+        if from > to {
+            return Err(format!("`{part}` runs backwards"));
+        }
+        cpus.extend(from..=to);
+    }
+    Ok(CpuList(cpus.into_iter().collect()))
+}
+
+fn sched(text: &str) -> Result<Sched, String> {
+    match text.split_once(':') {
+        None if text == "other" => Ok(Sched::Other),
+        None if text == "fifo" => Ok(Sched::Fifo(50)),
+        Some(("fifo", p)) => match p.parse() {
+            Ok(p @ 1..=99) => Ok(Sched::Fifo(p)),
+            _ => Err("the priority must be 1 to 99".into()),
+        },
+        _ => Err("must be other, fifo or fifo:PRIORITY".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_binary_and_checked() {
+        for (text, bytes) in
+            [("1", 1), ("2K", 2048), ("256M", 256 << 20), ("1GiB", 1 << 30), ("3mb", 3 << 20)]
+        {
+            assert_eq!(size(text), Ok(Bytes(bytes)), "{text}");
+        }
+        for bad in ["", "0", "-1", "1T", "K", "99999999999G"] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn cpu_lists_are_sets() {
+        assert_eq!(cpu_list("3,1-2,2"), Ok(CpuList(vec![1, 2, 3])));
+        for bad in ["", "a", "2-1", "1,", "5000"] {
+            assert!(cpu_list(bad).is_err(), "{bad}");
+        }
+    }
+}
