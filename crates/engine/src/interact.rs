@@ -5,15 +5,14 @@
 //! thrown away, so that nobody is ended by a broken pipe for the last words to a partner who has left. Writing
 //! ends are not kept: when a program ends, its partner reads the end of input.
 //!
-//! Which of the two ended first is told by which pipe lost its writer first, since the reports of the two
-//! runners may overtake one another.
+//! Which of the two ended first is told by the times at which their runners saw them dead, since the reports
+//! themselves may overtake one another.
 
 use crate::Fault;
 use crate::SystemError;
 use crate::program::Place;
 use judge::verdict::{EndedFirst, VALIDATOR_ACCEPTS};
 use model::{Exit, Observation, RunSpec};
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::File;
 use std::io::{copy, sink};
@@ -85,13 +84,11 @@ type Report = (EndedFirst, Result<Observation, Fault>);
 /// Runs both sides to their ends.
 pub(crate) fn interact(submission: Side, interactor: Side, kept: KeptEnds) -> Result<Interaction, Fault> {
     let KeptEnds(Kept { to_submission, to_interactor }) = kept;
-    let watched = [reader(&to_submission)?, reader(&to_interactor)?];
     let (places, (tell, reports)) = ([submission.place, interactor.place], channel::<Report>());
     scope(|threads| {
         let telling = tell.clone();
         threads.spawn(move || report(&telling, EndedFirst::Submission, submission));
         threads.spawn(move || report(&tell, EndedFirst::Validator, interactor));
-        let first_to_close = threads.spawn(move || closed_first(&watched));
 
         let (who, one) = receive(&reports)?;
         let failed = one.is_err();
@@ -108,11 +105,14 @@ pub(crate) fn interact(submission: Side, interactor: Side, kept: KeptEnds) -> Re
                 if accepted { receive(&reports) } else { end(&places[0], &reports) }
             }
         }?;
-        let closed = first_to_close.join().ok().flatten();
-        let first = closed.unwrap_or(who);
         let (submission, interactor) = match who {
             EndedFirst::Submission => (one?, other.1?),
             EndedFirst::Validator => (other.1?, one?),
+        };
+        // A submission that we ended had not ended by itself when the interactor did.
+        let first = match submission.cancelled || interactor.ended < submission.ended {
+            true => EndedFirst::Validator,
+            false => EndedFirst::Submission,
         };
         Ok(Interaction { submission, interactor, first })
     })
@@ -122,23 +122,6 @@ fn report(to: &Sender<Report>, who: EndedFirst, side: Side) {
     let seen = side.place.run(&side.spec, side.fds);
     // The receiver is gone only when the interaction has failed already.
     let _ = to.send((who, seen));
-}
-
-fn reader(file: &File) -> Result<File, SystemError> {
-    crate::program::duplicate(file)
-}
-
-/// Waits until one of the pipes has no writer any more. `None`: both at once, or nothing could be seen.
-fn closed_first([to_submission, to_interactor]: &[File; 2]) -> Option<EndedFirst> {
-    let mut fds =
-        [PollFd::new(to_submission, PollFlags::empty()), PollFd::new(to_interactor, PollFlags::empty())];
-    while let Err(rustix::io::Errno::INTR) = poll(&mut fds, None) {}
-    let closed = fds.map(|fd| fd.revents().contains(PollFlags::HUP));
-    match closed {
-        [true, false] => Some(EndedFirst::Validator),
-        [false, true] => Some(EndedFirst::Submission),
-        _ => None,
-    }
 }
 
 fn receive(reports: &Receiver<Report>) -> Result<Report, Fault> {

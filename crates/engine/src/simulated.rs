@@ -3,6 +3,7 @@
 
 use crate::{Runner, SystemError, files};
 use model::{BoxId, Bytes, Evidence, Exit, Isolation, Nanos, Observation, Reading, RunSpec, Stdio, Times};
+use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -119,13 +120,18 @@ impl Runner for Simulated {
             state.specs.push(spec.clone());
         }
         let fds = fds.into_iter().map(File::from).collect();
-        let observation = (self.play)(&mut Stage { runner: self, spec, fds });
+        let mut stage = Stage { runner: self, spec, fds };
+        let observation = (self.play)(&mut stage);
+        let now = clock_gettime(ClockId::Monotonic);
+        // Only now do pipes end for whoever is at their other ends.
+        drop(stage);
         let mut state = self.state();
         state.running = false;
         let ended = state.ended.take();
         observation.map(|o| Observation {
             cancelled: o.cancelled || ended == Some(false),
             output_cut: o.output_cut || ended == Some(true),
+            ended: Nanos::from_secs(now.tv_sec as u64) + Nanos(now.tv_nsec as u64),
             ..o
         })
     }
@@ -242,6 +248,7 @@ pub fn observation(exit: Exit, cpu: Nanos) -> Observation {
         wall_exceeded: false,
         output_cut: false,
         cancelled: false,
+        ended: Nanos::ZERO,
         evidence: Evidence {
             isolation: Isolation::None,
             cpus: Vec::new(),
