@@ -1,8 +1,13 @@
 //! `tauto`: the command line. Reads arguments, calls the engine, prints; decides nothing about programs.
 
+mod judge;
+mod judging;
+mod languages;
 mod options;
+mod progress;
 mod run;
 mod terminal;
+mod verify;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -19,6 +24,12 @@ struct Cli {
 enum Command {
     /// Run one command in the sandbox and measure it
     Run(run::RunArgs),
+    /// Compile and judge one submission
+    Judge(judge::JudgeArgs),
+    /// Judge every jury submission of packages and compare with what they promise
+    Verify(verify::VerifyArgs),
+    /// Show the configured languages and the tools found for them
+    Languages(languages::LanguagesArgs),
 }
 
 /// How a command ended; the numbers are part of the command line's contract.
@@ -28,8 +39,9 @@ enum Done {
     /// The answer is good.
     Good = 0,
     /// The answer is bad.
-    #[allow(dead_code)]
     Bad = 1,
+    /// The system failed, or a package's program did, and all was told.
+    Fault = 3,
     /// The user interrupted.
     Interrupted = 130,
 }
@@ -41,6 +53,9 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => run::main(args),
+        Command::Judge(args) => judge::main(args),
+        Command::Verify(args) => verify::main(args),
+        Command::Languages(args) => languages::main(args),
     };
     match result {
         Ok(done) => ExitCode::from(done as u8),

@@ -34,7 +34,9 @@ impl LimitArgs {
     /// The limits as typed. A CPU limit without a wall limit gets one that ends sleepers but excuses waiting for a CPU.
     pub(crate) fn limits(&self) -> Limits {
         let typed = self.wall_time.map(|time| WallLimit { time, excuse_waiting: false });
-        let implied = self.cpu_time.map(|cpu| WallLimit { time: cpu + cpu + Nanos::from_secs(1), excuse_waiting: true });
+        let implied = self
+            .cpu_time
+            .map(|cpu| WallLimit { time: cpu + cpu + Nanos::from_secs(1), excuse_waiting: true });
         Limits {
             cpu: self.cpu_time,
             wall: typed.or(implied),
@@ -147,7 +149,9 @@ mod tests {
 
     #[test]
     fn sizes_are_binary_and_checked() {
-        for (text, bytes) in [("1", 1), ("2K", 2048), ("256M", 256 << 20), ("1GiB", 1 << 30), ("3mb", 3 << 20)] {
+        for (text, bytes) in
+            [("1", 1), ("2K", 2048), ("256M", 256 << 20), ("1GiB", 1 << 30), ("3mb", 3 << 20)]
+        {
             assert_eq!(size(text), Ok(Bytes(bytes)), "{text}");
         }
         for bad in ["", "0", "-1", "1T", "K", "99999999999G"] {

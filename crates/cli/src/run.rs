@@ -89,7 +89,8 @@ fn show_command(command: &[String], spec: &mut RunSpec, fds: &mut Vec<OwnedFd>) 
     let mut names = BTreeSet::new();
     let visible = |path: &Path, spec: &RunSpec| {
         let inside = |dir: &str| path.starts_with(dir);
-        SYSTEM.iter().any(|dir| inside(dir)) || spec.view.mounts.iter().any(|m| m.host == m.inside && inside(&m.host))
+        SYSTEM.iter().any(|dir| inside(dir))
+            || spec.view.mounts.iter().any(|m| m.host == m.inside && inside(&m.host))
     };
     for (n, word) in command.iter().enumerate() {
         let path = if n == 0 { find_program(word)? } else { PathBuf::from(word) };
@@ -107,7 +108,9 @@ fn show_command(command: &[String], spec: &mut RunSpec, fds: &mut Vec<OwnedFd>) 
         fds.push(file.into());
         spec.argv.push(at);
         if fds.len() > 24 {
-            return Err(Failure::usage("the command names more than 24 files; show their directory with --show instead"));
+            return Err(Failure::usage(
+                "the command names more than 24 files; show their directory with --show instead",
+            ));
         }
     }
     Ok(())
@@ -142,7 +145,9 @@ fn connect(
 ) -> Result<Vec<JoinHandle<()>>, Failure> {
     let mut relays = Vec::new();
     let input = match &args.stdin {
-        Some(path) => File::open(path).map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?.into(),
+        Some(path) => {
+            File::open(path).map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?.into()
+        }
         None => std::io::stdin().as_fd().try_clone_to_owned().map_err(Failure::system)?,
     };
     spec.stdio[0] = push(fds, input);
@@ -150,7 +155,8 @@ fn connect(
     for (n, file) in [(1, &args.stdout), (2, &args.stderr)] {
         spec.stdio[n] = match file {
             Some(path) => {
-                let file = File::create(path).map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
+                let file =
+                    File::create(path).map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
                 push(fds, file.into())
             }
             None => {
@@ -218,7 +224,10 @@ fn print(args: &RunArgs, spec: &RunSpec, observation: &Observation) {
     if args.json {
         println!("{}", document(observation, status));
     } else {
-        eprintln!("{status:?} {:?} cpu {} wall {}", observation.exit, observation.time.cpu, observation.time.wall);
+        eprintln!(
+            "{status:?} {:?} cpu {} wall {}",
+            observation.exit, observation.time.cpu, observation.time.wall
+        );
     }
 }
 
@@ -243,7 +252,9 @@ fn shown(text: &str) -> Result<ViewMount, String> {
     let host = std::path::absolute(host).map_err(|e| e.to_string())?;
     let host = host.to_str().ok_or("the path is not UTF-8")?.to_string();
     let inside = if text.contains(':') { inside.to_string() } else { host.clone() };
-    if !inside.starts_with('/') || Path::new(&inside).components().any(|c| c == std::path::Component::ParentDir) {
+    if !inside.starts_with('/')
+        || Path::new(&inside).components().any(|c| c == std::path::Component::ParentDir)
+    {
         return Err("the place inside must be an absolute path without `..`".into());
     }
     Ok(ViewMount { host, inside, optional: false })

@@ -1,6 +1,32 @@
 //! Drives the judge's decisions over a [`Runner`], emits events, cancels.
+//!
+//! The order of things: a [`source::Source`] is read into a package; [`job::Job`] says what is to be judged how;
+//! [`bench::Bench`]es are made on slots (validators compiled); [`timelimit`] finds the time limit; [`submission`]
+//! judges one submission, [`verify`] all of the jury's. Runs and their outputs never touch the host's file system
+//! by name.
 
+pub mod bench;
+mod case;
+mod fault;
+pub mod files;
+mod interact;
+pub mod job;
+pub mod languages;
+pub mod limits;
+mod program;
+mod recipe;
 mod runner;
+mod sandboxed;
+pub mod simulated;
+pub mod slot;
+pub mod source;
+pub mod submission;
+pub mod timelimit;
 pub mod toolchain;
+mod validate;
+pub mod verify;
 
+pub use fault::Fault;
+pub use recipe::Part;
 pub use runner::{Runner, SystemError};
+pub use source::SourceError;

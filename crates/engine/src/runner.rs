@@ -14,6 +14,13 @@ pub struct SystemError {
     pub why: String,
 }
 
+impl SystemError {
+    /// A fault met while doing `what`.
+    pub fn new(what: impl Into<String>, why: impl Into<String>) -> SystemError {
+        SystemError { what: what.into(), why: why.into() }
+    }
+}
+
 /// Runs programs, one at a time, and keeps boxes for them. A runner stands for one slot: two runners may run at
 /// the same time (a submission and its interactor do), one runner never runs two programs.
 pub trait Runner: Send + Sync {
@@ -26,9 +33,11 @@ pub trait Runner: Send + Sync {
     fn fetch(&self, id: BoxId, path: &str) -> Result<Option<File>, SystemError>;
     /// Names of all regular files in a box, `/` between parts, sorted.
     fn list(&self, id: BoxId) -> Result<Vec<String>, SystemError>;
+    /// Removes a regular file from a box; it is no fault when there is none.
+    fn remove(&self, id: BoxId, path: &str) -> Result<(), SystemError>;
     /// Removes a box.
     fn drop_box(&self, id: BoxId) -> Result<(), SystemError>;
-    /// Runs a program to its end. `fds` are what the spec's `Stdio::Fd` refer to; they are closed here
+    /// Runs a program to its end. `fds` are what the spec's `Stdio::Fd` and `FileMount` refer to; they are closed here
     /// when the run has started, so that a pipe ends when the program ends.
     fn run(&self, spec: &RunSpec, fds: Vec<OwnedFd>) -> Result<Observation, SystemError>;
     /// Ends the run in progress, if any, from another thread: its observation comes back with

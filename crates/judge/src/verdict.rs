@@ -244,6 +244,7 @@ mod tests {
             wall_exceeded: false,
             output_cut: false,
             cancelled: false,
+            ended: Nanos::ZERO,
             evidence,
         }
     }

@@ -128,6 +128,10 @@ pub struct Observation {
     pub output_cut: bool,
     /// Whoever asked for the run ended it.
     pub cancelled: bool,
+    /// When the main process was seen dead: CLOCK_MONOTONIC. Of two runs that talk to each other it tells which
+    /// ended first.
+    #[serde(rename = "ended_ns")]
+    pub ended: Nanos,
     /// What could have disturbed it.
     pub evidence: Evidence,
 }

@@ -17,6 +17,7 @@ pub(crate) fn observation(exit: Exit) -> Observation {
         wall_exceeded: false,
         output_cut: false,
         cancelled: false,
+        ended: Nanos::ZERO,
         evidence: Evidence {
             isolation: Isolation::Cpuset,
             cpus: vec![1],

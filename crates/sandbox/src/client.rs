@@ -117,6 +117,11 @@ impl Launcher {
         }
     }
 
+    /// Removes a regular file from a box, if it is there.
+    pub fn remove(&self, id: BoxId, path: &str) -> Result<(), SandboxError> {
+        self.done(&Request::Remove { id, path: path.to_string() }, &[])
+    }
+
     /// Removes a box.
     pub fn drop_box(&self, id: BoxId) -> Result<(), SandboxError> {
         self.done(&Request::DropBox { id }, &[])

@@ -28,6 +28,7 @@ pub(crate) enum Request {
     /// Answered with a descriptor, if there is such a file.
     Fetch { id: BoxId, path: String },
     List { id: BoxId },
+    Remove { id: BoxId, path: String },
     DropBox { id: BoxId },
     /// With the descriptors the spec refers to.
     Run { serial: u64, spec: Box<RunSpec> },

@@ -104,6 +104,21 @@ impl Boxes {
         Ok((FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some(file))
     }
 
+    pub(super) fn unlink(&self, id: BoxId, path: &str) -> Result<(), SandboxError> {
+        let unlinking = || format!("removing {path} from a box");
+        let root = self.root(id)?;
+        split(path)?;
+        let (parent, name) = path.rsplit_once('/').unwrap_or((".", path));
+        let dir = match beneath(root, parent, OFlags::DIRECTORY | OFlags::RDONLY) {
+            Err(rustix::io::Errno::NOENT) => return Ok(()),
+            other => other.during(unlinking)?,
+        };
+        match rustix::fs::unlinkat(&dir, name, AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
+            Err(e) => Err(e).during(unlinking),
+        }
+    }
+
     pub(super) fn list(&self, id: BoxId) -> Result<Vec<String>, SandboxError> {
         let root = self.root(id)?.try_clone_to_owned().during(|| "listing a box".into())?;
         let mut names = Vec::new();

@@ -203,6 +203,10 @@ impl Launcher {
                 return Ok(Some((Answer::File(file.is_some()), file)));
             }
             Request::List { id } => Answer::Files(self.boxes.list(id)?),
+            Request::Remove { id, path } => {
+                self.boxes.unlink(id, &path)?;
+                Answer::Done
+            }
             Request::DropBox { id } => {
                 self.boxes.remove(id)?;
                 Answer::Done

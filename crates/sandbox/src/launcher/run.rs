@@ -267,6 +267,7 @@ impl Launcher {
             wall_exceeded: ended.wall,
             output_cut: ended.output,
             cancelled: ended.cancelled,
+            ended: s.readings.monotonic() + wall,
             evidence: self.host.evidence(&finished),
         })
     }

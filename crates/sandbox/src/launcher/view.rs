@@ -84,7 +84,7 @@ impl Views {
             let mount = ViewMount { host: path.to_string(), inside: path.to_string(), optional: true };
             sources.extend(Source::open(mount)?);
         }
-        for mount in &view.mounts {
+        for mount in view.mounts.iter().filter(|m| !SYSTEM.contains(&m.inside.as_str())) {
             sources.extend(Source::open(mount.clone())?);
         }
         for device in DEVICES {

@@ -1,0 +1,121 @@
+//! `tauto judge`: compile and judge one submission.
+
+use crate::Done;
+use crate::judging::{Opened, Site, failure, languages, open, options, placements};
+use crate::options::{LimitArgs, PlacementArgs};
+use crate::progress::Progress;
+use crate::terminal::{Failure, print};
+use clap::Args;
+use engine::Fault;
+use engine::bench::Bench;
+use engine::job::Job;
+use engine::languages::Languages;
+use engine::slot::needs_auxiliary;
+use engine::submission::{Submission, judge_submission};
+use engine::timelimit::time_limit;
+use judge::scoring::JudgeMode;
+use model::{Compilation, Confidence, Event, Judgement, Limits, Nanos, Settled, Verdict};
+use report::json::{JudgeDocument, to_text};
+use report::text::judgement_lines;
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+pub(crate) struct JudgeArgs {
+    /// The problem package: a directory or a zip archive
+    package: PathBuf,
+    /// The submission: its source files, or one directory
+    #[arg(required = true)]
+    submission: Vec<PathBuf>,
+    /// Language of the submission, as `tauto languages` lists it [default: by its file names]
+    #[arg(long, value_name = "ID")]
+    language: Option<String>,
+    /// Run every test instead of stopping as soon as the verdict is known
+    #[arg(long)]
+    all_tests: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    /// Languages of your own: a table laid over the shipped one
+    #[arg(long, value_name = "FILE", env = "TAUTO_LANGUAGES")]
+    languages: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    placement: PlacementArgs,
+}
+
+/// What will happen.
+struct Plan {
+    opened: Opened,
+    submission: Submission,
+    languages: Languages,
+    mode: JudgeMode,
+}
+
+pub(crate) fn main(args: JudgeArgs) -> Result<Done, Failure> {
+    let plan = plan(&args)?;
+    let site = Site::start(placements(&args.placement, 1)?, needs_auxiliary(&plan.opened.package))?;
+    let progress = Progress::new(1, !args.json);
+    plan.opened.warnings.iter().for_each(|warning| progress.tell(warning));
+    let judged = judge(&args, &plan, &site, &|event| progress.tell(&event));
+    progress.finish();
+    let judgement = match judged {
+        Ok(judgement) => judgement,
+        Err(Fault::Cancelled) => return Ok(Done::Interrupted),
+        // What nobody can be blamed for is still told as a document.
+        Err(fault) if args.json && !fault.is_bad_input() => judge_error(&plan.submission.name, &fault),
+        Err(fault) => return Err(failure(fault)),
+    };
+    match args.json {
+        true => print(&to_text(&JudgeDocument::new(&judgement))),
+        false => print(&judgement_lines(&judgement, progress.style)),
+    }
+    Ok(if judgement.verdict == Verdict::JudgeError { Done::Fault } else { Done::Good })
+}
+
+fn plan(args: &JudgeArgs) -> Result<Plan, Failure> {
+    let languages = languages(args.languages.as_ref())?;
+    if let Some(name) = &args.language {
+        languages.table().named(name).map_err(|e| Failure::usage(format!("--language: {e}")))?;
+    }
+    let opened = open(&args.package)?;
+    let submission = Submission::from_paths(&args.submission, args.language.clone()).map_err(failure)?;
+    let mode = if args.all_tests { JudgeMode::AllTests } else { JudgeMode::StopEarly };
+    Ok(Plan { opened, submission, languages, mode })
+}
+
+fn judge(
+    args: &JudgeArgs,
+    plan: &Plan,
+    site: &Site,
+    emit: &(dyn Fn(Event) + Sync),
+) -> Result<Judgement, Fault> {
+    let job = Job {
+        package: &plan.opened.package,
+        source: &plan.opened.source,
+        languages: &plan.languages,
+        options: options(&args.limits, &args.placement, plan.mode),
+        cancel: &site.cancel,
+        emit,
+    };
+    let benches = Bench::all(job, &site.slots)?;
+    let found = time_limit(&job, &benches)?;
+    Ok(judge_submission(&benches[0], &plan.submission, &found.time, plan.mode)?.judgement)
+}
+
+/// A judgement that could not be.
+fn judge_error(submission: &str, fault: &Fault) -> Judgement {
+    Judgement {
+        submission: submission.to_owned(),
+        language: String::new(),
+        verdict: Verdict::JudgeError,
+        score: None,
+        max_score: None,
+        time_limit: Nanos::ZERO,
+        limits: Limits::default(),
+        compile: Compilation::default(),
+        tests: Vec::new(),
+        settled: Settled { confidence: Confidence::Clear, runs: 0, void_runs: 0 },
+        fault: Some(fault.to_string()),
+    }
+}

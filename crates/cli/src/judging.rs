@@ -1,0 +1,139 @@
+//! What `judge` and `verify` share: reading packages, making slots, ending on signals.
+
+use crate::options::{LimitArgs, PlacementArgs};
+use crate::terminal::Failure;
+use engine::Fault;
+use engine::job::Options;
+use engine::languages::Languages;
+use engine::limits::Overrides;
+use engine::slot::{Slot, Station};
+use engine::source::{Source, SourceLimits};
+use engine::toolchain::Host;
+use judge::language::Table;
+use judge::package::Package;
+use judge::scoring::JudgeMode;
+use model::{Event, Placement};
+use sandbox::{Launcher, LauncherOptions};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A package that was read.
+pub(crate) struct Opened {
+    pub(crate) source: Source,
+    pub(crate) package: Package,
+    /// What is untidy about it.
+    pub(crate) warnings: Vec<Event>,
+}
+
+/// Reads a package, or says what is wrong with it.
+pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
+    let source = Source::open(path, SourceLimits::USUAL)?;
+    let inside = |place: &str| path.join(place).display().to_string();
+    let (package, warnings) = judge::package::read(source.tree())
+        .map_err(|e| Failure::usage(format!("{}: {}", inside(&e.place), e.message)))?;
+    let left_out = source.left_out().iter().map(|left| (&left.path, &left.why));
+    let untidy = warnings.iter().map(|warning| (&warning.place, &warning.message));
+    let warnings = left_out
+        .chain(untidy)
+        .map(|(place, message)| Event::Warning { place: inside(place), message: message.clone() })
+        .collect();
+    Ok(Opened { source, package, warnings })
+}
+
+/// The languages: those that come with the program, and the user's over them.
+pub(crate) fn languages(file: Option<&PathBuf>) -> Result<Languages, Failure> {
+    let mut table = Table::shipped();
+    if let Some(path) = file {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|e| Failure::usage(format!("{name}: {e}")))?;
+        table = table.with(&text, &name).map_err(Failure::usage)?;
+    }
+    Ok(Languages::new(table, Host::current()))
+}
+
+/// The engine's options as typed.
+pub(crate) fn options(limits: &LimitArgs, placement: &PlacementArgs, mode: JudgeMode) -> Options {
+    let overrides = Overrides {
+        cpu: limits.cpu_time,
+        wall: limits.wall_time,
+        memory: limits.memory,
+        stack: limits.stack,
+        output: limits.output,
+        processes: limits.processes,
+        open_files: limits.open_files,
+    };
+    Options { overrides, mode, layout: placement.layout() }
+}
+
+/// Slots with their launchers, which end when the user interrupts.
+pub(crate) struct Site {
+    pub(crate) slots: Arc<Vec<Slot>>,
+    pub(crate) cancel: Arc<AtomicBool>,
+}
+
+impl Site {
+    /// Starts the launchers: two for a slot where validators are to be run. Nothing else must run in this
+    /// process yet, since launchers are forked from it.
+    pub(crate) fn start(placements: Vec<Placement>, auxiliary: bool) -> Result<Site, Failure> {
+        let launcher = || -> Result<Box<Launcher>, Failure> {
+            Ok(Box::new(Launcher::start(&LauncherOptions::default())?))
+        };
+        let slot = |placement: Placement| -> Result<Slot, Failure> {
+            let station = || -> Result<Station, Failure> {
+                Ok(Station { runner: launcher()?, placement: Placement::default() })
+            };
+            Ok(Slot {
+                main: Station { runner: launcher()?, placement },
+                auxiliary: if auxiliary { Some(station()?) } else { None },
+            })
+        };
+        let slots = placements.into_iter().map(slot).collect::<Result<Vec<_>, _>>()?;
+        let site = Site { slots: Arc::new(slots), cancel: Arc::new(AtomicBool::new(false)) };
+        site.end_on_signals()?;
+        Ok(site)
+    }
+
+    fn end_on_signals(&self) -> Result<(), Failure> {
+        let (slots, cancel) = (self.slots.clone(), self.cancel.clone());
+        ctrlc::set_handler(move || {
+            cancel.store(true, Ordering::SeqCst);
+            // A run may be about to start, and another after it, before the flag is seen.
+            loop {
+                slots.iter().for_each(Slot::end_runs);
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        })
+        .map_err(Failure::system)
+    }
+}
+
+/// Where each of `jobs` slots runs: several need a CPU each, and one more that is left to everything else.
+pub(crate) fn placements(typed: &PlacementArgs, jobs: usize) -> Result<Vec<Placement>, Failure> {
+    let typed = typed.placement();
+    if jobs == 1 {
+        return Ok(vec![typed]);
+    }
+    let cpus = if typed.cpus.is_empty() { allowed_cpus()? } else { typed.cpus.clone() };
+    // Typed CPUs are all for slots; of the machine's own, the first stays free.
+    let free = usize::from(typed.cpus.is_empty());
+    let most = cpus.len().saturating_sub(free).max(1);
+    if jobs > most {
+        let why = format!("--jobs {jobs}: this machine has CPUs for {most} at a time; use --jobs {most}");
+        return Err(Failure::usage(why));
+    }
+    Ok(cpus.iter().skip(free).take(jobs).map(|cpu| Placement { cpus: vec![*cpu], ..typed.clone() }).collect())
+}
+
+/// The CPUs this process may run on.
+fn allowed_cpus() -> Result<Vec<u32>, Failure> {
+    let set = rustix::thread::sched_getaffinity(None).map_err(Failure::system)?;
+    let most = rustix::thread::CpuSet::MAX_CPU;
+    Ok((0..most).filter(|cpu| set.is_set(*cpu)).filter_map(|cpu| u32::try_from(cpu).ok()).collect())
+}
+
+/// The failure that a fault is to the caller.
+pub(crate) fn failure(fault: Fault) -> Failure {
+    if fault.is_bad_input() { Failure::usage(fault) } else { Failure::system(fault) }
+}

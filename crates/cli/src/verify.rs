@@ -1,0 +1,119 @@
+//! `tauto verify`: judge every jury submission of packages and compare with what they promise.
+
+use crate::Done;
+use crate::judging::{Opened, Site, failure, languages, open, options, placements};
+use crate::options::{LimitArgs, PlacementArgs};
+use crate::progress::Progress;
+use crate::terminal::{Failure, print};
+use clap::Args;
+use engine::Fault;
+use engine::job::{Job, Options};
+use engine::languages::Languages;
+use engine::slot::needs_auxiliary;
+use engine::verify::verify_package;
+use judge::scoring::JudgeMode;
+use model::{CheckOutcome, Checked, Event, Reading, Verdict, Verification};
+use report::json::{VerifyDocument, to_text};
+use report::text::{checked_line, verify_summary};
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+pub(crate) struct VerifyArgs {
+    /// The problem packages: directories or zip archives
+    #[arg(required = true, value_name = "PACKAGE")]
+    packages: Vec<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    /// Submissions judged at one time, each on CPUs of its own
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: u16,
+    /// Languages of your own: a table laid over the shipped one
+    #[arg(long, value_name = "FILE", env = "TAUTO_LANGUAGES")]
+    languages: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    placement: PlacementArgs,
+}
+
+pub(crate) fn main(args: VerifyArgs) -> Result<Done, Failure> {
+    let languages = languages(args.languages.as_ref())?;
+    let placements = placements(&args.placement, usize::from(args.jobs))?;
+    let packages = args.packages.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
+    let auxiliary = packages.iter().any(|opened| needs_auxiliary(&opened.package));
+    let site = Site::start(placements, auxiliary)?;
+    let options = options(&args.limits, &args.placement, JudgeMode::AllTests);
+    let submissions: usize = packages.iter().map(|opened| opened.package.submissions.len()).sum();
+    let progress = Progress::new(submissions as u64, false);
+    let mut verifications = Vec::new();
+    for opened in &packages {
+        match verify(opened, &languages, options, &site, &progress, args.json) {
+            Ok(verification) => verifications.push(verification),
+            Err(Fault::Cancelled) => {
+                progress.finish();
+                return Ok(Done::Interrupted);
+            }
+            // The other packages can still be verified.
+            Err(fault @ Fault::Package { .. }) => verifications.push(broken(opened, &fault)),
+            Err(fault) => {
+                progress.finish();
+                return Err(failure(fault));
+            }
+        }
+    }
+    progress.finish();
+    match args.json {
+        true => print(&to_text(&VerifyDocument::new(&verifications))),
+        false => print(&verify_summary(&verifications, progress.style)),
+    }
+    Ok(done(&verifications))
+}
+
+fn verify(
+    opened: &Opened,
+    languages: &Languages,
+    options: Options,
+    site: &Site,
+    progress: &Progress,
+    json: bool,
+) -> Result<Verification, Fault> {
+    let emit = |event: Event| progress.tell(&event);
+    opened.warnings.iter().cloned().for_each(emit);
+    let job = Job {
+        package: &opened.package,
+        source: &opened.source,
+        languages,
+        options,
+        cancel: &site.cancel,
+        emit: &emit,
+    };
+    verify_package(job, &site.slots, &|checked: &Checked| {
+        progress.step();
+        if !json {
+            progress.line(&checked_line(&opened.package.short_name, checked, progress.style));
+        }
+    })
+}
+
+/// A package whose own programs fail.
+fn broken(opened: &Opened, fault: &Fault) -> Verification {
+    Verification {
+        package: opened.package.short_name.clone(),
+        time_limit: Reading::unknown("the package's own programs fail"),
+        submissions: Vec::new(),
+        fault: Some(fault.to_string()),
+    }
+}
+
+/// A judge error anywhere is a fault of ours or of a package's programs.
+fn done(verifications: &[Verification]) -> Done {
+    let judge_error = |checked: &Checked| matches!(&checked.outcome, CheckOutcome::Judged { judgement, .. } if judgement.verdict == Verdict::JudgeError);
+    if verifications.iter().any(|v| v.submissions.iter().any(judge_error)) {
+        Done::Fault
+    } else if verifications.iter().all(Verification::ok) {
+        Done::Good
+    } else {
+        Done::Bad
+    }
+}

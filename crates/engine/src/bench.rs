@@ -1,0 +1,147 @@
+//! A slot made ready for a package: its validators and grader compiled, once for all submissions.
+
+use crate::case::Court;
+use crate::job::Job;
+use crate::limits::Settings;
+use crate::program::{Built, Compiled, Place, compile};
+use crate::recipe::package_recipe;
+use crate::slot::{Slot, Station, needs_auxiliary};
+use crate::{Fault, SystemError};
+use judge::package::{Program, Validator};
+use model::{Event, JudgePhase, Layout};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::scope;
+
+/// A slot made ready.
+pub struct Bench<'a> {
+    pub(crate) job: Job<'a>,
+    pub(crate) settings: Settings,
+    slot: &'a Slot,
+    programs: Arc<Programs<'a>>,
+}
+
+/// The package's programs, ready to run.
+struct Programs<'a> {
+    validators: Vec<Built<'a>>,
+    grader: Option<Built<'a>>,
+}
+
+impl<'a> Bench<'a> {
+    /// Compiles what the package brings on a slot.
+    pub fn new(job: Job<'a>, slot: &'a Slot) -> Result<Bench<'a>, Fault> {
+        let settings = job.settings();
+        let programs: &[Program] = match &job.package.validator {
+            Validator::Default => &[],
+            Validator::Custom(programs) => programs,
+        };
+        let (mut validators, mut grader) = (Vec::new(), None);
+        if needs_auxiliary(job.package) {
+            job.phase(None, JudgePhase::PreparingValidators);
+            let missing = || SystemError::new("preparing validators", "the slot has no auxiliary runner");
+            let station = slot.auxiliary.as_ref().ok_or_else(missing)?;
+            let place = place(station, Layout::default(), &job);
+            let built = |program: &Program| prepare(&job, place, program, &settings);
+            validators = programs.iter().map(built).collect::<Result<_, _>>()?;
+            grader = job.package.grader.as_ref().map(built).transpose()?;
+        }
+        Ok(Bench { job, settings, slot, programs: Arc::new(Programs { validators, grader }) })
+    }
+
+    /// One bench on each slot, made at the same time. At least one slot.
+    pub fn all(job: Job<'a>, slots: &'a [Slot]) -> Result<Vec<Bench<'a>>, Fault> {
+        let nowhere = || SystemError::new("judging", "there is no slot");
+        let (first, others) = slots.split_first().ok_or_else(nowhere)?;
+        scope(|threads| {
+            let others: Vec<_> =
+                others.iter().map(|slot| threads.spawn(move || Bench::new(job, slot))).collect();
+            let first = Bench::new(job, first);
+            let others = others.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked())));
+            [first].into_iter().chain(others).collect()
+        })
+    }
+
+    /// The same bench, telling its events to someone else.
+    pub(crate) fn with_emit<'b>(&'b self, emit: &'b (dyn Fn(Event) + Sync)) -> Bench<'b> {
+        let job = Job { emit, ..self.job };
+        Bench { job, settings: self.settings, slot: self.slot, programs: self.programs.clone() }
+    }
+
+    pub(crate) fn grader(&self) -> Option<&Built<'a>> {
+        self.programs.grader.as_ref()
+    }
+
+    pub(crate) fn place(&self) -> Place<'_> {
+        place(&self.slot.main, self.job.options.layout, &self.job)
+    }
+
+    pub(crate) fn court(&self) -> Court<'_> {
+        Court {
+            package: self.job.package,
+            source: self.job.source,
+            settings: &self.settings,
+            validators: &self.programs.validators,
+        }
+    }
+}
+
+fn place<'a>(station: &'a Station, layout: Layout, job: &Job<'a>) -> Place<'a> {
+    Place { runner: &*station.runner, placement: &station.placement, layout, cancel: job.cancel }
+}
+
+fn prepare<'a>(
+    job: &Job,
+    place: Place<'a>,
+    program: &Program,
+    settings: &Settings,
+) -> Result<Built<'a>, Fault> {
+    let memory = settings.validation_memory;
+    let recipe = package_recipe(program, job.source, job.package, memory, job.languages)?;
+    if let Some(why) = &recipe.stands_in {
+        job.warn(&program.path, why.clone());
+    }
+    match compile(place, &recipe, settings)? {
+        Compiled::Built { program, .. } => Ok(program),
+        Compiled::Failed { output } => Err(Fault::Package {
+            place: program.path.clone(),
+            why: format!("does not compile:\n{}", output.trim_end()),
+        }),
+    }
+}
+
+fn panicked() -> Fault {
+    SystemError::new("judging", "a thread of ours ended unexpectedly").into()
+}
+
+/// Does every item on some bench, as many at a time as there are benches. The first fault ends it; items that
+/// are being done then are finished.
+pub(crate) fn spread<T: Sync, R: Send>(
+    benches: &[Bench],
+    items: &[T],
+    work: impl Fn(&Bench, &T) -> Result<R, Fault> + Sync,
+) -> Result<Vec<R>, Fault> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<Option<R>>> = Mutex::new(items.iter().map(|_| None).collect());
+    let fault: Mutex<Option<Fault>> = Mutex::new(None);
+    let serve = |bench: &Bench| {
+        loop {
+            let n = next.fetch_add(1, Ordering::SeqCst);
+            let Some(item) = items.get(n) else { return };
+            match work(bench, item) {
+                Ok(result) => done.lock().unwrap_or_else(PoisonError::into_inner)[n] = Some(result),
+                Err(why) => {
+                    next.store(items.len(), Ordering::SeqCst);
+                    fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+                }
+            }
+        }
+    };
+    scope(|threads| benches.iter().for_each(|bench| drop(threads.spawn(|| serve(bench)))));
+    match fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(why) => Err(why),
+        None => {
+            let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+            done.into_iter().collect::<Option<Vec<R>>>().ok_or_else(panicked)
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Judging one test case: the submission's runs, and what the validator says.
+
+use crate::interact::{Interaction, Pipes, Side, interact};
+use crate::limits::Settings;
+use crate::program::{Boxed, Built, Given, Place, duplicate, how_it_ended};
+use crate::source::Source;
+use crate::validate::{Validating, default_validation, read_head};
+use crate::{Fault, SystemError, files};
+use judge::package::{Package, TestCase, Validator};
+use judge::verdict::{self, Validation, ValidationOutcome, test_verdict};
+use model::{BoxMount, Bytes, Limits, Observation, Status, Verdict};
+use std::collections::BTreeSet;
+use std::fs::File;
+
+const FILES: &str = "/files";
+
+/// Everything a test case needs besides the submission.
+pub(crate) struct Court<'a> {
+    pub(crate) package: &'a Package,
+    pub(crate) source: &'a Source,
+    pub(crate) settings: &'a Settings,
+    /// The package's validators, or its interactor; none: the default validator.
+    pub(crate) validators: &'a [Built<'a>],
+}
+
+/// Limits of a submission's runs: those it is stopped by, and those it is judged by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CaseLimits {
+    pub(crate) stop: Limits,
+    pub(crate) judge: Limits,
+}
+
+/// A test case judged.
+pub(crate) struct Judged {
+    pub(crate) verdict: Verdict,
+    /// The validator's result, of the last pass.
+    pub(crate) validation: Option<Validation>,
+    /// One run for each pass.
+    pub(crate) runs: Vec<Observation>,
+    /// For the jury.
+    pub(crate) message: String,
+}
+
+/// One pass judged.
+struct Pass {
+    verdict: Verdict,
+    validation: Option<Validation>,
+    run: Observation,
+    message: String,
+}
+
+impl Court<'_> {
+    /// Runs the submission on a test case and judges it.
+    pub(crate) fn judge(
+        &self,
+        submission: &Built,
+        limits: &CaseLimits,
+        case: &TestCase,
+    ) -> Result<Judged, Fault> {
+        let data = self.files_box(case, &submission.place)?;
+        let mut validating = (self.validators.iter())
+            .map(|v| Validating::new(v, case, self.source, self.package.multi_pass))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut input = self.source.file(&case.input)?;
+        let mut runs = Vec::new();
+        for _ in 0..self.package.limits.passes.max(1) {
+            let run = Run { court: self, submission, limits, case, data: data.as_ref(), input: &input };
+            let pass = match (&self.package.validator, validating.first_mut()) {
+                (Validator::Custom(_), Some(interactor)) if self.package.interactive => {
+                    run.interactive(interactor)?
+                }
+                _ => run.plain(&mut validating)?,
+            };
+            runs.push(pass.run);
+            let next = pass.validation.as_ref().is_some_and(|v| v.next_pass);
+            if pass.verdict != Verdict::Accepted || !next {
+                let Pass { verdict, validation, message, .. } = pass;
+                return Ok(Judged { verdict, validation, runs, message });
+            }
+            // Multi-pass packages have one validator (2025-09, "Output validators").
+            let none = || SystemError::new("starting the next pass", "no validator asked for it");
+            input = validating.first().ok_or_else(none)?.next_input()?;
+        }
+        let message =
+            format!("the validator asked for more than {} passes (limits.validation_passes)", runs.len());
+        Ok(Judged { verdict: Verdict::JudgeError, validation: None, runs, message })
+    }
+
+    /// The test case's own files, in a small box.
+    fn files_box<'a>(
+        &self,
+        case: &TestCase,
+        place: &Place<'a>,
+    ) -> Result<Option<(Boxed<'a>, BTreeSet<String>)>, Fault> {
+        if case.files.is_empty() {
+            return Ok(None);
+        }
+        let tree = self.source.tree();
+        // A file in memory takes whole pages, and its directory entry some more.
+        let room = |size: u64| size.div_ceil(4096).saturating_mul(4096).saturating_add(8192);
+        let sizes =
+            case.files.iter().map(|file| room(tree.files.get(&file.path).map_or(0, |entry| entry.size)));
+        let size = sizes.fold(64 << 10, u64::saturating_add);
+        let boxed = Boxed::new(place.runner, Bytes(size))?;
+        let mut entries = BTreeSet::new();
+        for file in &case.files {
+            place.runner.put(boxed.id, &file.name, file.executable, &self.source.file(&file.path)?)?;
+            entries.insert(file.name.split('/').next().unwrap_or(&file.name).to_owned());
+        }
+        Ok(Some((boxed, entries)))
+    }
+}
+
+/// One run of a submission at a test case.
+struct Run<'a, 'b> {
+    court: &'a Court<'b>,
+    submission: &'a Built<'a>,
+    limits: &'a CaseLimits,
+    case: &'a TestCase,
+    data: Option<&'a (Boxed<'a>, BTreeSet<String>)>,
+    input: &'a File,
+}
+
+impl Run<'_, '_> {
+    fn given(&self, stdin: File, stdout: File, stderr: &File) -> Result<Given, Fault> {
+        let boxes = self.data.iter().map(|(boxed, entries)| {
+            (BoxMount { id: boxed.id, at: FILES.to_owned(), writable: false }, entries.clone())
+        });
+        Ok(Given {
+            args: self.case.args.clone(),
+            limits: self.limits.stop,
+            stdin: stdin.into(),
+            stdout: stdout.into(),
+            stderr: duplicate(stderr)?.into(),
+            boxes: boxes.collect(),
+            files: Vec::new(),
+        })
+    }
+
+    /// The submission alone, its output judged afterwards.
+    fn plain(&self, validating: &mut [Validating]) -> Result<Pass, Fault> {
+        let reopened = |file: &File| {
+            files::reopen(file).map_err(|e| SystemError::new("opening a file anew", e.to_string()))
+        };
+        let output = files::in_memory("standard output")?;
+        let errors = files::in_memory("standard error")?;
+        let given = self.given(reopened(self.input)?, duplicate(&output)?, &errors)?;
+        let (spec, fds) = self.submission.prepare(given);
+        let run = self.submission.place.run(&spec, fds)?;
+        let status = run.status(&self.limits.judge);
+        let validation = match status {
+            Status::Ok => Some(self.validate(&output, validating)?),
+            _ => None,
+        };
+        let verdict = test_verdict(status, validation.as_ref());
+        let message = message(verdict, &run, &self.limits.judge, validation.as_ref(), &errors)?;
+        Ok(Pass { verdict, validation, run, message })
+    }
+
+    /// Every validator must accept (legacy, "Output validators"); the first that does not decides.
+    fn validate(&self, output: &File, validating: &mut [Validating]) -> Result<Validation, Fault> {
+        let court = self.court;
+        let mut last = None;
+        for validating in validating {
+            let limits = court.settings.validation(validating.validator.allowance);
+            let stdin = files::reopen(output)
+                .map_err(|e| SystemError::new("opening the output for the validator", e.to_string()))?;
+            let (spec, fds) = validating.prepare(self.input, stdin.into(), None, limits)?;
+            let observation = validating.validator.place.run(&spec, fds)?;
+            let decided = validating.outcome(&observation, &limits)?;
+            if decided.outcome != ValidationOutcome::Accepted {
+                return Ok(decided);
+            }
+            last = Some(decided);
+        }
+        match last {
+            Some(decided) => Ok(decided),
+            None => default_validation(self.case, court.source, output, court.package.format),
+        }
+    }
+
+    /// The submission and the interactor side by side.
+    fn interactive(&self, interactor: &mut Validating) -> Result<Pass, Fault> {
+        let (mine, its, kept) = Pipes::new()?.split();
+        let errors = files::in_memory("standard error")?;
+        let [stdin, stdout] = mine.map(File::from);
+        let (spec, fds) = self.submission.prepare(self.given(stdin, stdout, &errors)?);
+        let submission = Side { place: self.submission.place, spec, fds };
+        let allowance = interactor.validator.allowance;
+        let limits = self.court.settings.interactor(allowance, &self.limits.stop);
+        let [stdin, stdout] = its;
+        let (spec, fds) = interactor.prepare(self.input, stdin, Some(stdout), limits)?;
+        let side = Side { place: interactor.validator.place, spec, fds };
+        let Interaction { submission: run, interactor: observed, first } = interact(submission, side, kept)?;
+        let validation = interactor.outcome(&observed, &limits)?;
+        let verdict = verdict::interactive(run.status(&self.limits.judge), &validation, first);
+        let message = message(verdict, &run, &self.limits.judge, Some(&validation), &errors)?;
+        Ok(Pass { verdict, validation: Some(validation), run, message })
+    }
+}
+
+/// What to tell the jury about a test case.
+fn message(
+    verdict: Verdict,
+    run: &Observation,
+    limits: &Limits,
+    validation: Option<&Validation>,
+    errors: &File,
+) -> Result<String, Fault> {
+    let said = validation.map(|v| v.judge_message.trim_end().to_owned()).unwrap_or_default();
+    Ok(match verdict {
+        Verdict::JudgeError => {
+            let why = match validation.map(|v| &v.outcome) {
+                Some(ValidationOutcome::Error(why)) => why.clone(),
+                _ => "the run could not be judged".to_owned(),
+            };
+            [why, said].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+        }
+        Verdict::RunTimeError => {
+            let printed = read_head(errors, "standard error")?;
+            match last_line(&printed) {
+                "" => how_it_ended(run),
+                line => format!("{}: {line}", how_it_ended(run)),
+            }
+        }
+        Verdict::TimeLimit if limits.cpu.is_some_and(|cpu| run.time.cpu > cpu) => "CPU time limit".to_owned(),
+        Verdict::TimeLimit => "wall time limit: it waited or slept".to_owned(),
+        Verdict::MemoryLimit => "memory limit".to_owned(),
+        Verdict::OutputLimit => "output limit".to_owned(),
+        _ => said,
+    })
+}
+
+/// The last line that says something, clipped.
+fn last_line(text: &str) -> &str {
+    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match line.char_indices().nth(200) {
+        Some((end, _)) => &line[..end],
+        None => line,
+    }
+}

@@ -1,0 +1,94 @@
+//! Unnamed files: they vanish with the process, whichever way it ends.
+
+use crate::SystemError;
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::{File, Permissions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+/// An empty file in memory: for what a run writes, which its output limit bounds.
+pub fn in_memory(name: &str) -> Result<File, SystemError> {
+    memfd_create(name, MemfdFlags::CLOEXEC)
+        .map(File::from)
+        .map_err(|e| SystemError::new("making a file in memory", e.to_string()))
+}
+
+/// A file in memory with this content, ready to be read from its start.
+pub fn in_memory_with(name: &str, content: &[u8]) -> Result<File, SystemError> {
+    let mut file = in_memory(name)?;
+    file.write_all(content)
+        .and_then(|()| file.seek(SeekFrom::Start(0)))
+        .map_err(|e| SystemError::new("writing a file in memory", e.to_string()))?;
+    Ok(file)
+}
+
+/// Copies `content` (at most `limit` bytes of it) into an unnamed file on disk that everyone may read and that
+/// can be mounted, which a file in memory cannot.
+pub fn on_disk(content: &mut dyn Read, limit: u64) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    let copied = io::copy(&mut content.take(limit.saturating_add(1)), &mut file)?;
+    if copied > limit {
+        return Err(io::Error::other(format!("more than the {limit} bytes it may have")));
+    }
+    file.set_permissions(Permissions::from_mode(0o444))?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file)
+}
+
+/// The same file that the user of a run may read, for a [`model::FileMount`]: itself, or a copy when its
+/// permissions forbid it to others.
+pub fn readable_for_everyone(mut file: File) -> io::Result<File> {
+    let metadata = file.metadata()?;
+    if metadata.mode() & 0o004 != 0 {
+        return Ok(file);
+    }
+    on_disk(&mut file, metadata.len())
+}
+
+/// The same file opened anew for reading: with an offset of its own, and without the permission to write.
+pub fn reopen(file: &File) -> io::Result<File> {
+    File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// At most `limit` bytes from the start of a file, as text; says so when there was more.
+pub fn head(file: &File, limit: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    reopen(file)?.take(limit).read_to_end(&mut bytes)?;
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    let size = file.metadata()?.len();
+    if size > limit {
+        text.push_str(&format!("\n[{} more bytes]", size - limit));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reopened_files_have_their_own_offset_and_cannot_be_written() {
+        let file = in_memory_with("t", b"abc").unwrap();
+        let mut one = reopen(&file).unwrap();
+        let mut two = reopen(&file).unwrap();
+        for f in [&mut one, &mut two] {
+            let mut s = String::new();
+            f.read_to_string(&mut s).unwrap();
+            assert_eq!(s, "abc");
+            assert!(f.write_all(b"x").is_err());
+        }
+    }
+
+    #[test]
+    fn copies_are_bounded_and_readable_for_everyone() {
+        let mut file = on_disk(&mut &b"abcd"[..], 4).unwrap();
+        assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o444);
+        assert!(on_disk(&mut &b"abcd"[..], 3).is_err());
+        file.set_permissions(Permissions::from_mode(0o600)).unwrap();
+        file = readable_for_everyone(file).unwrap();
+        assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o444);
+        assert_eq!(head(&file, 2).unwrap(), "ab\n[2 more bytes]");
+        assert_eq!(head(&file, 4).unwrap(), "abcd");
+    }
+}

@@ -1,0 +1,194 @@
+//! How a program is compiled and run on this host: the language table applied to its files.
+
+use crate::Fault;
+use crate::languages::{Languages, SCRIPT_LIMITS, script_env};
+use crate::limits::Allowance;
+use crate::source::Source;
+use judge::language::{Command, CompileLimits, DetectError, Language, PROGRAM_DIR};
+use judge::package::{Package, Program, SourceFile};
+use model::{Bytes, View};
+
+/// One file of a program, with its content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Path within the program's directory.
+    pub name: String,
+    /// Has an execute permission.
+    pub executable: bool,
+    /// Its bytes.
+    pub content: Vec<u8>,
+}
+
+/// How a program is compiled and run.
+#[derive(Clone, Debug)]
+pub(crate) struct Recipe {
+    /// Id of the language.
+    pub(crate) language: String,
+    /// Why another language stands in for the one that was meant, if it does.
+    pub stands_in: Option<String>,
+    /// The files, under the names they are placed.
+    pub parts: Vec<Part>,
+    /// Commands that compile, in order.
+    pub compile: Vec<Command>,
+    /// What they see of the host.
+    pub compile_view: View,
+    /// What they may use together, where the package states nothing else.
+    pub compile_limits: CompileLimits,
+    /// The command that runs the program; arguments come after it.
+    pub run: Command,
+    /// What it sees of the host.
+    pub run_view: View,
+    /// What its runtime needs.
+    pub allowance: Allowance,
+}
+
+/// Reads the files of a program, with the package's constants put in.
+pub(crate) fn read_parts(
+    files: &[SourceFile],
+    source: &Source,
+    constants: &[(String, String)],
+) -> Result<Vec<Part>, Fault> {
+    let read = |file: &SourceFile| {
+        let content = with_constants(source.bytes(&file.path)?, constants);
+        Ok(Part { name: file.name.clone(), executable: file.executable, content })
+    };
+    files.iter().map(read).collect()
+}
+
+/// Replaces every `{{name}}` whose name is known (2025-09, "Constants").
+fn with_constants(content: Vec<u8>, constants: &[(String, String)]) -> Vec<u8> {
+    if constants.is_empty() {
+        return content;
+    }
+    match String::from_utf8(content) {
+        Ok(text) => constants
+            .iter()
+            .fold(text, |text, (name, value)| text.replace(&format!("{{{{{name}}}}}"), value))
+            .into_bytes(),
+        Err(binary) => binary.into_bytes(),
+    }
+}
+
+/// The language of a program. `hint` is an id or a package language code.
+pub(crate) fn detect<'t>(
+    place: &str,
+    parts: &[Part],
+    languages: &'t Languages,
+    hint: Option<&str>,
+) -> Result<&'t Language, Fault> {
+    languages
+        .table()
+        .detect(&contents(parts), hint)
+        .map_err(|e: DetectError| Fault::Input { place: place.to_owned(), why: e.to_string() })
+}
+
+/// The files added to a submission of this language, those for the language after those for all, so that they
+/// take the place of files of the same name (2025-09, "Included files").
+pub(crate) fn included(package: &Package, language: &Language) -> Vec<SourceFile> {
+    let of_all = package.include.iter().filter(|include| include.language.is_none());
+    let of_this = (package.include.iter())
+        .filter(|include| include.language.as_deref().is_some_and(|code| language.has_code(code)));
+    of_all.chain(of_this).flat_map(|include| include.files.clone()).collect()
+}
+
+/// The files of `over` laid over `base`.
+pub(crate) fn overlay(base: Vec<Part>, over: Vec<Part>) -> Vec<Part> {
+    let mut all = base;
+    for part in over {
+        all.retain(|other| other.name != part.name);
+        all.push(part);
+    }
+    all
+}
+
+/// The recipe of a program of this language. `memory` is the limit of its runs without the allowance.
+pub(crate) fn recipe(
+    place: &str,
+    parts: Vec<Part>,
+    language: &Language,
+    entry: Option<&str>,
+    memory: Bytes,
+    languages: &Languages,
+) -> Result<Recipe, Fault> {
+    let input = |why: String| Fault::Input { place: place.to_owned(), why };
+    let found = languages.usable(language).map_err(|absent| Fault::NoToolchain {
+        place: place.to_owned(),
+        language: language.name.clone(),
+        why: absent.why,
+    })?;
+    let (language, toolchain) = (found.language, found.toolchain);
+    let plan = language.plan(&contents(&parts), entry).map_err(|e| input(e.to_string()))?;
+    let binary = |part: &&Part| language.is_source(&part.name) && part.content.contains(&0);
+    if let Some(part) = parts.iter().find(binary) {
+        return Err(input(format!("`{}` is binary, not source text", part.name)));
+    }
+    // A path that the table names and the toolchain lacks is a fault in how they were put together.
+    let fault = |why: String| crate::SystemError::new(format!("putting together commands for {place}"), why);
+    let compile = language.compile_commands(&plan, &toolchain.paths).map_err(|e| fault(e.to_string()))?;
+    let run = language.run_command(&plan, &toolchain.paths, memory).map_err(|e| fault(e.to_string()))?;
+    let placed = |part: Part| {
+        let name = plan.placed.iter().find(|(given, _)| *given == part.name);
+        Part { name: name.map_or_else(|| part.name.clone(), |(_, placed)| placed.clone()), ..part }
+    };
+    Ok(Recipe {
+        language: language.id.clone(),
+        stands_in: found.stands_in,
+        parts: parts.into_iter().map(placed).collect(),
+        compile,
+        compile_view: toolchain.compile_view,
+        compile_limits: language.compile_limits,
+        run,
+        run_view: toolchain.run_view,
+        allowance: Allowance {
+            memory: language.memory_allowance,
+            processes: language.process_allowance,
+            time_factor: language.time_factor,
+        },
+    })
+}
+
+/// The recipe of a package's program. A directory with an executable `build` brings its own way of compiling
+/// and is run by the `run` that comes of it (legacy and 2025-09, "Programs"); everything installed is shown to it.
+pub(crate) fn package_recipe(
+    program: &Program,
+    source: &Source,
+    package: &Package,
+    memory: Bytes,
+    languages: &Languages,
+) -> Result<Recipe, Fault> {
+    let parts = read_parts(&program.files, source, &package.constants)?;
+    if !parts.iter().any(|part| part.name == "build" && part.executable) {
+        let language = detect(&program.path, &parts, languages, None)?;
+        return recipe(&program.path, parts, language, None, memory, languages);
+    }
+    let command = |name: &str| Command { argv: vec![format!("{PROGRAM_DIR}/{name}")], env: script_env() };
+    Ok(Recipe {
+        language: "build script".to_owned(),
+        stands_in: None,
+        parts,
+        compile: vec![command("build")],
+        compile_view: View::default(),
+        compile_limits: SCRIPT_LIMITS,
+        run: command("run"),
+        run_view: View::default(),
+        allowance: Allowance::NONE,
+    })
+}
+
+fn contents(parts: &[Part]) -> Vec<(&str, &[u8])> {
+    parts.iter().map(|part| (part.name.as_str(), part.content.as_slice())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_constants_are_put_in() {
+        let constants = [("n".to_owned(), "5".to_owned()), ("n.tex".to_owned(), "five".to_owned())];
+        for (text, expected) in [("a {{n}} {{n.tex}} {{m}} {n}", "a 5 five {{m}} {n}"), ("", "")] {
+            assert_eq!(with_constants(text.into(), &constants), expected.as_bytes());
+        }
+        assert_eq!(with_constants(vec![0xff, b'x'], &constants), [0xff, b'x']);
+    }
+}

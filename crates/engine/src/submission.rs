@@ -1,0 +1,330 @@
+//! Judging one submission.
+
+use crate::bench::Bench;
+use crate::case::{CaseLimits, Judged};
+use crate::job::Job;
+use crate::limits::Allowance;
+use crate::program::{Built, Compiled, compile};
+use crate::recipe::{Part, detect, included, overlay, read_parts, recipe};
+use crate::source::{Source, SourceError, SourceLimits};
+use crate::timelimit::TimeLimitInUse;
+use crate::{Fault, validate};
+use judge::expect::{SubmissionOutcome, TestOutcome};
+use judge::language::Language;
+use judge::package::{JurySubmission, TestCase};
+use judge::scoring::{CaseResult, JudgeMode, Judging, Step};
+use model::{
+    Compilation, Confidence, Event, JudgePhase, Judgement, Limits, Nanos, Reading, Settled, TestResult,
+    Verdict,
+};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// A submission as it was handed in.
+#[derive(Clone, Debug)]
+pub struct Submission {
+    /// How it is called: a path, as the user or the package names it.
+    pub name: String,
+    /// Its files.
+    pub parts: Vec<Part>,
+    /// Its language, if it was named: an id or a package language code.
+    pub language: Option<String>,
+    /// Its entry point, if it was named.
+    pub entry: Option<String>,
+    /// The jury wrote it: the package's choice of languages and code limit are for others.
+    pub of_jury: bool,
+}
+
+/// A judged submission, with what only expectations ask for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgedSubmission {
+    /// What it earned.
+    pub judgement: Judgement,
+    /// Messages of judge and validator for each of its tests.
+    pub messages: Vec<Vec<String>>,
+    /// Score of every test group that has one, by name.
+    pub groups: Vec<(String, Option<f64>)>,
+}
+
+impl JudgedSubmission {
+    /// What the expectations of a package are held against.
+    pub fn outcome(&self) -> SubmissionOutcome {
+        let test = |(result, messages): (&TestResult, &Vec<String>)| TestOutcome {
+            name: result.name.clone(),
+            verdict: result.verdict,
+            score: result.score,
+            messages: messages.clone(),
+        };
+        SubmissionOutcome {
+            verdict: self.judgement.verdict,
+            score: self.judgement.score,
+            max_score: self.judgement.max_score,
+            tests: self.judgement.tests.iter().zip(&self.messages).map(test).collect(),
+            groups: self.groups.clone(),
+        }
+    }
+
+    /// CPU time of the slowest test; zero when none was run.
+    pub(crate) fn slowest(&self) -> Nanos {
+        self.judgement.tests.iter().map(|test| test.cpu).max().unwrap_or_default()
+    }
+}
+
+impl Submission {
+    /// A submission of the package's jury.
+    pub fn of_jury(jury: &JurySubmission, job: &Job) -> Result<Submission, Fault> {
+        Ok(Submission {
+            name: jury.program.path.clone(),
+            parts: read_parts(&jury.program.files, job.source, &job.package.constants)?,
+            language: jury.language.clone(),
+            entry: jury.entry_point.clone(),
+            of_jury: true,
+        })
+    }
+
+    /// A submission from files, or from one directory or zip archive.
+    pub fn from_paths(paths: &[PathBuf], language: Option<String>) -> Result<Submission, Fault> {
+        let name = paths.first().map(|path| path.display().to_string()).unwrap_or_default();
+        let parts = match paths {
+            [one] if one.is_dir() || one.extension().is_some_and(|e| e == "zip") => parts_of(one)?,
+            _ => paths.iter().map(|path| part_of(path)).collect::<Result<_, _>>()?,
+        };
+        if parts.is_empty() {
+            return Err(Fault::Input { place: name, why: "has no files".to_owned() });
+        }
+        Ok(Submission { name, parts, language, entry: None, of_jury: false })
+    }
+}
+
+/// Bounds of a submission as it is read; what may be compiled is bounded by the package.
+const SUBMISSION_LIMITS: SourceLimits = SourceLimits {
+    entries: 1_000,
+    file_size: 64 << 20,
+    total_size: 64 << 20,
+    ratio: 1_000,
+    ratio_from: 1 << 20,
+    depth: 16,
+};
+
+fn parts_of(path: &Path) -> Result<Vec<Part>, Fault> {
+    let source = Source::open(path, SUBMISSION_LIMITS)?;
+    let files = source.tree().files.iter();
+    let read = files.filter(|(name, _)| !name.starts_with('.')).map(|(name, entry)| {
+        let content = source.bytes(name)?;
+        Ok(Part { name: name.clone(), executable: entry.executable, content })
+    });
+    read.collect()
+}
+
+fn part_of(path: &Path) -> Result<Part, Fault> {
+    let refuse = |why: String| SourceError::Open { path: path.to_owned(), why };
+    let file = std::fs::File::open(path).map_err(|e| refuse(e.to_string()))?;
+    let metadata = file.metadata().map_err(|e| refuse(e.to_string()))?;
+    if !metadata.is_file() {
+        return Err(refuse("is no regular file; give files or one directory".to_owned()).into());
+    }
+    let mut content = Vec::new();
+    file.take(SUBMISSION_LIMITS.file_size + 1)
+        .read_to_end(&mut content)
+        .map_err(|e| refuse(e.to_string()))?;
+    if content.len() as u64 > SUBMISSION_LIMITS.file_size {
+        return Err(refuse(format!("is larger than {} bytes", SUBMISSION_LIMITS.file_size)).into());
+    }
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(Part { name, executable: false, content })
+}
+
+/// A submission that can be run, or why it cannot.
+pub(crate) enum Ready<'a> {
+    Runs { built: Built<'a>, language: String, output: String },
+    DoesNotCompile { language: String, output: String },
+}
+
+/// Compiles a submission on a bench.
+pub(crate) fn prepare<'a>(bench: &'a Bench, submission: &Submission) -> Result<Ready<'a>, Fault> {
+    let job = &bench.job;
+    let name = &submission.name;
+    let language = detect(name, &submission.parts, job.languages, submission.language.as_deref())?;
+    if !submission.of_jury {
+        check_allowed(name, language, job)?;
+        let size: u64 = submission.parts.iter().map(|part| part.content.len() as u64).sum();
+        if size > bench.settings.code.0 {
+            let limit = bench.settings.code;
+            let output = format!("the source code has {size} bytes, more than the code limit of {limit}");
+            return Ok(Ready::DoesNotCompile { language: language.id.clone(), output });
+        }
+    }
+    job.phase(Some(name), JudgePhase::Compiling);
+    let added = read_parts(&included(job.package, language), job.source, &job.package.constants)?;
+    let parts = overlay(submission.parts.clone(), added);
+    let entry = submission.entry.as_deref();
+    let recipe = recipe(name, parts, language, entry, bench.settings.memory, job.languages)?;
+    if let Some(why) = &recipe.stands_in {
+        job.warn(name, why.clone());
+    }
+    let language = recipe.language.clone();
+    Ok(match compile(bench.place(), &recipe, &bench.settings)? {
+        Compiled::Built { program, output } => Ready::Runs { built: program, language, output },
+        Compiled::Failed { output } => Ready::DoesNotCompile { language, output },
+    })
+}
+
+fn check_allowed(name: &str, language: &Language, job: &Job) -> Result<(), Fault> {
+    match &job.package.languages {
+        Some(allowed) if !language.codes.iter().any(|code| allowed.contains(code)) => {
+            let allowed = allowed.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let why = format!("the package does not take {}; it takes {allowed}", language.name);
+            Err(Fault::Input { place: name.to_owned(), why })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Judges a submission by a time limit.
+pub fn judge_submission(
+    bench: &Bench,
+    submission: &Submission,
+    time: &TimeLimitInUse,
+    mode: JudgeMode,
+) -> Result<JudgedSubmission, Fault> {
+    let job = &bench.job;
+    let (built, language, output) = match prepare(bench, submission)? {
+        Ready::Runs { built, language, output } => (built, language, output),
+        Ready::DoesNotCompile { language, output } => {
+            let limits = bench.settings.submission(time.limit, Allowance::NONE);
+            let compile = Compilation { ok: false, output };
+            let result = JudgedSubmission {
+                judgement: judgement(submission, language, limits, compile, Verdict::CompileError),
+                messages: Vec::new(),
+                groups: Vec::new(),
+            };
+            finished(job, &result.judgement);
+            return Ok(result);
+        }
+    };
+    (job.emit)(Event::SubmissionStarted {
+        submission: submission.name.clone(),
+        language: language.clone(),
+        tests: u32::try_from(job.package.data.all_cases().len()).unwrap_or(u32::MAX),
+    });
+    job.phase(Some(&submission.name), JudgePhase::Judging);
+    let limits = case_limits(bench, time, built.allowance);
+    let mut running = Running { bench, submission, built, limits, tests: Vec::new(), messages: Vec::new() };
+    let mut judging = Judging::new(job.package, mode);
+    let done = loop {
+        match judging.next() {
+            Step::Done(result) => break result,
+            Step::Run(case) => running.test(case, &mut judging)?,
+            Step::Grade { group: _, flags, input } => {
+                let graded = match bench.grader() {
+                    Some(grader) => validate::grade(grader, flags, &input, &bench.settings)?,
+                    None => Err("the package has none".to_owned()),
+                };
+                judging.graded(graded);
+            }
+        }
+    };
+    let compile = Compilation { ok: true, output };
+    let runs = running.tests.iter().map(|test| test.runs.len()).sum::<usize>();
+    let judgement = Judgement {
+        score: done.score,
+        max_score: judging.max_score(),
+        settled: Settled { runs: u32::try_from(runs).unwrap_or(u32::MAX), ..SETTLED_AT_ONCE },
+        tests: running.tests,
+        fault: done.fault,
+        ..judgement(submission, language, limits.judge, compile, done.verdict)
+    };
+    finished(job, &judgement);
+    let groups = judging.groups().into_iter().map(|(name, group)| (name, group.score)).collect();
+    Ok(JudgedSubmission { judgement, messages: running.messages, groups })
+}
+
+/// Every test is decided by one run.
+const SETTLED_AT_ONCE: Settled = Settled { confidence: Confidence::Clear, runs: 0, void_runs: 0 };
+
+/// A judgement without tests.
+fn judgement(
+    submission: &Submission,
+    language: String,
+    limits: Limits,
+    compile: Compilation,
+    verdict: Verdict,
+) -> Judgement {
+    Judgement {
+        submission: submission.name.clone(),
+        language,
+        verdict,
+        score: None,
+        max_score: None,
+        time_limit: limits.cpu.unwrap_or_default(),
+        limits,
+        compile,
+        tests: Vec::new(),
+        settled: SETTLED_AT_ONCE,
+        fault: None,
+    }
+}
+
+/// The limits of a submission whose runtime needs this.
+pub(crate) fn case_limits(bench: &Bench, time: &TimeLimitInUse, allowance: Allowance) -> CaseLimits {
+    let cpu = time.limit.scale(allowance.time_factor);
+    let limits = |cpu: Nanos| -> Limits { bench.settings.submission(cpu, allowance) };
+    CaseLimits { judge: limits(cpu), stop: limits(cpu.scale(time.stop_factor)) }
+}
+
+struct Running<'a> {
+    bench: &'a Bench<'a>,
+    submission: &'a Submission,
+    built: Built<'a>,
+    limits: CaseLimits,
+    tests: Vec<TestResult>,
+    messages: Vec<Vec<String>>,
+}
+
+impl Running<'_> {
+    fn test(&mut self, case: &TestCase, judging: &mut Judging) -> Result<(), Fault> {
+        let judged = self.bench.court().judge(&self.built, &self.limits, case)?;
+        let counted = judging.record(&case.name, judged.verdict, judged.validation.as_ref());
+        self.messages.push(messages(&judged, &counted));
+        let result = test_result(case, judged, counted);
+        (self.bench.job.emit)(Event::TestFinished {
+            submission: self.submission.name.clone(),
+            result: Box::new(result.clone()),
+        });
+        self.tests.push(result);
+        Ok(())
+    }
+}
+
+fn messages(judged: &Judged, counted: &CaseResult) -> Vec<String> {
+    let validator = judged.validation.iter().flat_map(|v| [v.judge_message.clone(), v.team_message.clone()]);
+    let mut all: Vec<String> = validator.chain(counted.fault.clone()).collect();
+    all.retain(|message| !message.is_empty());
+    all
+}
+
+fn test_result(case: &TestCase, judged: Judged, counted: CaseResult) -> TestResult {
+    let slowest = judged.runs.iter().max_by_key(|run| run.time.cpu);
+    let peaks = judged.runs.iter().filter_map(|run| run.memory_peak.known()).max();
+    let unknown = || {
+        judged.runs.first().map_or_else(|| Reading::unknown("nothing was run"), |run| run.memory_peak.clone())
+    };
+    TestResult {
+        name: case.name.clone(),
+        verdict: counted.verdict,
+        cpu: slowest.map(|run| run.time.cpu).unwrap_or_default(),
+        wall: slowest.map(|run| run.time.wall).unwrap_or_default(),
+        memory_peak: peaks.map_or_else(unknown, |peak| Reading::Known(*peak)),
+        score: counted.score,
+        message: counted.fault.unwrap_or(judged.message),
+        runs: judged.runs,
+    }
+}
+
+fn finished(job: &Job, judgement: &Judgement) {
+    (job.emit)(Event::SubmissionFinished {
+        submission: judgement.submission.clone(),
+        verdict: judgement.verdict,
+        score: judgement.score,
+    });
+}

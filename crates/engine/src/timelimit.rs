@@ -1,0 +1,171 @@
+//! The time limit of a package: typed, stated, or inferred from jury submissions.
+
+use crate::Fault;
+use crate::bench::{Bench, spread};
+use crate::job::Job;
+use crate::limits::WHILE_INFERRING;
+use crate::submission::{JudgedSubmission, Ready, Submission, case_limits, judge_submission, prepare};
+use judge::infer::infer_time_limit;
+use judge::package::{Inference, JurySubmission, TimeLimit};
+use judge::scoring::JudgeMode;
+use model::{Event, JudgePhase, Nanos, Verdict};
+use std::collections::BTreeMap;
+
+/// The time limit that submissions are judged by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimeLimitInUse {
+    /// CPU time of a test case, without language factors.
+    pub limit: Nanos,
+    /// Where it comes from, in words.
+    pub source: String,
+    /// Runs are stopped only at this multiple of the limit; 1 where nobody wants to know how much too slow a
+    /// submission is.
+    pub stop_factor: f64,
+    /// The rule it was inferred by.
+    pub inferred: Option<Inference>,
+}
+
+/// The time limit, and the results of submissions that were judged on the way, by name. Those were judged in
+/// full, but by a generous limit.
+pub struct Found {
+    /// The limit.
+    pub time: TimeLimitInUse,
+    /// Results by the generous limit.
+    pub judged: BTreeMap<String, JudgedSubmission>,
+}
+
+/// Finds the time limit.
+pub fn time_limit(job: &Job, benches: &[Bench]) -> Result<Found, Fault> {
+    let known = |limit: Nanos, source: String| Found {
+        time: TimeLimitInUse { limit, source, stop_factor: 1.0, inferred: None },
+        judged: BTreeMap::new(),
+    };
+    let found = match (job.options.overrides.cpu, &job.package.limits.time) {
+        (Some(typed), _) => known(typed, "typed".to_owned()),
+        (None, TimeLimit::Stated { limit, source }) => known(*limit, source.clone()),
+        (None, TimeLimit::Inferred(rule)) => infer(job, benches, *rule)?,
+    };
+    (job.emit)(Event::TimeLimit { limit: found.time.limit, source: found.time.source.clone() });
+    Ok(found)
+}
+
+fn infer(job: &Job, benches: &[Bench], rule: Inference) -> Result<Found, Fault> {
+    let generous = TimeLimitInUse {
+        limit: WHILE_INFERRING,
+        source: "while inferring".to_owned(),
+        stop_factor: 1.0,
+        inferred: None,
+    };
+    let lower: Vec<&JurySubmission> = job.package.submissions.iter().filter(|s| s.bounds.lower).collect();
+    let timed =
+        spread(benches, &lower, |bench, jury| runnable(job, jury, || slow_enough(bench, jury, &generous)))?;
+    let timed: Vec<Timed> = timed.into_iter().flatten().collect();
+    let slowest = timed.iter().max_by_key(|t| t.time);
+    let refuse = |why: String| Fault::Input { place: job.package.short_name.clone(), why };
+    let at_least =
+        infer_time_limit(rule, slowest.map(|t| t.time), None).map_err(|e| refuse(e.to_string()))?;
+    let fastest = match rule {
+        Inference::Legacy { .. } => None,
+        Inference::V2025_09 { time_limit_to_tle, .. } => {
+            fastest_upper(job, benches, at_least.scale(time_limit_to_tle))?
+        }
+    };
+    let limit =
+        infer_time_limit(rule, slowest.map(|t| t.time), fastest).map_err(|e| refuse(e.to_string()))?;
+    let slowest =
+        slowest.map(|t| format!("{} takes {}", t.result.judgement.submission, t.time)).unwrap_or_default();
+    Ok(Found {
+        time: TimeLimitInUse {
+            limit,
+            source: format!("inferred: the slowest jury submission that must pass, {slowest}"),
+            stop_factor: 1.0,
+            inferred: Some(rule),
+        },
+        judged: timed.into_iter().map(|t| (t.result.judgement.submission.clone(), t.result)).collect(),
+    })
+}
+
+struct Timed {
+    result: JudgedSubmission,
+    /// Of its slowest test, without the language's factor.
+    time: Nanos,
+}
+
+/// The time of a submission that must pass, by the generous limit. `None`: it says nothing.
+fn slow_enough(
+    bench: &Bench,
+    jury: &JurySubmission,
+    generous: &TimeLimitInUse,
+) -> Result<Option<Timed>, Fault> {
+    let job = &bench.job;
+    job.phase(Some(&jury.program.path), JudgePhase::InferringTimeLimit);
+    let silent = |_: Event| {};
+    let quiet = bench.with_emit(&silent);
+    let result = judge_submission(&quiet, &Submission::of_jury(jury, job)?, generous, JudgeMode::AllTests)?;
+    let place = &jury.program.path;
+    match result.judgement.verdict {
+        Verdict::CompileError => {
+            job.warn(place, "does not compile, so it has no say in the time limit".to_owned());
+            return Ok(None);
+        }
+        Verdict::JudgeError => {
+            let why = result.judgement.fault.unwrap_or_else(|| "judge error".to_owned());
+            return Err(Fault::Package { place: place.clone(), why });
+        }
+        _ => {}
+    }
+    if result.judgement.tests.iter().any(|test| test.verdict == Verdict::TimeLimit) {
+        let why = format!(
+            "must pass, but takes longer than {generous}; state a time limit",
+            generous = generous.limit
+        );
+        return Err(Fault::Package { place: place.clone(), why });
+    }
+    let factor = result.judgement.time_limit.as_secs_f64() / generous.limit.as_secs_f64();
+    let time = result.slowest().scale(1.0 / factor);
+    Ok(Some(Timed { result, time }))
+}
+
+/// The least, over the submissions that must be too slow, of their slowest test. Times beyond `enough` are as
+/// good as endless, so runs are stopped there.
+fn fastest_upper(job: &Job, benches: &[Bench], enough: Nanos) -> Result<Option<Nanos>, Fault> {
+    let upper: Vec<&JurySubmission> = job.package.submissions.iter().filter(|s| s.bounds.upper).collect();
+    let times = spread(benches, &upper, |bench, jury| {
+        runnable(job, jury, || {
+            job.phase(Some(&jury.program.path), JudgePhase::InferringTimeLimit);
+            slowest_test(bench, &Submission::of_jury(jury, job)?, enough)
+        })
+    })?;
+    Ok(times.into_iter().flatten().min())
+}
+
+fn slowest_test(bench: &Bench, submission: &Submission, enough: Nanos) -> Result<Option<Nanos>, Fault> {
+    let Ready::Runs { built, .. } = prepare(bench, submission)? else { return Ok(None) };
+    let time = TimeLimitInUse { limit: enough, source: String::new(), stop_factor: 1.0, inferred: None };
+    let limits = case_limits(bench, &time, built.allowance);
+    let mut slowest = Nanos::ZERO;
+    for case in bench.job.package.data.all_cases() {
+        let judged = bench.court().judge(&built, &limits, case)?;
+        let cpu = judged.runs.iter().map(|run| run.time.cpu).max().unwrap_or_default();
+        slowest = slowest.max(cpu.scale(1.0 / built.allowance.time_factor));
+        if judged.verdict == Verdict::TimeLimit || slowest >= enough {
+            return Ok(Some(slowest.max(enough)));
+        }
+    }
+    Ok(Some(slowest))
+}
+
+/// What cannot be run here has no say in the time limit.
+fn runnable<R>(
+    job: &Job,
+    jury: &JurySubmission,
+    work: impl FnOnce() -> Result<Option<R>, Fault>,
+) -> Result<Option<R>, Fault> {
+    match work() {
+        Err(fault @ (Fault::NoToolchain { .. } | Fault::Input { .. })) => {
+            job.warn(&jury.program.path, format!("has no say in the time limit: {fault}"));
+            Ok(None)
+        }
+        other => other,
+    }
+}

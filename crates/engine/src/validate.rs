@@ -1,0 +1,189 @@
+//! Running the package's own programs over what a submission wrote: validators and graders.
+
+use crate::limits::Settings;
+use crate::program::{Boxed, Built, Given};
+use crate::source::Source;
+use crate::{Fault, SystemError, files};
+use judge::compare::{CompareOptions, compare};
+use judge::package::{Format, TestCase};
+use judge::scoring::{GroupResult, parse_grade};
+use judge::verdict::{FeedbackFiles, Validation, ValidationOutcome, validation};
+use model::{BoxMount, Bytes, Limits, Observation, RunSpec, Status};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, empty};
+use std::os::fd::OwnedFd;
+
+const FEEDBACK: &str = "/feedback";
+const INPUT: &str = "/data/input";
+const ANSWER: &str = "/data/answer";
+const NEXT_PASS: &str = "nextpass.in";
+/// Most of a message that is kept.
+const MESSAGE: u64 = 64 << 10;
+/// Most that a validator may leave in its feedback directory: far more than messages need, enough for the
+/// inputs of further passes and images.
+const FEEDBACK_BOX: Bytes = Bytes::from_mib(256);
+
+/// Compares an output with the answer by the default validator.
+pub(crate) fn default_validation(
+    case: &TestCase,
+    source: &Source,
+    output: &File,
+    format: Format,
+) -> Result<Validation, Fault> {
+    let options = match CompareOptions::parse(&case.validator_flags, format) {
+        Ok(options) => options,
+        Err(e) => {
+            return Ok(Validation::plain(ValidationOutcome::Error(e.to_string()), String::new()));
+        }
+    };
+    let answer: Box<dyn BufRead> = match case.answer.as_str() {
+        "" => Box::new(BufReader::new(empty())),
+        path => Box::new(BufReader::new(source.file(path)?)),
+    };
+    let fault =
+        |e: std::io::Error| SystemError::new(format!("comparing the output of {}", case.name), e.to_string());
+    let output = BufReader::new(files::reopen(output).map_err(fault)?);
+    Ok(match compare(answer, output, &options).map_err(fault)? {
+        None => Validation::plain(ValidationOutcome::Accepted, String::new()),
+        Some(difference) => Validation::plain(ValidationOutcome::Rejected, difference.to_string()),
+    })
+}
+
+/// A custom validator at one test case: its feedback directory lives through all passes.
+pub(crate) struct Validating<'a> {
+    pub(crate) validator: &'a Built<'a>,
+    feedback: Boxed<'a>,
+    answer: Option<&'a str>,
+    flags: &'a [String],
+    source: &'a Source,
+    multi_pass: bool,
+    printed: File,
+}
+
+impl<'a> Validating<'a> {
+    pub(crate) fn new(
+        validator: &'a Built<'a>,
+        case: &'a TestCase,
+        source: &'a Source,
+        multi_pass: bool,
+    ) -> Result<Validating<'a>, Fault> {
+        Ok(Validating {
+            validator,
+            feedback: Boxed::new(validator.place.runner, FEEDBACK_BOX)?,
+            answer: Some(case.answer.as_str()).filter(|path| !path.is_empty()),
+            flags: &case.validator_flags,
+            source,
+            multi_pass,
+            printed: files::in_memory("validator output")?,
+        })
+    }
+
+    /// The run of the validator over `input`, reading `stdin`. Its standard output is kept for its message
+    /// unless it goes to `stdout`.
+    pub(crate) fn prepare(
+        &mut self,
+        input: &File,
+        stdin: OwnedFd,
+        stdout: Option<OwnedFd>,
+        limits: Limits,
+    ) -> Result<(RunSpec, Vec<OwnedFd>), Fault> {
+        let shown = |file: File, what: &str| {
+            files::readable_for_everyone(file)
+                .map_err(|e| SystemError::new(format!("showing the {what} to the validator"), e.to_string()))
+        };
+        let input = files::reopen(input)
+            .map_err(|e| SystemError::new("opening the input for the validator", e.to_string()))?;
+        let answer = match self.answer {
+            Some(path) => self.source.file(path)?,
+            None => files::on_disk(&mut empty(), 0)
+                .map_err(|e| SystemError::new("making an empty answer", e.to_string()))?,
+        };
+        self.printed = files::in_memory("validator output")?;
+        let printed = || crate::program::duplicate(&self.printed).map(OwnedFd::from);
+        let feedback = BoxMount { id: self.feedback.id, at: FEEDBACK.to_owned(), writable: true };
+        let fixed = [INPUT.to_owned(), ANSWER.to_owned(), format!("{FEEDBACK}/")];
+        Ok(self.validator.prepare(Given {
+            args: fixed.into_iter().chain(self.flags.iter().cloned()).collect(),
+            limits,
+            stdin,
+            stdout: match stdout {
+                Some(fd) => fd,
+                None => printed()?,
+            },
+            stderr: printed()?,
+            boxes: vec![(feedback, BTreeSet::new())],
+            files: vec![
+                (shown(input, "input")?.into(), INPUT.to_owned()),
+                (shown(answer, "answer")?.into(), ANSWER.to_owned()),
+            ],
+        }))
+    }
+
+    /// What the validator decided, from its run and what it left.
+    pub(crate) fn outcome(&self, observation: &Observation, limits: &Limits) -> Result<Validation, Fault> {
+        let found = FeedbackFiles {
+            judge_message: self.text("judgemessage.txt")?,
+            team_message: self.text("teammessage.txt")?,
+            score: self.text("score.txt")?,
+            multiplier: self.text("score_multiplier.txt")?,
+            next_pass: self.multi_pass && self.fetch(NEXT_PASS)?.is_some(),
+        };
+        let mut decided = validation(observation, limits, found);
+        if matches!(decided.outcome, ValidationOutcome::Error(_)) && decided.judge_message.is_empty() {
+            decided.judge_message = read_head(&self.printed, "the validator's output")?;
+        }
+        Ok(decided)
+    }
+
+    /// Takes the next pass's input out of the feedback directory.
+    pub(crate) fn next_input(&self) -> Result<File, Fault> {
+        let fault = |why: String| SystemError::new("taking the input of the next pass", why);
+        let mut found = self.fetch(NEXT_PASS)?.ok_or_else(|| fault("it has vanished".to_owned()))?;
+        let input = files::on_disk(&mut found, FEEDBACK_BOX.0).map_err(|e| fault(e.to_string()))?;
+        self.validator.place.runner.remove(self.feedback.id, NEXT_PASS)?;
+        Ok(input)
+    }
+
+    fn fetch(&self, name: &str) -> Result<Option<File>, SystemError> {
+        self.validator.place.runner.fetch(self.feedback.id, name)
+    }
+
+    fn text(&self, name: &str) -> Result<Option<String>, SystemError> {
+        let Some(file) = self.fetch(name)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        file.take(MESSAGE)
+            .read_to_end(&mut bytes)
+            .map_err(|e| SystemError::new(format!("reading the validator's {name}"), e.to_string()))?;
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+}
+
+/// Runs the package's grader over the results of a group (legacy, "Graders").
+pub(crate) fn grade(
+    grader: &Built,
+    flags: &[String],
+    input: &str,
+    settings: &Settings,
+) -> Result<Result<GroupResult, String>, Fault> {
+    let limits = settings.validation(grader.allowance);
+    let output = files::in_memory("grader output")?;
+    let (spec, fds) = grader.prepare(Given {
+        args: flags.to_vec(),
+        limits,
+        stdin: files::in_memory_with("grader input", input.as_bytes())?.into(),
+        stdout: crate::program::duplicate(&output)?.into(),
+        stderr: files::in_memory("grader errors")?.into(),
+        boxes: Vec::new(),
+        files: Vec::new(),
+    });
+    let observation = grader.place.run(&spec, fds)?;
+    Ok(match observation.status(&limits) {
+        Status::Ok => parse_grade(read_head(&output, "the grader's output")?.as_bytes()),
+        _ => Err(format!("the grader failed: {}", crate::program::how_it_ended(&observation))),
+    })
+}
+
+pub(crate) fn read_head(file: &File, what: &str) -> Result<String, SystemError> {
+    files::head(file, MESSAGE).map_err(|e| SystemError::new(format!("reading {what}"), e.to_string()))
+}

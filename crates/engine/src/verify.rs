@@ -1,0 +1,128 @@
+//! Judging every jury submission of a package, and holding it against what the package promises.
+
+use crate::Fault;
+use crate::bench::{Bench, spread};
+use crate::job::Job;
+use crate::limits::{Allowance, WHILE_INFERRING};
+use crate::slot::Slot;
+use crate::submission::{JudgedSubmission, Submission, judge_submission};
+use crate::timelimit::{Found, TimeLimitInUse, time_limit};
+use judge::expect;
+use judge::infer::margin_holds;
+use judge::package::{Inference, JurySubmission};
+use judge::scoring::JudgeMode;
+use model::{CheckOutcome, Checked, Event, Judgement, Limits, Nanos, Reading, Verdict, Verification};
+
+/// Judges every jury submission, all tests of each, as many at a time as there are slots.
+///
+/// A package whose time limit cannot be is told in the result. Any other fault ends the verification.
+/// `tell` hears of each submission when it is done.
+pub fn verify_package(
+    job: Job,
+    slots: &[Slot],
+    tell: &(dyn Fn(&Checked) + Sync),
+) -> Result<Verification, Fault> {
+    let few = &slots[..slots.len().min(job.package.submissions.len().max(1))];
+    let benches = Bench::all(job, few)?;
+    let package = job.package.short_name.clone();
+    let Found { time, judged } = match time_limit(&job, &benches) {
+        Ok(found) => found,
+        Err(fault @ Fault::Input { .. }) => {
+            let (why, submissions) = (fault.to_string(), Vec::new());
+            let time_limit = Reading::unknown(why.clone());
+            return Ok(Verification { package, time_limit, submissions, fault: Some(why) });
+        }
+        Err(fault) => return Err(fault),
+    };
+    let submissions: Vec<&JurySubmission> = job.package.submissions.iter().collect();
+    let submissions = spread(&benches, &submissions, |bench, jury| {
+        let known = judged.get(&jury.program.path).and_then(|result| under(result, &time, bench));
+        let outcome = match known {
+            Some(result) => {
+                replay(&job, &result.judgement);
+                checked(&job, jury, result, &time)
+            }
+            None => check(bench, jury, &time)?,
+        };
+        let expected = jury.expectation.verdicts.clone();
+        let checked = Checked { path: jury.program.path.clone(), expected, outcome };
+        tell(&checked);
+        Ok(checked)
+    })?;
+    Ok(Verification { package, time_limit: Reading::Known(time.limit), submissions, fault: None })
+}
+
+/// The result of a submission judged by a generous limit, under the limit in use: the same where no run comes
+/// near a time limit. `None`: it must be judged anew.
+fn under(generous: &JudgedSubmission, time: &TimeLimitInUse, bench: &Bench) -> Option<JudgedSubmission> {
+    let judged = &generous.judgement;
+    let factor = judged.time_limit.as_secs_f64() / WHILE_INFERRING.as_secs_f64();
+    let cpu = time.limit.scale(factor);
+    let limits = Limits {
+        wall: bench.settings.submission(cpu, Allowance::NONE).wall,
+        cpu: Some(cpu),
+        ..judged.limits
+    };
+    let wall = limits.wall.map_or(Nanos(u64::MAX), |wall| wall.time);
+    let runs = || judged.tests.iter().flat_map(|test| &test.runs);
+    let holds = runs().all(|run| run.time.cpu <= cpu && run.time.wall <= wall);
+    let judgement = Judgement { time_limit: cpu, limits, ..judged.clone() };
+    holds.then(|| JudgedSubmission { judgement, ..generous.clone() })
+}
+
+/// Tells of a result that was judged silently.
+fn replay(job: &Job, judgement: &Judgement) {
+    let submission = || judgement.submission.clone();
+    let tests = u32::try_from(judgement.tests.len()).unwrap_or(u32::MAX);
+    (job.emit)(Event::SubmissionStarted {
+        submission: submission(),
+        language: judgement.language.clone(),
+        tests,
+    });
+    for test in &judgement.tests {
+        (job.emit)(Event::TestFinished { submission: submission(), result: Box::new(test.clone()) });
+    }
+    let (verdict, score) = (judgement.verdict, judgement.score);
+    (job.emit)(Event::SubmissionFinished { submission: submission(), verdict, score });
+}
+
+fn check(bench: &Bench, jury: &JurySubmission, time: &TimeLimitInUse) -> Result<CheckOutcome, Fault> {
+    let job = &bench.job;
+    // How much too slow it is shows only when it may go on for a while (legacy, "limits", time_safety_margin).
+    let stop_factor = match time.inferred {
+        Some(Inference::Legacy { safety_margin, .. }) if jury.bounds.upper => safety_margin.max(1.0),
+        _ => 1.0,
+    };
+    let time = TimeLimitInUse { stop_factor, ..time.clone() };
+    let judged = Submission::of_jury(jury, job)
+        .and_then(|submission| judge_submission(bench, &submission, &time, JudgeMode::AllTests));
+    match judged {
+        Ok(result) => Ok(checked(job, jury, result, &time)),
+        Err(fault @ (Fault::NoToolchain { .. } | Fault::Input { .. })) => {
+            Ok(CheckOutcome::Skipped(fault.to_string()))
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+fn checked(
+    job: &Job,
+    jury: &JurySubmission,
+    result: JudgedSubmission,
+    time: &TimeLimitInUse,
+) -> CheckOutcome {
+    if let Some(rule @ Inference::Legacy { .. }) = time.inferred
+        && jury.bounds.upper
+        && result.judgement.verdict == Verdict::TimeLimit
+        && !margin_holds(rule, result.judgement.time_limit, result.slowest())
+    {
+        let why = format!(
+            "is too slow, but not by the safety margin: its slowest test takes {} of {}",
+            result.slowest(),
+            result.judgement.time_limit
+        );
+        job.warn(&jury.program.path, why);
+    }
+    let broken = expect::holds(&jury.expectation, &result.outcome()).err().unwrap_or_default();
+    CheckOutcome::Judged { judgement: Box::new(result.judgement), broken }
+}
