@@ -1,6 +1,7 @@
 //! One control file, kept open: reading it again costs one system call.
 
-use std::fs::{File, OpenOptions};
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
@@ -12,23 +13,12 @@ pub(super) struct CgroupFile {
 }
 
 impl CgroupFile {
-    pub(super) fn read_only(dir: &Path, name: &str) -> io::Result<CgroupFile> {
-        CgroupFile::open(dir, name, OpenOptions::new().read(true))
-    }
-
-    pub(super) fn write_only(dir: &Path, name: &str) -> io::Result<CgroupFile> {
-        CgroupFile::open(dir, name, OpenOptions::new().write(true))
-    }
-
-    pub(super) fn read_write(dir: &Path, name: &str) -> io::Result<CgroupFile> {
-        CgroupFile::open(dir, name, OpenOptions::new().read(true).write(true))
-    }
-
-    fn open(dir: &Path, name: &str, options: &OpenOptions) -> io::Result<CgroupFile> {
-        let path = dir.join(name);
-        match options.open(&path) {
-            Ok(file) => Ok(CgroupFile { path, file }),
-            Err(e) => Err(super::named(&path, e)),
+    /// Opens `name` in the group `dir`, whose path is for messages.
+    pub(super) fn open(dir: BorrowedFd<'_>, group: &Path, name: &str, access: OFlags) -> io::Result<CgroupFile> {
+        let path = group.join(name);
+        match rustix::fs::openat(dir, name, access | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(fd) => Ok(CgroupFile { path, file: File::from(fd) }),
+            Err(e) => Err(super::named(&path, e.into())),
         }
     }
 

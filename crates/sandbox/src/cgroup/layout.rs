@@ -181,7 +181,11 @@ fn step_aside(group: &Path) -> io::Result<()> {
         return Err(io::Error::other("other processes live in this group"));
     }
     let aside = group.join("tauto");
-    super::make_dir(&aside)?;
+    if let Err(e) = fs::create_dir(&aside)
+        && e.kind() != io::ErrorKind::AlreadyExists
+    {
+        return Err(e);
+    }
     ours.iter().try_for_each(|pid| fs::write(aside.join("cgroup.procs"), pid.to_string()))
 }
 

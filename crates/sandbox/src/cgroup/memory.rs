@@ -1,13 +1,12 @@
 //! The memory controller, of either version.
 
 use super::file::CgroupFile;
-use super::{join, make_dir, pages};
+use super::group::Group;
+use super::pages;
 use model::Bytes;
 use rustix::event::PollFlags;
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
 
 /// Memory a finished run may leave charged to the group (cached files, for the greater part) before the group is
 /// replaced by a fresh one.
@@ -38,7 +37,7 @@ enum Version {
 }
 
 struct V1 {
-    path: PathBuf,
+    group: Group,
     files: V1Files,
     /// Usage of the launcher alone, when the group was new.
     floor: u64,
@@ -56,27 +55,27 @@ struct V1Files {
 }
 
 /// Whether a write resets `memory.peak` for the writer's descriptor (since Linux 6.12).
-pub(super) fn can_reset_peak(leaf: &Path) -> bool {
-    CgroupFile::read_write(leaf, "memory.peak").is_ok_and(|f| f.write("reset").is_ok())
+pub(super) fn can_reset_peak(leaf: &Group) -> bool {
+    leaf.read_write("memory.peak").is_ok_and(|f| f.write("reset").is_ok())
 }
 
 impl Memory {
-    pub(super) fn v2(leaf: &Path) -> io::Result<Memory> {
-        fs::write(leaf.join("memory.swap.max"), "0").or_else(absent_is_fine)?;
+    pub(super) fn v2(leaf: &Group) -> io::Result<Memory> {
+        leaf.write_only("memory.swap.max").and_then(|f| f.write("0")).or_else(absent_is_fine)?;
         // The whole tree goes when one process of it must go.
-        CgroupFile::write_only(leaf, "memory.oom.group")?.write("1")?;
-        let peak = CgroupFile::read_write(leaf, "memory.peak").or_else(|_| CgroupFile::read_only(leaf, "memory.peak"))?;
+        leaf.write_only("memory.oom.group")?.write("1")?;
+        let peak = leaf.read_write("memory.peak").or_else(|_| leaf.read_only("memory.peak"))?;
         let version = Version::V2 {
             peak,
-            max: CgroupFile::write_only(leaf, "memory.max")?,
-            current: CgroupFile::read_only(leaf, "memory.current")?,
-            events: CgroupFile::read_only(leaf, "memory.events")?,
+            max: leaf.write_only("memory.max")?,
+            current: leaf.read_only("memory.current")?,
+            events: leaf.read_only("memory.events")?,
         };
         Ok(Memory { version, base: 0, kills_before: 0, limit: UNLIMITED })
     }
 
-    pub(super) fn v1(path: PathBuf) -> io::Result<Memory> {
-        let v1 = V1::create(path)?;
+    pub(super) fn v1(group: Group) -> io::Result<Memory> {
+        let v1 = V1::join(group)?;
         Ok(Memory { version: Version::V1(Box::new(v1)), base: 0, kills_before: 0, limit: UNLIMITED })
     }
 
@@ -131,25 +130,29 @@ impl Memory {
 }
 
 impl V1 {
-    fn create(path: PathBuf) -> io::Result<V1> {
-        make_dir(&path)?;
-        let files = V1Files::open(&path)?;
+    fn join(group: Group) -> io::Result<V1> {
+        let files = V1Files::open(&group)?;
+        let mut v1 = V1 { group, files, floor: 0, limit: UNLIMITED };
+        v1.settle()?;
+        Ok(v1)
+    }
+
+    fn settle(&mut self) -> io::Result<()> {
         // 0: reclaim never swaps (memory.rst, section 5.3).
-        fs::write(path.join("memory.swappiness"), "0").or_else(absent_is_fine)?;
-        join(&path)?;
-        let floor = files.usage.number()?;
-        Ok(V1 { path, files, floor, limit: UNLIMITED })
+        self.group.write_only("memory.swappiness").and_then(|f| f.write("0")).or_else(absent_is_fine)?;
+        self.group.join()?;
+        self.limit = UNLIMITED;
+        self.floor = self.files.usage.number()?;
+        Ok(())
     }
 
     /// Takes a fresh group in place of one that still has files of earlier runs charged to it. The launcher moves,
     /// between two runs; what was charged passes to the parent and stays cached.
     fn renew(&mut self) -> io::Result<()> {
-        join(self.path.parent().unwrap_or(Path::new("/")))?;
-        if fs::remove_dir(&self.path).is_err() {
-            return join(&self.path);
-        }
-        *self = V1::create(self.path.clone())?;
-        Ok(())
+        self.group.leave()?;
+        self.group.recreate()?;
+        self.files = V1Files::open(&self.group)?;
+        self.settle()
     }
 
     /// Sets both limits in the order in which memory never exceeds memory plus swap.
@@ -172,17 +175,17 @@ impl V1 {
 }
 
 impl V1Files {
-    fn open(path: &Path) -> io::Result<V1Files> {
-        let oom_control = CgroupFile::read_write(path, "memory.oom_control")?;
+    fn open(group: &Group) -> io::Result<V1Files> {
+        let oom_control = group.read_write("memory.oom_control")?;
         let event = crate::sys::eventfd()?;
         // memory.rst, section 9: "<event_fd> <fd of memory.oom_control>".
         let registration = format!("{} {}", event.as_raw_fd(), oom_control.fd().as_raw_fd());
-        CgroupFile::write_only(path, "cgroup.event_control")?.write(&registration)?;
+        group.write_only("cgroup.event_control")?.write(&registration)?;
         Ok(V1Files {
-            usage: CgroupFile::read_only(path, "memory.usage_in_bytes")?,
-            max_usage: CgroupFile::read_write(path, "memory.max_usage_in_bytes")?,
-            limit: CgroupFile::read_write(path, "memory.limit_in_bytes")?,
-            memsw: CgroupFile::read_write(path, "memory.memsw.limit_in_bytes").ok(),
+            usage: group.read_only("memory.usage_in_bytes")?,
+            max_usage: group.read_write("memory.max_usage_in_bytes")?,
+            limit: group.read_write("memory.limit_in_bytes")?,
+            memsw: group.read_write("memory.memsw.limit_in_bytes").ok(),
             oom_control,
             event,
         })

@@ -9,6 +9,7 @@
 //! Sources: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/{memory,pids}.rst of the kernel.
 
 mod file;
+mod group;
 mod layout;
 mod memory;
 
@@ -16,11 +17,11 @@ pub(crate) use layout::{Layout, Places};
 pub(crate) use memory::MemoryUse;
 
 use file::CgroupFile;
+use group::Group;
 use memory::Memory;
 use model::{Bytes, Limits};
-use std::fs;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
 /// Most processes of a run that names no limit of its own.
@@ -38,8 +39,7 @@ pub(crate) struct Groups {
 }
 
 struct Leaf {
-    path: PathBuf,
-    dir: OwnedFd,
+    group: Group,
     kill: CgroupFile,
     events: CgroupFile,
     cpu_stat: CgroupFile,
@@ -62,12 +62,12 @@ impl Groups {
             vec![]
         });
         if controllers.iter().any(|c| c == "memory") {
-            groups.memory = groups.leaf.as_ref().and_then(|l| Memory::v2(&l.path).ok());
+            groups.memory = groups.leaf.as_ref().and_then(|l| Memory::v2(&l.group).ok());
         } else if let Err(e) = groups.join_v1_memory(places) {
             groups.weaker.push(format!("no memory cgroup: {e}; memory is limited per process"));
         }
         if controllers.iter().any(|c| c == "pids") {
-            groups.pids = groups.leaf.as_ref().and_then(|l| Pids::open(&l.path, 0).ok());
+            groups.pids = groups.leaf.as_ref().and_then(|l| Pids::open(&l.group, 0).ok());
         } else if let Err(e) = groups.join_v1_pids(places) {
             groups.weaker.push(format!("no pids cgroup: {e}; processes are limited per user"));
         }
@@ -75,34 +75,31 @@ impl Groups {
     }
 
     fn create_leaf(&mut self, places: &Places) -> io::Result<Vec<String>> {
-        let path = place(&places.v2, &places.name)?;
-        make_dir(&path)?;
-        let controllers = fs::read_to_string(path.join("cgroup.controllers"))?;
+        let group = create(&places.v2, &places.name)?;
+        let controllers = group.read_only("cgroup.controllers")?.read()?;
         let controllers: Vec<String> = controllers.split_whitespace().map(str::to_string).collect();
-        let renew = controllers.iter().any(|c| c == "memory") && !memory::can_reset_peak(&path);
-        self.leaf = Some(Leaf::open(path, renew)?);
+        let renew = controllers.iter().any(|c| c == "memory") && !memory::can_reset_peak(&group);
+        self.leaf = Some(Leaf::open(group, renew)?);
         Ok(controllers)
     }
 
     fn join_v1_memory(&mut self, places: &Places) -> io::Result<()> {
-        let path = place(&places.memory, &places.name)?;
-        self.memory = Some(Memory::v1(path)?);
+        self.memory = Some(Memory::v1(create(&places.memory, &places.name)?)?);
         Ok(())
     }
 
     fn join_v1_pids(&mut self, places: &Places) -> io::Result<()> {
-        let path = place(&places.pids, &places.name)?;
-        make_dir(&path)?;
-        self.pids = Some(Pids::open(&path, OURS_IN_V1)?);
-        join(&path)
+        let group = create(&places.pids, &places.name)?;
+        self.pids = Some(Pids::open(&group, OURS_IN_V1)?);
+        group.join()
     }
 
     /// Puts the limits of the next run in force and starts counting afresh.
     pub(crate) fn prepare(&mut self, limits: &Limits) -> io::Result<()> {
         if let Some(leaf) = self.leaf.as_mut().filter(|l| l.renew) {
             leaf.recreate()?;
-            self.memory = Some(Memory::v2(&leaf.path)?);
-            self.pids = Pids::open(&leaf.path, 0).ok();
+            self.memory = Some(Memory::v2(&leaf.group)?);
+            self.pids = Pids::open(&leaf.group, 0).ok();
         }
         if let Some(pids) = &mut self.pids {
             pids.limit(limits.processes.unwrap_or(PROCESSES_AT_MOST).min(PROCESSES_AT_MOST))?;
@@ -132,7 +129,7 @@ impl Groups {
 
     /// The group to clone the program into.
     pub(crate) fn clone_into(&self) -> Option<BorrowedFd<'_>> {
-        self.leaf.as_ref().map(|l| l.dir.as_fd())
+        self.leaf.as_ref().map(|l| l.group.fd())
     }
 
     /// The file whose `usage_usec`, `user_usec` and `system_usec` count the run.
@@ -158,32 +155,28 @@ impl Groups {
 }
 
 impl Leaf {
-    fn open(path: PathBuf, renew: bool) -> io::Result<Leaf> {
+    fn open(group: Group, renew: bool) -> io::Result<Leaf> {
         Ok(Leaf {
-            dir: rustix::fs::open(
-                &path,
-                rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC,
-                rustix::fs::Mode::empty(),
-            )?,
-            kill: CgroupFile::write_only(&path, "cgroup.kill")?,
-            events: CgroupFile::read_only(&path, "cgroup.events")?,
-            cpu_stat: CgroupFile::read_only(&path, "cpu.stat")?,
-            path,
+            kill: group.write_only("cgroup.kill")?,
+            events: group.read_only("cgroup.events")?,
+            cpu_stat: group.read_only("cpu.stat")?,
+            group,
             renew,
         })
     }
 
     fn recreate(&mut self) -> io::Result<()> {
-        fs::remove_dir(&self.path)?;
-        make_dir(&self.path)?;
-        *self = Leaf::open(self.path.clone(), self.renew)?;
+        self.group.recreate()?;
+        self.kill = self.group.write_only("cgroup.kill")?;
+        self.events = self.group.read_only("cgroup.events")?;
+        self.cpu_stat = self.group.read_only("cpu.stat")?;
         Ok(())
     }
 }
 
 impl Pids {
-    fn open(path: &Path, ours: u32) -> io::Result<Pids> {
-        Ok(Pids { max: CgroupFile::write_only(path, "pids.max")?, ours, current: None })
+    fn open(group: &Group, ours: u32) -> io::Result<Pids> {
+        Ok(Pids { max: group.write_only("pids.max")?, ours, current: None })
     }
 
     fn limit(&mut self, n: u32) -> io::Result<()> {
@@ -195,23 +188,11 @@ impl Pids {
     }
 }
 
-/// The group of this name below a parent that was found.
-fn place(parent: &Result<PathBuf, String>, name: &str) -> io::Result<PathBuf> {
-    parent.as_ref().map(|p| p.join(name)).map_err(|why| io::Error::other(why.clone()))
-}
-
-/// Makes a group; one that a killed predecessor of the same name left is taken over.
-fn make_dir(path: &Path) -> io::Result<()> {
-    match fs::create_dir(path) {
-        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(named(path, e)),
-        _ => Ok(()),
+fn create(parent: &Result<PathBuf, String>, name: &str) -> io::Result<Group> {
+    match parent {
+        Ok(parent) => Group::create(parent, name),
+        Err(why) => Err(io::Error::other(why.clone())),
     }
-}
-
-/// Moves this process into a group.
-fn join(group: &Path) -> io::Result<()> {
-    let procs = group.join("cgroup.procs");
-    fs::write(&procs, "0").map_err(|e| named(&procs, e))
 }
 
 fn named(path: &Path, e: io::Error) -> io::Error {

@@ -105,6 +105,10 @@ impl Views {
         for source in sources {
             source.attach()?;
         }
+        // Each run mounts its own on top. In a user namespace the kernel allows that only where one can be seen already
+        // (mount_too_revealing in fs/namespace.c).
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        mount("proc", "proc", "proc", flags, None).during(what)?;
         enter_root(Path::new(STAGING)).during(what)?;
         mount_remount("/", MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID, "").during(what)?;
         mount_namespace(self.proc.as_fd()).during(what)
