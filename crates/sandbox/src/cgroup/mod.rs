@@ -4,7 +4,11 @@
 //! own (the hybrid layout). In version 2 the program is cloned straight into the leaf. A version 1 membership can
 //! only be inherited, so there the launcher itself lives in the slot's groups: no run is ever moved between
 //! groups, which would take a global lock. The leaf of the version 2 tree serves both layouts: it counts CPU time and
-//! kills, even where it has no controller at all.
+//! proves that nothing is left, even where it has no controller at all.
+//!
+//! Deliberately absent: `cgroup.kill`. A run is killed by the init of its pid namespace, which is as complete and as
+//! atomic; and on recent kernels (seen on 6.18) a group that was killed once kills whatever is cloned into it with
+//! CLONE_INTO_CGROUP from then on, since fork compares its `kill_seq` with that of the parent's group.
 //!
 //! Sources: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/{memory,pids}.rst of the kernel.
 
@@ -40,7 +44,6 @@ pub(crate) struct Groups {
 
 struct Leaf {
     group: Group,
-    kill: CgroupFile,
     events: CgroupFile,
     cpu_stat: CgroupFile,
     /// Recreated before each run, because this kernel cannot reset what the leaf has counted.
@@ -137,14 +140,6 @@ impl Groups {
         self.leaf.as_ref().map(|l| l.cpu_stat.fd())
     }
 
-    /// Kills every process of the leaf at once (`cgroup.kill`, since Linux 5.14).
-    pub(crate) fn kill(&self) {
-        if let Some(leaf) = &self.leaf {
-            // The namespace's init is killed as well, so a failure here changes nothing.
-            let _ = leaf.kill.write("1");
-        }
-    }
-
     /// Whether the leaf has no process left; true without a leaf, where the namespace is the proof.
     pub(crate) fn is_empty(&self) -> io::Result<bool> {
         match &self.leaf {
@@ -157,7 +152,6 @@ impl Groups {
 impl Leaf {
     fn open(group: Group, renew: bool) -> io::Result<Leaf> {
         Ok(Leaf {
-            kill: group.write_only("cgroup.kill")?,
             events: group.read_only("cgroup.events")?,
             cpu_stat: group.read_only("cpu.stat")?,
             group,
@@ -167,7 +161,6 @@ impl Leaf {
 
     fn recreate(&mut self) -> io::Result<()> {
         self.group.recreate()?;
-        self.kill = self.group.write_only("cgroup.kill")?;
         self.events = self.group.read_only("cgroup.events")?;
         self.cpu_stat = self.group.read_only("cpu.stat")?;
         Ok(())

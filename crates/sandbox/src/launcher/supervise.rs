@@ -74,9 +74,9 @@ impl Launcher {
         }
     }
 
-    /// Kills every process of the run at once: the group where there is one, and the namespace.
+    /// Kills every process of the run at once: with its init, the kernel ends the whole namespace, and nothing can be
+    /// forked in it any more (pid_namespaces(7)).
     pub(super) fn kill_tree(&self, run: &Watched<'_>) {
-        self.groups.kill();
         let _ = rustix::process::pidfd_send_signal(run.init, rustix::process::Signal::KILL);
     }
 
