@@ -6,13 +6,13 @@
 //! ends are not kept: when a program ends, its partner reads the end of input.
 //!
 //! Which of the two ended first is told by the times at which their runners saw them dead, since the reports
-//! themselves may overtake one another.
+//! themselves may overtake one another; see [`ended_first`].
 
 use crate::Fault;
 use crate::SystemError;
 use crate::program::Place;
 use judge::verdict::{EndedFirst, VALIDATOR_ACCEPTS};
-use model::{Exit, Observation, RunSpec};
+use model::{Exit, Limits, Observation, RunSpec, Status};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::File;
 use std::io::{copy, sink};
@@ -84,6 +84,7 @@ type Report = (EndedFirst, Result<Observation, Fault>);
 /// Runs both sides to their ends.
 pub(crate) fn interact(submission: Side, interactor: Side, kept: KeptEnds) -> Result<Interaction, Fault> {
     let KeptEnds(Kept { to_submission, to_interactor }) = kept;
+    let limits = submission.spec.limits;
     let (places, (tell, reports)) = ([submission.place, interactor.place], channel::<Report>());
     scope(|threads| {
         let telling = tell.clone();
@@ -109,13 +110,21 @@ pub(crate) fn interact(submission: Side, interactor: Side, kept: KeptEnds) -> Re
             EndedFirst::Submission => (one?, other.1?),
             EndedFirst::Validator => (other.1?, one?),
         };
-        // A submission that we ended had not ended by itself when the interactor did.
-        let first = match submission.cancelled || interactor.ended < submission.ended {
-            true => EndedFirst::Validator,
-            false => EndedFirst::Submission,
-        };
+        let first = ended_first(&submission, &interactor, &limits);
         Ok(Interaction { submission, interactor, first })
     })
+}
+
+/// A submission that passed a limit was ended by its own runner, whenever its death was seen: tearing down what
+/// was killed takes longer than the interactor needs to notice. One that we ended had not ended by itself.
+fn ended_first(submission: &Observation, interactor: &Observation, limits: &Limits) -> EndedFirst {
+    match submission.status(limits) {
+        Status::CpuTimeLimit | Status::WallTimeLimit | Status::MemoryLimit | Status::OutputLimit => {
+            EndedFirst::Submission
+        }
+        _ if submission.cancelled || interactor.ended < submission.ended => EndedFirst::Validator,
+        _ => EndedFirst::Submission,
+    }
 }
 
 fn report(to: &Sender<Report>, who: EndedFirst, side: Side) {
@@ -144,4 +153,31 @@ fn end(place: &Place, reports: &Receiver<Report>) -> Result<Report, Fault> {
 fn discard<'scope>(threads: &'scope Scope<'scope, '_>, mut pipe: File) {
     // An error ends it like the end of the pipe does: nobody waits for these bytes.
     threads.spawn(move || copy(&mut pipe, &mut sink()).unwrap_or_default());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulated::observation;
+    use model::Nanos;
+
+    #[test]
+    fn limits_come_before_times_and_times_before_reports() {
+        let limits = Limits { cpu: Some(Nanos(100)), ..Limits::default() };
+        let seen = |exit: Exit, cpu: u64, ended: u64| Observation {
+            ended: Nanos(ended),
+            ..observation(exit, Nanos(cpu))
+        };
+        let interactor = seen(Exit::Code(43), 1, 50);
+        let crash = Exit::Signal(6);
+        for (submission, first) in [
+            (seen(crash, 1, 49), EndedFirst::Submission),
+            (seen(crash, 1, 51), EndedFirst::Validator),
+            (seen(Exit::Signal(9), 101, 51), EndedFirst::Submission),
+            (Observation { wall_exceeded: true, ..seen(Exit::Signal(9), 1, 51) }, EndedFirst::Submission),
+            (Observation { cancelled: true, ..seen(Exit::Signal(9), 1, 51) }, EndedFirst::Validator),
+        ] {
+            assert_eq!(ended_first(&submission, &interactor, &limits), first, "{submission:?}");
+        }
+    }
 }
