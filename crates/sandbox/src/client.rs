@@ -50,7 +50,8 @@ impl Launcher {
     pub fn start(options: &LauncherOptions) -> Result<Launcher, SandboxError> {
         let starting = || "starting the launcher".to_string();
         let (ours, theirs) =
-            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).during(starting)?;
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+                .during(starting)?;
         // Room for the largest document, whatever the host's default is.
         for end in [&ours, &theirs] {
             let _ = rustix::net::sockopt::set_socket_send_buffer_size(end, 2 * message::PACKET);
@@ -182,12 +183,7 @@ impl Drop for Launcher {
 }
 
 fn gone(why: impl std::fmt::Display) -> SandboxError {
-    SandboxError {
-        kind: ErrorKind::LauncherGone,
-        what: "launcher".into(),
-        why: why.to_string(),
-        errno: None,
-    }
+    SandboxError { kind: ErrorKind::LauncherGone, what: "launcher".into(), why: why.to_string(), errno: None }
 }
 
 fn unexpected(answer: &Answer) -> SandboxError {

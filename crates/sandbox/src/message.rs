@@ -5,8 +5,8 @@ use model::{BoxId, Bytes, Observation, RunSpec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvmsg,
-    sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -21,19 +21,43 @@ pub(crate) const FDS: usize = 32;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
     /// First message: where the launcher itself should run.
-    Hello { housekeeping: Vec<u32> },
-    CreateBox { size: Bytes },
+    Hello {
+        housekeeping: Vec<u32>,
+    },
+    CreateBox {
+        size: Bytes,
+    },
     /// With the content as the only descriptor.
-    Put { id: BoxId, path: String, executable: bool },
+    Put {
+        id: BoxId,
+        path: String,
+        executable: bool,
+    },
     /// Answered with a descriptor, if there is such a file.
-    Fetch { id: BoxId, path: String },
-    List { id: BoxId },
-    Remove { id: BoxId, path: String },
-    DropBox { id: BoxId },
+    Fetch {
+        id: BoxId,
+        path: String,
+    },
+    List {
+        id: BoxId,
+    },
+    Remove {
+        id: BoxId,
+        path: String,
+    },
+    DropBox {
+        id: BoxId,
+    },
     /// With the descriptors the spec refers to.
-    Run { serial: u64, spec: Box<RunSpec> },
+    Run {
+        serial: u64,
+        spec: Box<RunSpec>,
+    },
     /// Ends the run of this serial, if it is still going on. Not answered.
-    EndRun { serial: u64, output: bool },
+    EndRun {
+        serial: u64,
+        output: bool,
+    },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -66,7 +90,10 @@ pub struct Capabilities {
 pub(crate) fn send(socket: impl AsFd, message: &impl Serialize, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
     let bytes = serde_json::to_vec(message).map_err(io::Error::other)?;
     if bytes.len() > PACKET {
-        return Err(io::Error::new(io::ErrorKind::ArgumentListTooLong, "the arguments and environment are too long"));
+        return Err(io::Error::new(
+            io::ErrorKind::ArgumentListTooLong,
+            "the arguments and environment are too long",
+        ));
     }
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
@@ -82,7 +109,10 @@ pub(crate) fn send(socket: impl AsFd, message: &impl Serialize, fds: &[BorrowedF
 }
 
 /// The next document, or `None` when the other end is closed.
-pub(crate) fn receive<T: DeserializeOwned>(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+pub(crate) fn receive<T: DeserializeOwned>(
+    socket: impl AsFd,
+    buffer: &mut [u8],
+) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let n = loop {

@@ -143,7 +143,7 @@ impl Plan {
     pub(crate) fn new(spec: &RunSpec, means: &Means<'_>) -> io::Result<Plan> {
         let mut plan = Plan {
             ops: Vec::with_capacity(64),
-            
+
             readings: Box::new(Readings {
                 cpu_stat: [0; 512],
                 monotonic: libc::timespec { tv_sec: 0, tv_nsec: 0 },
@@ -151,7 +151,10 @@ impl Plan {
             }),
             strings: vec![],
             pointers: vec![],
-            fprog: Box::new(SockFprog { len: means.seccomp.len() as u16, filter: means.seccomp.as_ptr().cast() }),
+            fprog: Box::new(SockFprog {
+                len: means.seccomp.len() as u16,
+                filter: means.seccomp.as_ptr().cast(),
+            }),
         };
         plan.call(Step::Session, libc::SYS_setsid, &[]);
         if means.mount_proc {
@@ -163,7 +166,11 @@ impl Plan {
         plan.personality(spec.layout.aslr);
         plan.working_directory(&spec.cwd)?;
         plan.give_up_privilege(means);
-        plan.call(Step::Descriptors, libc::SYS_close_range, &[3, u32::MAX as usize, libc::CLOSE_RANGE_CLOEXEC as usize]);
+        plan.call(
+            Step::Descriptors,
+            libc::SYS_close_range,
+            &[3, u32::MAX as usize, libc::CLOSE_RANGE_CLOEXEC as usize],
+        );
         plan.readings(means);
         plan.exec(spec)?;
         Ok(plan)
@@ -181,8 +188,9 @@ impl Plan {
     }
 
     fn string(&mut self, s: &str) -> io::Result<usize> {
-        let c = CString::new(s)
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, format!("`{}` has a zero byte", s.escape_debug())))?;
+        let c = CString::new(s).map_err(|_| {
+            io::Error::new(io::ErrorKind::InvalidInput, format!("`{}` has a zero byte", s.escape_debug()))
+        })?;
         let at = c.as_ptr() as usize;
         self.strings.push(c);
         Ok(at)
@@ -219,7 +227,11 @@ impl Plan {
         self.attempt(Step::Scheduler, libc::SYS_setpriority, &[libc::PRIO_PROCESS as usize, 0, 0]);
         if let Sched::Fifo(priority) = p.sched {
             let parameter = self.words(vec![usize::from(priority)]);
-            self.call(Step::Scheduler, libc::SYS_sched_setscheduler, &[0, libc::SCHED_FIFO as usize, parameter]);
+            self.call(
+                Step::Scheduler,
+                libc::SYS_sched_setscheduler,
+                &[0, libc::SCHED_FIFO as usize, parameter],
+            );
         }
         if let Some(node) = p.mem_node {
             let mask = bitmask(&[node]);
@@ -306,12 +318,19 @@ impl Plan {
         if let Some(fd) = means.cpu_stat {
             self.call(Step::Readings, libc::SYS_pread64, &[fd.as_raw_fd() as usize, stat, 511, 0]);
         }
-        self.call(Step::Readings, libc::SYS_clock_gettime, &[libc::CLOCK_PROCESS_CPUTIME_ID as usize, process]);
+        self.call(
+            Step::Readings,
+            libc::SYS_clock_gettime,
+            &[libc::CLOCK_PROCESS_CPUTIME_ID as usize, process],
+        );
         self.call(Step::Readings, libc::SYS_clock_gettime, &[libc::CLOCK_MONOTONIC as usize, monotonic]);
     }
 
     fn exec(&mut self, spec: &RunSpec) -> io::Result<()> {
-        let first = spec.argv.first().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no program is named"))?;
+        let first = spec
+            .argv
+            .first()
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no program is named"))?;
         let path = self.string(first)?;
         let mut argv = spec.argv.iter().map(|a| self.string(a)).collect::<io::Result<Vec<_>>>()?;
         argv.push(0);
@@ -353,7 +372,6 @@ pub(crate) fn nth(fds: &[Option<OwnedFd>], n: u8) -> io::Result<BorrowedFd<'_>> 
         io::Error::new(io::ErrorKind::InvalidInput, format!("descriptor {n} was not handed over"))
     })
 }
-
 
 #[cfg(test)]
 mod tests {
@@ -398,7 +416,8 @@ mod tests {
         let s = steps(&spec(), true).unwrap();
         assert!(s.is_sorted(), "{s:?}");
         assert_eq!(s.last(), Some(&(Step::Exec as u8)));
-        for step in [Step::NoNewPrivileges, Step::Landlock, Step::Identity, Step::Capabilities, Step::Seccomp] {
+        for step in [Step::NoNewPrivileges, Step::Landlock, Step::Identity, Step::Capabilities, Step::Seccomp]
+        {
             assert!(s.contains(&(step as u8)), "{step:?}");
         }
     }

@@ -4,8 +4,8 @@
 //! allowed" per call number, so that allowed calls cost nothing (seccomp(2), since Linux 5.11).
 
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Cmp, SeccompCondition as Condition, SeccompFilter,
-    SeccompRule as Rule, TargetArch, sock_filter,
+    BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Cmp, SeccompCondition as Condition,
+    SeccompFilter, SeccompRule as Rule, TargetArch, sock_filter,
 };
 use std::collections::BTreeMap;
 
@@ -82,14 +82,16 @@ const REFUSED: &[i64] = &[
     libc::SYS_move_pages,
 ];
 
-/// Bits of a clone flag word that make a namespace (clone(2)).
-const NEW_NAMESPACE: u64 = (libc::CLONE_NEWUSER
+/// Bits of a clone flag word (clone(2)) that make a namespace, or a child of the launcher's: one that it does not know
+/// of, so that the run's namespace would never be found empty.
+const REFUSED_CLONES: u64 = (libc::CLONE_NEWUSER
     | libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET
     | libc::CLONE_NEWIPC
     | libc::CLONE_NEWUTS
-    | libc::CLONE_NEWCGROUP) as u64;
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_PARENT) as u64;
 
 const ALLOW: u32 = 0x7fff_0000; // SECCOMP_RET_ALLOW
 const ERRNO: u32 = 0x0005_0000; // SECCOMP_RET_ERRNO
@@ -112,10 +114,10 @@ fn refused_rules(pinned: bool) -> BTreeMap<i64, Vec<Rule>> {
         rules.insert(libc::SYS_sched_setaffinity, vec![]);
     }
     // A set bit is found one by one: a masked comparison can only ask for all bits of a mask.
-    let namespaces = (0..64).map(|b| 1u64 << b).filter(|bit| NEW_NAMESPACE & bit != 0);
+    let clones = (0..64).map(|b| 1u64 << b).filter(|bit| REFUSED_CLONES & bit != 0);
     rules.insert(
         libc::SYS_clone,
-        namespaces.map(|bit| rule(vec![arg(0, Len::Qword, Cmp::MaskedEq(bit), bit)])).collect(),
+        clones.map(|bit| rule(vec![arg(0, Len::Qword, Cmp::MaskedEq(bit), bit)])).collect(),
     );
     // Local, internet and routing sockets live in the run's empty network namespace; others (vsock reaches the
     // hypervisor, AF_ALG the kernel's ciphers) do not.

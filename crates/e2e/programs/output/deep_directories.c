@@ -1,5 +1,5 @@
-// run: --memory 64M --cpu-time 10 --wall-time 20
-// expect: ok|memory_limit|output_limit|nonzero_exit
+// run: --memory 64M --cpu-time 2 --wall-time 20
+// expect: ok|memory_limit|output_limit|nonzero_exit|cpu_time_limit
 // check: memory_peak_bytes <= 68000000
 // why: directories within directories beyond any path length: clearing up must not recurse or use paths
 #include "../hostile.h"

@@ -14,7 +14,12 @@ pub(super) struct CgroupFile {
 
 impl CgroupFile {
     /// Opens `name` in the group `dir`, whose path is for messages.
-    pub(super) fn open(dir: BorrowedFd<'_>, group: &Path, name: &str, access: OFlags) -> io::Result<CgroupFile> {
+    pub(super) fn open(
+        dir: BorrowedFd<'_>,
+        group: &Path,
+        name: &str,
+        access: OFlags,
+    ) -> io::Result<CgroupFile> {
         let path = group.join(name);
         match rustix::fs::openat(dir, name, access | OFlags::CLOEXEC, Mode::empty()) {
             Ok(fd) => Ok(CgroupFile { path, file: File::from(fd) }),
@@ -40,9 +45,9 @@ impl CgroupFile {
     pub(super) fn number(&self) -> io::Result<u64> {
         match self.read()?.trim() {
             "max" => Ok(u64::MAX),
-            text => text.parse().map_err(|_| {
-                super::named(&self.path, io::Error::other(format!("`{text}` is not a number")))
-            }),
+            text => text
+                .parse()
+                .map_err(|_| super::named(&self.path, io::Error::other(format!("`{text}` is not a number")))),
         }
     }
 

@@ -26,7 +26,8 @@ impl Group {
 
     /// Replaces the group by a new one of the same name. Nothing may live in it.
     pub(super) fn recreate(&mut self) -> io::Result<()> {
-        rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR).map_err(|e| named(&self.path, e.into()))?;
+        rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR)
+            .map_err(|e| named(&self.path, e.into()))?;
         self.dir = make(self.parent.as_fd(), &self.name).map_err(|e| named(&self.path, e))?;
         Ok(())
     }

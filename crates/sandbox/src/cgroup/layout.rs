@@ -46,7 +46,9 @@ impl Layout {
         let mut layout = Layout { v1: BTreeMap::new(), v2: None };
         for line in cgroup.lines() {
             let mut parts = line.splitn(3, ':');
-            let (_, Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else { continue };
+            let (_, Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
+                continue;
+            };
             for controller in controllers.split(',') {
                 let Some((point, root)) = mounts.get(controller) else { continue };
                 let Some(below) = strip_root(path, root) else { continue };
@@ -123,7 +125,9 @@ impl Layout {
             let Ok(entries) = fs::read_dir(parent) else { continue };
             for entry in entries.flatten() {
                 let name = entry.file_name().to_string_lossy().into_owned();
-                let Some(pid) = name.strip_prefix(PREFIX).and_then(|p| p.parse::<u32>().ok()) else { continue };
+                let Some(pid) = name.strip_prefix(PREFIX).and_then(|p| p.parse::<u32>().ok()) else {
+                    continue;
+                };
                 if !Path::new("/proc").join(pid.to_string()).exists() {
                     // Fails while anything lives in it, which is then not ours to remove.
                     let _ = fs::remove_dir(entry.path());

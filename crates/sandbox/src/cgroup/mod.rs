@@ -61,7 +61,9 @@ impl Groups {
     pub(crate) fn create(places: &Places) -> Groups {
         let mut groups = Groups { leaf: None, memory: None, pids: None, weaker: vec![] };
         let controllers = groups.create_leaf(places).unwrap_or_else(|e| {
-            groups.weaker.push(format!("no cgroup of version 2: {e}; CPU time is that of waited-for processes"));
+            groups
+                .weaker
+                .push(format!("no cgroup of version 2: {e}; CPU time is that of waited-for processes"));
             vec![]
         });
         if controllers.iter().any(|c| c == "memory") {

@@ -38,8 +38,10 @@ impl Boxes {
         let uid = self.owner;
         let options = format!("size={},nr_inodes=65536,mode=0755,uid={uid},gid={uid}", size.0.max(4096));
         let options = std::ffi::CString::new(options).expect("digits and letters");
-        mount("tmpfs", &*path, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(&*options)).during(making)?;
-        let root = rustix::fs::open(&*path, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        mount("tmpfs", &*path, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(&*options))
+            .during(making)?;
+        let root =
+            rustix::fs::open(&*path, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
         self.roots.insert(id, root.during(making)?);
         self.next += 1;
         Ok(id)
@@ -56,7 +58,8 @@ impl Boxes {
 
     /// A detached mount of the box, to be attached in a run's namespace.
     pub(super) fn mount_of(&self, id: BoxId) -> Result<OwnedFd, SandboxError> {
-        let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+        let flags =
+            OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
         open_tree(self.root(id)?, "", flags).during(|| format!("mounting box {}", id.0))
     }
 
@@ -70,7 +73,8 @@ impl Boxes {
         let root = self.root(id)?;
         let writing = || format!("writing {path} into a box");
         let parts = split(path)?;
-        let (name, directories) = parts.split_last().ok_or_else(|| SandboxError::bad_request("path", "empty"))?;
+        let (name, directories) =
+            parts.split_last().ok_or_else(|| SandboxError::bad_request("path", "empty"))?;
         let mut dir = root.try_clone_to_owned().during(writing)?;
         for part in directories {
             match rustix::fs::mkdirat(&dir, *part, Mode::from_raw_mode(0o755)) {
@@ -153,7 +157,10 @@ fn split(path: &str) -> Result<Vec<&str>, SandboxError> {
     if parts.len() <= DEPTH && parts.iter().all(sane) {
         Ok(parts)
     } else {
-        Err(SandboxError::bad_request(format!("path `{}`", path.escape_debug()), "must be relative, plain and short"))
+        Err(SandboxError::bad_request(
+            format!("path `{}`", path.escape_debug()),
+            "must be relative, plain and short",
+        ))
     }
 }
 

@@ -31,7 +31,9 @@ pub(super) struct CpuTimes {
 impl Host {
     pub(super) fn open() -> io::Result<Host> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let sys = |name: &str| std::fs::read_to_string(Path::new("/sys/devices/system").join(name)).unwrap_or_default();
+        let sys = |name: &str| {
+            std::fs::read_to_string(Path::new("/sys/devices/system").join(name)).unwrap_or_default()
+        };
         Ok(Host {
             proc: rustix::fs::open("/proc", flags, Mode::empty())?,
             stat: File::open("/proc/stat")?,
@@ -99,7 +101,9 @@ impl Host {
             steal: slot(|t| t.steal),
             irq: slot(|t| t.irq),
             foreign: busy.map(|b| b - run.cpu),
-            throttled: Reading::unknown("no CPU quota of ours is set, and those of outer groups are not read"),
+            throttled: Reading::unknown(
+                "no CPU quota of ours is set, and those of outer groups are not read",
+            ),
             migrations: if run.cpus.len() == 1 {
                 Reading::Known(0)
             } else {
@@ -179,7 +183,8 @@ mod tests {
 
     #[test]
     fn only_the_slots_cpus_are_summed() {
-        let text = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 0 0 5 0 1 1 1 0 0\ncpu1 10 0 0 5 0 10 10 10 0 0\nintr 5\n";
+        let text =
+            "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 0 0 5 0 1 1 1 0 0\ncpu1 10 0 0 5 0 10 10 10 0 0\nintr 5\n";
         let t = parse_stat(text, &[1]);
         assert_eq!((t.steal, t.irq, t.busy), (Nanos(100_000_000), Nanos(200_000_000), Nanos(400_000_000)));
     }

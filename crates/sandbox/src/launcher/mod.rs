@@ -12,10 +12,10 @@ use crate::cgroup::{Groups, Layout, Places};
 use crate::error::During;
 use crate::message::{self, Answer, Capabilities, Request};
 use crate::sys::{self, InitStack};
-use model::Nanos;
 use crate::{SandboxError, seccomp};
 use boxes::Boxes;
 use evidence::Host;
+use model::Nanos;
 use privilege::Privilege;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -85,7 +85,9 @@ pub fn launcher_main() -> u8 {
 /// Serves the caller until it closes its end of the socket.
 fn launch(socket: OwnedFd, null: OwnedFd, places: Places, privilege: Privilege) -> u8 {
     let mut buffer = vec![0; message::PACKET];
-    let Ok(Some((Request::Hello { housekeeping }, _))) = message::receive(&socket, &mut buffer) else { return 3 };
+    let Ok(Some((Request::Hello { housekeeping }, _))) = message::receive(&socket, &mut buffer) else {
+        return 3;
+    };
     match Foundation::lay(&places, privilege, &housekeeping) {
         Ok(foundation) => {
             let mut launcher = Launcher::new(socket, null, foundation);
@@ -194,7 +196,8 @@ impl Launcher {
             Request::Hello { .. } => Answer::Ready(self.capabilities()),
             Request::CreateBox { size } => Answer::Box(self.boxes.create(size)?),
             Request::Put { id, path, executable } => {
-                let content = fds.first().ok_or_else(|| SandboxError::bad_request(&*path, "no content handed over"))?;
+                let content =
+                    fds.first().ok_or_else(|| SandboxError::bad_request(&*path, "no content handed over"))?;
                 self.boxes.put(id, &path, executable, content.as_fd())?;
                 Answer::Done
             }

@@ -39,7 +39,10 @@ impl Privilege {
         }
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         sys::unshare(libc::CLONE_NEWUSER).map_err(|e| {
-            SandboxError::system("making a user namespace", format!("{e}; run as root, or allow user namespaces ({USERNS_KNOBS})"))
+            SandboxError::system(
+                "making a user namespace",
+                format!("{e}; run as root, or allow user namespaces ({USERNS_KNOBS})"),
+            )
         })?;
         // user_namespaces(7), "Defining user and group ID mappings": setgroups must be denied first.
         let write = |name: &str, text: String| {
@@ -80,7 +83,9 @@ impl Privilege {
     }
 
     pub(super) fn weaker(&self) -> Option<String> {
-        (!self.root).then(|| "runs have the caller's uid (user namespace); start as root for a uid of their own".into())
+        (!self.root).then(|| {
+            "runs have the caller's uid (user namespace); start as root for a uid of their own".into()
+        })
     }
 }
 
@@ -90,7 +95,9 @@ fn root_uid() -> u32 {
     let covered = map.lines().any(|line| {
         let mut numbers = line.split_whitespace().map(str::parse::<u64>);
         match (numbers.next(), numbers.next(), numbers.next()) {
-            (Some(Ok(inside)), Some(Ok(_)), Some(Ok(count))) => (inside..inside + count).contains(&u64::from(wanted)),
+            (Some(Ok(inside)), Some(Ok(_)), Some(Ok(count))) => {
+                (inside..inside + count).contains(&u64::from(wanted))
+            }
             _ => false,
         }
     });

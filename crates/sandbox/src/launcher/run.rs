@@ -8,8 +8,8 @@ use crate::plan::{Means, Plan, Readings, Step, nth};
 use crate::sys::{self, ChildFailure, Death, MountAttr};
 use crate::{ErrorKind, SandboxError};
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr, RulesetCreated,
-    RulesetCreatedAttr, Scope,
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, Scope,
 };
 use model::{Bytes, Nanos, Observation, Reading, RunSpec, Stdio, Times};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -33,20 +33,31 @@ struct Started {
 
 impl Launcher {
     /// Runs a program to its end and leaves the slot empty, whatever happens.
-    pub(super) fn run(&mut self, serial: u64, spec: &RunSpec, fds: Vec<OwnedFd>) -> Result<Observation, SandboxError> {
+    pub(super) fn run(
+        &mut self,
+        serial: u64,
+        spec: &RunSpec,
+        fds: Vec<OwnedFd>,
+    ) -> Result<Observation, SandboxError> {
         let result = self.run_inside(serial, spec, fds);
         self.views.go_home().during(|| "returning to the launcher's mounts".into())?;
         result
     }
 
-    fn run_inside(&mut self, serial: u64, spec: &RunSpec, fds: Vec<OwnedFd>) -> Result<Observation, SandboxError> {
+    fn run_inside(
+        &mut self,
+        serial: u64,
+        spec: &RunSpec,
+        fds: Vec<OwnedFd>,
+    ) -> Result<Observation, SandboxError> {
         let fds: Vec<Option<OwnedFd>> = fds.into_iter().map(Some).collect();
         let stdio = self.stdio(spec, &fds).during(|| "standard streams".into())?;
         let before = output_sizes(spec, &fds);
         self.enter_file_system(spec, &fds)?;
         let landlock = self.landlock(spec, &stdio);
         self.groups.prepare(&spec.limits).during(|| "preparing the run's cgroup".into())?;
-        let started = self.spawn(spec, stdio.each_ref().map(AsFd::as_fd), landlock.as_ref().map(AsFd::as_fd))?;
+        let started =
+            self.spawn(spec, stdio.each_ref().map(AsFd::as_fd), landlock.as_ref().map(AsFd::as_fd))?;
         drop((stdio, landlock));
         // A pipe must end when the program ends, so our copies go now; files are kept to be measured.
         let fds: Vec<Option<OwnedFd>> = fds.into_iter().map(|fd| fd.filter(is_file)).collect();
@@ -106,7 +117,8 @@ impl Launcher {
         }
         let dirs: BTreeSet<&String> = single.iter().map(|(_, _, _, dir)| dir).collect();
         for dir in dirs {
-            mount("tmpfs", dir, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=0755")).during(what)?;
+            mount("tmpfs", dir, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=0755"))
+                .during(what)?;
         }
         for (tree, fd, at, _) in single {
             view::attach_file(tree, fd, &at).during(|| format!("showing a file at {at}"))?;
@@ -120,7 +132,8 @@ impl Launcher {
     fn mount_run(&self, size: Bytes) -> io::Result<()> {
         let uid = self.privilege.uid();
         let size = size.0.saturating_add(64 << 10);
-        let options = std::ffi::CString::new(format!("size={size},nr_inodes=65536,mode=0711")).expect("no zero byte");
+        let options =
+            std::ffi::CString::new(format!("size={size},nr_inodes=65536,mode=0711")).expect("no zero byte");
         mount("tmpfs", view::RUN, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(&*options))?;
         let owner = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(uid)));
         for (part, at) in view::RUN_PARTS {
@@ -194,10 +207,12 @@ impl Launcher {
         // Our next child is pid 1 of the new namespace; the one after it is its neighbour and our own child.
         sys::unshare(libc::CLONE_NEWPID).during(|| "making the run's pid namespace".into())?;
         let born = sys::spawn_init(self.stacks.init).map(|(_, init)| {
-            let program = sys::spawn_program(&plan.ops, self.stacks.program, self.groups.clone_into(), &mut failure);
+            let program =
+                sys::spawn_program(&plan.ops, self.stacks.program, self.groups.clone_into(), &mut failure);
             (init, program)
         });
-        sys::setns(self.pid_namespace.as_fd(), libc::CLONE_NEWPID).during(|| "leaving the run's pid namespace".into())?;
+        sys::setns(self.pid_namespace.as_fd(), libc::CLONE_NEWPID)
+            .during(|| "leaving the run's pid namespace".into())?;
         let (init, program) = born.during(|| "starting the run's init".into())?;
         let (pid, pidfd) = match program.during(|| "starting the program".into()) {
             Ok(started) => started,
@@ -207,7 +222,9 @@ impl Launcher {
             }
         };
         if failure.errno != 0 {
-            sys::reap(pidfd.as_fd()).and_then(|()| end_init(init.as_fd())).during(|| "ending a failed start".into())?;
+            sys::reap(pidfd.as_fd())
+                .and_then(|()| end_init(init.as_fd()))
+                .during(|| "ending a failed start".into())?;
             return Err(start_failure(spec, failure));
         }
         // Fails only for a program that is over already.
@@ -232,7 +249,9 @@ impl Launcher {
         let observed = self.observe(spec, &s, ended);
         // The tree goes before anything is answered: main process first, since init waits for it.
         let _ = rustix::process::pidfd_send_signal(&s.init, rustix::process::Signal::KILL);
-        sys::reap(s.pidfd.as_fd()).and_then(|()| end_init(s.init.as_fd())).during(|| "ending the run".into())?;
+        sys::reap(s.pidfd.as_fd())
+            .and_then(|()| end_init(s.init.as_fd()))
+            .during(|| "ending the run".into())?;
         if !self.groups.is_empty().during(|| "proving the slot empty".into())? {
             return Err(SandboxError::system("proving the slot empty", "a process is left in its cgroup"));
         }
@@ -241,11 +260,17 @@ impl Launcher {
     }
 
     /// Reads everything while the main process is a zombie.
-    fn observe(&self, spec: &RunSpec, s: &Started, ended: Result<Ended, SandboxError>) -> Result<Observation, SandboxError> {
+    fn observe(
+        &self,
+        spec: &RunSpec,
+        s: &Started,
+        ended: Result<Ended, SandboxError>,
+    ) -> Result<Observation, SandboxError> {
         let wall = monotonic() - s.readings.monotonic();
         let ended = ended?;
         let death = sys::peek_death(s.pidfd.as_fd()).during(|| "reading how the program ended".into())?;
-        let death = death.ok_or_else(|| SandboxError::system("reading how the program ended", "it is still alive"))?;
+        let death = death
+            .ok_or_else(|| SandboxError::system("reading how the program ended", "it is still alive"))?;
         let time = self.times(s, &death, &ended, wall);
         let (memory_peak, killed_for_memory) = self.memory(spec, &death)?;
         let weaker = &self.weaker;
@@ -292,9 +317,9 @@ impl Launcher {
         match self.groups.memory_use() {
             None => Ok((Reading::Known(Bytes::from_kib(death.max_rss_kib)), false)),
             Some(Err(e)) => Ok((Reading::unknown(e.to_string()), false)),
-            Some(Ok(used)) if used.killed && !(used.at_limit && spec.limits.memory.is_some()) => {
-                Err(SandboxError::system("memory", "the machine ran out of memory and the kernel killed the run"))
-            }
+            Some(Ok(used)) if used.killed && !(used.at_limit && spec.limits.memory.is_some()) => Err(
+                SandboxError::system("memory", "the machine ran out of memory and the kernel killed the run"),
+            ),
             Some(Ok(used)) => Ok((Reading::Known(used.peak), used.killed)),
         }
     }
@@ -334,9 +359,14 @@ fn end_init(init: BorrowedFd<'_>) -> io::Result<()> {
 /// A mount point must be one directory below the root that the view does not use itself.
 fn point(at: &str, what: &str) -> Result<String, SandboxError> {
     let name = at.strip_prefix('/').unwrap_or("");
-    let taken = ["", "dev", "etc", "proc", "run", "tmp", "w", "usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
+    let taken = [
+        "", "dev", "etc", "proc", "run", "tmp", "w", "usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32",
+    ];
     if name.contains('/') || name == "." || name == ".." || taken.contains(&name) {
-        return Err(SandboxError::bad_request(format!("{what} at `{at}`"), "must be a directory of its own below /"));
+        return Err(SandboxError::bad_request(
+            format!("{what} at `{at}`"),
+            "must be a directory of its own below /",
+        ));
     }
     Ok(at.to_string())
 }

@@ -130,7 +130,10 @@ impl Launcher {
     }
 
     fn wait(&self, run: &Watched<'_>, sleep: Option<Nanos>) -> io::Result<[bool; 3]> {
-        let timeout = sleep.map(|s| Timespec { tv_sec: (s.0 / 1_000_000_000) as i64, tv_nsec: (s.0 % 1_000_000_000) as i64 });
+        let timeout = sleep.map(|s| Timespec {
+            tv_sec: (s.0 / 1_000_000_000) as i64,
+            tv_nsec: (s.0 % 1_000_000_000) as i64,
+        });
         let mut fds = vec![PollFd::from_borrowed_fd(run.pidfd, PollFlags::IN)];
         fds.push(PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN));
         if let Some((fd, events)) = self.groups.out_of_memory_event() {
@@ -179,7 +182,8 @@ fn tree_cpu_by_proc() -> io::Result<Nanos> {
             let text = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
             // Fields 14 to 17 of /proc/PID/stat; the name before them may hold anything.
             let after_name = text.rsplit_once(") ").map_or("", |p| p.1);
-            ticks += after_name.split(' ').skip(11).take(4).filter_map(|w| w.parse::<u64>().ok()).sum::<u64>();
+            ticks +=
+                after_name.split(' ').skip(11).take(4).filter_map(|w| w.parse::<u64>().ok()).sum::<u64>();
         }
     }
     Ok(Nanos(ticks.saturating_mul(10_000_000)))

@@ -12,7 +12,8 @@ use model::{View, ViewMount};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::mount::{
-    MountFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_remount, move_mount, open_tree, unmount,
+    MountFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_remount, move_mount, open_tree,
+    unmount,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -23,7 +24,8 @@ pub(super) const STAGING: &str = "/proc/fs";
 /// Mount point of a run's fresh file system.
 pub(super) const RUN: &str = "/run";
 /// Parts of a run's fresh file system and where they appear.
-pub(super) const RUN_PARTS: [(&str, &str); 3] = [("/run/w", "/w"), ("/run/tmp", "/tmp"), ("/run/shm", "/dev/shm")];
+pub(super) const RUN_PARTS: [(&str, &str); 3] =
+    [("/run/w", "/w"), ("/run/tmp", "/tmp"), ("/run/shm", "/dev/shm")];
 
 /// System directories; symbolic links among them are kept as such (merged /usr).
 const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
@@ -51,7 +53,8 @@ impl Views {
     /// Sets up the launcher's own mounts in the slot's namespace.
     pub(super) fn new(proc: BorrowedFd<'_>, uid: u32) -> Result<Views, SandboxError> {
         let what = || "setting up the launcher's mounts".to_string();
-        mount("tmpfs", STAGING, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=0700")).during(what)?;
+        mount("tmpfs", STAGING, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=0700"))
+            .during(what)?;
         Ok(Views {
             home: mount_namespace(proc).during(what)?,
             proc: proc.try_clone_to_owned().during(what)?,
@@ -131,7 +134,10 @@ impl Source {
         let system = SYSTEM.contains(&m.host.as_str());
         if system && FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
             let target = rustix::fs::readlink(&*m.host, Vec::new()).during(what)?;
-            return Ok(Some(Source::Link { target: target.to_string_lossy().into_owned(), inside: m.inside }));
+            return Ok(Some(Source::Link {
+                target: target.to_string_lossy().into_owned(),
+                inside: m.inside,
+            }));
         }
         let tree = clone_tree(CWD, &m.host).during(what)?;
         let attributes = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;

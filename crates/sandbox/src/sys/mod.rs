@@ -9,6 +9,6 @@ mod raw;
 
 pub(crate) use child::{ChildFailure, InitStack, Op, spawn_init, spawn_program};
 pub(crate) use kernel::{
-    Death, MountAttr, SockFprog, bounding_set_drop_all, eventfd, fork, hard_limit, make_undumpable, mount_setattr, owned, peek_death, process_cpu_time,
-    reap, reset_signals, setns, unshare, wait_for,
+    Death, MountAttr, SockFprog, bounding_set_drop_all, eventfd, fork, hard_limit, make_undumpable,
+    mount_setattr, owned, peek_death, process_cpu_time, reap, reset_signals, setns, unshare, wait_for,
 };
