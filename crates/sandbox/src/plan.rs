@@ -253,9 +253,9 @@ impl Plan {
         // One byte more than allowed, so that having passed the limit can be seen from the size.
         set.insert(libc::RLIMIT_FSIZE, limits.output.map_or(unlimited, |b| b.0.saturating_add(1)));
         if !means.memory_by_group {
-            // Private writable memory (setrlimit(2): since Linux 4.7 mmap counts). With room above the limit, so
-            // that passing it shows in the peak instead of as a failed allocation.
-            let data = limits.memory.map_or(unlimited, |b| b.0 + (b.0 / 8).max(16 << 20));
+            // Private writable memory (setrlimit(2): since Linux 4.7 mmap counts), touched or not: with much room above
+            // the limit, which sampling holds; this bounds what can happen between two samples.
+            let data = limits.memory.map_or(unlimited, |b| b.0.saturating_mul(4).saturating_add(1 << 30));
             set.insert(libc::RLIMIT_DATA, data);
         }
         if !means.processes_by_group {

@@ -126,6 +126,8 @@ fn refused_rules(pinned: bool) -> BTreeMap<i64, Vec<Rule>> {
         let foreign = families.iter().map(|f| arg(0, Len::Dword, Cmp::Ne, *f as u64)).collect();
         rules.insert(nr, vec![rule(foreign)]);
     }
+    // Limits of others: in a user namespace init has the run's own uid.
+    rules.insert(libc::SYS_prlimit64, vec![rule(vec![arg(0, Len::Dword, Cmp::Ne, 0)])]);
     // Characters pushed into the terminal would be read by the caller's shell.
     let typing = [libc::TIOCSTI, libc::TIOCLINUX];
     rules.insert(

@@ -1,5 +1,6 @@
 // run: --cpu-time 0.3
 // expect: cpu_time_limit
+// bare: cpu_time_limit|wall_time_limit
 // why: with SIGCHLD ignored the time of dead children is added to nobody's account
 #include "../hostile.h"
 int main(void) {

@@ -6,6 +6,7 @@ mod files;
 mod privilege;
 mod run;
 mod supervise;
+mod tree;
 mod view;
 
 use crate::cgroup::{Groups, Layout, Places};

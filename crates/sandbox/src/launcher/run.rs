@@ -144,7 +144,8 @@ impl Launcher {
             }
             mount_bind(part, at)?;
         }
-        Ok(())
+        // The parts are all a run should see of it.
+        Ok(mount_bind(view::EMPTY, view::RUN)?)
     }
 
     /// File access rules, as far as this kernel has them: a second lock behind the mounts.
@@ -272,7 +273,7 @@ impl Launcher {
         let death = death
             .ok_or_else(|| SandboxError::system("reading how the program ended", "it is still alive"))?;
         let time = self.times(s, &death, &ended, wall);
-        let (memory_peak, killed_for_memory) = self.memory(spec, &death)?;
+        let (memory_peak, killed_for_memory) = self.memory(spec, &death, &ended)?;
         let weaker = &self.weaker;
         let finished = Finished {
             pid: s.pid,
@@ -313,9 +314,9 @@ impl Launcher {
         }
     }
 
-    fn memory(&self, spec: &RunSpec, death: &Death) -> Result<(Reading<Bytes>, bool), SandboxError> {
+    fn memory(&self, spec: &RunSpec, death: &Death, ended: &Ended) -> Result<(Reading<Bytes>, bool), SandboxError> {
         match self.groups.memory_use() {
-            None => Ok((Reading::Known(Bytes::from_kib(death.max_rss_kib)), false)),
+            None => Ok((Reading::Known(Bytes::from_kib(death.max_rss_kib).max(ended.memory_seen)), false)),
             Some(Err(e)) => Ok((Reading::unknown(e.to_string()), false)),
             Some(Ok(used)) if used.killed && !(used.at_limit && spec.limits.memory.is_some()) => Err(
                 SandboxError::system("memory", "the machine ran out of memory and the kernel killed the run"),
@@ -396,6 +397,6 @@ fn output_sizes(spec: &RunSpec, fds: &[Option<OwnedFd>]) -> u64 {
 
 /// What the run's own file system holds, in whole blocks.
 fn used_by_files() -> io::Result<Bytes> {
-    let fs = rustix::fs::statvfs(view::RUN)?;
+    let fs = rustix::fs::statvfs(view::RUN_PARTS[0].1)?;
     Ok(Bytes((fs.f_blocks - fs.f_bfree) * fs.f_frsize))
 }

@@ -2,10 +2,11 @@
 
 use super::Launcher;
 use super::evidence::parse_cpu_stat;
+use super::tree;
 use crate::message::{self, Request};
 use crate::plan::Readings;
 use crate::sys;
-use model::{Limits, Nanos};
+use model::{Bytes, Limits, Nanos};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::time::{ClockId, clock_gettime};
@@ -14,6 +15,9 @@ use std::io;
 /// Shortest sleep between two looks at the CPU time: with less, a program that crawls towards its limit would
 /// keep the launcher busy.
 const SHORTEST: Nanos = Nanos(200_000);
+/// Fastest that a CPU can touch fresh memory, in bytes per nanosecond: page faults cost more than the copying. Without a
+/// memory cgroup nobody wakes us when memory runs out, so we wake when it could have.
+const TOUCHED: u64 = 8;
 /// How often elapsed time may be excused for want of a CPU, in units of the wall limit.
 const EXCUSED_AT_MOST: u64 = 9;
 
@@ -38,6 +42,8 @@ pub(super) struct Ended {
     pub(super) cancelled: bool,
     /// Most CPU time seen while it ran; for machines where the tree's end cannot be read.
     pub(super) cpu_seen: Nanos,
+    /// Most memory seen; likewise.
+    pub(super) memory_seen: Bytes,
 }
 
 pub(super) fn monotonic() -> Nanos {
@@ -52,7 +58,7 @@ impl Launcher {
         let mut killed = false;
         loop {
             let sleep = if killed { None } else { self.check_limits(run, &mut ended)? };
-            if !killed && (ended.wall || ended.cpu_seen > cpu_kill_line(run.limits)) {
+            if !killed && (ended.wall || ended.out_of_memory || ended.cpu_seen > cpu_kill_line(run.limits)) {
                 self.kill_tree(run);
                 killed = true;
                 continue;
@@ -98,6 +104,11 @@ impl Launcher {
             ended.wall = elapsed > deadline;
             at_most((deadline - elapsed).max(SHORTEST));
         }
+        if let Some(limit) = run.limits.memory.filter(|_| !self.groups.limits_memory()) {
+            ended.memory_seen = ended.memory_seen.max(tree::memory(limit));
+            ended.out_of_memory |= ended.memory_seen > limit;
+            at_most(Nanos(limit.saturating_sub(ended.memory_seen).0 / TOUCHED / run.cpus).max(SHORTEST));
+        }
         Ok(sleep)
     }
 
@@ -107,7 +118,7 @@ impl Launcher {
         let main = sys::process_cpu_time(run.pid).map_or(Nanos::ZERO, |t| t - run.start.process());
         let tree = match self.groups.cpu_stat() {
             Some(fd) => self.usage_since(fd, run.start).map_or(Nanos::ZERO, |t| t[0]),
-            None => tree_cpu_by_proc().unwrap_or(Nanos::ZERO),
+            None => tree::cpu_time(),
         };
         main.max(tree)
     }
@@ -171,20 +182,4 @@ pub(super) fn pressure_of(group: BorrowedFd<'_>) -> Option<Nanos> {
 /// Where the tree is killed: a little past the limit, so that what is read at the end has passed it too.
 fn cpu_kill_line(limits: &Limits) -> Nanos {
     limits.cpu.map_or(Nanos(u64::MAX), |l| l + Nanos::from_micros(100))
-}
-
-/// Without a group: the sum over the processes in the run's own /proc, in ticks, children that were waited for included.
-/// The launcher is in the run's mount namespace while it runs.
-fn tree_cpu_by_proc() -> io::Result<Nanos> {
-    let mut ticks = 0u64;
-    for entry in std::fs::read_dir("/proc")?.flatten() {
-        if entry.file_name().to_string_lossy().bytes().all(|b| b.is_ascii_digit()) {
-            let text = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-            // Fields 14 to 17 of /proc/PID/stat; the name before them may hold anything.
-            let after_name = text.rsplit_once(") ").map_or("", |p| p.1);
-            ticks +=
-                after_name.split(' ').skip(11).take(4).filter_map(|w| w.parse::<u64>().ok()).sum::<u64>();
-        }
-    }
-    Ok(Nanos(ticks.saturating_mul(10_000_000)))
 }

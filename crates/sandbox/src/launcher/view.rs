@@ -23,6 +23,8 @@ use std::path::Path;
 pub(super) const STAGING: &str = "/proc/fs";
 /// Mount point of a run's fresh file system.
 pub(super) const RUN: &str = "/run";
+/// An empty directory to cover it with.
+pub(super) const EMPTY: &str = "/dev/pts";
 /// Parts of a run's fresh file system and where they appear.
 pub(super) const RUN_PARTS: [(&str, &str); 3] =
     [("/run/w", "/w"), ("/run/tmp", "/tmp"), ("/run/shm", "/dev/shm")];
@@ -97,7 +99,7 @@ impl Views {
         sys::unshare(libc::CLONE_NEWNS).during(what)?;
         mount("tmpfs", STAGING, "tmpfs", MountFlags::NOSUID, Some(c"mode=0755,size=1m")).during(what)?;
         std::env::set_current_dir(STAGING).during(what)?;
-        for dir in ["dev", "dev/shm", "etc", "proc", "run", "tmp", "w"] {
+        for dir in ["dev", "dev/pts", "dev/shm", "etc", "proc", "run", "tmp", "w"] {
             make_dirs(Path::new(dir)).during(what)?;
         }
         points.iter().try_for_each(|p| make_dirs(Path::new(relative(p)))).during(what)?;
