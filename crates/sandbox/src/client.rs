@@ -1,5 +1,6 @@
 //! The caller's handle on a launcher.
 
+use crate::cgroup::Layout;
 use crate::error::During;
 use crate::message::{self, Answer, Capabilities, Request};
 use crate::{ARGV0, ErrorKind, SandboxError};
@@ -8,6 +9,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -178,7 +180,10 @@ impl Drop for Launcher {
     fn drop(&mut self) {
         // Closing our end tells it to clean up; waiting makes sure that it has.
         let _ = rustix::net::shutdown(&*self.socket, rustix::net::Shutdown::Both);
-        let _ = self.child.wait();
+        let clean = self.child.wait().is_ok_and(|status| status.code().is_some());
+        if !clean && let Ok(layout) = Layout::of_self(Path::new("/proc")) {
+            layout.remove_groups_of(self.child.id());
+        }
     }
 }
 

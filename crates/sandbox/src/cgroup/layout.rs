@@ -119,9 +119,17 @@ impl Layout {
         }
     }
 
+    /// Removes what a keeper that was killed, and has been waited for, has left.
+    pub(crate) fn remove_groups_of(&self, keeper: u32) {
+        self.parents().for_each(|parent| remove(&parent.join(format!("{PREFIX}{keeper}"))));
+    }
+
+    fn parents(&self) -> impl Iterator<Item = &PathBuf> {
+        self.v1.values().chain(self.v2.iter().flat_map(|(own, root)| [own, root]))
+    }
+
     fn sweep(&self) {
-        let v2 = self.v2.iter().flat_map(|(own, root)| [own, root]);
-        for parent in self.v1.values().chain(v2) {
+        for parent in self.parents() {
             let Ok(entries) = fs::read_dir(parent) else { continue };
             for entry in entries.flatten() {
                 let name = entry.file_name().to_string_lossy().into_owned();
@@ -149,17 +157,21 @@ pub(crate) struct Places {
 impl Places {
     /// Removes the groups, once nothing lives in them.
     pub(crate) fn remove(&self) {
-        for parent in [&self.v2, &self.memory, &self.pids].into_iter().flatten() {
-            let group = parent.join(&self.name);
-            // The last process may be gone from our sight before it is gone from the group.
-            for _ in 0..50 {
-                match fs::remove_dir(&group) {
-                    Err(e) if e.raw_os_error() == Some(libc::EBUSY) => {
-                        std::thread::sleep(std::time::Duration::from_millis(2));
-                    }
-                    _ => break,
-                }
+        [&self.v2, &self.memory, &self.pids]
+            .into_iter()
+            .flatten()
+            .for_each(|parent| remove(&parent.join(&self.name)));
+    }
+}
+
+/// The last process of a group may be gone from our sight before it is gone from the group.
+fn remove(group: &Path) {
+    for _ in 0..100 {
+        match fs::remove_dir(group) {
+            Err(e) if e.raw_os_error() == Some(libc::EBUSY) => {
+                std::thread::sleep(std::time::Duration::from_millis(2))
             }
+            _ => return,
         }
     }
 }

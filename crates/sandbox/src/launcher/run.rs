@@ -314,7 +314,12 @@ impl Launcher {
         }
     }
 
-    fn memory(&self, spec: &RunSpec, death: &Death, ended: &Ended) -> Result<(Reading<Bytes>, bool), SandboxError> {
+    fn memory(
+        &self,
+        spec: &RunSpec,
+        death: &Death,
+        ended: &Ended,
+    ) -> Result<(Reading<Bytes>, bool), SandboxError> {
         match self.groups.memory_use() {
             None => Ok((Reading::Known(Bytes::from_kib(death.max_rss_kib).max(ended.memory_seen)), false)),
             Some(Err(e)) => Ok((Reading::unknown(e.to_string()), false)),
