@@ -3,9 +3,9 @@
 use crate::bench::Bench;
 use crate::case::{CaseLimits, Judged};
 use crate::job::Job;
-use crate::limits::Allowance;
+use crate::limits::{Allowance, Settings};
 use crate::program::{Built, Compiled, compile};
-use crate::recipe::{Part, detect, included, overlay, read_parts, recipe};
+use crate::recipe::{Part, Recipe, detect, included, overlay, read_parts, recipe};
 use crate::source::{Source, SourceError, SourceLimits};
 use crate::timelimit::TimeLimitInUse;
 use crate::{Fault, validate};
@@ -140,25 +140,45 @@ pub(crate) enum Ready<'a> {
     DoesNotCompile { language: String, output: String },
 }
 
-/// Compiles a submission on a bench.
-pub(crate) fn prepare<'a>(bench: &'a Bench, submission: &Submission) -> Result<Ready<'a>, Fault> {
-    let job = &bench.job;
+/// What is to be compiled, or why that is refused.
+enum Planned {
+    Recipe(Box<Recipe>),
+    TooLarge { language: String, output: String },
+}
+
+/// Whether a submission can be judged here at all: its language is known, allowed and installed.
+pub fn check(job: &Job, submission: &Submission) -> Result<(), Fault> {
+    plan(job, &job.settings(), submission).map(drop)
+}
+
+fn plan(job: &Job, settings: &Settings, submission: &Submission) -> Result<Planned, Fault> {
     let name = &submission.name;
     let language = detect(name, &submission.parts, job.languages, submission.language.as_deref())?;
     if !submission.of_jury {
         check_allowed(name, language, job)?;
         let size: u64 = submission.parts.iter().map(|part| part.content.len() as u64).sum();
-        if size > bench.settings.code.0 {
-            let limit = bench.settings.code;
-            let output = format!("the source code has {size} bytes, more than the code limit of {limit}");
-            return Ok(Ready::DoesNotCompile { language: language.id.clone(), output });
+        if size > settings.code.0 {
+            let output =
+                format!("the source code has {size} bytes, more than the code limit of {}", settings.code);
+            return Ok(Planned::TooLarge { language: language.id.clone(), output });
         }
     }
-    job.phase(Some(name), JudgePhase::Compiling);
     let added = read_parts(&included(job.package, language), job.source, &job.package.constants)?;
     let parts = overlay(submission.parts.clone(), added);
     let entry = submission.entry.as_deref();
-    let recipe = recipe(name, parts, language, entry, bench.settings.memory, job.languages)?;
+    recipe(name, parts, language, entry, settings.memory, job.languages)
+        .map(|recipe| Planned::Recipe(Box::new(recipe)))
+}
+
+/// Compiles a submission on a bench.
+pub(crate) fn prepare<'a>(bench: &'a Bench, submission: &Submission) -> Result<Ready<'a>, Fault> {
+    let job = &bench.job;
+    let name = &submission.name;
+    let recipe = match plan(job, &bench.settings, submission)? {
+        Planned::Recipe(recipe) => recipe,
+        Planned::TooLarge { language, output } => return Ok(Ready::DoesNotCompile { language, output }),
+    };
+    job.phase(Some(name), JudgePhase::Compiling);
     if let Some(why) = &recipe.stands_in {
         job.warn(name, why.clone());
     }
