@@ -1,8 +1,8 @@
 //! The way from clone to exec as data: a flat list of system calls, with the buffers they refer to.
 
+use crate::seccomp::Instruction;
 use crate::sys::{ChildFailure, Op, SockFprog};
 use model::{Aslr, Limits, Nanos, RunSpec, Sched};
-use seccompiler::BpfProgram;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::io;
@@ -120,7 +120,7 @@ pub(crate) struct Means<'a> {
     pub(crate) privileged: bool,
     pub(crate) mount_proc: bool,
     pub(crate) landlock: Option<BorrowedFd<'a>>,
-    pub(crate) seccomp: &'a BpfProgram,
+    pub(crate) seccomp: &'a [Instruction],
     pub(crate) cpu_stat: Option<BorrowedFd<'a>>,
     /// Memory is limited by a cgroup; otherwise per process.
     pub(crate) memory_by_group: bool,

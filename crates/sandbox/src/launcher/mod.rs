@@ -12,6 +12,7 @@ mod view;
 use crate::cgroup::{Groups, Layout, Places};
 use crate::error::During;
 use crate::message::{self, Answer, Capabilities, Request};
+use crate::seccomp::Instruction;
 use crate::sys::{self, InitStack};
 use crate::{SandboxError, seccomp};
 use boxes::Boxes;
@@ -21,7 +22,6 @@ use privilege::Privilege;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::thread::{CpuSet, sched_setaffinity};
-use seccompiler::BpfProgram;
 use std::num::NonZeroU64;
 use std::path::Path;
 use view::Views;
@@ -52,8 +52,8 @@ struct Stacks {
 }
 
 struct Filters {
-    free: BpfProgram,
-    pinned: BpfProgram,
+    free: Vec<Instruction>,
+    pinned: Vec<Instruction>,
 }
 
 /// The process behind the name [`ARGV0`]. It becomes the *keeper*: forks the launcher into a pid namespace of its own,
