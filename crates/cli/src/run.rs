@@ -8,7 +8,7 @@ use crate::options::{LimitArgs, PlacementArgs};
 use crate::terminal::{Failure, print, print_error, style_of};
 use clap::Args;
 use model::{Observation, Reading, RunSpec, Status, Stdio, View, ViewMount};
-use report::json::RunDocument;
+use report::json::{FaultDocument, RunDocument};
 use sandbox::{Ender, Launcher, LauncherOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,6 +45,15 @@ pub(crate) struct RunArgs {
 }
 
 pub(crate) fn main(args: RunArgs) -> Result<Done, Failure> {
+    let json = args.json;
+    let done = run(args);
+    if let (true, Err(Failure::System(e))) = (json, &done) {
+        print(&report::json::to_text(&FaultDocument::new(format!("{e:#}"))));
+    }
+    done
+}
+
+fn run(args: RunArgs) -> Result<Done, Failure> {
     let mut fds = Vec::new();
     let mut spec = RunSpec {
         argv: vec![],
