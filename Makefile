@@ -20,9 +20,9 @@ test: ## Set up what is missing and check everything: format, lints, unit tests,
 	scripts/setup
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo test --workspace --exclude e2e
+	cargo test --workspace --exclude e2e --no-fail-fast
 	cargo build --package cli
-	TAUTO_BIN=$(abspath $(TARGET))/debug/tauto cargo test --package e2e
+	TAUTO_BIN=$(abspath $(TARGET))/debug/tauto cargo test --package e2e --no-fail-fast
 
 bench: ## Measure the bars that releases are held to, beside plain processes
 	cargo run --release --package e2e --bin bars
