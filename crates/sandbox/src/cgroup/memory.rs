@@ -91,6 +91,8 @@ impl Memory {
                 let with_ours = limit.map_or(UNLIMITED, |l| l.saturating_add(self.base).min(UNLIMITED));
                 v1.set_limit(with_ours)?;
                 v1.files.max_usage.write("0")?;
+                // What an earlier run left there would end this one. Without it the read is refused at once.
+                let _ = rustix::io::read(&v1.files.event, &mut [0u8; 8]);
                 self.kills_before = v1.files.oom_control.keyed("oom_kill")?;
             }
             Version::V2 { peak, max, current, events } => {
