@@ -16,10 +16,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Args, Debug)]
 pub(crate) struct RunArgs {
-    #[command(flatten)]
-    limits: LimitArgs,
-    #[command(flatten)]
-    placement: PlacementArgs,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -42,6 +38,11 @@ pub(crate) struct RunArgs {
     /// interpreter is given, is shown in /program when it lies elsewhere; --show shows more
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,
+    // Last, since their headings hold for what comes after them too.
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    placement: PlacementArgs,
 }
 
 pub(crate) fn main(args: RunArgs) -> Result<Done, Failure> {
