@@ -3,7 +3,7 @@
 use super::file::CgroupFile;
 use super::group::Group;
 use super::pages;
-use model::Bytes;
+use model::{Bytes, Reading};
 use rustix::event::PollFlags;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -14,9 +14,9 @@ const LEFTOVER: u64 = 1 << 20;
 const UNLIMITED: u64 = 0x7fff_ffff_ffff_f000;
 
 /// What was used since the run was prepared.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct MemoryUse {
-    pub(crate) peak: Bytes,
+    pub(crate) peak: Reading<Bytes>,
     /// The kernel killed for want of memory in this group.
     pub(crate) killed: bool,
     /// The limit was reached (and memory could not be reclaimed), as opposed to the machine's end of memory.
@@ -27,13 +27,30 @@ pub(super) struct Memory {
     version: Version,
     /// Charged before the run: ours, and what an earlier run left.
     base: u64,
-    kills_before: u64,
+    before: Kills,
     limit: u64,
+}
+
+/// Counts of what the kernel did for want of memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Kills {
+    /// Processes of the group that were killed, on whoever's account.
+    killed: u64,
+    /// How often the group's own limit was in the way; version 2 only.
+    at_limit: u64,
 }
 
 enum Version {
     V1(Box<V1>),
-    V2 { peak: CgroupFile, max: CgroupFile, current: CgroupFile, events: CgroupFile },
+    V2(V2),
+}
+
+struct V2 {
+    /// Absent before Linux 5.19.
+    peak: Option<CgroupFile>,
+    max: CgroupFile,
+    current: CgroupFile,
+    events: CgroupFile,
 }
 
 struct V1 {
@@ -64,19 +81,19 @@ impl Memory {
         leaf.write_only("memory.swap.max").and_then(|f| f.write("0")).or_else(absent_is_fine)?;
         // The whole tree goes when one process of it must go.
         leaf.write_only("memory.oom.group")?.write("1")?;
-        let peak = leaf.read_write("memory.peak").or_else(|_| leaf.read_only("memory.peak"))?;
-        let version = Version::V2 {
-            peak,
+        let peak = leaf.read_write("memory.peak").or_else(|_| leaf.read_only("memory.peak"));
+        let version = Version::V2(V2 {
+            peak: peak.ok(),
             max: leaf.write_only("memory.max")?,
             current: leaf.read_only("memory.current")?,
             events: leaf.read_only("memory.events")?,
-        };
-        Ok(Memory { version, base: 0, kills_before: 0, limit: UNLIMITED })
+        });
+        Ok(Memory { version, base: 0, before: Kills::default(), limit: UNLIMITED })
     }
 
     pub(super) fn v1(group: Group) -> io::Result<Memory> {
         let v1 = V1::join(group)?;
-        Ok(Memory { version: Version::V1(Box::new(v1)), base: 0, kills_before: 0, limit: UNLIMITED })
+        Ok(Memory { version: Version::V1(Box::new(v1)), base: 0, before: Kills::default(), limit: UNLIMITED })
     }
 
     pub(super) fn prepare(&mut self, limit: Option<Bytes>) -> io::Result<()> {
@@ -91,32 +108,36 @@ impl Memory {
                 let with_ours = limit.map_or(UNLIMITED, |l| l.saturating_add(self.base).min(UNLIMITED));
                 v1.set_limit(with_ours)?;
                 v1.files.max_usage.write("0")?;
-                self.kills_before = v1.files.oom_control.keyed("oom_kill")?;
             }
-            Version::V2 { peak, max, current, events } => {
-                self.base = current.number()?;
+            Version::V2(v2) => {
+                self.base = v2.current.number()?;
                 let with_ours = limit.map(|l| l.saturating_add(self.base));
-                max.write(&with_ours.map_or("max".to_string(), |l| l.to_string()))?;
+                v2.max.write(&with_ours.map_or("max".to_string(), |l| l.to_string()))?;
                 // Refused by kernels before 6.12, for which the leaf is new instead.
-                let _ = peak.write("reset");
-                self.kills_before = events.keyed("oom_kill")?;
+                let _ = v2.peak.as_ref().map(|f| f.write("reset"));
             }
         }
+        self.before = self.version.kills()?;
         self.limit = limit.unwrap_or(UNLIMITED);
         Ok(())
     }
 
     pub(super) fn since_prepare(&self) -> io::Result<MemoryUse> {
-        let (peak, kills) = match &self.version {
-            Version::V1(v1) => (v1.files.max_usage.number()?, v1.files.oom_control.keyed("oom_kill")?),
-            Version::V2 { peak, events, .. } => (peak.number()?, events.keyed("oom_kill")?),
+        let peak = match &self.version {
+            Version::V1(v1) => Some(v1.files.max_usage.number()?),
+            Version::V2(v2) => v2.peak.as_ref().map(CgroupFile::number).transpose()?,
         };
-        let peak = peak.saturating_sub(self.base);
+        let peak = peak.map(|p| p.saturating_sub(self.base));
+        let kills = self.version.kills()?;
+        // Charges are taken in batches of 64 pages per CPU, so the peak may stay a little below.
+        let near = peak.is_some_and(|p| p >= self.limit - self.limit / 16);
         Ok(MemoryUse {
-            peak: Bytes(peak),
-            killed: kills > self.kills_before,
-            // Charges are taken in batches of 64 pages per CPU, so the peak may stay a little below.
-            at_limit: peak >= self.limit - self.limit / 16,
+            peak: peak.map_or_else(
+                || Reading::unknown("kernels before 5.19 keep no memory.peak"),
+                |p| Reading::Known(Bytes(p)),
+            ),
+            killed: kills.killed > self.before.killed,
+            at_limit: near || kills.at_limit > self.before.at_limit,
         })
     }
 
@@ -124,7 +145,18 @@ impl Memory {
         match &self.version {
             Version::V1(v1) => Some((v1.files.event.as_fd(), PollFlags::IN)),
             // memory.oom.group has the kernel kill the whole leaf, which the program's end tells us.
-            Version::V2 { .. } => None,
+            Version::V2(_) => None,
+        }
+    }
+}
+
+impl Version {
+    fn kills(&self) -> io::Result<Kills> {
+        match self {
+            Version::V1(v1) => Ok(Kills { killed: v1.files.oom_control.keyed("oom_kill")?, at_limit: 0 }),
+            Version::V2(v2) => {
+                Ok(Kills { killed: v2.events.keyed("oom_kill")?, at_limit: v2.events.keyed("oom")? })
+            }
         }
     }
 }

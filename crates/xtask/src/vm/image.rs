@@ -64,7 +64,8 @@ mod tests {
         image.file("a/empty", 0o755, vec![]);
         let bytes = image.into_bytes();
         assert_eq!(bytes.len() % 4, 0);
-        let Some(busybox) = super::super::BUSYBOX.into_iter().find(|p| std::path::Path::new(p).exists()) else {
+        let Some(busybox) = super::super::BUSYBOX.into_iter().find(|p| std::path::Path::new(p).exists())
+        else {
             return;
         };
         let mut cpio = Command::new(busybox)
@@ -81,8 +82,7 @@ mod tests {
             .map(|line| line.split_whitespace().collect::<Vec<_>>())
             .map(|words| (words[0], words[2], words[words.len() - 1]))
             .collect();
-        let wanted =
-            [("drwxr-xr-x", "0", "a"), ("-rw-r-----", "3", "a/odd"), ("-rwxr-xr-x", "0", "a/empty")];
+        let wanted = [("drwxr-xr-x", "0", "a"), ("-rw-r-----", "3", "a/odd"), ("-rwxr-xr-x", "0", "a/empty")];
         assert_eq!(found, wanted, "{text}");
     }
 }

@@ -64,7 +64,8 @@ pub fn lacks() -> Option<String> {
 /// A missing part, a machine that does not start, or none that comes to an end in time; with the console's last lines.
 pub fn boot(vm: &Vm, out: &mut dyn Write) -> Result<u8, String> {
     let parts = parts()?;
-    let scratch = tempfile::Builder::new().prefix("xtask-vm-").tempdir().map_err(|e| format!("scratch: {e}"))?;
+    let scratch =
+        tempfile::Builder::new().prefix("xtask-vm-").tempdir().map_err(|e| format!("scratch: {e}"))?;
     let [initramfs, console, complaints] =
         ["initramfs", "console", "complaints"].map(|name| scratch.path().join(name));
     let image = guest::image(vm, &parts.busybox)?;
@@ -106,9 +107,9 @@ fn kernel() -> Result<PathBuf, String> {
     }
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/vm");
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let images = entries.map(|entry| entry.path()).filter(|path| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinuz-"))
-    });
+    let images = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinuz-")));
     images.max().ok_or_else(|| format!("no kernel image in target/vm; {REMEDY}"))
 }
 
