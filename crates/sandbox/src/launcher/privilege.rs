@@ -60,7 +60,7 @@ impl Privilege {
     pub(super) fn enter_slot(&self) -> Result<(), SandboxError> {
         sys::unshare(SLOT_NAMESPACES).during(|| "making the slot's namespaces".into())?;
         let root = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-        let private = sys::MountAttr { set: 0, propagation: libc::MS_PRIVATE as u64 };
+        let private = sys::MountAttr { set: 0, propagation: libc::MS_PRIVATE };
         root.map_err(std::io::Error::from)
             .and_then(|root| sys::mount_setattr(root.as_fd(), private))
             .during(|| "taking over the mount namespace".into())?;

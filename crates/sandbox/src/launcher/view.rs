@@ -143,7 +143,7 @@ impl Source {
         }
         let tree = clone_tree(CWD, &m.host).during(what)?;
         let attributes = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
-        sys::mount_setattr(tree.as_fd(), MountAttr { set: attributes, propagation: libc::MS_PRIVATE as u64 })
+        sys::mount_setattr(tree.as_fd(), MountAttr { set: attributes, propagation: libc::MS_PRIVATE })
             .during(what)?;
         let stat = rustix::fs::fstat(&tree).during(what)?;
         let directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;

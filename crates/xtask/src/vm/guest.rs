@@ -2,6 +2,7 @@
 
 use super::image::Image;
 use super::{Cgroups, Vm};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -42,7 +43,7 @@ pub(super) fn image(vm: &Vm, busybox: &Path) -> Result<Image, String> {
     image.file("etc/group", 0o644, "root:x:0:\nuser:x:1000:\n".into());
     add(&mut image, busybox, "bin/busybox")?;
     add(&mut image, &stripped(&vm.tauto)?.1, "bin/tauto")?;
-    for library in libraries(&vm.tauto)? {
+    for library in libraries(&[busybox, &vm.tauto])? {
         add(&mut image, &library, &inside(&library))?;
     }
     for file in &vm.files {
@@ -89,11 +90,15 @@ fn stripped(binary: &Path) -> Result<(tempfile::TempDir, PathBuf), String> {
     }
 }
 
-/// The shared libraries of a binary and the loader, as ldd(1) lists them: `name => path (address)` or `path (address)`.
-fn libraries(binary: &Path) -> Result<Vec<PathBuf>, String> {
-    let output = Command::new("ldd").arg(binary).output().map_err(|e| format!("ldd: {e}"))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    Ok(text.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from).collect())
+/// The shared libraries of binaries and the loader, as ldd(1) lists them: `name => path (address)` or `path (address)`.
+fn libraries(binaries: &[&Path]) -> Result<BTreeSet<PathBuf>, String> {
+    let mut all = BTreeSet::new();
+    for binary in binaries {
+        let output = Command::new("ldd").arg(binary).output().map_err(|e| format!("ldd: {e}"))?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        all.extend(text.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from));
+    }
+    Ok(all)
 }
 
 /// The loader must be where the binary says; it looks for the rest in /lib.

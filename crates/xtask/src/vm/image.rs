@@ -72,6 +72,7 @@ mod tests {
             .args(["cpio", "-tv"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
             .expect("busybox starts");
         cpio.stdin.take().expect("piped").write_all(&bytes).expect("it reads");

@@ -91,13 +91,19 @@ fn tail(log: &Path) -> String {
 }
 
 fn parts() -> Result<Parts, String> {
-    let busybox = BUSYBOX.into_iter().map(PathBuf::from).find(|p| p.is_file());
-    let busybox = busybox.ok_or_else(|| format!("no static busybox; {REMEDY}"))?;
+    if !cfg!(target_arch = "x86_64") {
+        return Err("the machines are x86_64, and what is built here is not".into());
+    }
     let path = std::env::var_os("PATH").unwrap_or_default();
     if !std::env::split_paths(&path).any(|dir| dir.join(QEMU).is_file()) {
         return Err(format!("no {QEMU}; {REMEDY}"));
     }
-    Ok(Parts { kernel: kernel()?, busybox })
+    Ok(Parts { kernel: kernel()?, busybox: busybox()? })
+}
+
+fn busybox() -> Result<PathBuf, String> {
+    let found = BUSYBOX.into_iter().map(PathBuf::from).find(|p| p.is_file());
+    found.ok_or_else(|| format!("no busybox; {REMEDY}"))
 }
 
 /// `$TAUTO_VM_KERNEL`, else the newest of the images that setup has laid below `target/vm`.
