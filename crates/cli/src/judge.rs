@@ -11,13 +11,14 @@ use engine::bench::Bench;
 use engine::job::Job;
 use engine::languages::Languages;
 use engine::slot::needs_auxiliary;
-use engine::submission::{Submission, judge_submission};
+use engine::submission::{Submission, check, judge_submission};
 use engine::timelimit::time_limit;
 use judge::scoring::JudgeMode;
 use model::{Compilation, Confidence, Event, Judgement, Limits, Nanos, Settled, Verdict};
 use report::json::{JudgeDocument, to_text};
 use report::text::judgement_lines;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 #[derive(Args, Debug)]
 pub(crate) struct JudgeArgs {
@@ -81,7 +82,26 @@ fn plan(args: &JudgeArgs) -> Result<Plan, Failure> {
     let opened = open(&args.package)?;
     let submission = Submission::from_paths(&args.submission, args.language.clone()).map_err(failure)?;
     let mode = if args.all_tests { JudgeMode::AllTests } else { JudgeMode::StopEarly };
-    Ok(Plan { opened, submission, languages, mode })
+    let plan = Plan { opened, submission, languages, mode };
+    // Before anything is started or the time limit is looked for.
+    check(&job(args, &plan, &AtomicBool::new(false), &|_| {}), &plan.submission).map_err(failure)?;
+    Ok(plan)
+}
+
+fn job<'a>(
+    args: &JudgeArgs,
+    plan: &'a Plan,
+    cancel: &'a AtomicBool,
+    emit: &'a (dyn Fn(Event) + Sync),
+) -> Job<'a> {
+    Job {
+        package: &plan.opened.package,
+        source: &plan.opened.source,
+        languages: &plan.languages,
+        options: options(&args.limits, &args.placement, plan.mode),
+        cancel,
+        emit,
+    }
 }
 
 fn judge(
@@ -90,14 +110,7 @@ fn judge(
     site: &Site,
     emit: &(dyn Fn(Event) + Sync),
 ) -> Result<Judgement, Fault> {
-    let job = Job {
-        package: &plan.opened.package,
-        source: &plan.opened.source,
-        languages: &plan.languages,
-        options: options(&args.limits, &args.placement, plan.mode),
-        cancel: &site.cancel,
-        emit,
-    };
+    let job = job(args, plan, &site.cancel, emit);
     let benches = Bench::all(job, &site.slots)?;
     let found = time_limit(&job, &benches)?;
     Ok(judge_submission(&benches[0], &plan.submission, &found.time, plan.mode)?.judgement)

@@ -58,9 +58,7 @@ impl Court<'_> {
         case: &TestCase,
     ) -> Result<Judged, Fault> {
         let data = self.files_box(case, &submission.place)?;
-        let mut validating = (self.validators.iter())
-            .map(|v| Validating::new(v, case, self.source, self.package.multi_pass))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut validating = self.validating(case)?;
         let mut input = self.source.file(&case.input)?;
         let mut runs = Vec::new();
         for _ in 0..self.package.limits.passes.max(1) {
@@ -84,6 +82,53 @@ impl Court<'_> {
         let message =
             format!("the validator asked for more than {} passes (limits.validation_passes)", runs.len());
         Ok(Judged { verdict: Verdict::JudgeError, validation: None, runs, message })
+    }
+
+    /// Judges what was handed in as the answer to a test case (2025-09, type `submit-answer`). `None`: nothing was.
+    pub(crate) fn judge_answer(&self, answer: Option<&[u8]>, case: &TestCase) -> Result<Judged, Fault> {
+        let Some(answer) = answer else {
+            let message = "nothing was handed in for this test case".to_owned();
+            return Ok(Judged { verdict: Verdict::WrongAnswer, validation: None, runs: Vec::new(), message });
+        };
+        let mut validating = self.validating(case)?;
+        let output = files::in_memory_with("answer", answer)?;
+        let validation = self.validate(case, &self.source.file(&case.input)?, &output, &mut validating)?;
+        let verdict = test_verdict(Status::Ok, Some(&validation));
+        let message = said(verdict, Some(&validation));
+        Ok(Judged { verdict, validation: Some(validation), runs: Vec::new(), message })
+    }
+
+    fn validating<'a>(&'a self, case: &'a TestCase) -> Result<Vec<Validating<'a>>, Fault> {
+        (self.validators.iter())
+            .map(|v| Validating::new(v, case, self.source, self.package.multi_pass))
+            .collect()
+    }
+
+    /// Every validator must accept (legacy, "Output validators"); the first that does not decides.
+    fn validate(
+        &self,
+        case: &TestCase,
+        input: &File,
+        output: &File,
+        validating: &mut [Validating],
+    ) -> Result<Validation, Fault> {
+        let mut last = None;
+        for validating in validating {
+            let limits = self.settings.validation(validating.validator.allowance);
+            let stdin = files::reopen(output)
+                .map_err(|e| SystemError::new("opening the output for the validator", e.to_string()))?;
+            let (spec, fds) = validating.prepare(input, stdin.into(), None, limits)?;
+            let observation = validating.validator.place.run(&spec, fds)?;
+            let decided = validating.outcome(&observation, &limits)?;
+            if decided.outcome != ValidationOutcome::Accepted {
+                return Ok(decided);
+            }
+            last = Some(decided);
+        }
+        match last {
+            Some(decided) => Ok(decided),
+            None => default_validation(case, self.source, output, self.package.format),
+        }
     }
 
     /// The test case's own files, in a small box.
@@ -149,34 +194,12 @@ impl Run<'_, '_> {
         let run = self.submission.place.run(&spec, fds)?;
         let status = run.status(&self.limits.judge);
         let validation = match status {
-            Status::Ok => Some(self.validate(&output, validating)?),
+            Status::Ok => Some(self.court.validate(self.case, self.input, &output, validating)?),
             _ => None,
         };
         let verdict = test_verdict(status, validation.as_ref());
         let message = message(verdict, &run, &self.limits.judge, validation.as_ref(), &errors)?;
         Ok(Pass { verdict, validation, run, message })
-    }
-
-    /// Every validator must accept (legacy, "Output validators"); the first that does not decides.
-    fn validate(&self, output: &File, validating: &mut [Validating]) -> Result<Validation, Fault> {
-        let court = self.court;
-        let mut last = None;
-        for validating in validating {
-            let limits = court.settings.validation(validating.validator.allowance);
-            let stdin = files::reopen(output)
-                .map_err(|e| SystemError::new("opening the output for the validator", e.to_string()))?;
-            let (spec, fds) = validating.prepare(self.input, stdin.into(), None, limits)?;
-            let observation = validating.validator.place.run(&spec, fds)?;
-            let decided = validating.outcome(&observation, &limits)?;
-            if decided.outcome != ValidationOutcome::Accepted {
-                return Ok(decided);
-            }
-            last = Some(decided);
-        }
-        match last {
-            Some(decided) => Ok(decided),
-            None => default_validation(self.case, court.source, output, court.package.format),
-        }
     }
 
     /// The submission and the interactor side by side.
@@ -207,15 +230,7 @@ fn message(
     validation: Option<&Validation>,
     errors: &File,
 ) -> Result<String, Fault> {
-    let said = validation.map(|v| v.judge_message.trim_end().to_owned()).unwrap_or_default();
     Ok(match verdict {
-        Verdict::JudgeError => {
-            let why = match validation.map(|v| &v.outcome) {
-                Some(ValidationOutcome::Error(why)) => why.clone(),
-                _ => "the run could not be judged".to_owned(),
-            };
-            [why, said].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
-        }
         Verdict::RunTimeError => {
             let printed = read_head(errors, "standard error")?;
             match last_line(&printed) {
@@ -227,8 +242,21 @@ fn message(
         Verdict::TimeLimit => "wall time limit: it waited or slept".to_owned(),
         Verdict::MemoryLimit => "memory limit".to_owned(),
         Verdict::OutputLimit => "output limit".to_owned(),
-        _ => said,
+        _ => said(verdict, validation),
     })
+}
+
+/// What the validator said, after what is wrong with the validator itself.
+fn said(verdict: Verdict, validation: Option<&Validation>) -> String {
+    let said = validation.map(|v| v.judge_message.trim_end().to_owned()).unwrap_or_default();
+    if verdict != Verdict::JudgeError {
+        return said;
+    }
+    let why = match validation.map(|v| &v.outcome) {
+        Some(ValidationOutcome::Error(why)) => why.clone(),
+        _ => "the run could not be judged".to_owned(),
+    };
+    [why, said].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// The last line that says something, clipped.

@@ -3,9 +3,9 @@
 use crate::bench::Bench;
 use crate::case::{CaseLimits, Judged};
 use crate::job::Job;
-use crate::limits::Allowance;
+use crate::limits::{Allowance, Settings};
 use crate::program::{Built, Compiled, compile};
-use crate::recipe::{Part, detect, included, overlay, read_parts, recipe};
+use crate::recipe::{Part, Recipe, detect, included, overlay, read_parts, recipe};
 use crate::source::{Source, SourceError, SourceLimits};
 use crate::timelimit::TimeLimitInUse;
 use crate::{Fault, validate};
@@ -96,6 +96,21 @@ impl Submission {
     }
 }
 
+impl Submission {
+    /// What was handed in for a test case: a file called like it, with the extension `out` or `ans` or none, at
+    /// its place below `data/` or directly; or the only file there is. The specification leaves the names open.
+    fn answer_to(&self, case: &TestCase) -> Option<&[u8]> {
+        let last = case.name.rsplit('/').next().unwrap_or(&case.name);
+        let below = case.name.split_once('/').map_or(last, |(_, below)| below);
+        let called = |part: &&Part| {
+            let stem = part.name.strip_suffix(".out").or_else(|| part.name.strip_suffix(".ans"));
+            [case.name.as_str(), below, last].contains(&stem.unwrap_or(&part.name))
+        };
+        let only = (self.parts.len() == 1).then(|| self.parts.first()).flatten();
+        self.parts.iter().find(called).or(only).map(|part| part.content.as_slice())
+    }
+}
+
 /// Bounds of a submission as it is read; what may be compiled is bounded by the package.
 const SUBMISSION_LIMITS: SourceLimits = SourceLimits {
     entries: 1_000,
@@ -136,29 +151,67 @@ fn part_of(path: &Path) -> Result<Part, Fault> {
 
 /// A submission that can be run, or why it cannot.
 pub(crate) enum Ready<'a> {
-    Runs { built: Built<'a>, language: String, output: String },
-    DoesNotCompile { language: String, output: String },
+    Runs {
+        built: Built<'a>,
+        language: String,
+        output: String,
+    },
+    /// Its files are answers to test cases.
+    Answers,
+    DoesNotCompile {
+        language: String,
+        output: String,
+    },
+}
+
+/// What is to be compiled, or why that is refused.
+enum Planned {
+    /// Nothing: the files are answers.
+    Answers,
+    Recipe(Box<Recipe>),
+    TooLarge {
+        language: String,
+        output: String,
+    },
+}
+
+/// Whether a submission can be judged here at all: its language is known, allowed and installed.
+pub fn check(job: &Job, submission: &Submission) -> Result<(), Fault> {
+    plan(job, &job.settings(), submission).map(drop)
+}
+
+fn plan(job: &Job, settings: &Settings, submission: &Submission) -> Result<Planned, Fault> {
+    if job.package.submit_answer {
+        return Ok(Planned::Answers);
+    }
+    let name = &submission.name;
+    let language = detect(name, &submission.parts, job.languages, submission.language.as_deref())?;
+    if !submission.of_jury {
+        check_allowed(name, language, job)?;
+        let size: u64 = submission.parts.iter().map(|part| part.content.len() as u64).sum();
+        if size > settings.code.0 {
+            let output =
+                format!("the source code has {size} bytes, more than the code limit of {}", settings.code);
+            return Ok(Planned::TooLarge { language: language.id.clone(), output });
+        }
+    }
+    let added = read_parts(&included(job.package, language), job.source, &job.package.constants)?;
+    let parts = overlay(submission.parts.clone(), added);
+    let entry = submission.entry.as_deref();
+    recipe(name, parts, language, entry, settings.memory, job.languages)
+        .map(|recipe| Planned::Recipe(Box::new(recipe)))
 }
 
 /// Compiles a submission on a bench.
 pub(crate) fn prepare<'a>(bench: &'a Bench, submission: &Submission) -> Result<Ready<'a>, Fault> {
     let job = &bench.job;
     let name = &submission.name;
-    let language = detect(name, &submission.parts, job.languages, submission.language.as_deref())?;
-    if !submission.of_jury {
-        check_allowed(name, language, job)?;
-        let size: u64 = submission.parts.iter().map(|part| part.content.len() as u64).sum();
-        if size > bench.settings.code.0 {
-            let limit = bench.settings.code;
-            let output = format!("the source code has {size} bytes, more than the code limit of {limit}");
-            return Ok(Ready::DoesNotCompile { language: language.id.clone(), output });
-        }
-    }
+    let recipe = match plan(job, &bench.settings, submission)? {
+        Planned::Recipe(recipe) => recipe,
+        Planned::Answers => return Ok(Ready::Answers),
+        Planned::TooLarge { language, output } => return Ok(Ready::DoesNotCompile { language, output }),
+    };
     job.phase(Some(name), JudgePhase::Compiling);
-    let added = read_parts(&included(job.package, language), job.source, &job.package.constants)?;
-    let parts = overlay(submission.parts.clone(), added);
-    let entry = submission.entry.as_deref();
-    let recipe = recipe(name, parts, language, entry, bench.settings.memory, job.languages)?;
     if let Some(why) = &recipe.stands_in {
         job.warn(name, why.clone());
     }
@@ -189,7 +242,8 @@ pub fn judge_submission(
 ) -> Result<JudgedSubmission, Fault> {
     let job = &bench.job;
     let (built, language, output) = match prepare(bench, submission)? {
-        Ready::Runs { built, language, output } => (built, language, output),
+        Ready::Runs { built, language, output } => (Some(built), language, output),
+        Ready::Answers => (None, "answers".to_owned(), String::new()),
         Ready::DoesNotCompile { language, output } => {
             let limits = bench.settings.submission(time.limit, Allowance::NONE);
             let compile = Compilation { ok: false, output };
@@ -208,7 +262,8 @@ pub fn judge_submission(
         tests: u32::try_from(job.package.data.all_cases().len()).unwrap_or(u32::MAX),
     });
     job.phase(Some(&submission.name), JudgePhase::Judging);
-    let limits = case_limits(bench, time, built.allowance);
+    let allowance = built.as_ref().map_or(Allowance::NONE, |built| built.allowance);
+    let limits = case_limits(bench, time, allowance);
     let mut running = Running { bench, submission, built, limits, tests: Vec::new(), messages: Vec::new() };
     let mut judging = Judging::new(job.package, mode);
     let done = loop {
@@ -275,7 +330,8 @@ pub(crate) fn case_limits(bench: &Bench, time: &TimeLimitInUse, allowance: Allow
 struct Running<'a> {
     bench: &'a Bench<'a>,
     submission: &'a Submission,
-    built: Built<'a>,
+    /// `None`: its files are answers.
+    built: Option<Built<'a>>,
     limits: CaseLimits,
     tests: Vec<TestResult>,
     messages: Vec<Vec<String>>,
@@ -283,7 +339,11 @@ struct Running<'a> {
 
 impl Running<'_> {
     fn test(&mut self, case: &TestCase, judging: &mut Judging) -> Result<(), Fault> {
-        let judged = self.bench.court().judge(&self.built, &self.limits, case)?;
+        let court = self.bench.court();
+        let judged = match &self.built {
+            Some(built) => court.judge(built, &self.limits, case)?,
+            None => court.judge_answer(self.submission.answer_to(case), case)?,
+        };
         let counted = judging.record(&case.name, judged.verdict, judged.validation.as_ref());
         self.messages.push(messages(&judged, &counted));
         let result = test_result(case, judged, counted);

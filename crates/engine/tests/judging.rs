@@ -372,6 +372,23 @@ fn faults_and_judge_errors_end_interactions() {
 }
 
 #[test]
+fn handed_in_answers_are_judged_without_a_run() {
+    let mut kit = kit();
+    kit.package.submit_answer = true;
+    // The only file answers every test.
+    check(&mut kit, "2", AllTests, Verdict::WrongAnswer, "WA AC WA");
+    let answers = [("1.out", "1"), ("secret/2.ans", "2"), ("4", "3")];
+    let judged = kit.judge_parts(&answers, AllTests).unwrap().judgement;
+    assert_eq!((judged.verdict, verdicts(&judged).as_str()), (Verdict::WrongAnswer, "AC AC WA"));
+    assert_eq!(judged.tests[2].message, "nothing was handed in for this test case");
+    kit.validator(equal);
+    let judged = kit.judge_parts(&[("1", "1\n"), ("2", "2\n"), ("3", "3\n")], AllTests).unwrap().judgement;
+    assert_eq!(judged.verdict, Verdict::Accepted);
+    assert_eq!(kit.runners[0].0.specs().len(), 0);
+    kit.assert_clean();
+}
+
+#[test]
 fn scores_come_from_groups_and_graders() {
     let mut kit = kit();
     kit.package.scoring = true;

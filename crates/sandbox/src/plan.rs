@@ -1,8 +1,7 @@
 //! The way from clone to exec as data: a flat list of system calls, with the buffers they refer to.
 
-use crate::sys::{ChildFailure, Op, SockFprog};
+use crate::sys::{ChildFailure, Op};
 use model::{Aslr, Limits, Nanos, RunSpec, Sched};
-use seccompiler::BpfProgram;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::io;
@@ -25,14 +24,13 @@ pub(crate) enum Step {
     Landlock,
     Identity,
     Capabilities,
-    Seccomp,
     Descriptors,
     Readings,
     Exec,
 }
 
 impl Step {
-    const ALL: [Step; 17] = [
+    const ALL: [Step; 16] = [
         Step::Session,
         Step::MountProc,
         Step::Stdio,
@@ -46,7 +44,6 @@ impl Step {
         Step::Landlock,
         Step::Identity,
         Step::Capabilities,
-        Step::Seccomp,
         Step::Descriptors,
         Step::Readings,
         Step::Exec,
@@ -73,7 +70,6 @@ impl Step {
             Step::Landlock => "Landlock rules",
             Step::Identity => "change to the run's user",
             Step::Capabilities => "dropping capabilities",
-            Step::Seccomp => "system call filter",
             Step::Descriptors => "closing our descriptors",
             Step::Readings => "readings before exec",
             Step::Exec => "exec",
@@ -120,7 +116,6 @@ pub(crate) struct Means<'a> {
     pub(crate) privileged: bool,
     pub(crate) mount_proc: bool,
     pub(crate) landlock: Option<BorrowedFd<'a>>,
-    pub(crate) seccomp: &'a BpfProgram,
     pub(crate) cpu_stat: Option<BorrowedFd<'a>>,
     /// Memory is limited by a cgroup; otherwise per process.
     pub(crate) memory_by_group: bool,
@@ -135,7 +130,6 @@ pub(crate) struct Plan {
     // Referred to by address from `ops`; never touched again.
     strings: Vec<CString>,
     pointers: Vec<Box<[usize]>>,
-    fprog: Box<SockFprog>,
 }
 
 impl Plan {
@@ -151,10 +145,6 @@ impl Plan {
             }),
             strings: vec![],
             pointers: vec![],
-            fprog: Box::new(SockFprog {
-                len: means.seccomp.len() as u16,
-                filter: means.seccomp.as_ptr().cast(),
-            }),
         };
         plan.call(Step::Session, libc::SYS_setsid, &[]);
         if means.mount_proc {
@@ -179,6 +169,10 @@ impl Plan {
     fn call(&mut self, step: Step, nr: i64, args: &[usize]) {
         let mut all = [0; 6];
         all[..args.len()].copy_from_slice(args);
+        if args.len() < 6 {
+            // The child is under the filter already; see `seccomp`.
+            all[5] = crate::sys::secret();
+        }
         self.ops.push(Op { step: step as u8, optional: false, nr, args: all });
     }
 
@@ -300,13 +294,6 @@ impl Plan {
         let header = self.words(vec![LINUX_CAPABILITY_VERSION_3]);
         let none = self.words(vec![0; 3]);
         self.call(Step::Capabilities, libc::SYS_capset, &[header, none]);
-        // Without SPEC_ALLOW a filter would slow the program by the mitigation of speculative store bypass.
-        let fprog = std::ptr::from_ref(&*self.fprog) as usize;
-        self.call(
-            Step::Seccomp,
-            libc::SYS_seccomp,
-            &[libc::SECCOMP_SET_MODE_FILTER as usize, libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW as usize, fprog],
-        );
     }
 
     fn readings(&mut self, means: &Means<'_>) {
@@ -395,7 +382,6 @@ mod tests {
 
     fn steps(spec: &RunSpec, privileged: bool) -> io::Result<Vec<u8>> {
         let null = std::fs::File::open("/dev/null")?;
-        let seccomp = crate::seccomp::program(true);
         let means = Means {
             stdio: [null.as_fd(); 3],
             uid: 1,
@@ -403,7 +389,6 @@ mod tests {
             privileged,
             mount_proc: true,
             landlock: Some(null.as_fd()),
-            seccomp: &seccomp,
             cpu_stat: Some(null.as_fd()),
             memory_by_group: false,
             processes_by_group: false,
@@ -416,8 +401,7 @@ mod tests {
         let s = steps(&spec(), true).unwrap();
         assert!(s.is_sorted(), "{s:?}");
         assert_eq!(s.last(), Some(&(Step::Exec as u8)));
-        for step in [Step::NoNewPrivileges, Step::Landlock, Step::Identity, Step::Capabilities, Step::Seccomp]
-        {
+        for step in [Step::NoNewPrivileges, Step::Landlock, Step::Identity, Step::Capabilities] {
             assert!(s.contains(&(step as u8)), "{step:?}");
         }
     }

@@ -2,11 +2,13 @@
 //!
 //! A deny-list, since an allow-list breaks one language runtime after another, and the kernel caches "always
 //! allowed" per call number, so that allowed calls cost nothing (seccomp(2), since Linux 5.11).
+//!
+//! It is installed once, in the launcher; programs inherit it. Installing and freeing one per run took 200 to 400 µs of
+//! each run, more than starting a process, half of it charged to the program. The launcher itself needs some of
+//! the refused calls: they pass with a secret of 64 bits in the sixth argument, which none of them uses. It is drawn
+//! anew by every launcher and known to no other process; without it a call is refused, and even with it a program, which
+//! has no capabilities, could do no more than the kernel lets any ordinary user do.
 
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Cmp, SeccompCondition as Condition,
-    SeccompFilter, SeccompRule as Rule, TargetArch, sock_filter,
-};
 use std::collections::BTreeMap;
 
 /// Calls that are refused whatever their arguments, with EPERM.
@@ -74,7 +76,8 @@ const REFUSED: &[i64] = &[
     libc::SYS_sethostname,
     libc::SYS_setdomainname,
     libc::SYS_vhangup,
-    // Where memory lies is part of what we measure.
+    // Where a run and its memory lie is part of what we measure.
+    libc::SYS_sched_setaffinity,
     libc::SYS_mbind,
     libc::SYS_set_mempolicy,
     libc::SYS_set_mempolicy_home_node,
@@ -93,99 +96,197 @@ const REFUSED_CLONES: u64 = (libc::CLONE_NEWUSER
     | libc::CLONE_NEWCGROUP
     | libc::CLONE_PARENT) as u64;
 
-const ALLOW: u32 = 0x7fff_0000; // SECCOMP_RET_ALLOW
-const ERRNO: u32 = 0x0005_0000; // SECCOMP_RET_ERRNO
-/// Numbers from here on belong to the x32 ABI, which shares the architecture of x86_64 (seccomp(2), "Caveats").
-const X32: u32 = 0x4000_0000;
-
-/// The filter. `pinned` also refuses sched_setaffinity, for runs that nothing but their affinity holds in place.
-pub(crate) fn program(pinned: bool) -> BpfProgram {
-    let refused = filter(refused_rules(pinned), libc::EPERM);
-    // clone3 passes its flags in memory, out of a filter's sight. ENOSYS makes C libraries fall back to clone.
-    let absent = filter(BTreeMap::from([(libc::SYS_clone3, vec![])]), libc::ENOSYS);
-    chain(&[absent, refused])
+/// One instruction of classic BPF, `struct sock_filter`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Instruction {
+    code: u16,
+    jt: u8,
+    jf: u8,
+    k: u32,
 }
 
-fn refused_rules(pinned: bool) -> BTreeMap<i64, Vec<Rule>> {
-    let rule = |conditions: Vec<Condition>| Rule::new(conditions).expect("a rule has conditions");
-    let arg = |n, len, op, value| Condition::new(n, len, op, value).expect("there are six arguments");
-    let mut rules: BTreeMap<i64, Vec<Rule>> = REFUSED.iter().map(|nr| (*nr, vec![])).collect();
-    if pinned {
-        rules.insert(libc::SYS_sched_setaffinity, vec![]);
-    }
-    // A set bit is found one by one: a masked comparison can only ask for all bits of a mask.
-    let clones = (0..64).map(|b| 1u64 << b).filter(|bit| REFUSED_CLONES & bit != 0);
-    rules.insert(
+const ALLOW: Instruction = ret(0x7fff_0000); // SECCOMP_RET_ALLOW
+const KILL: Instruction = ret(0x8000_0000); // SECCOMP_RET_KILL_PROCESS
+const AUDIT_ARCH_X86_64: u32 = 0xc000_003e;
+/// Numbers from here on belong to the x32 ABI, which shares the architecture of x86_64 (seccomp(2), "Caveats").
+const X32: u32 = 0x4000_0000;
+/// Offsets in `struct seccomp_data`.
+const NR: u32 = 0;
+const ARCH: u32 = 4;
+const ARGS: u32 = 16;
+
+const fn ret(k: u32) -> Instruction {
+    Instruction { code: 0x06, jt: 0, jf: 0, k }
+}
+
+const fn refuse(errno: i32) -> Instruction {
+    ret(0x0005_0000 | errno as u32) // SECCOMP_RET_ERRNO
+}
+
+const fn load(offset: u32) -> Instruction {
+    Instruction { code: 0x20, jt: 0, jf: 0, k: offset }
+}
+
+const fn jump(by: usize) -> Instruction {
+    Instruction { code: 0x05, jt: 0, jf: 0, k: by as u32 }
+}
+
+const fn if_equal(k: u32, jt: u8, jf: u8) -> Instruction {
+    Instruction { code: 0x15, jt, jf, k }
+}
+
+const fn if_at_least(k: u32, jt: u8, jf: u8) -> Instruction {
+    Instruction { code: 0x35, jt, jf, k }
+}
+
+const fn if_any_bit(k: u32, jt: u8, jf: u8) -> Instruction {
+    Instruction { code: 0x45, jt, jf, k }
+}
+
+/// The filter for a launcher with this secret and its children.
+pub(crate) fn program(secret: u64) -> Vec<Instruction> {
+    let mut program = vec![load(ARCH), if_equal(AUDIT_ARCH_X86_64, 1, 0), KILL];
+    program.extend([load(NR), if_at_least(X32, 0, 1), refuse(libc::ENOSYS)]);
+    let rules: Vec<(u32, Vec<Instruction>)> = rules(secret).into_iter().collect();
+    program.extend(tree(&rules));
+    program
+}
+
+/// What to do with a call of these numbers; each block ends in a return.
+fn rules(secret: u64) -> BTreeMap<u32, Vec<Instruction>> {
+    let mut rules: BTreeMap<u32, Vec<Instruction>> =
+        REFUSED.iter().map(|nr| (*nr as u32, unless(secret, libc::EPERM))).collect();
+    let mut rule = |nr: i64, block: Vec<Instruction>| rules.insert(nr as u32, block);
+    // clone3 passes its flags in memory, out of a filter's sight. ENOSYS makes C libraries fall back to clone.
+    rule(libc::SYS_clone3, unless(secret, libc::ENOSYS));
+    rule(
         libc::SYS_clone,
-        clones.map(|bit| rule(vec![arg(0, Len::Qword, Cmp::MaskedEq(bit), bit)])).collect(),
+        vec![load(ARGS), if_any_bit(REFUSED_CLONES as u32, 0, 1), refuse(libc::EPERM), ALLOW],
     );
     // Local, internet and routing sockets live in the run's empty network namespace; others (vsock reaches the
     // hypervisor, AF_ALG the kernel's ciphers) do not.
     let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
     for nr in [libc::SYS_socket, libc::SYS_socketpair] {
-        let foreign = families.iter().map(|f| arg(0, Len::Dword, Cmp::Ne, *f as u64)).collect();
-        rules.insert(nr, vec![rule(foreign)]);
+        rule(nr, only(0, &families.map(|f| f as u32)));
     }
     // Limits of others: in a user namespace init has the run's own uid.
-    rules.insert(libc::SYS_prlimit64, vec![rule(vec![arg(0, Len::Dword, Cmp::Ne, 0)])]);
+    rule(libc::SYS_prlimit64, only(0, &[0]));
     // Characters pushed into the terminal would be read by the caller's shell.
-    let typing = [libc::TIOCSTI, libc::TIOCLINUX];
-    rules.insert(
-        libc::SYS_ioctl,
-        typing.iter().map(|r| rule(vec![arg(1, Len::Dword, Cmp::Eq, *r)])).collect(),
-    );
+    let typing = [libc::TIOCSTI as u32, libc::TIOCLINUX as u32];
+    rule(libc::SYS_ioctl, without(1, &typing));
     rules
 }
 
-fn filter(rules: BTreeMap<i64, Vec<Rule>>, errno: i32) -> BpfProgram {
-    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(errno as u32), TargetArch::x86_64)
-        .and_then(BpfProgram::try_from)
-        .expect("the rules are constant and compile")
+/// Refuses unless the sixth argument is the secret.
+fn unless(secret: u64, errno: i32) -> Vec<Instruction> {
+    let at = ARGS + 8 * 5;
+    let (low, high) = (secret as u32, (secret >> 32) as u32);
+    vec![load(at), if_equal(low, 0, 2), load(at + 4), if_equal(high, 1, 0), refuse(errno), ALLOW]
 }
 
-/// One program out of several: where one allows, the next decides. x32 calls are refused before all of them.
-fn chain(filters: &[BpfProgram]) -> BpfProgram {
-    let ins = |code, jt, jf, k| sock_filter { code, jt, jf, k };
-    const LD_W_ABS: u16 = 0x20;
-    const JGE_K: u16 = 0x35;
-    const JA: u16 = 0x05;
-    const RET_K: u16 = 0x06;
-    let mut all: BpfProgram =
-        vec![ins(LD_W_ABS, 0, 0, 0), ins(JGE_K, 0, 1, X32), ins(RET_K, 0, 0, ERRNO | libc::ENOSYS as u32)];
-    for (n, filter) in filters.iter().enumerate() {
-        let last = n + 1 == filters.len();
-        let length = filter.len();
-        all.extend(filter.iter().enumerate().map(|(i, f)| match f {
-            // "Allowed" becomes a jump to the end, where the next filter begins.
-            f if !last && f.code == RET_K && f.k == ALLOW => ins(JA, 0, 0, (length - i - 1) as u32),
-            f => f.clone(),
-        }));
+/// Allows the listed values (32 bits) of an argument.
+fn only(argument: u32, values: &[u32]) -> Vec<Instruction> {
+    let mut block = vec![load(ARGS + 8 * argument)];
+    block.extend(values.iter().flat_map(|v| [if_equal(*v, 0, 1), ALLOW]));
+    block.push(refuse(libc::EPERM));
+    block
+}
+
+/// Refuses the listed values (32 bits) of an argument.
+fn without(argument: u32, values: &[u32]) -> Vec<Instruction> {
+    let mut block = vec![load(ARGS + 8 * argument)];
+    block.extend(values.iter().flat_map(|v| [if_equal(*v, 0, 1), refuse(libc::EPERM)]));
+    block.push(ALLOW);
+    block
+}
+
+/// A search tree over rules ordered by call number; calls without a rule are allowed. The number is in the accumulator.
+fn tree(rules: &[(u32, Vec<Instruction>)]) -> Vec<Instruction> {
+    match rules {
+        [] => vec![ALLOW],
+        [(nr, block)] => [&[if_equal(*nr, 1, 0), ALLOW][..], block].concat(),
+        _ => {
+            let (low, high) = rules.split_at(rules.len() / 2);
+            let low = tree(low);
+            // A conditional jump reaches 255 instructions only.
+            let mut all = vec![if_at_least(high[0].0, 0, 1), jump(low.len())];
+            all.extend(low);
+            all.extend(tree(high));
+            all
+        }
     }
-    all
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_filter_fits_the_kernel() {
-        for pinned in [false, true] {
-            let p = program(pinned);
-            assert!(p.len() < 4096, "{} instructions", p.len());
+    const SECRET: u64 = 0x0123_4567_89ab_cdef;
+
+    /// Interprets the filter for one call, and counts the steps.
+    fn verdict(program: &[Instruction], nr: i64, args: [u64; 6]) -> (u32, usize) {
+        let (mut at, mut accumulator, mut steps) = (0usize, 0u32, 0);
+        loop {
+            let i = program[at];
+            steps += 1;
+            at += 1;
+            let jump = |yes: bool| if yes { i.jt as usize } else { i.jf as usize };
+            match i.code {
+                0x06 => return (i.k, steps),
+                0x20 => {
+                    accumulator = match i.k {
+                        NR => nr as u32,
+                        ARCH => AUDIT_ARCH_X86_64,
+                        k => (args[((k - ARGS) / 8) as usize] >> ((k - ARGS) % 8 * 8)) as u32,
+                    }
+                }
+                0x05 => at += i.k as usize,
+                0x15 => at += jump(accumulator == i.k),
+                0x35 => at += jump(accumulator >= i.k),
+                0x45 => at += jump(accumulator & i.k != 0),
+                other => panic!("instruction {other:#x}"),
+            }
         }
     }
 
     #[test]
-    fn no_jump_leaves_the_program() {
-        let p = program(true);
-        for (i, f) in p.iter().enumerate() {
-            let reach = match f.code {
-                0x05 => f.k as usize,
-                c if c & 0x07 == 0x05 => f.jt.max(f.jf) as usize,
-                _ => continue,
-            };
-            assert!(i + 1 + reach < p.len(), "instruction {i}");
+    fn calls_are_judged_one_by_one() {
+        let (allow, eperm, enosys) = (ALLOW.k, refuse(libc::EPERM).k, refuse(libc::ENOSYS).k);
+        let thread = libc::CLONE_VM | libc::CLONE_THREAD | libc::CLONE_SIGHAND;
+        let cases: &[(i64, [u64; 6], u32)] = &[
+            (libc::SYS_read, [0; 6], allow),
+            (libc::SYS_execve, [0; 6], allow),
+            (libc::SYS_bpf, [0; 6], eperm),
+            (libc::SYS_clone3, [0; 6], enosys),
+            (libc::SYS_clone, [thread as u64, 0, 0, 0, 0, 0], allow),
+            (libc::SYS_clone, [libc::CLONE_NEWUSER as u64, 0, 0, 0, 0, 0], eperm),
+            (libc::SYS_clone, [libc::CLONE_PARENT as u64, 0, 0, 0, 0, 0], eperm),
+            (libc::SYS_socket, [libc::AF_UNIX as u64, 0, 0, 0, 0, 0], allow),
+            (libc::SYS_socket, [libc::AF_VSOCK as u64, 0, 0, 0, 0, 0], eperm),
+            (libc::SYS_ioctl, [0, libc::TIOCSTI, 0, 0, 0, 0], eperm),
+            (libc::SYS_ioctl, [0, libc::TCGETS, 0, 0, 0, 0], allow),
+            (libc::SYS_prlimit64, [0, 1, 0, 0, 0, 0], allow),
+            (libc::SYS_prlimit64, [1, 1, 0, 0, 0, 0], eperm),
+            (libc::SYS_mount, [0, 0, 0, 0, 0, SECRET], allow),
+            (libc::SYS_mount, [0, 0, 0, 0, 0, SECRET ^ 1], eperm),
+            (libc::SYS_mount, [0, 0, 0, 0, 0, SECRET ^ (1 << 32)], eperm),
+            (libc::SYS_clone3, [0, 0, 0, 0, 0, SECRET], allow),
+            (0x4000_0000, [0; 6], enosys),
+        ];
+        for (nr, args, wanted) in cases {
+            assert_eq!(verdict(&program(SECRET), *nr, *args).0, *wanted, "call {nr} {args:?}");
         }
+        REFUSED
+            .iter()
+            .for_each(|nr| assert_eq!(verdict(&program(SECRET), *nr, [0; 6]).0, eperm, "call {nr}"));
+    }
+
+    #[test]
+    fn no_call_takes_many_steps() {
+        let program = program(SECRET);
+        assert!(program.len() < 4096, "BPF_MAXINSNS");
+        let steps = (0..512).map(|nr| verdict(&program, nr, [0; 6]).1).max();
+        assert!(steps < Some(32), "{steps:?}");
     }
 }

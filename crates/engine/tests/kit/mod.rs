@@ -247,11 +247,23 @@ impl Kit {
         extension: &str,
         mode: JudgeMode,
     ) -> Result<JudgedSubmission, Fault> {
-        let content = program.as_bytes().to_vec();
-        let part = Part { name: format!("main.{extension}"), executable: false, content };
+        self.judge_parts(&[(&format!("main.{extension}"), program)], mode)
+    }
+
+    /// Judges a submission of these files.
+    pub(crate) fn judge_parts(
+        &mut self,
+        files: &[(&str, &str)],
+        mode: JudgeMode,
+    ) -> Result<JudgedSubmission, Fault> {
+        let part = |(name, content): &(&str, &str)| Part {
+            name: name.to_string(),
+            executable: false,
+            content: content.as_bytes().to_vec(),
+        };
         let submission = Submission {
-            name: format!("main.{extension}"),
-            parts: vec![part],
+            name: files[0].0.to_owned(),
+            parts: files.iter().map(part).collect(),
             language: None,
             entry: None,
             of_jury: false,

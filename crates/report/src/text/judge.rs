@@ -20,6 +20,13 @@ pub fn test_line(test: &TestResult, style: Style) -> String {
 
 /// The end of a judgement: what the compiler says where it refuses, and the final line.
 pub fn judgement_lines(judgement: &Judgement, style: Style) -> String {
+    let text = compiler_lines(judgement);
+    let title = format!("{} ({})", judgement.submission, judgement.language);
+    text + &format!("{}  {title}{}\n", style.verdict(judgement.verdict), details(judgement))
+}
+
+/// What the compiler says where it refuses, a few lines of it; else nothing.
+pub(super) fn compiler_lines(judgement: &Judgement) -> String {
     let mut text = String::new();
     if judgement.verdict == Verdict::CompileError {
         let output = harmless(&judgement.compile.output);
@@ -29,8 +36,7 @@ pub fn judgement_lines(judgement: &Judgement, style: Style) -> String {
             text += &format!("     … and {}\n", count(lines.len() - COMPILER_LINES, "more line"));
         }
     }
-    let title = format!("{} ({})", judgement.submission, judgement.language);
-    text + &format!("{}  {title}{}\n", style.verdict(judgement.verdict), details(judgement))
+    text
 }
 
 fn details(judgement: &Judgement) -> String {

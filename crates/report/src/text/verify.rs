@@ -1,5 +1,6 @@
 //! `tauto verify` for people.
 
+use super::judge::compiler_lines;
 use super::{Paint, Style, count, harmless};
 use model::{CheckOutcome, Checked, Judgement, Verdict, Verification};
 
@@ -17,8 +18,24 @@ pub fn checked_line(package: &str, checked: &Checked, style: Style) -> String {
             let mut text =
                 format!("{}  {place:<44} {}\n", style.paint(paint, word), earned(judgement, style));
             broken.iter().for_each(|what| text += &format!("          {}\n", harmless(what)));
+            if !broken.is_empty() {
+                text += &reason(judgement, style);
+            }
             text
         }
+    }
+}
+
+/// What the compiler says, or the jury's message of the first test that was not accepted.
+fn reason(judgement: &Judgement, style: Style) -> String {
+    let rejected = judgement.tests.iter().find(|t| t.verdict != Verdict::Accepted && !t.message.is_empty());
+    match rejected {
+        Some(test) => {
+            let head = format!("          {} on {}: ", test.verdict, test.name);
+            let message = style.rest(head.chars().count(), &test.message);
+            format!("{head}{message}\n")
+        }
+        None => compiler_lines(judgement),
     }
 }
 

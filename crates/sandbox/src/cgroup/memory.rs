@@ -5,6 +5,7 @@ use super::group::Group;
 use super::pages;
 use model::{Bytes, Reading};
 use rustix::event::PollFlags;
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -58,7 +59,7 @@ struct V1 {
     files: V1Files,
     /// Usage of the launcher alone, when the group was new.
     floor: u64,
-    limit: u64,
+    limit: Cell<u64>,
 }
 
 struct V1Files {
@@ -108,6 +109,8 @@ impl Memory {
                 let with_ours = limit.map_or(UNLIMITED, |l| l.saturating_add(self.base).min(UNLIMITED));
                 v1.set_limit(with_ours)?;
                 v1.files.max_usage.write("0")?;
+                // What an earlier run left there would end this one. Without it the read is refused at once.
+                let _ = rustix::io::read(&v1.files.event, &mut [0u8; 8]);
             }
             Version::V2(v2) => {
                 self.base = v2.current.number()?;
@@ -128,6 +131,9 @@ impl Memory {
             Version::V2(v2) => v2.peak.as_ref().map(CgroupFile::number).transpose()?,
         };
         let peak = peak.map(|p| p.saturating_sub(self.base));
+        if peak.is_some_and(|p| p.saturating_add(LEFTOVER) >= self.limit) {
+            self.relieve();
+        }
         let kills = self.version.kills()?;
         // Charges are taken in batches of 64 pages per CPU, so the peak may stay a little below.
         let near = peak.is_some_and(|p| p >= self.limit - self.limit / 16);
@@ -139,6 +145,15 @@ impl Memory {
             killed: kills.killed > self.before.killed,
             at_limit: near || kills.at_limit > self.before.at_limit,
         })
+    }
+
+    /// Lifts the limit of a run that is over: the launcher shares it in version 1, and with nobody else left to kill the
+    /// kernel would turn on the launcher, where this has no right to be exempt (CAP_SYS_RESOURCE).
+    pub(super) fn relieve(&self) {
+        if let Version::V1(v1) = &self.version {
+            // Refused, nothing is worse than before.
+            let _ = v1.set_limit(UNLIMITED);
+        }
     }
 
     pub(super) fn event(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
@@ -153,9 +168,13 @@ impl Memory {
 impl Version {
     fn kills(&self) -> io::Result<Kills> {
         match self {
-            Version::V1(v1) => Ok(Kills { killed: v1.files.oom_control.keyed("oom_kill")?, at_limit: 0 }),
+            Version::V1(v1) => {
+                let [killed] = v1.files.oom_control.keyed(["oom_kill"])?;
+                Ok(Kills { killed, at_limit: 0 })
+            }
             Version::V2(v2) => {
-                Ok(Kills { killed: v2.events.keyed("oom_kill")?, at_limit: v2.events.keyed("oom")? })
+                let [killed, at_limit] = v2.events.keyed(["oom_kill", "oom"])?;
+                Ok(Kills { killed, at_limit })
             }
         }
     }
@@ -164,7 +183,7 @@ impl Version {
 impl V1 {
     fn join(group: Group) -> io::Result<V1> {
         let files = V1Files::open(&group)?;
-        let mut v1 = V1 { group, files, floor: 0, limit: UNLIMITED };
+        let mut v1 = V1 { group, files, floor: 0, limit: Cell::new(UNLIMITED) };
         v1.settle()?;
         Ok(v1)
     }
@@ -173,7 +192,7 @@ impl V1 {
         // 0: reclaim never swaps (memory.rst, section 5.3).
         self.group.write_only("memory.swappiness").and_then(|f| f.write("0")).or_else(absent_is_fine)?;
         self.group.join()?;
-        self.limit = UNLIMITED;
+        self.limit.set(UNLIMITED);
         self.floor = self.files.usage.number()?;
         Ok(())
     }
@@ -188,20 +207,20 @@ impl V1 {
     }
 
     /// Sets both limits in the order in which memory never exceeds memory plus swap.
-    fn set_limit(&mut self, limit: u64) -> io::Result<()> {
-        if limit == self.limit {
+    fn set_limit(&self, limit: u64) -> io::Result<()> {
+        if limit == self.limit.get() {
             return Ok(());
         }
         let text = limit.to_string();
         let memsw = |files: &V1Files| files.memsw.as_ref().map_or(Ok(()), |f| f.write(&text));
-        if limit > self.limit {
+        if limit > self.limit.get() {
             memsw(&self.files)?;
             self.files.limit.write(&text)?;
         } else {
             self.files.limit.write(&text)?;
             memsw(&self.files)?;
         }
-        self.limit = limit;
+        self.limit.set(limit);
         Ok(())
     }
 }

@@ -139,6 +139,13 @@ impl Groups {
         self.memory.as_ref().map(Memory::since_prepare)
     }
 
+    /// Lifts the memory limit of a run that has been ended.
+    pub(crate) fn relieve_memory(&self) {
+        if let Some(memory) = &self.memory {
+            memory.relieve();
+        }
+    }
+
     /// Becomes ready to read when the kernel runs out of the run's memory.
     pub(crate) fn out_of_memory_event(&self) -> Option<(BorrowedFd<'_>, rustix::event::PollFlags)> {
         self.memory.as_ref().and_then(Memory::event)

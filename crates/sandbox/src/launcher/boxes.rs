@@ -8,10 +8,10 @@ use super::privilege::Privilege;
 use super::view::STAGING;
 use crate::SandboxError;
 use crate::error::During;
+use crate::sys;
 use model::{BoxId, Bytes};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, ResolveFlags, Uid};
-use rustix::mount::{MountFlags, OpenTreeFlags, mount, open_tree};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -37,9 +37,7 @@ impl Boxes {
         rustix::fs::mkdir(&*path, Mode::from_raw_mode(0o755)).during(making)?;
         let uid = self.owner;
         let options = format!("size={},nr_inodes=65536,mode=0755,uid={uid},gid={uid}", size.0.max(4096));
-        let options = std::ffi::CString::new(options).expect("digits and letters");
-        mount("tmpfs", &*path, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(&*options))
-            .during(making)?;
+        sys::mount_tmpfs(&path, &options).during(making)?;
         let root =
             rustix::fs::open(&*path, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
         self.roots.insert(id, root.during(making)?);
@@ -51,16 +49,14 @@ impl Boxes {
         self.root(id)?;
         self.roots.remove(&id);
         let path = path_of(id);
-        rustix::mount::unmount(&*path, rustix::mount::UnmountFlags::DETACH)
-            .and_then(|()| rustix::fs::rmdir(&*path))
+        sys::detach(&path)
+            .and_then(|()| Ok(rustix::fs::rmdir(&*path)?))
             .during(|| format!("removing box {}", id.0))
     }
 
     /// A detached mount of the box, to be attached in a run's namespace.
     pub(super) fn mount_of(&self, id: BoxId) -> Result<OwnedFd, SandboxError> {
-        let flags =
-            OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
-        open_tree(self.root(id)?, "", flags).during(|| format!("mounting box {}", id.0))
+        sys::clone_tree(self.root(id)?, "").during(|| format!("mounting box {}", id.0))
     }
 
     pub(super) fn put(

@@ -21,7 +21,6 @@ use privilege::Privilege;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::thread::{CpuSet, sched_setaffinity};
-use seccompiler::BpfProgram;
 use std::num::NonZeroU64;
 use std::path::Path;
 use view::Views;
@@ -38,7 +37,6 @@ struct Launcher {
     views: Views,
     boxes: Boxes,
     stacks: Stacks,
-    filters: Filters,
     weaker: Vec<String>,
     pid_namespace: OwnedFd,
     /// The group's CPU pressure when the run began.
@@ -49,11 +47,6 @@ struct Launcher {
 struct Stacks {
     init: &'static mut InitStack,
     program: &'static mut InitStack,
-}
-
-struct Filters {
-    free: BpfProgram,
-    pinned: BpfProgram,
 }
 
 /// The process behind the name [`ARGV0`]. It becomes the *keeper*: forks the launcher into a pid namespace of its own,
@@ -152,7 +145,6 @@ impl Launcher {
             groups: f.groups,
             views: f.views,
             stacks: Stacks { init: InitStack::leaked(), program: InitStack::leaked() },
-            filters: Filters { free: seccomp::program(false), pinned: seccomp::program(true) },
             pid_namespace: f.pid_namespace,
             pressure_before: Nanos::ZERO,
         }
@@ -170,11 +162,14 @@ impl Launcher {
 
     fn serve(&mut self, buffer: &mut [u8]) {
         while let Ok(Some((request, fds))) = message::receive(&self.socket, buffer) {
-            let answered = self.handle(request, fds);
-            match answered {
+            match self.handle(request, fds) {
                 Ok(Some((answer, fd))) => self.answer(&answer, fd),
                 Ok(None) => {}
                 Err(e) => self.answer(&Answer::Failed(e), None),
+            }
+            // After the answer, since letting go of a run's mounts takes as long as starting a process.
+            if self.views.go_home().is_err() {
+                return;
             }
         }
     }
@@ -238,5 +233,6 @@ fn settle_down(host: &Host, housekeeping: &[u32]) -> Result<(), SandboxError> {
     let _ = rustix::process::setpriority_process(None, -20);
     host.exempt_from_oom();
     sys::make_undumpable();
-    Ok(())
+    let filter = seccomp::program(sys::draw_secret().during(|| "drawing a secret".into())?);
+    sys::install_filter(&filter).during(|| "installing the system call filter".into())
 }

@@ -5,7 +5,6 @@ use crate::error::During;
 use crate::sys;
 use rustix::fd::AsFd;
 use rustix::fs::{Mode, OFlags};
-use rustix::mount::MountFlags;
 use std::io::{self, Read, Write};
 
 /// Namespaces of the slot; those of a run are made per run.
@@ -64,8 +63,7 @@ impl Privilege {
         root.map_err(std::io::Error::from)
             .and_then(|root| sys::mount_setattr(root.as_fd(), private))
             .during(|| "taking over the mount namespace".into())?;
-        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-        rustix::mount::mount("proc", "/proc", "proc", flags, None)
+        sys::mount_proc("/proc")
             .during(|| "mounting /proc (a container that masks parts of /proc forbids it)".into())
     }
 

@@ -14,7 +14,6 @@ use landlock::{
 use model::{Bytes, Nanos, Observation, Reading, RunSpec, Stdio, Times};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, Gid, Mode, OFlags, Uid};
-use rustix::mount::{MountFlags, mount, mount_bind};
 use std::collections::BTreeSet;
 use std::io;
 
@@ -32,19 +31,9 @@ struct Started {
 }
 
 impl Launcher {
-    /// Runs a program to its end and leaves the slot empty, whatever happens.
+    /// Runs a program to its end and leaves the slot empty, whatever happens. The launcher is left in the run's mount
+    /// namespace.
     pub(super) fn run(
-        &mut self,
-        serial: u64,
-        spec: &RunSpec,
-        fds: Vec<OwnedFd>,
-    ) -> Result<Observation, SandboxError> {
-        let result = self.run_inside(serial, spec, fds);
-        self.views.go_home().during(|| "returning to the launcher's mounts".into())?;
-        result
-    }
-
-    fn run_inside(
         &mut self,
         serial: u64,
         spec: &RunSpec,
@@ -113,12 +102,11 @@ impl Launcher {
         let what = || "the run's own file system".to_string();
         self.mount_run(spec.limits.output.unwrap_or(RUN_SIZE)).during(what)?;
         for (tree, at) in &attached {
-            view::attach_tree(tree.as_fd(), at).during(|| format!("showing a box at {at}"))?;
+            sys::attach_tree(tree.as_fd(), at).during(|| format!("showing a box at {at}"))?;
         }
         let dirs: BTreeSet<&String> = single.iter().map(|(_, _, _, dir)| dir).collect();
         for dir in dirs {
-            mount("tmpfs", dir, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=0755"))
-                .during(what)?;
+            sys::mount_tmpfs(dir, "mode=0755").during(what)?;
         }
         for (tree, fd, at, _) in single {
             view::attach_file(tree, fd, &at).during(|| format!("showing a file at {at}"))?;
@@ -132,9 +120,8 @@ impl Launcher {
     fn mount_run(&self, size: Bytes) -> io::Result<()> {
         let uid = self.privilege.uid();
         let size = size.0.saturating_add(64 << 10);
-        let options =
-            std::ffi::CString::new(format!("size={size},nr_inodes=65536,mode=0711")).expect("no zero byte");
-        mount("tmpfs", view::RUN, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(&*options))?;
+        let options = format!("size={size},nr_inodes=65536,mode=0711");
+        sys::mount_tmpfs(view::RUN, &options)?;
         let owner = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(uid)));
         for (part, at) in view::RUN_PARTS {
             rustix::fs::mkdir(part, Mode::from_raw_mode(0o700))?;
@@ -142,10 +129,10 @@ impl Launcher {
             if at != "/w" {
                 rustix::fs::chmod(part, Mode::from_raw_mode(0o1777))?;
             }
-            mount_bind(part, at)?;
+            sys::mount_bind(part, at)?;
         }
         // The parts are all a run should see of it.
-        Ok(mount_bind(view::EMPTY, view::RUN)?)
+        sys::mount_bind(view::EMPTY, view::RUN)
     }
 
     /// File access rules, as far as this kernel has them: a second lock behind the mounts.
@@ -187,7 +174,6 @@ impl Launcher {
         stdio: [BorrowedFd<'_>; 3],
         landlock: Option<BorrowedFd<'_>>,
     ) -> Result<Started, SandboxError> {
-        let pinned = !spec.placement.cpus.is_empty();
         let means = Means {
             stdio,
             uid: self.privilege.uid(),
@@ -195,7 +181,6 @@ impl Launcher {
             privileged: self.privilege.is_root(),
             mount_proc: true,
             landlock,
-            seccomp: if pinned { &self.filters.pinned } else { &self.filters.free },
             cpu_stat: self.groups.cpu_stat(),
             memory_by_group: self.groups.limits_memory(),
             processes_by_group: self.groups.limits_processes(),

@@ -11,10 +11,6 @@ use crate::sys::{self, MountAttr};
 use model::{View, ViewMount};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
-use rustix::mount::{
-    MountFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_remount, move_mount, open_tree,
-    unmount,
-};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
@@ -48,6 +44,7 @@ pub(super) struct Views {
     proc: OwnedFd,
     home: OwnedFd,
     ready: HashMap<Key, OwnedFd>,
+    away: bool,
     uid: u32,
 }
 
@@ -55,28 +52,33 @@ impl Views {
     /// Sets up the launcher's own mounts in the slot's namespace.
     pub(super) fn new(proc: BorrowedFd<'_>, uid: u32) -> Result<Views, SandboxError> {
         let what = || "setting up the launcher's mounts".to_string();
-        mount("tmpfs", STAGING, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=0700"))
-            .during(what)?;
+        sys::mount_tmpfs(STAGING, "mode=0700").during(what)?;
         Ok(Views {
             home: mount_namespace(proc).during(what)?,
             proc: proc.try_clone_to_owned().during(what)?,
             ready: HashMap::new(),
+            away: false,
             uid,
         })
     }
 
-    /// Enters the launcher's own namespace.
-    pub(super) fn go_home(&self) -> io::Result<()> {
-        sys::setns(self.home.as_fd(), libc::CLONE_NEWNS)
+    /// Enters the launcher's own namespace, if it is in another.
+    pub(super) fn go_home(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.away) {
+            sys::setns(self.home.as_fd(), libc::CLONE_NEWNS)?;
+        }
+        Ok(())
     }
 
     /// Enters a private copy of a view whose root has the mount points `points` (one component each).
     pub(super) fn enter_copy(&mut self, view: &View, points: BTreeSet<String>) -> Result<(), SandboxError> {
         let key = (view.clone(), points);
+        self.away = true;
         if !self.ready.contains_key(&key) {
             let built = self.build(&key);
             self.go_home().during(|| "returning to the launcher's mounts".into())?;
             self.ready.insert(key.clone(), built?);
+            self.away = true;
         }
         sys::setns(self.ready[&key].as_fd(), libc::CLONE_NEWNS)
             .and_then(|()| sys::unshare(libc::CLONE_NEWNS))
@@ -97,7 +99,7 @@ impl Views {
         }
         let what = || "building a view".to_string();
         sys::unshare(libc::CLONE_NEWNS).during(what)?;
-        mount("tmpfs", STAGING, "tmpfs", MountFlags::NOSUID, Some(c"mode=0755,size=1m")).during(what)?;
+        sys::mount_tmpfs_for_devices(STAGING, "mode=0755,size=1m").during(what)?;
         std::env::set_current_dir(STAGING).during(what)?;
         for dir in ["dev", "dev/pts", "dev/shm", "etc", "proc", "run", "tmp", "w"] {
             make_dirs(Path::new(dir)).during(what)?;
@@ -112,10 +114,9 @@ impl Views {
         }
         // Each run mounts its own on top. In a user namespace the kernel allows that only where one can be seen already
         // (mount_too_revealing in fs/namespace.c).
-        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-        mount("proc", "proc", "proc", flags, None).during(what)?;
+        sys::mount_proc("proc").during(what)?;
         enter_root(Path::new(STAGING)).during(what)?;
-        mount_remount("/", MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID, "").during(what)?;
+        sys::remount_readonly("/").during(what)?;
         mount_namespace(self.proc.as_fd()).during(what)
     }
 }
@@ -141,7 +142,7 @@ impl Source {
                 inside: m.inside,
             }));
         }
-        let tree = clone_tree(CWD, &m.host).during(what)?;
+        let tree = sys::clone_tree(CWD, &m.host).during(what)?;
         let attributes = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
         sys::mount_setattr(tree.as_fd(), MountAttr { set: attributes, propagation: libc::MS_PRIVATE })
             .during(what)?;
@@ -152,7 +153,7 @@ impl Source {
 
     fn device(name: &str) -> Result<Source, SandboxError> {
         let host = format!("/dev/{name}");
-        let tree = clone_tree(CWD, &host).during(|| format!("showing {host} to a run"))?;
+        let tree = sys::clone_tree(CWD, &host).during(|| format!("showing {host} to a run"))?;
         Ok(Source::Mount { tree, inside: host, directory: false })
     }
 
@@ -174,24 +175,10 @@ impl Source {
                         make_file(at).during(what)?;
                     }
                 }
-                attach_tree(tree.as_fd(), at).during(what)
+                sys::attach_tree(tree.as_fd(), at).during(what)
             }
         }
     }
-}
-
-/// A detached copy of the mounts at `path`.
-pub(super) fn clone_tree(dir: BorrowedFd<'_>, path: &str) -> rustix::io::Result<OwnedFd> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE
-        | OpenTreeFlags::AT_EMPTY_PATH;
-    open_tree(dir, path, flags)
-}
-
-/// Attaches a detached mount at a path that exists.
-pub(super) fn attach_tree(tree: BorrowedFd<'_>, at: &str) -> rustix::io::Result<()> {
-    move_mount(tree, "", CWD, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
 }
 
 pub(super) fn make_file(path: &str) -> rustix::io::Result<()> {
@@ -204,7 +191,7 @@ pub(super) fn make_file(path: &str) -> rustix::io::Result<()> {
 pub(super) fn attach_file(tree: Option<OwnedFd>, file: BorrowedFd<'_>, at: &str) -> io::Result<()> {
     if let Some(tree) = tree {
         make_file(at)?;
-        return Ok(attach_tree(tree.as_fd(), at)?);
+        return sys::attach_tree(tree.as_fd(), at);
     }
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     let copy = rustix::fs::open(at, flags, Mode::from_raw_mode(0o444))?;
@@ -220,7 +207,7 @@ pub(super) fn tree_of_file(proc: BorrowedFd<'_>, file: BorrowedFd<'_>) -> Option
     }
     let link = format!("self/fd/{}", rustix::fd::AsRawFd::as_raw_fd(&file));
     let path = rustix::fs::readlinkat(proc, link, Vec::new()).ok()?;
-    let tree = clone_tree(CWD, path.to_str().ok()?).ok()?;
+    let tree = sys::clone_tree(CWD, path.to_str().ok()?).ok()?;
     let found = rustix::fs::fstat(&tree).ok()?;
     if (found.st_dev, found.st_ino) != (stat.st_dev, stat.st_ino) {
         return None;
@@ -237,8 +224,8 @@ fn mount_namespace(proc: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
 /// Makes `new_root` the root and lets go of the old one (pivot_root(2), "pivot_root(".", ".")").
 fn enter_root(new_root: &Path) -> io::Result<()> {
     std::env::set_current_dir(new_root)?;
-    rustix::process::pivot_root(".", ".")?;
-    unmount(".", UnmountFlags::DETACH)?;
+    sys::pivot_here()?;
+    sys::detach(".")?;
     std::env::set_current_dir("/")
 }
 

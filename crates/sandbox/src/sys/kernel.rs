@@ -1,8 +1,10 @@
 //! Single calls that rustix leaves out or marks as needing care.
 
+use crate::seccomp::Instruction;
 use model::{Exit, Nanos};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 fn check(ret: libc::c_long) -> io::Result<libc::c_long> {
     if ret < 0 { Err(io::Error::last_os_error()) } else { Ok(ret) }
@@ -16,42 +18,37 @@ pub(crate) fn owned(fd: RawFd) -> OwnedFd {
     unsafe { OwnedFd::from_raw_fd(fd) }
 }
 
-/// What to change on a mount, mount_setattr(2).
-#[derive(Clone, Copy, Default)]
-pub(crate) struct MountAttr {
-    pub(crate) set: u64,
-    pub(crate) propagation: u64,
+/// Puts this process and all its children under a filter, seccomp(2). Without SPEC_ALLOW it would slow every program by
+/// the mitigation of speculative store bypass.
+pub(crate) fn install_filter(program: &[Instruction]) -> io::Result<()> {
+    let fprog = SockFprog { len: program.len() as u16, filter: program.as_ptr().cast() };
+    // SAFETY: integers, and a live structure that refers to a live program of that length.
+    unsafe {
+        check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into())?;
+        let flags = libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+        check(libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const fprog))
+            .map(drop)
+    }
 }
 
-/// Applies attributes to the mount at `fd` and all mounts below it.
-pub(crate) fn mount_setattr(fd: BorrowedFd<'_>, attr: MountAttr) -> io::Result<()> {
-    let a = libc::mount_attr { attr_set: attr.set, attr_clr: 0, propagation: attr.propagation, userns_fd: 0 };
-    // SAFETY: an empty C string and a live, correctly sized structure.
-    check(unsafe {
-        libc::syscall(
-            libc::SYS_mount_setattr,
-            fd.as_raw_fd(),
-            c"".as_ptr(),
-            libc::AT_EMPTY_PATH | libc::AT_RECURSIVE,
-            &raw const a,
-            size_of::<libc::mount_attr>(),
-        )
-    })
-    .map(drop)
+/// Draws the launcher's secret, getrandom(2). To be called once, before a filter is made of it.
+pub(crate) fn draw_secret() -> io::Result<u64> {
+    let mut secret = 0u64;
+    // SAFETY: writes the eight bytes of a live integer.
+    let n = check(unsafe { libc::syscall(libc::SYS_getrandom, &raw mut secret, size_of::<u64>(), 0) })?;
+    if n != 8 {
+        return Err(io::Error::other("getrandom gave less than it was asked for"));
+    }
+    SECRET.store(secret, Ordering::Relaxed);
+    Ok(secret)
 }
 
-/// Moves this (single-threaded) process into the namespaces of `flags` that `fd` refers to.
-pub(crate) fn setns(fd: BorrowedFd<'_>, flags: i32) -> io::Result<()> {
-    // SAFETY: takes integers only.
-    check(unsafe { libc::setns(fd.as_raw_fd(), flags) }.into()).map(drop)
+/// What lets a call of the launcher's through its own filter; 0 before there is one.
+pub(crate) fn secret() -> usize {
+    SECRET.load(Ordering::Relaxed) as usize
 }
 
-/// Gives this (single-threaded) process new namespaces.
-pub(crate) fn unshare(flags: i32) -> io::Result<()> {
-    // SAFETY: takes integers only. CLONE_FILES and CLONE_FS are not among the flags used here, so no other
-    // code's assumption about shared descriptors changes.
-    check(unsafe { libc::unshare(flags) }.into()).map(drop)
-}
+static SECRET: AtomicU64 = AtomicU64::new(0);
 
 /// Splits this single-threaded process in two. The child gets `None` and is killed when the parent ends; the
 /// parent gets the child's pid.
@@ -81,9 +78,9 @@ pub(crate) fn wait_for(pid: u32) -> u8 {
 
 /// A BPF program as seccomp(2) takes it.
 #[repr(C)]
-pub(crate) struct SockFprog {
-    pub(crate) len: u16,
-    pub(crate) filter: *const libc::c_void,
+struct SockFprog {
+    len: u16,
+    filter: *const libc::c_void,
 }
 
 /// How a process ended and what it used, itself and the children it waited for.

@@ -5,10 +5,15 @@ compile_error!("the sandbox knows the system call convention of x86_64 only");
 
 mod child;
 mod kernel;
+mod mounts;
 mod raw;
 
 pub(crate) use child::{ChildFailure, InitStack, Op, spawn_init, spawn_program};
 pub(crate) use kernel::{
-    Death, MountAttr, SockFprog, bounding_set_drop_all, eventfd, fork, hard_limit, make_undumpable,
-    mount_setattr, owned, peek_death, process_cpu_time, reap, reset_signals, setns, unshare, wait_for,
+    Death, bounding_set_drop_all, draw_secret, eventfd, fork, hard_limit, install_filter, make_undumpable,
+    owned, peek_death, process_cpu_time, reap, reset_signals, secret, wait_for,
+};
+pub(crate) use mounts::{
+    MountAttr, attach_tree, clone_tree, detach, mount_bind, mount_proc, mount_setattr, mount_tmpfs,
+    mount_tmpfs_for_devices, pivot_here, remount_readonly, setns, unshare,
 };

@@ -45,6 +45,7 @@ pub(super) struct CloneArgs {
 /// `args` names a stack of at least 16 KiB, aligned to 16 bytes, that nothing else uses while the child lives.
 /// `entry` never returns, makes bare system calls only, and `arg` outlives its use of it.
 pub(super) unsafe fn clone3(args: &CloneArgs, entry: extern "C" fn(usize) -> !, arg: usize) -> isize {
+    let secret = super::secret();
     let ret: isize;
     // SAFETY: as for `syscall`. In the child rax is 0 and rsp is the top of the new stack; r12 and r13 keep their
     // values across the call, so the child calls entry(arg) and never comes back here.
@@ -59,7 +60,7 @@ pub(super) unsafe fn clone3(args: &CloneArgs, entry: extern "C" fn(usize) -> !, 
             "2:",
             inlateout("rax") libc::SYS_clone3 as isize => ret,
             in("rdi") std::ptr::from_ref(args), in("rsi") size_of::<CloneArgs>(),
-            in("r12") entry, in("r13") arg,
+            in("r9") secret, in("r12") entry, in("r13") arg,
             lateout("rcx") _, lateout("r11") _);
     }
     ret
