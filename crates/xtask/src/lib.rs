@@ -1,12 +1,14 @@
 //! House rules as functions over the repository's files, so that a test can hold the house to them. Each rule
 //! returns what breaks it, one line each. Formatting and lints are for `make test`, which calls the tools.
 //!
-//! Reads files below the repository's root and nothing else.
+//! The rules read files below the repository's root and nothing else. Beside them: virtual machines to try the binary
+//! in ([`vm`]), for `cargo xtask vm` and the black-box suite.
 
 mod code;
 mod manifests;
 mod rules;
 mod tree;
+pub mod vm;
 
 pub use manifests::{
     crate_graph, dependencies_have_reasons, dependencies_of_the_workspace, graph_is_documented,

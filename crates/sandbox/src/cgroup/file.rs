@@ -51,11 +51,18 @@ impl CgroupFile {
         }
     }
 
-    /// The number behind a key in lines of `key number`.
-    pub(super) fn keyed(&self, key: &str) -> io::Result<u64> {
+    /// The numbers behind some keys in lines of `key number`, all of one moment.
+    pub(super) fn keyed<const N: usize>(&self, keys: [&str; N]) -> io::Result<[u64; N]> {
         let text = self.read()?;
-        text.lines()
-            .find_map(|l| l.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
-            .ok_or_else(|| super::named(&self.path, io::Error::other(format!("no number behind `{key}`"))))
+        let mut numbers = [0; N];
+        for (key, number) in keys.iter().zip(&mut numbers) {
+            *number = text
+                .lines()
+                .find_map(|l| l.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
+                .ok_or_else(|| {
+                    super::named(&self.path, io::Error::other(format!("no number behind `{key}`")))
+                })?;
+        }
+        Ok(numbers)
     }
 }

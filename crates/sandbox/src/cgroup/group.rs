@@ -2,6 +2,7 @@
 //! systems cannot be seen.
 
 use super::file::CgroupFile;
+use super::layout::other_name;
 use super::named;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -24,12 +25,14 @@ impl Group {
         Ok(Group { parent, dir, path, name: name.to_string() })
     }
 
-    /// Replaces the group by a new one of the same name. Nothing may live in it.
+    /// Replaces the group by a new one. Nothing may live in it. The new one is made first, so that the slot's place is
+    /// always seen to be taken.
     pub(super) fn recreate(&mut self) -> io::Result<()> {
-        rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR)
-            .map_err(|e| named(&self.path, e.into()))?;
-        self.dir = make(self.parent.as_fd(), &self.name).map_err(|e| named(&self.path, e))?;
-        Ok(())
+        let name = other_name(&self.name);
+        let path = self.path.with_file_name(&name);
+        self.dir = make(self.parent.as_fd(), &name).map_err(|e| named(&path, e))?;
+        let (name, path) = (std::mem::replace(&mut self.name, name), std::mem::replace(&mut self.path, path));
+        rustix::fs::unlinkat(&self.parent, &name, AtFlags::REMOVEDIR).map_err(|e| named(&path, e.into()))
     }
 
     /// Moves this process into the group.

@@ -1,5 +1,6 @@
 //! Which hierarchy owns which controller, and where we are in it.
 
+use super::room;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -7,6 +8,10 @@ use std::path::{Path, PathBuf};
 
 /// Prefix of every group we make; the keeper's pid follows.
 const PREFIX: &str = "tauto-";
+/// Suffix of the name of every second group that one slot makes.
+const OTHER: &str = "-b";
+
+const REMEDY: &str = "start tauto in a delegated group: systemd-run --user --scope -p Delegate=yes tauto …";
 
 /// Our own group in each hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,67 +70,41 @@ impl Layout {
 
     /// Directory of our own group in the hierarchy of a version 1 controller.
     fn v1(&self, controller: &str) -> Result<PathBuf, String> {
-        self.v1.get(controller).cloned().ok_or_else(|| format!("the {controller} controller is not mounted"))
+        let missing = || match &self.v2 {
+            Some((own, _)) => format!("{} cannot hand on the {controller} controller", own.display()),
+            None => format!("the {controller} controller is not mounted"),
+        };
+        self.v1.get(controller).cloned().ok_or_else(missing)
     }
 
-    /// Where a version 2 leaf can be made so that it has the memory and pids controllers, if any place can.
-    fn v2_parent(&self) -> io::Result<PathBuf> {
-        let missing = || io::Error::new(io::ErrorKind::NotFound, "no version 2 tree is mounted");
-        let (own, root) = self.v2.as_ref().ok_or_else(missing)?;
-        let wanted = self.wanted(own)?;
-        if wanted.is_empty() || enable(own, &wanted).is_ok() {
-            return Ok(own.clone());
-        }
-        // "No internal processes" (cgroup-v2.rst): a group with processes cannot hand controllers on. When it
-        // holds ours alone, they step aside.
-        if step_aside(own).and_then(|()| enable(own, &wanted)).is_ok() {
-            return Ok(own.clone());
-        }
-        // The root of the tree is exempt from that rule; only root may write there.
-        if own != root && enable(root, &wanted).is_ok() {
-            return Ok(root.clone());
-        }
-        Err(io::Error::new(
-            io::ErrorKind::PermissionDenied,
-            format!(
-                "{} cannot hand on {}; start tauto in a delegated group: systemd-run --user --scope -p Delegate=yes tauto …",
-                own.display(),
-                wanted.join(" and ")
-            ),
-        ))
+    /// Makes the version 2 leaf and returns its parent.
+    fn v2_leaf(&self, name: &str) -> Result<PathBuf, String> {
+        let (own, root) = self.v2.as_ref().ok_or("no version 2 tree is mounted")?;
+        let needed: Vec<&str> =
+            ["memory", "pids"].into_iter().filter(|c| !self.v1.contains_key(*c)).collect();
+        room::make_leaf(&room::home(own, root), root, &needed, name).map_err(|e| format!("{e}; {REMEDY}"))
     }
 
-    /// The controllers we use that the tree has but our group does not hand on yet.
-    fn wanted(&self, own: &Path) -> io::Result<Vec<String>> {
-        let available = fs::read_to_string(own.join("cgroup.controllers"))?;
-        let handed_on = fs::read_to_string(own.join("cgroup.subtree_control")).unwrap_or_default();
-        let has = |text: &str, c: &str| text.split_whitespace().any(|w| w == c);
-        Ok(["memory", "pids"]
-            .into_iter()
-            .filter(|c| !self.v1.contains_key(*c) && has(&available, c) && !has(&handed_on, c))
-            .map(str::to_string)
-            .collect())
-    }
-
-    /// Where the keeper `keeper` finds its groups. Steps aside where version 2 asks for it, and removes what keepers that
-    /// were killed have left.
+    /// Where the keeper `keeper` finds its groups. Makes the version 2 leaf, and removes what keepers that were killed
+    /// have left.
     pub(crate) fn places(&self, keeper: u32) -> Places {
         self.sweep();
-        Places {
-            name: format!("{PREFIX}{keeper}"),
-            v2: self.v2_parent().map_err(|e| e.to_string()),
-            memory: self.v1("memory"),
-            pids: self.v1("pids"),
-        }
+        let name = format!("{PREFIX}{keeper}");
+        Places { v2: self.v2_leaf(&name), memory: self.v1("memory"), pids: self.v1("pids"), name }
     }
 
     /// Removes what a keeper that was killed, and has been waited for, has left.
     pub(crate) fn remove_groups_of(&self, keeper: u32) {
-        self.parents().for_each(|parent| remove(&parent.join(format!("{PREFIX}{keeper}"))));
+        let name = format!("{PREFIX}{keeper}");
+        self.parents().iter().for_each(|parent| remove(parent, &name));
+        if let Some((own, root)) = &self.v2 {
+            room::tidy(&room::home(own, root));
+        }
     }
 
-    fn parents(&self) -> impl Iterator<Item = &PathBuf> {
-        self.v1.values().chain(self.v2.iter().flat_map(|(own, root)| [own, root]))
+    fn parents(&self) -> Vec<PathBuf> {
+        let v2 = self.v2.iter().flat_map(|(own, root)| [room::home(own, root), root.clone()]);
+        self.v1.values().cloned().chain(v2).collect()
     }
 
     fn sweep(&self) {
@@ -133,9 +112,8 @@ impl Layout {
             let Ok(entries) = fs::read_dir(parent) else { continue };
             for entry in entries.flatten() {
                 let name = entry.file_name().to_string_lossy().into_owned();
-                let Some(pid) = name.strip_prefix(PREFIX).and_then(|p| p.parse::<u32>().ok()) else {
-                    continue;
-                };
+                let numbers = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
+                let Some(pid) = numbers.and_then(|p| p.parse::<u32>().ok()) else { continue };
                 if !Path::new("/proc").join(pid.to_string()).exists() {
                     // Fails while anything lives in it, which is then not ours to remove.
                     let _ = fs::remove_dir(entry.path());
@@ -157,22 +135,34 @@ pub(crate) struct Places {
 impl Places {
     /// Removes the groups, once nothing lives in them.
     pub(crate) fn remove(&self) {
-        [&self.v2, &self.memory, &self.pids]
-            .into_iter()
-            .flatten()
-            .for_each(|parent| remove(&parent.join(&self.name)));
+        let parents = [&self.v2, &self.memory, &self.pids].into_iter().flatten();
+        parents.for_each(|parent| remove(parent, &self.name));
+        if let Ok(parent) = &self.v2 {
+            room::tidy(parent);
+        }
     }
 }
 
-/// The last process of a group may be gone from our sight before it is gone from the group.
-fn remove(group: &Path) {
-    for _ in 0..100 {
-        match fs::remove_dir(group) {
-            Err(e) if e.raw_os_error() == Some(libc::EBUSY) => {
-                std::thread::sleep(std::time::Duration::from_millis(2))
+/// Removes both groups a slot may have. The last process of a group may be gone from our sight before it is gone from
+/// the group.
+fn remove(parent: &Path, name: &str) {
+    for group in [parent.join(name), parent.join(other_name(name))] {
+        for _ in 0..100 {
+            match fs::remove_dir(&group) {
+                Err(e) if e.kind() == io::ErrorKind::ResourceBusy => {
+                    std::thread::sleep(std::time::Duration::from_millis(2))
+                }
+                _ => break,
             }
-            _ => return,
         }
+    }
+}
+
+/// The name of the group that takes turns with the one of this name.
+pub(super) fn other_name(name: &str) -> String {
+    match name.strip_suffix(OTHER) {
+        Some(first) => first.into(),
+        None => format!("{name}{OTHER}"),
     }
 }
 
@@ -182,27 +172,6 @@ fn strip_root<'a>(path: &'a str, root: &str) -> Option<&'a str> {
     }
     let rest = path.strip_prefix(root)?;
     (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
-}
-
-fn enable(group: &Path, controllers: &[String]) -> io::Result<()> {
-    let text: Vec<String> = controllers.iter().map(|c| format!("+{c}")).collect();
-    fs::write(group.join("cgroup.subtree_control"), text.join(" "))
-}
-
-/// Moves this process and its parent into a child group, if the group holds nobody else.
-fn step_aside(group: &Path) -> io::Result<()> {
-    let ours = [std::process::id(), std::os::unix::process::parent_id()];
-    let procs = fs::read_to_string(group.join("cgroup.procs"))?;
-    if procs.lines().any(|l| !l.parse().is_ok_and(|pid| ours.contains(&pid))) {
-        return Err(io::Error::other("other processes live in this group"));
-    }
-    let aside = group.join("tauto");
-    if let Err(e) = fs::create_dir(&aside)
-        && e.kind() != io::ErrorKind::AlreadyExists
-    {
-        return Err(e);
-    }
-    ours.iter().try_for_each(|pid| fs::write(aside.join("cgroup.procs"), pid.to_string()))
 }
 
 #[cfg(test)]
@@ -235,6 +204,6 @@ mod tests {
     #[test]
     fn without_any_hierarchy_there_is_none() {
         let l = Layout::parse("", "");
-        assert!(l.v2.is_none() && l.v1("memory").is_err() && l.v2_parent().is_err());
+        assert!(l.v2.is_none() && l.v1("memory").is_err() && l.v2_leaf("tauto-1").is_err());
     }
 }

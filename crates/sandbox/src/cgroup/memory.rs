@@ -3,8 +3,9 @@
 use super::file::CgroupFile;
 use super::group::Group;
 use super::pages;
-use model::Bytes;
+use model::{Bytes, Reading};
 use rustix::event::PollFlags;
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -14,9 +15,9 @@ const LEFTOVER: u64 = 1 << 20;
 const UNLIMITED: u64 = 0x7fff_ffff_ffff_f000;
 
 /// What was used since the run was prepared.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct MemoryUse {
-    pub(crate) peak: Bytes,
+    pub(crate) peak: Reading<Bytes>,
     /// The kernel killed for want of memory in this group.
     pub(crate) killed: bool,
     /// The limit was reached (and memory could not be reclaimed), as opposed to the machine's end of memory.
@@ -27,13 +28,30 @@ pub(super) struct Memory {
     version: Version,
     /// Charged before the run: ours, and what an earlier run left.
     base: u64,
-    kills_before: u64,
+    before: Kills,
     limit: u64,
+}
+
+/// Counts of what the kernel did for want of memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Kills {
+    /// Processes of the group that were killed, on whoever's account.
+    killed: u64,
+    /// How often the group's own limit was in the way; version 2 only.
+    at_limit: u64,
 }
 
 enum Version {
     V1(Box<V1>),
-    V2 { peak: CgroupFile, max: CgroupFile, current: CgroupFile, events: CgroupFile },
+    V2(V2),
+}
+
+struct V2 {
+    /// Absent before Linux 5.19.
+    peak: Option<CgroupFile>,
+    max: CgroupFile,
+    current: CgroupFile,
+    events: CgroupFile,
 }
 
 struct V1 {
@@ -41,7 +59,7 @@ struct V1 {
     files: V1Files,
     /// Usage of the launcher alone, when the group was new.
     floor: u64,
-    limit: u64,
+    limit: Cell<u64>,
 }
 
 struct V1Files {
@@ -64,19 +82,19 @@ impl Memory {
         leaf.write_only("memory.swap.max").and_then(|f| f.write("0")).or_else(absent_is_fine)?;
         // The whole tree goes when one process of it must go.
         leaf.write_only("memory.oom.group")?.write("1")?;
-        let peak = leaf.read_write("memory.peak").or_else(|_| leaf.read_only("memory.peak"))?;
-        let version = Version::V2 {
-            peak,
+        let peak = leaf.read_write("memory.peak").or_else(|_| leaf.read_only("memory.peak"));
+        let version = Version::V2(V2 {
+            peak: peak.ok(),
             max: leaf.write_only("memory.max")?,
             current: leaf.read_only("memory.current")?,
             events: leaf.read_only("memory.events")?,
-        };
-        Ok(Memory { version, base: 0, kills_before: 0, limit: UNLIMITED })
+        });
+        Ok(Memory { version, base: 0, before: Kills::default(), limit: UNLIMITED })
     }
 
     pub(super) fn v1(group: Group) -> io::Result<Memory> {
         let v1 = V1::join(group)?;
-        Ok(Memory { version: Version::V1(Box::new(v1)), base: 0, kills_before: 0, limit: UNLIMITED })
+        Ok(Memory { version: Version::V1(Box::new(v1)), base: 0, before: Kills::default(), limit: UNLIMITED })
     }
 
     pub(super) fn prepare(&mut self, limit: Option<Bytes>) -> io::Result<()> {
@@ -93,40 +111,71 @@ impl Memory {
                 v1.files.max_usage.write("0")?;
                 // What an earlier run left there would end this one. Without it the read is refused at once.
                 let _ = rustix::io::read(&v1.files.event, &mut [0u8; 8]);
-                self.kills_before = v1.files.oom_control.keyed("oom_kill")?;
             }
-            Version::V2 { peak, max, current, events } => {
-                self.base = current.number()?;
+            Version::V2(v2) => {
+                self.base = v2.current.number()?;
                 let with_ours = limit.map(|l| l.saturating_add(self.base));
-                max.write(&with_ours.map_or("max".to_string(), |l| l.to_string()))?;
+                v2.max.write(&with_ours.map_or("max".to_string(), |l| l.to_string()))?;
                 // Refused by kernels before 6.12, for which the leaf is new instead.
-                let _ = peak.write("reset");
-                self.kills_before = events.keyed("oom_kill")?;
+                let _ = v2.peak.as_ref().map(|f| f.write("reset"));
             }
         }
+        self.before = self.version.kills()?;
         self.limit = limit.unwrap_or(UNLIMITED);
         Ok(())
     }
 
     pub(super) fn since_prepare(&self) -> io::Result<MemoryUse> {
-        let (peak, kills) = match &self.version {
-            Version::V1(v1) => (v1.files.max_usage.number()?, v1.files.oom_control.keyed("oom_kill")?),
-            Version::V2 { peak, events, .. } => (peak.number()?, events.keyed("oom_kill")?),
+        let peak = match &self.version {
+            Version::V1(v1) => Some(v1.files.max_usage.number()?),
+            Version::V2(v2) => v2.peak.as_ref().map(CgroupFile::number).transpose()?,
         };
-        let peak = peak.saturating_sub(self.base);
+        let peak = peak.map(|p| p.saturating_sub(self.base));
+        if peak.is_some_and(|p| p.saturating_add(LEFTOVER) >= self.limit) {
+            self.relieve();
+        }
+        let kills = self.version.kills()?;
+        // Charges are taken in batches of 64 pages per CPU, so the peak may stay a little below.
+        let near = peak.is_some_and(|p| p >= self.limit - self.limit / 16);
         Ok(MemoryUse {
-            peak: Bytes(peak),
-            killed: kills > self.kills_before,
-            // Charges are taken in batches of 64 pages per CPU, so the peak may stay a little below.
-            at_limit: peak >= self.limit - self.limit / 16,
+            peak: peak.map_or_else(
+                || Reading::unknown("kernels before 5.19 keep no memory.peak"),
+                |p| Reading::Known(Bytes(p)),
+            ),
+            killed: kills.killed > self.before.killed,
+            at_limit: near || kills.at_limit > self.before.at_limit,
         })
+    }
+
+    /// Lifts the limit of a run that is over: the launcher shares it in version 1, and with nobody else left to kill the
+    /// kernel would turn on the launcher, where this has no right to be exempt (CAP_SYS_RESOURCE).
+    pub(super) fn relieve(&self) {
+        if let Version::V1(v1) = &self.version {
+            // Refused, nothing is worse than before.
+            let _ = v1.set_limit(UNLIMITED);
+        }
     }
 
     pub(super) fn event(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
         match &self.version {
             Version::V1(v1) => Some((v1.files.event.as_fd(), PollFlags::IN)),
             // memory.oom.group has the kernel kill the whole leaf, which the program's end tells us.
-            Version::V2 { .. } => None,
+            Version::V2(_) => None,
+        }
+    }
+}
+
+impl Version {
+    fn kills(&self) -> io::Result<Kills> {
+        match self {
+            Version::V1(v1) => {
+                let [killed] = v1.files.oom_control.keyed(["oom_kill"])?;
+                Ok(Kills { killed, at_limit: 0 })
+            }
+            Version::V2(v2) => {
+                let [killed, at_limit] = v2.events.keyed(["oom_kill", "oom"])?;
+                Ok(Kills { killed, at_limit })
+            }
         }
     }
 }
@@ -134,7 +183,7 @@ impl Memory {
 impl V1 {
     fn join(group: Group) -> io::Result<V1> {
         let files = V1Files::open(&group)?;
-        let mut v1 = V1 { group, files, floor: 0, limit: UNLIMITED };
+        let mut v1 = V1 { group, files, floor: 0, limit: Cell::new(UNLIMITED) };
         v1.settle()?;
         Ok(v1)
     }
@@ -143,7 +192,7 @@ impl V1 {
         // 0: reclaim never swaps (memory.rst, section 5.3).
         self.group.write_only("memory.swappiness").and_then(|f| f.write("0")).or_else(absent_is_fine)?;
         self.group.join()?;
-        self.limit = UNLIMITED;
+        self.limit.set(UNLIMITED);
         self.floor = self.files.usage.number()?;
         Ok(())
     }
@@ -158,20 +207,20 @@ impl V1 {
     }
 
     /// Sets both limits in the order in which memory never exceeds memory plus swap.
-    fn set_limit(&mut self, limit: u64) -> io::Result<()> {
-        if limit == self.limit {
+    fn set_limit(&self, limit: u64) -> io::Result<()> {
+        if limit == self.limit.get() {
             return Ok(());
         }
         let text = limit.to_string();
         let memsw = |files: &V1Files| files.memsw.as_ref().map_or(Ok(()), |f| f.write(&text));
-        if limit > self.limit {
+        if limit > self.limit.get() {
             memsw(&self.files)?;
             self.files.limit.write(&text)?;
         } else {
             self.files.limit.write(&text)?;
             memsw(&self.files)?;
         }
-        self.limit = limit;
+        self.limit.set(limit);
         Ok(())
     }
 }

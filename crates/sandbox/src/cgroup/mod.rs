@@ -16,6 +16,7 @@ mod file;
 mod group;
 mod layout;
 mod memory;
+mod room;
 
 pub(crate) use layout::{Layout, Places};
 pub(crate) use memory::MemoryUse;
@@ -61,22 +62,40 @@ impl Groups {
     pub(crate) fn create(places: &Places) -> Groups {
         let mut groups = Groups { leaf: None, memory: None, pids: None, weaker: vec![] };
         let controllers = groups.create_leaf(places).unwrap_or_else(|e| {
-            groups
-                .weaker
-                .push(format!("no cgroup of version 2: {e}; CPU time is that of waited-for processes"));
+            groups.lack(format!(
+                "no cgroup of version 2: {e}; CPU time is sampled, and at the end that of waited-for processes"
+            ));
             vec![]
         });
-        if controllers.iter().any(|c| c == "memory") {
-            groups.memory = groups.leaf.as_ref().and_then(|l| Memory::v2(&l.group).ok());
-        } else if let Err(e) = groups.join_v1_memory(places) {
-            groups.weaker.push(format!("no memory cgroup: {e}; memory is limited per process"));
+        let has = |c: &str| controllers.iter().any(|have| have == c);
+        let memory = if has("memory") { groups.use_v2_memory() } else { groups.join_v1_memory(places) };
+        if let Err(e) = memory {
+            groups.lack(format!("no memory cgroup: {e}; memory is sampled, and bounded per process"));
         }
-        if controllers.iter().any(|c| c == "pids") {
-            groups.pids = groups.leaf.as_ref().and_then(|l| Pids::open(&l.group, 0).ok());
-        } else if let Err(e) = groups.join_v1_pids(places) {
-            groups.weaker.push(format!("no pids cgroup: {e}; processes are limited per user"));
+        let pids = if has("pids") { groups.use_v2_pids() } else { groups.join_v1_pids(places) };
+        if let Err(e) = pids {
+            groups.lack(format!("no pids cgroup: {e}; processes are limited per user"));
+        }
+        if let Some(leaf) = &groups.leaf
+            && leaf.group.read_only("cpu.pressure").and_then(|f| f.read()).is_err()
+        {
+            groups.lack("no pressure accounting (kernel parameter psi=1); waits for a CPU are known of main threads only".into());
         }
         groups
+    }
+
+    fn lack(&mut self, what: String) {
+        self.weaker.push(what);
+    }
+
+    fn use_v2_memory(&mut self) -> io::Result<()> {
+        self.memory = self.leaf.as_ref().map(|l| Memory::v2(&l.group)).transpose()?;
+        Ok(())
+    }
+
+    fn use_v2_pids(&mut self) -> io::Result<()> {
+        self.pids = self.leaf.as_ref().map(|l| Pids::open(&l.group, 0)).transpose()?;
+        Ok(())
     }
 
     fn create_leaf(&mut self, places: &Places) -> io::Result<Vec<String>> {
@@ -103,8 +122,11 @@ impl Groups {
     pub(crate) fn prepare(&mut self, limits: &Limits) -> io::Result<()> {
         if let Some(leaf) = self.leaf.as_mut().filter(|l| l.renew) {
             leaf.recreate()?;
-            self.memory = Some(Memory::v2(&leaf.group)?);
-            self.pids = Pids::open(&leaf.group, 0).ok();
+            self.use_v2_memory()?;
+            // The pids controller may be a version 1 hierarchy of its own.
+            if self.pids.as_ref().is_some_and(|p| p.ours == 0) {
+                self.use_v2_pids()?;
+            }
         }
         if let Some(pids) = &mut self.pids {
             pids.limit(limits.processes.unwrap_or(PROCESSES_AT_MOST).min(PROCESSES_AT_MOST))?;
@@ -115,6 +137,13 @@ impl Groups {
     /// What the memory controller saw since [`Groups::prepare`]; `None` without one.
     pub(crate) fn memory_use(&self) -> Option<io::Result<MemoryUse>> {
         self.memory.as_ref().map(Memory::since_prepare)
+    }
+
+    /// Lifts the memory limit of a run that has been ended.
+    pub(crate) fn relieve_memory(&self) {
+        if let Some(memory) = &self.memory {
+            memory.relieve();
+        }
     }
 
     /// Becomes ready to read when the kernel runs out of the run's memory.

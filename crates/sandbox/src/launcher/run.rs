@@ -308,10 +308,13 @@ impl Launcher {
         match self.groups.memory_use() {
             None => Ok((Reading::Known(Bytes::from_kib(death.max_rss_kib).max(ended.memory_seen)), false)),
             Some(Err(e)) => Ok((Reading::unknown(e.to_string()), false)),
-            Some(Ok(used)) if used.killed && !(used.at_limit && spec.limits.memory.is_some()) => Err(
-                SandboxError::system("memory", "the machine ran out of memory and the kernel killed the run"),
-            ),
-            Some(Ok(used)) => Ok((Reading::Known(used.peak), used.killed)),
+            Some(Ok(used)) if used.killed && !(used.at_limit && spec.limits.memory.is_some()) => {
+                Err(SandboxError::system(
+                    "memory",
+                    "the machine or an outer group ran out of memory and the kernel killed the run",
+                ))
+            }
+            Some(Ok(used)) => Ok((used.peak, used.killed)),
         }
     }
 

@@ -64,11 +64,14 @@ impl Launcher {
                 continue;
             }
             let [dead, memory, caller] = self.wait(run, sleep)?;
-            if dead {
-                return Ok(ended);
-            }
             if memory {
                 ended.out_of_memory = true;
+                self.kill_tree(run);
+                killed = true;
+                self.groups.relieve_memory();
+            }
+            if dead {
+                return Ok(ended);
             }
             if caller {
                 self.hear_caller(run, &mut ended);

@@ -1,0 +1,78 @@
+//! `cargo xtask`: what is done around the house and belongs to no program of it.
+
+use clap::Parser;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+use xtask::vm::{self, Cgroups, Vm};
+
+/// Chores of the repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Task {
+    /// Boot a Linux 6.1 in a software-emulated virtual machine and run one command in it, `tauto` being on its PATH
+    Vm(Options),
+}
+
+#[derive(clap::Args)]
+struct Options {
+    /// Which control groups are mounted
+    #[arg(long, value_enum, default_value = "v2")]
+    cgroups: Cgroups,
+    /// CPUs of the machine
+    #[arg(long, default_value_t = 2)]
+    cpus: u32,
+    /// More parameters for the kernel
+    #[arg(long, default_value = "", value_name = "PARAMETERS")]
+    append: String,
+    /// A file to take along into the directory /vm of the machine
+    #[arg(long, value_name = "FILE")]
+    add: Vec<PathBuf>,
+    /// End the machine after so many seconds
+    #[arg(long, default_value_t = 300, value_name = "SECONDS")]
+    patience: u64,
+    /// The command
+    #[arg(last = true, required = true)]
+    command: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    let Task::Vm(options) = Task::parse();
+    let ended = build_tauto().and_then(|tauto| {
+        let machine = Vm {
+            tauto,
+            files: options.add,
+            cgroups: options.cgroups,
+            cpus: options.cpus,
+            append: options.append,
+            command: options.command,
+            patience: Duration::from_secs(options.patience),
+        };
+        vm::boot(&machine, &mut io::stdout())
+    });
+    match ended {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            let _ = io::Write::write_all(&mut io::stderr(), format!("error: {error}\n").as_bytes());
+            ExitCode::from(3)
+        }
+    }
+}
+
+/// Builds the binary into the directory this one lies in.
+fn build_tauto() -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|error| format!("own path: {error}"))?;
+    let profile = own.parent().ok_or("this binary lies in no directory")?;
+    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    build.args(["build", "--quiet", "--package", "cli", "--manifest-path"]);
+    build.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml"));
+    if profile.ends_with("release") {
+        build.arg("--release");
+    }
+    match build.status() {
+        Ok(status) if status.success() => Ok(profile.join("tauto")),
+        Ok(status) => Err(format!("cargo build --package cli ended with {status}")),
+        Err(error) => Err(format!("cargo build: {error}")),
+    }
+}
