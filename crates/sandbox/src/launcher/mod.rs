@@ -168,7 +168,7 @@ impl Launcher {
                 Err(e) => self.answer(&Answer::Failed(e), None),
             }
             // After the answer, since letting go of a run's mounts takes as long as starting a process.
-            if self.views.go_home().is_err() {
+            if self.views.tidy().is_err() {
                 return;
             }
         }

@@ -98,9 +98,8 @@ impl Launcher {
             let fd = nth(fds, f.fd).during(|| f.at.clone())?;
             single.push((view::tree_of_file(self.host.proc(), fd), fd, f.at.clone(), dir.to_string()));
         }
-        self.views.enter_copy(&spec.view, points)?;
+        self.views.enter_run(&spec.view, points, spec.limits.output.unwrap_or(RUN_SIZE))?;
         let what = || "the run's own file system".to_string();
-        self.mount_run(spec.limits.output.unwrap_or(RUN_SIZE)).during(what)?;
         for (tree, at) in &attached {
             sys::attach_tree(tree.as_fd(), at).during(|| format!("showing a box at {at}"))?;
         }
@@ -115,24 +114,6 @@ impl Launcher {
             rustix::fs::symlink(&**target, format!("/w/{name}")).during(|| format!("linking {name}"))?;
         }
         Ok(())
-    }
-
-    fn mount_run(&self, size: Bytes) -> io::Result<()> {
-        let uid = self.privilege.uid();
-        let size = size.0.saturating_add(64 << 10);
-        let options = format!("size={size},nr_inodes=65536,mode=0711");
-        sys::mount_tmpfs(view::RUN, &options)?;
-        let owner = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(uid)));
-        for (part, at) in view::RUN_PARTS {
-            rustix::fs::mkdir(part, Mode::from_raw_mode(0o700))?;
-            rustix::fs::chown(part, owner.0, owner.1)?;
-            if at != "/w" {
-                rustix::fs::chmod(part, Mode::from_raw_mode(0o1777))?;
-            }
-            sys::mount_bind(part, at)?;
-        }
-        // The parts are all a run should see of it.
-        sys::mount_bind(view::EMPTY, view::RUN)
     }
 
     /// File access rules, as far as this kernel has them: a second lock behind the mounts.

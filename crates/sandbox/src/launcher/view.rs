@@ -8,9 +8,9 @@ use super::files;
 use crate::SandboxError;
 use crate::error::During;
 use crate::sys::{self, MountAttr};
-use model::{View, ViewMount};
+use model::{Bytes, View, ViewMount};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::fs::{CWD, FileType, Gid, Mode, OFlags, Uid};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
@@ -18,9 +18,9 @@ use std::path::Path;
 /// Where the launcher keeps its own mounts, in its own namespace: a directory every /proc has and nobody looks into.
 pub(super) const STAGING: &str = "/proc/fs";
 /// Mount point of a run's fresh file system.
-pub(super) const RUN: &str = "/run";
+const RUN: &str = "/run";
 /// An empty directory to cover it with.
-pub(super) const EMPTY: &str = "/dev/pts";
+const EMPTY: &str = "/dev/pts";
 /// Parts of a run's fresh file system and where they appear.
 pub(super) const RUN_PARTS: [(&str, &str); 3] =
     [("/run/w", "/w"), ("/run/tmp", "/tmp"), ("/run/shm", "/dev/shm")];
@@ -39,12 +39,17 @@ const DEVICE_LINKS: [(&str, &str); 4] = [
 ];
 
 type Key = (View, BTreeSet<String>);
+/// All that distinguishes the file systems of two runs before their own boxes and files come in.
+type Kind = (Key, Bytes);
 
 pub(super) struct Views {
     proc: OwnedFd,
     home: OwnedFd,
     ready: HashMap<Key, OwnedFd>,
     away: bool,
+    /// Kinds of the last two runs, the latest first.
+    recent: [Option<Kind>; 2],
+    spare: Option<(Kind, OwnedFd)>,
     uid: u32,
 }
 
@@ -58,6 +63,8 @@ impl Views {
             proc: proc.try_clone_to_owned().during(what)?,
             ready: HashMap::new(),
             away: false,
+            recent: [None, None],
+            spare: None,
             uid,
         })
     }
@@ -70,19 +77,57 @@ impl Views {
         Ok(())
     }
 
-    /// Enters a private copy of a view whose root has the mount points `points` (one component each).
-    pub(super) fn enter_copy(&mut self, view: &View, points: BTreeSet<String>) -> Result<(), SandboxError> {
-        let key = (view.clone(), points);
-        self.away = true;
-        if !self.ready.contains_key(&key) {
-            let built = self.build(&key);
+    /// Enters a file system for one run: a private copy of the view, whose root has the mount points `points` (one
+    /// component each), with a fresh file system of bounded size behind the run's own directories.
+    pub(super) fn enter_run(
+        &mut self,
+        view: &View,
+        points: BTreeSet<String>,
+        size: Bytes,
+    ) -> Result<(), SandboxError> {
+        let wanted = ((view.clone(), points), size);
+        let spare = self.spare.take().filter(|(kind, _)| *kind == wanted);
+        if let Some((_, namespace)) = &spare {
+            self.away = true;
+            sys::setns(namespace.as_fd(), libc::CLONE_NEWNS)
+                .during(|| "entering the prepared file system".into())?;
+        } else {
+            self.make_run(&wanted)?;
+        }
+        self.recent = [Some(wanted), self.recent[0].take()];
+        Ok(())
+    }
+
+    /// Goes home after a run and, where the last two were alike, makes ready for a third: it costs the next run nothing.
+    pub(super) fn tidy(&mut self) -> Result<(), SandboxError> {
+        let what = || "returning to the launcher's mounts".to_string();
+        if !self.away {
+            return Ok(());
+        }
+        self.go_home().during(what)?;
+        let [Some(last), before] = &self.recent else { return Ok(()) };
+        if before.as_ref() == Some(last) && self.spare.is_none() {
+            let kind = last.clone();
+            self.make_run(&kind)?;
+            let namespace = mount_namespace(self.proc.as_fd()).during(what)?;
+            self.go_home().during(what)?;
+            self.spare = Some((kind, namespace));
+        }
+        Ok(())
+    }
+
+    fn make_run(&mut self, (key, size): &Kind) -> Result<(), SandboxError> {
+        if !self.ready.contains_key(key) {
+            self.away = true;
+            let built = self.build(key);
             self.go_home().during(|| "returning to the launcher's mounts".into())?;
             self.ready.insert(key.clone(), built?);
-            self.away = true;
         }
-        sys::setns(self.ready[&key].as_fd(), libc::CLONE_NEWNS)
+        self.away = true;
+        sys::setns(self.ready[key].as_fd(), libc::CLONE_NEWNS)
             .and_then(|()| sys::unshare(libc::CLONE_NEWNS))
-            .during(|| "copying the prepared view".into())
+            .during(|| "copying the prepared view".into())?;
+        mount_run(*size, self.uid).during(|| "the run's own file system".into())
     }
 
     fn build(&self, (view, points): &Key) -> Result<OwnedFd, SandboxError> {
@@ -119,6 +164,23 @@ impl Views {
         sys::remount_readonly("/").during(what)?;
         mount_namespace(self.proc.as_fd()).during(what)
     }
+}
+
+/// Mounts the run's own file system and shows its parts where they belong.
+fn mount_run(size: Bytes, uid: u32) -> io::Result<()> {
+    // Room for the directories themselves, so that a run may fill exactly what it is allowed.
+    let size = size.0.saturating_add(64 << 10);
+    sys::mount_tmpfs(RUN, &format!("size={size},nr_inodes=65536,mode=0711"))?;
+    for (part, at) in RUN_PARTS {
+        rustix::fs::mkdir(part, Mode::from_raw_mode(0o700))?;
+        rustix::fs::chown(part, Some(Uid::from_raw(uid)), Some(Gid::from_raw(uid)))?;
+        if at != "/w" {
+            rustix::fs::chmod(part, Mode::from_raw_mode(0o1777))?;
+        }
+        sys::mount_bind(part, at)?;
+    }
+    // The parts are all a run should see of it.
+    sys::mount_bind(EMPTY, RUN)
 }
 
 /// A part of the host on its way into a view.
