@@ -3,6 +3,7 @@
 mod judge;
 mod judging;
 mod languages;
+mod manual;
 mod options;
 mod progress;
 mod run;
@@ -12,9 +13,13 @@ mod verify;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
+const EXIT_CODES: &str = "\
+Exit codes: 0 done and the answer is good; 1 done and the answer is bad (verify only); 2 wrong usage or bad input; \
+3 the system failed, or a package's own program did; 130 interrupted.";
+
 /// Judge and measuring instrument for programs: same code, same time, same verdict.
 #[derive(Parser)]
-#[command(name = "tauto", version, propagate_version = true, max_term_width = 110)]
+#[command(name = "tauto", version, propagate_version = true, max_term_width = 110, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -30,6 +35,12 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Show the configured languages and the tools found for them
     Languages(languages::LanguagesArgs),
+    /// Write the manual pages to a directory
+    #[command(hide = true)]
+    Manual(manual::ManualArgs),
+    /// Print completions for a shell
+    #[command(hide = true)]
+    Completions(manual::CompletionsArgs),
 }
 
 /// How a command ended; the numbers are part of the command line's contract.
@@ -56,6 +67,8 @@ fn main() -> ExitCode {
         Command::Judge(args) => judge::main(args),
         Command::Verify(args) => verify::main(args),
         Command::Languages(args) => languages::main(args),
+        Command::Manual(args) => manual::manual(&args),
+        Command::Completions(args) => manual::completions(&args),
     };
     match result {
         Ok(done) => ExitCode::from(done as u8),

@@ -8,19 +8,19 @@ use model::{Aslr, Bytes, Layout, Limits, Nanos, Placement, Sched, WallLimit};
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
     /// CPU time (user + system, whole process tree) in seconds
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) cpu_time: Option<Nanos>,
     /// Elapsed time in seconds
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) wall_time: Option<Nanos>,
     /// Memory of the whole process tree, such as 256M
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = size, allow_negative_numbers = true)]
     pub(crate) memory: Option<Bytes>,
     /// Stack of the main thread [default: as --memory]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = size, allow_negative_numbers = true)]
     pub(crate) stack: Option<Bytes>,
     /// Standard output + standard error + files
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = size, allow_negative_numbers = true)]
     pub(crate) output: Option<Bytes>,
     /// Processes and threads at one time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

@@ -8,7 +8,7 @@ use crate::options::{LimitArgs, PlacementArgs};
 use crate::terminal::{Failure, print, print_error, style_of};
 use clap::Args;
 use model::{Observation, Reading, RunSpec, Status, Stdio, View, ViewMount};
-use report::json::RunDocument;
+use report::json::{FaultDocument, RunDocument};
 use sandbox::{Ender, Launcher, LauncherOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,10 +16,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Args, Debug)]
 pub(crate) struct RunArgs {
-    #[command(flatten)]
-    limits: LimitArgs,
-    #[command(flatten)]
-    placement: PlacementArgs,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -42,9 +38,23 @@ pub(crate) struct RunArgs {
     /// interpreter is given, is shown in /program when it lies elsewhere; --show shows more
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,
+    // Last, since their headings hold for what comes after them too.
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    placement: PlacementArgs,
 }
 
 pub(crate) fn main(args: RunArgs) -> Result<Done, Failure> {
+    let json = args.json;
+    let done = run(args);
+    if let (true, Err(Failure::System(e))) = (json, &done) {
+        print(&report::json::to_text(&FaultDocument::new(format!("{e:#}"))));
+    }
+    done
+}
+
+fn run(args: RunArgs) -> Result<Done, Failure> {
     let mut fds = Vec::new();
     let mut spec = RunSpec {
         argv: vec![],

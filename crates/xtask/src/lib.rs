@@ -11,10 +11,11 @@ mod tree;
 pub mod vm;
 
 pub use manifests::{
-    crate_graph, dependencies_have_reasons, dependencies_of_the_workspace, lints_of_the_workspace,
+    crate_graph, dependencies_have_reasons, dependencies_of_the_workspace, graph_is_documented,
+    lints_of_the_workspace,
 };
 pub use rules::{
-    named_files_exist, no_leftovers, no_paths_of_this_machine, only_the_binary_prints, pure_crates_are_pure,
-    short_files, unsafe_in_its_place,
+    links_lead_somewhere, measured_fields_are_documented, named_files_exist, no_leftovers,
+    no_paths_of_this_machine, only_the_binary_prints, pure_crates_are_pure, short_files, unsafe_in_its_place,
 };
 pub use tree::{File, Tree};

@@ -73,6 +73,25 @@ pub fn crate_graph(tree: &Tree) -> Vec<String> {
     broken
 }
 
+/// ARCHITECTURE.md has a row for every crate, which says what it may depend on.
+pub fn graph_is_documented(tree: &Tree) -> Vec<String> {
+    let Some(page) = tree.file("ARCHITECTURE.md") else { return vec!["ARCHITECTURE.md is missing".into()] };
+    let row = |name: &str, allowed: Option<&[&str]>| {
+        let allowed = match allowed {
+            None => "all".to_string(),
+            Some([]) => "–".to_string(),
+            Some(some) => some.iter().map(|d| format!("`{d}`")).collect::<Vec<_>>().join(", "),
+        };
+        let (start, end) = (format!("| `{name}` |"), format!("| {allowed} |"));
+        match page.text.lines().any(|l| l.starts_with(&start) && l.ends_with(&end)) {
+            true => None,
+            false => Some(format!("ARCHITECTURE.md: no row `{start} … {end}`")),
+        }
+    };
+    let known = |name: &str| GRAPH.iter().find(|(known, _)| *known == name);
+    crates(tree).iter().filter_map(|(name, _)| known(name)).filter_map(|(name, a)| row(name, *a)).collect()
+}
+
 /// Versions are chosen once, in the root manifest.
 pub fn dependencies_of_the_workspace(tree: &Tree) -> Vec<String> {
     let mut broken = Vec::new();
@@ -144,6 +163,15 @@ mod tests {
         assert_eq!(crate_graph(&tree(&files)), ["crates/model: must not depend on judge"]);
         let other = crate_graph(&tree(&[("crates/new/Cargo.toml", "[package]\nname = \"x\"")]));
         assert_eq!(other.len(), 2, "{other:?}");
+    }
+
+    #[test]
+    fn the_page_shows_the_graph() {
+        let manifest = ("crates/judge/Cargo.toml", "[package]\nname = \"judge\"");
+        let check = |page: &str| graph_is_documented(&tree(&[manifest, ("ARCHITECTURE.md", page)])).len();
+        assert_eq!(check("| `judge` | decides | `model`, `settle` |"), 0);
+        assert_eq!(check("| `judge` | decides | `model` |"), 1);
+        assert_eq!(graph_is_documented(&tree(&[manifest])).len(), 1);
     }
 
     #[test]

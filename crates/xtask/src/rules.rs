@@ -93,9 +93,65 @@ pub fn no_paths_of_this_machine(tree: &Tree) -> Vec<String> {
 
 /// The files a newcomer and an operator look for.
 pub fn named_files_exist(tree: &Tree) -> Vec<String> {
-    let named = ["CHANGELOG.md", "docs/verdicts.md", ".ci/run"];
+    let named = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "SECURITY.md",
+        "CHANGELOG.md",
+        "Makefile",
+        "docs/cli.md",
+        "docs/languages.md",
+        "docs/measurement.md",
+        "docs/packages.md",
+        "docs/verdicts.md",
+        ".ci/run",
+    ];
     let missing = named.into_iter().filter(|path| tree.file(path).is_none());
     missing.map(|path| format!("{path} is missing")).collect()
+}
+
+/// The document of one run, with every field.
+const RUN_SNAPSHOT: &str = "crates/report/src/json/snapshots/report__json__run__tests__run_ok.snap";
+
+/// docs/measurement.md explains every field of the document of a run.
+pub fn measured_fields_are_documented(tree: &Tree) -> Vec<String> {
+    let text = |path: &str| tree.file(path).map(|f| f.text.as_str()).unwrap_or_default();
+    let page = text("docs/measurement.md");
+    let field = |line: &'_ str| Some(line.trim().strip_prefix('"')?.split_once("\":")?.0.to_string());
+    // A reading that is unknown, and groups that have a heading.
+    let fields: Vec<String> =
+        text(RUN_SNAPSHOT).lines().filter_map(field).filter(|name| name != "unknown").collect();
+    if fields.is_empty() {
+        return vec![format!("{RUN_SNAPSHOT}: no fields found")];
+    }
+    let silent = fields.into_iter().filter(|name| !page.contains(&format!("`{name}`")));
+    silent.map(|name| format!("docs/measurement.md: nothing on `{name}`")).collect()
+}
+
+/// Links between pages lead to files of the repository.
+pub fn links_lead_somewhere(tree: &Tree) -> Vec<String> {
+    let pages = tree.files.iter().filter(|f| f.path.ends_with(".md") && !f.path.contains("/statement/"));
+    pages.flat_map(|page| broken_links(tree, page)).collect()
+}
+
+fn broken_links(tree: &Tree, page: &File) -> Vec<String> {
+    let directory = page.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let targets =
+        page.text.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(target, _)| target));
+    let local = targets.filter(|t| !t.starts_with('#') && !t.contains("://") && !t.contains(' '));
+    let leads = |target: &str| {
+        let mut parts: Vec<&str> = directory.split('/').filter(|p| !p.is_empty()).collect();
+        for part in target.split('#').next().unwrap_or(target).split('/') {
+            match part {
+                ".." => drop(parts.pop()),
+                "." | "" => {}
+                name => parts.push(name),
+            }
+        }
+        let path = parts.join("/");
+        tree.files.iter().any(|f| f.path == path || f.path.starts_with(&format!("{path}/")))
+    };
+    local.filter(|t| !leads(t)).map(|t| format!("{}: link to {t}, which is not there", page.path)).collect()
 }
 
 #[cfg(test)]
@@ -151,5 +207,13 @@ mod tests {
         check(no_paths_of_this_machine, "docs/a.md", "see /some/where/else", true);
         check(no_paths_of_this_machine, "docs/a.md", "see /usr/local/go", false);
         check(named_files_exist, "CHANGELOG.md", "", true);
+    }
+
+    #[test]
+    fn pages() {
+        check(measured_fields_are_documented, RUN_SNAPSHOT, "  \"cpu_ns\": 1,", true);
+        check(measured_fields_are_documented, RUN_SNAPSHOT, "", true);
+        check(links_lead_somewhere, "docs/a.md", "[b](b.md)", true);
+        check(links_lead_somewhere, "docs/a.md", "[a](a.md#x) [b](../docs) [c](https://x.y/z)", false);
     }
 }

@@ -64,3 +64,18 @@ fn every_crate_is_linted() {
 fn named_files_exist() {
     holds(xtask::named_files_exist);
 }
+
+#[test]
+fn the_page_shows_the_crate_graph() {
+    holds(xtask::graph_is_documented);
+}
+
+#[test]
+fn every_measured_field_is_documented() {
+    holds(xtask::measured_fields_are_documented);
+}
+
+#[test]
+fn links_lead_somewhere() {
+    holds(xtask::links_lead_somewhere);
+}

@@ -1,0 +1,31 @@
+# Two commands for newcomers: `make demo` and `make test`. `make` alone prints this list.
+
+# rustup's place, for shells that have not been told about it.
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench manual
+
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: ## Set up what is missing, build, and judge right and wrong programs in several languages
+	scripts/setup
+	cargo build --release --package cli
+	scripts/demo $(TARGET)/release/tauto
+
+# All of it in one profile, so that everything is compiled once. The suites of e2e come last: they drive the binary.
+test: ## Set up what is missing and check everything: format, lints, unit tests, house rules, the binary from outside
+	scripts/setup
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo test --workspace --exclude e2e --no-fail-fast
+	cargo build --package cli
+	TAUTO_BIN=$(abspath $(TARGET))/debug/tauto cargo test --package e2e --no-fail-fast
+
+bench: ## Measure the bars that releases are held to, beside plain processes
+	cargo run --release --package e2e --bin bars
+
+manual: ## Write docs/man anew from the definitions of the command line
+	cargo run --package cli -- manual docs/man

@@ -1,0 +1,95 @@
+//! What is made of the command line's own definitions: manual pages and shell completions.
+
+use crate::terminal::{Failure, print};
+use crate::{Cli, Done};
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+use clap_mangen::Man;
+use std::io;
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+pub(crate) struct ManualArgs {
+    /// The directory to write the pages to
+    directory: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompletionsArgs {
+    /// The shell they are for
+    shell: Shell,
+}
+
+/// `tauto manual`: writes one page for each command.
+pub(crate) fn manual(args: &ManualArgs) -> Result<Done, Failure> {
+    let fail = |e: io::Error| Failure::usage(format!("{}: {e}", args.directory.display()));
+    for (name, text) in pages().map_err(Failure::system)? {
+        std::fs::write(args.directory.join(name), text).map_err(fail)?;
+    }
+    Ok(Done::Good)
+}
+
+/// `tauto completions`: prints what a shell reads to complete command lines.
+pub(crate) fn completions(args: &CompletionsArgs) -> Result<Done, Failure> {
+    let mut text = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "tauto", &mut text);
+    print(&String::from_utf8_lossy(&text));
+    Ok(Done::Good)
+}
+
+/// Name and text of every page: that of `tauto`, and one for each command that is not hidden.
+fn pages() -> io::Result<Vec<(String, String)>> {
+    let mut whole = Cli::command().disable_help_subcommand(true);
+    whole.build();
+    let shown = whole.get_subcommands().filter(|command| !command.is_hide_set());
+    let commands = std::iter::once(&whole).chain(shown);
+    let page = |command: &clap::Command| {
+        let man = Man::new(command.clone()).source(concat!("tauto ", env!("CARGO_PKG_VERSION")));
+        let mut text = Vec::new();
+        man.render(&mut text)?;
+        Ok((man.get_filename(), String::from_utf8_lossy(&text).into_owned()))
+    };
+    commands.map(page).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    #[test]
+    fn the_committed_pages_are_up_to_date() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/man");
+        let committed: BTreeMap<String, String> = std::fs::read_dir(&directory)
+            .expect("docs/man")
+            .map(|entry| {
+                let entry = entry.expect("an entry of docs/man");
+                let text = std::fs::read_to_string(entry.path()).expect("a page");
+                (entry.file_name().to_string_lossy().into_owned(), text)
+            })
+            .collect();
+        let wanted: BTreeMap<String, String> = pages().expect("pages").into_iter().collect();
+        let stale: Vec<&String> = wanted
+            .keys()
+            .chain(committed.keys())
+            .filter(|name| wanted.get(*name) != committed.get(*name))
+            .collect();
+        assert!(stale.is_empty(), "docs/man: {stale:?} differ from the command line; run `make manual`");
+        assert!(
+            wanted.contains_key("tauto.1") && wanted.contains_key("tauto-judge.1"),
+            "{:?}",
+            wanted.keys()
+        );
+    }
+
+    #[test]
+    fn every_command_can_be_completed() {
+        let mut text = Vec::new();
+        clap_complete::generate(Shell::Bash, &mut Cli::command(), "tauto", &mut text);
+        let text = String::from_utf8(text).expect("text");
+        for word in ["verify", "--all-tests", "--cpu-time"] {
+            assert!(text.contains(word), "{word}");
+        }
+    }
+}
