@@ -11,7 +11,7 @@ use std::time::Duration;
 use xtask::vm::{self, Cgroups, Vm};
 
 /// For one machine from its start to its end.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(240);
 /// Hostile programs the machines take along; inside, `/vm/GROUP-NAME`.
 const PROGRAMS: [&str; 7] = [
     "basics/empty",

@@ -206,4 +206,18 @@ mod tests {
         let l = Layout::parse("", "");
         assert!(l.v2.is_none() && l.v1("memory").is_err() && l.v2_leaf("tauto-1").is_err());
     }
+
+    #[test]
+    fn a_slot_has_two_names_in_turn() {
+        assert_eq!(other_name("tauto-7"), "tauto-7-b");
+        assert_eq!(other_name(&other_name("tauto-7")), "tauto-7");
+    }
+
+    #[test]
+    fn where_a_slot_cannot_be_is_told_with_the_remedy() {
+        let l = Layout::parse("0::/a\n", "30 29 0:26 / /nowhere/cgroup rw - cgroup2 cgroup rw");
+        let why = l.v2_leaf("tauto-1").unwrap_err();
+        assert!(why.contains("/nowhere/cgroup/a") && why.contains("Delegate=yes"), "{why}");
+        assert!(l.v1("memory").unwrap_err().contains("cannot hand on the memory controller"));
+    }
 }
