@@ -330,7 +330,8 @@ impl Plan {
         }
         env.push(0);
         let (argv, env) = (self.words(argv), self.words(env));
-        self.call(Step::Exec, libc::SYS_execve, &[path, argv, env]);
+        // Six arguments: the secret stays behind.
+        self.call(Step::Exec, libc::SYS_execve, &[path, argv, env, 0, 0, 0]);
         Ok(())
     }
 }

@@ -63,7 +63,7 @@ impl Host {
 
     /// Reads /proc/stat for these CPUs.
     pub(super) fn cpu_times(&self, cpus: &[u32]) -> io::Result<CpuTimes> {
-        let mut buffer = vec![0; 64 << 10];
+        let mut buffer = [0; 32 << 10];
         let n = self.stat.read_at(&mut buffer, 0)?;
         let text = String::from_utf8_lossy(&buffer[..n]);
         Ok(parse_stat(&text, cpus))

@@ -5,7 +5,7 @@ use crate::error::During;
 use crate::sys;
 use rustix::fd::AsFd;
 use rustix::fs::{Mode, OFlags};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 
 /// Namespaces of the slot; those of a run are made per run.
 const SLOT_NAMESPACES: i32 =
@@ -110,11 +110,12 @@ fn root_uid() -> u32 {
     if covered { wanted } else { FIRST_UID_16 + std::process::id() % 20_000 }
 }
 
+/// A short file of /proc or of a cgroup in one read; longer ones are cut at 4 KiB.
 pub(super) fn read_at(dir: impl AsFd, path: &str) -> io::Result<String> {
     let fd = rustix::fs::openat(dir, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-    let mut text = String::new();
-    std::fs::File::from(fd).read_to_string(&mut text)?;
-    Ok(text)
+    let mut buffer = [0; 4096];
+    let n = rustix::io::read(&fd, &mut buffer)?;
+    Ok(String::from_utf8_lossy(&buffer[..n]).into_owned())
 }
 
 pub(super) fn write_at(dir: impl AsFd, path: &str, text: &str) -> io::Result<()> {

@@ -169,7 +169,9 @@ impl Launcher {
         let plan = Plan::new(spec, &means).map_err(|e| SandboxError::bad_request("command", e))?;
         let cpus = self.host.cpus_of(&spec.placement);
         let before = self.host.cpu_times(&cpus);
-        self.pressure_before = self.pressure();
+        if spec.limits.wall.is_some_and(|w| w.excuse_waiting) {
+            self.pressure_before = self.pressure();
+        }
         let mut failure = ChildFailure::default();
         // Our next child is pid 1 of the new namespace; the one after it is its neighbour and our own child.
         sys::unshare(libc::CLONE_NEWPID).during(|| "making the run's pid namespace".into())?;

@@ -195,15 +195,17 @@ pub(crate) fn make_undumpable() {
     unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
 }
 
-/// Puts signals back to their defaults: what is ignored or blocked here would be so in every run.
+/// Puts signals back to their defaults: what is ignored or blocked here would be so in every run. By bare calls, since
+/// the C library keeps two real-time signals to itself (nptl(7)).
 pub(crate) fn reset_signals() {
-    // SAFETY: SIG_DFL as a handler, a live signal set, null for the old one.
+    // `struct sigaction` and `sigset_t` of the kernel: all zero is the default action and the empty set.
+    let (action, none) = ([0u64; 4], 0u64);
+    let (action, none, size) = (&raw const action as usize, &raw const none as usize, size_of::<u64>());
+    // SAFETY: live structures of the kernel's sizes, null for the old ones. Two signals refuse to be changed.
     unsafe {
-        for signal in 1..=libc::SIGRTMAX() {
-            libc::signal(signal, libc::SIG_DFL);
+        for signal in 1..=64 {
+            super::raw::syscall(libc::SYS_rt_sigaction, &[signal, action, 0, size, 0, 0]);
         }
-        let mut none: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut none);
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+        super::raw::syscall(libc::SYS_rt_sigprocmask, &[libc::SIG_SETMASK as usize, none, 0, size, 0, 0]);
     }
 }
