@@ -92,7 +92,7 @@ pub(crate) fn included(package: &Package, language: &Language) -> Vec<SourceFile
 }
 
 /// The files of `over` laid over `base`.
-pub(crate) fn overlay(base: Vec<Part>, over: Vec<Part>) -> Vec<Part> {
+fn overlay(base: Vec<Part>, over: Vec<Part>) -> Vec<Part> {
     let mut all = base;
     for part in over {
         all.retain(|other| other.name != part.name);
@@ -101,10 +101,12 @@ pub(crate) fn overlay(base: Vec<Part>, over: Vec<Part>) -> Vec<Part> {
     all
 }
 
-/// The recipe of a program of this language. `memory` is the limit of its runs without the allowance.
+/// The recipe of a program of this language. `added` are the package's files laid over its own; `memory` is the
+/// limit of its runs without the allowance.
 pub(crate) fn recipe(
     place: &str,
     parts: Vec<Part>,
+    added: Vec<Part>,
     language: &Language,
     entry: Option<&str>,
     memory: Bytes,
@@ -117,7 +119,10 @@ pub(crate) fn recipe(
         why: absent.why,
     })?;
     let (language, toolchain) = (found.language, found.toolchain);
-    let plan = language.plan(&contents(&parts), entry).map_err(|e| input(e.to_string()))?;
+    let included: Vec<String> = added.iter().map(|part| part.name.clone()).collect();
+    let included: Vec<&str> = included.iter().map(String::as_str).collect();
+    let parts = overlay(parts, added);
+    let plan = language.plan(&contents(&parts), &included, entry).map_err(|e| input(e.to_string()))?;
     let binary = |part: &&Part| language.is_source(&part.name) && part.content.contains(&0);
     if let Some(part) = parts.iter().find(binary) {
         return Err(input(format!("`{}` is binary, not source text", part.name)));
@@ -159,7 +164,7 @@ pub(crate) fn package_recipe(
     let parts = read_parts(&program.files, source, &package.constants)?;
     if !parts.iter().any(|part| part.name == "build" && part.executable) {
         let language = detect(&program.path, &parts, languages, None)?;
-        return recipe(&program.path, parts, language, None, memory, languages);
+        return recipe(&program.path, parts, Vec::new(), language, None, memory, languages);
     }
     let command = |name: &str| Command { argv: vec![format!("{PROGRAM_DIR}/{name}")], env: script_env() };
     Ok(Recipe {

@@ -123,6 +123,12 @@ fn checked(
         );
         job.warn(&jury.program.path, why);
     }
+    if result.judgement.verdict == Verdict::PartiallyAccepted
+        && jury.expectation.verdicts.contains(&Verdict::Accepted)
+    {
+        let why = "is accepted with less than the full score; partially_accepted/ would say so".to_owned();
+        job.warn(&jury.program.path, why);
+    }
     let broken = expect::holds(&jury.expectation, &result.outcome()).err().unwrap_or_default();
     CheckOutcome::Judged { judgement: Box::new(result.judgement), broken }
 }

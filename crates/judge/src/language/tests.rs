@@ -216,7 +216,8 @@ fn the_language_is_told_by_extension_shebang_and_hint() {
 fn commands_are_expanded() {
     let table = small();
     let cpp = table.get("cpp").unwrap();
-    let plan = cpp.plan(&files(&[("b.c", ""), ("-a.cpp", ""), ("@h.cpp", ""), ("h.h", "")]), None).unwrap();
+    let plan =
+        cpp.plan(&files(&[("b.c", ""), ("-a.cpp", ""), ("@h.cpp", ""), ("h.h", "")]), &[], None).unwrap();
     let paths = Paths::from([("cxx".to_owned(), "/usr/bin/g++".to_owned())]);
     let commands = cpp.compile_commands(&plan, &paths).unwrap();
     assert_eq!(commands.len(), 1);
@@ -226,10 +227,10 @@ fn commands_are_expanded() {
     assert_eq!(missing.to_string(), "language `cpp`: no path is known for `cxx`");
 
     let py = table.get("py").unwrap();
-    let plan = py.plan(&files(&[("-x {memory_mib}.py", "")]), None).unwrap();
+    let plan = py.plan(&files(&[("-x {memory_mib}.py", "")]), &[], None).unwrap();
     let paths = Paths::from([("prefix".to_owned(), "/opt/py".to_owned())]);
     let ocaml = Table::shipped().get("ocaml").unwrap().clone();
-    let modules = ocaml.plan(&files(&[("a.ml", ""), ("main.ml", ""), ("z.ml", "")]), None).unwrap();
+    let modules = ocaml.plan(&files(&[("a.ml", ""), ("main.ml", ""), ("z.ml", "")]), &[], None).unwrap();
     let compiler = Paths::from([("ocamlopt".to_owned(), "/o".to_owned())]);
     let link = ocaml.compile_commands(&modules, &compiler).unwrap().remove(0).argv;
     assert!(link.ends_with(&["a.ml", "z.ml", "main.ml"].map(str::to_owned)), "{link:?}");
@@ -249,6 +250,9 @@ fn the_entry_file_is_found() {
     type Case<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>, Result<&'a str, &'a str>);
     let cases: &[Case<'_>] = &[
         (&[("only.py", ""), ("a.txt", "")], None, Ok("only.py")),
+        (&[("+a.py", marked), ("b.py", "")], None, Ok("b.py")),
+        (&[("+main.py", ""), ("b.py", marked)], None, Ok("main.py")),
+        (&[("+a.py", "")], None, Ok("a.py")),
         (&[("no_extension", "")], None, Ok("no_extension")),
         (&[("z.py", ""), ("main.py", ""), ("a.py", marked)], None, Ok("main.py")),
         (&[("z.py", marked), ("a.py", "")], None, Ok("z.py")),
@@ -263,7 +267,10 @@ fn the_entry_file_is_found() {
         (&[("a.txt", ""), ("b.txt", "")], None, Err("no Python source file; its extensions are .py")),
     ];
     for (given, wanted, expected) in cases {
-        let plan = py.plan(&files(given), *wanted);
+        // `+` marks what the package includes.
+        let plain: Vec<_> = given.iter().map(|(name, text)| (name.trim_start_matches('+'), *text)).collect();
+        let added: Vec<_> = given.iter().filter_map(|(name, _)| name.strip_prefix('+')).collect();
+        let plan = py.plan(&files(&plain), &added, *wanted);
         match (&plan, expected) {
             (Ok(plan), Ok(entry)) => assert_eq!(plan.entry, *entry, "{given:?}"),
             (Err(error), Err(text)) => assert_eq!(error.to_string(), *text, "{given:?}"),
@@ -398,7 +405,7 @@ fn java_and_kotlin_classes_are_found() {
     for (id, given, wanted, entry, sources) in cases {
         let language = table.get(id).unwrap();
         let given: Vec<(&str, &[u8])> = given.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
-        let plan = language.plan(&given, *wanted).unwrap();
+        let plan = language.plan(&given, &[], *wanted).unwrap();
         assert_eq!((plan.entry.as_str(), plan.sources.join(" ").as_str()), (*entry, *sources), "{given:?}");
     }
 }
@@ -412,7 +419,7 @@ proptest::proptest! {
         let table = &*SHIPPED;
         for id in ["java", "kotlin"] {
             let name = format!("a.{}", table.get(id).unwrap().extensions[0]);
-            let plan = table.get(id).unwrap().plan(&[(name.as_str(), text.as_bytes())], None).unwrap();
+            let plan = table.get(id).unwrap().plan(&[(name.as_str(), text.as_bytes())], &[], None).unwrap();
             proptest::prop_assert_eq!(plan.placed.len(), 1);
             proptest::prop_assert_eq!(&plan.sources[0], &plan.placed[0].1);
             proptest::prop_assert!(!plan.entry.is_empty());
