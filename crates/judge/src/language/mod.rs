@@ -36,6 +36,8 @@ pub struct Language {
     /// File name extensions, without the dot, that make a file one of this language. Case matters.
     /// Empty: chosen only by its id or by a shebang.
     pub extensions: Vec<String>,
+    /// Where languages share an extension: only files that hold one of these texts are of this one.
+    pub extension_markers: Vec<String>,
     /// Extensions of the files handed to the compiler.
     pub sources: Vec<String>,
     /// Interpreter names which, after `#!`, make a file one of this language whatever its extension.

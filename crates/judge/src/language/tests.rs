@@ -69,6 +69,8 @@ fn the_shipped_table_is_sound() {
         "pascal",
         "perl",
         "php",
+        "prolog",
+        "bash",
         "python2",
         "python3",
         "ruby",
@@ -210,6 +212,14 @@ fn the_language_is_told_by_extension_shebang_and_hint() {
             _ => panic!("{given:?}: {found:?}"),
         }
     }
+}
+
+#[test]
+fn languages_that_share_an_extension_are_told_by_a_text() {
+    let detect = |content: &str| SHIPPED.detect(&files(&[("a.pl", content)]), None).unwrap().id.clone();
+    assert_eq!(detect("use strict;\nprint $x ? 1:-1;\n"), "perl");
+    assert_eq!(detect("main :-\n    write(hello).\n"), "prolog");
+    assert_eq!(detect("#!/usr/bin/perl\nprint ':- ';\n"), "perl");
 }
 
 #[test]
