@@ -30,6 +30,8 @@ pub(crate) struct Recipe {
     pub parts: Vec<Part>,
     /// Commands that compile, in order.
     pub compile: Vec<Command>,
+    /// What the language compiles once for all its programs, and how.
+    pub warm_up: Option<(Part, Vec<Command>)>,
     /// What they see of the host.
     pub compile_view: View,
     /// What they may use together, where the package states nothing else.
@@ -131,6 +133,10 @@ pub(crate) fn recipe(
     let fault = |why: String| crate::SystemError::new(format!("putting together commands for {place}"), why);
     let compile = language.compile_commands(&plan, &toolchain.paths).map_err(|e| fault(e.to_string()))?;
     let run = language.run_command(&plan, &toolchain.paths, memory).map_err(|e| fault(e.to_string()))?;
+    let warm_up = language.warm_up_commands(&toolchain.paths).map_err(|e| fault(e.to_string()))?;
+    let warm_up = warm_up.map(|(name, text, commands)| {
+        (Part { name, executable: false, content: text.as_bytes().to_vec() }, commands)
+    });
     let placed = |part: Part| {
         let name = plan.placed.iter().find(|(given, _)| *given == part.name);
         Part { name: name.map_or_else(|| part.name.clone(), |(_, placed)| placed.clone()), ..part }
@@ -140,6 +146,7 @@ pub(crate) fn recipe(
         stands_in: found.stands_in,
         parts: parts.into_iter().map(placed).collect(),
         compile,
+        warm_up,
         compile_view: toolchain.compile_view,
         compile_limits: language.compile_limits,
         run,
@@ -172,6 +179,7 @@ pub(crate) fn package_recipe(
         stands_in: None,
         parts,
         compile: vec![command("build")],
+        warm_up: None,
         compile_view: View::default(),
         compile_limits: SCRIPT_LIMITS,
         run: command("run"),
