@@ -273,6 +273,8 @@ fn the_entry_file_is_found() {
         (&[("+a.py", marked), ("b.py", "")], None, Ok("b.py")),
         (&[("+main.py", ""), ("b.py", marked)], None, Ok("main.py")),
         (&[("+a.py", "")], None, Ok("a.py")),
+        (&[("+grader.py", "import z, cakes"), ("cakes.py", marked)], None, Ok("grader.py")),
+        (&[("+grader.js", ""), ("+g.py", "from cakes2 import x"), ("cakes.py", "")], None, Ok("cakes.py")),
         (&[("no_extension", "")], None, Ok("no_extension")),
         (&[("z.py", ""), ("main.py", ""), ("a.py", marked)], None, Ok("main.py")),
         (&[("z.py", marked), ("a.py", "")], None, Ok("z.py")),
