@@ -81,11 +81,10 @@ impl Site {
             Ok(Box::new(Launcher::start(&LauncherOptions::default())?))
         };
         let slot = |placement: Placement| -> Result<Slot, Failure> {
-            let station = || -> Result<Station, Failure> {
-                Ok(Station { runner: launcher()?, placement: Placement::default() })
-            };
+            let station =
+                || -> Result<Station, Failure> { Ok(Station::new(launcher()?, Placement::default())) };
             Ok(Slot {
-                main: Station { runner: launcher()?, placement },
+                main: Station::new(launcher()?, placement),
                 auxiliary: if auxiliary { Some(station()?) } else { None },
             })
         };

@@ -86,7 +86,8 @@ impl<'a> Bench<'a> {
 }
 
 fn place<'a>(station: &'a Station, layout: Layout, job: &Job<'a>) -> Place<'a> {
-    Place { runner: &*station.runner, placement: &station.placement, layout, cancel: job.cancel }
+    let (placement, caches) = (&station.placement, &station.caches);
+    Place { runner: &*station.runner, placement, caches, layout, cancel: job.cancel }
 }
 
 fn prepare<'a>(

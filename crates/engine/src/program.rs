@@ -2,8 +2,9 @@
 
 use crate::limits::{Allowance, PROGRAM_BOX, Settings};
 use crate::recipe::Recipe;
+use crate::slot::Caches;
 use crate::{Fault, Runner, SystemError, files};
-use judge::language::{Command, PROGRAM_DIR};
+use judge::language::{CACHE_DIR, Command, CompileLimits, PROGRAM_DIR};
 use model::{
     BoxId, BoxMount, FileMount, Layout, Limits, Nanos, Observation, Placement, RunSpec, Status, Stdio, View,
     WallLimit,
@@ -11,6 +12,7 @@ use model::{
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Most of a compiler's output that is kept.
@@ -21,6 +23,7 @@ const COMPILE_OUTPUT: u64 = 64 << 10;
 pub(crate) struct Place<'a> {
     pub(crate) runner: &'a dyn Runner,
     pub(crate) placement: &'a Placement,
+    pub(crate) caches: &'a Caches,
     pub(crate) layout: Layout,
     pub(crate) cancel: &'a AtomicBool,
 }
@@ -48,6 +51,13 @@ pub(crate) struct Boxed<'a> {
 impl<'a> Boxed<'a> {
     pub(crate) fn new(runner: &'a dyn Runner, size: model::Bytes) -> Result<Boxed<'a>, SystemError> {
         Ok(Boxed { runner, id: runner.create_box(size)? })
+    }
+}
+
+impl Boxed<'_> {
+    /// Leaves the box to the end of its sandbox.
+    fn keep(self) -> BoxId {
+        std::mem::ManuallyDrop::new(self).id
     }
 }
 
@@ -87,30 +97,23 @@ pub(crate) fn compile<'a>(
         place.runner.put(boxed.id, &part.name, part.executable, &content)?;
     }
     let printed = files::in_memory("compiler output")?;
-    let mut left = settings.compilation_time.unwrap_or(recipe.compile_limits.cpu);
-    let mut failed = None;
-    for command in &recipe.compile {
-        let limits = compile_limits(recipe, settings, left);
-        let spec = RunSpec {
-            argv: command.argv.clone(),
-            env: command.env.clone(),
-            view: recipe.compile_view.clone(),
-            boxes: vec![BoxMount { id: boxed.id, at: PROGRAM_DIR.to_owned(), writable: true }],
-            files: Vec::new(),
-            cwd: PROGRAM_DIR.to_owned(),
-            links: Vec::new(),
-            stdio: [Stdio::Null, Stdio::Fd(0), Stdio::Fd(0)],
-            limits,
-            placement: place.placement.clone(),
-            layout: place.layout,
-        };
-        let observation = place.run(&spec, vec![duplicate(&printed)?.into()])?;
-        left = left - observation.time.cpu;
-        if let Some(why) = compile_failure(&observation, &limits) {
-            failed = Some(why);
-            break;
+    let own_cache;
+    let cache = match warmed(place, recipe)? {
+        Warmed::Needless => None,
+        Warmed::Cache(id) => Some(BoxMount { id, at: CACHE_DIR.to_owned(), writable: false }),
+        Warmed::Failed => {
+            own_cache = Boxed::new(place.runner, PROGRAM_BOX)?;
+            Some(BoxMount { id: own_cache.id, at: CACHE_DIR.to_owned(), writable: true })
         }
-    }
+    };
+    let usual = recipe.compile_limits;
+    let stated = CompileLimits {
+        cpu: settings.compilation_time.unwrap_or(usual.cpu),
+        memory: settings.compilation_memory.unwrap_or(usual.memory),
+        ..usual
+    };
+    let boxes = [program_box(boxed.id)].into_iter().chain(cache).collect();
+    let failed = compile_steps(place, recipe, &recipe.compile, boxes, stated, &printed)?;
     let mut output = files::head(&printed, COMPILE_OUTPUT)
         .map_err(|e| SystemError::new("reading the compiler's output", e.to_string()))?;
     if let Some(why) = failed {
@@ -128,15 +131,81 @@ pub(crate) fn compile<'a>(
     Ok(Compiled::Built { program, output })
 }
 
-fn compile_limits(recipe: &Recipe, settings: &Settings, cpu: Nanos) -> Limits {
-    let usual = recipe.compile_limits;
+/// What a language's programs have in common, compiled.
+enum Warmed {
+    Needless,
+    Cache(BoxId),
+    /// Every compilation is on its own, with an empty cache.
+    Failed,
+}
+
+/// What the language compiles once for all its programs, made the first time a station compiles one of them.
+fn warmed(place: Place, recipe: &Recipe) -> Result<Warmed, Fault> {
+    let Some((part, commands)) = &recipe.warm_up else { return Ok(Warmed::Needless) };
+    let mut caches = place.caches.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = caches.get(&recipe.language) {
+        return Ok(known.map_or(Warmed::Failed, Warmed::Cache));
+    }
+    let program = Boxed::new(place.runner, PROGRAM_BOX)?;
+    let content = files::in_memory_with(&part.name, &part.content)?;
+    place.runner.put(program.id, &part.name, part.executable, &content)?;
+    let cache = Boxed::new(place.runner, PROGRAM_BOX)?;
+    let boxes =
+        vec![program_box(program.id), BoxMount { id: cache.id, at: CACHE_DIR.to_owned(), writable: true }];
+    let printed = files::in_memory("compiler output")?;
+    // Not the package's limits: this is no program of it.
+    let failed = compile_steps(place, recipe, commands, boxes, recipe.compile_limits, &printed)?;
+    let made = failed.is_none().then(|| cache.keep());
+    caches.insert(recipe.language.clone(), made);
+    Ok(made.map_or(Warmed::Failed, Warmed::Cache))
+}
+
+fn program_box(id: BoxId) -> BoxMount {
+    BoxMount { id, at: PROGRAM_DIR.to_owned(), writable: true }
+}
+
+/// Runs the commands, within the limits for all of them; the answer is why one failed.
+fn compile_steps(
+    place: Place,
+    recipe: &Recipe,
+    commands: &[Command],
+    boxes: Vec<BoxMount>,
+    bounds: CompileLimits,
+    printed: &File,
+) -> Result<Option<String>, Fault> {
+    let mut left = bounds.cpu;
+    for command in commands {
+        let limits = compile_limits(bounds, left);
+        let spec = RunSpec {
+            argv: command.argv.clone(),
+            env: command.env.clone(),
+            view: recipe.compile_view.clone(),
+            boxes: boxes.clone(),
+            files: Vec::new(),
+            cwd: PROGRAM_DIR.to_owned(),
+            links: Vec::new(),
+            stdio: [Stdio::Null, Stdio::Fd(0), Stdio::Fd(0)],
+            limits,
+            placement: place.placement.clone(),
+            layout: place.layout,
+        };
+        let observation = place.run(&spec, vec![duplicate(printed)?.into()])?;
+        left = left - observation.time.cpu;
+        if let Some(why) = compile_failure(&observation, &limits) {
+            return Ok(Some(why));
+        }
+    }
+    Ok(None)
+}
+
+fn compile_limits(bounds: CompileLimits, cpu: Nanos) -> Limits {
     Limits {
         cpu: Some(cpu),
         wall: Some(WallLimit { time: cpu.scale(2.0) + Nanos::from_secs(5), excuse_waiting: true }),
-        memory: Some(settings.compilation_memory.unwrap_or(usual.memory)),
+        memory: Some(bounds.memory),
         stack: None,
-        output: Some(usual.output),
-        processes: Some(usual.processes),
+        output: Some(bounds.output),
+        processes: Some(bounds.processes),
         open_files: None,
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Recipe {
     pub parts: Vec<Part>,
     /// Commands that compile, in order.
     pub compile: Vec<Command>,
+    /// What the language compiles once for all its programs, and how.
+    pub warm_up: Option<(Part, Vec<Command>)>,
     /// What they see of the host.
     pub compile_view: View,
     /// What they may use together, where the package states nothing else.
@@ -92,7 +94,7 @@ pub(crate) fn included(package: &Package, language: &Language) -> Vec<SourceFile
 }
 
 /// The files of `over` laid over `base`.
-pub(crate) fn overlay(base: Vec<Part>, over: Vec<Part>) -> Vec<Part> {
+fn overlay(base: Vec<Part>, over: Vec<Part>) -> Vec<Part> {
     let mut all = base;
     for part in over {
         all.retain(|other| other.name != part.name);
@@ -101,10 +103,12 @@ pub(crate) fn overlay(base: Vec<Part>, over: Vec<Part>) -> Vec<Part> {
     all
 }
 
-/// The recipe of a program of this language. `memory` is the limit of its runs without the allowance.
+/// The recipe of a program of this language. `added` are the package's files laid over its own; `memory` is the
+/// limit of its runs without the allowance.
 pub(crate) fn recipe(
     place: &str,
     parts: Vec<Part>,
+    added: Vec<Part>,
     language: &Language,
     entry: Option<&str>,
     memory: Bytes,
@@ -117,7 +121,10 @@ pub(crate) fn recipe(
         why: absent.why,
     })?;
     let (language, toolchain) = (found.language, found.toolchain);
-    let plan = language.plan(&contents(&parts), entry).map_err(|e| input(e.to_string()))?;
+    let included: Vec<String> = added.iter().map(|part| part.name.clone()).collect();
+    let included: Vec<&str> = included.iter().map(String::as_str).collect();
+    let parts = overlay(parts, added);
+    let plan = language.plan(&contents(&parts), &included, entry).map_err(|e| input(e.to_string()))?;
     let binary = |part: &&Part| language.is_source(&part.name) && part.content.contains(&0);
     if let Some(part) = parts.iter().find(binary) {
         return Err(input(format!("`{}` is binary, not source text", part.name)));
@@ -126,6 +133,10 @@ pub(crate) fn recipe(
     let fault = |why: String| crate::SystemError::new(format!("putting together commands for {place}"), why);
     let compile = language.compile_commands(&plan, &toolchain.paths).map_err(|e| fault(e.to_string()))?;
     let run = language.run_command(&plan, &toolchain.paths, memory).map_err(|e| fault(e.to_string()))?;
+    let warm_up = language.warm_up_commands(&toolchain.paths).map_err(|e| fault(e.to_string()))?;
+    let warm_up = warm_up.map(|(name, text, commands)| {
+        (Part { name, executable: false, content: text.as_bytes().to_vec() }, commands)
+    });
     let placed = |part: Part| {
         let name = plan.placed.iter().find(|(given, _)| *given == part.name);
         Part { name: name.map_or_else(|| part.name.clone(), |(_, placed)| placed.clone()), ..part }
@@ -135,6 +146,7 @@ pub(crate) fn recipe(
         stands_in: found.stands_in,
         parts: parts.into_iter().map(placed).collect(),
         compile,
+        warm_up,
         compile_view: toolchain.compile_view,
         compile_limits: language.compile_limits,
         run,
@@ -159,7 +171,7 @@ pub(crate) fn package_recipe(
     let parts = read_parts(&program.files, source, &package.constants)?;
     if !parts.iter().any(|part| part.name == "build" && part.executable) {
         let language = detect(&program.path, &parts, languages, None)?;
-        return recipe(&program.path, parts, language, None, memory, languages);
+        return recipe(&program.path, parts, Vec::new(), language, None, memory, languages);
     }
     let command = |name: &str| Command { argv: vec![format!("{PROGRAM_DIR}/{name}")], env: script_env() };
     Ok(Recipe {
@@ -167,6 +179,7 @@ pub(crate) fn package_recipe(
         stands_in: None,
         parts,
         compile: vec![command("build")],
+        warm_up: None,
         compile_view: View::default(),
         compile_limits: SCRIPT_LIMITS,
         run: command("run"),

@@ -2,7 +2,9 @@
 
 use crate::Runner;
 use judge::package::{Package, Validator};
-use model::Placement;
+use model::{BoxId, Placement};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 /// A runner and where its runs are placed.
 pub struct Station {
@@ -10,6 +12,17 @@ pub struct Station {
     pub runner: Box<dyn Runner>,
     /// Where.
     pub placement: Placement,
+    pub(crate) caches: Caches,
+}
+
+/// What compilations of a language have in common, by language; `None` where it could not be made.
+pub(crate) type Caches = Mutex<BTreeMap<String, Option<BoxId>>>;
+
+impl Station {
+    /// A station at which nothing has been compiled yet.
+    pub fn new(runner: Box<dyn Runner>, placement: Placement) -> Station {
+        Station { runner, placement, caches: Caches::default() }
+    }
 }
 
 /// One place where a submission can be judged; nothing else happens on it meanwhile.

@@ -5,7 +5,7 @@ use crate::case::{CaseLimits, Judged};
 use crate::job::Job;
 use crate::limits::{Allowance, Settings};
 use crate::program::{Built, Compiled, compile};
-use crate::recipe::{Part, Recipe, detect, included, overlay, read_parts, recipe};
+use crate::recipe::{Part, Recipe, detect, included, read_parts, recipe};
 use crate::source::{Source, SourceError, SourceLimits};
 use crate::timelimit::TimeLimitInUse;
 use crate::{Fault, validate};
@@ -196,9 +196,8 @@ fn plan(job: &Job, settings: &Settings, submission: &Submission) -> Result<Plann
         }
     }
     let added = read_parts(&included(job.package, language), job.source, &job.package.constants)?;
-    let parts = overlay(submission.parts.clone(), added);
-    let entry = submission.entry.as_deref();
-    recipe(name, parts, language, entry, settings.memory, job.languages)
+    let (parts, entry) = (submission.parts.clone(), submission.entry.as_deref());
+    recipe(name, parts, added, language, entry, settings.memory, job.languages)
         .map(|recipe| Planned::Recipe(Box::new(recipe)))
 }
 

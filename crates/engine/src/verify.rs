@@ -97,12 +97,40 @@ fn check(bench: &Bench, jury: &JurySubmission, time: &TimeLimitInUse) -> Result<
     let judged = Submission::of_jury(jury, job)
         .and_then(|submission| judge_submission(bench, &submission, &time, JudgeMode::AllTests));
     match judged {
-        Ok(result) => Ok(checked(job, jury, result, &time)),
+        Ok(result) => {
+            let outcome = checked(job, jury, result, &time);
+            Ok(with_extra_time(bench, jury, &time, &outcome)?.unwrap_or(outcome))
+        }
         Err(fault @ (Fault::NoToolchain { .. } | Fault::Input { .. })) => {
             Ok(CheckOutcome::Skipped(fault.to_string()))
         }
         Err(fault) => Err(fault),
     }
+}
+
+/// A submission that would keep its promise if only it were not too slow is given time up to the safety margin:
+/// legacy packages promise a verdict within that, as problemtools verifies them. `None`: the outcome stands.
+fn with_extra_time(
+    bench: &Bench,
+    jury: &JurySubmission,
+    time: &TimeLimitInUse,
+    outcome: &CheckOutcome,
+) -> Result<Option<CheckOutcome>, Fault> {
+    let Some(Inference::Legacy { safety_margin, .. }) = time.inferred else { return Ok(None) };
+    let CheckOutcome::Judged { judgement, broken } = outcome else { return Ok(None) };
+    let slow = judgement.tests.iter().any(|test| test.verdict == Verdict::TimeLimit);
+    if broken.is_empty() || !slow || jury.bounds.upper || safety_margin <= 1.0 {
+        return Ok(None);
+    }
+    let longer = TimeLimitInUse { limit: time.limit.scale(safety_margin), stop_factor: 1.0, ..time.clone() };
+    let submission = Submission::of_jury(jury, &bench.job)?;
+    let result = judge_submission(bench, &submission, &longer, JudgeMode::AllTests)?;
+    if expect::holds(&jury.expectation, &result.outcome()).is_err() {
+        return Ok(None);
+    }
+    let why = format!("is as promised only with extra time, {} in place of {}", longer.limit, time.limit);
+    bench.job.warn(&jury.program.path, why);
+    Ok(Some(checked(&bench.job, jury, result, &longer)))
 }
 
 fn checked(
@@ -121,6 +149,12 @@ fn checked(
             result.slowest(),
             result.judgement.time_limit
         );
+        job.warn(&jury.program.path, why);
+    }
+    if result.judgement.verdict == Verdict::PartiallyAccepted
+        && jury.expectation.verdicts.contains(&Verdict::Accepted)
+    {
+        let why = "is accepted with less than the full score; partially_accepted/ would say so".to_owned();
         job.warn(&jury.program.path, why);
     }
     let broken = expect::holds(&jury.expectation, &result.outcome()).err().unwrap_or_default();

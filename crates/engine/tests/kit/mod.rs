@@ -291,10 +291,8 @@ impl Kit {
         let languages = Languages::new(Table::parse(TABLE, "test").unwrap(), host)
             .with_toolchains(vec![toolchain("sim"), toolchain("slow")]);
         self.runners = (0..jobs).map(|_| (self.runner(), self.runner())).collect();
-        let station = |runner: &Arc<Simulated>| Station {
-            runner: Box::new(Shared(runner.clone())),
-            placement: Placement::default(),
-        };
+        let station =
+            |runner: &Arc<Simulated>| Station::new(Box::new(Shared(runner.clone())), Placement::default());
         let slot = |(main, auxiliary): &(Arc<Simulated>, Arc<Simulated>)| Slot {
             main: station(main),
             auxiliary: Some(station(auxiliary)),

@@ -52,9 +52,8 @@ impl Table {
     /// The language of a program: what `hint` names (an id or a package language code), else what the files say.
     ///
     /// A file belongs to the language whose interpreter its `#!` line names, else to the first that claims its extension
-    /// (legacy specification, section "Programs"); other files do not matter. If files belong to several languages, one
+    /// and, where it demands a text (`extension_markers`), finds it (legacy specification, section "Programs"); other files do not matter. If files belong to several languages, one
     /// that can compile them all is chosen (C++ takes C files along), preferring those named by a `#!` line.
-    /// Of each file, the first line is enough.
     pub fn detect(&self, files: &[(&str, &[u8])], hint: Option<&str>) -> Result<&Language, DetectError> {
         if let Some(name) = hint {
             return self.named(name);
@@ -75,7 +74,7 @@ impl Table {
         let shebang = interpreter(head).and_then(|name| find(&|l| l.shebangs.contains(&name)));
         let language = shebang.or_else(|| {
             let extension = extension(file)?;
-            find(&|l| l.extensions.iter().any(|e| e == extension))
+            find(&|l| l.extensions.iter().any(|e| e == extension) && l.marks_extension(head))
         })?;
         Some(Claim { file, language, by_shebang: shebang.is_some() })
     }
@@ -99,6 +98,13 @@ impl Table {
                 claims.iter().take(5).map(|c| format!("`{}` is {}", c.file, c.language.name)).collect();
             DetectError::Conflict { claims: joined(claims) }
         }
+    }
+}
+
+impl Language {
+    fn marks_extension(&self, content: &[u8]) -> bool {
+        let holds = |marker: &String| content.windows(marker.len()).any(|part| part == marker.as_bytes());
+        self.extension_markers.is_empty() || self.extension_markers.iter().any(holds)
     }
 }
 

@@ -37,13 +37,20 @@ pub enum PlanError {
 
 impl Language {
     /// Lays out a program of this language. `files` are the submission's and all that is compiled with it, with their
-    /// whole content; `wanted` is the entry point asked for: a file or a class.
+    /// whole content; `added` names those of them that the package includes; `wanted` is the entry point asked for: a
+    /// file or a class.
     ///
-    /// Without one, a file program begins in the first of: a file called as `entry_names` says; the only source; the only
-    /// one that holds a text of `entry_markers`; the first by name. Classes are found by reading the sources; where several
-    /// can be started, the order is: called as `entry_names` says, public, called like its file, first.
+    /// Without one, a file program begins in the first of: a file called as `entry_names` says; an added file that imports
+    /// one of the submission's; and, of the submission's own sources if it has any: the only one; the only one that holds a
+    /// text of `entry_markers`; the first by name. Classes are found by reading the sources; where several can be
+    /// started, the order is: called as `entry_names` says, public, called like its file, first.
     /// A Java file is placed under the name of its public class, which is what the compiler insists on.
-    pub fn plan(&self, files: &[(&str, &[u8])], wanted: Option<&str>) -> Result<Plan, PlanError> {
+    pub fn plan(
+        &self,
+        files: &[(&str, &[u8])],
+        added: &[&str],
+        wanted: Option<&str>,
+    ) -> Result<Plan, PlanError> {
         let mut files = files.to_vec();
         files.sort_unstable_by_key(|(name, _)| *name);
         // A single file whose extension says nothing was chosen by hint or `#!`: it is the source.
@@ -61,7 +68,7 @@ impl Language {
         };
         let entry = match self.entry {
             EntryRule::Linked => String::new(),
-            EntryRule::File => self.entry_file(&sources, wanted)?,
+            EntryRule::File => self.entry_file(&sources, added, wanted)?,
             EntryRule::Java | EntryRule::Kotlin => self.entry_class(&sources, wanted),
         };
         Ok(Plan {
@@ -71,7 +78,12 @@ impl Language {
         })
     }
 
-    fn entry_file(&self, sources: &[(&str, &[u8])], wanted: Option<&str>) -> Result<String, PlanError> {
+    fn entry_file(
+        &self,
+        sources: &[(&str, &[u8])],
+        added: &[&str],
+        wanted: Option<&str>,
+    ) -> Result<String, PlanError> {
         let called =
             |wanted: &str| sources.iter().find(|(name, _)| *name == wanted || file_stem(name) == wanted);
         if let Some(wanted) = wanted {
@@ -81,8 +93,20 @@ impl Language {
             });
         }
         let named = self.entry_names.iter().find_map(|n| sources.iter().find(|(name, _)| name == n));
-        let marked: Vec<_> = sources.iter().filter(|(_, content)| self.is_marked(content)).collect();
-        let chosen = named.or(if let [one] = marked[..] { Some(one) } else { None }).unwrap_or(&sources[0]);
+        // A grader, which calls what the submission defines (legacy, "Included files").
+        let stems: Vec<&str> = sources
+            .iter()
+            .filter(|(name, _)| !added.contains(name))
+            .map(|(name, _)| file_stem(name))
+            .collect();
+        let grader =
+            sources.iter().find(|(name, content)| added.contains(name) && brings_in(content, &stems));
+        let named = named.or(grader);
+        let own: Vec<_> = sources.iter().filter(|(name, _)| !added.contains(name)).collect();
+        let candidates = if own.is_empty() { sources.iter().collect() } else { own };
+        let marked: Vec<_> =
+            candidates.iter().copied().filter(|(_, content)| self.is_marked(content)).collect();
+        let chosen = named.or(if let [one] = marked[..] { Some(one) } else { None }).unwrap_or(candidates[0]);
         Ok(chosen.0.to_owned())
     }
 
@@ -116,6 +140,15 @@ impl Language {
         let best = classes.iter().rev().max_by_key(|c| rank(c));
         best.map_or_else(|| file_stem(sources[0].0).to_owned(), |(_, class)| class.full.clone())
     }
+}
+
+/// Whether a line brings in one of these modules, in the words of any language that has modules.
+fn brings_in(content: &[u8], modules: &[&str]) -> bool {
+    const WORDS: [&str; 6] = ["import", "from", "require", "require_relative", "include", "use"];
+    String::from_utf8_lossy(content).lines().any(|line| {
+        let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        words.any(|word| WORDS.contains(&word)) && words.any(|word| modules.contains(&word))
+    })
 }
 
 /// Where a Java file goes: `Public.java` in its directory for a file that declares the public class `Public`, unless

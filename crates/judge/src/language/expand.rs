@@ -1,6 +1,6 @@
 //! Templates: `{name}` in commands, environments and paths.
 
-use super::{EntryRule, Language, PROGRAM_DIR, Paths, Plan, Root, Stage};
+use super::{CACHE_DIR, EntryRule, Language, PROGRAM_DIR, Paths, Plan, Root, Stage};
 use crate::nearest::did_you_mean;
 use model::Bytes;
 
@@ -23,15 +23,33 @@ pub struct MissingPath {
     pub name: String,
 }
 
-const IN_COMPILE: &[&str] = &["dir", "entry", "sources", "others"];
+const IN_COMPILE: &[&str] = &["dir", "entry", "sources", "others", "cache"];
 const IN_RUN: &[&str] = &["dir", "entry", "memory_mib", "memory_kib"];
 
 impl Language {
     /// The commands that compile a program, in order, to be run in [`PROGRAM_DIR`]. The program is good when all
     /// exit with 0. `{sources}` and `{others}` (all but the entry file) must be arguments of their own.
     pub fn compile_commands(&self, plan: &Plan, paths: &Paths) -> Result<Vec<Command>, MissingPath> {
-        let values = |name: &str| plan_value(plan, name);
+        let values = |name: &str| match name {
+            "cache" => Some(CACHE_DIR.to_owned()),
+            _ => plan_value(plan, name),
+        };
         self.commands(&self.compile, plan, paths, &values)
+    }
+
+    /// The name and text of the source that is compiled once for all, and the commands that compile it.
+    pub fn warm_up_commands(
+        &self,
+        paths: &Paths,
+    ) -> Result<Option<(String, &str, Vec<Command>)>, MissingPath> {
+        let Some(text) = &self.warm_up else { return Ok(None) };
+        let name = format!("warm_up.{}", self.sources.first().map_or("", String::as_str));
+        let plan = Plan {
+            placed: vec![(name.clone(), name.clone())],
+            sources: vec![name.clone()],
+            entry: name.clone(),
+        };
+        Ok(Some((name, text, self.compile_commands(&plan, paths)?)))
     }
 
     /// The command that runs a program; test case arguments come after it. `memory` is the limit of the program,

@@ -24,6 +24,9 @@ pub type Paths = BTreeMap<String, String>;
 /// Where the box with the program is mounted while it is compiled and while it runs.
 pub const PROGRAM_DIR: &str = "/program";
 
+/// Where a box with what compilations of a language have in common is mounted; see [`Language::warm_up`].
+pub const CACHE_DIR: &str = "/cache";
+
 /// One language as configured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Language {
@@ -36,6 +39,8 @@ pub struct Language {
     /// File name extensions, without the dot, that make a file one of this language. Case matters.
     /// Empty: chosen only by its id or by a shebang.
     pub extensions: Vec<String>,
+    /// Where languages share an extension: only files that hold one of these texts are of this one.
+    pub extension_markers: Vec<String>,
     /// Extensions of the files handed to the compiler.
     pub sources: Vec<String>,
     /// Interpreter names which, after `#!`, make a file one of this language whatever its extension.
@@ -56,6 +61,9 @@ pub struct Language {
     pub version: Vec<String>,
     /// Compilation: steps in order, all in the program's directory. May be none.
     pub compile: Stage,
+    /// A source text that is compiled once, with `{cache}` writable, so that later compilations find there,
+    /// read-only, what they all need. Trusted, so no submission can change what another is compiled with.
+    pub warm_up: Option<String>,
     /// Running: exactly one step.
     pub run: Stage,
     /// Bounds of the whole compilation, where the package does not state its own.

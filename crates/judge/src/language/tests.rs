@@ -69,6 +69,8 @@ fn the_shipped_table_is_sound() {
         "pascal",
         "perl",
         "php",
+        "prolog",
+        "bash",
         "python2",
         "python3",
         "ruby",
@@ -213,10 +215,19 @@ fn the_language_is_told_by_extension_shebang_and_hint() {
 }
 
 #[test]
+fn languages_that_share_an_extension_are_told_by_a_text() {
+    let detect = |content: &str| SHIPPED.detect(&files(&[("a.pl", content)]), None).unwrap().id.clone();
+    assert_eq!(detect("use strict;\nprint $x ? 1:-1;\n"), "perl");
+    assert_eq!(detect("main :-\n    write(hello).\n"), "prolog");
+    assert_eq!(detect("#!/usr/bin/perl\nprint ':- ';\n"), "perl");
+}
+
+#[test]
 fn commands_are_expanded() {
     let table = small();
     let cpp = table.get("cpp").unwrap();
-    let plan = cpp.plan(&files(&[("b.c", ""), ("-a.cpp", ""), ("@h.cpp", ""), ("h.h", "")]), None).unwrap();
+    let plan =
+        cpp.plan(&files(&[("b.c", ""), ("-a.cpp", ""), ("@h.cpp", ""), ("h.h", "")]), &[], None).unwrap();
     let paths = Paths::from([("cxx".to_owned(), "/usr/bin/g++".to_owned())]);
     let commands = cpp.compile_commands(&plan, &paths).unwrap();
     assert_eq!(commands.len(), 1);
@@ -226,10 +237,10 @@ fn commands_are_expanded() {
     assert_eq!(missing.to_string(), "language `cpp`: no path is known for `cxx`");
 
     let py = table.get("py").unwrap();
-    let plan = py.plan(&files(&[("-x {memory_mib}.py", "")]), None).unwrap();
+    let plan = py.plan(&files(&[("-x {memory_mib}.py", "")]), &[], None).unwrap();
     let paths = Paths::from([("prefix".to_owned(), "/opt/py".to_owned())]);
     let ocaml = Table::shipped().get("ocaml").unwrap().clone();
-    let modules = ocaml.plan(&files(&[("a.ml", ""), ("main.ml", ""), ("z.ml", "")]), None).unwrap();
+    let modules = ocaml.plan(&files(&[("a.ml", ""), ("main.ml", ""), ("z.ml", "")]), &[], None).unwrap();
     let compiler = Paths::from([("ocamlopt".to_owned(), "/o".to_owned())]);
     let link = ocaml.compile_commands(&modules, &compiler).unwrap().remove(0).argv;
     assert!(link.ends_with(&["a.ml", "z.ml", "main.ml"].map(str::to_owned)), "{link:?}");
@@ -242,6 +253,16 @@ fn commands_are_expanded() {
 }
 
 #[test]
+fn a_warm_up_is_compiled_like_a_program() {
+    let paths = Paths::from([("goroot".to_owned(), "/go".to_owned())]);
+    let (name, text, commands) = SHIPPED.get("go").unwrap().warm_up_commands(&paths).unwrap().unwrap();
+    assert!(name == "warm_up.go" && text.starts_with("package main"));
+    assert_eq!(commands[0].argv, ["/go/bin/go", "build", "-o", "program", "warm_up.go"]);
+    assert!(commands[0].env.contains(&("GOCACHE".to_owned(), "/cache".to_owned())));
+    assert_eq!(small().get("py").unwrap().warm_up_commands(&paths), Ok(None));
+}
+
+#[test]
 fn the_entry_file_is_found() {
     let table = small();
     let py = table.get("py").unwrap();
@@ -249,6 +270,11 @@ fn the_entry_file_is_found() {
     type Case<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>, Result<&'a str, &'a str>);
     let cases: &[Case<'_>] = &[
         (&[("only.py", ""), ("a.txt", "")], None, Ok("only.py")),
+        (&[("+a.py", marked), ("b.py", "")], None, Ok("b.py")),
+        (&[("+main.py", ""), ("b.py", marked)], None, Ok("main.py")),
+        (&[("+a.py", "")], None, Ok("a.py")),
+        (&[("+grader.py", "import z, cakes"), ("cakes.py", marked)], None, Ok("grader.py")),
+        (&[("+grader.js", ""), ("+g.py", "from cakes2 import x"), ("cakes.py", "")], None, Ok("cakes.py")),
         (&[("no_extension", "")], None, Ok("no_extension")),
         (&[("z.py", ""), ("main.py", ""), ("a.py", marked)], None, Ok("main.py")),
         (&[("z.py", marked), ("a.py", "")], None, Ok("z.py")),
@@ -263,7 +289,10 @@ fn the_entry_file_is_found() {
         (&[("a.txt", ""), ("b.txt", "")], None, Err("no Python source file; its extensions are .py")),
     ];
     for (given, wanted, expected) in cases {
-        let plan = py.plan(&files(given), *wanted);
+        // `+` marks what the package includes.
+        let plain: Vec<_> = given.iter().map(|(name, text)| (name.trim_start_matches('+'), *text)).collect();
+        let added: Vec<_> = given.iter().filter_map(|(name, _)| name.strip_prefix('+')).collect();
+        let plan = py.plan(&files(&plain), &added, *wanted);
         match (&plan, expected) {
             (Ok(plan), Ok(entry)) => assert_eq!(plan.entry, *entry, "{given:?}"),
             (Err(error), Err(text)) => assert_eq!(error.to_string(), *text, "{given:?}"),
@@ -398,7 +427,7 @@ fn java_and_kotlin_classes_are_found() {
     for (id, given, wanted, entry, sources) in cases {
         let language = table.get(id).unwrap();
         let given: Vec<(&str, &[u8])> = given.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
-        let plan = language.plan(&given, *wanted).unwrap();
+        let plan = language.plan(&given, &[], *wanted).unwrap();
         assert_eq!((plan.entry.as_str(), plan.sources.join(" ").as_str()), (*entry, *sources), "{given:?}");
     }
 }
@@ -412,7 +441,7 @@ proptest::proptest! {
         let table = &*SHIPPED;
         for id in ["java", "kotlin"] {
             let name = format!("a.{}", table.get(id).unwrap().extensions[0]);
-            let plan = table.get(id).unwrap().plan(&[(name.as_str(), text.as_bytes())], None).unwrap();
+            let plan = table.get(id).unwrap().plan(&[(name.as_str(), text.as_bytes())], &[], None).unwrap();
             proptest::prop_assert_eq!(plan.placed.len(), 1);
             proptest::prop_assert_eq!(&plan.sources[0], &plan.placed[0].1);
             proptest::prop_assert!(!plan.entry.is_empty());

@@ -19,16 +19,22 @@ impl Glob {
     const LENGTH_LIMIT: usize = 1_000;
 
     /// Reads a pattern. `?`, `[` and `]` stand for themselves and `**` is `*`, as the specification supports
-    /// neither classes nor `**`.
+    /// neither classes nor `**`. Blanks in braces do not count: no name of a package holds one.
     pub fn parse(pattern: &str) -> Result<Glob, GlobError> {
         let error = |why: String| GlobError { pattern: pattern.chars().take(60).collect(), why };
         if pattern.len() > Self::LENGTH_LIMIT {
             return Err(error("too long".to_string()));
         }
         let mut plain = String::new();
+        let mut braces = 0_i32;
         for c in pattern.trim_matches('/').chars() {
             match c {
                 '*' if plain.ends_with('*') => {}
+                ' ' if braces > 0 => {}
+                '{' | '}' => {
+                    braces += if c == '{' { 1 } else { -1 };
+                    plain.push(c);
+                }
                 '?' | '[' | ']' | '\\' => plain.extend(['\\', c]),
                 _ => plain.push(c),
             }
@@ -75,6 +81,8 @@ mod tests {
             ("secret/[ab]", "secret/[ab]", true),
             ("secret/?", "secret/1", false),
             ("{sample,secret}", "secret/g/1", true),
+            ("secret/*{ 4, 5 }{ 2 }", "secret/42", true),
+            ("secret/*{,1}2", "secret/42", true),
             ("accepte", "accepted/a.py", false),
         ];
         for (pattern, path, expected) in table {

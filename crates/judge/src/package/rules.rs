@@ -123,7 +123,7 @@ pub(super) fn of_directory(name: &str) -> Option<Rule> {
     use Verdict::{Accepted as AC, RunTimeError as RTE, TimeLimit as TLE, WrongAnswer as WA};
     Some(match name {
         "accepted" => Rule::of(Some(&[AC]), None),
-        "slow_accepted" => Rule { time: Some(UseForTimeLimit::No), ..Rule::of(Some(&[AC]), None) },
+        "slow_accepted" => Rule { time: Some(UseForTimeLimit::No), ..Rule::of(Some(&[AC, TLE]), None) },
         "rejected" => Rule::of(None, Some(&[RTE, TLE, WA])),
         "wrong_answer" => Rule::of(Some(&[AC, WA]), Some(&[WA])),
         "time_limit_exceeded" => Rule::of(Some(&[AC, TLE]), Some(&[TLE])),

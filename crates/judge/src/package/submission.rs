@@ -235,7 +235,7 @@ mod tests {
     fn directories_of_legacy() {
         let table: [(&str, &[Verdict], &[Verdict], bool); 14] = [
             ("accepted", &[AC], &[], true),
-            ("slow_accepted", &[AC], &[], false),
+            ("slow_accepted", &[AC, TLE], &[], false),
             ("partially_accepted", &[PA], &[], false),
             ("wrong_answer", &[WA], &[], false),
             ("Wrong-Answer", &[WA], &[], false),
@@ -264,7 +264,7 @@ mod tests {
         type Row<'a> = (&'a str, &'a [Verdict], Option<&'a [Verdict]>, &'a [Verdict], (bool, bool));
         let table: [Row; 7] = [
             ("accepted", &[AC], Some(&[AC]), &[], (true, false)),
-            ("slow_accepted", &[AC], Some(&[AC]), &[], (false, false)),
+            ("slow_accepted", &[AC, TLE], Some(&[AC, TLE]), &[], (false, false)),
             ("wrong_answer", &[WA], Some(&[AC, WA]), &[WA], (true, false)),
             ("time_limit_exceeded", &[TLE], Some(&[AC, TLE]), &[TLE], (false, true)),
             ("run_time_error", &[RTE], Some(&[AC, RTE, MLE, OLE]), &[RTE, MLE, OLE], (true, false)),
