@@ -4,7 +4,7 @@ use crate::Fault;
 use crate::languages::{Languages, SCRIPT_LIMITS, script_env};
 use crate::limits::Allowance;
 use crate::source::Source;
-use judge::language::{Command, CompileLimits, DetectError, Language, PROGRAM_DIR};
+use judge::language::{Command, CompileLimits, DetectError, Language, PROGRAM_DIR, WarmUp};
 use judge::package::{Package, Program, SourceFile};
 use model::{Bytes, View};
 
@@ -134,7 +134,7 @@ pub(crate) fn recipe(
     let compile = language.compile_commands(&plan, &toolchain.paths).map_err(|e| fault(e.to_string()))?;
     let run = language.run_command(&plan, &toolchain.paths, memory).map_err(|e| fault(e.to_string()))?;
     let warm_up = language.warm_up_commands(&toolchain.paths).map_err(|e| fault(e.to_string()))?;
-    let warm_up = warm_up.map(|(name, text, commands)| {
+    let warm_up = warm_up.map(|WarmUp { name, text, commands }| {
         (Part { name, executable: false, content: text.as_bytes().to_vec() }, commands)
     });
     let placed = |part: Part| {

@@ -26,6 +26,17 @@ pub struct MissingPath {
 const IN_COMPILE: &[&str] = &["dir", "entry", "sources", "others", "cache"];
 const IN_RUN: &[&str] = &["dir", "entry", "memory_mib", "memory_kib"];
 
+/// What a language compiles once for all its programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WarmUp<'a> {
+    /// File name of the source.
+    pub name: String,
+    /// The source.
+    pub text: &'a str,
+    /// The commands that compile it, in order.
+    pub commands: Vec<Command>,
+}
+
 impl Language {
     /// The commands that compile a program, in order, to be run in [`PROGRAM_DIR`]. The program is good when all
     /// exit with 0. `{sources}` and `{others}` (all but the entry file) must be arguments of their own.
@@ -38,10 +49,7 @@ impl Language {
     }
 
     /// The name and text of the source that is compiled once for all, and the commands that compile it.
-    pub fn warm_up_commands(
-        &self,
-        paths: &Paths,
-    ) -> Result<Option<(String, &str, Vec<Command>)>, MissingPath> {
+    pub fn warm_up_commands(&self, paths: &Paths) -> Result<Option<WarmUp<'_>>, MissingPath> {
         let Some(text) = &self.warm_up else { return Ok(None) };
         let name = format!("warm_up.{}", self.sources.first().map_or("", String::as_str));
         let plan = Plan {
@@ -49,7 +57,7 @@ impl Language {
             sources: vec![name.clone()],
             entry: name.clone(),
         };
-        Ok(Some((name, text, self.compile_commands(&plan, paths)?)))
+        Ok(Some(WarmUp { commands: self.compile_commands(&plan, paths)?, name, text }))
     }
 
     /// The command that runs a program; test case arguments come after it. `memory` is the limit of the program,
