@@ -103,17 +103,25 @@ fn overlay(base: Vec<Part>, over: Vec<Part>) -> Vec<Part> {
     all
 }
 
-/// The recipe of a program of this language. `added` are the package's files laid over its own; `memory` is the
-/// limit of its runs without the allowance.
+/// What a program is made of.
+pub(crate) struct Sources<'a> {
+    /// Its own files.
+    pub(crate) own: Vec<Part>,
+    /// The package's files, laid over them.
+    pub(crate) added: Vec<Part>,
+    /// The file or class to begin in, where it is named.
+    pub(crate) entry: Option<&'a str>,
+}
+
+/// The recipe of a program of this language. `memory` is the limit of its runs without the allowance.
 pub(crate) fn recipe(
     place: &str,
-    parts: Vec<Part>,
-    added: Vec<Part>,
+    sources: Sources<'_>,
     language: &Language,
-    entry: Option<&str>,
     memory: Bytes,
     languages: &Languages,
 ) -> Result<Recipe, Fault> {
+    let Sources { own, added, entry } = sources;
     let input = |why: String| Fault::Input { place: place.to_owned(), why };
     let found = languages.usable(language).map_err(|absent| Fault::NoToolchain {
         place: place.to_owned(),
@@ -123,7 +131,7 @@ pub(crate) fn recipe(
     let (language, toolchain) = (found.language, found.toolchain);
     let included: Vec<String> = added.iter().map(|part| part.name.clone()).collect();
     let included: Vec<&str> = included.iter().map(String::as_str).collect();
-    let parts = overlay(parts, added);
+    let parts = overlay(own, added);
     let plan = language.plan(&contents(&parts), &included, entry).map_err(|e| input(e.to_string()))?;
     let binary = |part: &&Part| language.is_source(&part.name) && part.content.contains(&0);
     if let Some(part) = parts.iter().find(binary) {
@@ -171,7 +179,8 @@ pub(crate) fn package_recipe(
     let parts = read_parts(&program.files, source, &package.constants)?;
     if !parts.iter().any(|part| part.name == "build" && part.executable) {
         let language = detect(&program.path, &parts, languages, None)?;
-        return recipe(&program.path, parts, Vec::new(), language, None, memory, languages);
+        let sources = Sources { own: parts, added: Vec::new(), entry: None };
+        return recipe(&program.path, sources, language, memory, languages);
     }
     let command = |name: &str| Command { argv: vec![format!("{PROGRAM_DIR}/{name}")], env: script_env() };
     Ok(Recipe {

@@ -5,7 +5,7 @@ use crate::case::{CaseLimits, Judged};
 use crate::job::Job;
 use crate::limits::{Allowance, Settings};
 use crate::program::{Built, Compiled, compile};
-use crate::recipe::{Part, Recipe, detect, included, read_parts, recipe};
+use crate::recipe::{Part, Recipe, Sources, detect, included, read_parts, recipe};
 use crate::source::{Source, SourceError, SourceLimits};
 use crate::timelimit::TimeLimitInUse;
 use crate::{Fault, validate};
@@ -197,7 +197,7 @@ fn plan(job: &Job, settings: &Settings, submission: &Submission) -> Result<Plann
     }
     let added = read_parts(&included(job.package, language), job.source, &job.package.constants)?;
     let (parts, entry) = (submission.parts.clone(), submission.entry.as_deref());
-    recipe(name, parts, added, language, entry, settings.memory, job.languages)
+    recipe(name, Sources { own: parts, added, entry }, language, settings.memory, job.languages)
         .map(|recipe| Planned::Recipe(Box::new(recipe)))
 }
 
