@@ -12,7 +12,7 @@ mod source_text;
 
 pub use detect::DetectError;
 pub use entry::{Plan, PlanError};
-pub use expand::{Command, MissingPath};
+pub use expand::{Command, MissingPath, WarmUp};
 pub use parse::TableError;
 
 use model::{Bytes, Nanos};
