@@ -108,7 +108,7 @@ impl Condition {
             }
         };
         // Sampled memory is seen a little after it has passed a bound.
-        let slack = if context.unknown_is_fine && self.field == "memory_peak_bytes" { 1.25 } else { 1.0 };
+        let slack = if context.unknown_is_fine && self.field == "memory_peak_bytes" { 2.0 } else { 1.0 };
         let wanted =
             wanted.map(|number| if self.operator.starts_with('<') { number * slack } else { number });
         let good = match (found.as_f64(), wanted) {

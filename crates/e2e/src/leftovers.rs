@@ -78,9 +78,14 @@ fn directories_below(root: &Path, found: &mut BTreeSet<PathBuf>) {
     }
 }
 
-/// A cgroup in which some process lives may be somebody else's, who works at the same time: our own processes are
-/// looked for by descent.
+/// A cgroup in which some process lives, or whose keeper does, may be somebody else's, who works at the same time: our
+/// own processes are looked for by descent.
 fn is_deserted(group: &Path) -> bool {
+    let name = group.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let keeper = name.strip_prefix("tauto-").map(|rest| rest.trim_end_matches("-b"));
+    if keeper.is_some_and(|pid| Path::new("/proc").join(pid).exists()) {
+        return false;
+    }
     let mut all = BTreeSet::from([group.to_path_buf()]);
     directories_below(group, &mut all);
     all.iter()

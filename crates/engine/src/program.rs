@@ -141,20 +141,20 @@ enum Warmed {
 
 /// What the language compiles once for all its programs, made the first time a station compiles one of them.
 fn warmed(place: Place, recipe: &Recipe) -> Result<Warmed, Fault> {
-    let Some((part, commands)) = &recipe.warm_up else { return Ok(Warmed::Needless) };
+    let Some(warm_up) = &recipe.warm_up else { return Ok(Warmed::Needless) };
     let mut caches = place.caches.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = caches.get(&recipe.language) {
         return Ok(known.map_or(Warmed::Failed, Warmed::Cache));
     }
     let program = Boxed::new(place.runner, PROGRAM_BOX)?;
-    let content = files::in_memory_with(&part.name, &part.content)?;
-    place.runner.put(program.id, &part.name, part.executable, &content)?;
+    let content = files::in_memory_with(&warm_up.name, warm_up.text.as_bytes())?;
+    place.runner.put(program.id, &warm_up.name, false, &content)?;
     let cache = Boxed::new(place.runner, PROGRAM_BOX)?;
     let boxes =
         vec![program_box(program.id), BoxMount { id: cache.id, at: CACHE_DIR.to_owned(), writable: true }];
     let printed = files::in_memory("compiler output")?;
     // Not the package's limits: this is no program of it.
-    let failed = compile_steps(place, recipe, commands, boxes, recipe.compile_limits, &printed)?;
+    let failed = compile_steps(place, recipe, &warm_up.commands, boxes, recipe.compile_limits, &printed)?;
     let made = failed.is_none().then(|| cache.keep());
     caches.insert(recipe.language.clone(), made);
     Ok(made.map_or(Warmed::Failed, Warmed::Cache))

@@ -31,7 +31,7 @@ pub(crate) struct Recipe {
     /// Commands that compile, in order.
     pub compile: Vec<Command>,
     /// What the language compiles once for all its programs, and how.
-    pub warm_up: Option<(Part, Vec<Command>)>,
+    pub warm_up: Option<WarmUp>,
     /// What they see of the host.
     pub compile_view: View,
     /// What they may use together, where the package states nothing else.
@@ -141,10 +141,7 @@ pub(crate) fn recipe(
     let fault = |why: String| crate::SystemError::new(format!("putting together commands for {place}"), why);
     let compile = language.compile_commands(&plan, &toolchain.paths).map_err(|e| fault(e.to_string()))?;
     let run = language.run_command(&plan, &toolchain.paths, memory).map_err(|e| fault(e.to_string()))?;
-    let warm_up = language.warm_up_commands(&toolchain.paths).map_err(|e| fault(e.to_string()))?;
-    let warm_up = warm_up.map(|WarmUp { name, text, commands }| {
-        (Part { name, executable: false, content: text.as_bytes().to_vec() }, commands)
-    });
+    let warm_up = language.warm_up_plan(&toolchain.paths).map_err(|e| fault(e.to_string()))?;
     let placed = |part: Part| {
         let name = plan.placed.iter().find(|(given, _)| *given == part.name);
         Part { name: name.map_or_else(|| part.name.clone(), |(_, placed)| placed.clone()), ..part }

@@ -13,6 +13,17 @@ pub struct Command {
     pub env: Vec<(String, String)>,
 }
 
+/// A source that is compiled once for all programs of a language; see [`Language::warm_up`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WarmUp {
+    /// Its file name.
+    pub name: String,
+    /// What it says.
+    pub text: String,
+    /// The commands that compile it, in order.
+    pub commands: Vec<Command>,
+}
+
 /// A path that the table names and nobody gave.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("language `{language}`: no path is known for `{name}`")]
@@ -26,17 +37,6 @@ pub struct MissingPath {
 const IN_COMPILE: &[&str] = &["dir", "entry", "sources", "others", "cache"];
 const IN_RUN: &[&str] = &["dir", "entry", "memory_mib", "memory_kib"];
 
-/// What a language compiles once for all its programs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WarmUp<'a> {
-    /// File name of the source.
-    pub name: String,
-    /// The source.
-    pub text: &'a str,
-    /// The commands that compile it, in order.
-    pub commands: Vec<Command>,
-}
-
 impl Language {
     /// The commands that compile a program, in order, to be run in [`PROGRAM_DIR`]. The program is good when all
     /// exit with 0. `{sources}` and `{others}` (all but the entry file) must be arguments of their own.
@@ -48,8 +48,8 @@ impl Language {
         self.commands(&self.compile, plan, paths, &values)
     }
 
-    /// The name and text of the source that is compiled once for all, and the commands that compile it.
-    pub fn warm_up_commands(&self, paths: &Paths) -> Result<Option<WarmUp<'_>>, MissingPath> {
+    /// What is compiled once for all programs, if anything, and how.
+    pub fn warm_up_plan(&self, paths: &Paths) -> Result<Option<WarmUp>, MissingPath> {
         let Some(text) = &self.warm_up else { return Ok(None) };
         let name = format!("warm_up.{}", self.sources.first().map_or("", String::as_str));
         let plan = Plan {
@@ -57,7 +57,8 @@ impl Language {
             sources: vec![name.clone()],
             entry: name.clone(),
         };
-        Ok(Some(WarmUp { commands: self.compile_commands(&plan, paths)?, name, text }))
+        let commands = self.compile_commands(&plan, paths)?;
+        Ok(Some(WarmUp { name, text: text.clone(), commands }))
     }
 
     /// The command that runs a program; test case arguments come after it. `memory` is the limit of the program,
