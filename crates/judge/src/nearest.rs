@@ -16,8 +16,11 @@ pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a s
     nearest(name, known).map_or_else(String::new, |k| format!("; did you mean `{k}`?"))
 }
 
-/// Levenshtein distance in characters.
+/// Levenshtein distance in characters; words too long to be names are far from everything.
 fn distance(a: &str, b: &str) -> usize {
+    if a.len() > 64 {
+        return usize::MAX;
+    }
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {

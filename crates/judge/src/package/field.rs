@@ -1,6 +1,7 @@
 //! Typed access to the maps of a package's YAML files, with complaints that name file, line and field.
 
 use super::{FileTree, PackageError, Warning};
+use crate::nearest::nearest;
 use crate::yaml::{self, Node, Value};
 
 /// A map of a YAML file, such as `limits` of `problem.yaml`.
@@ -140,7 +141,7 @@ impl<'a> Section<'a> {
             let place = place(self.file, Some(node.line), &format!("{}{key}", self.prefix));
             let message = match foreign.iter().find(|(name, _)| name == key) {
                 Some((_, why)) => format!("belongs to another format; {why}"),
-                None => match nearest(key, known) {
+                None => match nearest(key, known.iter().copied()) {
                     Some(name) => format!("unknown key, ignored; did you mean `{name}`?"),
                     None => "unknown key, ignored".to_string(),
                 },
@@ -218,30 +219,4 @@ fn untab(text: &str) -> String {
 pub(super) fn some_of(names: &[String]) -> String {
     let more = if names.len() > 3 { format!(", … {} in all", names.len()) } else { String::new() };
     format!("{}{more}", names[..names.len().min(3)].join(", "))
-}
-
-/// The name most like `word`, if any is like it at all.
-pub(super) fn nearest<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
-    let limit = 1 + word.chars().count() / 4;
-    let ranked = names.iter().map(|name| (distance(word, name), *name));
-    ranked.filter(|(distance, _)| *distance <= limit).min().map(|(_, name)| name)
-}
-
-/// Edits between two words; words too long to be names are far from everything.
-fn distance(a: &str, b: &str) -> usize {
-    if a.len() > 64 {
-        return usize::MAX;
-    }
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -4,6 +4,7 @@ use super::field::{self, Section};
 use super::limits;
 use super::settings::OldGrading;
 use super::{FileTree, Format, PackageError, PackageLimits, Warning};
+use crate::nearest::did_you_mean;
 use crate::yaml::{Node, Value};
 use std::collections::BTreeSet;
 
@@ -131,7 +132,7 @@ fn kind(
     const KINDS: [&str; 5] = ["pass-fail", "scoring", "interactive", "multi-pass", "submit-answer"];
     let words = section.words("type")?.unwrap_or_default();
     if let Some(word) = words.iter().find(|word| !KINDS.contains(&word.as_str())) {
-        let hint = field::nearest(word, &KINDS).map(|k| format!("; did you mean `{k}`?")).unwrap_or_default();
+        let hint = did_you_mean(word, KINDS);
         let message = format!("`{word}` is none of {}{hint}", KINDS.join(", "));
         return Err(section.error("type", message));
     }

@@ -12,6 +12,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 /// Memory a finished run may leave charged to the group (cached files, for the greater part) before the group is
 /// replaced by a fresh one.
 const LEFTOVER: u64 = 1 << 20;
+/// Memory is charged in batches of this size per CPU (MEMCG_CHARGE_BATCH, 64 pages, include/linux/memcontrol.h).
+const BATCH: u64 = 256 << 10;
 const UNLIMITED: u64 = 0x7fff_ffff_ffff_f000;
 
 /// What was used since the run was prepared.
@@ -127,7 +129,8 @@ impl Memory {
 
     pub(super) fn since_prepare(&self) -> io::Result<MemoryUse> {
         let peak = match &self.version {
-            Version::V1(v1) => Some(v1.files.max_usage.number()?),
+            // A program smaller than one batch may live on what a CPU has charged in advance: at least that is shown.
+            Version::V1(v1) => Some(v1.files.max_usage.number()?.max(self.base + BATCH)),
             Version::V2(v2) => v2.peak.as_ref().map(CgroupFile::number).transpose()?,
         };
         let peak = peak.map(|p| p.saturating_sub(self.base));
@@ -135,7 +138,7 @@ impl Memory {
             self.relieve();
         }
         let kills = self.version.kills()?;
-        // Charges are taken in batches of 64 pages per CPU, so the peak may stay a little below.
+        // Batches may keep the peak a little below.
         let near = peak.is_some_and(|p| p >= self.limit - self.limit / 16);
         Ok(MemoryUse {
             peak: peak.map_or_else(
