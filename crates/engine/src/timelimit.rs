@@ -5,7 +5,7 @@ use crate::bench::{Bench, spread};
 use crate::job::Job;
 use crate::limits::WHILE_INFERRING;
 use crate::submission::{JudgedSubmission, Ready, Submission, case_limits, judge_submission, prepare};
-use judge::infer::infer_time_limit;
+use judge::infer::{InferenceError, infer_time_limit};
 use judge::package::{Inference, JurySubmission, TimeLimit};
 use judge::scoring::JudgeMode;
 use model::{Event, JudgePhase, Nanos, Verdict};
@@ -70,8 +70,15 @@ fn infer(job: &Job, benches: &[Bench], rule: Inference) -> Result<Found, Fault> 
             fastest_upper(job, benches, at_least.scale(time_limit_to_tle))?
         }
     };
-    let limit =
-        infer_time_limit(rule, slowest.map(|t| t.time), fastest).map_err(|e| refuse(e.to_string()))?;
+    let limit = match infer_time_limit(rule, slowest.map(|t| t.time), fastest) {
+        Ok(limit) => limit,
+        // What must pass can still be judged; what must be too slow and is not shows as a broken promise.
+        Err(clash @ InferenceError::Clash { .. }) => {
+            job.warn(&job.package.short_name, format!("{clash}; using {at_least}"));
+            at_least
+        }
+        Err(e) => return Err(refuse(e.to_string())),
+    };
     let slowest =
         slowest.map(|t| format!("{} takes {}", t.result.judgement.submission, t.time)).unwrap_or_default();
     Ok(Found {
