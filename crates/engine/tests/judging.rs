@@ -492,9 +492,8 @@ fn time_limits_are_inferred_from_the_jury() {
     assert_eq!(kit.judge("slow", StopEarly).unwrap().judgement.verdict, Verdict::TimeLimit);
     kit.overrides.cpu = None;
     // Too close above: said, and judged by the limit from below; not too slow at all: a broken promise.
-    let programs: [(fn(&mut Stage) -> _, bool); 2] = [(|_| ok(8_000), true), (|_| ok(1), false)];
-    for (program, kept) in programs {
-        kit.programs.insert("very slow", program);
+    for kept in [true, false] {
+        kit.programs.insert("very slow", if kept { |_| ok(8_000) } else { |_| ok(1) });
         let verification = kit.verify(1).unwrap();
         assert_eq!((verification.time_limit.clone(), verification.ok()), (Reading::Known(ms(6000)), kept));
         let clash =
