@@ -14,6 +14,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 const LEFTOVER: u64 = 1 << 20;
 /// Memory is charged in batches of this size per CPU (MEMCG_CHARGE_BATCH, 64 pages, include/linux/memcontrol.h).
 const BATCH: u64 = 256 << 10;
+/// What the launcher may need while a run's processes are on their way out.
+const ROOM: u64 = 16 << 20;
 const UNLIMITED: u64 = 0x7fff_ffff_ffff_f000;
 
 /// What was used since the run was prepared.
@@ -133,7 +135,9 @@ impl Memory {
             Version::V1(v1) => Some(v1.files.max_usage.number()?.max(self.base + BATCH)),
             Version::V2(v2) => v2.peak.as_ref().map(CgroupFile::number).transpose()?,
         };
-        let peak = peak.map(|p| p.saturating_sub(self.base));
+        // Once relieved, what comes on top is no longer the run's: the launcher, and processes on their way out.
+        let run_over = |p: u64| if self.is_relieved() { p.min(self.limit) } else { p };
+        let peak = peak.map(|p| run_over(p.saturating_sub(self.base)));
         if peak.is_some_and(|p| p.saturating_add(LEFTOVER) >= self.limit) {
             self.relieve();
         }
@@ -150,13 +154,18 @@ impl Memory {
         })
     }
 
-    /// Lifts the limit of a run that is over: the launcher shares it in version 1, and with nobody else left to kill the
-    /// kernel would turn on the launcher, where this has no right to be exempt (CAP_SYS_RESOURCE).
+    /// Makes room after a run that is over: the launcher shares its limit in version 1, and with nobody else left to kill
+    /// the kernel would turn on the launcher, where this has no right to be exempt (CAP_SYS_RESOURCE).
     pub(super) fn relieve(&self) {
         if let Version::V1(v1) = &self.version {
+            let room = self.limit.saturating_add(self.base).saturating_add(ROOM).min(UNLIMITED);
             // Refused, nothing is worse than before.
-            let _ = v1.set_limit(UNLIMITED);
+            let _ = v1.set_limit(room);
         }
+    }
+
+    fn is_relieved(&self) -> bool {
+        matches!(&self.version, Version::V1(v1) if v1.limit.get() > self.limit.saturating_add(self.base))
     }
 
     pub(super) fn event(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
