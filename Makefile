@@ -25,6 +25,7 @@ test: ## Set up what is missing and check everything: format, lints, unit tests,
 	TAUTO_BIN=$(abspath $(TARGET))/debug/tauto cargo test --package e2e --no-fail-fast
 
 bench: ## Measure the bars that releases are held to, beside plain processes
+	cargo build --release --package cli
 	cargo run --release --package e2e --bin bars
 
 manual: ## Write docs/man anew from the definitions of the command line
