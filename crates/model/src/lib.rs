@@ -1,10 +1,12 @@
 //! Value types every other crate speaks: units, limits, the specification of a run, what was observed,
-//! verdicts and the engine's events.
+//! verdicts, the engine's events, and what is found and changed on a host.
 //!
 //! Deliberately absent: I/O, clocks, randomness, and any decision. A verdict is only *named* here; the
 //! crate `judge` derives it.
 
+mod audit;
 mod event;
+mod host;
 mod limits;
 mod observation;
 mod outcome;
@@ -13,7 +15,9 @@ mod run;
 mod units;
 mod verdict;
 
+pub use audit::{Audit, Finding, FindingState, MachineId, MachineKind, Remedy, Scope};
 pub use event::{Event, JudgePhase};
+pub use host::{Change, ChangeState, Severity, Slot, SlotPlan, Tuning};
 pub use limits::{Limits, WallLimit};
 pub use observation::{Evidence, Exit, Isolation, Observation, Status, Times};
 pub use outcome::{CheckOutcome, Checked, Compilation, Judgement, Settled, Verification};

@@ -1,0 +1,52 @@
+//! Facts about a machine: read here, judged elsewhere. What could not be read says why.
+
+mod topology;
+
+pub use topology::{Cache, Cpu, Topology};
+
+use crate::machine::Machine;
+use model::Reading;
+use std::io;
+
+/// Everything an audit, a slot plan and a tuning plan are derived from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// Processors, cores, packages, memory nodes, caches.
+    pub topology: Topology,
+}
+
+impl Facts {
+    /// Reads everything.
+    ///
+    /// # Errors
+    /// Where even the processors cannot be told, nothing can be said of the machine.
+    pub fn gather(machine: &Machine) -> io::Result<Facts> {
+        Ok(Facts { topology: Topology::read(machine)? })
+    }
+}
+
+/// A file's text as a reading whose reason names the file.
+pub(crate) fn text(machine: &Machine, path: &str) -> Reading<String> {
+    match machine.read(path) {
+        Ok(text) => Reading::Known(text),
+        Err(e) => Reading::unknown(why(path, &e)),
+    }
+}
+
+/// A file's number as a reading whose reason names the file.
+pub(crate) fn number<T: std::str::FromStr>(machine: &Machine, path: &str) -> Reading<T> {
+    match machine.number(path) {
+        Ok(number) => Reading::Known(number),
+        Err(e) => Reading::unknown(why(path, &e)),
+    }
+}
+
+/// Why a file could not be read, naming it.
+pub(crate) fn why(path: &str, e: &io::Error) -> String {
+    match e.kind() {
+        io::ErrorKind::NotFound => format!("no {path}"),
+        io::ErrorKind::PermissionDenied => format!("{path} may not be read by this user"),
+        _ if e.to_string().contains(path) => e.to_string(),
+        _ => format!("{path}: {e}"),
+    }
+}

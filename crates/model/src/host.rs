@@ -1,0 +1,97 @@
+//! What is planned and changed on a host.
+
+use crate::Isolation;
+use serde::{Deserialize, Serialize};
+
+/// How much something matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Percents of a program's time.
+    High,
+    /// Tenths of a percent, or rare bursts.
+    Medium,
+    /// Microseconds, or a matter of comparing machines.
+    Low,
+}
+
+/// The CPUs, memory node and cgroup that one run has to itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slot {
+    /// Its number, from 0.
+    pub id: u32,
+    /// CPUs runs use.
+    pub cpus: Vec<u32>,
+    /// Hyper-threads of the same cores, left empty.
+    pub idle_siblings: Vec<u32>,
+    /// Memory nodes of the CPUs; empty where the machine names none.
+    pub mem_nodes: Vec<u32>,
+    /// The processor package.
+    pub package: u32,
+    /// The best rung of isolation that can be had here.
+    pub isolation: Isolation,
+}
+
+impl Slot {
+    /// Its CPUs and the siblings left empty, ascending: everything that others must keep off.
+    pub fn all_cpus(&self) -> Vec<u32> {
+        let mut all: Vec<u32> = self.cpus.iter().chain(&self.idle_siblings).copied().collect();
+        all.sort_unstable();
+        all
+    }
+}
+
+/// How a host's CPUs are divided.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlotPlan {
+    /// Everything that is in no slot.
+    pub housekeeping: Vec<u32>,
+    /// The slots; those to be used first come first.
+    pub slots: Vec<Slot>,
+}
+
+/// How far a change has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeState {
+    /// To be made.
+    Planned,
+    /// Written; it has not been read back, or could not be.
+    Applied,
+    /// Written and read back as wanted.
+    Verified,
+    /// The kernel refused it, the file was gone, or another value was read back.
+    Refused,
+    /// Put back to what was found.
+    Undone,
+    /// Somebody else has changed it since.
+    Foreign,
+}
+
+/// One change of a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The audit's id of what it quietens.
+    pub id: String,
+    /// The file, or what stands for one.
+    pub target: String,
+    /// The value found.
+    pub found: String,
+    /// The value wanted.
+    pub want: String,
+    /// How far it has come.
+    pub state: ChangeState,
+    /// Why it is refused or foreign.
+    pub reason: Option<String>,
+}
+
+/// What `tauto tune` tells.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tuning {
+    /// In the order in which they are made.
+    pub changes: Vec<Change>,
+    /// The journal's path.
+    pub journal: String,
+    /// Something is changed now.
+    pub in_force: bool,
+}
