@@ -146,6 +146,11 @@ impl Machine {
     }
 }
 
+/// Of the kernel's parameters those that concern time, as a recording keeps them.
+pub fn timing_parameters(cmdline: &str) -> String {
+    recording::without_secrets(cmdline)
+}
+
 fn open_below(root: &OwnedFd, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
     let resolve = ResolveFlags::IN_ROOT;
     let flags = flags | OFlags::CLOEXEC;

@@ -1,7 +1,9 @@
 //! Facts about a machine: read here, judged elsewhere. What could not be read says why.
 
+mod platform;
 mod topology;
 
+pub use platform::Platform;
 pub use topology::{Cache, Cpu, Topology};
 
 use crate::machine::Machine;
@@ -13,6 +15,8 @@ use std::io;
 pub struct Facts {
     /// Processors, cores, packages, memory nodes, caches.
     pub topology: Topology,
+    /// What kind of machine it is: hypervisor, container, processor, kernel, firmware.
+    pub platform: Platform,
 }
 
 impl Facts {
@@ -21,7 +25,7 @@ impl Facts {
     /// # Errors
     /// Where even the processors cannot be told, nothing can be said of the machine.
     pub fn gather(machine: &Machine) -> io::Result<Facts> {
-        Ok(Facts { topology: Topology::read(machine)? })
+        Ok(Facts { topology: Topology::read(machine)?, platform: Platform::read(machine) })
     }
 }
 
@@ -30,6 +34,15 @@ pub(crate) fn text(machine: &Machine, path: &str) -> Reading<String> {
     match machine.read(path) {
         Ok(text) => Reading::Known(text),
         Err(e) => Reading::unknown(why(path, &e)),
+    }
+}
+
+/// The same, or `None` where there is no such file: what is not there is another thing than what may not be read.
+pub(crate) fn text_if_any(machine: &Machine, path: &str) -> Option<Reading<String>> {
+    match machine.read(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+        Ok(text) => Some(Reading::Known(text)),
+        Err(e) => Some(Reading::unknown(why(path, &e))),
     }
 }
 
