@@ -39,6 +39,8 @@ pub struct Platform {
     pub cpu_model: Reading<String>,
     /// Family, model, stepping, in this order; what of them is told.
     pub cpu_version: String,
+    /// Features, as the kernel names them.
+    pub features: BTreeSet<String>,
     /// Different microcode revisions among the processors.
     pub microcode: BTreeSet<String>,
     /// The kernel says that the processor's microcode is old (Linux 6.16 and later), by its own words.
@@ -66,12 +68,10 @@ impl Platform {
                 .collect();
         let info = cpuinfo.known().map_or("", String::as_str);
         let field = |key: &str| fields(info, key).next().map(str::to_string);
-        let named = |keys: &[&str]| match (&cpuinfo, keys.iter().find_map(|key| field(key))) {
-            (_, Some(value)) => Reading::Known(value),
-            (Reading::Known(_), None) => {
-                Reading::unknown(format!("/proc/cpuinfo names no `{}`", keys.join("`, `")))
-            }
-            (Reading::Unknown(why), None) => Reading::Unknown(why.clone()),
+        let named = |keys: &[&str]| {
+            let value = keys.iter().find_map(|key| field(key));
+            let why = || format!("/proc/cpuinfo names no `{}`", keys.join("`, `"));
+            cpuinfo.clone().and_then(|_| Reading::from_option(value, why))
         };
         Platform {
             guest: hypervisor(machine, info, &firmware),
@@ -83,6 +83,11 @@ impl Platform {
                 .filter_map(|key| field(key))
                 .collect::<Vec<_>>()
                 .join("-"),
+            features: ["flags", "Features"]
+                .iter()
+                .flat_map(|key| fields(info, key).next())
+                .flat_map(|features| features.split(' ').map(String::from))
+                .collect(),
             microcode: fields(info, "microcode").map(str::to_string).collect(),
             old_microcode: super::text_if_any(machine, &format!("{VULNERABILITIES}/old_microcode")),
             vulnerabilities: vulnerabilities(machine),
