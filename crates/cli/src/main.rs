@@ -1,5 +1,6 @@
 //! `tauto`: the command line. Reads arguments, calls the engine, prints; decides nothing about programs.
 
+mod audit;
 mod judge;
 mod judging;
 mod languages;
@@ -14,7 +15,7 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done and the answer is good; 1 done and the answer is bad (verify only); 2 wrong usage or bad input; \
+Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a bad finding for audit); 2 wrong usage or bad input; \
 3 the system failed, or a package's own program did; 130 interrupted.";
 
 /// Judge and measuring instrument for programs: same code, same time, same verdict.
@@ -35,6 +36,8 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Show the configured languages and the tools found for them
     Languages(languages::LanguagesArgs),
+    /// Show what on this host makes time wander, and what would make it quiet
+    Audit(audit::AuditArgs),
     /// Write the manual pages to a directory
     #[command(hide = true)]
     Manual(manual::ManualArgs),
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Command::Judge(args) => judge::main(args),
         Command::Verify(args) => verify::main(args),
         Command::Languages(args) => languages::main(args),
+        Command::Audit(args) => audit::main(args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),
     };
