@@ -35,7 +35,10 @@ pub(crate) fn main(args: AuditArgs) -> Result<Done, Failure> {
     if args.record.is_some() {
         machine = machine.remembering();
     }
-    let facts = Facts::gather(&machine).map_err(|e| of_root(args.root.as_deref(), &e))?;
+    let facts = Facts::gather(&machine).map_err(|e| {
+        let why = format!("its processors cannot be told: {e}");
+        of_root(args.root.as_deref(), &std::io::Error::new(e.kind(), why))
+    })?;
     if let Some(path) = &args.record {
         record(path, &machine.recording())?;
     }
@@ -73,8 +76,8 @@ fn record(path: &Path, text: &str) -> Result<(), Failure> {
         _ => Failure::usage(format!("--record {}: {e}", path.display())),
     })?;
     print_error(&format!(
-        "recorded in {} ({} KiB of text): settings and counters from /proc and /sys, and the names of interrupts, threads and \
-         processes; no command lines, no host name, no kernel parameters but those that concern time\n",
+        "recorded in {} ({} KiB of text): settings and counters from /proc and /sys, and the names of interrupts, threads, \
+         processes and control groups; no command lines, no host name, no kernel parameters but those that concern time\n",
         path.display(),
         text.len().div_ceil(1024)
     ));

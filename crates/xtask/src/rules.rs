@@ -102,6 +102,7 @@ pub fn named_files_exist(tree: &Tree) -> Vec<String> {
         "docs/cli.md",
         "docs/languages.md",
         "docs/measurement.md",
+        "docs/noise.md",
         "docs/packages.md",
         "docs/verdicts.md",
         ".ci/run",
