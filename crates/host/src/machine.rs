@@ -99,7 +99,7 @@ impl Machine {
             Files::Recorded(recording) => recording.list(path),
         };
         let listed = listed.map(|mut names| {
-            names.sort_by(|a, b| natural(a).cmp(&natural(b)));
+            names.sort_by_key(|a| natural(a));
             names
         });
         self.remember(path, listed.as_ref().map(|names| Entry::Directory(names.iter().cloned().collect())));

@@ -1,6 +1,6 @@
 //! What makes machines unequal: mitigations and microcode.
 
-use super::{Judged, Seen, at_boot, finding};
+use super::{Judged, Seen, at_boot, finding, unless_hidden};
 use model::{Finding, Reading, Severity};
 
 const VULNERABILITIES: &str = "/sys/devices/system/cpu/vulnerabilities";
@@ -31,7 +31,8 @@ pub(super) fn mitigations(seen: &Seen) -> Finding {
         count("Not affected"),
         known.len()
     );
-    f.ok(shown)
+    // What a host does against them for its guests is not seen in the guest.
+    unless_hidden(seen, f.ok(shown))
 }
 
 /// One revision on all processors, and none the kernel knows to be old.
@@ -75,6 +76,7 @@ mod tests {
             "mitigations",
             &[
                 (&some, Ok, "1 mitigated, 1 vulnerable, 1 not affected, of 3"),
+                (&format!("{some}/proc/cpuinfo\n\tflags : hypervisor\n"), Unknown, "1 mitigated"),
                 ("", Unknown, "nothing can be read"),
                 (&format!("{at}/mds ! 13 denied\n"), Unknown, "nothing can be read"),
             ],

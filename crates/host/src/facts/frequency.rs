@@ -35,8 +35,6 @@ pub struct Range {
     pub driver: Reading<String>,
     /// What chooses within the range.
     pub governor: Reading<String>,
-    /// What hardware that chooses itself prefers, where it does.
-    pub preference: Option<Reading<String>>,
     /// Least it may run at.
     pub min: Reading<u64>,
     /// Most it may run at.
@@ -97,15 +95,30 @@ impl Frequency {
 fn range(machine: &Machine, cpu: u32) -> Option<Range> {
     let file = |name: &str| format!("{CPUS}/cpu{cpu}/cpufreq/{name}");
     let driver = text_if_any(machine, &file("scaling_driver"))?;
-    let nominal_mhz = || machine.number::<u64>(&format!("{CPUS}/cpu{cpu}/acpi_cppc/nominal_freq")).ok();
     Some(Range {
         driver,
         governor: text(machine, &file("scaling_governor")),
-        preference: text_if_any(machine, &file("energy_performance_preference")),
         min: super::number(machine, &file("scaling_min_freq")),
         max: super::number(machine, &file("scaling_max_freq")),
-        base: machine.number(&file("base_frequency")).ok().or_else(|| Some(nominal_mhz()? * 1000)),
+        base: base(machine, cpu),
     })
+}
+
+/// As the driver says; as the firmware says (ACPI CPPC, in MHz); or the highest that is not marked as turbo, which
+/// acpi-cpufreq lists as 1 MHz above it.
+fn base(machine: &Machine, cpu: u32) -> Option<u64> {
+    let file = |name: &str| format!("{CPUS}/cpu{cpu}/{name}");
+    let told = |name: &str| machine.number::<u64>(&file(name)).ok().filter(|frequency| *frequency > 0);
+    let listed = || {
+        let list = machine.read(&file("cpufreq/scaling_available_frequencies")).ok()?;
+        let mut all: Vec<u64> = list.split_whitespace().filter_map(|khz| khz.parse().ok()).collect();
+        all.sort_unstable();
+        match all[..] {
+            [.., below, turbo] if turbo == below + 1000 => Some(below),
+            _ => all.last().copied(),
+        }
+    };
+    told("cpufreq/base_frequency").or_else(|| Some(told("acpi_cppc/nominal_freq")? * 1000)).or_else(listed)
 }
 
 /// Of Intel's driver, of all others, and (Linux 6.11 and later) of single policies.

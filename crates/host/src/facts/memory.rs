@@ -12,6 +12,7 @@ use model::Reading;
 const HUGE: &str = "/sys/kernel/mm/transparent_hugepage";
 const BALLOONS: &str = "/sys/bus/virtio/drivers/virtio_balloon";
 const RESCTRL: &str = "/sys/fs/resctrl";
+const DAMON_ADMIN: &str = "/sys/kernel/mm/damon/admin/kdamonds";
 const DAMON_MODULES: [&str; 3] = ["damon_reclaim", "damon_lru_sort", "damon_stat"];
 
 /// VIRTIO_BALLOON_F_REPORTING: pages that become free are given back to the host at once.
@@ -30,6 +31,8 @@ pub struct Memory {
     pub compaction: Option<Reading<String>>,
     /// Names of the kernel's threads that watch accesses (DAMON).
     pub damon: Reading<Vec<String>>,
+    /// Numbers of those an administrator has switched on.
+    pub damon_switched_on: Vec<String>,
     /// Swap areas.
     pub swaps: Reading<Vec<String>>,
     /// 0: pages are not moved after the CPUs that use them.
@@ -70,6 +73,7 @@ impl Memory {
             ksm: at("/sys/kernel/mm/ksm/run"),
             compaction: at("/proc/sys/vm/compaction_proactiveness"),
             damon: damon(machine),
+            damon_switched_on: damon_switched_on(machine),
             swaps: text(machine, "/proc/swaps").map(|table| {
                 table.lines().skip(1).filter_map(|l| l.split_whitespace().next()).map(String::from).collect()
             }),
@@ -110,6 +114,12 @@ fn damon(machine: &Machine) -> Reading<Vec<String>> {
         let threads = pids.split_whitespace().filter_map(name).filter(|name| name.starts_with("kdamond"));
         threads.chain(modules).collect()
     })
+}
+
+fn damon_switched_on(machine: &Machine) -> Vec<String> {
+    let numbers = machine.list(DAMON_ADMIN).unwrap_or_default().into_iter();
+    let on = |n: &String| machine.read(&format!("{DAMON_ADMIN}/{n}/state")).is_ok_and(|state| state == "on");
+    numbers.filter(on).collect()
 }
 
 fn balloons(machine: &Machine) -> Vec<(String, Reading<bool>)> {
