@@ -50,7 +50,7 @@ fn bad_section(finding: &Finding) -> String {
     if let Some(remedy) = &finding.remedy {
         let command = harmless(&one_line(&remedy.command));
         let fence = "`".repeat((longest_ticks(&command) + 1).max(3));
-        text += &format!("\n{fence}sh\n{command}\n{fence}\n\n{}\n", badges(remedy).join(" · "));
+        text += &format!("\n{fence}\n{command}\n{fence}\n\n{}\n", badges(remedy).join(" · "));
     }
     text
 }

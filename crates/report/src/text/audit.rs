@@ -75,7 +75,10 @@ fn id(finding: &Finding, paint: Paint, style: Style) -> String {
 
 fn bad_row(finding: &Finding, paint: Paint, style: Style) -> String {
     let margin = " ".repeat(INDENT);
-    let observed = format!("{} ({})", finding.observed, finding.source);
+    let observed = match finding.observed.contains(&finding.source) {
+        true => finding.observed.clone(),
+        false => format!("{} ({})", finding.observed, finding.source),
+    };
     let mut text = folded(&id(finding, paint, style), &observed, style);
     text += &folded(&margin, &finding.why, style);
     if !finding.who.is_empty() {
