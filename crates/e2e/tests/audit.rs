@@ -1,7 +1,7 @@
 //! `tauto audit` on the machine the tests run on, as root and as an ordinary user: it passes nothing it has not seen,
 //! tells no secrets, and says the same of a recording.
 
-use e2e::stage::{Pass, Place, Stage};
+use e2e::stage::{self, Pass, Place, Stage};
 use e2e::tauto::{self, Ended};
 use serde_json::Value;
 use std::fs;
@@ -28,7 +28,10 @@ const SEEN_IN: [(&str, &[&str]); 12] = [
     ("cache_partition", &["/sys/fs/resctrl"]),
 ];
 
+/// Runs a body for each user the suite can be, alone.
 fn on_stage(name: &str, body: impl Fn(&Place<'_>) -> Result<(), String>) {
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile");
+    let _alone = stage::alone(&scratch).expect("the lock of the suite");
     for pass in Pass::possible() {
         let stage = Stage::new(pass).expect("a stage");
         let place = stage.place(name).expect("a place");
@@ -130,7 +133,7 @@ fn bystander(place: &Place<'_>) -> Result<Child, String> {
 }
 
 fn no_secrets(recording: &str) -> Result<(), String> {
-    let secrets = [ARGUMENT, e2e::stage::SECRET.1, "console=", "root=", "BOOT_IMAGE=", "init=", "reboot="];
+    let secrets = [ARGUMENT, stage::SECRET.1, "console=", "root=", "BOOT_IMAGE=", "init=", "reboot="];
     for secret in secrets {
         ensure(!recording.contains(secret), || format!("`{secret}` was recorded"))?;
     }

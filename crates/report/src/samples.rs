@@ -234,7 +234,12 @@ pub(crate) fn audit() -> Audit {
             ),
             Finding { who: names.map(String::from).to_vec(), ..load },
             finding("steal", Unknown, High, "/proc/stat may not be read by this user"),
-            bad("aslr", Low, "2", remedy("tauto run --aslr off", Scope::Process, false, false, true)),
+            bad(
+                "aslr",
+                Low,
+                "/sys/kernel/aslr is 2",
+                remedy("tauto run --aslr off", Scope::Process, false, false, true),
+            ),
             finding("swap", Ok, High, "no swap space | at all"),
             finding("hybrid_cores", NotApplicable, High, "all cores are of one kind"),
             finding(
