@@ -98,7 +98,7 @@ impl Machine {
             Files::Recorded(recording) => recording.list(path),
         };
         let listed = listed.map(|mut names| {
-            names.sort_by(|a, b| natural(a).cmp(&natural(b)));
+            names.sort_by_key(|a| natural(a));
             names
         });
         self.remember(path, listed.as_ref().map(|names| Entry::Directory(names.iter().cloned().collect())));
@@ -144,6 +144,11 @@ impl Machine {
             }
         }
     }
+}
+
+/// Of the kernel's parameters those that concern time, as a recording keeps them.
+pub fn timing_parameters(cmdline: &str) -> String {
+    recording::without_secrets(cmdline)
 }
 
 fn open_below(root: &OwnedFd, path: &str, flags: OFlags) -> io::Result<OwnedFd> {

@@ -71,7 +71,7 @@ fn housekeeping(topology: &Topology, cores: &[Set], asked: &Set) -> Set {
     let slow = topology.cpus.values().filter(|cpu| cpu.capacity < fastest).map(|cpu| cpu.id);
     let mut keep: Set = cores.first().into_iter().flatten().copied().chain(slow).collect();
     if keep.len() == 1 && cores.len() >= CORES_FOR_TWO {
-        keep.extend(cores.iter().nth(1).into_iter().flatten());
+        keep.extend(cores.get(1).into_iter().flatten());
     }
     whole(&keep)
 }

@@ -39,6 +39,19 @@ impl<T> Reading<T> {
         }
     }
 
+    /// A known value's `f`, which may turn out not to be known either.
+    pub fn and_then<U>(self, f: impl FnOnce(T) -> Reading<U>) -> Reading<U> {
+        match self {
+            Reading::Known(v) => f(v),
+            Reading::Unknown(why) => Reading::Unknown(why),
+        }
+    }
+
+    /// A reading from an optional value, with the reason for its absence.
+    pub fn from_option(value: Option<T>, why: impl FnOnce() -> String) -> Reading<T> {
+        value.map_or_else(|| Reading::unknown(why()), Reading::Known)
+    }
+
     /// A reading from something that may fail, whose error is the reason.
     pub fn from_result<E: fmt::Display>(r: Result<T, E>) -> Reading<T> {
         match r {
