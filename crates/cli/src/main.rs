@@ -1,12 +1,15 @@
 //! `tauto`: the command line. Reads arguments, calls the engine, prints; decides nothing about programs.
 
+mod config;
 mod judge;
 mod judging;
 mod languages;
 mod manual;
 mod options;
+mod place;
 mod progress;
 mod run;
+mod slots;
 mod terminal;
 mod verify;
 
@@ -35,6 +38,8 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Show the configured languages and the tools found for them
     Languages(languages::LanguagesArgs),
+    /// Show the slots planned on this host: CPUs, siblings left empty, memory nodes, isolation
+    Slots(slots::SlotsArgs),
     /// Write the manual pages to a directory
     #[command(hide = true)]
     Manual(manual::ManualArgs),
@@ -67,6 +72,7 @@ fn main() -> ExitCode {
         Command::Judge(args) => judge::main(args),
         Command::Verify(args) => verify::main(args),
         Command::Languages(args) => languages::main(args),
+        Command::Slots(args) => slots::main(args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),
     };

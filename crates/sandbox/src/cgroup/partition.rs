@@ -19,6 +19,11 @@ pub(super) const ISOLATED: &str = "isolated";
 
 /// The slot's partition: it is isolated now and holds every CPU of the slot. Otherwise why there is none.
 pub(super) fn of(root: &Path, slot: &Slot) -> Result<PathBuf, String> {
+    let controllers = fs::read_to_string(root.join("cgroup.controllers")).unwrap_or_default();
+    if !controllers.split_whitespace().any(|c| c == "cpuset") {
+        let root = root.display();
+        return Err(format!("no partitions: the cpuset controller is not in the version 2 tree {root}"));
+    }
     let first = slot.cpus.first().ok_or("the slot has no CPU")?;
     let partition = root.join(format!("{PREFIX}{first}"));
     let read = |name: &str| fs::read_to_string(partition.join(name)).map(|text| text.trim().to_string());
@@ -70,6 +75,8 @@ mod tests {
     fn only_an_isolated_partition_of_all_its_cpus_counts() {
         let root = tempfile::tempdir().unwrap();
         let partition = root.path().join("tauto-slot-4");
+        assert!(of(root.path(), &slot(&[4], &[5])).unwrap_err().contains("cpuset controller"));
+        fs::write(root.path().join("cgroup.controllers"), "cpu cpuset memory\n").unwrap();
         let found = |slot: &Slot| {
             of(root.path(), slot).map_err(|why| why.split(' ').next().unwrap_or("").to_string())
         };
