@@ -1,12 +1,12 @@
 //! `tauto audit`: what on this host makes time wander.
 
 use crate::Done;
+use crate::place::wishes_for;
 use crate::terminal::{Failure, print, print_error, style_of};
 use clap::Args;
 use host::facts::Facts;
 use host::machine::Machine;
 use host::{audit, slots};
-use model::Isolation;
 use report::json::{AuditDocument, to_text};
 use report::markdown;
 use report::text::audit_table;
@@ -42,7 +42,8 @@ pub(crate) fn main(args: AuditArgs) -> Result<Done, Failure> {
     if let Some(path) = &args.record {
         record(path, &machine.recording())?;
     }
-    let slots = slots::plan(&facts.topology, &slots::Wishes::default(), Isolation::Affinity);
+    let wishes = wishes_for(args.root.as_deref())?;
+    let slots = slots::plan_with(&facts.topology, &facts.cgroups, &wishes);
     let audit = audit::assess(&facts, &slots);
     match (args.json, args.markdown) {
         (true, _) => print(&to_text(&AuditDocument::new(&audit))),

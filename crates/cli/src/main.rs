@@ -1,13 +1,16 @@
 //! `tauto`: the command line. Reads arguments, calls the engine, prints; decides nothing about programs.
 
 mod audit;
+mod config;
 mod judge;
 mod judging;
 mod languages;
 mod manual;
 mod options;
+mod place;
 mod progress;
 mod run;
+mod slots;
 mod terminal;
 mod verify;
 
@@ -38,6 +41,8 @@ enum Command {
     Languages(languages::LanguagesArgs),
     /// Show what on this host makes time wander, and what would make it quiet
     Audit(audit::AuditArgs),
+    /// Show the slots planned on this host: CPUs, siblings left empty, memory nodes, isolation
+    Slots(slots::SlotsArgs),
     /// Write the manual pages to a directory
     #[command(hide = true)]
     Manual(manual::ManualArgs),
@@ -71,6 +76,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => verify::main(args),
         Command::Languages(args) => languages::main(args),
         Command::Audit(args) => audit::main(args),
+        Command::Slots(args) => slots::main(args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),
     };

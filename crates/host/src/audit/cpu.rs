@@ -43,7 +43,11 @@ pub(super) fn smt(seen: &Seen) -> Finding {
     } else {
         "SMT is on; the siblings of slot CPUs are held empty by isolated partitions"
     };
-    unless_hidden(seen, f.ok(quiet))
+    match seen.is_guest() && seen.facts.topology.shows_smt() {
+        // Taken at its word, as for which CPUs are siblings.
+        true => f.ok(format!("{quiet}, as far as the hypervisor shows this guest its hyper-threads")),
+        false => unless_hidden(seen, f.ok(quiet)),
+    }
 }
 
 /// Online siblings that are not themselves CPUs on which the slot runs.
@@ -170,7 +174,9 @@ mod tests {
                 (&guest_with, Bad, "online: 3"),
                 (&sibling_off, Ok, "siblings of slot CPUs are offline"),
                 (&partition("tauto-slot-2", "2-3", "isolated"), Ok, "held empty by isolated partitions"),
-                (&format!("{GUEST}{}", partition("tauto-slot-2", "2-3", "isolated")), Unknown, "held empty"),
+                (&format!("{GUEST}{}", partition("tauto-slot-2", "2-3", "isolated")), Ok, "hypervisor shows"),
+                (&format!("{GUEST}{CPUS}/smt/control\n\toff\n"), Ok, "hypervisor shows"),
+                (&format!("{GUEST}{CPUS}/smt/control\n\tnotsupported\n"), Unknown, "hypervisor"),
                 (&partition("tauto-slot-2", "2", "isolated"), Bad, "online: 3"),
                 (&partition("tauto-slot-0", "2-3", "isolated"), Bad, "online: 3"),
                 (

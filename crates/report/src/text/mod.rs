@@ -4,12 +4,14 @@ mod audit;
 mod judge;
 mod languages;
 mod run;
+mod slots;
 mod verify;
 
 pub use audit::audit_table;
 pub use judge::{judgement_lines, test_line, warning_line};
 pub use languages::languages_table;
 pub use run::run_summary;
+pub use slots::slots_table;
 pub use verify::{checked_line, verify_summary};
 
 use model::{Reading, Verdict};
