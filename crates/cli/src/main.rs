@@ -3,6 +3,7 @@
 mod judge;
 mod judging;
 mod languages;
+mod load;
 mod manual;
 mod options;
 mod progress;
@@ -35,6 +36,8 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Show the configured languages and the tools found for them
     Languages(languages::LanguagesArgs),
+    /// Keep CPUs, caches or memory busy for a bounded time
+    Load(load::LoadArgs),
     /// Write the manual pages to a directory
     #[command(hide = true)]
     Manual(manual::ManualArgs),
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Command::Judge(args) => judge::main(args),
         Command::Verify(args) => verify::main(args),
         Command::Languages(args) => languages::main(args),
+        Command::Load(args) => load::main(args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),
     };
