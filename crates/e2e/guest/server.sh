@@ -8,19 +8,15 @@ TRACE=/sys/kernel/tracing
 export TAUTO_DATA_DIR=/run/tauto
 
 part() { # name command…
-    name=$1
+    part=$1
     shift
     "$@" </dev/null >/run/out 2>/run/errors
-    code=$?
-    echo "@part $name $code"
+    echo "@part $part $?"
     cat /run/out
     echo
-    if [ -s /run/errors ]; then
-        echo "@part $name.errors 0"
-        cat /run/errors
-        echo
-    fi
-    return $code
+    echo "@part $part.errors 0"
+    cat /run/errors
+    echo
 }
 
 # Every file that tuning touches, and its neighbours, as `file:line`; then the CPUs of tasks that are not the kernel's
@@ -49,22 +45,26 @@ changed() {
     true
 }
 
-# Bystanders: one task bound to the first CPU, one to the last, by somebody else; and the first snapshot.
-begin() {
+# Tasks that somebody else has bound, one to the first CPU and one to the last.
+bystanders() {
     taskset -c 0 sleep 1000 &
     taskset -c "$(sed 's/.*[-,]//' $CPUS/online)" sleep 1000 &
     sleep 0.2
+}
+
+remember() {
     snapshot | sort >/run/before
 }
 
 # Audit, apply, look, undo: what every machine goes through. Between apply and undo comes what a machine has of its own.
 round() { # command…
-    begin
+    # A first run hands controllers down from the root of the control groups, as systemd does elsewhere.
+    part run_before tauto run --json --slot 0 --stdout /run/pages_before --memory 256M -- /vm/placement-pages
+    part pages_before cat /run/pages_before
+    remember
     part files wc -l /run/before
     part audit_before tauto audit --json
     part slots_before tauto slots --json
-    part run_before tauto run --json --slot 0 --stdout /run/pages_before --memory 256M -- /vm/placement-pages
-    part pages_before cat /run/pages_before
     part plan tauto tune plan --json
     part plan_changed changed
     part apply tauto tune apply --json --no-measure
@@ -73,6 +73,7 @@ round() { # command…
     part status_after tauto tune status --json
     part run_after tauto run --json --slot 0 --stdout /run/pages_after --memory 256M -- /vm/placement-pages
     part pages_after cat /run/pages_after
+    part partitions partitions
     "$@"
     part undo tauto tune undo --json
     part undone changed
@@ -134,7 +135,8 @@ kind_of() { # cpu pid name
     case " $loads " in *" $2 "*) echo foreign && return ;; esac
     case $3 in
     swapper/*) echo idle ;;
-    cpu-loop | tauto) echo own ;;
+    # By the launcher's name until the program is there.
+    cpu-loop | exe) echo own ;;
     # Numbered by the CPU they are bound to; a worker may be gone by now.
     ksoftirqd/"$1" | migration/"$1" | cpuhp/"$1" | kworker/"$1":* | idle_inject/"$1" | rcuop/"$1" | rcuc/"$1") echo bound ;;
     *) echo foreign ;;
@@ -151,6 +153,7 @@ neighbours() {
 
 # Kills an apply at every half of a change, and undoes: `HALF KILLED UNDONE`, the exit codes, and what differed after.
 cut_off() {
+    remember
     half=1
     while tauto tune apply --json --no-measure --pause-at $half >/run/applied 2>&1 & pid=$!; stops $pid; do
         kill -9 $pid
