@@ -7,5 +7,6 @@
 pub mod audit;
 pub mod cpulist;
 pub mod facts;
+pub mod locks;
 pub mod machine;
 pub mod slots;
