@@ -5,6 +5,7 @@ mod config;
 mod judge;
 mod judging;
 mod languages;
+mod load;
 mod manual;
 mod options;
 mod place;
@@ -43,6 +44,8 @@ enum Command {
     Audit(audit::AuditArgs),
     /// Show the slots planned on this host: CPUs, siblings left empty, memory nodes, isolation
     Slots(slots::SlotsArgs),
+    /// Keep CPUs, caches or memory busy for a bounded time
+    Load(load::LoadArgs),
     /// Write the manual pages to a directory
     #[command(hide = true)]
     Manual(manual::ManualArgs),
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Command::Languages(args) => languages::main(args),
         Command::Audit(args) => audit::main(args),
         Command::Slots(args) => slots::main(args),
+        Command::Load(args) => load::main(args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),
     };

@@ -4,12 +4,14 @@
 mod audit;
 mod judge;
 mod languages;
+mod load;
 mod run;
 mod verify;
 
 pub use audit::{AuditDocument, FindingDocument};
 pub use judge::{JudgeDocument, TestDocument};
 pub use languages::{LanguageDocument, LanguagesDocument, ToolDocument};
+pub use load::{LoadDocument, WorkerDocument};
 pub use run::{FaultDocument, RunDocument};
 pub use verify::{PackageDocument, SubmissionDocument, VerifyDocument};
 
