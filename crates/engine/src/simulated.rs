@@ -264,6 +264,8 @@ pub fn observation(exit: Exit, cpu: Nanos) -> Observation {
             minor_faults: Reading::Known(0),
             major_faults: Reading::Known(0),
             frequency_ratio: Reading::unknown("a simulated run has no clock"),
+            swapped_pages: Reading::unknown("a simulated run has no memory"),
+            pages_by_node: Reading::unknown("a simulated run has no memory"),
             weaker: Vec::new(),
         },
     }

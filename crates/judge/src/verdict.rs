@@ -233,6 +233,8 @@ mod tests {
             minor_faults: count(),
             major_faults: count(),
             frequency_ratio: Reading::unknown("not read"),
+            swapped_pages: count(),
+            pages_by_node: Reading::unknown("not read"),
             weaker: vec![],
         };
         Observation {

@@ -19,7 +19,7 @@ pub use audit::{Audit, Finding, FindingState, MachineId, MachineKind, Remedy, Sc
 pub use event::{Event, JudgePhase};
 pub use host::{Change, ChangeState, Severity, Slot, SlotPlan, Tuning};
 pub use limits::{Limits, WallLimit};
-pub use observation::{Evidence, Exit, Isolation, Observation, Status, Times};
+pub use observation::{Evidence, Exit, Isolation, NodePages, Observation, Status, Times};
 pub use outcome::{CheckOutcome, Checked, Compilation, Judgement, Settled, Verification};
 pub use reading::Reading;
 pub use run::{

@@ -78,11 +78,24 @@ pub struct Evidence {
     pub minor_faults: Reading<u64>,
     /// Page faults that had to read from disk.
     pub major_faults: Reading<u64>,
-    /// Clock frequency during the run over the nominal one.
+    /// Clock frequency around the run over the slot's usual one.
     pub frequency_ratio: Reading<f64>,
+    /// Pages the machine read back from swap during the run.
+    pub swapped_pages: Reading<u64>,
+    /// Where the main process's pages were when it ended, by memory node.
+    pub pages_by_node: Reading<Vec<NodePages>>,
     /// Protections and measurements that were not in force, in words. Empty at full strength.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weaker: Vec<String>,
+}
+
+/// Pages of a process on a memory node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodePages {
+    /// The node.
+    pub node: u32,
+    /// How many.
+    pub pages: u64,
 }
 
 /// How a run ended, in one word. See [`Observation::status`].

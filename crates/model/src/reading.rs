@@ -1,6 +1,6 @@
 //! A reading that was taken, or the reason why it could not be.
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::borrow::Cow;
 use std::fmt;
@@ -80,7 +80,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Reading<T> {
         impl<'de, T: Deserialize<'de>> Visitor<'de> for V<T> {
             type Value = Reading<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number or text, or a map with the key `unknown`")
+                f.write_str("a number, text or a list, or a map with the key `unknown`")
             }
             fn visit_u64<E: serde::de::Error>(self, v: u64) -> Result<Self::Value, E> {
                 T::deserialize(serde::de::value::U64Deserializer::new(v)).map(Reading::Known)
@@ -93,6 +93,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Reading<T> {
             }
             fn visit_str<E: serde::de::Error>(self, v: &str) -> Result<Self::Value, E> {
                 T::deserialize(serde::de::value::StrDeserializer::new(v)).map(Reading::Known)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, s: A) -> Result<Self::Value, A::Error> {
+                T::deserialize(serde::de::value::SeqAccessDeserializer::new(s)).map(Reading::Known)
             }
             fn visit_map<A: MapAccess<'de>>(self, mut m: A) -> Result<Self::Value, A::Error> {
                 match m.next_entry::<String, String>()? {

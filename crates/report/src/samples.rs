@@ -3,8 +3,8 @@
 use crate::{LanguageStatus, ToolStatus};
 use model::{
     Audit, Bytes, CheckOutcome, Checked, Compilation, Confidence, Evidence, Exit, Finding, FindingState,
-    Isolation, Judgement, Limits, MachineId, MachineKind, Nanos, Observation, Reading, Remedy, Scope,
-    Settled, Severity, TestResult, Times, Verdict, Verification,
+    Isolation, Judgement, Limits, MachineId, MachineKind, Nanos, NodePages, Observation, Reading, Remedy,
+    Scope, Settled, Severity, TestResult, Times, Verdict, Verification,
 };
 
 pub(crate) fn observation(exit: Exit) -> Observation {
@@ -34,6 +34,8 @@ pub(crate) fn observation(exit: Exit) -> Observation {
             minor_faults: Reading::Known(321),
             major_faults: Reading::Known(0),
             frequency_ratio: Reading::unknown("no APERF here"),
+            swapped_pages: Reading::Known(0),
+            pages_by_node: Reading::Known(vec![NodePages { node: 0, pages: 40 }]),
             weaker: vec!["no memory controller".into()],
         },
     }

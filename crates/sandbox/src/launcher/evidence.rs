@@ -114,6 +114,8 @@ impl Host {
             minor_faults: Reading::Known(run.death.minor_faults),
             major_faults: Reading::Known(run.death.major_faults),
             frequency_ratio: Reading::unknown("neither APERF/MPERF nor a probe was read"),
+            swapped_pages: Reading::unknown("not read"),
+            pages_by_node: Reading::unknown("not read"),
             weaker: run.weaker.to_vec(),
         }
     }

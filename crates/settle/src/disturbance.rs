@@ -1,0 +1,97 @@
+//! What disturbed a run, by its evidence, and what that can have cost at most.
+
+use crate::Floor;
+use model::{Nanos, Observation, Reading};
+
+/// Unit of what /proc/stat counts: one tick of USER_HZ (proc(5)). A reading may be off by one at each end.
+const TICK: f64 = 0.01;
+/// What an interrupted program can lose of its caches: 1 MiB filled again at 10 GB/s.
+const REFILL: Nanos = Nanos(100_000);
+/// CPU time of a page fault that reads from disk or swap: reading itself is waiting.
+const FAULT: Nanos = Nanos(50_000);
+/// Memory of another node takes about twice as long (noise floor of the reference, row 31): half of such a time is too much.
+const REMOTE: f64 = 0.5;
+/// How far below its usual clock a run may be before it counts: frequency probes agree within 0.1 %.
+const SLOWER: f64 = 0.01;
+
+/// A disturbance and its bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// Its name, as in `disturbed`: that of the evidence's field.
+    pub name: &'static str,
+    /// CPU time it can have cost at most.
+    pub bound: Nanos,
+}
+
+/// Names what was beyond what quiet runs on this slot show. A reading that is unknown names nothing.
+pub fn disturbances(run: &Observation, floor: &Floor) -> Vec<Cause> {
+    let evidence = &run.evidence;
+    let wall = run.time.wall.0 as f64 / 1e9;
+    let cpu = run.time.cpu;
+    let mut causes = Vec::new();
+    let mut name = |name, bound: Nanos| causes.push(Cause { name, bound: bound.min(cpu) });
+    let beyond = |reading: &Reading<Nanos>, per_second: f64, unit: f64| {
+        let amount = reading.known()?.0 as f64 / 1e9;
+        (amount > unit + 2.0 * per_second * wall).then_some(Nanos((amount * 1e9) as u64))
+    };
+    let quiet = &floor.quiet;
+    let switches = evidence.involuntary_switches.known().copied().unwrap_or(0);
+    if let Some(steal) = beyond(&evidence.steal, quiet.steal_per_second, 2.0 * TICK) {
+        name("steal", steal);
+    }
+    if let Some(irq) = beyond(&evidence.irq, quiet.irq_per_second, 2.0 * TICK) {
+        name("irq", irq);
+    }
+    if beyond(&evidence.run_queue_wait, quiet.wait_per_second, 0.002).is_some() {
+        name("run_queue_wait", times(REFILL, switches));
+    }
+    if beyond(&evidence.foreign, quiet.foreign_per_second, 2.0 * TICK).is_some() {
+        name("foreign", times(REFILL, switches));
+    }
+    if evidence.throttled.known().is_some_and(|time| *time > Nanos::ZERO) {
+        name("throttled", times(REFILL, switches));
+    }
+    let switched = switches as f64 > 2.0 + 2.0 * quiet.switches_per_second * wall;
+    if switched {
+        name("involuntary_switches", times(REFILL, switches));
+    }
+    if let Some(moves) = evidence.migrations.known().filter(|moves| **moves > 1 && evidence.cpus.len() > 1) {
+        name("migrations", times(REFILL, 2 * moves));
+    }
+    if let Some(faults) = evidence.major_faults.known().filter(|faults| **faults > 0) {
+        name("major_faults", times(FAULT, *faults));
+    }
+    if let Some(ratio) = evidence.frequency_ratio.known().filter(|ratio| **ratio < 1.0 - SLOWER) {
+        name("frequency", cpu.scale(1.0 - ratio.max(0.0)));
+    }
+    if let Some(pages) = evidence.swapped_pages.known().filter(|pages| **pages > 0) {
+        name("swap", times(FAULT, *pages));
+    }
+    if let Some(share) = remote_share(run) {
+        name("remote_memory", cpu.scale(REMOTE * share));
+    }
+    causes
+}
+
+/// What all causes together can have cost: the same switches explain several of them, so of those the greatest counts.
+pub fn explained(causes: &[Cause]) -> Nanos {
+    const BY_SWITCHES: [&str; 4] = ["run_queue_wait", "foreign", "throttled", "involuntary_switches"];
+    let (shared, own): (Vec<&Cause>, Vec<&Cause>) =
+        causes.iter().partition(|c| BY_SWITCHES.contains(&c.name));
+    let most = shared.iter().map(|cause| cause.bound).max().unwrap_or_default();
+    own.iter().fold(most, |sum, cause| sum + cause.bound)
+}
+
+/// The share of a run's pages on other memory nodes than the run was bound to, where that is more than one in a hundred.
+fn remote_share(run: &Observation) -> Option<f64> {
+    let pages = run.evidence.pages_by_node.known()?;
+    let all: u64 = pages.iter().map(|on| on.pages).sum();
+    let elsewhere = pages.iter().filter(|on| !run.evidence.mem_nodes.contains(&on.node));
+    let away: u64 = elsewhere.map(|on| on.pages).sum();
+    let share = away as f64 / all.max(1) as f64;
+    (share > 0.01).then_some(share)
+}
+
+fn times(each: Nanos, n: u64) -> Nanos {
+    Nanos(each.0.saturating_mul(n))
+}

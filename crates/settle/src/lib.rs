@@ -1,0 +1,15 @@
+//! Same code, same verdict: when a measured time may decide, and what it decides.
+//!
+//! Pure: observations in, decisions out, so that a verdict can be derived again years later from what was stored. The
+//! rule in words for participants: docs/settling.md.
+//!
+//! Disturbance only ever adds time. So a run at or below the limit proves that the program can do it, whatever went on
+//! beside it; a run above the limit proves nothing until it is too far above to be explained by noise.
+
+mod disturbance;
+mod floor;
+mod rule;
+
+pub use disturbance::{Cause, disturbances, explained};
+pub use floor::{Floor, Noise, Quiet, Stray};
+pub use rule::{Decision, Policy, Step, Timed, band, settle, stop_at};

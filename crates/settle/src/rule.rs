@@ -1,0 +1,246 @@
+//! The settle rule.
+
+use crate::Stray;
+use model::{Confidence, Nanos};
+
+/// The numbers of the rule. They are part of every published result; changing them changes verdicts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Policy {
+    /// At most so many runs that count.
+    pub runs: u32,
+    /// At most so many void runs.
+    pub void_runs: u32,
+    /// So many runs at or below the limit settle a pass.
+    pub passes: u32,
+    /// How often noise alone may look like a program that is too slow: one in 1/error.
+    pub error: f64,
+    /// How much further a disturbed run strays than an undisturbed one.
+    pub disturbed: f64,
+}
+
+impl Policy {
+    /// The published rule.
+    pub const PUBLISHED: Policy = Policy { runs: 7, void_runs: 7, passes: 3, error: 1e-4, disturbed: 3.0 };
+
+    /// Natural logarithm of 1/error: what has to speak against a program.
+    fn doubt(&self) -> f64 {
+        -self.error.ln()
+    }
+}
+
+/// A run, as far as the rule looks at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timed {
+    /// Its time under the chosen clock; where it was stopped, the time until then.
+    pub time: Nanos,
+    /// Its evidence names a disturbance.
+    pub disturbed: bool,
+    /// What the disturbances can have cost at most.
+    pub explained: Nanos,
+}
+
+impl Timed {
+    /// Above the limit by no more than what disturbed it can have cost: it says nothing.
+    pub fn is_void(&self, limit: Nanos) -> bool {
+        self.time > limit && self.explained >= self.time - limit
+    }
+}
+
+/// What a series of runs came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The program keeps the limit.
+    pub passes: bool,
+    /// How firmly.
+    pub confidence: Confidence,
+    /// The time that counts: the least of the runs that are not void; of all, where all are.
+    pub time: Nanos,
+    /// How many runs were void.
+    pub void_runs: u32,
+}
+
+/// What to do after some runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// One more run.
+    Again,
+    /// It is decided.
+    Decided(Decision),
+}
+
+/// How far above the limit one undisturbed run must be to decide: the grey band, as a fraction of the limit.
+pub fn band(stray: Stray, policy: &Policy) -> f64 {
+    (1.0 + stray.reach) * (1.0 + stray.tail * (policy.doubt() - std::f64::consts::LN_2)) - 1.0
+}
+
+/// Where a run is stopped: beyond the band of a disturbed run, so that an endless program costs one run, but at most at
+/// twice the limit.
+pub fn stop_at(limit: Nanos, stray: Stray, policy: &Policy) -> Nanos {
+    // A little more, since the decision is taken on the time at which the run was really stopped.
+    let furthest = (1.0 + stray.reach) * (1.0 + policy.disturbed * stray.tail * policy.doubt());
+    limit.scale((0.01 + furthest).min(2.0))
+}
+
+/// The rule: what `runs`, in the order in which they were made, say about a limit on a slot where programs stray like
+/// this.
+///
+/// A program that can keep the limit at its best has a median of at most `limit·(1 + reach)`. Above that by a part x it
+/// has an undisturbed run with a probability of at most ½·exp(−x/tail); a disturbed one, whose median may have moved,
+/// with exp(−x/(disturbed·tail)). It fails when runs that are all as far above as the nearest of them have, together, at
+/// most the probability `error`. So no other judgement of it passes, but for so rare a one.
+pub fn settle(limit: Nanos, stray: Stray, policy: &Policy, runs: &[Timed]) -> Step {
+    let under = runs.iter().filter(|run| run.time <= limit).count() as u32;
+    let valid: Vec<&Timed> = runs.iter().filter(|run| !run.is_void(limit)).collect();
+    let void_runs = (runs.len() - valid.len()) as u32;
+    let at_bound = valid.len() as u32 >= policy.runs || void_runs >= policy.void_runs;
+    let least = |runs: &mut dyn Iterator<Item = Nanos>| runs.min();
+    let counted =
+        least(&mut valid.iter().map(|run| run.time)).or_else(|| least(&mut runs.iter().map(|run| run.time)));
+    let Some(time) = counted else { return Step::Again };
+    let firmly = if runs.len() == 1 { Confidence::Clear } else { Confidence::Settled };
+    let decided = |passes, confidence| Step::Decided(Decision { passes, confidence, time, void_runs });
+    let ratio = time.0.max(1) as f64 / limit.0.max(1) as f64;
+    let firm = match under {
+        0 => {
+            let over = ratio / (1.0 + stray.reach) - 1.0;
+            over > 0.0
+                && valid.iter().map(|run| doubt(run, over, stray, policy)).sum::<f64>() >= policy.doubt()
+        }
+        // Were this the least it can do, its median would keep the limit all the same.
+        _ => ratio * (1.0 + stray.reach) <= 1.0 || under >= policy.passes,
+    };
+    match (firm, at_bound) {
+        (true, _) => decided(under > 0, firmly),
+        (false, true) => decided(under > 0, Confidence::Open),
+        (false, false) => Step::Again,
+    }
+}
+
+/// How much a run speaks against the program that is so far above the median it can have if it keeps the limit: minus
+/// the logarithm of the probability.
+fn doubt(run: &Timed, over: f64, stray: Stray, policy: &Policy) -> f64 {
+    match run.disturbed {
+        true => over / (policy.disturbed * stray.tail),
+        false => std::f64::consts::LN_2 + over / stray.tail,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LIMIT: Nanos = Nanos(1_000_000_000);
+    const POLICY: Policy = Policy::PUBLISHED;
+    /// One run decides 1 % below and 9.6 % above the limit, two 5.0 % above, seven 1.6 %.
+    const STRAY: Stray = Stray { reach: 0.01, tail: 0.01 };
+
+    fn at(ms: f64) -> Timed {
+        Timed { time: LIMIT.scale(ms / 1000.0), disturbed: false, explained: Nanos::ZERO }
+    }
+
+    fn disturbed(ms: f64, explained: u64) -> Timed {
+        Timed { disturbed: true, explained: Nanos::from_millis(explained), ..at(ms) }
+    }
+
+    /// `again`, or `pass clear 900 ms`, with the number of void runs where there are any.
+    fn check(runs: &[Timed], expected: &str) {
+        let shown = match settle(LIMIT, STRAY, &POLICY, runs) {
+            Step::Again => "again".to_string(),
+            Step::Decided(d) => {
+                let end = if d.passes { "pass" } else { "fail" };
+                let void = if d.void_runs > 0 { format!(" {} void", d.void_runs) } else { String::new() };
+                format!("{end} {:?} {}{void}", d.confidence, d.time.0 / 1_000_000).to_lowercase()
+            }
+        };
+        assert_eq!(shown, expected, "{runs:?}");
+    }
+
+    #[test]
+    fn clear_cases_take_one_run() {
+        check(&[], "again");
+        check(&[at(500.0)], "pass clear 500");
+        check(&[at(990.0)], "pass clear 990");
+        check(&[disturbed(990.0, 900)], "pass clear 990");
+        check(&[at(1097.0)], "fail clear 1097");
+        check(&[disturbed(1291.0, 10)], "fail clear 1291");
+    }
+
+    #[test]
+    fn near_the_limit_it_is_repeated() {
+        check(&[at(995.0)], "again");
+        check(&[at(995.0), at(980.0)], "pass settled 980");
+        check(&[at(995.0), at(996.0), at(1020.0)], "again");
+        check(&[at(995.0), at(996.0), at(1020.0), at(999.0)], "pass settled 995");
+        check(&[at(1080.0)], "again");
+        check(&[at(1080.0), at(1050.0)], "fail settled 1050");
+        check(&[at(1080.0), at(1049.0)], "again");
+        check(&[at(1080.0), at(999.0)], "again");
+        check(&[disturbed(1080.0, 0), disturbed(1040.0, 0)], "again");
+    }
+
+    #[test]
+    fn at_the_bound_it_is_open() {
+        check(&[at(1016.0); 7], "fail open 1016");
+        check(&[at(1017.0); 7], "fail settled 1017");
+        let mut runs = [at(1016.0); 7];
+        runs[3] = at(998.0);
+        check(&runs, "pass open 998");
+        check(&[disturbed(1050.0, 60); 7], "fail open 1050 7 void");
+    }
+
+    #[test]
+    fn void_runs_say_nothing() {
+        check(&[disturbed(1200.0, 200)], "again");
+        check(&[disturbed(1200.0, 200), at(900.0)], "pass settled 900 1 void");
+        check(&[disturbed(1200.0, 200), at(1100.0)], "fail settled 1100 1 void");
+        check(&[disturbed(1200.0, 199), at(1010.0)], "again");
+    }
+
+    #[test]
+    fn an_endless_program_costs_one_run() {
+        for tail in [0.002, 0.01, 0.03, 0.1] {
+            let stray = Stray { reach: 0.02, tail };
+            let time = stop_at(LIMIT, stray, &POLICY);
+            assert!(time <= LIMIT + LIMIT);
+            for disturbed in [false, tail <= 0.03] {
+                let stopped = Timed { time, disturbed, explained: Nanos::ZERO };
+                let step = settle(LIMIT, stray, &POLICY, &[stopped]);
+                let clear = Decision { passes: false, confidence: Confidence::Clear, time, void_runs: 0 };
+                assert_eq!(step, Step::Decided(clear), "{tail} {disturbed}");
+            }
+        }
+    }
+
+    proptest! {
+        /// It ends; what is settled is never unsettled; and a slower program never does better.
+        #[test]
+        fn bounded_firm_and_monotone(times in proptest::collection::vec((900.0f64..1200.0, any::<bool>(), 0u64..40), 14)) {
+            let runs = |slower: f64| -> Vec<Timed> {
+                let run = |(ms, disturbed, explained): &(f64, bool, u64)| Timed {
+                    disturbed: *disturbed,
+                    explained: Nanos::from_millis(if *disturbed { *explained } else { 0 }),
+                    ..at(ms * slower)
+                };
+                times.iter().map(run).collect()
+            };
+            let end = |runs: &[Timed]| {
+                (0..=runs.len()).find_map(|n| match settle(LIMIT, STRAY, &POLICY, &runs[..n]) {
+                    Step::Again => None,
+                    Step::Decided(decision) => Some((n, decision)),
+                })
+            };
+            let (n, decision) = end(&runs(1.0)).expect("decided within the bounds");
+            prop_assert!(n as u32 <= POLICY.runs + POLICY.void_runs);
+            prop_assert_eq!(decision.passes, runs(1.0)[..n].iter().any(|run| run.time <= LIMIT));
+            if !decision.passes {
+                let (_, slower) = end(&runs(1.01)).expect("decided");
+                prop_assert!(!slower.passes || runs(1.01).iter().any(|run| run.time <= LIMIT));
+            }
+            if decision.confidence != Confidence::Open && !decision.passes {
+                let valid = runs(1.0)[..n].iter().filter(|run| !run.is_void(LIMIT)).count();
+                prop_assert!(valid > 0, "void runs never fail a program");
+            }
+        }
+    }
+}

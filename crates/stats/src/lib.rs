@@ -1,0 +1,18 @@
+//! Robust statistics of repeated measurements. Pure: numbers in, numbers out; randomness is seeded by the caller.
+//!
+//! Times of programs are skewed and bounded below, so the centre is the median, the spread is the range, and tests make no
+//! assumption about the shape.
+
+mod compare;
+mod interval;
+mod outlier;
+mod random;
+mod shape;
+mod summary;
+
+pub use compare::{Comparison, compare, paired_difference};
+pub use interval::{Interval, binomial_interval, median_interval, more_runs};
+pub use outlier::{Outlier, outliers, robust_z};
+pub use random::Random;
+pub use shape::{Shape, Warning, shape};
+pub use summary::{Summary, median, quantile};
