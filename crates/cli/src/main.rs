@@ -8,13 +8,15 @@ mod options;
 mod progress;
 mod run;
 mod terminal;
+mod tune;
 mod verify;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done and the answer is good; 1 done and the answer is bad (verify only); 2 wrong usage or bad input; \
+Exit codes: 0 done and the answer is good; 1 done and the answer is bad (verify: a broken promise; tune: a \
+refused change); 2 wrong usage or bad input; \
 3 the system failed, or a package's own program did; 130 interrupted.";
 
 /// Judge and measuring instrument for programs: same code, same time, same verdict.
@@ -35,6 +37,8 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Show the configured languages and the tools found for them
     Languages(languages::LanguagesArgs),
+    /// Make the host quiet, journalled and reversible
+    Tune(tune::TuneArgs),
     /// Write the manual pages to a directory
     #[command(hide = true)]
     Manual(manual::ManualArgs),
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         Command::Judge(args) => judge::main(args),
         Command::Verify(args) => verify::main(args),
         Command::Languages(args) => languages::main(args),
+        Command::Tune(args) => tune::main(args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),
     };

@@ -8,4 +8,6 @@ pub mod audit;
 pub mod cpulist;
 pub mod facts;
 pub mod machine;
+pub mod noise;
 pub mod slots;
+pub mod tune;

@@ -146,7 +146,7 @@ impl Machine {
     }
 }
 
-fn open_below(root: &OwnedFd, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
+pub(crate) fn open_below(root: &OwnedFd, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
     let resolve = ResolveFlags::IN_ROOT;
     let flags = flags | OFlags::CLOEXEC;
     match rustix::fs::openat2(root, path, flags, Mode::empty(), resolve) {

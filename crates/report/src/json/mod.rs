@@ -4,11 +4,13 @@
 mod judge;
 mod languages;
 mod run;
+mod tune;
 mod verify;
 
 pub use judge::{JudgeDocument, TestDocument};
 pub use languages::{LanguageDocument, LanguagesDocument, ToolDocument};
 pub use run::{FaultDocument, RunDocument};
+pub use tune::TuneDocument;
 pub use verify::{PackageDocument, SubmissionDocument, VerifyDocument};
 
 use serde::Serialize;

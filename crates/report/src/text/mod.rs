@@ -3,11 +3,13 @@
 mod judge;
 mod languages;
 mod run;
+mod tune;
 mod verify;
 
 pub use judge::{judgement_lines, test_line, warning_line};
 pub use languages::languages_table;
 pub use run::run_summary;
+pub use tune::{boot_lines, noise_lines, tuning_table};
 pub use verify::{checked_line, verify_summary};
 
 use model::{Reading, Verdict};

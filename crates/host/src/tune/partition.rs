@@ -1,0 +1,79 @@
+//! Isolated partitions: control groups of version 2 that take a slot's CPUs from everybody else.
+//!
+//! Source: Documentation/admin-guide/cgroup-v2.rst, "Cpuset Interface Files".
+
+use super::plan::{View, change};
+use super::target::{ABSENT, OFF, ON, PRESENT};
+use super::{Change, Form, Target};
+use crate::cpulist::{self, Set};
+use crate::machine::Machine;
+use model::Slot;
+
+const ID: &str = "isolated_cpus";
+/// The root of version 2: alone, or beside version 1.
+const ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+
+/// The control group that holds a slot's CPUs below the root of version 2, whether it is there or not; `None` where no
+/// partition can be made: no version 2, or version 1 has the cpuset controller.
+pub fn group_of(machine: &Machine, slot: &Slot) -> Option<String> {
+    let first = slot.cpus.iter().chain(&slot.idle_siblings).min()?;
+    Some(format!("{}/tauto-slot-{first}", root(machine)?))
+}
+
+fn root(machine: &Machine) -> Option<&'static str> {
+    let has_cpusets = |root: &&str| {
+        let controllers = machine.read(&format!("{root}/cgroup.controllers")).unwrap_or_default();
+        controllers.split_whitespace().any(|name| name == "cpuset")
+    };
+    // What shows itself as a group is a container's part of the tree: only a partition's own children can be partitions.
+    let whole = |root: &&str| {
+        let partition = machine.read(&format!("{root}/cpuset.cpus.partition"));
+        partition.is_err() || partition.is_ok_and(|state| state == "root" || state == "isolated")
+    };
+    ROOTS.into_iter().filter(has_cpusets).find(whole)
+}
+
+pub(super) fn changes(view: &View<'_>) -> Vec<Change> {
+    let groups: Vec<(String, Set)> = view
+        .slots
+        .iter()
+        .filter_map(|slot| Some((group_of(view.machine, slot)?, slot.all_cpus().into_iter().collect())))
+        .collect();
+    let mut changes: Vec<Change> =
+        groups.iter().flat_map(|(group, cpus)| partition(view, group, cpus)).collect();
+    if !changes.is_empty() {
+        changes.splice(0..0, controller(view));
+    }
+    changes
+}
+
+/// The controller is handed down from the root.
+fn controller(view: &View<'_>) -> Option<Change> {
+    let path = format!("{}/cgroup.subtree_control", root(view.machine)?);
+    let handed_down = view.value(&path, Form::Text)?;
+    let off = handed_down.split_whitespace().all(|name| name != "cpuset");
+    off.then(|| change(ID, Target::Controller { path, name: "cpuset".into() }, OFF, ON))
+}
+
+fn partition(view: &View<'_>, group: &str, cpus: &Set) -> Vec<Change> {
+    let missing = view.machine.list(group).is_err();
+    // What the kernel gives a new group.
+    let value = |name: &str, new: &str| {
+        view.value(&format!("{group}/{name}"), Form::Text).unwrap_or_else(|| new.to_string())
+    };
+    let (held, state) = (value("cpuset.cpus", ""), value("cpuset.cpus.partition", "member"));
+    let list = Target::File { path: format!("{group}/cpuset.cpus"), form: Form::Cpus };
+    let partition = Target::file(format!("{group}/cpuset.cpus.partition"));
+    let mut changes = Vec::new();
+    if missing {
+        changes.push(change(ID, Target::Directory(group.into()), ABSENT, PRESENT));
+    }
+    // Siblings that are offline are no part of the slot, and may be of the group.
+    if !cpulist::parse(&held).unwrap_or_default().is_superset(cpus) {
+        changes.push(change(ID, list, &held, &cpulist::to_list(cpus)));
+    }
+    if state != "isolated" {
+        changes.push(change(ID, partition, &state, "isolated"));
+    }
+    changes
+}
