@@ -16,6 +16,8 @@ mod partition;
 mod plan;
 mod target;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod undo;
 mod wishes;
 

@@ -21,6 +21,7 @@ pub fn apply(
 ) -> Result<Outcome, JournalError> {
     let mut made = Vec::new();
     let mut stopped = false;
+    journal.find(changes)?;
     for (done, change) in changes.iter().enumerate() {
         stopped = between(done, change).is_break();
         if stopped {

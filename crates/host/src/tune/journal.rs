@@ -1,11 +1,12 @@
 //! What was changed, on disk before it is changed.
 //!
-//! One JSON object in each line. `start` says under which start of the system the following changes were made; `intent`
-//! is written and flushed before a change, `outcome` after it, `undone` when it was put back. A change whose outcome is
-//! missing may have been made. A line that was torn by a crash is the last one, and what it would have said had not
-//! begun, or is only an outcome: it is cut off.
+//! One JSON object in each line. `start` says under which start of the system the following changes were made; `found`
+//! is what all changes of an `apply` found before the first was made, since some knobs move others; `intent` is written
+//! and flushed before a change, `outcome` after it and when it was put back. A change whose outcome is missing may have
+//! been made. A line that was torn by a crash is the last one, and what it would have said had not begun, or is only an
+//! outcome: it is cut off.
 
-use super::Change;
+use super::{Change, Target};
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,7 @@ impl Record {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Line {
     Start { version: u32, boot: String },
+    Found { target: Target, found: String },
     Intent { n: usize, change: Change },
     Outcome { n: usize, standing: Standing },
 }
@@ -95,6 +97,32 @@ pub enum JournalError {
     },
 }
 
+/// What a journal says.
+#[derive(Debug, Default)]
+struct Said {
+    /// The start of the system that was noted last.
+    boot: Option<String>,
+    records: Vec<Record>,
+    /// What was found, and under which start, by targets that are not put back.
+    found: Vec<(Target, String, String)>,
+}
+
+impl Said {
+    fn found(&self, target: &Target, boot: &str) -> Option<&str> {
+        let valid = |of: &str| of == boot || target.persists();
+        let noted = self.found.iter().find(|(noted, _, of)| noted == target && valid(of));
+        noted.map(|(_, found, _)| found.as_str())
+    }
+
+    fn settle(&mut self, n: usize, standing: Standing) {
+        let Some(record) = self.records.get_mut(n) else { return };
+        if matches!(standing, Standing::Refused(_) | Standing::Undone(_)) {
+            self.found.retain(|(target, ..)| *target != record.change.target);
+        }
+        record.standing = standing;
+    }
+}
+
 /// The journal, and the right to change the machine: nobody else holds it meanwhile.
 #[derive(Debug)]
 pub struct Journal {
@@ -103,9 +131,7 @@ pub struct Journal {
     /// None as long as there is nothing to note.
     file: Option<File>,
     boot: String,
-    /// Whether this start of the system is noted.
-    started: bool,
-    records: Vec<Record>,
+    said: Said,
     _lock: File,
 }
 
@@ -141,16 +167,14 @@ impl Journal {
             directory: open,
             file,
             boot: boot.to_string(),
-            started: false,
-            records: Vec::new(),
+            said: Said::default(),
             _lock: lock,
         };
         if let Some(mut file) = journal.file.as_ref() {
             ours(file, &journal.path)?;
             let text = text(&mut file, &journal.path)?;
-            let (records, last_boot, whole) = parse(&text, &journal.path)?;
-            journal.started = last_boot.as_deref() == Some(boot);
-            journal.records = records;
+            let (said, whole) = parse(&text, &journal.path)?;
+            journal.said = said;
             file.set_len(whole as u64).map_err(|error| io_error(&journal.path, error))?;
         }
         Ok(journal)
@@ -164,7 +188,7 @@ impl Journal {
         let path = Journal::path_in(directory);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(CWD, &path, flags, Mode::empty()) {
-            Ok(file) => Ok(parse(&text(&mut &File::from(file), &path)?, &path)?.0),
+            Ok(file) => Ok(parse(&text(&mut &File::from(file), &path)?, &path)?.0.records),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(Vec::new()),
             Err(error) => Err(JournalError::Io { path, error: error.into() }),
         }
@@ -172,7 +196,7 @@ impl Journal {
 
     /// Everything noted, in the order of the changes.
     pub fn records(&self) -> &[Record] {
-        &self.records
+        &self.said.records
     }
 
     /// The present start of the system.
@@ -182,26 +206,47 @@ impl Journal {
 
     /// Whether something may be in force.
     pub fn in_force(&self) -> bool {
-        self.records.iter().any(|record| record.is_live(&self.boot))
+        self.said.records.iter().any(|record| record.is_live(&self.boot))
     }
 
-    /// Notes a change that is about to be made; on disk when this returns. Returns its number, and whether it was changed
-    /// already: then it keeps the value that was found first.
+    /// Notes what is found before any of these changes is made; what was noted before stays.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(super) fn find(&mut self, changes: &[Change]) -> Result<(), JournalError> {
+        let new: Vec<&Change> =
+            changes.iter().filter(|change| self.said.found(&change.target, &self.boot).is_none()).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        self.begin()?;
+        let line = |c: &&Change| Line::Found { target: c.target.clone(), found: c.found.clone() };
+        self.append(&new.iter().map(line).collect::<Vec<_>>())?;
+        let noted = new.iter().map(|c| (c.target.clone(), c.found.clone(), self.boot.clone()));
+        self.said.found.extend(noted);
+        Ok(())
+    }
+
+    /// Notes a change that is about to be made; on disk when this returns. Returns its number, and whether it was made
+    /// before. Its `found` becomes what was noted first.
     ///
     /// # Errors
     /// It cannot be written: then nothing must be changed.
     pub(super) fn intend(&mut self, change: &Change) -> Result<(usize, bool), JournalError> {
         let same = |record: &Record| record.change.target == change.target && record.is_live(&self.boot);
-        let n = self.records.iter().position(same).unwrap_or(self.records.len());
-        let first = self.records.get(n).map_or(&change.found, |record| &record.change.found);
-        let change = Change { found: first.clone(), ..change.clone() };
+        let records = &self.said.records;
+        let (n, again) = match records.iter().position(same) {
+            Some(n) => (n, true),
+            None => (records.len(), false),
+        };
+        let found = self.said.found(&change.target, &self.boot).unwrap_or(&change.found).to_string();
+        let change = Change { found, ..change.clone() };
         self.begin()?;
-        self.append(&Line::Intent { n, change: change.clone() })?;
+        self.append(&[Line::Intent { n, change: change.clone() }])?;
         let record = Record { change, standing: Standing::Intended, boot: self.boot.clone() };
-        let again = n < self.records.len();
-        match self.records.get_mut(n) {
+        match self.said.records.get_mut(n) {
             Some(known) => *known = record,
-            None => self.records.push(record),
+            None => self.said.records.push(record),
         }
         Ok((n, again))
     }
@@ -211,10 +256,8 @@ impl Journal {
     /// # Errors
     /// It cannot be written.
     pub(super) fn settle(&mut self, n: usize, standing: Standing) -> Result<(), JournalError> {
-        self.append(&Line::Outcome { n, standing: standing.clone() })?;
-        if let Some(record) = self.records.get_mut(n) {
-            record.standing = standing;
-        }
+        self.append(&[Line::Outcome { n, standing: standing.clone() }])?;
+        self.said.settle(n, standing);
         Ok(())
     }
 
@@ -227,6 +270,7 @@ impl Journal {
             let removed = rustix::fs::unlinkat(&self.directory, NAME, rustix::fs::AtFlags::empty());
             removed.and_then(|()| rustix::fs::fsync(&self.directory)).map_err(|e| self.error(e))?;
             self.file = None;
+            self.said = Said::default();
         }
         Ok(())
     }
@@ -242,19 +286,21 @@ impl Journal {
                 | OFlags::CLOEXEC;
             let file = rustix::fs::openat(&self.directory, NAME, flags, Mode::from_raw_mode(0o600));
             self.file = Some(File::from(file.map_err(|e| self.error(e))?));
-            self.started = false;
         }
-        if !self.started {
-            self.append(&Line::Start { version: VERSION, boot: self.boot.clone() })?;
+        if self.said.boot.as_ref() != Some(&self.boot) {
+            self.append(&[Line::Start { version: VERSION, boot: self.boot.clone() }])?;
             rustix::fs::fsync(&self.directory).map_err(|e| self.error(e))?;
-            self.started = true;
+            self.said.boot = Some(self.boot.clone());
         }
         Ok(())
     }
 
-    fn append(&mut self, line: &Line) -> Result<(), JournalError> {
-        let mut text = serde_json::to_string(line).map_err(|e| self.error(e))?;
-        text.push('\n');
+    fn append(&mut self, lines: &[Line]) -> Result<(), JournalError> {
+        let mut text = String::new();
+        for line in lines {
+            text += &serde_json::to_string(line).map_err(|e| self.error(e))?;
+            text.push('\n');
+        }
         let written = match self.file.as_mut() {
             Some(file) => file.write_all(text.as_bytes()).and_then(|()| file.sync_data()),
             None => Err(io::ErrorKind::NotFound.into()),
@@ -295,32 +341,32 @@ fn text(file: &mut impl Read, path: &Path) -> Result<String, JournalError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The records, the last start of the system, and how many bytes are whole lines.
-fn parse(text: &str, path: &Path) -> Result<(Vec<Record>, Option<String>, usize), JournalError> {
+/// What the whole lines say, and how many bytes they are.
+fn parse(text: &str, path: &Path) -> Result<(Said, usize), JournalError> {
     let whole = text.rfind('\n').map_or(0, |at| at + 1);
-    let (mut records, mut boot) = (Vec::<Record>::new(), None::<String>);
+    let mut said = Said::default();
     for (number, line) in text[..whole].lines().enumerate() {
         let bad = |why: &str| JournalError::Malformed {
             path: path.to_path_buf(),
             line: number + 1,
             why: why.to_string(),
         };
+        let boot = || said.boot.clone().ok_or_else(|| bad("a change before the first start"));
         match serde_json::from_str(line).map_err(|e| bad(&e.to_string()))? {
-            Line::Start { version: VERSION, boot: of } => boot = Some(of),
+            Line::Start { version: VERSION, boot } => said.boot = Some(boot),
             Line::Start { version, .. } => return Err(bad(&format!("version {version} is not known"))),
             Line::Intent { n, change } => {
-                let boot = boot.clone().ok_or_else(|| bad("a change before the first start"))?;
-                let record = Record { change, standing: Standing::Intended, boot };
-                match records.len() {
-                    len if n == len => records.push(record),
-                    len if n < len => records[n] = record,
+                let record = Record { change, standing: Standing::Intended, boot: boot()? };
+                match said.records.len() {
+                    len if n == len => said.records.push(record),
+                    len if n < len => said.records[n] = record,
                     _ => return Err(bad(&format!("change {n} comes too early"))),
                 }
             }
-            Line::Outcome { n, standing } => {
-                records.get_mut(n).ok_or_else(|| bad(&format!("no change {n}")))?.standing = standing;
-            }
+            Line::Found { target, found } => said.found.push((target, found, boot()?)),
+            Line::Outcome { n, standing } if n < said.records.len() => said.settle(n, standing),
+            Line::Outcome { n, .. } => return Err(bad(&format!("no change {n}"))),
         }
     }
-    Ok((records, boot, whole))
+    Ok((said, whole))
 }

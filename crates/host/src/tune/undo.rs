@@ -34,11 +34,10 @@ pub fn undo(
         done.push((n, restore(record, &boot, knobs)));
     }
     for (n, standing) in &mut done {
-        let again = journal.records().get(*n).filter(|_| matches!(standing, Standing::Undone(_)));
-        if let Some(record) = again
-            && let moved @ Standing::Otherwise(_) = restore(record, &boot, knobs)
-        {
-            *standing = moved;
+        let Some(record) = journal.records().get(*n) else { continue };
+        let again = restore(record, &boot, knobs);
+        if !matches!((&again, &standing), (Standing::Undone(_), Standing::Undone(_))) {
+            *standing = again;
         }
     }
     for (n, standing) in &done {
