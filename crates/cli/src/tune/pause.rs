@@ -30,6 +30,10 @@ impl Knobs for PauseAt {
         self.knobs.read(target)
     }
 
+    fn same(&self, target: &Target, read: &str, value: &str) -> bool {
+        self.knobs.same(target, read, value)
+    }
+
     fn write(&mut self, target: &Target, value: &str) -> io::Result<()> {
         self.half();
         let written = self.knobs.write(target, value);

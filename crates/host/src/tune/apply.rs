@@ -2,7 +2,7 @@
 
 use super::journal::{Journal, JournalError, Standing};
 use super::knobs::Knobs;
-use super::{Between, Change, Outcome};
+use super::{Between, Change, Outcome, Target};
 use rustix::io::Errno;
 use std::io;
 
@@ -56,14 +56,24 @@ fn changed(standing: Standing) -> Standing {
 pub(super) fn write(change: &Change, value: &str, knobs: &mut dyn Knobs) -> Standing {
     match knobs.write(&change.target, value) {
         Ok(()) => read_back(change, value, knobs),
+        Err(e) if has_ended(change, &e) => Standing::Undone(Some(ENDED.into())),
         Err(e) => Standing::Refused(refusal(&e)),
     }
 }
 
+const ENDED: &str = "ended by itself";
+
+/// Tasks come and go: that is no fault of anybody.
+fn has_ended(change: &Change, e: &io::Error) -> bool {
+    let gone = e.kind() == io::ErrorKind::NotFound || e.raw_os_error() == Some(Errno::SRCH.raw_os_error());
+    gone && matches!(change.target, Target::Task { .. })
+}
+
 fn read_back(change: &Change, value: &str, knobs: &dyn Knobs) -> Standing {
     match knobs.read(&change.target) {
-        Ok(now) if change.target.same(&now, value) => Standing::Verified,
+        Ok(now) if knobs.same(&change.target, &now, value) => Standing::Verified,
         Ok(now) => Standing::Otherwise(format!("reads back `{}`", now.trim_end())),
+        Err(e) if has_ended(change, &e) => Standing::Undone(Some(ENDED.into())),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Standing::Otherwise("vanished".into()),
         Err(e) => Standing::Applied(format!("cannot be read back: {e}")),
     }

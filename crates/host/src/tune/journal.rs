@@ -233,12 +233,13 @@ impl Journal {
     /// # Errors
     /// It cannot be written: then nothing must be changed.
     pub(super) fn intend(&mut self, change: &Change) -> Result<(usize, bool), JournalError> {
-        let same = |record: &Record| record.change.target == change.target && record.is_live(&self.boot);
-        let records = &self.said.records;
-        let (n, again) = match records.iter().position(same) {
-            Some(n) => (n, true),
-            None => (records.len(), false),
+        let known = |record: &Record| {
+            let refused = record.boot == self.boot && matches!(record.standing, Standing::Refused(_));
+            record.change.target == change.target && (refused || record.is_live(&self.boot))
         };
+        let records = &self.said.records;
+        let n = records.iter().position(known).unwrap_or(records.len());
+        let again = records.get(n).is_some_and(|record| record.is_live(&self.boot));
         let found = self.said.found(&change.target, &self.boot).unwrap_or(&change.found).to_string();
         let change = Change { found, ..change.clone() };
         self.begin()?;

@@ -27,6 +27,11 @@ pub trait Knobs {
     /// # Errors
     /// As the system says; nothing is changed then.
     fn write(&mut self, target: &Target, value: &str) -> io::Result<()>;
+
+    /// Whether a value that was read is the one that was written or noted.
+    fn same(&self, target: &Target, read: &str, value: &str) -> bool {
+        target.same(read, value)
+    }
 }
 
 /// This machine, or in tests a directory that looks like one.
@@ -121,6 +126,15 @@ impl Knobs for Writer {
             }
             Target::Service(name) => either(tasks::is_running(&self.machine, name), ACTIVE, INACTIVE),
         }
+    }
+
+    /// CPUs that are offline are in a task's list or not as it happens.
+    fn same(&self, target: &Target, read: &str, value: &str) -> bool {
+        let set = |list: &str| cpulist::parse(list).unwrap_or_default();
+        let online = || set(&self.machine.read("/sys/devices/system/cpu/online").unwrap_or_default());
+        let shown = |list: &str| set(list).intersection(&online()).copied().collect::<cpulist::Set>();
+        let is_task = matches!(target, Target::Task { .. });
+        target.same(read, value) || (is_task && shown(read) == shown(value))
     }
 
     fn write(&mut self, target: &Target, value: &str) -> io::Result<()> {

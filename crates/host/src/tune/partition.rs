@@ -4,6 +4,7 @@
 
 use super::plan::{View, change};
 use super::target::{ABSENT, OFF, ON, PRESENT};
+use super::tasks;
 use super::{Change, Form, Target};
 use crate::cpulist::{self, Set};
 use crate::machine::Machine;
@@ -34,6 +35,9 @@ fn root(machine: &Machine) -> Option<&'static str> {
 }
 
 pub(super) fn changes(view: &View<'_>) -> Vec<Change> {
+    if !view.wishes.chosen(ID) {
+        return Vec::new();
+    }
     let groups: Vec<(String, Set)> = view
         .slots
         .iter()
@@ -42,7 +46,7 @@ pub(super) fn changes(view: &View<'_>) -> Vec<Change> {
     let mut changes: Vec<Change> =
         groups.iter().flat_map(|(group, cpus)| partition(view, group, cpus)).collect();
     if !changes.is_empty() {
-        changes.splice(0..0, controller(view));
+        changes.splice(0..0, tasks::kept(view, ID).into_iter().chain(controller(view)));
     }
     changes
 }

@@ -1,4 +1,5 @@
-//! Kernel threads off the slots' CPUs, as far as the kernel lets them be moved.
+//! Tasks and the CPUs they may use: kernel threads off the slots' CPUs, as far as the kernel lets them be moved, and
+//! everybody's choice kept over what partitions do to it.
 //!
 //! Sources: proc_pid_stat(5), and PF_KTHREAD and PF_NO_SETAFFINITY of include/linux/sched.h.
 
@@ -10,20 +11,58 @@ use crate::machine::Machine;
 
 const PF_KTHREAD: u32 = 0x0020_0000;
 const PF_NO_SETAFFINITY: u32 = 0x0400_0000;
+const MOVED: &str = "kernel_threads";
 
+/// Kernel threads that may use slots' CPUs and can be moved.
 pub(super) fn changes(view: &View<'_>) -> Vec<Change> {
-    if view.quiet.is_empty() || !view.wishes.chosen("kernel_threads") {
+    if view.quiet.is_empty() || !view.wishes.chosen(MOVED) {
         return Vec::new();
     }
-    let movable = |pid: u32| {
-        let stat = stat(view.machine, pid)?;
-        let found = allowed(view.machine, pid)?;
-        let free = stat.flags & (PF_KTHREAD | PF_NO_SETAFFINITY) == PF_KTHREAD;
-        let want = free.then(|| view.elsewhere(&cpulist::parse(&found)?))??;
-        let target = Target::Task { pid, started: stat.started, comm: stat.comm };
-        Some(change("kernel_threads", target, &found, &cpulist::to_list(&want)))
+    let moved = |pid: u32| {
+        let task = task(view, pid).filter(|task| task.kernel)?;
+        let want = cpulist::to_list(&view.elsewhere(&cpulist::parse(&task.allowed)?)?);
+        Some(change(MOVED, task.target, &task.allowed, &want))
     };
-    pids(view.machine).filter_map(movable).collect()
+    pids(view.machine).filter_map(moved).collect()
+}
+
+/// Threads that may not use every CPU. When partitions come and go, the kernel lets everybody use all that are left
+/// (`update_tasks_cpumask` of kernel/cgroup/cpuset.c; since Linux 6.2 it spares what a program itself has asked for): so
+/// what they had is noted, also where it stays, and put back after the partitions have gone.
+pub(super) fn kept(view: &View<'_>, id: &str) -> Vec<Change> {
+    let cpus = |name: &str| view.machine.read(&format!("/sys/devices/system/cpu/{name}")).ok();
+    let all = cpus("possible").or_else(|| cpus("online")).and_then(|list| cpulist::parse(&list));
+    let own = view.machine.link("/proc/self").unwrap_or_default();
+    let threads = pids(view.machine).filter(|pid| pid.to_string() != own).flat_map(|pid| {
+        let threads = view.machine.list(&format!("/proc/{pid}/task")).unwrap_or_default();
+        threads.into_iter().filter_map(|name| name.parse().ok()).collect::<Vec<u32>>()
+    });
+    let kept = |thread: u32| {
+        let task = task(view, thread)?;
+        let found = cpulist::parse(&task.allowed)?;
+        let elsewhere = view.elsewhere(&found);
+        let moved = task.kernel && elsewhere.is_some() && view.wishes.chosen(MOVED);
+        let want = elsewhere.map_or_else(|| task.allowed.clone(), |cpus| cpulist::to_list(&cpus));
+        (!moved && Some(&found) != all.as_ref()).then(|| change(id, task.target, &task.allowed, &want))
+    };
+    let mut changes: Vec<Change> = threads.filter_map(kept).collect();
+    // Alike ones stand together.
+    changes.sort_by(|a, b| (&a.found, &a.want).cmp(&(&b.found, &b.want)));
+    changes
+}
+
+/// A task that can be moved.
+struct Task {
+    target: Target,
+    kernel: bool,
+    allowed: String,
+}
+
+fn task(view: &View<'_>, pid: u32) -> Option<Task> {
+    let stat = stat(view.machine, pid).filter(|stat| stat.flags & PF_NO_SETAFFINITY == 0)?;
+    let allowed = allowed(view.machine, pid)?;
+    let kernel = stat.flags & PF_KTHREAD != 0;
+    Some(Task { target: Target::Task { pid, started: stat.started, comm: stat.comm }, kernel, allowed })
 }
 
 /// Whether some process has this name.

@@ -226,7 +226,10 @@ fn what_others_changed_since_is_told_and_put_back() {
     let gone = (Undone, Some("went with the restart of the system".to_string()));
     assert_eq!(told(&fake, "other"), [gone.clone(), gone.clone(), gone]);
     let undone = undo(directory.path(), "boot", &mut fake);
-    assert_eq!(undone[1], Standing::Undone(Some("somebody else had set it to `foreign`".into())));
+    assert_eq!(
+        undone[1],
+        Standing::Undone(Some("the kernel or somebody else had set it to `foreign`".into()))
+    );
     assert_eq!(fake.files, before);
 }
 
@@ -251,6 +254,22 @@ fn after_a_restart_only_what_lasts_is_undone() {
     // The knob of the kernel is another one since; what it holds is not ours.
     assert_eq!(fake.files, BTreeMap::from([("/k0".to_string(), now)]));
     assert!(!Journal::path_in(directory.path()).exists());
+}
+
+#[test]
+fn what_is_refused_again_is_told_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut fake, changes) = knobs(&[Nature::Refuses(Errno::IO), Nature::Plain]);
+    apply(&changes, directory.path(), &mut fake);
+    apply(&changes[..1], directory.path(), &mut fake);
+    assert_eq!(Journal::look(directory.path()).unwrap().len(), 2);
+    // Somebody else could: that is what is put back.
+    fake.nature.insert("/k0".into(), Nature::Plain);
+    fake.files.insert("/k0".into(), "foreign".into());
+    let again = [file("thp", "/k0", "foreign", WANT)];
+    assert_eq!(apply(&again, directory.path(), &mut fake), [Standing::Verified]);
+    undo(directory.path(), "boot", &mut fake);
+    assert_eq!(fake.files["/k0"], "foreign");
 }
 
 #[test]

@@ -58,7 +58,6 @@ fn restore(record: &Record, boot: &str, knobs: &mut dyn Knobs) -> Standing {
     if !record.is_live(boot) {
         return Standing::Undone(Some("went with the restart of the system".into()));
     }
-    let same = |a: &str, b: &str| change.target.same(a, b);
     let now = match knobs.read(&change.target) {
         Ok(now) => now,
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
@@ -66,11 +65,12 @@ fn restore(record: &Record, boot: &str, knobs: &mut dyn Knobs) -> Standing {
         }
         Err(e) => return Standing::Otherwise(format!("cannot be read: {}", refusal(&e))),
     };
-    if same(&now, &change.found) {
+    if knobs.same(&change.target, &now, &change.found) {
         return Standing::Undone(None);
     }
-    let foreign = (record.standing == Standing::Verified && !same(&now, &change.want))
-        .then(|| format!("somebody else had set it to `{}`", now.trim_end()));
+    let as_wanted = knobs.same(&change.target, &now, &change.want);
+    let foreign = (record.standing == Standing::Verified && !as_wanted)
+        .then(|| format!("the kernel or somebody else had set it to `{}`", now.trim_end()));
     match write(change, &change.found, knobs) {
         Standing::Verified => Standing::Undone(foreign),
         Standing::Applied(why) => Standing::Undone(Some(why)),
@@ -99,11 +99,13 @@ pub fn present(record: &Record, boot: &str, knobs: &dyn Knobs) -> model::Change 
         ..told.clone()
     };
     match knobs.read(&change.target) {
-        Ok(now) if change.target.same(&now, &change.want) => {
+        Ok(now) if knobs.same(&change.target, &now, &change.want) => {
             model::Change { state: model::ChangeState::Verified, reason: None, ..told }
         }
         Ok(_) if matches!(record.standing, Standing::Otherwise(_)) => told,
-        Ok(now) if change.target.same(&now, &change.found) && record.standing == Standing::Intended => {
+        Ok(now)
+            if knobs.same(&change.target, &now, &change.found) && record.standing == Standing::Intended =>
+        {
             model::Change { reason: Some("not made: cut off before".into()), ..told }
         }
         Ok(now) => foreign(format!("is `{}` now", now.trim_end())),

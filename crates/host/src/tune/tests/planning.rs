@@ -218,6 +218,46 @@ fn kernel_threads_that_can_be_moved() {
 }
 
 #[test]
+fn partitions_keep_what_tasks_may_use() {
+    let task = |pid: u32, flags: u32, allowed: &str| {
+        let stat = format!("{pid} (t{pid}) S 2 0 0 0 -1 {flags} 0 0 0 0 0 0 0 0 20 0 1 0 19 0 0");
+        let status = format!("Name:\tx\n\tCpus_allowed_list:\t{allowed}");
+        [
+            (format!("/proc/{pid}/task/{pid}/comm"), format!("t{pid}")),
+            (format!("/proc/{pid}/stat"), stat),
+            (format!("/proc/{pid}/status"), status),
+        ]
+    };
+    let tasks = [
+        task(11, 0x0020_0000, "0-3"),
+        task(12, 0x0020_0000, "0-1"),
+        task(13, 0x0420_0000, "0-1"),
+        task(300, 0, "1"),
+        task(301, 0, "2-3"),
+        task(302, 0, "0-3"),
+    ];
+    let cgroup = [
+        ("/sys/fs/cgroup/cgroup.controllers", "cpuset"),
+        ("/sys/fs/cgroup/cgroup.subtree_control", "cpuset"),
+    ];
+    let tasks = tasks.iter().flatten().map(|(path, text)| (path.as_str(), text.as_str()));
+    let files: Vec<(&str, &str)> = SERVER.into_iter().chain(cgroup).chain(tasks).collect();
+    let machine = machine(&files);
+    let kept = [
+        "isolated_cpus CPUs of 12 (t12): 0-1 -> 0-1",
+        "isolated_cpus CPUs of 300 (t300): 1 -> 1",
+        "isolated_cpus CPUs of 301 (t301): 2-3 -> 0-1",
+    ];
+    let all = planned(&machine, &Wishes::default());
+    assert_eq!(all[0], "kernel_threads CPUs of 11 (t11): 0-3 -> 0-1");
+    assert_eq!((&all[1..4], all.len()), (&kept.map(String::from)[..], 7));
+    let only = Wishes { only: vec!["isolated_cpus".into()], ..Wishes::default() };
+    assert_eq!(planned(&machine, &only)[..3], kept);
+    let skip = Wishes { skip: vec!["isolated_cpus".into()], ..Wishes::default() };
+    assert_eq!(planned(&machine, &skip), all[..1]);
+}
+
+#[test]
 fn the_kernels_own_work() {
     let thp = "/sys/kernel/mm/transparent_hugepage";
     check(
