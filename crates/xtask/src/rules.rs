@@ -103,6 +103,7 @@ pub fn named_files_exist(tree: &Tree) -> Vec<String> {
         "docs/languages.md",
         "docs/measurement.md",
         "docs/packages.md",
+        "docs/tuning.md",
         "docs/verdicts.md",
         ".ci/run",
     ];
