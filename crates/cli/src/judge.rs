@@ -1,8 +1,9 @@
 //! `tauto judge`: compile and judge one submission.
 
 use crate::Done;
-use crate::judging::{Opened, Site, failure, languages, open, options, placements};
-use crate::options::{LimitArgs, PlacementArgs};
+use crate::judging::{Opened, Site, failure, languages, open, options};
+use crate::options::{LimitArgs, PlacementArgs, SlotChoice};
+use crate::place::places;
 use crate::progress::Progress;
 use crate::terminal::{Failure, print};
 use clap::Args;
@@ -55,7 +56,8 @@ struct Plan {
 
 pub(crate) fn main(args: JudgeArgs) -> Result<Done, Failure> {
     let plan = plan(&args)?;
-    let site = Site::start(placements(&args.placement, 1)?, needs_auxiliary(&plan.opened.package))?;
+    let site =
+        Site::start(places(&args.placement, SlotChoice::Auto, 1)?, needs_auxiliary(&plan.opened.package))?;
     let progress = Progress::new(1, !args.json);
     plan.opened.warnings.iter().for_each(|warning| progress.tell(warning));
     let judged = judge(&args, &plan, &site, &|event| progress.tell(&event));

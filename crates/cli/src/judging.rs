@@ -1,6 +1,7 @@
 //! What `judge` and `verify` share: reading packages, making slots, ending on signals.
 
 use crate::options::{LimitArgs, PlacementArgs};
+use crate::place::Place;
 use crate::terminal::Failure;
 use engine::Fault;
 use engine::job::Options;
@@ -76,19 +77,8 @@ pub(crate) struct Site {
 impl Site {
     /// Starts the launchers: two for a slot where validators are to be run. Nothing else must run in this
     /// process yet, since launchers are forked from it.
-    pub(crate) fn start(placements: Vec<Placement>, auxiliary: bool) -> Result<Site, Failure> {
-        let launcher = || -> Result<Box<Launcher>, Failure> {
-            Ok(Box::new(Launcher::start(&LauncherOptions::default())?))
-        };
-        let slot = |placement: Placement| -> Result<Slot, Failure> {
-            let station =
-                || -> Result<Station, Failure> { Ok(Station::new(launcher()?, Placement::default())) };
-            Ok(Slot {
-                main: Station::new(launcher()?, placement),
-                auxiliary: if auxiliary { Some(station()?) } else { None },
-            })
-        };
-        let slots = placements.into_iter().map(slot).collect::<Result<Vec<_>, _>>()?;
+    pub(crate) fn start(places: Vec<Place>, auxiliary: bool) -> Result<Site, Failure> {
+        let slots = places.iter().map(|place| slot(place, auxiliary)).collect::<Result<Vec<_>, _>>()?;
         let site = Site { slots: Arc::new(slots), cancel: Arc::new(AtomicBool::new(false)) };
         site.end_on_signals()?;
         Ok(site)
@@ -108,28 +98,14 @@ impl Site {
     }
 }
 
-/// Where each of `jobs` slots runs: several need a CPU each, and one more that is left to everything else.
-pub(crate) fn placements(typed: &PlacementArgs, jobs: usize) -> Result<Vec<Placement>, Failure> {
-    let typed = typed.placement();
-    if jobs == 1 {
-        return Ok(vec![typed]);
-    }
-    let cpus = if typed.cpus.is_empty() { allowed_cpus()? } else { typed.cpus.clone() };
-    // Typed CPUs are all for slots; of the machine's own, the first stays free.
-    let free = usize::from(typed.cpus.is_empty());
-    let most = cpus.len().saturating_sub(free).max(1);
-    if jobs > most {
-        let why = format!("--jobs {jobs}: this machine has CPUs for {most} at a time; use --jobs {most}");
-        return Err(Failure::usage(why));
-    }
-    Ok(cpus.iter().skip(free).take(jobs).map(|cpu| Placement { cpus: vec![*cpu], ..typed.clone() }).collect())
-}
-
-/// The CPUs this process may run on.
-fn allowed_cpus() -> Result<Vec<u32>, Failure> {
-    let set = rustix::thread::sched_getaffinity(None).map_err(Failure::system)?;
-    let most = rustix::thread::CpuSet::MAX_CPU;
-    Ok((0..most).filter(|cpu| set.is_set(*cpu)).filter_map(|cpu| u32::try_from(cpu).ok()).collect())
+fn slot(place: &Place, auxiliary: bool) -> Result<Slot, Failure> {
+    let station = |options: &LauncherOptions, placement: Placement| -> Result<Station, Failure> {
+        Ok(Station::new(Box::new(Launcher::start(options)?), placement))
+    };
+    let main = station(&place.launcher()?, place.placement.clone())?;
+    let (options, placement) = place.beside();
+    let auxiliary = if auxiliary { Some(station(&options, placement)?) } else { None };
+    Ok(Slot { main, auxiliary })
 }
 
 /// The failure that a fault is to the caller.

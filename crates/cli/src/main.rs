@@ -1,12 +1,16 @@
 //! `tauto`: the command line. Reads arguments, calls the engine, prints; decides nothing about programs.
 
+mod audit;
+mod config;
 mod judge;
 mod judging;
 mod languages;
 mod manual;
 mod options;
+mod place;
 mod progress;
 mod run;
+mod slots;
 mod terminal;
 mod tune;
 mod verify;
@@ -15,8 +19,7 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done and the answer is good; 1 done and the answer is bad (verify: a broken promise; tune: a \
-refused change); 2 wrong usage or bad input; \
+Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a bad finding for audit, a refused change for tune); 2 wrong usage or bad input; \
 3 the system failed, or a package's own program did; 130 interrupted.";
 
 /// Judge and measuring instrument for programs: same code, same time, same verdict.
@@ -37,7 +40,11 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Show the configured languages and the tools found for them
     Languages(languages::LanguagesArgs),
-    /// Make the host quiet, journalled and reversible
+    /// Show what on this host makes time wander, and what would make it quiet
+    Audit(audit::AuditArgs),
+    /// Show the slots planned on this host: CPUs, siblings left empty, memory nodes, isolation
+    Slots(slots::SlotsArgs),
+    /// Make this host quiet, every value noted before it is changed, and put it back
     Tune(tune::TuneArgs),
     /// Write the manual pages to a directory
     #[command(hide = true)]
@@ -72,6 +79,8 @@ fn main() -> ExitCode {
         Command::Verify(args) => verify::main(args),
         Command::Languages(args) => languages::main(args),
         Command::Tune(args) => tune::main(args),
+        Command::Audit(args) => audit::main(args),
+        Command::Slots(args) => slots::main(args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),
     };

@@ -1,5 +1,6 @@
 //! Options several commands share: what may be used, and where it runs. As typed here; resolved by the commands.
 
+use crate::terminal::Failure;
 use clap::{Args, ValueEnum};
 use model::{Aslr, Bytes, Layout, Limits, Nanos, Placement, Sched, WallLimit};
 
@@ -53,7 +54,11 @@ impl LimitArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Placement")]
 pub(crate) struct PlacementArgs {
-    /// CPUs to bind to, such as 1 or 2-3,6
+    /// The slot to run in: auto (the first that is free), none, or its number [default: auto for judge and verify, none for
+    /// run and with --cpu]
+    #[arg(long, value_name = "auto|none|N", value_parser = slot_choice)]
+    pub(crate) slot: Option<SlotChoice>,
+    /// CPUs to bind to, such as 1 or 2-3,6; they are not locked as slots are
     #[arg(long, value_name = "LIST", value_parser = cpu_list)]
     pub(crate) cpu: Option<CpuList>,
     /// Memory node to bind to
@@ -76,10 +81,33 @@ impl PlacementArgs {
         Placement { cpus, mem_node: self.mem_node, sched: self.sched }
     }
 
+    /// The slot that is asked for.
+    pub(crate) fn slot_choice(&self, usual: SlotChoice) -> Result<SlotChoice, Failure> {
+        match (self.slot, &self.cpu) {
+            (None, Some(_)) => Ok(SlotChoice::None),
+            (None, None) => Ok(usual),
+            (Some(SlotChoice::None), _) | (Some(_), None) => Ok(self.slot.unwrap_or(usual)),
+            (Some(_), Some(_)) => {
+                Err(Failure::usage("--cpu and --slot: a slot has CPUs of its own; give one of them"))
+            }
+        }
+    }
+
     pub(crate) fn layout(&self) -> Layout {
         let aslr = if self.aslr == OnOff::On { Aslr::On } else { Aslr::Off };
         Layout { aslr, env_padding: self.env_padding }
     }
+}
+
+/// Which slot a run takes place in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SlotChoice {
+    /// The first that is free.
+    Auto,
+    /// In none.
+    None,
+    /// This one.
+    Number(u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -129,6 +157,16 @@ fn cpu_list(text: &str) -> Result<CpuList, String> {
         cpus.extend(from..=to);
     }
     Ok(CpuList(cpus.into_iter().collect()))
+}
+
+fn slot_choice(text: &str) -> Result<SlotChoice, String> {
+    match text {
+        "auto" => Ok(SlotChoice::Auto),
+        "none" => Ok(SlotChoice::None),
+        number => {
+            number.parse().map(SlotChoice::Number).map_err(|_| "must be auto, none or a slot's number".into())
+        }
+    }
 }
 
 fn sched(text: &str) -> Result<Sched, String> {

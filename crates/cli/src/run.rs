@@ -4,12 +4,13 @@ mod command;
 mod streams;
 
 use crate::Done;
-use crate::options::{LimitArgs, PlacementArgs};
+use crate::options::{LimitArgs, PlacementArgs, SlotChoice};
+use crate::place::places;
 use crate::terminal::{Failure, print, print_error, style_of};
 use clap::Args;
-use model::{Observation, Reading, RunSpec, Status, Stdio, View, ViewMount};
+use model::{Observation, Placement, Reading, RunSpec, Status, Stdio, View, ViewMount};
 use report::json::{FaultDocument, RunDocument};
-use sandbox::{Ender, Launcher, LauncherOptions};
+use sandbox::{Ender, Launcher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,12 +67,14 @@ fn run(args: RunArgs) -> Result<Done, Failure> {
         links: vec![],
         stdio: [Stdio::Null; 3],
         limits: args.limits.limits(),
-        placement: args.placement.placement(),
+        placement: Placement::default(),
         layout: args.placement.layout(),
     };
     spec.env.extend(args.env.iter().cloned());
     command::show(&args.command, &mut spec, &mut fds)?;
-    let launcher = Launcher::start(&LauncherOptions::default())?;
+    let place = places(&args.placement, SlotChoice::None, 1)?.pop().unwrap_or_default();
+    spec.placement = place.placement.clone();
+    let launcher = Launcher::start(&place.launcher()?)?;
     let interrupted = Arc::new(AtomicBool::new(false));
     end_on_signals(launcher.ender(), interrupted.clone())?;
     let relays = streams::connect(&args, &mut spec, &mut fds, &launcher)?;

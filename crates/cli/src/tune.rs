@@ -3,6 +3,7 @@
 mod pause;
 
 use crate::Done;
+use crate::config::Config;
 use crate::terminal::{Failure, print, print_error, style_of};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
@@ -120,7 +121,7 @@ pub(crate) fn main(args: TuneArgs) -> Result<Done, Failure> {
 }
 
 fn plan(args: &PlanArgs) -> Result<Done, Failure> {
-    let (wishes, slot_wishes) = wishes(&args.site)?;
+    let (wishes, slot_wishes) = wishes(&args.site, args.root.is_some())?;
     let machine = match &args.root {
         Some(root) => Machine::at(root).map_err(|e| Failure::usage(format!("{}: {e}", root.display())))?,
         None => Machine::this().map_err(Failure::system)?,
@@ -139,7 +140,7 @@ fn plan(args: &PlanArgs) -> Result<Done, Failure> {
 }
 
 fn apply(args: &ApplyArgs) -> Result<Done, Failure> {
-    let (wishes, slot_wishes) = wishes(&args.site)?;
+    let (wishes, slot_wishes) = wishes(&args.site, false)?;
     let machine = Machine::this().map_err(Failure::system)?;
     needs_root("apply")?;
     let interrupted = on_interrupt()?;
@@ -164,7 +165,8 @@ fn apply(args: &ApplyArgs) -> Result<Done, Failure> {
     let made: Vec<model::Change> = outcome.records.iter().map(model::Change::from).collect();
     let refused = made.iter().any(|change| change.state == ChangeState::Refused);
     show(tuning(made, &directory, journal.in_force()), noise, boot, args.site.json);
-    Ok(end(refused, outcome.stopped, "what was changed is in force"))
+    let state = if journal.in_force() { "what was changed is in force" } else { "nothing was changed" };
+    Ok(end(refused, outcome.stopped, state, journal.in_force()))
 }
 
 fn status(args: &StatusArgs) -> Result<Done, Failure> {
@@ -194,15 +196,14 @@ fn undo(args: &UndoArgs) -> Result<Done, Failure> {
     let done: Vec<model::Change> = outcome.records.iter().map(model::Change::from).collect();
     let refused = done.iter().any(|change| change.state != ChangeState::Undone);
     show(tuning(done, &directory, journal.in_force()), None, None, args.json);
-    Ok(end(refused, outcome.stopped, "the rest is still in force"))
+    Ok(end(refused, outcome.stopped, "the rest is still in force", journal.in_force()))
 }
 
-fn end(refused: bool, stopped: bool, state: &str) -> Done {
+fn end(refused: bool, stopped: bool, state: &str, in_force: bool) -> Done {
     match (stopped, refused) {
         (true, _) => {
-            print_error(&format!(
-                "tauto: interrupted; {state}: `tauto tune undo` puts back what was found\n"
-            ));
+            let remedy = if in_force { ": `tauto tune undo` puts back what was found" } else { "" };
+            print_error(&format!("tauto: interrupted; {state}{remedy}\n"));
             Done::Interrupted
         }
         (false, true) => Done::Bad,
@@ -216,8 +217,8 @@ impl ChoiceArgs {
     }
 }
 
-/// The profile's wishes, over which goes what is typed.
-fn wishes(args: &SiteArgs) -> Result<(Wishes, slots::Wishes), Failure> {
+/// The profile's wishes, else the site's unless the machine is recorded elsewhere, over which goes what is typed.
+fn wishes(args: &SiteArgs, elsewhere: bool) -> Result<(Wishes, slots::Wishes), Failure> {
     let profile = match &args.profile {
         None => Profile::default(),
         Some(path) => {
@@ -226,13 +227,14 @@ fn wishes(args: &SiteArgs) -> Result<(Wishes, slots::Wishes), Failure> {
             Profile::parse(&text).map_err(|e| fail(&e))?
         }
     };
-    let mut wishes = profile.tune;
+    let config = if elsewhere { Config::default() } else { Config::read()? };
+    let mut wishes = profile.tune.unwrap_or(config.tune);
     if !args.choice.only.is_empty() {
         wishes.only.clone_from(&args.choice.only);
     }
     wishes.skip.extend(args.choice.skip.iter().cloned());
     wishes.boot |= args.boot;
-    Ok((wishes, profile.slots.unwrap_or_default()))
+    Ok((wishes, profile.slots.unwrap_or(config.slots)))
 }
 
 fn planned_slots(machine: &Machine, wishes: &slots::Wishes) -> Result<SlotPlan, Failure> {

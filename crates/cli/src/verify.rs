@@ -1,8 +1,9 @@
 //! `tauto verify`: judge every jury submission of packages and compare with what they promise.
 
 use crate::Done;
-use crate::judging::{Opened, Site, failure, languages, open, options, placements};
-use crate::options::{LimitArgs, PlacementArgs};
+use crate::judging::{Opened, Site, failure, languages, open, options};
+use crate::options::{LimitArgs, PlacementArgs, SlotChoice};
+use crate::place::places;
 use crate::progress::Progress;
 use crate::terminal::{Failure, print};
 use clap::Args;
@@ -25,7 +26,7 @@ pub(crate) struct VerifyArgs {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// Submissions judged at one time, each on CPUs of its own
+    /// Submissions judged at one time, each in a slot of its own
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: u16,
     /// Languages of your own: a table laid over the shipped one
@@ -39,10 +40,10 @@ pub(crate) struct VerifyArgs {
 
 pub(crate) fn main(args: VerifyArgs) -> Result<Done, Failure> {
     let languages = languages(args.languages.as_ref())?;
-    let placements = placements(&args.placement, usize::from(args.jobs))?;
     let packages = args.packages.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
     let auxiliary = packages.iter().any(|opened| needs_auxiliary(&opened.package));
-    let site = Site::start(placements, auxiliary)?;
+    let places = places(&args.placement, SlotChoice::Auto, usize::from(args.jobs))?;
+    let site = Site::start(places, auxiliary)?;
     let options = options(&args.limits, &args.placement, JudgeMode::AllTests);
     let submissions: usize = packages.iter().map(|opened| opened.package.submissions.len()).sum();
     let progress = Progress::new(submissions as u64, false);

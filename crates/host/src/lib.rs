@@ -7,6 +7,7 @@
 pub mod audit;
 pub mod cpulist;
 pub mod facts;
+pub mod locks;
 pub mod machine;
 pub mod noise;
 pub mod slots;

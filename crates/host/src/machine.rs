@@ -75,7 +75,8 @@ impl Machine {
         asked.map_or_else(String::new, |asked| asked.to_text())
     }
 
-    /// A file's text without trailing white space, at most 2 MiB; `path` is absolute. What is not UTF-8 is replaced.
+    /// A file's text without trailing white space, at most 2 MiB; `path` is absolute. What is not UTF-8 is replaced, and so
+    /// are control characters: threads choose their names, and recordings are looked at on terminals.
     ///
     /// # Errors
     /// As the system says, or as it said on the recorded machine.
@@ -98,7 +99,7 @@ impl Machine {
             Files::Recorded(recording) => recording.list(path),
         };
         let listed = listed.map(|mut names| {
-            names.sort_by(|a, b| natural(a).cmp(&natural(b)));
+            names.sort_by_key(|a| natural(a));
             names
         });
         self.remember(path, listed.as_ref().map(|names| Entry::Directory(names.iter().cloned().collect())));
@@ -146,6 +147,11 @@ impl Machine {
     }
 }
 
+/// Of the kernel's parameters those that concern time, as a recording keeps them.
+pub fn timing_parameters(cmdline: &str) -> String {
+    recording::without_secrets(cmdline)
+}
+
 pub(crate) fn open_below(root: &OwnedFd, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
     let resolve = ResolveFlags::IN_ROOT;
     let flags = flags | OFlags::CLOEXEC;
@@ -162,7 +168,9 @@ fn read_below(root: &OwnedFd, path: &str) -> io::Result<String> {
     let file = File::from(open_below(root, path, OFlags::RDONLY | OFlags::NONBLOCK)?);
     let mut bytes = Vec::new();
     file.take(MOST_BYTES).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).trim_end().to_string())
+    let steers = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.trim_end().replace(steers, "\u{fffd}"))
 }
 
 fn list_below(root: &OwnedFd, path: &str) -> io::Result<Vec<String>> {
@@ -206,6 +214,7 @@ mod tests {
         std::fs::create_dir_all(at("sys/cpu/cpu9")).unwrap();
         std::fs::write(at("sys/cpu/cpu9/n"), "7\n").unwrap();
         std::fs::write(at("sys/cpu/text"), "two\n\tlines\n").unwrap();
+        std::fs::write(at("sys/cpu/name"), b"\x1b[2J\r\xff\0x\n").unwrap();
         std::os::unix::fs::symlink("../cpu/cpu9", at("sys/cpu/to")).unwrap();
         std::os::unix::fs::symlink("/etc", at("sys/out")).unwrap();
         let machine = Machine::at(dir.path()).unwrap().remembering();
@@ -215,6 +224,7 @@ mod tests {
                 m.number::<u32>("/sys/cpu/cpu9/n").unwrap(),
                 m.read("/sys/cpu/text").unwrap(),
                 m.read("/sys/cpu/to/n").unwrap(),
+                m.read("/sys/cpu/name").unwrap(),
                 m.link("/sys/cpu/to").unwrap(),
                 m.read("/sys/none").unwrap_err().kind(),
                 m.read("/sys/out/hostname").unwrap_err().kind(),
@@ -222,9 +232,10 @@ mod tests {
             )
         };
         let seen = ask(&machine);
-        assert_eq!(seen.0, ["cpu9", "cpu10", "text", "to"]);
-        assert_eq!((seen.1, &*seen.2, &*seen.3, &*seen.4), (7, "two\n\tlines", "7", "../cpu/cpu9"));
-        assert_eq!((seen.5, seen.6), (io::ErrorKind::NotFound, io::ErrorKind::NotFound));
+        assert_eq!(seen.0, ["cpu9", "cpu10", "name", "text", "to"]);
+        assert_eq!((seen.1, &*seen.2, &*seen.3, &*seen.5), (7, "two\n\tlines", "7", "../cpu/cpu9"));
+        assert_eq!(seen.4, "\u{fffd}[2J\u{fffd}\u{fffd}\u{fffd}x");
+        assert_eq!((seen.6, seen.7), (io::ErrorKind::NotFound, io::ErrorKind::NotFound));
         let again = Machine::parse(&machine.recording()).unwrap();
         assert_eq!(ask(&again), seen);
     }

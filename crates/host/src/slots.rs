@@ -4,7 +4,7 @@
 //! CPUs for everything else.
 
 use crate::cpulist::Set;
-use crate::facts::{Cpu, Topology};
+use crate::facts::{Cgroups, Cpu, Topology};
 use model::{Isolation, Slot, SlotPlan};
 use serde::Deserialize;
 use std::cmp::Reverse;
@@ -57,6 +57,39 @@ pub fn plan(topology: &Topology, wishes: &Wishes, rung: Isolation) -> SlotPlan {
     SlotPlan { housekeeping: topology.online().difference(&taken).copied().collect(), slots }
 }
 
+/// Divides the CPUs and says of each slot which isolation is to be had now: the partition that tuning has made for it;
+/// else a cpuset where version 2 groups have the controller; else affinity.
+pub fn plan_with(topology: &Topology, cgroups: &Cgroups, wishes: &Wishes) -> SlotPlan {
+    let cpuset = cgroups.controllers.known().is_some_and(|controllers| controllers.contains("cpuset"));
+    let mut plan = plan(topology, wishes, if cpuset { Isolation::Cpuset } else { Isolation::Affinity });
+    for slot in plan.slots.iter_mut().filter(|slot| slot.isolation != Isolation::None) {
+        let partition = slot.cpus.first().and_then(|first| cgroups.partitions.get(first));
+        let all = slot.all_cpus();
+        if partition.is_some_and(|p| p.state == "isolated" && all.iter().all(|cpu| p.cpus.contains(cpu))) {
+            slot.isolation = Isolation::Partition;
+        }
+    }
+    plan
+}
+
+impl Wishes {
+    /// What is wrong with them, naming the field.
+    ///
+    /// # Errors
+    /// `cores` is 0, or `housekeeping` is no list of CPUs.
+    pub fn check(&self) -> Result<(), String> {
+        if self.cores == 0 {
+            return Err("slots.cores must be 1 or more".into());
+        }
+        match crate::cpulist::parse(&self.housekeeping) {
+            Some(_) => Ok(()),
+            None => {
+                Err(format!("slots.housekeeping: `{}` is no list of CPUs such as 0-1,8", self.housekeeping))
+            }
+        }
+    }
+}
+
 fn asked(wishes: &Wishes) -> Set {
     crate::cpulist::parse(&wishes.housekeeping).unwrap_or_default()
 }
@@ -71,7 +104,7 @@ fn housekeeping(topology: &Topology, cores: &[Set], asked: &Set) -> Set {
     let slow = topology.cpus.values().filter(|cpu| cpu.capacity < fastest).map(|cpu| cpu.id);
     let mut keep: Set = cores.first().into_iter().flatten().copied().chain(slow).collect();
     if keep.len() == 1 && cores.len() >= CORES_FOR_TWO {
-        keep.extend(cores.iter().nth(1).into_iter().flatten());
+        keep.extend(cores.get(1).into_iter().flatten());
     }
     whole(&keep)
 }

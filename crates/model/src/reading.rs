@@ -39,6 +39,19 @@ impl<T> Reading<T> {
         }
     }
 
+    /// A known value's `f`, which may turn out not to be known either.
+    pub fn and_then<U>(self, f: impl FnOnce(T) -> Reading<U>) -> Reading<U> {
+        match self {
+            Reading::Known(v) => f(v),
+            Reading::Unknown(why) => Reading::Unknown(why),
+        }
+    }
+
+    /// A reading from an optional value, with the reason for its absence.
+    pub fn from_option(value: Option<T>, why: impl FnOnce() -> String) -> Reading<T> {
+        value.map_or_else(|| Reading::unknown(why()), Reading::Known)
+    }
+
     /// A reading from something that may fail, whose error is the reason.
     pub fn from_result<E: fmt::Display>(r: Result<T, E>) -> Reading<T> {
         match r {
@@ -67,7 +80,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Reading<T> {
         impl<'de, T: Deserialize<'de>> Visitor<'de> for V<T> {
             type Value = Reading<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number, or a map with the key `unknown`")
+                f.write_str("a number or text, or a map with the key `unknown`")
             }
             fn visit_u64<E: serde::de::Error>(self, v: u64) -> Result<Self::Value, E> {
                 T::deserialize(serde::de::value::U64Deserializer::new(v)).map(Reading::Known)
@@ -77,6 +90,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Reading<T> {
             }
             fn visit_f64<E: serde::de::Error>(self, v: f64) -> Result<Self::Value, E> {
                 T::deserialize(serde::de::value::F64Deserializer::new(v)).map(Reading::Known)
+            }
+            fn visit_str<E: serde::de::Error>(self, v: &str) -> Result<Self::Value, E> {
+                T::deserialize(serde::de::value::StrDeserializer::new(v)).map(Reading::Known)
             }
             fn visit_map<A: MapAccess<'de>>(self, mut m: A) -> Result<Self::Value, A::Error> {
                 match m.next_entry::<String, String>()? {
@@ -101,5 +117,7 @@ mod tests {
             assert_eq!(json, if r.known().is_some() { "0" } else { r#"{"unknown":"no counter"}"# });
             assert_eq!(serde_json::from_str::<Reading<Nanos>>(&json).unwrap(), r);
         }
+        let name: Reading<String> = serde_json::from_str("\"a name\"").unwrap();
+        assert_eq!(name, Reading::Known("a name".into()));
     }
 }

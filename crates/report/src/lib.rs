@@ -1,7 +1,9 @@
-//! Results as text: JSON documents and lines for the terminal. Pure functions from values to strings; whether
+//! Results as text: JSON documents, lines for the terminal, Markdown. Pure functions from values to strings; whether
 //! there is a terminal, how wide it is and whether it shows colour are arguments.
 
+mod audit;
 pub mod json;
+pub mod markdown;
 pub mod text;
 
 #[cfg(test)]

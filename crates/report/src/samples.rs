@@ -2,9 +2,10 @@
 
 use crate::{LanguageStatus, ToolStatus};
 use model::{
-    BootPlan, Bytes, Change, ChangeState, CheckOutcome, Checked, Compilation, Confidence, CpuNoise, Evidence,
-    Exit, Isolation, Judgement, Limits, Nanos, NoiseComparison, Observation, Reading, Settled, TestResult,
-    Times, Tuning, Verdict, Verification,
+    Audit, BootPlan, Bytes, Change, ChangeState, CheckOutcome, Checked, Compilation, Confidence, CpuNoise,
+    Evidence, Exit, Finding, FindingState, Isolation, Judgement, Limits, MachineId, MachineKind, Nanos,
+    NoiseComparison, Observation, Reading, Remedy, Scope, Settled, Severity, TestResult, Times, Tuning,
+    Verdict, Verification,
 };
 
 pub(crate) fn observation(exit: Exit) -> Observation {
@@ -238,4 +239,84 @@ pub(crate) fn noise_and_boot() -> (NoiseComparison, BootPlan) {
     };
     let before = vec![seen(480.0, 1.25, 54_000_000), not_seen.clone()];
     (NoiseComparison { before, after: vec![seen(3.5, 0.01, 42_000), not_seen] }, boot)
+}
+
+fn finding(id: &str, state: FindingState, severity: Severity, observed: &str) -> Finding {
+    Finding {
+        id: id.into(),
+        state,
+        severity,
+        observed: observed.into(),
+        source: format!("/sys/kernel/{id}"),
+        why: format!("an effect of {id} was published: 13.5 % became 2.5 % of ten seconds (someone #12)"),
+        who: vec![],
+        remedy: None,
+    }
+}
+
+fn remedy(command: &str, scope: Scope, root: bool, reboot: bool, reversible: bool) -> Option<Remedy> {
+    Some(Remedy { command: command.into(), scope, root, reboot, reversible })
+}
+
+/// An audit with every state, every severity and every scope, and names that want to do harm.
+pub(crate) fn audit() -> Audit {
+    use FindingState::{Bad, NotApplicable, Ok, Unknown};
+    use Severity::{High, Low, Medium};
+    let bad = |id, severity, observed, remedy| Finding { remedy, ..finding(id, Bad, severity, observed) };
+    let names =
+        ["kworker/1:0", "\u{1b}[2Jevil", "a`b|c", "@someone", "\u{202e}txt", "one\ntwo", "and 3 more"];
+    let load = bad("background_load", High, "7 tasks can run on CPU 1", None);
+    Audit {
+        machine: MachineId {
+            kind: MachineKind::BareMetal,
+            cpu_model: Reading::Known("Some(R) Processor 6148 @ 2.40GHz".into()),
+            fingerprint: "00c0ffee00c0ffee".into(),
+        },
+        findings: vec![
+            bad(
+                "smt",
+                High,
+                "siblings share cores: 0,4 1,5 2,6 3,7",
+                remedy("echo off > /sys/devices/system/cpu/smt/control", Scope::Runtime, true, false, true),
+            ),
+            bad(
+                "turbo",
+                Medium,
+                "on",
+                remedy("in the firmware's set-up, turn turbo off", Scope::Firmware, false, true, false),
+            ),
+            finding("governor", Ok, High, "performance on CPUs 0-7"),
+            finding("uncore", NotApplicable, Medium, "no such driver"),
+            bad(
+                "nohz_full",
+                Low,
+                "no CPU",
+                remedy("isolcpus=managed_irq,1-3 nohz_full=1-3 rcu_nocbs=1-3", Scope::Boot, true, true, true),
+            ),
+            Finding { who: names.map(String::from).to_vec(), ..load },
+            finding("steal", Unknown, High, "/proc/stat may not be read by this user"),
+            bad(
+                "aslr",
+                Low,
+                "/sys/kernel/aslr is 2",
+                remedy("tauto run --aslr off", Scope::Process, false, false, true),
+            ),
+            finding("swap", Ok, High, "no swap space | at all"),
+            finding("hybrid_cores", NotApplicable, High, "all cores are of one kind"),
+            finding(
+                "microcode",
+                Unknown,
+                Low,
+                "the processor's is not told to a guest: the hypervisor gives a number of its own",
+            ),
+        ],
+    }
+}
+
+/// An audit without a fault.
+pub(crate) fn quiet_audit() -> Audit {
+    let mut audit = audit();
+    audit.machine.kind = MachineKind::Container;
+    audit.findings.retain(|finding| finding.state == FindingState::Ok);
+    audit
 }

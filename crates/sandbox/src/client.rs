@@ -4,7 +4,7 @@ use crate::cgroup::Layout;
 use crate::error::During;
 use crate::message::{self, Answer, Capabilities, Request};
 use crate::{ARGV0, ErrorKind, SandboxError};
-use model::{BoxId, Bytes, Observation, RunSpec};
+use model::{BoxId, Bytes, Observation, RunSpec, Slot};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,10 +15,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How to start a launcher.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct LauncherOptions {
     /// CPUs the launcher itself stays on, away from its slot; empty: anywhere.
     pub housekeeping: Vec<u32>,
+    /// The slot it serves: runs get the best isolation that is to be had on its CPUs. Runs are placed on them by their
+    /// own [`model::Placement`]. `None`: no slot, and no isolation beyond that placement.
+    pub slot: Option<Slot>,
+    /// Held until nothing of the slot is left, however the caller ends: its locks. At most 32.
+    pub held: Vec<OwnedFd>,
 }
 
 /// One launcher process and the slot it serves. Calls take turns; [`Ender`] may be used at any time.
@@ -72,7 +77,9 @@ impl Launcher {
             child,
             capabilities: Capabilities::default(),
         };
-        match launcher.ask(&Request::Hello { housekeeping: options.housekeeping.clone() }, &[])?.0 {
+        let hello = Request::Hello { housekeeping: options.housekeeping.clone(), slot: options.slot.clone() };
+        let held: Vec<BorrowedFd<'_>> = options.held.iter().map(AsFd::as_fd).collect();
+        match launcher.ask(&hello, &held)?.0 {
             Answer::Ready(c) => launcher.capabilities = c,
             other => return Err(unexpected(&other)),
         }

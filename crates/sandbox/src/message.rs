@@ -1,7 +1,7 @@
 //! What the caller and the launcher say to each other: one JSON document in one packet, descriptors beside it.
 
 use crate::SandboxError;
-use model::{BoxId, Bytes, Observation, RunSpec};
+use model::{BoxId, Bytes, Observation, RunSpec, Slot};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{
@@ -20,9 +20,11 @@ pub(crate) const FDS: usize = 32;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// First message: where the launcher itself should run.
+    /// First message: where the launcher itself should run, and the slot it serves. Its descriptors are held until
+    /// nothing of the slot is left.
     Hello {
         housekeeping: Vec<u32>,
+        slot: Option<Slot>,
     },
     CreateBox {
         size: Bytes,

@@ -102,8 +102,10 @@ pub fn named_files_exist(tree: &Tree) -> Vec<String> {
         "docs/cli.md",
         "docs/languages.md",
         "docs/measurement.md",
+        "docs/noise.md",
         "docs/packages.md",
         "docs/tuning.md",
+        "docs/slots.md",
         "docs/verdicts.md",
         ".ci/run",
     ];

@@ -1,7 +1,19 @@
 //! Facts about a machine: read here, judged elsewhere. What could not be read says why.
 
+mod cgroups;
+mod clock;
+mod frequency;
+mod idle;
+mod memory;
+mod platform;
 mod topology;
 
+pub use cgroups::{Cgroups, Mounts, PARTITION, Partition, Quota, Tree};
+pub use clock::{Clock, Stolen};
+pub use frequency::{Frequency, PowerLimit, Range, TurboSwitch, Uncore};
+pub use idle::{Idle, State};
+pub use memory::{CacheGroup, Memory};
+pub use platform::Platform;
 pub use topology::{Cache, Cpu, Topology};
 
 use crate::machine::Machine;
@@ -13,6 +25,18 @@ use std::io;
 pub struct Facts {
     /// Processors, cores, packages, memory nodes, caches.
     pub topology: Topology,
+    /// What kind of machine it is: hypervisor, container, processor, kernel, firmware.
+    pub platform: Platform,
+    /// How fast the processors run.
+    pub frequency: Frequency,
+    /// How deep idle processors sleep.
+    pub idle: Idle,
+    /// What the kernel does with memory by itself.
+    pub memory: Memory,
+    /// Control groups.
+    pub cgroups: Cgroups,
+    /// Clock source and stolen time.
+    pub clock: Clock,
 }
 
 impl Facts {
@@ -21,7 +45,16 @@ impl Facts {
     /// # Errors
     /// Where even the processors cannot be told, nothing can be said of the machine.
     pub fn gather(machine: &Machine) -> io::Result<Facts> {
-        Ok(Facts { topology: Topology::read(machine)? })
+        let topology = Topology::read(machine)?;
+        Ok(Facts {
+            platform: Platform::read(machine),
+            frequency: Frequency::read(machine, &topology),
+            idle: Idle::read(machine, &topology),
+            memory: Memory::read(machine),
+            cgroups: Cgroups::read(machine),
+            clock: Clock::read(machine),
+            topology,
+        })
     }
 }
 
@@ -30,6 +63,15 @@ pub(crate) fn text(machine: &Machine, path: &str) -> Reading<String> {
     match machine.read(path) {
         Ok(text) => Reading::Known(text),
         Err(e) => Reading::unknown(why(path, &e)),
+    }
+}
+
+/// The same, or `None` where there is no such file: what is not there is another thing than what may not be read.
+pub(crate) fn text_if_any(machine: &Machine, path: &str) -> Option<Reading<String>> {
+    match machine.read(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+        Ok(text) => Some(Reading::Known(text)),
+        Err(e) => Some(Reading::unknown(why(path, &e))),
     }
 }
 

@@ -47,6 +47,9 @@ pub struct Topology {
     pub cpus: BTreeMap<u32, Cpu>,
     /// Processors that are there but switched off.
     pub offline: Set,
+    /// The switch of simultaneous multithreading: `on`, `off`, `forceoff`, or `notsupported` where the processor, or the
+    /// one that a hypervisor shows, has none (Documentation/ABI/testing/sysfs-devices-system-cpu).
+    pub smt_control: Option<String>,
     /// Memory nodes with memory, and the distance to each node as the firmware tells it (10 is the node itself).
     pub nodes: BTreeMap<u32, Vec<u32>>,
 }
@@ -97,7 +100,8 @@ impl Topology {
         let present = set(&format!("{CPUS}/present"));
         let offline =
             offline.into_iter().filter(|cpu| present.as_ref().is_none_or(|p| p.contains(cpu))).collect();
-        Ok(Topology { cpus, offline, nodes: nodes(machine) })
+        let smt_control = machine.read(&format!("{CPUS}/smt/control")).ok();
+        Ok(Topology { cpus, offline, smt_control, nodes: nodes(machine) })
     }
 
     /// Online processors.
@@ -115,6 +119,12 @@ impl Topology {
     /// Whether some core has more than one hyper-thread online.
     pub fn has_smt(&self) -> bool {
         self.cpus.values().any(|cpu| cpu.siblings.len() > 1)
+    }
+
+    /// Whether the processor, or the one that a hypervisor shows, has hyper-threads, online or not.
+    pub fn shows_smt(&self) -> bool {
+        let switch = self.smt_control.as_deref();
+        self.has_smt() || matches!(switch, Some("on" | "off" | "forceoff"))
     }
 
     /// Distance between two nodes as the firmware tells it; 10 to itself (ACPI SLIT).

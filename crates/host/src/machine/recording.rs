@@ -138,6 +138,8 @@ impl Recording {
     pub(super) fn note(&mut self, path: &str, entry: Entry) {
         let entry = match entry {
             Entry::Text(text) if path == "/proc/cmdline" => Entry::Text(without_secrets(&text)),
+            Entry::Text(text) if path == "/proc/cpuinfo" => Entry::Text(without_repetition(&text)),
+            Entry::Text(text) if path == "/proc/self/mountinfo" => Entry::Text(without_places(&text)),
             other => other,
         };
         self.entries.insert(path.trim_end_matches('/').to_string(), entry);
@@ -225,9 +227,46 @@ fn head(line: &str) -> (String, Entry) {
     }
 }
 
-fn without_secrets(cmdline: &str) -> String {
+/// Of the kernel's parameters those that concern time.
+pub(super) fn without_secrets(cmdline: &str) -> String {
     let concerns = |word: &&str| PARAMETERS.contains(&word.split('=').next().unwrap_or(word));
     cmdline.split_whitespace().filter(concerns).collect::<Vec<_>>().join(" ")
+}
+
+/// Of /proc/cpuinfo what identifies the processors, and the features of the first: the rest is repeated for each CPU, or
+/// changes from reading to reading.
+fn without_repetition(cpuinfo: &str) -> String {
+    const KEPT: [&str; 7] =
+        ["processor", "vendor_id", "cpu family", "model", "model name", "stepping", "microcode"];
+    let mut first = true;
+    let mut kept = String::new();
+    for line in cpuinfo.lines() {
+        let key = line.split(':').next().unwrap_or(line).trim();
+        let features = matches!(key, "flags" | "Features") && std::mem::take(&mut first);
+        if features || KEPT.contains(&key) {
+            kept.extend([line, "\n"]);
+        }
+    }
+    kept
+}
+
+/// Of the mounts those of the kernel's own file systems, and that others are there of which an audit asks: what is
+/// mounted from where is nobody's business.
+fn without_places(mountinfo: &str) -> String {
+    const KERNEL: [&str; 6] = ["proc", "sysfs", "cgroup", "cgroup2", "resctrl", "fuse.lxcfs"];
+    const ASKED: [&str; 2] = ["/etc/hosts", "/etc/resolv.conf"];
+    let mut kept = String::new();
+    for line in mountinfo.lines() {
+        let Some((mount, system)) = line.split_once(" - ") else { continue };
+        let fields: Vec<&str> = mount.split(' ').collect();
+        let [id, parent, device, _, point, options, ..] = fields[..] else { continue };
+        if system.split(' ').next().is_some_and(|kind| KERNEL.contains(&kind)) {
+            kept.extend([line, "\n"]);
+        } else if ASKED.contains(&point) {
+            kept.push_str(&format!("{id} {parent} {device} / {point} {options} - left out out\n"));
+        }
+    }
+    kept
 }
 
 #[cfg(test)]
@@ -252,6 +291,31 @@ mod tests {
         assert_eq!(again.read("/sys/b").unwrap_err().kind(), io::ErrorKind::PermissionDenied);
         assert_eq!(again.list("/sys").unwrap(), ["a", "b"]);
         assert_eq!(again.list("/proc/1").unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn what_concerns_nobody_is_left_out() {
+        let kept = |path: &str, text: &str| {
+            let mut recording = Recording::default();
+            recording.note(path, Entry::Text(text.into()));
+            recording.read(path).unwrap()
+        };
+        assert_eq!(
+            kept(
+                "/proc/self/mountinfo",
+                "30 23 0:28 / /sys ro,nosuid - sysfs sysfs ro\n\
+                 31 23 8:1 /home/me/hosts /etc/hosts rw - ext4 /dev/x rw\n\
+                 32 23 0:9 / /home rw - nfs server:/home rw\n"
+            ),
+            "30 23 0:28 / /sys ro,nosuid - sysfs sysfs ro\n31 23 8:1 / /etc/hosts rw - left out out\n"
+        );
+        assert_eq!(
+            kept(
+                "/proc/cpuinfo",
+                "processor\t: 0\ncpu MHz\t: 1\nflags\t: ht\n\nprocessor\t: 1\nflags\t: ht\nmodel\t: 85\n"
+            ),
+            "processor\t: 0\nflags\t: ht\nprocessor\t: 1\nmodel\t: 85\n"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use super::plan::View;
 use super::{Change, Form};
 use crate::cpulist::Set;
+use crate::facts::Uncore;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
@@ -19,18 +20,10 @@ pub(super) fn smt(view: &View<'_>) -> Vec<Change> {
     siblings.filter_map(|cpu| view.file("smt", &format!("{CPUS}/cpu{cpu}/online"), Form::Text, "0")).collect()
 }
 
-/// Turbo and boost off: for the whole machine where that can be said, else for each policy.
+/// Turbo and boost off: single policies first, since none can be set any more once the whole machine is.
 pub(super) fn turbo(view: &View<'_>) -> Vec<Change> {
-    let file = |path: &str, want| view.file("turbo", path, Form::Text, want);
-    let mut changes = Vec::from_iter(file(&format!("{CPUS}/intel_pstate/no_turbo"), "1"));
-    let whole = format!("{CPUS}/cpufreq/boost");
-    match view.value(&whole, Form::Text) {
-        Some(_) => changes.extend(file(&whole, "0")),
-        None => {
-            changes.extend(policies(view).iter().filter_map(|policy| file(&format!("{policy}/boost"), "0")))
-        }
-    }
-    changes
+    let switches = view.frequency.turbo.iter().rev();
+    switches.filter_map(|switch| view.file("turbo", &switch.file, Form::Text, switch.off)).collect()
 }
 
 /// The governor that stays at the highest frequency allowed.
@@ -50,55 +43,33 @@ pub(super) fn frequency(view: &View<'_>) -> Vec<Change> {
     policies(view).iter().flat_map(|policy| hold(view, policy).unwrap_or_default()).collect()
 }
 
-/// The two writes in an order in which the least never exceeds the most; their reverse has that property too.
+/// At the frequency wished, else the highest without turbo, else the most that is allowed now: two writes in an order in
+/// which the least never exceeds the most; their reverse has that property too.
 fn hold(view: &View<'_>, policy: &str) -> Option<Vec<Change>> {
     let number = |name: &str| -> Option<u64> { view.machine.number(&format!("{policy}/{name}")).ok() };
     let (least, most) = (number("cpuinfo_min_freq")?, number("cpuinfo_max_freq")?);
-    let want = view.wishes.frequency_khz.or_else(|| base_khz(view, policy))?.clamp(least, most);
+    let base = || members(view, policy).iter().find_map(|cpu| view.frequency.cpus.get(cpu)?.base);
+    let want = view.wishes.frequency_khz.or_else(base).or_else(|| number("scaling_max_freq"))?;
+    let want = want.min(most).max(least);
     let file =
         |name: &str| view.file("frequency_range", &format!("{policy}/{name}"), Form::Text, &want.to_string());
     let (min, max) = (file("scaling_min_freq"), file("scaling_max_freq"));
-    let upwards = number("scaling_min_freq")? > want;
-    let order = if upwards { [min, max] } else { [max, min] };
+    let falls = number("scaling_min_freq")? > want;
+    let order = if falls { [min, max] } else { [max, min] };
     Some(order.into_iter().flatten().collect())
-}
-
-/// The highest frequency without turbo, in kHz: as the driver says; as the firmware says (CPPC); or the highest that
-/// is not marked as turbo (acpi-cpufreq lists that as 1 MHz above the base).
-fn base_khz(view: &View<'_>, policy: &str) -> Option<u64> {
-    let number = |path: String| -> Option<u64> { view.machine.number(&path).ok() };
-    let cpu = members(view, policy).first().copied()?;
-    let listed = || {
-        let text = view.value(&format!("{policy}/scaling_available_frequencies"), Form::Text)?;
-        let mut all: Vec<u64> = text.split_whitespace().filter_map(|khz| khz.parse().ok()).collect();
-        all.sort_unstable();
-        match all[..] {
-            [.., below, turbo] if turbo == below + 1000 => Some(below),
-            [.., highest] => Some(highest),
-            [] => None,
-        }
-    };
-    number(format!("{policy}/base_frequency"))
-        .or_else(|| {
-            let mhz = number(format!("{CPUS}/cpu{cpu}/acpi_cppc/nominal_freq")).filter(|mhz| *mhz > 0)?;
-            Some(mhz * 1000)
-        })
-        .or_else(listed)
 }
 
 /// The clock of caches and memory controller held at its highest.
 pub(super) fn uncore(view: &View<'_>) -> Vec<Change> {
-    let directory = format!("{CPUS}/intel_uncore_frequency");
-    let held = |name: &String| {
-        let most = view.value(&format!("{directory}/{name}/max_freq_khz"), Form::Text)?;
-        view.file("uncore", &format!("{directory}/{name}/min_freq_khz"), Form::Text, &most)
+    let held = |domain: &Uncore| {
+        let most = domain.max.known()?.to_string();
+        view.file("uncore", &format!("{}/min_freq_khz", domain.path), Form::Text, &most)
     };
-    view.machine.list(&directory).unwrap_or_default().iter().filter_map(held).collect()
+    view.frequency.uncore.iter().filter_map(held).collect()
 }
 
 /// Deep idle states off on slots' CPUs.
 pub(super) fn c_states(view: &View<'_>) -> Vec<Change> {
-    let cpus: Set = view.slots.iter().flat_map(|slot| slot.cpus.iter().copied()).collect();
     let of_cpu = |cpu: &u32| {
         let directory = format!("{CPUS}/cpu{cpu}/cpuidle");
         let states = view.machine.list(&directory).unwrap_or_default();
@@ -109,7 +80,7 @@ pub(super) fn c_states(view: &View<'_>) -> Vec<Change> {
         };
         states.iter().filter_map(state).collect::<Vec<_>>()
     };
-    cpus.iter().flat_map(of_cpu).collect()
+    view.judging.iter().flat_map(of_cpu).collect()
 }
 
 /// The frequency policies of CPUs whose speed matters. CPUs may share one.

@@ -5,19 +5,20 @@
 
 use super::plan::View;
 use super::{Change, Form};
+use crate::facts::Memory;
+use model::Reading;
 
 /// Id, file, form, the values that are changed (empty: every other), and the value wanted.
 type Knob = (&'static str, &'static str, Form, &'static [&'static str], &'static str);
 
-const KNOBS: [Knob; 9] = [
+const KNOBS: [Knob; 8] = [
     // The hard-lockup detector takes a hardware counter on every CPU and interrupts it.
     ("watchdog", "/proc/sys/kernel/nmi_watchdog", Form::Text, &[], "0"),
     // Statistics of memory are folded on every CPU once in so many seconds.
     ("vmstat_interval", "/proc/sys/vm/stat_interval", Form::Text, &[], "120"),
     // Profilers interrupt at most so often in a second; 1 is the least.
     ("perf_sample_rate", "/proc/sys/kernel/perf_event_max_sample_rate", Form::Text, &[], "1"),
-    // Huge pages only for who asks, and none made by stopping a program that faults or by moving its memory behind it.
-    ("thp", "/sys/kernel/mm/transparent_hugepage/enabled", Form::Choice, &["always"], "madvise"),
+    // No huge page is made by stopping a program that faults, or by moving its memory behind it.
     ("thp", "/sys/kernel/mm/transparent_hugepage/defrag", Form::Choice, &[], "never"),
     ("thp", "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", Form::Text, &[], "0"),
     ("ksm", "/sys/kernel/mm/ksm/run", Form::Text, &["1"], "0"),
@@ -31,10 +32,26 @@ pub(super) fn changes(view: &View<'_>) -> Vec<Change> {
         (only.is_empty() || only.contains(&change.found.as_str())).then_some(change)
     };
     let mut changes: Vec<Change> = workqueues(view);
-    // The soft-lockup detector stays where it costs no run anything.
-    changes.extend(view.keep_off("watchdog", "/proc/sys/kernel/watchdog_cpumask", Form::Cpus));
+    changes.extend(watchdog(view));
+    changes.extend(huge_pages(view));
     changes.extend(KNOBS.iter().filter_map(knob));
     changes
+}
+
+/// The detectors of lockups stay where they cost no run anything; where everything is on one core, they go.
+fn watchdog(view: &View<'_>) -> Option<Change> {
+    match view.quiet.is_empty() {
+        true => view.file("watchdog", "/proc/sys/kernel/watchdog", Form::Text, "0"),
+        false => view.keep_off("watchdog", "/proc/sys/kernel/watchdog_cpumask", Form::Cpus),
+    }
+}
+
+/// Huge pages of any size only for who asks.
+fn huge_pages(view: &View<'_>) -> Vec<Change> {
+    let always = |(_, word): &&(String, Reading<String>)| word.known().is_some_and(|word| word == "always");
+    let sizes = Memory::read(view.machine).huge_pages;
+    let files = sizes.iter().filter(always);
+    files.filter_map(|(file, _)| view.file("thp", file, Form::Choice, "madvise")).collect()
 }
 
 /// Those that are shown, then the mask of all unbound ones.

@@ -7,31 +7,29 @@ use super::target::{ABSENT, OFF, ON, PRESENT};
 use super::tasks;
 use super::{Change, Form, Target};
 use crate::cpulist::{self, Set};
+use crate::facts::{Cgroups, PARTITION};
 use crate::machine::Machine;
 use model::Slot;
 
 const ID: &str = "isolated_cpus";
-/// The root of version 2: alone, or beside version 1.
-const ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 
 /// The control group that holds a slot's CPUs below the root of version 2, whether it is there or not; `None` where no
 /// partition can be made: no version 2, or version 1 has the cpuset controller.
 pub fn group_of(machine: &Machine, slot: &Slot) -> Option<String> {
-    let first = slot.cpus.iter().chain(&slot.idle_siblings).min()?;
-    Some(format!("{}/tauto-slot-{first}", root(machine)?))
+    let first = slot.cpus.first()?;
+    Some(format!("{}/{PARTITION}{first}", root(machine)?))
 }
 
-fn root(machine: &Machine) -> Option<&'static str> {
-    let has_cpusets = |root: &&str| {
-        let controllers = machine.read(&format!("{root}/cgroup.controllers")).unwrap_or_default();
-        controllers.split_whitespace().any(|name| name == "cpuset")
-    };
+/// The root of version 2, if partitions can be made below it.
+fn root(machine: &Machine) -> Option<String> {
+    let cgroups = Cgroups::read(machine);
+    let tree = cgroups.mounts.known().and_then(|mounts| mounts.v2.clone());
+    let root = tree.map_or("/sys/fs/cgroup".to_string(), |tree| tree.at);
     // What shows itself as a group is a container's part of the tree: only a partition's own children can be partitions.
-    let whole = |root: &&str| {
-        let partition = machine.read(&format!("{root}/cpuset.cpus.partition"));
-        partition.is_err() || partition.is_ok_and(|state| state == "root" || state == "isolated")
-    };
-    ROOTS.into_iter().filter(has_cpusets).find(whole)
+    let partition = machine.read(&format!("{root}/cpuset.cpus.partition"));
+    let whole = partition.map_or(true, |state| state == "root" || state == "isolated");
+    let cpusets = cgroups.controllers.known().is_some_and(|all| all.contains("cpuset"));
+    (whole && cpusets).then_some(root)
 }
 
 pub(super) fn changes(view: &View<'_>) -> Vec<Change> {

@@ -4,6 +4,7 @@ use super::wishes::Wishes;
 use super::{Change, Form, Target};
 use super::{boot, cpu, interrupts, kernel, partition, tasks};
 use crate::cpulist::Set;
+use crate::facts::{Frequency, Topology};
 use crate::machine::Machine;
 use model::{Isolation, Slot, SlotPlan};
 
@@ -11,9 +12,12 @@ use model::{Isolation, Slot, SlotPlan};
 pub(super) struct View<'a> {
     pub(super) machine: &'a Machine,
     pub(super) wishes: &'a Wishes,
+    pub(super) frequency: Frequency,
     /// The slots that others are kept off.
     pub(super) slots: Vec<&'a Slot>,
-    /// CPUs whose speed matters: those of every slot, and their siblings.
+    /// CPUs that programs are judged on.
+    pub(super) judging: Set,
+    /// CPUs whose speed matters: the same and their siblings.
     pub(super) timed: Set,
     /// CPUs that others are kept off.
     pub(super) quiet: Set,
@@ -55,7 +59,9 @@ impl<'a> View<'a> {
         let slots: Vec<&Slot> = plan.slots.iter().filter(|s| s.isolation != Isolation::None).collect();
         let quiet: Set = slots.iter().flat_map(|slot| slot.all_cpus()).collect();
         let quiet = quiet.difference(&housekeeping).copied().collect();
-        View { machine, wishes, slots, timed, quiet, housekeeping }
+        let judging = plan.slots.iter().flat_map(|slot| slot.cpus.iter().copied()).collect();
+        let frequency = Frequency::read(machine, &Topology::read(machine).unwrap_or_default());
+        View { machine, wishes, frequency, slots, judging, timed, quiet, housekeeping }
     }
 
     /// A file's value, if it is there and readable.

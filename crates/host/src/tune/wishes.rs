@@ -1,6 +1,5 @@
 //! What a site wants of its tuning: chosen ids, and the few values that are a matter of choice.
 
-use crate::audit;
 use crate::slots;
 use serde::Deserialize;
 
@@ -31,7 +30,7 @@ const TUNABLE: [&str; 21] = [
 
 /// The ids that can be chosen. Those of `nohz_full`, `rcu_nocbs` and `managed_irq` are matters of the boot loader.
 pub fn known() -> impl Iterator<Item = &'static str> {
-    audit::IDS.into_iter().filter(|id| TUNABLE.contains(id))
+    TUNABLE.into_iter()
 }
 
 /// Section `[tune]` of the configuration or of a profile.
@@ -57,11 +56,16 @@ impl Wishes {
         (self.only.is_empty() || named(&self.only)) && !named(&self.skip)
     }
 
-    /// The first id that is not known, in words.
-    pub(super) fn unknown(&self) -> Option<String> {
+    /// What is wrong with them.
+    ///
+    /// # Errors
+    /// An id that is not known; names those that are.
+    pub fn check(&self) -> Result<(), String> {
         let all = known().collect::<Vec<_>>();
-        let unknown = self.only.iter().chain(&self.skip).find(|id| !all.contains(&id.as_str()))?;
-        Some(format!("unknown id `{unknown}`; known are {}", all.join(", ")))
+        match self.only.iter().chain(&self.skip).find(|id| !all.contains(&id.as_str())) {
+            Some(unknown) => Err(format!("unknown id `{unknown}`; known are {}", all.join(", "))),
+            None => Ok(()),
+        }
     }
 }
 
@@ -69,8 +73,8 @@ impl Wishes {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profile {
-    /// What to tune.
-    pub tune: Wishes,
+    /// What to tune; not given: as configured.
+    pub tune: Option<Wishes>,
     /// Which slots to tune for; not given: as configured.
     pub slots: Option<slots::Wishes>,
 }
@@ -88,7 +92,9 @@ impl Profile {
     pub fn parse(text: &str) -> Result<Profile, ProfileError> {
         let profile: Profile =
             toml::from_str(text).map_err(|e| ProfileError(e.to_string().trim_end().to_string()))?;
-        profile.tune.unknown().map_or(Ok(profile), |why| Err(ProfileError(why)))
+        profile.tune.iter().try_for_each(Wishes::check).map_err(ProfileError)?;
+        profile.slots.iter().try_for_each(slots::Wishes::check).map_err(ProfileError)?;
+        Ok(profile)
     }
 }
 
@@ -97,8 +103,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_tunable_id_is_one_of_the_audit() {
-        assert_eq!(known().count(), TUNABLE.len());
+    fn ids_stand_in_the_order_of_the_audit() {
+        let of_the_audit =
+            crate::audit::IDS.into_iter().filter(|id| TUNABLE.contains(id)).collect::<Vec<_>>();
+        let ours = known().filter(|id| of_the_audit.contains(id)).collect::<Vec<_>>();
+        assert!(ours.len() > 8, "{ours:?}");
+        assert_eq!(ours, of_the_audit);
     }
 
     #[test]
@@ -123,11 +133,15 @@ mod tests {
     fn profiles_are_strict() {
         let good = "[tune]\nskip = ['turbo']\nfrequency_khz = 2100000\n[slots]\ncores = 2\n";
         let profile = Profile::parse(good).unwrap();
-        assert_eq!((profile.tune.skip, profile.slots.unwrap().cores), (vec!["turbo".to_string()], 2));
+        assert_eq!(
+            (profile.tune.unwrap().skip, profile.slots.unwrap().cores),
+            (vec!["turbo".to_string()], 2)
+        );
         assert_eq!(Profile::parse("").unwrap(), Profile::default());
         for (bad, says) in [
             ("[tune]\nskipp = []", "unknown field `skipp`"),
             ("[tune]\nonly = ['hyperthreads']", "unknown id `hyperthreads`; known are smt, turbo"),
+            ("[slots]\ncores = 0", "slots.cores"),
             ("[tuned]", "unknown field `tuned`"),
             ("[tune]\nboot = 1", "line 2"),
         ] {

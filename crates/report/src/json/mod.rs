@@ -1,12 +1,14 @@
 //! The JSON documents of the command line. Times are whole nanoseconds, memory is whole bytes, and a reading
 //! that could not be taken is `{"unknown": "why"}`.
 
+mod audit;
 mod judge;
 mod languages;
 mod run;
 mod tune;
 mod verify;
 
+pub use audit::{AuditDocument, FindingDocument};
 pub use judge::{JudgeDocument, TestDocument};
 pub use languages::{LanguageDocument, LanguagesDocument, ToolDocument};
 pub use run::{FaultDocument, RunDocument};

@@ -1,14 +1,18 @@
 //! Lines for the terminal.
 
+mod audit;
 mod judge;
 mod languages;
 mod run;
+mod slots;
 mod tune;
 mod verify;
 
+pub use audit::audit_table;
 pub use judge::{judgement_lines, test_line, warning_line};
 pub use languages::languages_table;
 pub use run::run_summary;
+pub use slots::slots_table;
 pub use tune::{boot_lines, noise_lines, tuning_table};
 pub use verify::{checked_line, verify_summary};
 
@@ -63,9 +67,13 @@ impl Style {
     }
 }
 
-/// Text of programs, without what would steer a terminal. Line ends and tabs stay.
-fn harmless(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '·' } else { c }).collect()
+/// Text of programs, without what would steer a terminal, or turn the order in which text is read. Line ends and tabs
+/// stay.
+pub(crate) fn harmless(text: &str) -> String {
+    // The bidirectional controls of Unicode (UAX #9).
+    let turns = |c| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let steers = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    text.chars().map(|c| if steers(c) || turns(c) { '·' } else { c }).collect()
 }
 
 fn clip(text: &str, columns: usize) -> String {
@@ -95,7 +103,7 @@ mod tests {
     #[test]
     fn programs_cannot_steer_the_terminal() {
         let style = Style { colour: false, width: Some(40) };
-        assert_eq!(style.rest(0, "a\u{1b}[2Jb\u{7}\u{9b}\nsecond line"), "a·[2Jb··");
+        assert_eq!(style.rest(0, "a\u{1b}[2Jb\u{7}\u{9b}\u{202e}\nsecond line"), "a·[2Jb···");
         assert_eq!(style.rest(15, &"é".repeat(60)), format!("{}…", "é".repeat(24)));
         assert_eq!(style.rest(39, &"x".repeat(60)).chars().count(), 20);
         assert_eq!(Style::default().rest(15, &"x".repeat(600)).len(), 600);

@@ -50,6 +50,12 @@ impl Group {
         self.dir.as_fd()
     }
 
+    /// A file of the group around this one, for reading.
+    pub(super) fn parents(&self, name: &str) -> io::Result<CgroupFile> {
+        let path = self.path.parent().unwrap_or(Path::new("/"));
+        CgroupFile::open(self.parent.as_fd(), path, name, OFlags::RDONLY)
+    }
+
     pub(super) fn read_only(&self, name: &str) -> io::Result<CgroupFile> {
         CgroupFile::open(self.fd(), &self.path, name, OFlags::RDONLY)
     }

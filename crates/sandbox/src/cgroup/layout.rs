@@ -1,6 +1,7 @@
 //! Which hierarchy owns which controller, and where we are in it.
 
-use super::room;
+use super::{partition, room};
+use model::Slot;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -77,20 +78,35 @@ impl Layout {
         self.v1.get(controller).cloned().ok_or_else(missing)
     }
 
-    /// Makes the version 2 leaf and returns its parent.
-    fn v2_leaf(&self, name: &str) -> Result<PathBuf, String> {
+    /// Makes the version 2 leaf and returns its parent: the slot's isolated partition where there is one.
+    fn v2_leaf(&self, name: &str, slot: Option<&Slot>) -> Result<(PathBuf, Rung), String> {
         let (own, root) = self.v2.as_ref().ok_or("no version 2 tree is mounted")?;
-        let needed: Vec<&str> =
-            ["memory", "pids"].into_iter().filter(|c| !self.v1.contains_key(*c)).collect();
-        room::make_leaf(&room::home(own, root), root, &needed, name).map_err(|e| format!("{e}; {REMEDY}"))
+        let wanted = ["memory", "pids"].into_iter().chain(slot.map(|_| "cpuset"));
+        let needed: Vec<&str> = wanted.filter(|c| !self.v1.contains_key(*c)).collect();
+        let partition = slot.map(|slot| partition::of(root, slot));
+        let outside = match partition {
+            Some(Ok(partition)) => match room::make_inside(&partition, root, &needed, name) {
+                Ok(()) => return Ok((partition, Rung::Partition)),
+                Err(e) => Some(format!("{} takes no group of ours: {e}", partition.display())),
+            },
+            Some(Err(why)) => Some(why),
+            None => None,
+        };
+        let home = room::home(own, root);
+        let parent = room::make_leaf(&home, root, &needed, name).map_err(|e| format!("{e}; {REMEDY}"))?;
+        Ok((parent, outside.map_or(Rung::NoSlot, Rung::Outside)))
     }
 
     /// Where the keeper `keeper` finds its groups. Makes the version 2 leaf, and removes what keepers that were killed
     /// have left.
-    pub(crate) fn places(&self, keeper: u32) -> Places {
+    pub(crate) fn places(&self, keeper: u32, slot: Option<&Slot>) -> Places {
         self.sweep();
         let name = format!("{PREFIX}{keeper}");
-        Places { v2: self.v2_leaf(&name), memory: self.v1("memory"), pids: self.v1("pids"), name }
+        let (v2, rung) = match self.v2_leaf(&name, slot) {
+            Ok((parent, rung)) => (Ok(parent), rung),
+            Err(why) => (Err(why.clone()), slot.map_or(Rung::NoSlot, |_| Rung::Outside(why))),
+        };
+        Places { v2, rung, slot: slot.cloned(), memory: self.v1("memory"), pids: self.v1("pids"), name }
     }
 
     /// Removes what a keeper that was killed, and has been waited for, has left.
@@ -103,7 +119,9 @@ impl Layout {
     }
 
     fn parents(&self) -> Vec<PathBuf> {
-        let v2 = self.v2.iter().flat_map(|(own, root)| [room::home(own, root), root.clone()]);
+        let v2 = self.v2.iter().flat_map(|(own, root)| {
+            [room::home(own, root), root.clone()].into_iter().chain(partition::all(root))
+        });
         self.v1.values().cloned().chain(v2).collect()
     }
 
@@ -123,10 +141,23 @@ impl Layout {
     }
 }
 
+/// Where the version 2 leaf stands.
+#[derive(Clone, Debug)]
+pub(super) enum Rung {
+    /// No slot was asked for.
+    NoSlot,
+    /// In the slot's isolated partition.
+    Partition,
+    /// In no partition, for this reason.
+    Outside(String),
+}
+
 /// Parents of a slot's groups, and the name of the groups.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
     pub(super) name: String,
+    pub(super) slot: Option<Slot>,
+    pub(super) rung: Rung,
     pub(super) v2: Result<PathBuf, String>,
     pub(super) memory: Result<PathBuf, String>,
     pub(super) pids: Result<PathBuf, String>,
@@ -204,7 +235,7 @@ mod tests {
     #[test]
     fn without_any_hierarchy_there_is_none() {
         let l = Layout::parse("", "");
-        assert!(l.v2.is_none() && l.v1("memory").is_err() && l.v2_leaf("tauto-1").is_err());
+        assert!(l.v2.is_none() && l.v1("memory").is_err() && l.v2_leaf("tauto-1", None).is_err());
     }
 
     #[test]
@@ -216,7 +247,7 @@ mod tests {
     #[test]
     fn where_a_slot_cannot_be_is_told_with_the_remedy() {
         let l = Layout::parse("0::/a\n", "30 29 0:26 / /nowhere/cgroup rw - cgroup2 cgroup rw");
-        let why = l.v2_leaf("tauto-1").unwrap_err();
+        let why = l.v2_leaf("tauto-1", None).unwrap_err();
         assert!(why.contains("/nowhere/cgroup/a") && why.contains("Delegate=yes"), "{why}");
         assert!(l.v1("memory").unwrap_err().contains("cannot hand on the memory controller"));
     }

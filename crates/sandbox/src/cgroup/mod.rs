@@ -16,6 +16,7 @@ mod file;
 mod group;
 mod layout;
 mod memory;
+mod partition;
 mod room;
 
 pub(crate) use layout::{Layout, Places};
@@ -23,8 +24,9 @@ pub(crate) use memory::MemoryUse;
 
 use file::CgroupFile;
 use group::Group;
+use layout::Rung;
 use memory::Memory;
-use model::{Bytes, Limits};
+use model::{Bytes, Isolation, Limits, Slot};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -39,8 +41,19 @@ pub(crate) struct Groups {
     leaf: Option<Leaf>,
     memory: Option<Memory>,
     pids: Option<Pids>,
+    ground: Ground,
     /// What could not be had, in words.
     pub(crate) weaker: Vec<String>,
+}
+
+/// What keeps others off the slot's CPUs, and the file that says whether it still does.
+enum Ground {
+    /// Nothing of ours.
+    None,
+    /// `cpuset.cpus.partition` of the slot's partition.
+    Partition(CgroupFile),
+    /// The leaf is a cpuset of its own: the slot's CPUs and memory nodes as lists, and `cpuset.cpus.effective`.
+    Cpuset { slot: Slot, effective: CgroupFile },
 }
 
 struct Leaf {
@@ -60,7 +73,8 @@ struct Pids {
 impl Groups {
     /// Makes the groups and joins those of version 1. What cannot be made is left out and said in `weaker`.
     pub(crate) fn create(places: &Places) -> Groups {
-        let mut groups = Groups { leaf: None, memory: None, pids: None, weaker: vec![] };
+        let mut groups =
+            Groups { leaf: None, memory: None, pids: None, ground: Ground::None, weaker: vec![] };
         let controllers = groups.create_leaf(places).unwrap_or_else(|e| {
             groups.lack(format!(
                 "no cgroup of version 2: {e}; CPU time is sampled, and at the end that of waited-for processes"
@@ -76,6 +90,9 @@ impl Groups {
         if let Err(e) = pids {
             groups.lack(format!("no pids cgroup: {e}; processes are limited per user"));
         }
+        if let Some(slot) = &places.slot {
+            groups.take_ground(places, slot, has("cpuset"));
+        }
         if let Some(leaf) = &groups.leaf
             && leaf.group.read_only("cpu.pressure").and_then(|f| f.read()).is_err()
         {
@@ -86,6 +103,43 @@ impl Groups {
 
     fn lack(&mut self, what: String) {
         self.weaker.push(what);
+    }
+
+    /// Takes the best that is to be had of partition and cpuset.
+    fn take_ground(&mut self, places: &Places, slot: &Slot, cpuset: bool) {
+        if let (Rung::Partition, Some(leaf)) = (&places.rung, &self.leaf) {
+            match leaf.group.parents(partition::STATE) {
+                Ok(state) => self.ground = Ground::Partition(state),
+                Err(e) => self.lack(format!("the slot's partition cannot be watched: {e}")),
+            }
+            return;
+        }
+        if let Rung::Outside(why) = &places.rung {
+            self.lack(format!("other work may run on the slot's CPUs: {why}"));
+        }
+        if cpuset && let Some(leaf) = &self.leaf {
+            match leaf.confine(slot) {
+                Ok(effective) => self.ground = Ground::Cpuset { slot: slot.clone(), effective },
+                Err(e) => self.lack(format!("no cpuset of the slot's own: {e}")),
+            }
+        }
+    }
+
+    /// The rung of isolation that is in force now for a run on these CPUs: read, not remembered.
+    pub(crate) fn isolation(&self, cpus: &[u32]) -> Isolation {
+        let holds = match &self.ground {
+            Ground::Partition(state) if state.read().is_ok_and(|s| s.trim() == partition::ISOLATED) => {
+                Isolation::Partition
+            }
+            Ground::Cpuset { slot, effective }
+                if cpus.iter().all(|cpu| slot.cpus.contains(cpu))
+                    && effective.read().is_ok_and(|list| partition::all_in(cpus, &list)) =>
+            {
+                Isolation::Cpuset
+            }
+            _ => Isolation::Affinity,
+        };
+        if cpus.is_empty() { Isolation::None } else { holds }
     }
 
     fn use_v2_memory(&mut self) -> io::Result<()> {
@@ -122,6 +176,9 @@ impl Groups {
     pub(crate) fn prepare(&mut self, limits: &Limits) -> io::Result<()> {
         if let Some(leaf) = self.leaf.as_mut().filter(|l| l.renew) {
             leaf.recreate()?;
+            if let Ground::Cpuset { slot, effective } = &mut self.ground {
+                *effective = leaf.confine(slot)?;
+            }
             self.use_v2_memory()?;
             // The pids controller may be a version 1 hierarchy of its own.
             if self.pids.as_ref().is_some_and(|p| p.ours == 0) {
@@ -188,6 +245,16 @@ impl Leaf {
             group,
             renew,
         })
+    }
+
+    /// Makes it a cpuset of the slot's CPUs and memory nodes. Returns `cpuset.cpus.effective`.
+    fn confine(&self, slot: &Slot) -> io::Result<CgroupFile> {
+        let list = |all: &[u32]| all.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        self.group.write_only("cpuset.cpus")?.write(&list(&slot.cpus))?;
+        if !slot.mem_nodes.is_empty() {
+            self.group.write_only("cpuset.mems")?.write(&list(&slot.mem_nodes))?;
+        }
+        self.group.read_only("cpuset.cpus.effective")
     }
 
     fn recreate(&mut self) -> io::Result<()> {

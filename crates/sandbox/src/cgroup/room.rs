@@ -52,6 +52,17 @@ pub(super) fn make_leaf(home: &Path, root: &Path, needed: &[&str], name: &str) -
         .map_err(|e| io::Error::new(e.kind(), format!("{} takes no group of ours: {e}", home.display())))
 }
 
+/// Makes the group `name` in a partition, which nobody lives in, below the root of the tree.
+pub(super) fn make_inside(partition: &Path, root: &Path, needed: &[&str], name: &str) -> io::Result<()> {
+    let _turn = turn(partition);
+    hand_on(root, needed)?;
+    hand_on(partition, needed)?;
+    match fs::create_dir(partition.join(name)) {
+        Err(e) if e.kind() != ErrorKind::AlreadyExists => Err(e),
+        _ => Ok(()),
+    }
+}
+
 /// Undoes what making room has done, unless somebody still needs it.
 pub(super) fn tidy(home: &Path) {
     if home.join(ASIDE).is_dir() {
@@ -120,7 +131,7 @@ fn put_back(group: &Path) {
     if !aside.is_dir() || others.count() > 0 {
         return;
     }
-    for controller in ["-memory", "-pids"] {
+    for controller in ["-memory", "-pids", "-cpuset"] {
         let _ = control(group, &[controller.into()]);
     }
     for _ in 0..ROUNDS {

@@ -94,7 +94,7 @@ impl Host {
         };
         let busy = slot(|t| t.busy);
         Evidence {
-            isolation: if run.placement.cpus.is_empty() { Isolation::None } else { Isolation::Affinity },
+            isolation: run.isolation,
             cpus: run.cpus.to_vec(),
             mem_nodes: run.placement.mem_node.map_or_else(|| self.nodes.clone(), |n| vec![n]),
             run_queue_wait: Reading::from_result(self.run_queue_wait(run.pid)),
@@ -123,6 +123,7 @@ impl Host {
 pub(super) struct Finished<'a> {
     pub(super) pid: u32,
     pub(super) placement: &'a Placement,
+    pub(super) isolation: Isolation,
     pub(super) cpus: &'a [u32],
     pub(super) before: &'a io::Result<CpuTimes>,
     pub(super) cpu: Nanos,
@@ -159,7 +160,7 @@ fn parse_stat(text: &str, cpus: &[u32]) -> CpuTimes {
 }
 
 /// A list such as `0-3,8` (Documentation/admin-guide/cputopology.rst).
-fn parse_list(text: &str) -> Vec<u32> {
+pub(crate) fn parse_list(text: &str) -> Vec<u32> {
     let mut all = Vec::new();
     for part in text.trim().split(',').filter(|p| !p.is_empty()) {
         let (from, to) = part.split_once('-').unwrap_or((part, part));

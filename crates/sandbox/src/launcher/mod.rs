@@ -15,6 +15,8 @@ use crate::message::{self, Answer, Capabilities, Request};
 use crate::sys::{self, InitStack};
 use crate::{SandboxError, seccomp};
 use boxes::Boxes;
+pub(crate) use evidence::parse_list;
+
 use evidence::Host;
 use model::Nanos;
 use privilege::Privilege;
@@ -56,13 +58,19 @@ pub fn launcher_main() -> u8 {
     // Out of the caller's terminal and process group: Ctrl-C is the caller's to handle.
     let _ = rustix::process::setsid();
     let Ok((socket, null)) = take_over_stdio() else { return 3 };
-    let places = Layout::of_self(Path::new("/proc")).map(|l| l.places(std::process::id()));
+    let mut buffer = vec![0; message::PACKET];
+    // `_held` lives as long as this process, which outlives all others of the slot.
+    let Ok(Some((Request::Hello { housekeeping, slot }, _held))) = message::receive(&socket, &mut buffer)
+    else {
+        return 3;
+    };
+    let places = Layout::of_self(Path::new("/proc")).map(|l| l.places(std::process::id(), slot.as_ref()));
     let begun = places.during(|| "reading the cgroup layout".into()).and_then(|places| {
         let privilege = Privilege::acquire()?;
         Ok((places, privilege, sys::fork().during(|| "forking the launcher".into())?))
     });
     match begun {
-        Ok((places, privilege, None)) => launch(socket, null, places, privilege),
+        Ok((places, privilege, None)) => launch(socket, null, &places, privilege, &housekeeping, &mut buffer),
         Ok((places, _, Some(launcher))) => {
             drop(socket);
             let status = sys::wait_for(launcher);
@@ -77,16 +85,19 @@ pub fn launcher_main() -> u8 {
 }
 
 /// Serves the caller until it closes its end of the socket.
-fn launch(socket: OwnedFd, null: OwnedFd, places: Places, privilege: Privilege) -> u8 {
-    let mut buffer = vec![0; message::PACKET];
-    let Ok(Some((Request::Hello { housekeeping }, _))) = message::receive(&socket, &mut buffer) else {
-        return 3;
-    };
-    match Foundation::lay(&places, privilege, &housekeeping) {
+fn launch(
+    socket: OwnedFd,
+    null: OwnedFd,
+    places: &Places,
+    privilege: Privilege,
+    housekeeping: &[u32],
+    buffer: &mut [u8],
+) -> u8 {
+    match Foundation::lay(places, privilege, housekeeping) {
         Ok(foundation) => {
             let mut launcher = Launcher::new(socket, null, foundation);
             launcher.answer(&Answer::Ready(launcher.capabilities()), None);
-            launcher.serve(&mut buffer);
+            launcher.serve(buffer);
             0
         }
         Err(e) => {

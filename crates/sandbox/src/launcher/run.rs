@@ -246,6 +246,7 @@ impl Launcher {
         let finished = Finished {
             pid: s.pid,
             placement: &spec.placement,
+            isolation: self.groups.isolation(&spec.placement.cpus),
             cpus: &s.cpus,
             before: &s.before,
             cpu: time.cpu,

@@ -16,11 +16,14 @@ const SERVER: [(&str, &str); 5] = [
     ("/sys/devices/system/cpu/cpu3/topology/thread_siblings_list", "2-3"),
 ];
 
-/// A machine with these files.
+/// A machine with these files; `-> x` is a link.
 fn machine(files: &[(&str, &str)]) -> Machine {
     let mut text = String::from("tauto recording 1\n");
     for (path, content) in files {
-        write!(text, "{path}\n\t{content}\n").unwrap();
+        match content.strip_prefix("-> ") {
+            Some(to) => writeln!(text, "{path} -> {to}").unwrap(),
+            None => write!(text, "{path}\n\t{content}\n").unwrap(),
+        }
     }
     Machine::parse(&text).unwrap()
 }
@@ -55,13 +58,16 @@ fn policy(set: (&str, &str), others: &[(&str, &str)]) -> Vec<(String, String)> {
     let file = |name: &str| format!("{POLICY}/{name}");
     let own = [
         ("related_cpus", "2 3"),
+        ("scaling_driver", "acpi-cpufreq"),
         ("cpuinfo_min_freq", "800000"),
         ("cpuinfo_max_freq", "3500000"),
         ("scaling_min_freq", set.0),
         ("scaling_max_freq", set.1),
     ];
     let own = own.iter().map(|(name, text)| (file(name), text.to_string()));
-    own.chain(others.iter().map(|(path, text)| (path.to_string(), text.to_string()))).collect()
+    let link = ("/sys/devices/system/cpu/cpu2/cpufreq".to_string(), "-> ../cpufreq/policy2".to_string());
+    let others = others.iter().map(|(path, text)| (path.to_string(), text.to_string()));
+    own.chain([link]).chain(others).collect()
 }
 
 #[track_caller]
@@ -93,18 +99,11 @@ fn turbo_of_the_machine_or_of_each_policy() {
     );
     check(&[("/sys/devices/system/cpu/cpufreq/boost", "1")], &["turbo cpufreq/boost: 1 -> 0"]);
     check(&[("/sys/devices/system/cpu/cpufreq/boost", "0")], &[]);
-    let boost = format!("{POLICY}/boost");
+    let each = ("/sys/devices/system/cpu/cpu2/cpufreq/boost", "1");
+    check(&[each], &["turbo cpu2/cpufreq/boost: 1 -> 0"]);
     check(
-        &[(&format!("{POLICY}/related_cpus"), "2 3"), (&boost, "1")],
-        &["turbo cpufreq/policy2/boost: 1 -> 0"],
-    );
-    // Nobody's time is taken on CPU 0.
-    check(
-        &[
-            ("/sys/devices/system/cpu/cpufreq/policy0/related_cpus", "0 1"),
-            ("/sys/devices/system/cpu/cpufreq/policy0/boost", "1"),
-        ],
-        &[],
+        &[("/sys/devices/system/cpu/cpufreq/boost", "1"), each],
+        &["turbo cpu2/cpufreq/boost: 1 -> 0", "turbo cpufreq/boost: 1 -> 0"],
     );
 }
 
@@ -127,8 +126,8 @@ fn frequency_is_held_at_the_base() {
     let (lowered, raised) = (format!("{max}3500000 -> 2400000"), format!("{min}800000 -> 2400000"));
     check_policy(("800000", "3500000"), &[listed], &[&lowered, &raised]);
     check_policy(("2100000", "2100000"), &[base], &[]);
-    // Nothing says what the base is.
-    check_policy(("800000", "3500000"), &[], &[]);
+    // Nothing says what the base is: the most that is allowed.
+    check_policy(("800000", "3000000"), &[], &[&format!("{min}800000 -> 3000000")]);
 }
 
 #[test]
@@ -170,12 +169,22 @@ fn interrupts_go_where_they_may_and_no_slot_is() {
             ("/proc/irq/24/smp_affinity_list", "0-3"),
             ("/proc/irq/25/smp_affinity_list", "1,3"),
             ("/proc/irq/26/smp_affinity_list", "2"),
+            // The machine's timer, where it is and where it would be in the way; one without a device.
+            ("/proc/irq/0/smp_affinity_list", "0-3"),
+            ("/proc/irq/0/effective_affinity_list", "0"),
+            ("/sys/kernel/irq/0/actions", "timer"),
+            ("/proc/irq/1/smp_affinity_list", "0-3"),
+            ("/proc/irq/1/effective_affinity_list", "2"),
+            ("/sys/kernel/irq/1/actions", "timer"),
+            ("/proc/irq/5/smp_affinity_list", "0-3"),
+            ("/sys/kernel/irq/5/actions", ""),
             ("/sys/class/net/eth0/queues/rx-0/rps_cpus", "c"),
             ("/sys/class/net/eth0/queues/rx-1/rps_cpus", "0"),
             ("/sys/class/net/eth0/queues/tx-0/xps_cpus", "00000000,0000000a"),
         ],
         &[
             "irq_affinity /proc/irq/default_smp_affinity: f -> 3",
+            "irq_affinity /proc/irq/1/smp_affinity_list: 0-3 -> 0-1",
             "irq_affinity /proc/irq/24/smp_affinity_list: 0-3 -> 0-1",
             "irq_affinity /proc/irq/25/smp_affinity_list: 1,3 -> 1",
             "irq_affinity /proc/irq/26/smp_affinity_list: 2 -> 0-1",
@@ -269,6 +278,8 @@ fn the_kernels_own_work() {
             ("/proc/sys/vm/stat_interval", "1"),
             ("/proc/sys/kernel/perf_event_max_sample_rate", "100000"),
             (&format!("{thp}/enabled"), "[always] madvise never"),
+            (&format!("{thp}/hugepages-64kB/enabled"), "[always] inherit madvise never"),
+            (&format!("{thp}/hugepages-2048kB/enabled"), "always [inherit] madvise never"),
             (&format!("{thp}/defrag"), "always defer defer+madvise [madvise] never"),
             (&format!("{thp}/khugepaged/defrag"), "1"),
             ("/sys/kernel/mm/ksm/run", "1"),
@@ -279,10 +290,11 @@ fn the_kernels_own_work() {
             "workqueues /sys/devices/virtual/workqueue/writeback/cpumask: f -> 3",
             "workqueues /sys/devices/virtual/workqueue/cpumask: f -> 3",
             "watchdog /proc/sys/kernel/watchdog_cpumask: 0-3 -> 0-1",
+            "thp transparent_hugepage/enabled: always -> madvise",
+            "thp transparent_hugepage/hugepages-64kB/enabled: always -> madvise",
             "watchdog /proc/sys/kernel/nmi_watchdog: 1 -> 0",
             "vmstat_interval /proc/sys/vm/stat_interval: 1 -> 120",
             "perf_sample_rate /proc/sys/kernel/perf_event_max_sample_rate: 100000 -> 1",
-            "thp transparent_hugepage/enabled: always -> madvise",
             "thp transparent_hugepage/defrag: madvise -> never",
             "thp transparent_hugepage/khugepaged/defrag: 1 -> 0",
             "ksm ksm/run: 1 -> 0",
@@ -334,10 +346,15 @@ fn a_single_core_is_tuned_without_moving_anything() {
         ("/sys/fs/cgroup/cgroup.controllers", "cpuset"),
         ("/sys/fs/cgroup/cgroup.subtree_control", ""),
         ("/proc/sys/kernel/numa_balancing", "1"),
+        ("/proc/sys/kernel/watchdog", "1"),
+        ("/proc/sys/kernel/watchdog_cpumask", "0-1"),
         ("/sys/devices/system/cpu/intel_pstate/no_turbo", "0"),
     ]);
-    let expected =
-        ["numa_balancing /proc/sys/kernel/numa_balancing: 1 -> 0", "turbo intel_pstate/no_turbo: 0 -> 1"];
+    let expected = [
+        "watchdog /proc/sys/kernel/watchdog: 1 -> 0",
+        "numa_balancing /proc/sys/kernel/numa_balancing: 1 -> 0",
+        "turbo intel_pstate/no_turbo: 0 -> 1",
+    ];
     assert_eq!(planned(&one, &Wishes::default()), expected);
     let boot = Wishes { boot: true, ..Wishes::default() };
     assert_eq!(planned(&one, &boot), expected);

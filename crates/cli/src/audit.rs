@@ -1,0 +1,86 @@
+//! `tauto audit`: what on this host makes time wander.
+
+use crate::Done;
+use crate::place::wishes_for;
+use crate::terminal::{Failure, print, print_error, style_of};
+use clap::Args;
+use host::facts::Facts;
+use host::machine::Machine;
+use host::{audit, slots};
+use report::json::{AuditDocument, to_text};
+use report::markdown;
+use report::text::audit_table;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+#[derive(Args, Debug)]
+pub(crate) struct AuditArgs {
+    /// Print one JSON document
+    #[arg(long, conflicts_with = "markdown")]
+    json: bool,
+    /// Print Markdown, to paste into an issue
+    #[arg(long)]
+    markdown: bool,
+    /// Look at another machine: the directory that holds its /proc and /sys, or a recording
+    #[arg(long, value_name = "DIR|FILE")]
+    root: Option<PathBuf>,
+    /// Write everything that was read to a new file, for --root elsewhere
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+}
+
+pub(crate) fn main(args: AuditArgs) -> Result<Done, Failure> {
+    let mut machine = open(args.root.as_deref())?;
+    if args.record.is_some() {
+        machine = machine.remembering();
+    }
+    let facts = Facts::gather(&machine).map_err(|e| {
+        let why = format!("its processors cannot be told: {e}");
+        of_root(args.root.as_deref(), &std::io::Error::new(e.kind(), why))
+    })?;
+    if let Some(path) = &args.record {
+        record(path, &machine.recording())?;
+    }
+    let wishes = wishes_for(args.root.as_deref())?;
+    let slots = slots::plan_with(&facts.topology, &facts.cgroups, &wishes);
+    let audit = audit::assess(&facts, &slots);
+    match (args.json, args.markdown) {
+        (true, _) => print(&to_text(&AuditDocument::new(&audit))),
+        (_, true) => print(&markdown::audit(&audit)),
+        _ => print(&audit_table(&audit, style_of(&std::io::stdout()))),
+    }
+    Ok(if audit.is_bad() { Done::Bad } else { Done::Good })
+}
+
+fn open(root: Option<&Path>) -> Result<Machine, Failure> {
+    let machine = root.map_or_else(Machine::this, Machine::at);
+    machine.map_err(|e| of_root(root, &e))
+}
+
+/// What is wrong with a machine that the user named is for the user to put right.
+fn of_root(root: Option<&Path>, e: &std::io::Error) -> Failure {
+    match root {
+        Some(path) => Failure::usage(format!("--root {}: {e}", path.display())),
+        None => Failure::system(format!("cannot read this machine: {e}")),
+    }
+}
+
+/// Writes a recording where there is nothing yet, and says what is in it.
+fn record(path: &Path, text: &str) -> Result<(), Failure> {
+    let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => Failure::usage(format!(
+            "--record {}: exists and is not overwritten; name another file",
+            path.display()
+        )),
+        _ => Failure::usage(format!("--record {}: {e}", path.display())),
+    })?;
+    print_error(&format!(
+        "recorded in {} ({} KiB of text): settings and counters from /proc and /sys, and the names of interrupts, threads, \
+         processes and control groups; no command lines, no host name, no kernel parameters but those that concern time\n",
+        path.display(),
+        text.len().div_ceil(1024)
+    ));
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! Where tauto keeps its data, and the site's configuration.
+
+use crate::terminal::Failure;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// Read where `TAUTO_CONFIG` names no other file; it need not exist.
+const USUAL: &str = "/etc/tautochrone.toml";
+/// Root's data directory, whose locks everybody minds.
+const OF_ROOT: &str = "/var/lib/tautochrone";
+
+/// The site's configuration: strict TOML.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    /// How slots are planned.
+    pub(crate) slots: host::slots::Wishes,
+    /// What is tuned.
+    pub(crate) tune: host::tune::Wishes,
+}
+
+impl Config {
+    /// The file that `TAUTO_CONFIG` names, else the usual one, else nothing wished.
+    pub(crate) fn read() -> Result<Config, Failure> {
+        let named = std::env::var_os("TAUTO_CONFIG").filter(|name| !name.is_empty()).map(PathBuf::from);
+        let path = named.clone().unwrap_or_else(|| USUAL.into());
+        let fail = |e: &dyn std::fmt::Display| Failure::usage(format!("{}: {e}", path.display()));
+        match std::fs::read_to_string(&path) {
+            Ok(text) => parse(&text).map_err(|e| fail(&e)),
+            Err(e) if named.is_none() && e.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
+            Err(e) => Err(fail(&e)),
+        }
+    }
+}
+
+fn parse(text: &str) -> Result<Config, String> {
+    // The error of the parser names line and field, over several lines.
+    let config: Config = toml::from_str(text).map_err(|e| e.to_string().trim_end().to_string())?;
+    config.slots.check()?;
+    config.tune.check()?;
+    Ok(config)
+}
+
+/// The directory of database, packages, journal and locks: `TAUTO_DATA_DIR`, else root's or the user's usual place.
+pub(crate) fn data_directory() -> Result<PathBuf, Failure> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(named) = set("TAUTO_DATA_DIR") {
+        return Ok(named);
+    }
+    if rustix::process::geteuid().is_root() {
+        return Ok(OF_ROOT.into());
+    }
+    let home = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")));
+    let home = home.ok_or_else(|| {
+        Failure::usage("no place for data: set TAUTO_DATA_DIR, or HOME, to a directory of this user")
+    })?;
+    Ok(home.join("tautochrone"))
+}
+
+/// Directories in which slots are locked: ours first, then root's, which others mind too. One that was named by
+/// `TAUTO_DATA_DIR` stands alone.
+pub(crate) fn lock_directories() -> Result<Vec<PathBuf>, Failure> {
+    let ours = data_directory()?;
+    let named = std::env::var_os("TAUTO_DATA_DIR").is_some_and(|value| !value.is_empty());
+    let roots = Some(PathBuf::from(OF_ROOT)).filter(|roots| !named && Path::new(roots) != ours);
+    Ok([ours].into_iter().chain(roots).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_is_strict() {
+        let parsed = parse("[slots]\ncores = 2\nhousekeeping = \"0-1\"\n").unwrap();
+        assert_eq!((parsed.slots.cores, &*parsed.slots.housekeeping), (2, "0-1"));
+        assert_eq!(parse("").unwrap(), Config::default());
+        for (text, part) in [
+            ("[slots]\ncoers = 2\n", "line 2"),
+            ("[slots]\ncoers = 2\n", "coers"),
+            ("[slots]\ncores = 0\n", "slots.cores"),
+            ("[slots]\nhousekeeping = \"x\"\n", "`x`"),
+            ("[slot]\n", "slot"),
+            ("[tune]\nonly = [\"hyperthreads\"]\n", "unknown id `hyperthreads`"),
+        ] {
+            let why = parse(text).unwrap_err();
+            assert!(why.contains(part), "{why}");
+        }
+    }
+}

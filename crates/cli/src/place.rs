@@ -1,0 +1,170 @@
+//! Where runs take place: the slot or the CPUs that were asked for, and its lock.
+
+use crate::config::{Config, lock_directories};
+use crate::options::{PlacementArgs, SlotChoice};
+use crate::terminal::{Failure, print_error};
+use host::cpulist;
+use host::facts::{Cgroups, Topology};
+use host::locks::{self, Held};
+use host::machine::Machine;
+use host::slots::Wishes;
+use model::{Isolation, Placement, Slot, SlotPlan};
+use sandbox::LauncherOptions;
+use std::io;
+use std::path::Path;
+
+/// One place, ours as long as this lives.
+#[derive(Debug, Default)]
+pub(crate) struct Place {
+    /// Where runs are placed.
+    pub(crate) placement: Placement,
+    /// The slot; `None`: no slot was asked for, or the machine has but one core.
+    slot: Option<Slot>,
+    /// Where everything else stays; empty: anywhere.
+    housekeeping: Vec<u32>,
+    held: Option<Held>,
+}
+
+impl Place {
+    /// How the launcher is started whose runs take place here.
+    pub(crate) fn launcher(&self) -> Result<LauncherOptions, Failure> {
+        let held = self.held.as_ref().map(Held::descriptors).transpose().map_err(Failure::system)?;
+        Ok(LauncherOptions {
+            housekeeping: self.housekeeping.clone(),
+            slot: self.slot.clone(),
+            held: held.unwrap_or_default(),
+        })
+    }
+
+    /// How the launcher beside it is started, and where its runs are placed: off the slot.
+    pub(crate) fn beside(&self) -> (LauncherOptions, Placement) {
+        let options =
+            LauncherOptions { housekeeping: self.housekeeping.clone(), ..LauncherOptions::default() };
+        (options, Placement { cpus: self.housekeeping.clone(), ..Placement::default() })
+    }
+}
+
+/// What the site wishes of its slots; nothing on a machine that is recorded elsewhere.
+pub(crate) fn wishes_for(root: Option<&Path>) -> Result<Wishes, Failure> {
+    if root.is_some() { Ok(Wishes::default()) } else { Ok(Config::read()?.slots) }
+}
+
+/// The slots planned on a machine.
+pub(crate) fn planned(machine: &Machine, wishes: &Wishes) -> Result<SlotPlan, Failure> {
+    let topology = Topology::read(machine).map_err(Failure::system)?;
+    Ok(host::slots::plan_with(&topology, &Cgroups::read(machine), wishes))
+}
+
+/// So many places, each of its own: what was typed, or `usual`. Waits where others have the slots.
+pub(crate) fn places(typed: &PlacementArgs, usual: SlotChoice, jobs: usize) -> Result<Vec<Place>, Failure> {
+    match typed.slot_choice(usual)? {
+        SlotChoice::None => Ok(without_slot(typed.placement(), jobs)?),
+        choice => in_slots(typed, choice, jobs),
+    }
+}
+
+fn in_slots(typed: &PlacementArgs, choice: SlotChoice, jobs: usize) -> Result<Vec<Place>, Failure> {
+    let machine = Machine::this().map_err(Failure::system)?;
+    let plan = planned(&machine, &wishes_for(None)?)?;
+    let several_nodes = Topology::read(&machine).is_ok_and(|topology| topology.nodes.len() > 1);
+    let usable = usable(&machine, &plan);
+    let mut free: Vec<&Slot> = match choice {
+        SlotChoice::Number(n) => {
+            let known = usable.iter().filter(|slot| slot.id == n).copied().collect::<Vec<_>>();
+            if known.is_empty() {
+                let last = usable.iter().map(|slot| slot.id).max();
+                let there = last.map_or("it has none".into(), |last| format!("its slots are 0 to {last}"));
+                return Err(Failure::usage(format!(
+                    "--slot {n}: this machine has no such slot, {there}; see `tauto slots`"
+                )));
+            }
+            known
+        }
+        _ => usable,
+    };
+    // Kept to CPUs outside every slot: there is nothing to choose from.
+    if free.is_empty() && jobs == 1 {
+        return Ok(vec![Place { placement: typed.placement(), ..Place::default() }]);
+    }
+    if jobs > free.len() {
+        let most = free.len().max(1);
+        let why = format!(
+            "--jobs {jobs}: this machine has slots for {most} at a time; use --jobs {most}, or --slot none"
+        );
+        return Err(Failure::usage(why));
+    }
+    let directories = lock_directories()?;
+    let mut places = Vec::new();
+    for _ in 0..jobs {
+        let (slot, held) = locks::wait_for_one(&directories, &free, &mut tell_waiting)
+            .map_err(unlockable)?
+            .ok_or_else(|| Failure::system("no slot is left"))?;
+        let (slot, isolated) = (slot.clone(), slot.isolation != Isolation::None);
+        free.retain(|other| other.id != slot.id);
+        let typed = typed.placement();
+        let node = slot.mem_nodes.first().copied().filter(|_| several_nodes);
+        let placement = Placement {
+            cpus: if isolated { slot.cpus.clone() } else { vec![] },
+            mem_node: typed.mem_node.or(node),
+            sched: typed.sched,
+        };
+        let housekeeping = if isolated { plan.housekeeping.clone() } else { vec![] };
+        places.push(Place {
+            placement,
+            slot: Some(slot).filter(|_| isolated),
+            housekeeping,
+            held: Some(held),
+        });
+    }
+    Ok(places)
+}
+
+/// Slots whose CPUs this process may use: those it is allowed on now, and those that are kept from everybody who does
+/// not ask for them.
+fn usable<'a>(machine: &Machine, plan: &'a SlotPlan) -> Vec<&'a Slot> {
+    let list = |text: Option<String>| text.and_then(|list| cpulist::parse(&list)).unwrap_or_default();
+    let status = machine.read("/proc/self/status").unwrap_or_default();
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let mut allowed = list(allowed.map(String::from));
+    allowed.extend(list(machine.read("/sys/devices/system/cpu/isolated").ok()));
+    let may = |slot: &&Slot| {
+        slot.isolation == Isolation::Partition || slot.cpus.iter().all(|cpu| allowed.contains(cpu))
+    };
+    plan.slots.iter().filter(may).collect()
+}
+
+fn tell_waiting(slot: &Slot, who: Option<u32>) {
+    let who = who.map_or_else(String::new, |pid| format!(", held by process {pid}"));
+    print_error(&format!("tauto: waiting for slot {}{who}\n", slot.id));
+}
+
+fn unlockable(e: io::Error) -> Failure {
+    Failure::usage(format!(
+        "cannot lock a slot: {e}; set TAUTO_DATA_DIR to a directory that this user may write to, or use --slot none"
+    ))
+}
+
+/// Without slots several jobs need a CPU each, and one more that is left to everything else.
+fn without_slot(typed: Placement, jobs: usize) -> Result<Vec<Place>, Failure> {
+    let place = |placement: Placement| Place { placement, ..Place::default() };
+    if jobs == 1 {
+        return Ok(vec![place(typed)]);
+    }
+    let cpus = if typed.cpus.is_empty() { allowed_cpus()? } else { typed.cpus.clone() };
+    // Typed CPUs are all for jobs; of the machine's own, the first stays free.
+    let free = usize::from(typed.cpus.is_empty());
+    let most = cpus.len().saturating_sub(free).max(1);
+    if jobs > most {
+        let why = format!("--jobs {jobs}: this machine has CPUs for {most} at a time; use --jobs {most}");
+        return Err(Failure::usage(why));
+    }
+    let each = cpus.iter().skip(free).take(jobs);
+    Ok(each.map(|cpu| place(Placement { cpus: vec![*cpu], ..typed.clone() })).collect())
+}
+
+/// The CPUs this process may run on.
+fn allowed_cpus() -> Result<Vec<u32>, Failure> {
+    let set = rustix::thread::sched_getaffinity(None).map_err(Failure::system)?;
+    let most = rustix::thread::CpuSet::MAX_CPU;
+    Ok((0..most).filter(|cpu| set.is_set(*cpu)).filter_map(|cpu| u32::try_from(cpu).ok()).collect())
+}

@@ -1,0 +1,179 @@
+//! Memory nodes and shared caches.
+
+use super::cpu::keep_house;
+use super::{Judged, Seen, at_run_time, finding, setting, unless_hidden};
+use crate::cpulist::Set;
+use model::{Finding, Severity, Slot};
+use std::collections::BTreeMap;
+
+pub(super) fn numa_balancing(seen: &Seen) -> Finding {
+    let f = finding(
+        "numa_balancing",
+        Severity::Medium,
+        "pages are unmapped so that the faults tell who uses them, and are then moved: extra faults within the run",
+    )
+    .read_from("/proc/sys/kernel/numa_balancing");
+    let off = at_run_time("sysctl -w kernel.numa_balancing=0");
+    setting(f, &seen.facts.memory.numa_balancing, |value| value == "0", off)
+}
+
+/// The sandbox binds a run's memory to the nodes of its slot (set_mempolicy(2), or `cpuset.mems`): one node, with memory.
+pub(super) fn numa_placement(seen: &Seen) -> Finding {
+    let f = finding(
+        "numa_placement",
+        Severity::High,
+        "memory of another node is slower to reach: 2.5 % of a run's time, 0.5 % once memory was bound (Yandex.Contest)",
+    )
+    .read_from("/sys/devices/system/node/has_memory, node*/cpulist");
+    let nodes = &seen.facts.topology.nodes;
+    if nodes.len() < 2 {
+        return unless_hidden(seen, f.not_applicable("one memory node"));
+    }
+    let bad = |slot: &&Slot| match &slot.mem_nodes[..] {
+        [node] => !nodes.contains_key(node),
+        _ => true,
+    };
+    let all: Vec<String> =
+        seen.slots.slots.iter().map(|s| format!("slot {} on {:?}", s.id, s.mem_nodes)).collect();
+    let stray: Set = seen.slots.slots.iter().filter(bad).flat_map(Slot::all_cpus).collect();
+    if stray.is_empty() {
+        return unless_hidden(
+            seen,
+            f.ok(format!("each slot's memory is bound to its own node: {}", all.join(", "))),
+        );
+    }
+    let housekeeping: Set = seen.slots.housekeeping.iter().copied().chain(stray).collect();
+    f.bad(
+        format!("slots of several nodes, or of one without memory: {}", all.join(", ")),
+        keep_house(&housekeeping),
+    )
+}
+
+/// Ok where each slot has a part of the last cache, or is the only slot at one.
+pub(super) fn cache_partition(seen: &Seen) -> Finding {
+    let f = finding(
+        "cache_partition",
+        Severity::High,
+        "programs on other cores evict this one's lines and take memory bandwidth: CPU time rose 3.6 to 5.1 % with one \
+         other program (measured), linearly with their number in cache-hostile ones",
+    )
+    .read_from("/sys/devices/system/cpu/cpu*/cache/index*/shared_cpu_list, /sys/fs/resctrl");
+    let slots = &seen.slots.slots;
+    let groups = seen.facts.memory.cache_groups.as_deref().unwrap_or(&[]);
+    let parted = |slot: &Slot| {
+        let cpus: Set = slot.all_cpus().into_iter().collect();
+        groups.iter().any(|group| group.exclusive && group.cpus.is_superset(&cpus))
+    };
+    if !slots.is_empty() && slots.iter().all(parted) {
+        return unless_hidden(seen, f.ok("each slot is in a group with a part of the cache to itself"));
+    }
+    let mut at_cache: BTreeMap<&Set, Vec<&Slot>> = BTreeMap::new();
+    for slot in slots {
+        let first = slot.cpus.first().and_then(|cpu| seen.facts.topology.cpus.get(cpu));
+        match first.and_then(|cpu| cpu.caches.last()) {
+            Some(cache) => at_cache.entry(&cache.shared).or_default().push(slot),
+            None => return unless_hidden(seen, f.unknown("which CPUs share a cache is not told")),
+        }
+    }
+    let most = at_cache.values().map(Vec::len).max().unwrap_or(0);
+    if most < 2 {
+        return unless_hidden(
+            seen,
+            f.ok("no two slots share their last cache; housekeeping CPUs may share it"),
+        );
+    }
+    let can = match (seen.facts.platform.features.contains("cat_l3"), &seen.facts.memory.cache_groups) {
+        (true, None) => "; the processor could part it (cat_l3, mount -t resctrl resctrl /sys/fs/resctrl)",
+        (true, Some(_)) => "; the processor could part it (cat_l3, groups in /sys/fs/resctrl)",
+        (false, _) => "",
+    };
+    // One slot for each cache is left.
+    let given_up = at_cache.values().flat_map(|slots| &slots[1..]).flat_map(|slot| slot.all_cpus());
+    let housekeeping: Set = seen.slots.housekeeping.iter().copied().chain(given_up).collect();
+    f.bad(format!("up to {most} slots share a last cache{can}"), keep_house(&housekeeping))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::audit::testing::{GUEST, check, judged, judged_with};
+    use crate::slots::Wishes;
+    use model::FindingState::{Bad, NotApplicable, Ok, Unknown};
+
+    /// Four cores; two nodes.
+    const TWO: &str = "/sys/devices/system/cpu/online\n\t0-3\n\
+        /sys/devices/system/node/online\n\t0-1\n/sys/devices/system/node/has_memory\n\t0-1\n\
+        /sys/devices/system/node/node0/cpulist\n\t0-1\n/sys/devices/system/node/node1/cpulist\n\t2-3\n\
+        /sys/devices/system/node/node0/distance\n\t10 20\n/sys/devices/system/node/node1/distance\n\t20 10\n";
+
+    #[test]
+    fn numa_balancing() {
+        let file = |value: &str| format!("/proc/sys/kernel/numa_balancing\n\t{value}\n");
+        check(
+            "numa_balancing",
+            &[
+                (&file("0"), Ok, "is 0"),
+                (&file("1"), Bad, "is 1"),
+                (&file("2"), Bad, "is 2"),
+                ("", NotApplicable, "no /proc/sys/kernel/numa_balancing"),
+            ],
+        );
+    }
+
+    #[test]
+    fn numa_placement() {
+        let one = "/sys/devices/system/node/online\n\t0\n/sys/devices/system/node/node0/cpulist\n\t0-1\n";
+        let third = TWO
+            .replace("online\n\t0-1\n", "online\n\t0-2\n")
+            .replace("has_memory\n\t0-1\n", "has_memory\n\t0,2\n");
+        check(
+            "numa_placement",
+            &[
+                (one, NotApplicable, "one memory node"),
+                ("", NotApplicable, "one memory node"),
+                (&format!("{GUEST}{one}"), Unknown, "hypervisor"),
+                (TWO, Ok, "slot 0 on [1], slot 1 on [1]"),
+                (&format!("{GUEST}{TWO}"), Unknown, "hypervisor"),
+                (&third, Bad, "without memory"),
+            ],
+        );
+        assert!(judged("numa_placement", &third).remedy.unwrap().command.ends_with("housekeeping = \"0-3\""));
+    }
+
+    #[test]
+    fn cache_partition() {
+        let cache = |cpu: u32, shared: &str| {
+            let at = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index3");
+            format!("{at}/level\n\t3\n{at}/type\n\tUnified\n{at}/shared_cpu_list\n\t{shared}\n")
+        };
+        let four = "/sys/devices/system/cpu/online\n\t0-3\n";
+        let shared: String = (0..4).map(|cpu| cache(cpu, "0-3")).collect();
+        let shared = format!("{four}{shared}");
+        let apart = format!("{four}{}{}{}{}", cache(0, "0"), cache(1, "1"), cache(2, "2"), cache(3, "3"));
+        let can = format!("{shared}/proc/cpuinfo\n\tflags : fpu cat_l3\n");
+        let group = |name: &str, cpus: &str, mode: &str| {
+            let at = format!("/sys/fs/resctrl/{name}");
+            format!("{at}/cpus_list\n\t{cpus}\n{at}/mode\n\t{mode}\n")
+        };
+        let mounted = format!("{can}/sys/fs/resctrl/schemata\n\tL3:0=fff\n/sys/fs/resctrl/info/\n\tL3\n");
+        let parted = |mode| format!("{mounted}{}{}", group("a", "2", mode), group("b", "3", mode));
+        check(
+            "cache_partition",
+            &[
+                (&shared, Bad, "up to 2 slots share a last cache"),
+                (&can, Bad, "mount -t resctrl"),
+                (&mounted, Bad, "groups in /sys/fs/resctrl"),
+                (&parted("exclusive"), Ok, "a part of the cache"),
+                (&parted("shareable"), Bad, "up to 2"),
+                (&apart, Ok, "no two slots"),
+                (&format!("{GUEST}{apart}"), Unknown, "hypervisor"),
+                (&format!("{GUEST}{shared}"), Bad, "up to 2"),
+                (four, Unknown, "not told"),
+            ],
+        );
+        assert!(
+            judged("cache_partition", &shared).remedy.unwrap().command.ends_with("housekeeping = \"0-1,3\"")
+        );
+        let one = Wishes { most: Some(1), ..Wishes::default() };
+        assert_eq!(judged_with("cache_partition", &shared, &one).state, Ok);
+    }
+}

@@ -1,0 +1,141 @@
+//! What the kernel does with memory by itself.
+//!
+//! Sources: Documentation/admin-guide/mm/{transhuge,ksm}.rst, mm/damon/usage.rst, sysctl/{kernel,vm}.rst,
+//! Documentation/filesystems/resctrl.rst (arch/x86/resctrl.rst before Linux 6.16); for balloons section 5.5 of the virtio
+//! specification.
+
+use super::{text, text_if_any};
+use crate::cpulist::{self, Set};
+use crate::machine::Machine;
+use model::Reading;
+
+const HUGE: &str = "/sys/kernel/mm/transparent_hugepage";
+const BALLOONS: &str = "/sys/bus/virtio/drivers/virtio_balloon";
+const RESCTRL: &str = "/sys/fs/resctrl";
+const DAMON_ADMIN: &str = "/sys/kernel/mm/damon/admin/kdamonds";
+const DAMON_MODULES: [&str; 3] = ["damon_reclaim", "damon_lru_sort", "damon_stat"];
+
+/// VIRTIO_BALLOON_F_REPORTING: pages that become free are given back to the host at once.
+const REPORTING: usize = 5;
+
+/// What the kernel does with memory by itself. `None` where the kernel has no such file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Memory {
+    /// Transparent huge pages: file and the word chosen in it, the file for all sizes first.
+    pub huge_pages: Vec<(String, Reading<String>)>,
+    /// Whether huge pages are made by waiting for compaction: the word chosen.
+    pub huge_pages_defrag: Option<Reading<String>>,
+    /// 1: equal pages are looked for and merged.
+    pub ksm: Option<Reading<String>>,
+    /// How eagerly memory is compacted ahead of need, 0 to 100.
+    pub compaction: Option<Reading<String>>,
+    /// Names of the kernel's threads that watch accesses (DAMON).
+    pub damon: Reading<Vec<String>>,
+    /// Numbers of those an administrator has switched on.
+    pub damon_switched_on: Vec<String>,
+    /// Swap areas.
+    pub swaps: Reading<Vec<String>>,
+    /// 0: pages are not moved after the CPUs that use them.
+    pub numa_balancing: Option<Reading<String>>,
+    /// 0: addresses are the same in every run.
+    pub randomize: Reading<String>,
+    /// The filter of system calls this process runs under: 0 none.
+    pub seccomp: Reading<String>,
+    /// Balloons by which a host takes memory back, and whether each gives free pages back at once.
+    pub balloons: Vec<(String, Reading<bool>)>,
+    /// Groups that have a part of the last cache to themselves; `None` where that file system is not mounted.
+    pub cache_groups: Option<Vec<CacheGroup>>,
+}
+
+/// A group of CPUs with a part of a cache.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CacheGroup {
+    /// Its directory.
+    pub path: String,
+    /// Its CPUs.
+    pub cpus: Set,
+    /// No other group may use its part.
+    pub exclusive: bool,
+}
+
+impl Memory {
+    /// Reads it.
+    pub fn read(machine: &Machine) -> Memory {
+        let at = |path: &str| text_if_any(machine, path);
+        let seccomp = |status: String| {
+            let mode = status.lines().find_map(|line| line.strip_prefix("Seccomp:"));
+            let mode = mode.map(|mode| mode.trim().to_string());
+            Reading::from_option(mode, || "/proc/self/status has no field Seccomp".into())
+        };
+        Memory {
+            huge_pages: huge_pages(machine),
+            huge_pages_defrag: at(&format!("{HUGE}/defrag")).map(|r| r.map(|words| chosen(&words))),
+            ksm: at("/sys/kernel/mm/ksm/run"),
+            compaction: at("/proc/sys/vm/compaction_proactiveness"),
+            damon: damon(machine),
+            damon_switched_on: damon_switched_on(machine),
+            swaps: text(machine, "/proc/swaps").map(|table| {
+                table.lines().skip(1).filter_map(|l| l.split_whitespace().next()).map(String::from).collect()
+            }),
+            numa_balancing: at("/proc/sys/kernel/numa_balancing"),
+            randomize: text(machine, "/proc/sys/kernel/randomize_va_space"),
+            seccomp: text(machine, "/proc/self/status").and_then(seccomp),
+            balloons: balloons(machine),
+            cache_groups: cache_groups(machine),
+        }
+    }
+}
+
+/// The word in brackets of `always [madvise] never`; all of it where none is.
+fn chosen(words: &str) -> String {
+    let inner = words.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    inner.map_or(words, |(word, _)| word).to_string()
+}
+
+fn huge_pages(machine: &Machine) -> Vec<(String, Reading<String>)> {
+    let sizes = machine.list(HUGE).unwrap_or_default().into_iter().filter(|n| n.starts_with("hugepages-"));
+    let files =
+        std::iter::once(format!("{HUGE}/enabled")).chain(sizes.map(|s| format!("{HUGE}/{s}/enabled")));
+    let word = |file: String| Some((text_if_any(machine, &file)?.map(|words| chosen(&words)), file));
+    files.filter_map(word).map(|(word, file)| (file, word)).collect()
+}
+
+/// Its threads, since it has users within the kernel that no file tells of; and those of its modules that are switched on.
+fn damon(machine: &Machine) -> Reading<Vec<String>> {
+    // Process 2 is kthreadd, the parent of all threads of the kernel.
+    let children = "/proc/2/task/2/children";
+    let enabled = |module: &&&str| {
+        let switch = machine.read(&format!("/sys/module/{module}/parameters/enabled"));
+        switch.is_ok_and(|on| on.starts_with('Y'))
+    };
+    let modules = DAMON_MODULES.iter().filter(enabled).map(|module| module.to_string());
+    text(machine, children).map(|pids| {
+        let name = |pid: &str| machine.read(&format!("/proc/{pid}/comm")).ok();
+        let threads = pids.split_whitespace().filter_map(name).filter(|name| name.starts_with("kdamond"));
+        threads.chain(modules).collect()
+    })
+}
+
+fn damon_switched_on(machine: &Machine) -> Vec<String> {
+    let numbers = machine.list(DAMON_ADMIN).unwrap_or_default().into_iter();
+    let on = |n: &String| machine.read(&format!("{DAMON_ADMIN}/{n}/state")).is_ok_and(|state| state == "on");
+    numbers.filter(on).collect()
+}
+
+fn balloons(machine: &Machine) -> Vec<(String, Reading<bool>)> {
+    let devices = machine.list(BALLOONS).unwrap_or_default().into_iter();
+    let devices = devices.filter(|name| name.starts_with("virtio"));
+    let reporting = |bits: String| bits.as_bytes().get(REPORTING) == Some(&b'1');
+    devices.map(|n| (n.clone(), text(machine, &format!("{BALLOONS}/{n}/features")).map(reporting))).collect()
+}
+
+fn cache_groups(machine: &Machine) -> Option<Vec<CacheGroup>> {
+    machine.read(&format!("{RESCTRL}/schemata")).ok()?;
+    let group = |name: String| {
+        let path = format!("{RESCTRL}/{name}");
+        let cpus = cpulist::parse(&machine.read(&format!("{path}/cpus_list")).ok()?)?;
+        let mode = machine.read(&format!("{path}/mode")).ok()?;
+        Some(CacheGroup { cpus, exclusive: mode == "exclusive", path })
+    };
+    Some(machine.list(RESCTRL).unwrap_or_default().into_iter().filter_map(group).collect())
+}
