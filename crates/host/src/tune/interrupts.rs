@@ -27,21 +27,16 @@ fn default(view: &View<'_>) -> Vec<Change> {
 
 fn affinity(view: &View<'_>) -> Vec<Change> {
     let names = view.machine.list("/proc/irq").unwrap_or_default();
-    let numbers = names.iter().filter(|name| name.parse::<u32>().is_ok() && !is_idle(view, name));
+    let numbers = names.iter().filter(|name| name.parse::<u32>().is_ok() && !is_fixed(view, name));
     let file = |number: &String| format!("/proc/irq/{number}/smp_affinity_list");
     numbers.filter_map(|number| view.keep_off("irq_affinity", &file(number), Form::Cpus)).collect()
 }
 
 /// Whether an interrupt cannot be moved, and need not be: no device has it (it will go where new ones go), or it is the
-/// timer of the whole machine (IRQF_TIMER), which stays where it is.
-fn is_idle(view: &View<'_>, number: &str) -> bool {
-    let effective = view.value(&format!("/proc/irq/{number}/effective_affinity_list"), Form::Cpus);
-    let elsewhere =
-        effective.and_then(|list| cpulist::parse(&list)).is_some_and(|c| c.is_disjoint(&view.quiet));
-    match view.value(&format!("/sys/kernel/irq/{number}/actions"), Form::Text) {
-        Some(devices) => devices.is_empty() || (devices == "timer" && elsewhere),
-        None => false,
-    }
+/// machine's timer (IRQF_TIMER) or the cascade of the old controllers, which stay where they are.
+fn is_fixed(view: &View<'_>, number: &str) -> bool {
+    let devices = view.value(&format!("/sys/kernel/irq/{number}/actions"), Form::Text);
+    devices.is_some_and(|devices| ["", "timer", "cascade"].contains(&devices.as_str()))
 }
 
 /// Packets that software spreads over CPUs (RPS on the way in, XPS on the way out). Without any CPU left it is switched

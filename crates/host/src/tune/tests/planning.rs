@@ -169,13 +169,11 @@ fn interrupts_go_where_they_may_and_no_slot_is() {
             ("/proc/irq/24/smp_affinity_list", "0-3"),
             ("/proc/irq/25/smp_affinity_list", "1,3"),
             ("/proc/irq/26/smp_affinity_list", "2"),
-            // The machine's timer, where it is and where it would be in the way; one without a device.
+            // The machine's timer, and one without a device.
             ("/proc/irq/0/smp_affinity_list", "0-3"),
-            ("/proc/irq/0/effective_affinity_list", "0"),
             ("/sys/kernel/irq/0/actions", "timer"),
             ("/proc/irq/1/smp_affinity_list", "0-3"),
-            ("/proc/irq/1/effective_affinity_list", "2"),
-            ("/sys/kernel/irq/1/actions", "timer"),
+            ("/sys/kernel/irq/1/actions", "i8042"),
             ("/proc/irq/5/smp_affinity_list", "0-3"),
             ("/sys/kernel/irq/5/actions", ""),
             ("/sys/class/net/eth0/queues/rx-0/rps_cpus", "c"),
