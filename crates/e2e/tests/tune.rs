@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -146,8 +146,38 @@ fn killed_at_each_half_of_each_change() {
     }
 }
 
+#[test]
+fn an_interrupt_lets_the_change_at_hand_be_finished() {
+    if !stage::is_root() || read_only() {
+        return refused_without_rights();
+    }
+    let _alone = stage::alone(&scratch()).expect("the lock");
+    let stage = Stage::new(Pass::Root).expect("a stage");
+    let place = stage.place("tune-interrupt").expect("a place");
+    let before = snapshot();
+    let _put_back = PutBack(&place, before.clone());
+    if differing(&before).len() < 2 {
+        return;
+    }
+    let (mut child, pid) = stopped_at(&place, 1);
+    kill_process(pid, Signal::INT).expect("interrupted");
+    kill_process(pid, Signal::CONT).expect("continued");
+    let status = tauto::wait(&mut child, PATIENCE).expect("its end");
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(differing(&snapshot()).len() + 1, differing(&before).len());
+    let undone = document(&place, &["undo"], 0);
+    assert_eq!((undone["changes"].as_array().map(Vec::len), snapshot()), (Some(1), before.clone()));
+}
+
 /// Starts to apply and kills it where it stops itself.
 fn kill_at(place: &Place<'_>, half: usize) {
+    let (mut child, pid) = stopped_at(place, half);
+    kill_process(pid, Signal::KILL).expect("killed");
+    child.wait().expect("its end");
+}
+
+/// Starts to apply and waits until it has stopped itself.
+fn stopped_at(place: &Place<'_>, half: usize) -> (Child, Pid) {
     let mut command = place.tauto();
     command.args(["tune", "apply", "--no-measure", "--only", HARMLESS, "--pause-at", &half.to_string()]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -161,8 +191,7 @@ fn kill_at(place: &Place<'_>, half: usize) {
         std::thread::sleep(Duration::from_millis(2));
     }
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a pid");
-    kill_process(pid, Signal::KILL).expect("killed");
-    child.wait().expect("its end");
+    (child, pid)
 }
 
 #[test]

@@ -32,18 +32,12 @@ pub(super) fn changes(view: &View<'_>) -> Vec<Change> {
         (only.is_empty() || only.contains(&change.found.as_str())).then_some(change)
     };
     let mut changes: Vec<Change> = workqueues(view);
-    changes.extend(watchdog(view));
+    // The detector of soft lockups stays where it costs no run anything. It is never switched off: on Linux 6.1 a mere
+    // look at kernel.watchdog or soft_watchdog while the other is 0 makes the kernel forget how it stood.
+    changes.extend(view.keep_off("watchdog", "/proc/sys/kernel/watchdog_cpumask", Form::Cpus));
     changes.extend(huge_pages(view));
     changes.extend(KNOBS.iter().filter_map(knob));
     changes
-}
-
-/// The detectors of lockups stay where they cost no run anything; where everything is on one core, they go.
-fn watchdog(view: &View<'_>) -> Option<Change> {
-    match view.quiet.is_empty() {
-        true => view.file("watchdog", "/proc/sys/kernel/watchdog", Form::Text, "0"),
-        false => view.keep_off("watchdog", "/proc/sys/kernel/watchdog_cpumask", Form::Cpus),
-    }
 }
 
 /// Huge pages of any size only for who asks.

@@ -348,11 +348,8 @@ fn a_single_core_is_tuned_without_moving_anything() {
         ("/proc/sys/kernel/watchdog_cpumask", "0-1"),
         ("/sys/devices/system/cpu/intel_pstate/no_turbo", "0"),
     ]);
-    let expected = [
-        "watchdog /proc/sys/kernel/watchdog: 1 -> 0",
-        "numa_balancing /proc/sys/kernel/numa_balancing: 1 -> 0",
-        "turbo intel_pstate/no_turbo: 0 -> 1",
-    ];
+    let expected =
+        ["numa_balancing /proc/sys/kernel/numa_balancing: 1 -> 0", "turbo intel_pstate/no_turbo: 0 -> 1"];
     assert_eq!(planned(&one, &Wishes::default()), expected);
     let boot = Wishes { boot: true, ..Wishes::default() };
     assert_eq!(planned(&one, &boot), expected);
