@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Read where `TAUTO_CONFIG` names no other file; it need not exist.
 const USUAL: &str = "/etc/tautochrone.toml";
 /// Root's data directory, whose locks everybody minds.
-const OF_ROOT: &str = "/var/lib/tautochrone";
+pub(crate) const OF_ROOT: &str = "/var/lib/tautochrone";
 
 /// The site's configuration: strict TOML.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

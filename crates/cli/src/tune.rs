@@ -3,7 +3,7 @@
 mod pause;
 
 use crate::Done;
-use crate::config::Config;
+use crate::config::{Config, OF_ROOT};
 use crate::terminal::{Failure, print, print_error, style_of};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
@@ -254,7 +254,7 @@ fn needs_root(verb: &str) -> Result<(), Failure> {
 /// Only root tunes, so without a word on it the journal is root's for everybody.
 fn data_directory() -> PathBuf {
     let set = std::env::var_os("TAUTO_DATA_DIR").filter(|value| !value.is_empty());
-    set.map_or_else(|| "/var/lib/tautochrone".into(), PathBuf::from)
+    set.map_or_else(|| OF_ROOT.into(), PathBuf::from)
 }
 
 fn open(machine: &Machine, directory: &Path) -> Result<Journal, Failure> {
