@@ -5,6 +5,7 @@ mod config;
 mod judge;
 mod judging;
 mod languages;
+mod load;
 mod manual;
 mod options;
 mod place;
@@ -46,6 +47,8 @@ enum Command {
     Slots(slots::SlotsArgs),
     /// Make this host quiet, every value noted before it is changed, and put it back
     Tune(tune::TuneArgs),
+    /// Keep CPUs, caches or memory busy for a bounded time
+    Load(load::LoadArgs),
     /// Write the manual pages to a directory
     #[command(hide = true)]
     Manual(manual::ManualArgs),
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Command::Tune(args) => tune::main(args),
         Command::Audit(args) => audit::main(args),
         Command::Slots(args) => slots::main(args),
+        Command::Load(args) => load::main(args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),
     };

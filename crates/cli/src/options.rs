@@ -143,7 +143,7 @@ pub(crate) fn size(text: &str) -> Result<Bytes, String> {
     }
 }
 
-fn cpu_list(text: &str) -> Result<CpuList, String> {
+pub(crate) fn cpu_list(text: &str) -> Result<CpuList, String> {
     let mut cpus = std::collections::BTreeSet::new();
     for part in text.split(',') {
         let (from, to) = part.split_once('-').unwrap_or((part, part));

@@ -148,7 +148,7 @@ fn attempt(shape: &Shape) -> Result<(), Failed> {
         tauto: tauto::binary()?,
         files: programs()?,
         cgroups: shape.cgroups,
-        cpus: 2,
+        shape: vm::Shape::default(),
         append: shape.append.into(),
         command: ["sh", "-c", &script(shape)].map(String::from).to_vec(),
         patience: PATIENCE,

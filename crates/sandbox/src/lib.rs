@@ -32,3 +32,8 @@ pub use client::{Ender, Launcher, LauncherOptions};
 pub use error::{ErrorKind, SandboxError};
 pub use launcher::{ARGV0, launcher_main};
 pub use message::Capabilities;
+
+/// Scheduling of the calling thread.
+pub mod sched {
+    pub use crate::sys::become_fifo;
+}

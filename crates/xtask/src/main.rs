@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
-use xtask::vm::{self, Cgroups, Vm};
+use xtask::vm::{self, Cgroups, Shape, Vm};
 
 /// Chores of the repository.
 #[derive(Parser)]
@@ -20,16 +20,16 @@ struct Options {
     /// Which control groups are mounted
     #[arg(long, value_enum, default_value = "v2")]
     cgroups: Cgroups,
-    /// CPUs of the machine
-    #[arg(long, default_value_t = 2)]
-    cpus: u32,
+    /// Its processors and memory nodes
+    #[arg(long, default_value_t, value_name = "SOCKETSxCORESxTHREADS[xNODES]")]
+    shape: Shape,
     /// More parameters for the kernel
     #[arg(long, default_value = "", value_name = "PARAMETERS")]
     append: String,
     /// A file to take along into the directory /vm of the machine
     #[arg(long, value_name = "FILE")]
     add: Vec<PathBuf>,
-    /// End the machine after so many seconds
+    /// End the machine when the command has run for so many seconds
     #[arg(long, default_value_t = 300, value_name = "SECONDS")]
     patience: u64,
     /// The command
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
             tauto,
             files: options.add,
             cgroups: options.cgroups,
-            cpus: options.cpus,
+            shape: options.shape,
             append: options.append,
             command: options.command,
             patience: Duration::from_secs(options.patience),

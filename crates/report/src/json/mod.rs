@@ -4,6 +4,7 @@
 mod audit;
 mod judge;
 mod languages;
+mod load;
 mod run;
 mod tune;
 mod verify;
@@ -11,6 +12,7 @@ mod verify;
 pub use audit::{AuditDocument, FindingDocument};
 pub use judge::{JudgeDocument, TestDocument};
 pub use languages::{LanguageDocument, LanguagesDocument, ToolDocument};
+pub use load::{LoadDocument, WorkerDocument};
 pub use run::{FaultDocument, RunDocument};
 pub use tune::TuneDocument;
 pub use verify::{PackageDocument, SubmissionDocument, VerifyDocument};

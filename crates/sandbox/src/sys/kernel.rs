@@ -157,6 +157,17 @@ pub(crate) fn process_cpu_time(pid: u32) -> io::Result<Nanos> {
     Ok(Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64))
 }
 
+/// Puts the calling thread, and those it starts afterwards, into the class SCHED_FIFO, sched_setscheduler(2), with a
+/// priority from 1 to 99.
+///
+/// # Errors
+/// EPERM without CAP_SYS_NICE, and in a version 1 cpu group that has no real-time bandwidth.
+pub fn become_fifo(priority: u8) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority.into() };
+    // SAFETY: 0 is the calling thread; reads one live structure.
+    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) }.into()).map(drop)
+}
+
 /// Takes every capability out of the bounding and ambient sets, so that no exec can bring one back.
 pub(crate) fn bounding_set_drop_all() -> io::Result<()> {
     // SAFETY: prctl with integers only.

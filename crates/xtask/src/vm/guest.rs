@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The guest's last line, with the exit code of the command behind it.
-pub(super) const MARKER: &str = "xtask-vm: exit ";
+/// The guest's first line.
+pub(super) const BEGINS: &str = "xtask-vm: begin\n";
+/// Its last line, with the exit code of the command behind it.
+pub(super) const ENDS: &str = "xtask-vm: exit ";
 
 /// Everything is copied once, because the first root of a machine cannot be left by pivot_root(2), which the sandbox
 /// needs as much as every container does.
@@ -61,8 +63,9 @@ fn begin(vm: &Vm) -> String {
     let words: Vec<String> = vm.command.iter().map(|word| quoted(word)).collect();
     // Raw: the line would put a carriage return before each end of line.
     format!(
-        "{BEGIN}{cgroups}stty -F /dev/ttyS1 raw\n( {} ) </dev/null >/dev/ttyS1 2>&1\n\
-         printf '\\n{MARKER}%s\\n' $? >/dev/ttyS1\npoweroff -f\n",
+        "{BEGIN}{cgroups}stty -F /dev/ttyS1 raw\nprintf '{}' >/dev/ttyS1\n\
+         ( {} ) </dev/null >/dev/ttyS1 2>&1\nprintf '\\n{ENDS}%s\\n' $? >/dev/ttyS1\npoweroff -f\n",
+        BEGINS.escape_debug(),
         words.join(" ")
     )
 }

@@ -1,4 +1,5 @@
-//! Virtual machines for what this host's own kernel cannot show: another version, another cgroup layout.
+//! Virtual machines for what this host cannot show: another kernel, another cgroup layout, more sockets
+//! and memory nodes.
 //!
 //! QEMU in software emulation, Debian's cloud kernel, and a file system in memory with `tauto`, busybox and whatever a
 //! test takes along. It boots in a few seconds and computes ten to twenty times slower than the host. The first serial
@@ -6,6 +7,9 @@
 
 mod guest;
 mod image;
+mod shape;
+
+pub use shape::Shape;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -17,6 +21,12 @@ use std::time::{Duration, Instant};
 const QEMU: &str = "qemu-system-x86_64";
 const BUSYBOX: [&str; 2] = ["/bin/busybox", "/usr/bin/busybox"];
 const REMEDY: &str = "run scripts/setup";
+/// Of a machine, in MiB.
+const MEMORY: u32 = 2048;
+/// Until the command begins; five seconds are usual.
+const START: Duration = Duration::from_secs(45);
+/// How often a machine that does not start is started.
+const BOOTS: u32 = 3;
 
 /// The control groups that are mounted in a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -36,13 +46,13 @@ pub struct Vm {
     pub files: Vec<PathBuf>,
     /// What is mounted.
     pub cgroups: Cgroups,
-    /// Number of CPUs.
-    pub cpus: u32,
+    /// Its processors and memory nodes.
+    pub shape: Shape,
     /// More kernel parameters.
     pub append: String,
     /// The command, run as root.
     pub command: Vec<String>,
-    /// After this time the machine is ended.
+    /// So long after the command's beginning the machine is ended.
     pub patience: Duration,
 }
 
@@ -66,22 +76,50 @@ pub fn boot(vm: &Vm, out: &mut dyn Write) -> Result<u8, String> {
     let parts = parts()?;
     let scratch =
         tempfile::Builder::new().prefix("xtask-vm-").tempdir().map_err(|e| format!("scratch: {e}"))?;
-    let [initramfs, console, complaints] =
-        ["initramfs", "console", "complaints"].map(|name| scratch.path().join(name));
+    let initramfs = scratch.path().join("initramfs");
     let image = guest::image(vm, &parts.busybox)?;
     std::fs::write(&initramfs, image.into_bytes()).map_err(|e| format!("{}: {e}", initramfs.display()))?;
+    // Emulated processors now and then stop for good while the kernel starts. Nothing of ours has run by then.
+    for _ in 1..BOOTS {
+        match attempt(vm, &parts, scratch.path(), out)? {
+            Attempt::Ended(code) => return Ok(code),
+            Attempt::NeverBegan(_) => {}
+        }
+    }
+    match attempt(vm, &parts, scratch.path(), out)? {
+        Attempt::Ended(code) => Ok(code),
+        Attempt::NeverBegan(why) => Err(why),
+    }
+}
+
+/// How a machine ended.
+enum Attempt {
+    /// The command did, with this exit code.
+    Ended(u8),
+    /// It was not reached, and why.
+    NeverBegan(String),
+}
+
+fn attempt(vm: &Vm, parts: &Parts, scratch: &Path, out: &mut dyn Write) -> Result<Attempt, String> {
+    let [initramfs, console, complaints] =
+        ["initramfs", "console", "complaints"].map(|name| scratch.join(name));
     // It warns of every processor feature it cannot emulate.
     let stderr = File::create(&complaints).map_err(|e| format!("{}: {e}", complaints.display()))?;
     let mut qemu = qemu(vm, &parts.kernel, &initramfs, &console)
         .stderr(stderr)
         .spawn()
         .map_err(|e| format!("{QEMU}: {e}; {REMEDY}"))?;
-    let ended = follow(&mut qemu, vm.patience, out);
+    let lines = lines_of(&mut qemu);
+    let ended = begun(&lines).map(|()| follow(&lines, vm.patience, out));
     let _ = qemu.kill();
     let _ = qemu.wait();
-    ended.map_err(|why| {
+    let with_logs = |why: String| {
         format!("{why}\nlast of {QEMU}:\n{}\nlast of the console:\n{}", tail(&complaints), tail(&console))
-    })
+    };
+    match ended {
+        Ok(ended) => ended.map(Attempt::Ended).map_err(with_logs),
+        Err(why) => Ok(Attempt::NeverBegan(with_logs(why))),
+    }
 }
 
 fn tail(log: &Path) -> String {
@@ -122,8 +160,8 @@ fn kernel() -> Result<PathBuf, String> {
 fn qemu(vm: &Vm, kernel: &Path, initramfs: &Path, console: &Path) -> Command {
     let mut qemu = Command::new(QEMU);
     // Hardware virtualisation is not to be relied on where virtual machines are nested.
-    qemu.args(["-accel", "tcg,thread=multi", "-cpu", "Skylake-Server-v4", "-m", "2G", "-smp"]);
-    qemu.arg(vm.cpus.to_string());
+    qemu.args(["-accel", "tcg,thread=multi", "-cpu", "Skylake-Server-v4"]);
+    qemu.args(vm.shape.arguments(MEMORY));
     qemu.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-nic", "none"]);
     qemu.arg("-serial").arg(format!("file:{}", console.display())).args(["-serial", "stdio"]);
     qemu.arg("-kernel").arg(kernel).arg("-initrd").arg(initramfs);
@@ -132,20 +170,29 @@ fn qemu(vm: &Vm, kernel: &Path, initramfs: &Path, console: &Path) -> Command {
     qemu
 }
 
+/// Waits for the guest's first line.
+fn begun(lines: &Receiver<String>) -> Result<(), String> {
+    match lines.recv_timeout(START) {
+        Ok(line) if line == guest::BEGINS => Ok(()),
+        Ok(line) => Err(format!("the guest began with `{}`", line.trim())),
+        Err(RecvTimeoutError::Timeout) => Err(format!("the machine did not start in {} s", START.as_secs())),
+        Err(RecvTimeoutError::Disconnected) => Err("the machine ended before the command began".into()),
+    }
+}
+
 /// Passes the output on until the guest says how the command ended.
-fn follow(qemu: &mut Child, patience: Duration, out: &mut dyn Write) -> Result<u8, String> {
+fn follow(lines: &Receiver<String>, patience: Duration, out: &mut dyn Write) -> Result<u8, String> {
     let deadline = Instant::now() + patience;
-    let lines = lines_of(qemu);
     loop {
         match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(line) => match line.strip_prefix(guest::MARKER) {
+            Ok(line) => match line.strip_prefix(guest::ENDS) {
                 Some(code) => {
                     return code.trim().parse().map_err(|_| format!("the guest said `{}`", line.trim()));
                 }
                 None => out.write_all(line.as_bytes()).map_err(|e| format!("output: {e}"))?,
             },
             Err(RecvTimeoutError::Timeout) => {
-                return Err(format!("the machine was not done after {} s", patience.as_secs()));
+                return Err(format!("the command was not done after {} s", patience.as_secs()));
             }
             Err(RecvTimeoutError::Disconnected) => return Err("the machine ended before the command".into()),
         }

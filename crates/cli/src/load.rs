@@ -1,0 +1,137 @@
+//! `tauto load`: keeps CPUs, caches or memory busy, so that what stands against it can be seen.
+
+use crate::Done;
+use crate::options::{CpuList, cpu_list, seconds};
+use crate::terminal::{Failure, print, print_error};
+use clap::{Args, ValueEnum};
+use host::cpulist::{Set, to_list};
+use host::facts::Topology;
+use host::machine::Machine;
+use lab::load::{self, Kind, LONGEST, Load, LoadError};
+use model::Nanos;
+use report::json::{LoadDocument, WorkerDocument, to_text};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+#[derive(Args, Debug)]
+pub(crate) struct LoadArgs {
+    /// What is kept busy
+    #[arg(long, value_enum, default_value = "cpu")]
+    kind: KindName,
+    /// CPUs, such as 1 or 2-3,6; one thread on each [default: all this process may use]
+    #[arg(long, value_name = "LIST", value_parser = cpu_list)]
+    cpus: Option<CpuList>,
+    /// For how long, at most 3600
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = bounded, allow_negative_numbers = true)]
+    seconds: Nanos,
+    /// Real-time priority of the kind rt (1-98)
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(priorities()))]
+    priority: u8,
+    /// Print one JSON document at the end
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum KindName {
+    /// Multiplications that wait for each other
+    Cpu,
+    /// Reads at random places of a buffer as large as the last-level cache
+    Cache,
+    /// Reads and writes through a buffer much larger than that
+    Memory,
+    /// As cpu, in the class SCHED_FIFO: ordinary tasks get what the kernel sets aside for them, or nothing (needs root)
+    Rt,
+}
+
+impl KindName {
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_string()).unwrap_or_default()
+    }
+}
+
+pub(crate) fn main(args: LoadArgs) -> Result<Done, Failure> {
+    let cpus: Set = match &args.cpus {
+        Some(CpuList(cpus)) => cpus.iter().copied().collect(),
+        None => load::allowed().map_err(Failure::system)?,
+    };
+    let kind = match args.kind {
+        KindName::Cpu => Kind::Cpu,
+        KindName::Cache => Kind::Cache,
+        KindName::Memory => Kind::Memory,
+        KindName::Rt => Kind::Realtime(args.priority),
+    };
+    let load = Load { kind, cpus, time: Duration::from_nanos(args.seconds.0) };
+    let topology = Machine::this().and_then(|machine| Topology::read(&machine)).map_err(Failure::system)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    load::stay_awake(kind)?;
+    let told = stop.clone();
+    ctrlc::set_handler(move || told.store(true, Ordering::Relaxed)).map_err(Failure::system)?;
+    print_error(&announcement(&args, &load));
+    let start = Instant::now();
+    let shares = load::run(&load, &topology, &stop)?;
+    if stop.load(Ordering::Relaxed) {
+        return Ok(Done::Interrupted);
+    }
+    if args.json {
+        print(&to_text(&document(&args, &load, &shares, start.elapsed())));
+    }
+    Ok(Done::Good)
+}
+
+fn announcement(args: &LoadArgs, load: &Load) -> String {
+    let time = load.time.as_secs_f64();
+    format!("load: {} on CPUs {} for {time} s\n", args.kind.name(), to_list(&load.cpus))
+}
+
+fn document(args: &LoadArgs, load: &Load, shares: &[load::Share], took: Duration) -> LoadDocument {
+    let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let worker = |share: &load::Share| WorkerDocument {
+        cpu: share.cpu,
+        cpu_ns: nanos(share.cpu_time),
+        work: share.work,
+    };
+    LoadDocument {
+        kind: args.kind.name(),
+        cpus: load.cpus.iter().copied().collect(),
+        wall_ns: nanos(took),
+        unit: load.kind.unit().into(),
+        workers: shares.iter().map(worker).collect(),
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(e: LoadError) -> Failure {
+        match e {
+            LoadError::Cpu { .. } => Failure::usage(e),
+            LoadError::Realtime(_) | LoadError::Memory(_) | LoadError::System(_) => Failure::system(e),
+        }
+    }
+}
+
+fn bounded(text: &str) -> Result<Nanos, String> {
+    let longest = LONGEST.as_secs();
+    seconds(text).and_then(|n| {
+        if n <= Nanos::from_secs(longest) { Ok(n) } else { Err(format!("must be at most {longest}")) }
+    })
+}
+
+fn priorities() -> std::ops::RangeInclusive<i64> {
+    i64::from(*load::PRIORITIES.start())..=i64::from(*load::PRIORITIES.end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_is_bounded() {
+        for (text, nanos) in [("0.5", 500_000_000), ("3600", 3_600_000_000_000)] {
+            assert_eq!(bounded(text), Ok(Nanos(nanos)), "{text}");
+        }
+        for bad in ["0", "-1", "3601", "inf", "NaN", "x", ""] {
+            assert!(bounded(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+# Functions for the checks of tests/server.rs inside a virtual machine, read before the list of them. Everything is
+# written in parts: a line `@part NAME CODE`, and what the command said on standard output; its standard error follows
+# as a part `NAME.errors` where there is any.
+
+CPUS=/sys/devices/system/cpu
+GROUPS_ROOT=/sys/fs/cgroup
+TRACE=/sys/kernel/tracing
+export TAUTO_DATA_DIR=/run/tauto
+
+part() { # name command…
+    part=$1
+    shift
+    "$@" </dev/null >/run/out 2>/run/errors
+    echo "@part $part $?"
+    cat /run/out
+    echo
+    echo "@part $part.errors 0"
+    cat /run/errors
+    echo
+}
+
+# Every file that tuning touches, and its neighbours, as `file:line`; then the CPUs of tasks that are not the kernel's
+# to place. Left out: what counts or draws numbers, what cannot be read, and what a read sets off.
+snapshot() {
+    find /proc/sys/kernel /proc/sys/vm -type f ! -path '*/random/*' ! -path '*/pty/nr' ! -name ns_last_pid \
+        ! -name stat_refresh ! -name drop_caches ! -name compact_memory -exec grep -sH '' {} +
+    find /proc/irq \( -name 'smp_affinity*' -o -name default_smp_affinity \) -exec grep -sH '' {} +
+    find /sys/devices/virtual/workqueue -name cpumask -exec grep -sH '' {} +
+    grep -sH '' $CPUS/online $CPUS/offline $CPUS/isolated $CPUS/cpu*/online $CPUS/smt/* \
+        /sys/devices/system/node/node*/cpulist /sys/class/net/*/queues/*/?ps_cpus \
+        /sys/devices/system/clocksource/clocksource0/current_clocksource \
+        /sys/kernel/mm/ksm/run /sys/kernel/mm/transparent_hugepage/enabled \
+        /sys/kernel/mm/transparent_hugepage/defrag /sys/kernel/mm/transparent_hugepage/khugepaged/defrag
+    find $GROUPS_ROOT -type d
+    grep -sH '' $GROUPS_ROOT/cgroup.subtree_control $GROUPS_ROOT/cpuset.*.effective
+    awk 'FNR == 1 { name = $2 } /^PPid:/ { parent = $2 }
+        /^Cpus_allowed_list:/ && name !~ /^kworker/ && (parent == 2 || name == "sleep") { print FILENAME, name, $2 }' \
+        /proc/[0-9]*/status 2>/dev/null
+}
+
+# What differs from the snapshot taken first.
+changed() {
+    snapshot | sort >/run/after
+    diff -U 0 /run/before /run/after | grep '^[-+][^-+]'
+    true
+}
+
+# Tasks that somebody else has bound, one to the first CPU and one to the last.
+bystanders() {
+    taskset -c 0 sleep 1000 &
+    taskset -c "$(sed 's/.*[-,]//' $CPUS/online)" sleep 1000 &
+    sleep 0.2
+}
+
+remember() {
+    snapshot | sort >/run/before
+}
+
+# Audit, apply, look, undo: what every machine goes through. Between apply and undo comes what a machine has of its own.
+round() { # command…
+    # A first run hands controllers down from the root of the control groups, as systemd does elsewhere.
+    part run_before tauto run --json --slot 0 --stdout /run/pages_before --memory 256M -- /vm/placement-pages
+    part pages_before cat /run/pages_before
+    remember
+    part files wc -l /run/before
+    part audit_before tauto audit --json
+    part slots_before tauto slots --json
+    part plan tauto tune plan --json
+    part plan_changed changed
+    part apply tauto tune apply --json --no-measure
+    part audit_after tauto audit --json
+    part slots_after tauto slots --json
+    part status_after tauto tune status --json
+    part run_after tauto run --json --slot 0 --stdout /run/pages_after --memory 256M -- /vm/placement-pages
+    part pages_after cat /run/pages_after
+    part partitions partitions
+    "$@"
+    part undo tauto tune undo --json
+    part undone changed
+    part status_end tauto tune status --json
+    part left find $GROUPS_ROOT -name 'tauto*'
+}
+
+# The partitions as the kernel has them: `group: CPUs, state`.
+partitions() {
+    for group in "$GROUPS_ROOT"/tauto-slot-*; do
+        [ -d "$group" ] || continue
+        echo "${group##*/}: $(cat "$group/cpuset.cpus"), $(cat "$group/cpuset.cpus.partition")"
+    done
+    echo "rest: $(cat $GROUPS_ROOT/cpuset.cpus.effective)"
+    echo "online: $(cat $CPUS/online)"
+}
+
+# Busy loops on every CPU but those of the partition named: outside all partitions, and inside each other one.
+fill_others() { # group
+    tauto load --seconds 120 2>/dev/null &
+    loads=$!
+    for group in "$GROUPS_ROOT"/tauto-slot-*; do
+        [ "${group##*/}" = "$1" ] && continue
+        # shellcheck disable=SC2016
+        sh -c 'echo 0 >"$0/cgroup.procs" && exec tauto load --seconds 120' "$group" 2>/dev/null &
+        loads="$loads $!"
+    done
+    for pid in $loads; do
+        until grep -q '^load-' /proc/"$pid"/task/*/comm; do usleep 20000; done
+    done 2>/dev/null
+}
+
+# Who is scheduled on a CPU, and how often, while one run has it and a load has all others: `COUNT own|idle|bound|foreign
+# NAME`, with `lost` for what the trace could not hold.
+watch() { # group cpu
+    mount -t tracefs trace $TRACE 2>/dev/null
+    fill_others "$1"
+    echo 4096 >$TRACE/buffer_size_kb
+    printf '%x\n' $((1 << $2)) >$TRACE/tracing_cpumask
+    echo 1 >$TRACE/events/sched/sched_switch/enable
+    echo >$TRACE/trace
+    echo 1 >$TRACE/tracing_on
+    tauto run --json --slot 0 --cpu-time 2 -- /vm/cpu-loop >/run/watched 2>&1
+    echo 0 >$TRACE/tracing_on
+    sed -n 's/.* next_comm=\(.*\) next_pid=\([0-9]*\) .*/\2 \1/p' $TRACE/trace | sort | uniq -c >/run/seen
+    echo "$(sed -n 's/^overrun: //p' $TRACE/per_cpu/cpu"$2"/stats) lost"
+    while read -r count pid name; do
+        echo "$count $(kind_of "$2" "$pid" "$name") $name"
+    done </run/seen
+    # shellcheck disable=SC2086
+    kill -INT $loads
+    for pid in $loads; do
+        wait "$pid"
+        echo "$? load"
+    done
+}
+
+kind_of() { # cpu pid name
+    case " $loads " in *" $2 "*) echo foreign && return ;; esac
+    case $3 in
+    swapper/*) echo idle ;;
+    # By the launcher's name until the program is there.
+    cpu-loop | exe) echo own ;;
+    # Numbered by the CPU they are bound to; a worker may be gone by now.
+    ksoftirqd/"$1" | migration/"$1" | cpuhp/"$1" | kworker/"$1":* | idle_inject/"$1" | rcuop/"$1" | rcuc/"$1") echo bound ;;
+    *) echo foreign ;;
+    esac
+}
+
+# Two runs at once, neither of which names a slot.
+neighbours() {
+    tauto run --json --slot auto --cpu-time 1 -- /vm/cpu-loop >/run/neighbour 2>/dev/null &
+    tauto run --json --slot auto --cpu-time 1 -- /vm/cpu-loop 2>/dev/null
+    wait $!
+    cat /run/neighbour
+}
+
+# Kills an apply at every half of a change, and undoes: `HALF KILLED UNDONE`, the exit codes, and what differed after.
+cut_off() {
+    remember
+    half=1
+    while tauto tune apply --json --no-measure --pause-at $half >/run/applied 2>&1 & pid=$!; stops $pid; do
+        kill -9 $pid
+        wait $pid
+        killed=$?
+        tauto tune undo --json >/run/undone 2>&1
+        echo "$half $killed $?"
+        changed
+        half=$((half + 1))
+    done 2>/dev/null
+    wait $pid
+    echo "applied $?"
+    tauto tune undo --json >/run/undone
+    echo "undone $?"
+    changed
+}
+
+# Waits until a process has been stopped, which is good, or has ended.
+stops() { # pid
+    while read -r line </proc/"$1"/stat; do
+        case ${line##*)} in
+        " T "*) return 0 ;;
+        " Z "* | " X "*) return 1 ;;
+        esac
+        usleep 5000
+    done
+    return 1
+}

@@ -1,0 +1,3 @@
+//! Experiments on what makes time wander, and the disturbance they are made with.
+
+pub mod load;

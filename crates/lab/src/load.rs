@@ -1,0 +1,297 @@
+//! The load generator: keeps chosen CPUs, caches or memory busy for a bounded time.
+//!
+//! One process with one thread for each CPU. Every thread looks at the clock itself after some microseconds of work, so
+//! that the load ends on time even where it lets nobody else run.
+
+mod work;
+
+use host::cpulist::Set;
+use host::facts::{Cache, Topology};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+use work::Work;
+
+/// The longest a load may last.
+pub const LONGEST: Duration = Duration::from_secs(3600);
+/// Priorities of [`Kind::Realtime`]: those of SCHED_FIFO (sched(7)), less one that is kept for the thread that can end
+/// the load.
+pub const PRIORITIES: std::ops::RangeInclusive<u8> = 1..=98;
+/// Taken for the last-level cache where the machine tells none, in bytes.
+const USUAL_CACHE: usize = 32 << 20;
+/// A streamed buffer is so many times as large as the share of the cache, and so does not stay in it.
+const BEYOND_CACHE: usize = 8;
+
+/// What is kept busy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The arithmetic unit: integer multiplications, each of which needs the one before.
+    Cpu,
+    /// The last-level cache: dependent reads at random places of a buffer of its size.
+    Cache,
+    /// The memory: a buffer far larger than the caches is read and written from one end to the other.
+    Memory,
+    /// The scheduler: as [`Kind::Cpu`] in the class SCHED_FIFO, with this priority. There are no gaps: ordinary tasks get
+    /// of these CPUs what the kernel sets aside for them (about 5 %), and nothing where that is switched off.
+    Realtime(u8),
+}
+
+impl Kind {
+    /// What work is counted in: `multiplications`, `accesses` or `bytes`.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Kind::Cpu | Kind::Realtime(_) => "multiplications",
+            Kind::Cache => "accesses",
+            Kind::Memory => "bytes",
+        }
+    }
+}
+
+/// A load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// What is kept busy.
+    pub kind: Kind,
+    /// On which CPUs.
+    pub cpus: Set,
+    /// For how long, at most [`LONGEST`].
+    pub time: Duration,
+}
+
+/// What was done on one CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Which one.
+    pub cpu: u32,
+    /// Multiplications, accesses or bytes: [`Kind::unit`].
+    pub work: u64,
+    /// CPU time of the thread that was bound there.
+    pub cpu_time: Duration,
+}
+
+/// Why there is no load.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A thread cannot be bound to a CPU.
+    #[error("CPU {cpu} cannot be used: {source}; it must be online and allowed to this process")]
+    Cpu {
+        /// Which one.
+        cpu: u32,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// The real-time class is denied.
+    #[error(
+        "the scheduling class SCHED_FIFO is denied: {0}; it needs root (CAP_SYS_NICE), and no control group that sets \
+         real-time tasks aside"
+    )]
+    Realtime(io::Error),
+    /// No memory for a buffer.
+    #[error("no memory for a buffer of {0} bytes; name fewer CPUs")]
+    Memory(usize),
+    /// The system refuses something else.
+    #[error("{0}")]
+    System(#[from] io::Error),
+}
+
+/// The CPUs this process may use.
+///
+/// # Errors
+/// The kernel does not tell.
+pub fn allowed() -> io::Result<Set> {
+    let mask = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| mask.is_set(*cpu)).filter_map(|cpu| cpu.try_into().ok()).collect())
+}
+
+/// Keeps the calling thread, and the threads it starts from here on, able to end a load of this kind: to be called before
+/// a handler of signals is installed. They get a higher priority than the load, and sleep.
+///
+/// # Errors
+/// [`LoadError::Realtime`].
+pub fn stay_awake(kind: Kind) -> Result<(), LoadError> {
+    match kind {
+        Kind::Realtime(priority) => sandbox::sched::become_fifo(priority + 1).map_err(LoadError::Realtime),
+        Kind::Cpu | Kind::Cache | Kind::Memory => Ok(()),
+    }
+}
+
+/// Runs a load until its time is over or `stop` is set. Nothing is kept busy before every CPU's thread is ready.
+///
+/// # Errors
+/// No load was made at all.
+pub fn run(load: &Load, topology: &Topology, stop: &AtomicBool) -> Result<Vec<Share>, LoadError> {
+    thread::scope(|scope| {
+        let (ready, answers) = channel();
+        let mut workers = Vec::new();
+        for &cpu in &load.cpus {
+            let (begin, deadline) = channel();
+            let worker = Worker { kind: load.kind, cpu, buffer: buffer(load, cpu, topology), stop };
+            let ready = ready.clone();
+            let thread = thread::Builder::new()
+                .name(format!("load-{cpu}"))
+                .spawn_scoped(scope, move || worker.serve(&ready, &deadline))?;
+            workers.push((begin, thread));
+        }
+        // Where one cannot begin, `begin` is dropped for all.
+        answers.iter().take(workers.len()).collect::<Result<(), LoadError>>()?;
+        let deadline = Instant::now() + load.time.min(LONGEST);
+        for (begin, _) in &workers {
+            let _ = begin.send(deadline);
+        }
+        let shares = workers.into_iter().map(|(_, thread)| thread.join());
+        Ok(shares
+            .filter_map(|share| share.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect())
+    })
+}
+
+/// Bytes a worker's buffer has. The workers that share a cache fill it together.
+fn buffer(load: &Load, cpu: u32, topology: &Topology) -> usize {
+    let last = topology.cpus.get(&cpu).and_then(|cpu| cpu.caches.last());
+    let all = last.and_then(cache_bytes).unwrap_or(USUAL_CACHE);
+    let sharing = last.map_or(&load.cpus, |cache| &cache.shared).intersection(&load.cpus).count();
+    let share = all / sharing.max(1);
+    match load.kind {
+        Kind::Cpu | Kind::Realtime(_) => 0,
+        Kind::Cache => share,
+        Kind::Memory => share * BEYOND_CACHE,
+    }
+}
+
+/// `32768K` or `32M`, as the kernel writes sizes of caches.
+fn cache_bytes(cache: &Cache) -> Option<usize> {
+    let (digits, shift) = match cache.size.strip_suffix('K') {
+        Some(digits) => (digits, 10),
+        None => (cache.size.strip_suffix('M')?, 20),
+    };
+    digits.parse::<usize>().ok()?.checked_mul(1 << shift).filter(|bytes| *bytes > 0)
+}
+
+/// One thread's part.
+struct Worker<'a> {
+    kind: Kind,
+    cpu: u32,
+    buffer: usize,
+    stop: &'a AtomicBool,
+}
+
+impl Worker<'_> {
+    /// Says whether it can begin, waits until all can, and works.
+    fn serve(&self, ready: &Sender<Result<(), LoadError>>, deadline: &Receiver<Instant>) -> Option<Share> {
+        let prepared = self.prepare();
+        let (work, answer) = match prepared {
+            Ok(work) => (Some(work), Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        ready.send(answer).ok()?;
+        let (mut work, deadline) = (work?, deadline.recv().ok()?);
+        let (before, mut done) = (cpu_time(), 0);
+        while !self.stop.load(Ordering::Relaxed) && Instant::now() < deadline {
+            done += work.batch();
+        }
+        Some(Share { cpu: self.cpu, work: done, cpu_time: cpu_time().saturating_sub(before) })
+    }
+
+    /// Bound first, so that the buffer comes from the CPU's own memory node.
+    fn prepare(&self) -> Result<Work, LoadError> {
+        bind(self.cpu).map_err(|source| LoadError::Cpu { cpu: self.cpu, source })?;
+        let work = Work::new(self.kind, self.buffer).ok_or(LoadError::Memory(self.buffer))?;
+        if let Kind::Realtime(priority) = self.kind {
+            sandbox::sched::become_fifo(priority).map_err(LoadError::Realtime)?;
+        }
+        Ok(work)
+    }
+}
+
+fn bind(cpu: u32) -> io::Result<()> {
+    let mut mask = CpuSet::new();
+    let number = usize::try_from(cpu).unwrap_or(usize::MAX);
+    if number >= CpuSet::MAX_CPU {
+        return Err(io::Error::other("there is no such CPU"));
+    }
+    mask.set(number);
+    Ok(sched_setaffinity(None, &mask)?)
+}
+
+/// Of the calling thread.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let [seconds, nanos] = [time.tv_sec, time.tv_nsec].map(|part| part.try_into().unwrap_or(0));
+    Duration::from_secs(seconds) + Duration::from_nanos(nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host::facts::Cpu;
+
+    fn load(kind: Kind, cpus: &[u32], millis: u64) -> Load {
+        Load { kind, cpus: cpus.iter().copied().collect(), time: Duration::from_millis(millis) }
+    }
+
+    /// Four CPUs in pairs that share a cache.
+    fn pairs(size: &str) -> Topology {
+        let cpu = |id: u32| Cpu {
+            id,
+            siblings: [id].into(),
+            package: 0,
+            node: None,
+            capacity: None,
+            caches: vec![Cache {
+                level: 3,
+                size: size.into(),
+                shared: if id < 2 { [0, 1].into() } else { [2, 3].into() },
+            }],
+        };
+        Topology { cpus: (0..4).map(|id| (id, cpu(id))).collect(), ..Topology::default() }
+    }
+
+    #[test]
+    fn workers_fill_each_cache_together() {
+        const MIB: usize = 1 << 20;
+        for (size, kind, cpus, cpu, bytes) in [
+            ("16384K", Kind::Cache, &[0, 1, 2][..], 0, 8 * MIB),
+            ("16384K", Kind::Cache, &[0, 1, 2], 2, 16 * MIB),
+            ("16M", Kind::Memory, &[2, 3], 3, 64 * MIB),
+            ("16M", Kind::Cpu, &[2, 3], 3, 0),
+            ("", Kind::Cache, &[0, 1, 2], 2, 32 * MIB),
+            // A CPU nothing is known of.
+            ("16M", Kind::Cache, &[0, 9], 9, 16 * MIB),
+        ] {
+            let bytes_had = buffer(&load(kind, cpus, 1), cpu, &pairs(size));
+            assert_eq!(bytes_had, bytes, "{size} {kind:?} {cpus:?} {cpu}");
+        }
+    }
+
+    #[test]
+    fn every_kind_works_where_it_is_told_to() {
+        let cpus: Vec<u32> = allowed().unwrap().into_iter().collect();
+        for kind in [Kind::Cpu, Kind::Cache, Kind::Memory] {
+            let shares = run(&load(kind, &cpus, 20), &pairs("64K"), &AtomicBool::new(false)).unwrap();
+            assert_eq!(shares.iter().map(|share| share.cpu).collect::<Vec<_>>(), cpus, "{kind:?}");
+            assert!(shares.iter().all(|share| share.work > 0), "{kind:?}: {shares:?}");
+        }
+    }
+
+    #[test]
+    fn a_load_that_is_stopped_does_nothing() {
+        let cpu = *allowed().unwrap().first().unwrap();
+        let long = load(Kind::Cpu, &[cpu], 3_600_000);
+        let shares = run(&long, &Topology::default(), &AtomicBool::new(true)).unwrap();
+        assert_eq!((shares.len(), shares[0].work), (1, 0));
+    }
+
+    #[test]
+    fn one_unusable_cpu_and_nothing_begins() {
+        let cpu = *allowed().unwrap().first().unwrap();
+        for absent in [1023, 1024, u32::MAX] {
+            let long = load(Kind::Cpu, &[cpu, absent], 3_600_000);
+            let refused = run(&long, &Topology::default(), &AtomicBool::new(false)).unwrap_err().to_string();
+            assert!(refused.starts_with(&format!("CPU {absent} cannot be used")), "{refused}");
+        }
+    }
+}
