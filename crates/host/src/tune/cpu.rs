@@ -29,33 +29,31 @@ pub(super) fn turbo(view: &View<'_>) -> Vec<Change> {
 /// The governor that stays at the highest frequency allowed.
 pub(super) fn governor(view: &View<'_>) -> Vec<Change> {
     let want = "performance";
-    let offers = |policy: &&String| {
-        view.value(&format!("{policy}/scaling_available_governors"), Form::Text)
-            .is_some_and(|all| all.split_whitespace().any(|governor| governor == want))
+    let offers = |cpu: &&u32| {
+        view.value(&cpufreq(**cpu, "scaling_available_governors"), Form::Text)
+            .is_none_or(|all| all.split_whitespace().any(|governor| governor == want))
     };
-    let file =
-        |policy: &String| view.file("governor", &format!("{policy}/scaling_governor"), Form::Text, want);
-    policies(view).iter().filter(offers).filter_map(file).collect()
+    let file = |cpu: &u32| view.file("governor", &cpufreq(*cpu, "scaling_governor"), Form::Text, want);
+    leaders(view).iter().filter(offers).filter_map(file).collect()
 }
 
 /// Least and most frequency made equal.
 pub(super) fn frequency(view: &View<'_>) -> Vec<Change> {
-    policies(view).iter().flat_map(|policy| hold(view, policy).unwrap_or_default()).collect()
+    leaders(view).iter().flat_map(|cpu| hold(view, *cpu).unwrap_or_default()).collect()
 }
 
 /// At the frequency wished, else the highest without turbo, else the most that is allowed now: two writes in an order in
 /// which the least never exceeds the most; their reverse has that property too.
-fn hold(view: &View<'_>, policy: &str) -> Option<Vec<Change>> {
-    let number = |name: &str| -> Option<u64> { view.machine.number(&format!("{policy}/{name}")).ok() };
-    let (least, most) = (number("cpuinfo_min_freq")?, number("cpuinfo_max_freq")?);
-    let base = || members(view, policy).iter().find_map(|cpu| view.frequency.cpus.get(cpu)?.base);
-    let want = view.wishes.frequency_khz.or_else(base).or_else(|| number("scaling_max_freq"))?;
-    let want = want.min(most).max(least);
-    let file =
-        |name: &str| view.file("frequency_range", &format!("{policy}/{name}"), Form::Text, &want.to_string());
-    let (min, max) = (file("scaling_min_freq"), file("scaling_max_freq"));
-    let falls = number("scaling_min_freq")? > want;
-    let order = if falls { [min, max] } else { [max, min] };
+fn hold(view: &View<'_>, cpu: u32) -> Option<Vec<Change>> {
+    let range = view.frequency.cpus.get(&cpu)?;
+    let (min, max) = (*range.min.known()?, *range.max.known()?);
+    let bound = |name: &str| -> Option<u64> { view.machine.number(&cpufreq(cpu, name)).ok() };
+    let want = view.wishes.frequency_khz.or(range.base).unwrap_or(max);
+    let want = bound("cpuinfo_max_freq").map_or(want, |most| want.min(most));
+    let want = bound("cpuinfo_min_freq").map_or(want, |least| want.max(least));
+    let file = |name: &str| view.file("frequency_range", &cpufreq(cpu, name), Form::Text, &want.to_string());
+    let [least, most] = [file("scaling_min_freq"), file("scaling_max_freq")];
+    let order = if min > want { [least, most] } else { [most, least] };
     Some(order.into_iter().flatten().collect())
 }
 
@@ -83,15 +81,16 @@ pub(super) fn c_states(view: &View<'_>) -> Vec<Change> {
     view.judging.iter().flat_map(of_cpu).collect()
 }
 
-/// The frequency policies of CPUs whose speed matters. CPUs may share one.
-fn policies(view: &View<'_>) -> Vec<String> {
-    let names = view.machine.list(&format!("{CPUS}/cpufreq")).unwrap_or_default();
-    let policies = names.iter().filter(|name| name.starts_with("policy"));
-    let paths = policies.map(|name| format!("{CPUS}/cpufreq/{name}"));
-    paths.filter(|policy| !members(view, policy).is_disjoint(&view.timed)).collect()
+/// Of CPUs whose speed matters, one of each frequency policy: what is written for one holds for all of its policy.
+fn leaders(view: &View<'_>) -> Vec<u32> {
+    let policy = |cpu: u32| -> Set {
+        let related = view.value(&cpufreq(cpu, "related_cpus"), Form::Text).unwrap_or_default();
+        related.split_whitespace().filter_map(|cpu| cpu.parse().ok()).collect()
+    };
+    let leads = |cpu: &u32| policy(*cpu).intersection(&view.timed).next().is_none_or(|first| first == cpu);
+    view.timed.iter().copied().filter(leads).collect()
 }
 
-fn members(view: &View<'_>, policy: &str) -> Set {
-    let text = view.value(&format!("{policy}/related_cpus"), Form::Text).unwrap_or_default();
-    text.split_whitespace().filter_map(|cpu| cpu.parse().ok()).collect()
+fn cpufreq(cpu: u32, name: &str) -> String {
+    format!("{CPUS}/cpu{cpu}/cpufreq/{name}")
 }
