@@ -33,8 +33,13 @@ snapshot() {
         /sys/kernel/mm/transparent_hugepage/defrag /sys/kernel/mm/transparent_hugepage/khugepaged/defrag
     find $GROUPS_ROOT -type d
     grep -sH '' $GROUPS_ROOT/cgroup.subtree_control $GROUPS_ROOT/cpuset.*.effective
-    awk 'FNR == 1 { name = $2 } /^PPid:/ { parent = $2 }
-        /^Cpus_allowed_list:/ && name !~ /^kworker/ && (parent == 2 || name == "sleep") { print FILENAME, name, $2 }' \
+    # Flag 0x04000000 of field 9 of /proc/PID/stat: nobody but the kernel may place it.
+    awk 'function bound(file, line) {
+            sub(/status$/, "stat", file); getline line <file; close(file); sub(/.*\) /, "", line)
+            split(line, fields, " "); return int(fields[7] / 67108864) % 2
+        }
+        FNR == 1 { name = $2 } /^PPid:/ { parent = $2 }
+        /^Cpus_allowed_list:/ && (parent == 2 || name == "sleep") && !bound(FILENAME) { print FILENAME, name, $2 }' \
         /proc/[0-9]*/status 2>/dev/null
 }
 
