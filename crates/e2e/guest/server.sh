@@ -52,6 +52,12 @@ bystanders() {
     sleep 0.2
 }
 
+# A file that can be read and not written.
+seal() { # file
+    mount --bind "$1" "$1"
+    mount -o remount,bind,ro "$1"
+}
+
 remember() {
     snapshot | sort >/run/before
 }
