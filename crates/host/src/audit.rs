@@ -3,14 +3,18 @@
 //! Rules are pure functions. Where kinds of machine differ, a rule says so itself: in a guest, what the hypervisor hides
 //! is unknown, never ok. The published effects are from docs/noise.md.
 
+mod boot;
 mod cgroups;
 mod clock;
 mod cpu;
 mod fingerprint;
 mod frequency;
+mod interrupts;
+mod kernel;
 mod machine;
 mod memory;
 mod numa;
+mod tasks;
 
 use crate::cpulist::{self, Set};
 use crate::facts::Facts;
@@ -33,6 +37,19 @@ const RULES: &[(&str, Rule)] = &[
     ("c_states", cpu::c_states),
     ("thermal_throttle", frequency::thermal_throttle),
     ("hybrid_cores", cpu::hybrid_cores),
+    ("isolated_cpus", boot::isolated_cpus),
+    ("nohz_full", boot::nohz_full),
+    ("rcu_nocbs", boot::rcu_nocbs),
+    ("irq_affinity", interrupts::irq_affinity),
+    ("managed_irq", interrupts::managed_irq),
+    ("softirq_rps", interrupts::softirq_rps),
+    ("workqueues", kernel::workqueues),
+    ("kernel_threads", tasks::kernel_threads),
+    ("watchdog", kernel::watchdog),
+    ("vmstat_interval", kernel::vmstat_interval),
+    ("perf_sample_rate", kernel::perf_sample_rate),
+    ("rt_starvation_guard", kernel::rt_starvation_guard),
+    ("background_load", tasks::background_load),
     ("steal", clock::steal),
     ("quota_throttling", cgroups::quota_throttling),
     ("cgroup_layout", cgroups::cgroup_layout),
@@ -83,6 +100,14 @@ impl Seen<'_> {
         let cpus = self.slots.slots.iter().flat_map(Slot::all_cpus);
         let cpus = cpus.filter_map(|cpu| self.facts.topology.cpus.get(&cpu));
         cpus.flat_map(|cpu| &cpu.siblings).copied().collect()
+    }
+}
+
+impl Seen<'_> {
+    /// The CPUs that are to be kept free: those of slots, siblings included, but for a slot that shares its core with
+    /// everything else because there is no other.
+    pub(crate) fn quiet_cpus(&self) -> Set {
+        self.slot_cpus().into_iter().filter(|cpu| !self.slots.housekeeping.contains(cpu)).collect()
     }
 }
 

@@ -185,7 +185,7 @@ mod tests {
     fn locks_of_others_count_where_they_are() {
         let dir = tempfile::tempdir().unwrap();
         let (mine, theirs) = (dir.path().join("mine"), dir.path().join("theirs"));
-        let held = ours(take(&[theirs.clone()], &slot(&[1])).unwrap()).unwrap();
+        let held = ours(take(std::slice::from_ref(&theirs), &slot(&[1])).unwrap()).unwrap();
         let both = [mine.clone(), theirs];
         assert!(ours(take(&both, &slot(&[1])).unwrap()).is_none());
         assert!(ours(take(&both, &slot(&[2])).unwrap()).is_some(), "nobody has a file for core 2 there");

@@ -1,19 +1,27 @@
 //! Facts about a machine: read here, judged elsewhere. What could not be read says why.
 
+mod boot;
 mod cgroups;
 mod clock;
 mod frequency;
 mod idle;
+mod interrupts;
+mod kernel;
 mod memory;
 mod platform;
+mod tasks;
 mod topology;
 
+pub use boot::Boot;
 pub use cgroups::{Cgroups, Mounts, PARTITION, Partition, Quota, Tree};
 pub use clock::{Clock, Stolen};
 pub use frequency::{Frequency, PowerLimit, Range, TurboSwitch, Uncore};
 pub use idle::{Idle, State};
+pub use interrupts::{Interrupt, Interrupts};
+pub use kernel::Kernel;
 pub use memory::{CacheGroup, Memory};
 pub use platform::Platform;
+pub use tasks::{Task, Tasks};
 pub use topology::{Cache, Cpu, Topology};
 
 use crate::machine::Machine;
@@ -37,6 +45,14 @@ pub struct Facts {
     pub cgroups: Cgroups,
     /// Clock source and stolen time.
     pub clock: Clock,
+    /// What the kernel was told when it started.
+    pub boot: Boot,
+    /// Interrupts of devices, and what follows them.
+    pub interrupts: Interrupts,
+    /// The kernel's periodic and deferred work.
+    pub kernel: Kernel,
+    /// Processes and threads of the kernel.
+    pub tasks: Tasks,
 }
 
 impl Facts {
@@ -53,6 +69,10 @@ impl Facts {
             memory: Memory::read(machine),
             cgroups: Cgroups::read(machine),
             clock: Clock::read(machine),
+            boot: Boot::read(machine),
+            interrupts: Interrupts::read(machine),
+            kernel: Kernel::read(machine, &topology.online()),
+            tasks: Tasks::read(machine),
             topology,
         })
     }

@@ -140,6 +140,11 @@ impl Recording {
             Entry::Text(text) if path == "/proc/cmdline" => Entry::Text(without_secrets(&text)),
             Entry::Text(text) if path == "/proc/cpuinfo" => Entry::Text(without_repetition(&text)),
             Entry::Text(text) if path == "/proc/self/mountinfo" => Entry::Text(without_places(&text)),
+            Entry::Text(text)
+                if path.starts_with("/proc/") && path.ends_with("/status") && path != "/proc/self/status" =>
+            {
+                Entry::Text(lines_of(&text, "Cpus_allowed_list:"))
+            }
             other => other,
         };
         self.entries.insert(path.trim_end_matches('/').to_string(), entry);
@@ -225,6 +230,11 @@ fn head(line: &str) -> (String, Entry) {
         Some(path) => (path.to_string(), Entry::Directory(BTreeSet::new())),
         None => (line.to_string(), Entry::Text(String::new())),
     }
+}
+
+/// Of a process only what is asked for.
+fn lines_of(status: &str, beginning: &str) -> String {
+    status.lines().filter(|line| line.starts_with(beginning)).collect::<Vec<_>>().join("\n")
 }
 
 /// Of the kernel's parameters those that concern time.
