@@ -54,7 +54,9 @@ impl Kernel {
 
 fn workqueues(machine: &Machine) -> Vec<(String, Reading<Set>)> {
     let directory = "/sys/devices/virtual/workqueue";
-    let names = machine.list(directory).unwrap_or_default();
+    let mut names = machine.list(directory).unwrap_or_default();
+    // Beside the queues there are files.
+    names.retain(|name| machine.list(&format!("{directory}/{name}")).is_ok());
     let files = [format!("{directory}/cpumask")]
         .into_iter()
         .chain(names.iter().map(|name| format!("{directory}/{name}/cpumask")));
