@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Read where `TAUTO_CONFIG` names no other file; it need not exist.
 const USUAL: &str = "/etc/tautochrone.toml";
 /// Root's data directory, whose locks everybody minds.
-const OF_ROOT: &str = "/var/lib/tautochrone";
+pub(crate) const OF_ROOT: &str = "/var/lib/tautochrone";
 
 /// The site's configuration: strict TOML.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -15,6 +15,8 @@ const OF_ROOT: &str = "/var/lib/tautochrone";
 pub(crate) struct Config {
     /// How slots are planned.
     pub(crate) slots: host::slots::Wishes,
+    /// What is tuned.
+    pub(crate) tune: host::tune::Wishes,
 }
 
 impl Config {
@@ -35,6 +37,7 @@ fn parse(text: &str) -> Result<Config, String> {
     // The error of the parser names line and field, over several lines.
     let config: Config = toml::from_str(text).map_err(|e| e.to_string().trim_end().to_string())?;
     config.slots.check()?;
+    config.tune.check()?;
     Ok(config)
 }
 
@@ -78,6 +81,7 @@ mod tests {
             ("[slots]\ncores = 0\n", "slots.cores"),
             ("[slots]\nhousekeeping = \"x\"\n", "`x`"),
             ("[slot]\n", "slot"),
+            ("[tune]\nonly = [\"hyperthreads\"]\n", "unknown id `hyperthreads`"),
         ] {
             let why = parse(text).unwrap_err();
             assert!(why.contains(part), "{why}");

@@ -13,13 +13,14 @@ mod progress;
 mod run;
 mod slots;
 mod terminal;
+mod tune;
 mod verify;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a bad finding for audit); 2 wrong usage or bad input; \
+Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a bad finding for audit, a refused change for tune); 2 wrong usage or bad input; \
 3 the system failed, or a package's own program did; 130 interrupted.";
 
 /// Judge and measuring instrument for programs: same code, same time, same verdict.
@@ -44,6 +45,8 @@ enum Command {
     Audit(audit::AuditArgs),
     /// Show the slots planned on this host: CPUs, siblings left empty, memory nodes, isolation
     Slots(slots::SlotsArgs),
+    /// Make this host quiet, every value noted before it is changed, and put it back
+    Tune(tune::TuneArgs),
     /// Keep CPUs, caches or memory busy for a bounded time
     Load(load::LoadArgs),
     /// Write the manual pages to a directory
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Command::Judge(args) => judge::main(args),
         Command::Verify(args) => verify::main(args),
         Command::Languages(args) => languages::main(args),
+        Command::Tune(args) => tune::main(args),
         Command::Audit(args) => audit::main(args),
         Command::Slots(args) => slots::main(args),
         Command::Load(args) => load::main(args),

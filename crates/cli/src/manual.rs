@@ -37,12 +37,17 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<Done, Failure> {
     Ok(Done::Good)
 }
 
-/// Name and text of every page: that of `tauto`, and one for each command that is not hidden.
+/// Name and text of every page: that of `tauto`, and one for each command, and command of a command, that is not hidden.
 fn pages() -> io::Result<Vec<(String, String)>> {
     let mut whole = Cli::command().disable_help_subcommand(true);
     whole.build();
-    let shown = whole.get_subcommands().filter(|command| !command.is_hide_set());
-    let commands = std::iter::once(&whole).chain(shown);
+    let mut commands = vec![&whole];
+    let mut next = 0;
+    while let Some(command) = commands.get(next) {
+        commands.extend(command.get_subcommands().filter(|command| !command.is_hide_set()));
+        next += 1;
+    }
+    let commands = commands.into_iter();
     let page = |command: &clap::Command| {
         let man = Man::new(command.clone()).source(concat!("tauto ", env!("CARGO_PKG_VERSION")));
         let mut text = Vec::new();

@@ -19,8 +19,8 @@ part() { # name command…
     echo
 }
 
-# Every file that tuning touches, and its neighbours, as `file:line`; then the CPUs of tasks that are not the kernel's
-# to place. Left out: what counts or draws numbers, what cannot be read, and what a read sets off.
+# Every file that tuning touches, and its neighbours, as `file:line`; then the CPUs of tasks that can be moved. Left out:
+# what counts or draws numbers, what cannot be read, and what a read sets off.
 snapshot() {
     find /proc/sys/kernel /proc/sys/vm -type f ! -path '*/random/*' ! -path '*/pty/nr' ! -name ns_last_pid \
         ! -name stat_refresh ! -name drop_caches ! -name compact_memory -exec grep -sH '' {} +
@@ -33,9 +33,19 @@ snapshot() {
         /sys/kernel/mm/transparent_hugepage/defrag /sys/kernel/mm/transparent_hugepage/khugepaged/defrag
     find $GROUPS_ROOT -type d
     grep -sH '' $GROUPS_ROOT/cgroup.subtree_control $GROUPS_ROOT/cpuset.*.effective
-    awk 'FNR == 1 { name = $2 } /^PPid:/ { parent = $2 }
-        /^Cpus_allowed_list:/ && name !~ /^kworker/ && (parent == 2 || name == "sleep") { print FILENAME, name, $2 }' \
-        /proc/[0-9]*/status 2>/dev/null
+    # Of kernel threads those that may be moved: PF_NO_SETAFFINITY is 1 << 26 of field 9, proc_pid_stat(5).
+    awk 'FNR == 1 { name = $2 }
+        /^PPid:/ { parent = $2 }
+        /^Cpus_allowed_list:/ {
+            file = FILENAME
+            sub(/status$/, "stat", file)
+            getline stat <file
+            close(file)
+            sub(/.*\) /, "", stat)
+            split(stat, fields, " ")
+            movable = int(fields[7] / 67108864) % 2 == 0
+            if (movable && (parent == 2 || name == "sleep")) print FILENAME, name, $2
+        }' /proc/[0-9]*/status 2>/dev/null
 }
 
 # What differs from the snapshot taken first.
@@ -50,6 +60,12 @@ bystanders() {
     taskset -c 0 sleep 1000 &
     taskset -c "$(sed 's/.*[-,]//' $CPUS/online)" sleep 1000 &
     sleep 0.2
+}
+
+# A file that can be read and not written.
+seal() { # file
+    mount --bind "$1" "$1"
+    mount -o remount,bind,ro "$1"
 }
 
 remember() {
@@ -91,12 +107,12 @@ partitions() {
     echo "online: $(cat $CPUS/online)"
 }
 
-# Busy loops on every CPU but those of the partition named: outside all partitions, and inside each other one.
+# Loads on every CPU but those of the partition named: outside all partitions, and inside each other one.
 fill_others() { # group
     tauto load --seconds 120 2>/dev/null &
     loads=$!
     for group in "$GROUPS_ROOT"/tauto-slot-*; do
-        [ "${group##*/}" = "$1" ] && continue
+        if [ ! -d "$group" ] || [ "${group##*/}" = "$1" ]; then continue; fi
         # shellcheck disable=SC2016
         sh -c 'echo 0 >"$0/cgroup.procs" && exec tauto load --seconds 120' "$group" 2>/dev/null &
         loads="$loads $!"
@@ -108,7 +124,7 @@ fill_others() { # group
 
 # Who is scheduled on a CPU, and how often, while one run has it and a load has all others: `COUNT own|idle|bound|foreign
 # NAME`, with `lost` for what the trace could not hold.
-watch() { # group cpu
+watch() { # group cpu seconds
     mount -t tracefs trace $TRACE 2>/dev/null
     fill_others "$1"
     echo 4096 >$TRACE/buffer_size_kb
@@ -116,7 +132,7 @@ watch() { # group cpu
     echo 1 >$TRACE/events/sched/sched_switch/enable
     echo >$TRACE/trace
     echo 1 >$TRACE/tracing_on
-    tauto run --json --slot 0 --cpu-time 2 -- /vm/cpu-loop >/run/watched 2>&1
+    tauto run --json --slot 0 --cpu-time "$3" -- /vm/cpu-loop >/run/watched 2>&1
     echo 0 >$TRACE/tracing_on
     sed -n 's/.* next_comm=\(.*\) next_pid=\([0-9]*\) .*/\2 \1/p' $TRACE/trace | sort | uniq -c >/run/seen
     echo "$(sed -n 's/^overrun: //p' $TRACE/per_cpu/cpu"$2"/stats) lost"

@@ -9,4 +9,6 @@ pub mod cpulist;
 pub mod facts;
 pub mod locks;
 pub mod machine;
+pub mod noise;
 pub mod slots;
+pub mod tune;

@@ -152,7 +152,7 @@ pub fn timing_parameters(cmdline: &str) -> String {
     recording::without_secrets(cmdline)
 }
 
-fn open_below(root: &OwnedFd, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
+pub(crate) fn open_below(root: &OwnedFd, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
     let resolve = ResolveFlags::IN_ROOT;
     let flags = flags | OFlags::CLOEXEC;
     match rustix::fs::openat2(root, path, flags, Mode::empty(), resolve) {

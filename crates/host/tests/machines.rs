@@ -4,8 +4,9 @@ use host::audit::assess;
 use host::cpulist;
 use host::facts::Facts;
 use host::machine::Machine;
-use host::slots::{Wishes, plan_with};
-use model::{FindingState, SlotPlan};
+use host::slots::{Wishes, plan, plan_with};
+use host::tune;
+use model::{FindingState, Isolation, SlotPlan};
 
 const MACHINES: [(&str, &str); 6] = [
     ("two-socket-alternating", include_str!("../machines/two-socket-alternating.txt")),
@@ -25,7 +26,16 @@ fn shown(plan: &SlotPlan) -> String {
     format!("housekeeping {}\n{}", list(&plan.housekeeping), plan.slots.iter().map(slot).collect::<String>())
 }
 
-/// The whole of what is said of a machine, a line for each finding.
+/// What tuning would change, a line for each.
+fn changes(machine: &Machine, facts: &Facts) -> String {
+    let slots = plan(&facts.topology, &Wishes::default(), Isolation::Partition);
+    let line = |change: tune::Change| {
+        format!("tune {}: {}: {} -> {}\n", change.id, change.target, change.found, change.want)
+    };
+    tune::plan(machine, &slots, &tune::Wishes::default()).into_iter().map(line).collect()
+}
+
+/// The whole of what is said of a machine, a line for each finding and for each change.
 fn report(recording: &str) -> String {
     let machine = Machine::parse(recording).expect("a recording");
     let facts = Facts::gather(&machine).expect("facts");
@@ -44,7 +54,7 @@ fn report(recording: &str) -> String {
             text.push_str(&format!("      > {}\n", remedy.command));
         }
     }
-    text
+    text + &changes(&machine, &facts)
 }
 
 #[test]

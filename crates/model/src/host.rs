@@ -1,6 +1,6 @@
 //! What is planned and changed on a host.
 
-use crate::Isolation;
+use crate::{Isolation, Nanos, Reading};
 use serde::{Deserialize, Serialize};
 
 /// How much something matters.
@@ -94,4 +94,37 @@ pub struct Tuning {
     pub journal: String,
     /// Something is changed now.
     pub in_force: bool,
+}
+
+/// What to do for the next start of a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BootPlan {
+    /// Parameters for the kernel's command line.
+    pub parameters: String,
+    /// The boot loader's drop-in with all its lines; none where no such loader is known here.
+    pub drop_in: Option<String>,
+    /// What to do, in sentences.
+    pub advice: Vec<String>,
+}
+
+/// How quiet a CPU is to a program that does nothing but read the clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CpuNoise {
+    /// The CPU.
+    pub cpu: u32,
+    /// How often in a second the program was away for more than 10 µs.
+    pub gaps_per_second: Reading<f64>,
+    /// Percent of the time lost in them.
+    pub lost_pct: Reading<f64>,
+    /// The longest.
+    pub longest_ns: Reading<Nanos>,
+}
+
+/// How quiet slots were before and after they were tuned.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NoiseComparison {
+    /// Before.
+    pub before: Vec<CpuNoise>,
+    /// After.
+    pub after: Vec<CpuNoise>,
 }

@@ -17,7 +17,7 @@ mod verdict;
 
 pub use audit::{Audit, Finding, FindingState, MachineId, MachineKind, Remedy, Scope};
 pub use event::{Event, JudgePhase};
-pub use host::{Change, ChangeState, Severity, Slot, SlotPlan, Tuning};
+pub use host::{BootPlan, Change, ChangeState, CpuNoise, NoiseComparison, Severity, Slot, SlotPlan, Tuning};
 pub use limits::{Limits, WallLimit};
 pub use observation::{Evidence, Exit, Isolation, NodePages, Observation, Status, Times};
 pub use outcome::{CheckOutcome, Checked, Compilation, Judgement, Settled, Verification};

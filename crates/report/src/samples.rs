@@ -2,9 +2,10 @@
 
 use crate::{LanguageStatus, ToolStatus};
 use model::{
-    Audit, Bytes, CheckOutcome, Checked, Compilation, Confidence, Evidence, Exit, Finding, FindingState,
-    Isolation, Judgement, Limits, MachineId, MachineKind, Nanos, NodePages, Observation, Reading, Remedy,
-    Scope, Settled, Severity, TestResult, Times, Verdict, Verification,
+    Audit, BootPlan, Bytes, Change, ChangeState, CheckOutcome, Checked, Compilation, Confidence, CpuNoise,
+    Evidence, Exit, Finding, FindingState, Isolation, Judgement, Limits, MachineId, MachineKind, Nanos,
+    NodePages, NoiseComparison, Observation, Reading, Remedy, Scope, Settled, Severity, TestResult, Times,
+    Tuning, Verdict, Verification,
 };
 
 pub(crate) fn observation(exit: Exit) -> Observation {
@@ -180,6 +181,66 @@ pub(crate) fn languages() -> Vec<LanguageStatus> {
             }]),
         },
     ]
+}
+
+/// Changes in every state.
+pub(crate) fn tuning() -> Tuning {
+    use ChangeState::{Applied, Foreign, Refused, Undone, Verified};
+    let change = |id: &str, target: &str, values: [&str; 2], state, reason: Option<&str>| Change {
+        id: id.into(),
+        target: target.into(),
+        found: values[0].into(),
+        want: values[1].into(),
+        state,
+        reason: reason.map(String::from),
+    };
+    let irq = |n: u32| format!("/proc/irq/{n}/smp_affinity_list");
+    let refused = Some("EIO: the kernel does not let it be changed");
+    Tuning {
+        changes: vec![
+            change("irq_affinity", &irq(24), ["0-7", "0-1"], Verified, None),
+            change("irq_affinity", &irq(25), ["0-7", "0-1"], Verified, None),
+            change("irq_affinity", &irq(26), ["0-7", "0-1"], Verified, None),
+            change("irq_affinity", &irq(27), ["5", "0-1"], Refused, refused),
+            change(
+                "thp",
+                "/sys/kernel/mm/transparent_hugepage/defrag",
+                ["madvise", "never"],
+                Foreign,
+                Some("is `always` now"),
+            ),
+            change("ksm", "/sys/kernel/mm/ksm/run", ["1", "0"], Undone, None),
+            change("isolated_cpus", "/sys/fs/cgroup/tauto-slot-4/cpuset.cpus", ["", "4-5"], Applied, None),
+            change("smt", "/sys/devices/system/cpu/cpu5/online", ["1", "0"], ChangeState::Planned, None),
+        ],
+        journal: "/var/lib/tautochrone/tune.journal".into(),
+        in_force: true,
+    }
+}
+
+/// A measurement that worked and one that did not, and a command line.
+pub(crate) fn noise_and_boot() -> (NoiseComparison, BootPlan) {
+    let seen = |gaps, pct, longest| CpuNoise {
+        cpu: 4,
+        gaps_per_second: Reading::Known(gaps),
+        lost_pct: Reading::Known(pct),
+        longest_ns: Reading::Known(Nanos(longest)),
+    };
+    let why = "cannot run on CPU 6: Invalid argument";
+    let not_seen = CpuNoise {
+        cpu: 6,
+        gaps_per_second: Reading::unknown(why),
+        lost_pct: Reading::unknown(why),
+        longest_ns: Reading::unknown(why),
+    };
+    let parameters = "isolcpus=managed_irq,domain,4-7 nohz_full=4-7 rcu_nocbs=4-7 irqaffinity=0-3";
+    let boot = BootPlan {
+        parameters: parameters.into(),
+        drop_in: Some(format!("GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT {parameters}\"\n")),
+        advice: vec!["then run `update-grub` and restart".into()],
+    };
+    let before = vec![seen(480.0, 1.25, 54_000_000), not_seen.clone()];
+    (NoiseComparison { before, after: vec![seen(3.5, 0.01, 42_000), not_seen] }, boot)
 }
 
 fn finding(id: &str, state: FindingState, severity: Severity, observed: &str) -> Finding {

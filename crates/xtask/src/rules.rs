@@ -104,6 +104,7 @@ pub fn named_files_exist(tree: &Tree) -> Vec<String> {
         "docs/measurement.md",
         "docs/noise.md",
         "docs/packages.md",
+        "docs/tuning.md",
         "docs/slots.md",
         "docs/verdicts.md",
         ".ci/run",

@@ -68,7 +68,15 @@ pub(super) fn watchdog(seen: &Seen) -> Finding {
             f.ok(format!("it watches CPUs {} only", cpulist::to_list(cpus)))
         }
         (["soft_watchdog"], Reading::Unknown(why), _) => f.unknown(why.clone()),
-        (on, ..) => f.bad(format!("on: {}", on.join(", ")), at_run_time("tauto tune apply --only watchdog")),
+        (on, ..) => {
+            // Tuning moves it off the slots; where all is on one core it can only be switched off.
+            let off = if quiet.is_empty() {
+                "sysctl -w kernel.watchdog=0"
+            } else {
+                "tauto tune apply --only watchdog"
+            };
+            f.bad(format!("on: {}", on.join(", ")), at_run_time(off))
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod judge;
 mod languages;
 mod load;
 mod run;
+mod tune;
 mod verify;
 
 pub use audit::{AuditDocument, FindingDocument};
@@ -13,6 +14,7 @@ pub use judge::{JudgeDocument, TestDocument};
 pub use languages::{LanguageDocument, LanguagesDocument, ToolDocument};
 pub use load::{LoadDocument, WorkerDocument};
 pub use run::{FaultDocument, RunDocument};
+pub use tune::TuneDocument;
 pub use verify::{PackageDocument, SubmissionDocument, VerifyDocument};
 
 use serde::Serialize;

@@ -5,6 +5,7 @@ mod judge;
 mod languages;
 mod run;
 mod slots;
+mod tune;
 mod verify;
 
 pub use audit::audit_table;
@@ -12,6 +13,7 @@ pub use judge::{judgement_lines, test_line, warning_line};
 pub use languages::languages_table;
 pub use run::run_summary;
 pub use slots::slots_table;
+pub use tune::{boot_lines, noise_lines, tuning_table};
 pub use verify::{checked_line, verify_summary};
 
 use model::{Reading, Verdict};
