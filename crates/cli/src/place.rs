@@ -25,7 +25,7 @@ pub(crate) struct Place {
     housekeeping: Vec<u32>,
     held: Option<Held>,
     /// Keeps idle CPUs awake while this lives (/dev/cpu_dma_latency); nobody without the right to it.
-    awake: Option<File>,
+    _awake: Option<File>,
 }
 
 impl Place {
@@ -109,9 +109,9 @@ fn in_slots(typed: &PlacementArgs, choice: SlotChoice, jobs: usize) -> Result<Ve
             sched: typed.sched,
         };
         let housekeeping = if isolated { plan.housekeeping.clone() } else { vec![] };
-        let (slot, awake) =
+        let (slot, _awake) =
             (Some(slot.clone()).filter(|_| isolated), host::tune::hold_cpu_dma_latency().ok());
-        Place { placement, slot, housekeeping, held: Some(held), awake }
+        Place { placement, slot, housekeeping, held: Some(held), _awake }
     };
     Ok(taken.into_iter().map(place).collect())
 }

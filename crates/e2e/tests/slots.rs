@@ -155,7 +155,6 @@ fn what_cannot_be_had_is_said() {
             (&["run", "--slot", "77", "--", "/bin/true"][..], "no such slot"),
             (&["run", "--slot", "0", "--cpu", "0", "--", "/bin/true"], "--cpu and --slot"),
             (&["run", "--slot", "some", "--", "/bin/true"], "auto, none or a slot's number"),
-            (&["verify", "--jobs", "999", "."], "--jobs 999"),
         ] {
             let ended = run(place, arguments)?;
             if ended.code()? != 2 || !ended.stderr.contains(says) {

@@ -80,7 +80,7 @@ pub fn take(data: &[PathBuf], slot: &Slot) -> io::Result<Taken> {
 }
 
 /// Takes `n` of these slots, the first that are free, all at one time: who held some while waiting for more could wait
-/// for ever. Where there are too few, tells `waiting` once who has the first that is taken, and waits.
+/// for ever. Whoever has waited longest is served first. Where there are too few, tells `waiting` once who has the first that is taken, and waits.
 ///
 /// # Errors
 /// As [`take`]; there are fewer than `n` slots.
@@ -93,6 +93,16 @@ pub fn wait_for<'a>(
     let mut told = false;
     if slots.len() < n {
         return Err(io::Error::other(format!("{n} slots are wanted, and there are {}", slots.len())));
+    }
+    let turn = data.first().and_then(|directory| turn(directory).ok().flatten());
+    if let (Some(turn), Some(slot)) = (&turn, slots.first())
+        && turn.try_lock().is_err()
+    {
+        let core = slot.cpus.first().map(|core| data[0].join(DIRECTORY).join(format!("core-{core}")));
+        waiting(slot, core.and_then(|path| holder(&path)));
+        told = true;
+        // The kernel serves those who wait for one lock in the order in which they came.
+        turn.lock()?;
     }
     loop {
         let (mut ours, mut taken) = (Vec::new(), None);
@@ -115,6 +125,13 @@ pub fn wait_for<'a>(
         }
         std::thread::sleep(STEP);
     }
+}
+
+/// The place at the head of the queue.
+fn turn(data: &Path) -> io::Result<Option<File>> {
+    let directory = data.join(DIRECTORY);
+    DirBuilder::new().recursive(true).mode(0o755).create(&directory)?;
+    open(&directory.join("turn"), true)
 }
 
 /// Makes the lock files of all slots in a data directory, so that users who mind it find them. What cannot be made is
