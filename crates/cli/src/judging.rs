@@ -70,6 +70,8 @@ pub(crate) fn options(limits: &LimitArgs, placement: &PlacementArgs, mode: Judge
 
 /// Slots with their launchers, which end when the user interrupts.
 pub(crate) struct Site {
+    /// Ours while we judge.
+    _places: Vec<Place>,
     pub(crate) slots: Arc<Vec<Slot>>,
     pub(crate) cancel: Arc<AtomicBool>,
 }
@@ -79,7 +81,7 @@ impl Site {
     /// process yet, since launchers are forked from it.
     pub(crate) fn start(places: Vec<Place>, auxiliary: bool) -> Result<Site, Failure> {
         let slots = places.iter().map(|place| slot(place, auxiliary)).collect::<Result<Vec<_>, _>>()?;
-        let site = Site { slots: Arc::new(slots), cancel: Arc::new(AtomicBool::new(false)) };
+        let site = Site { _places: places, slots: Arc::new(slots), cancel: Arc::new(AtomicBool::new(false)) };
         site.end_on_signals()?;
         Ok(site)
     }

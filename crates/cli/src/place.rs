@@ -10,6 +10,7 @@ use host::machine::Machine;
 use host::slots::Wishes;
 use model::{Isolation, Placement, Slot, SlotPlan};
 use sandbox::LauncherOptions;
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -23,6 +24,8 @@ pub(crate) struct Place {
     /// Where everything else stays; empty: anywhere.
     housekeeping: Vec<u32>,
     held: Option<Held>,
+    /// Keeps idle CPUs awake while this lives (/dev/cpu_dma_latency); nobody without the right to it.
+    _awake: Option<File>,
 }
 
 impl Place {
@@ -68,7 +71,7 @@ fn in_slots(typed: &PlacementArgs, choice: SlotChoice, jobs: usize) -> Result<Ve
     let plan = planned(&machine, &wishes_for(None)?)?;
     let several_nodes = Topology::read(&machine).is_ok_and(|topology| topology.nodes.len() > 1);
     let usable = usable(&machine, &plan);
-    let mut free: Vec<&Slot> = match choice {
+    let free: Vec<&Slot> = match choice {
         SlotChoice::Number(n) => {
             let known = usable.iter().filter(|slot| slot.id == n).copied().collect::<Vec<_>>();
             if known.is_empty() {
@@ -94,13 +97,10 @@ fn in_slots(typed: &PlacementArgs, choice: SlotChoice, jobs: usize) -> Result<Ve
         return Err(Failure::usage(why));
     }
     let directories = lock_directories()?;
-    let mut places = Vec::new();
-    for _ in 0..jobs {
-        let (slot, held) = locks::wait_for_one(&directories, &free, &mut tell_waiting)
-            .map_err(unlockable)?
-            .ok_or_else(|| Failure::system("no slot is left"))?;
-        let (slot, isolated) = (slot.clone(), slot.isolation != Isolation::None);
-        free.retain(|other| other.id != slot.id);
+    locks::prepare(&directories[0], &plan.slots);
+    let taken = locks::wait_for(&directories, &free, jobs, &mut tell_waiting).map_err(unlockable)?;
+    let place = |(slot, held): (&Slot, Held)| {
+        let isolated = slot.isolation != Isolation::None;
         let typed = typed.placement();
         let node = slot.mem_nodes.first().copied().filter(|_| several_nodes);
         let placement = Placement {
@@ -109,14 +109,11 @@ fn in_slots(typed: &PlacementArgs, choice: SlotChoice, jobs: usize) -> Result<Ve
             sched: typed.sched,
         };
         let housekeeping = if isolated { plan.housekeeping.clone() } else { vec![] };
-        places.push(Place {
-            placement,
-            slot: Some(slot).filter(|_| isolated),
-            housekeeping,
-            held: Some(held),
-        });
-    }
-    Ok(places)
+        let (slot, _awake) =
+            (Some(slot.clone()).filter(|_| isolated), host::tune::hold_cpu_dma_latency().ok());
+        Place { placement, slot, housekeeping, held: Some(held), _awake }
+    };
+    Ok(taken.into_iter().map(place).collect())
 }
 
 /// Slots whose CPUs this process may use: those it is allowed on now, and those that are kept from everybody who does

@@ -79,31 +79,69 @@ pub fn take(data: &[PathBuf], slot: &Slot) -> io::Result<Taken> {
     Ok(Taken::Ours(Held { files }))
 }
 
-/// Takes the first of these slots that is free. Where none is, tells `waiting` once who has the first, and waits.
+/// Takes `n` of these slots, the first that are free, all at one time: who held some while waiting for more could wait
+/// for ever. Whoever has waited longest is served first. Where there are too few, tells `waiting` once who has the first that is taken, and waits.
 ///
 /// # Errors
-/// As [`take`].
-pub fn wait_for_one<'a>(
+/// As [`take`]; there are fewer than `n` slots.
+pub fn wait_for<'a>(
     data: &[PathBuf],
     slots: &[&'a Slot],
+    n: usize,
     waiting: &mut dyn FnMut(&Slot, Option<u32>),
-) -> io::Result<Option<(&'a Slot, Held)>> {
+) -> io::Result<Vec<(&'a Slot, Held)>> {
     let mut told = false;
-    while !slots.is_empty() {
-        let mut first = None;
+    if slots.len() < n {
+        return Err(io::Error::other(format!("{n} slots are wanted, and there are {}", slots.len())));
+    }
+    let turn = data.first().and_then(|directory| turn(directory).ok().flatten());
+    if let (Some(turn), Some(slot)) = (&turn, slots.first())
+        && turn.try_lock().is_err()
+    {
+        let core = slot.cpus.first().map(|core| data[0].join(DIRECTORY).join(format!("core-{core}")));
+        waiting(slot, core.and_then(|path| holder(&path)));
+        told = true;
+        // The kernel serves those who wait for one lock in the order in which they came.
+        turn.lock()?;
+    }
+    loop {
+        let (mut ours, mut taken) = (Vec::new(), None);
         for slot in slots {
+            if ours.len() == n {
+                break;
+            }
             match take(data, slot)? {
-                Taken::Ours(held) => return Ok(Some((slot, held))),
-                Taken::Theirs(who) => first = first.or(Some((*slot, who))),
+                Taken::Ours(held) => ours.push((*slot, held)),
+                Taken::Theirs(who) => taken = taken.or(Some((*slot, who))),
             }
         }
-        if let (false, Some((slot, who))) = (told, first) {
+        if ours.len() == n {
+            return Ok(ours);
+        }
+        drop(ours);
+        if let (false, Some((slot, who))) = (told, taken) {
             waiting(slot, who);
             told = true;
         }
         std::thread::sleep(STEP);
     }
-    Ok(None)
+}
+
+/// The place at the head of the queue.
+fn turn(data: &Path) -> io::Result<Option<File>> {
+    let directory = data.join(DIRECTORY);
+    DirBuilder::new().recursive(true).mode(0o755).create(&directory)?;
+    open(&directory.join("turn"), true)
+}
+
+/// Makes the lock files of all slots in a data directory, so that users who mind it find them. What cannot be made is
+/// made by whoever takes the slot.
+pub fn prepare(data: &Path, slots: &[Slot]) {
+    let directory = data.join(DIRECTORY);
+    let _ = DirBuilder::new().recursive(true).mode(0o755).create(&directory);
+    for core in slots.iter().flat_map(|slot| &slot.cpus) {
+        let _ = open(&directory.join(format!("core-{core}")), true);
+    }
 }
 
 /// Opens a lock file, making it where we may. One of others that is not there, or not for us, locks nothing.
@@ -207,16 +245,32 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let data = [dir.path().to_path_buf()];
         let (a, b) = (slot(&[1]), slot(&[2]));
-        let first = wait_for_one(&data, &[&a, &b], &mut |_, _| panic!("one is free")).unwrap().unwrap();
-        let second = wait_for_one(&data, &[&a, &b], &mut |_, _| panic!("one is free")).unwrap().unwrap();
+        let mut never = |_: &Slot, _| panic!("one is free");
+        let first = wait_for(&data, &[&a, &b], 1, &mut never).unwrap().remove(0);
+        let second = wait_for(&data, &[&a, &b], 1, &mut never).unwrap().remove(0);
         assert_eq!((&first.0.cpus[..], &second.0.cpus[..]), (&[1][..], &[2][..]));
         let (mut told, mut second) = (0, Some(second));
-        let third = wait_for_one(&data, &[&a, &b], &mut |_, who| {
+        let third = wait_for(&data, &[&a, &b], 1, &mut |_, who| {
             assert_eq!(who, Some(std::process::id()));
             told += 1;
             drop(second.take());
         });
-        assert_eq!((third.unwrap().unwrap().0.cpus[0], told), (2, 1));
-        assert!(wait_for_one(&data, &[], &mut |_, _| {}).unwrap().is_none());
+        assert_eq!((third.unwrap()[0].0.cpus[0], told), (2, 1));
+        assert!(wait_for(&data, &[], 1, &mut never).is_err());
+    }
+
+    #[test]
+    fn who_waits_for_several_holds_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = [dir.path().to_path_buf()];
+        prepare(&data[0], &[slot(&[1]), slot(&[2])]);
+        assert!(dir.path().join("locks/core-2").is_file());
+        let (a, b) = (slot(&[1]), slot(&[2]));
+        let mut other = ours(take(&data, &b).unwrap());
+        let both = wait_for(&data, &[&a, &b], 2, &mut |_, _| {
+            assert!(ours(take(&data, &a).unwrap()).is_some(), "the first is free meanwhile");
+            drop(other.take());
+        });
+        assert_eq!(both.unwrap().len(), 2);
     }
 }

@@ -12,6 +12,9 @@ use std::cmp::Reverse;
 /// From how many cores on housekeeping gets a second CPU where cores have but one hyper-thread.
 const CORES_FOR_TWO: usize = 4;
 
+/// Cores of a slot at most: its locks are handed over in one message.
+const MOST_CORES: u32 = 16;
+
 /// What a site wants of its slots: section `[slots]` of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -76,10 +79,10 @@ impl Wishes {
     /// What is wrong with them, naming the field.
     ///
     /// # Errors
-    /// `cores` is 0, or `housekeeping` is no list of CPUs.
+    /// `cores` is 0 or too many, or `housekeeping` is no list of CPUs.
     pub fn check(&self) -> Result<(), String> {
-        if self.cores == 0 {
-            return Err("slots.cores must be 1 or more".into());
+        if !(1..=MOST_CORES).contains(&self.cores) {
+            return Err(format!("slots.cores must be 1 to {MOST_CORES}"));
         }
         match crate::cpulist::parse(&self.housekeeping) {
             Some(_) => Ok(()),

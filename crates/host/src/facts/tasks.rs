@@ -41,7 +41,9 @@ pub struct Task {
 impl Tasks {
     /// Reads them.
     pub fn read(machine: &Machine) -> Tasks {
-        let ours = machine.link("/proc/self").ok().and_then(|pid| pid.parse::<u32>().ok());
+        // Not by the link itself: a recording that followed it would not find what it has below /proc/self.
+        let stat = machine.read("/proc/self/stat").unwrap_or_default();
+        let ours = stat.split(' ').next().and_then(|pid| pid.parse::<u32>().ok());
         let tasks = |names: Vec<String>| {
             let pids = names.iter().filter_map(|name| name.parse::<u32>().ok());
             pids.filter(|pid| Some(*pid) != ours).take(MOST).filter_map(|pid| task(machine, pid)).collect()
@@ -89,7 +91,7 @@ mod tests {
             )
         };
         let text = format!(
-            "tauto recording 1\n/proc/self -> 4\n{}{}{}{}/proc/loadavg\n\t1.50 1.00 0.50 2/99 1234\n",
+            "tauto recording 1\n/proc/self/stat\n\t4 (tauto) R\n{}{}{}{}/proc/loadavg\n\t1.50 1.00 0.50 2/99 1234\n",
             entry(1, "a) (b", "S", 0x40_0100, "0-1"),
             entry(2, "kthreadd", "S", 0x0020_8040, "0-1"),
             entry(3, "ksoftirqd/1", "R", 0x0420_8040, "1"),
