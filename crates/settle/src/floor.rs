@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Bounds of both figures of a [`Stray`]: below, no measurement of few runs can be believed; above, the slot is not fit
 /// to judge, and the grey band would be as wide as the limit.
-const BOUNDS: [f64; 2] = [0.002, 0.1];
+const BOUNDS: [f64; 2] = [0.002, 0.07];
 /// Of a slot that was not measured: a memory-bound program on a lightly loaded virtual machine.
 const ASSUMED: Stray = Stray { reach: 0.05, tail: 0.02 };
 
@@ -32,6 +32,12 @@ pub struct Noise {
     /// How far they stray, with an allowance for their number.
     pub stray: Stray,
 }
+
+/// A quiet run shows no more than this share of any disturbance, whatever was measured: a floor that was taken on a busy
+/// machine must not pass disturbance off as quiet.
+const LOUD: f64 = 0.05;
+/// The same of switches, per second.
+const LOUD_SWITCHES: f64 = 50.0;
 
 /// What evidence shows of runs that nothing disturbed: for each reading a part for each run and a part for each second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -127,14 +133,15 @@ impl Quiet {
             stats::quantile(&shares, 0.95).unwrap_or(0.0)
         };
         let time = |read: fn(&Evidence) -> &Reading<Nanos>| {
-            per_second(&|evidence: &Evidence| Some(read(evidence).known()?.0 as f64 / 1e9))
+            per_second(&|evidence: &Evidence| Some(read(evidence).known()?.0 as f64 / 1e9)).min(LOUD)
         };
         Quiet {
             wait_per_second: time(|e| &e.run_queue_wait),
             steal_per_second: time(|e| &e.steal),
             irq_per_second: time(|e| &e.irq),
             foreign_per_second: time(|e| &e.foreign),
-            switches_per_second: per_second(&|e| Some(*e.involuntary_switches.known()? as f64)),
+            switches_per_second: per_second(&|e| Some(*e.involuntary_switches.known()? as f64))
+                .min(LOUD_SWITCHES),
         }
     }
 }

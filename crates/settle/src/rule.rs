@@ -6,10 +6,8 @@ use model::{Confidence, Nanos};
 /// The numbers of the rule. They are part of every published result; changing them changes verdicts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policy {
-    /// At most so many runs that count.
+    /// At most so many runs, void ones included.
     pub runs: u32,
-    /// At most so many void runs.
-    pub void_runs: u32,
     /// So many runs at or below the limit settle a pass.
     pub passes: u32,
     /// How often noise alone may look like a program that is too slow: one in 1/error.
@@ -20,11 +18,12 @@ pub struct Policy {
 
 impl Policy {
     /// The published rule.
-    pub const PUBLISHED: Policy = Policy { runs: 7, void_runs: 7, passes: 3, error: 1e-4, disturbed: 3.0 };
+    pub const PUBLISHED: Policy = Policy { runs: 10, passes: 3, error: 1e-4, disturbed: 3.0 };
 
-    /// Natural logarithm of 1/error: what has to speak against a program.
+    /// What has to speak against a program: the natural logarithm of 1/error, with an allowance for looking again after
+    /// each run (Bonferroni).
     fn doubt(&self) -> f64 {
-        -self.error.ln()
+        (f64::from(self.runs) / self.error).ln()
     }
 }
 
@@ -92,14 +91,13 @@ pub fn settle(limit: Nanos, stray: Stray, policy: &Policy, runs: &[Timed]) -> St
     let under = runs.iter().filter(|run| run.time <= limit).count() as u32;
     let valid: Vec<&Timed> = runs.iter().filter(|run| !run.is_void(limit)).collect();
     let void_runs = (runs.len() - valid.len()) as u32;
-    let at_bound = valid.len() as u32 >= policy.runs || void_runs >= policy.void_runs;
-    let least = |runs: &mut dyn Iterator<Item = Nanos>| runs.min();
-    let counted =
-        least(&mut valid.iter().map(|run| run.time)).or_else(|| least(&mut runs.iter().map(|run| run.time)));
-    let Some(time) = counted else { return Step::Again };
+    let at_bound = runs.len() as u32 >= policy.runs;
+    let Some(least) = runs.iter().map(|run| run.time).min() else { return Step::Again };
+    let time = valid.iter().map(|run| run.time).min().unwrap_or(least);
     let firmly = if runs.len() == 1 { Confidence::Clear } else { Confidence::Settled };
     let decided = |passes, confidence| Step::Decided(Decision { passes, confidence, time, void_runs });
-    let ratio = time.0.max(1) as f64 / limit.0.max(1) as f64;
+    // Of void runs too: what was seen of the program it can do, and so a slower program never fares better.
+    let ratio = least.0.max(1) as f64 / limit.0.max(1) as f64;
     let firm = match under {
         0 => {
             let over = ratio / (1.0 + stray.reach) - 1.0;
@@ -132,7 +130,7 @@ mod tests {
 
     const LIMIT: Nanos = Nanos(1_000_000_000);
     const POLICY: Policy = Policy::PUBLISHED;
-    /// One run decides 1 % below and 9.6 % above the limit, two 5.0 % above, seven 1.6 %.
+    /// One run decides 1 % below and 11.9 % above the limit, two 6.2 % above, ten 1.5 %.
     const STRAY: Stray = Stray { reach: 0.01, tail: 0.01 };
 
     fn at(ms: f64) -> Timed {
@@ -162,8 +160,8 @@ mod tests {
         check(&[at(500.0)], "pass clear 500");
         check(&[at(990.0)], "pass clear 990");
         check(&[disturbed(990.0, 900)], "pass clear 990");
-        check(&[at(1097.0)], "fail clear 1097");
-        check(&[disturbed(1291.0, 10)], "fail clear 1291");
+        check(&[at(1120.0)], "fail clear 1120");
+        check(&[disturbed(1370.0, 10)], "fail clear 1370");
     }
 
     #[test]
@@ -173,37 +171,37 @@ mod tests {
         check(&[at(995.0), at(996.0), at(1020.0)], "again");
         check(&[at(995.0), at(996.0), at(1020.0), at(999.0)], "pass settled 995");
         check(&[at(1080.0)], "again");
-        check(&[at(1080.0), at(1050.0)], "fail settled 1050");
-        check(&[at(1080.0), at(1049.0)], "again");
+        check(&[at(1080.0), at(1063.0)], "fail settled 1063");
+        check(&[at(1080.0), at(1061.0)], "again");
         check(&[at(1080.0), at(999.0)], "again");
         check(&[disturbed(1080.0, 0), disturbed(1040.0, 0)], "again");
     }
 
     #[test]
     fn at_the_bound_it_is_open() {
-        check(&[at(1016.0); 7], "fail open 1016");
-        check(&[at(1017.0); 7], "fail settled 1017");
-        let mut runs = [at(1016.0); 7];
+        check(&[at(1014.0); 10], "fail open 1014");
+        check(&[at(1017.0); 10], "fail settled 1017");
+        let mut runs = [at(1014.0); 10];
         runs[3] = at(998.0);
         check(&runs, "pass open 998");
-        check(&[disturbed(1050.0, 60); 7], "fail open 1050 7 void");
+        check(&[disturbed(1050.0, 60); 10], "fail open 1050 10 void");
     }
 
     #[test]
     fn void_runs_say_nothing() {
         check(&[disturbed(1200.0, 200)], "again");
         check(&[disturbed(1200.0, 200), at(900.0)], "pass settled 900 1 void");
-        check(&[disturbed(1200.0, 200), at(1100.0)], "fail settled 1100 1 void");
+        check(&[disturbed(1200.0, 200), at(1130.0)], "fail settled 1130 1 void");
         check(&[disturbed(1200.0, 199), at(1010.0)], "again");
     }
 
     #[test]
     fn an_endless_program_costs_one_run() {
-        for tail in [0.002, 0.01, 0.03, 0.1] {
+        for tail in [0.002, 0.01, 0.02, 0.07] {
             let stray = Stray { reach: 0.02, tail };
             let time = stop_at(LIMIT, stray, &POLICY);
             assert!(time <= LIMIT + LIMIT);
-            for disturbed in [false, tail <= 0.03] {
+            for disturbed in [false, tail <= 0.02] {
                 let stopped = Timed { time, disturbed, explained: Nanos::ZERO };
                 let step = settle(LIMIT, stray, &POLICY, &[stopped]);
                 let clear = Decision { passes: false, confidence: Confidence::Clear, time, void_runs: 0 };
@@ -215,7 +213,7 @@ mod tests {
     proptest! {
         /// It ends; what is settled is never unsettled; and a slower program never does better.
         #[test]
-        fn bounded_firm_and_monotone(times in proptest::collection::vec((900.0f64..1200.0, any::<bool>(), 0u64..40), 14)) {
+        fn bounded_firm_and_monotone(times in proptest::collection::vec((960.0f64..1200.0, any::<bool>(), 0u64..60), 10)) {
             let runs = |slower: f64| -> Vec<Timed> {
                 let run = |(ms, disturbed, explained): &(f64, bool, u64)| Timed {
                     disturbed: *disturbed,
@@ -230,16 +228,14 @@ mod tests {
                     Step::Decided(decision) => Some((n, decision)),
                 })
             };
-            let (n, decision) = end(&runs(1.0)).expect("decided within the bounds");
-            prop_assert!(n as u32 <= POLICY.runs + POLICY.void_runs);
+            let (n, decision) = end(&runs(1.0)).expect("decided within the bound");
+            prop_assert!(n as u32 <= POLICY.runs);
             prop_assert_eq!(decision.passes, runs(1.0)[..n].iter().any(|run| run.time <= LIMIT));
-            if !decision.passes {
-                let (_, slower) = end(&runs(1.01)).expect("decided");
-                prop_assert!(!slower.passes || runs(1.01).iter().any(|run| run.time <= LIMIT));
-            }
+            let (_, slower) = end(&runs(1.01)).expect("decided");
+            prop_assert!(decision.passes || !slower.passes, "{:?} {:?}", decision, slower);
             if decision.confidence != Confidence::Open && !decision.passes {
                 let valid = runs(1.0)[..n].iter().filter(|run| !run.is_void(LIMIT)).count();
-                prop_assert!(valid > 0, "void runs never fail a program");
+                prop_assert!(valid > 0, "void runs settle nothing");
             }
         }
     }
