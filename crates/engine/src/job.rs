@@ -6,6 +6,7 @@ use crate::source::Source;
 use judge::package::Package;
 use judge::scoring::JudgeMode;
 use model::{Event, JudgePhase, Layout};
+use settle::Floor;
 use std::sync::atomic::AtomicBool;
 
 /// What the user asked for.
@@ -17,6 +18,8 @@ pub struct Options {
     pub mode: JudgeMode,
     /// Memory layout of submissions' runs.
     pub layout: Layout,
+    /// How far times stray on the slots: what settles times near their limit.
+    pub floor: Floor,
 }
 
 /// One package, and everything that judging its submissions needs besides slots.

@@ -17,6 +17,7 @@ mod program;
 mod recipe;
 mod runner;
 mod sandboxed;
+mod settled;
 pub mod simulated;
 pub mod slot;
 pub mod source;

@@ -6,6 +6,7 @@ use crate::job::Job;
 use crate::limits::{Allowance, Settings};
 use crate::program::{Built, Compiled, compile};
 use crate::recipe::{Part, Recipe, Sources, detect, included, read_parts, recipe};
+use crate::settled::{SettledCase, judge_settled, limits_to_settle};
 use crate::source::{Source, SourceError, SourceLimits};
 use crate::timelimit::TimeLimitInUse;
 use crate::{Fault, validate};
@@ -279,11 +280,10 @@ pub fn judge_submission(
         }
     };
     let compile = Compilation { ok: true, output };
-    let runs = running.tests.iter().map(|test| test.runs.len()).sum::<usize>();
     let judgement = Judgement {
         score: done.score,
         max_score: judging.max_score(),
-        settled: Settled { runs: u32::try_from(runs).unwrap_or(u32::MAX), ..SETTLED_AT_ONCE },
+        settled: Settled::of(&running.tests),
         tests: running.tests,
         fault: done.fault,
         ..judgement(submission, language, limits.judge, compile, done.verdict)
@@ -293,7 +293,7 @@ pub fn judge_submission(
     Ok(JudgedSubmission { judgement, messages: running.messages, groups })
 }
 
-/// Every test is decided by one run.
+/// Nothing was run.
 const SETTLED_AT_ONCE: Settled = Settled { confidence: Confidence::Clear, runs: 0, void_runs: 0 };
 
 /// A judgement without tests.
@@ -323,7 +323,8 @@ fn judgement(
 pub(crate) fn case_limits(bench: &Bench, time: &TimeLimitInUse, allowance: Allowance) -> CaseLimits {
     let cpu = time.limit.scale(allowance.time_factor);
     let limits = |cpu: Nanos| -> Limits { bench.settings.submission(cpu, allowance) };
-    CaseLimits { judge: limits(cpu), stop: limits(cpu.scale(time.stop_factor)) }
+    let limits = CaseLimits { judge: limits(cpu), stop: limits(cpu.scale(time.stop_factor)) };
+    limits_to_settle(limits, &bench.job.options.floor)
 }
 
 struct Running<'a> {
@@ -340,11 +341,11 @@ impl Running<'_> {
     fn test(&mut self, case: &TestCase, judging: &mut Judging) -> Result<(), Fault> {
         let court = self.bench.court();
         let judged = match &self.built {
-            Some(built) => court.judge(built, &self.limits, case)?,
-            None => court.judge_answer(self.submission.answer_to(case), case)?,
+            Some(built) => judge_settled(&court, built, &self.limits, &self.bench.job.options.floor, case)?,
+            None => without_runs(court.judge_answer(self.submission.answer_to(case), case)?),
         };
-        let counted = judging.record(&case.name, judged.verdict, judged.validation.as_ref());
-        self.messages.push(messages(&judged, &counted));
+        let counted = judging.record(&case.name, judged.judged.verdict, judged.judged.validation.as_ref());
+        self.messages.push(messages(&judged.judged, &counted));
         let result = test_result(case, judged, counted);
         (self.bench.job.emit)(Event::TestFinished {
             submission: self.submission.name.clone(),
@@ -362,8 +363,12 @@ fn messages(judged: &Judged, counted: &CaseResult) -> Vec<String> {
     all
 }
 
-fn test_result(case: &TestCase, judged: Judged, counted: CaseResult) -> TestResult {
-    let slowest = judged.runs.iter().max_by_key(|run| run.time.cpu);
+/// A test case of a problem whose answers are handed in: there is no time to settle.
+fn without_runs(judged: Judged) -> SettledCase {
+    SettledCase { judged, runs: Vec::new(), time: (Nanos::ZERO, Nanos::ZERO), settled: SETTLED_AT_ONCE }
+}
+
+fn test_result(case: &TestCase, judged: SettledCase, counted: CaseResult) -> TestResult {
     let peaks = judged.runs.iter().filter_map(|run| run.memory_peak.known()).max();
     let unknown = || {
         judged.runs.first().map_or_else(|| Reading::unknown("nothing was run"), |run| run.memory_peak.clone())
@@ -371,11 +376,12 @@ fn test_result(case: &TestCase, judged: Judged, counted: CaseResult) -> TestResu
     TestResult {
         name: case.name.clone(),
         verdict: counted.verdict,
-        cpu: slowest.map(|run| run.time.cpu).unwrap_or_default(),
-        wall: slowest.map(|run| run.time.wall).unwrap_or_default(),
+        cpu: judged.time.0,
+        wall: judged.time.1,
         memory_peak: peaks.map_or_else(unknown, |peak| Reading::Known(*peak)),
         score: counted.score,
-        message: counted.fault.unwrap_or(judged.message),
+        message: counted.fault.unwrap_or(judged.judged.message),
+        settled: judged.settled,
         runs: judged.runs,
     }
 }

@@ -24,6 +24,18 @@ pub struct Settled {
     pub void_runs: u32,
 }
 
+impl Settled {
+    /// Of all test cases together: the least firm confidence, and all runs.
+    pub fn of(tests: &[TestResult]) -> Settled {
+        let none = Settled { confidence: Confidence::Clear, runs: 0, void_runs: 0 };
+        tests.iter().map(|test| test.settled).fold(none, |all, one| Settled {
+            confidence: all.confidence.max(one.confidence),
+            runs: all.runs.saturating_add(one.runs),
+            void_runs: all.void_runs.saturating_add(one.void_runs),
+        })
+    }
+}
+
 /// A submission, judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {

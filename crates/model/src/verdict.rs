@@ -1,6 +1,6 @@
 //! Verdicts and the result of one test. Named here, derived in `judge`.
 
-use crate::{Bytes, Nanos, Observation};
+use crate::{Bytes, Nanos, Observation, Settled};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -122,6 +122,8 @@ pub struct TestResult {
     pub memory_peak: crate::Reading<Bytes>,
     /// Points, in scoring problems.
     pub score: Option<f64>,
+    /// How its time was settled.
+    pub settled: Settled,
     /// Every run, in order.
     pub runs: Vec<Observation>,
     /// What the validator or the judge says about it.

@@ -47,6 +47,8 @@ pub struct TestDocument {
     pub memory_peak_bytes: Reading<Bytes>,
     /// Points, in scoring problems.
     pub score: Option<f64>,
+    /// How firmly its time stands.
+    pub settled: Settled,
     /// Every run, in order.
     pub runs: Vec<RunDocument>,
     /// What the validator or the judge says.
@@ -81,6 +83,7 @@ impl TestDocument {
             wall_ns: test.wall,
             memory_peak_bytes: test.memory_peak.clone(),
             score: test.score,
+            settled: test.settled,
             runs: test.runs.iter().map(|run| RunDocument::new(run, limits, Vec::new())).collect(),
             message: test.message.clone(),
         }

@@ -1,0 +1,93 @@
+//! A test case whose time is settled: run again while the rule asks for it.
+
+use crate::Fault;
+use crate::case::{CaseLimits, Court, Judged};
+use crate::program::Built;
+use judge::package::TestCase;
+use model::{Confidence, Nanos, Observation, Settled, Verdict};
+use settle::{Floor, Policy, Step, Timed, disturbances, explained, settle, stop_at};
+
+/// A test case, judged as often as its time asked for.
+pub(crate) struct SettledCase {
+    /// The attempt that decides everything but time: the first that kept the limit, else the first.
+    pub(crate) judged: Judged,
+    /// Every run of every attempt, in order.
+    pub(crate) runs: Vec<Observation>,
+    /// CPU time that counts, and the elapsed time of the same run.
+    pub(crate) time: (Nanos, Nanos),
+    /// How firmly the time stands.
+    pub(crate) settled: Settled,
+}
+
+/// Limits under which an attempt shows how far it is above its limit.
+pub(crate) fn limits_to_settle(limits: CaseLimits, floor: &Floor) -> CaseLimits {
+    let Some(limit) = limits.judge.cpu else { return limits };
+    let stop = stop_at(limit, floor.stray(), &Policy::PUBLISHED);
+    let cpu = limits.stop.cpu.map_or(stop, |typed| typed.max(stop));
+    CaseLimits { stop: model::Limits { cpu: Some(cpu), ..limits.stop }, ..limits }
+}
+
+/// One attempt: all passes of a test case.
+struct Attempt {
+    judged: Judged,
+    timed: Timed,
+    wall: Nanos,
+}
+
+/// Judges a test case, and again while its time does not decide. Interactive and multi-pass cases are repeated as a
+/// whole; their time is that of their slowest pass.
+pub(crate) fn judge_settled(
+    court: &Court<'_>,
+    built: &Built,
+    limits: &CaseLimits,
+    floor: &Floor,
+    case: &TestCase,
+) -> Result<SettledCase, Fault> {
+    let mut attempts: Vec<Attempt> = Vec::new();
+    loop {
+        let judged = court.judge(built, limits, case)?;
+        let (timed, wall) = timed(&judged.runs, floor);
+        attempts.push(Attempt { judged, timed, wall });
+        let Some((confidence, time, void_runs)) = decided(&attempts, limits, floor) else { continue };
+        let runs: Vec<Observation> =
+            attempts.iter().flat_map(|attempt| attempt.judged.runs.clone()).collect();
+        let wall = attempts.iter().find(|attempt| attempt.timed.time == time).map_or(Nanos::ZERO, |a| a.wall);
+        let settled = Settled { confidence, runs: u32::try_from(runs.len()).unwrap_or(u32::MAX), void_runs };
+        let kept = attempts.iter().position(|attempt| attempt.judged.verdict != Verdict::TimeLimit);
+        let judged = attempts.swap_remove(kept.unwrap_or(0)).judged;
+        return Ok(SettledCase { judged, runs, time: (time, wall), settled });
+    }
+}
+
+/// Whether the attempts so far are enough: how firmly, by which time, with how many void runs.
+fn decided(attempts: &[Attempt], limits: &CaseLimits, floor: &Floor) -> Option<(Confidence, Nanos, u32)> {
+    let last = attempts.last()?;
+    let Some(limit) = limits.judge.cpu else { return Some((Confidence::Clear, last.timed.time, 0)) };
+    let kept = attempts.iter().find(|attempt| attempt.timed.time <= limit);
+    // What is wrong apart from time is wrong however long it takes.
+    if kept.is_some_and(|attempt| attempt.judged.verdict != Verdict::Accepted) {
+        let confidence = if attempts.len() == 1 { Confidence::Clear } else { Confidence::Settled };
+        return kept.map(|attempt| (confidence, attempt.timed.time, 0));
+    }
+    // Another limit was passed together with that of time, and comes before it (docs/verdicts.md).
+    if kept.is_none() && last.judged.verdict != Verdict::TimeLimit {
+        return Some((Confidence::Clear, last.timed.time, 0));
+    }
+    let timed: Vec<Timed> = attempts.iter().map(|attempt| attempt.timed).collect();
+    match settle(limit, floor.stray(), &Policy::PUBLISHED, &timed) {
+        Step::Again => None,
+        Step::Decided(decision) => Some((decision.confidence, decision.time, decision.void_runs)),
+    }
+}
+
+/// The slowest pass of an attempt, as the rule sees it, and its elapsed time.
+fn timed(runs: &[Observation], floor: &Floor) -> (Timed, Nanos) {
+    let slowest = runs.iter().max_by_key(|run| run.time.cpu);
+    let none = Timed { time: Nanos::ZERO, disturbed: false, explained: Nanos::ZERO };
+    slowest.map_or((none, Nanos::ZERO), |run| {
+        let causes = disturbances(run, floor);
+        let timed =
+            Timed { time: run.time.cpu, disturbed: !causes.is_empty(), explained: explained(&causes) };
+        (timed, run.time.wall)
+    })
+}
