@@ -1,7 +1,7 @@
 //! `tauto judge`: compile and judge one submission.
 
 use crate::Done;
-use crate::judging::{Opened, Site, failure, languages, open, options};
+use crate::judging::{Opened, Site, failure, languages, open, options, worst_floor};
 use crate::options::{LimitArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
 use crate::progress::Progress;
@@ -18,6 +18,7 @@ use judge::scoring::JudgeMode;
 use model::{Compilation, Confidence, Event, Judgement, Limits, Nanos, Settled, Verdict};
 use report::json::{JudgeDocument, to_text};
 use report::text::judgement_lines;
+use settle::Floor;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -56,11 +57,12 @@ struct Plan {
 
 pub(crate) fn main(args: JudgeArgs) -> Result<Done, Failure> {
     let plan = plan(&args)?;
-    let site =
-        Site::start(places(&args.placement, SlotChoice::Auto, 1)?, needs_auxiliary(&plan.opened.package))?;
+    let places = places(&args.placement, SlotChoice::Auto, 1)?;
+    let floor = worst_floor(&places);
+    let site = Site::start(places, needs_auxiliary(&plan.opened.package))?;
     let progress = Progress::new(1, !args.json);
     plan.opened.warnings.iter().for_each(|warning| progress.tell(warning));
-    let judged = judge(&args, &plan, &site, &|event| progress.tell(&event));
+    let judged = judge(&args, &plan, &site, floor, &|event| progress.tell(&event));
     progress.finish();
     let judgement = match judged {
         Ok(judgement) => judgement,
@@ -86,7 +88,8 @@ fn plan(args: &JudgeArgs) -> Result<Plan, Failure> {
     let mode = if args.all_tests { JudgeMode::AllTests } else { JudgeMode::StopEarly };
     let plan = Plan { opened, submission, languages, mode };
     // Before anything is started or the time limit is looked for.
-    check(&job(args, &plan, &AtomicBool::new(false), &|_| {}), &plan.submission).map_err(failure)?;
+    check(&job(args, &plan, &AtomicBool::new(false), Floor::assumed(), &|_| {}), &plan.submission)
+        .map_err(failure)?;
     Ok(plan)
 }
 
@@ -94,13 +97,14 @@ fn job<'a>(
     args: &JudgeArgs,
     plan: &'a Plan,
     cancel: &'a AtomicBool,
+    floor: Floor,
     emit: &'a (dyn Fn(Event) + Sync),
 ) -> Job<'a> {
     Job {
         package: &plan.opened.package,
         source: &plan.opened.source,
         languages: &plan.languages,
-        options: options(&args.limits, &args.placement, plan.mode),
+        options: options(&args.limits, &args.placement, plan.mode, floor),
         cancel,
         emit,
     }
@@ -110,9 +114,10 @@ fn judge(
     args: &JudgeArgs,
     plan: &Plan,
     site: &Site,
+    floor: Floor,
     emit: &(dyn Fn(Event) + Sync),
 ) -> Result<Judgement, Fault> {
-    let job = job(args, plan, &site.cancel, emit);
+    let job = job(args, plan, &site.cancel, floor, emit);
     let benches = Bench::all(job, &site.slots)?;
     let found = time_limit(&job, &benches)?;
     Ok(judge_submission(&benches[0], &plan.submission, &found.time, plan.mode)?.judgement)

@@ -55,7 +55,12 @@ pub(crate) fn languages(file: Option<&PathBuf>) -> Result<Languages, Failure> {
 }
 
 /// The engine's options as typed.
-pub(crate) fn options(limits: &LimitArgs, placement: &PlacementArgs, mode: JudgeMode) -> Options {
+pub(crate) fn options(
+    limits: &LimitArgs,
+    placement: &PlacementArgs,
+    mode: JudgeMode,
+    floor: settle::Floor,
+) -> Options {
     let overrides = Overrides {
         cpu: limits.cpu_time,
         wall: limits.wall_time,
@@ -65,7 +70,7 @@ pub(crate) fn options(limits: &LimitArgs, placement: &PlacementArgs, mode: Judge
         processes: limits.processes,
         open_files: limits.open_files,
     };
-    Options { overrides, mode, layout: placement.layout() }
+    Options { overrides, mode, layout: placement.layout(), floor }
 }
 
 /// Slots with their launchers, which end when the user interrupts.
@@ -108,6 +113,13 @@ fn slot(place: &Place, auxiliary: bool) -> Result<Slot, Failure> {
     let (options, placement) = place.beside();
     let auxiliary = if auxiliary { Some(station(&options, placement)?) } else { None };
     Ok(Slot { main, auxiliary })
+}
+
+/// The floor by which several places judge alike: that of the noisiest.
+pub(crate) fn worst_floor(places: &[Place]) -> settle::Floor {
+    let tail = |floor: &settle::Floor| floor.stray().tail;
+    let floors = places.iter().map(Place::floor);
+    floors.max_by(|a, b| tail(a).total_cmp(&tail(b))).unwrap_or_else(settle::Floor::assumed)
 }
 
 /// The failure that a fault is to the caller.

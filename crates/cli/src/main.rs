@@ -2,6 +2,7 @@
 
 mod audit;
 mod config;
+mod floor;
 mod judge;
 mod judging;
 mod languages;
@@ -9,6 +10,7 @@ mod load;
 mod manual;
 mod options;
 mod place;
+mod probe;
 mod progress;
 mod run;
 mod slots;
@@ -49,6 +51,9 @@ enum Command {
     Tune(tune::TuneArgs),
     /// Keep CPUs, caches or memory busy for a bounded time
     Load(load::LoadArgs),
+    /// Run a fixed program of the noise floor
+    #[command(hide = true)]
+    Probe(probe::ProbeArgs),
     /// Write the manual pages to a directory
     #[command(hide = true)]
     Manual(manual::ManualArgs),
@@ -85,6 +90,7 @@ fn main() -> ExitCode {
         Command::Audit(args) => audit::main(args),
         Command::Slots(args) => slots::main(args),
         Command::Load(args) => load::main(args),
+        Command::Probe(args) => probe::main(&args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),
     };

@@ -51,7 +51,7 @@ impl LimitArgs {
 }
 
 /// Where and how a run takes place.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Placement")]
 pub(crate) struct PlacementArgs {
     /// The slot to run in: auto (the first that is free), none, or its number [default: auto for judge and verify, none for
@@ -110,9 +110,10 @@ pub(crate) enum SlotChoice {
     Number(u32),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnOff {
     On,
+    #[default]
     Off,
 }
 

@@ -39,6 +39,16 @@ impl Place {
         })
     }
 
+    /// The slot, where runs are in one.
+    pub(crate) fn slot(&self) -> Option<&Slot> {
+        self.slot.as_ref()
+    }
+
+    /// How far times stray here.
+    pub(crate) fn floor(&self) -> settle::Floor {
+        crate::floor::of(self.slot())
+    }
+
     /// How the launcher beside it is started, and where its runs are placed: off the slot.
     pub(crate) fn beside(&self) -> (LauncherOptions, Placement) {
         let options =
@@ -64,6 +74,12 @@ pub(crate) fn places(typed: &PlacementArgs, usual: SlotChoice, jobs: usize) -> R
         SlotChoice::None => Ok(without_slot(typed.placement(), jobs)?),
         choice => in_slots(typed, choice, jobs),
     }
+}
+
+/// One slot, waited for.
+pub(crate) fn in_slot(slot: &Slot) -> Result<Place, Failure> {
+    let typed = PlacementArgs { slot: Some(SlotChoice::Number(slot.id)), ..PlacementArgs::default() };
+    places(&typed, SlotChoice::None, 1)?.pop().ok_or_else(|| Failure::system("no slot is left"))
 }
 
 fn in_slots(typed: &PlacementArgs, choice: SlotChoice, jobs: usize) -> Result<Vec<Place>, Failure> {

@@ -1,6 +1,6 @@
 //! `tauto run`: one sandboxed, measured run of a command.
 
-mod command;
+pub(crate) mod command;
 mod streams;
 
 use crate::Done;

@@ -1,12 +1,18 @@
 //! `tauto slots`: how this machine's CPUs are divided.
 
 use crate::Done;
-use crate::place::{planned, wishes_for};
+use crate::floor;
+use crate::place::{in_slot, planned, wishes_for};
+use crate::progress::Progress;
 use crate::terminal::{Failure, print, style_of};
 use clap::Args;
 use host::machine::Machine;
+use model::{Slot, SlotPlan};
 use report::json::to_text;
 use report::text::slots_table;
+use sandbox::Launcher;
+use serde::Serialize;
+use settle::{Floor, Policy, Stray};
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
@@ -17,6 +23,10 @@ pub(crate) struct SlotsArgs {
     /// Plan for a recorded machine: a file of `tauto audit --record`, or a directory with its /proc and /sys
     #[arg(long, value_name = "PATH")]
     root: Option<PathBuf>,
+    /// Measure how far times stray in each slot, one after the other, and keep it: it settles times near a limit until the
+    /// system is started again
+    #[arg(long, conflicts_with = "root")]
+    measure: bool,
 }
 
 pub(crate) fn main(args: SlotsArgs) -> Result<Done, Failure> {
@@ -25,9 +35,69 @@ pub(crate) fn main(args: SlotsArgs) -> Result<Done, Failure> {
         None => Machine::this().map_err(Failure::system)?,
     };
     let plan = planned(&machine, &wishes_for(args.root.as_deref())?)?;
+    if args.measure {
+        measure(&plan)?;
+    }
+    let floors: Vec<Option<Floor>> =
+        plan.slots.iter().map(|slot| measured(args.root.is_none(), slot)).collect();
     match args.json {
-        true => print(&to_text(&plan)),
-        false => print(&slots_table(&plan, style_of(&std::io::stdout()))),
+        true => print(&to_text(&SlotsDocument::new(&plan, &floors))),
+        false => print(&slots_table(
+            &plan,
+            &floors.iter().map(lines).collect::<Vec<_>>(),
+            style_of(&std::io::stdout()),
+        )),
     }
     Ok(Done::Good)
+}
+
+/// The floor that was measured here; `None`: none was.
+fn measured(here: bool, slot: &Slot) -> Option<Floor> {
+    Some(floor::of(Some(slot))).filter(|floor| here && !floor.assumed)
+}
+
+/// A floor in a line.
+fn lines(floor: &Option<Floor>) -> Option<String> {
+    let floor = floor.as_ref()?;
+    let percent = |stray: Stray| format!("{:.2} % + {:.2} %", 100.0 * stray.reach, 100.0 * stray.tail);
+    let band = 100.0 * settle::band(floor.stray(), &Policy::PUBLISHED);
+    Some(format!(
+        "compute {}, memory {}, one run decides {band:.1} % above a limit",
+        percent(floor.compute.stray),
+        percent(floor.memory.stray)
+    ))
+}
+
+fn measure(plan: &SlotPlan) -> Result<(), Failure> {
+    for slot in &plan.slots {
+        let place = in_slot(slot)?;
+        let launcher = Launcher::start(&place.launcher()?)?;
+        let progress = Progress::new(floor::STEPS, false);
+        floor::measure(&launcher, slot, &place.placement, &|| progress.step())?;
+        progress.finish();
+    }
+    Ok(())
+}
+
+/// The plan, and what was measured in each slot.
+#[derive(Serialize)]
+struct SlotsDocument<'a> {
+    housekeeping: &'a [u32],
+    slots: Vec<SlotDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct SlotDocument<'a> {
+    #[serde(flatten)]
+    slot: &'a Slot,
+    /// `null`: nothing was measured since the system started.
+    noise_floor: &'a Option<Floor>,
+}
+
+impl<'a> SlotsDocument<'a> {
+    fn new(plan: &'a SlotPlan, floors: &'a [Option<Floor>]) -> SlotsDocument<'a> {
+        let slots =
+            plan.slots.iter().zip(floors).map(|(slot, noise_floor)| SlotDocument { slot, noise_floor });
+        SlotsDocument { housekeeping: &plan.housekeeping, slots: slots.collect() }
+    }
 }

@@ -1,7 +1,7 @@
 //! `tauto verify`: judge every jury submission of packages and compare with what they promise.
 
 use crate::Done;
-use crate::judging::{Opened, Site, failure, languages, open, options};
+use crate::judging::{Opened, Site, failure, languages, open, options, worst_floor};
 use crate::options::{LimitArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
 use crate::progress::Progress;
@@ -43,8 +43,9 @@ pub(crate) fn main(args: VerifyArgs) -> Result<Done, Failure> {
     let packages = args.packages.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
     let auxiliary = packages.iter().any(|opened| needs_auxiliary(&opened.package));
     let places = places(&args.placement, SlotChoice::Auto, usize::from(args.jobs))?;
+    let floor = worst_floor(&places);
     let site = Site::start(places, auxiliary)?;
-    let options = options(&args.limits, &args.placement, JudgeMode::AllTests);
+    let options = options(&args.limits, &args.placement, JudgeMode::AllTests, floor);
     let submissions: usize = packages.iter().map(|opened| opened.package.submissions.len()).sum();
     let progress = Progress::new(submissions as u64, false);
     let mut verifications = Vec::new();

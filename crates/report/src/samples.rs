@@ -50,6 +50,7 @@ pub(crate) fn test(name: &str, verdict: Verdict, cpu_ms: u64, message: &str) -> 
         wall: Nanos::from_millis(cpu_ms + 1),
         memory_peak: Reading::Known(Bytes::from_mib(cpu_ms)),
         score: None,
+        settled: Settled { confidence: Confidence::Clear, runs: 1, void_runs: 0 },
         runs: vec![observation(Exit::Code(0))],
         message: message.into(),
     }

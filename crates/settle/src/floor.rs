@@ -1,5 +1,6 @@
 //! The noise floor of a slot: how far runs of fixed programs stray there, and what a quiet run's evidence looks like.
 
+use crate::disturbances;
 use model::{Evidence, Nanos, Observation, Reading};
 use serde::{Deserialize, Serialize};
 
@@ -75,9 +76,10 @@ impl Floor {
         Stray { reach: a.reach.max(b.reach), tail: a.tail.max(b.tail) }
     }
 
-    /// From runs of both programs on the slot, in the order in which they were made. `None` where one has fewer than
-    /// five.
+    /// From runs of both programs on the slot, in the order in which they were made. Runs that were disturbed are left out
+    /// where enough others are left: what disturbs is told run by run. `None` where one program has fewer than five.
     pub fn from_runs(compute: &[Observation], memory: &[Observation]) -> Option<Floor> {
+        let (compute, memory) = (&undisturbed(compute)[..], &undisturbed(memory)[..]);
         let all: Vec<&Observation> = compute.iter().chain(memory).collect();
         Some(Floor {
             compute: Noise::of(compute)?,
@@ -101,11 +103,21 @@ impl Floor {
     }
 }
 
+/// At least this many runs make a floor.
+const FEWEST: usize = 5;
+
+fn undisturbed(runs: &[Observation]) -> Vec<Observation> {
+    let usual = Floor::assumed();
+    let quiet: Vec<Observation> =
+        runs.iter().filter(|run| disturbances(run, &usual).is_empty()).cloned().collect();
+    if quiet.len() >= FEWEST { quiet } else { runs.to_vec() }
+}
+
 impl Noise {
     fn of(runs: &[Observation]) -> Option<Noise> {
         let mut times: Vec<f64> = runs.iter().map(|run| run.time.cpu.0 as f64).collect();
         times.sort_by(f64::total_cmp);
-        let least = *times.first().filter(|least| **least > 0.0 && times.len() >= 5)?;
+        let least = *times.first().filter(|least| **least > 0.0 && times.len() >= FEWEST)?;
         let median = stats::median(&times)?;
         let above: Vec<f64> =
             times.iter().filter(|time| **time > median).map(|time| time / median - 1.0).collect();

@@ -303,7 +303,12 @@ impl Kit {
             package: &self.package,
             source: &source,
             languages: &languages,
-            options: Options { overrides: self.overrides, mode, layout: Layout::default() },
+            options: Options {
+                overrides: self.overrides,
+                mode,
+                layout: Layout::default(),
+                floor: settle::Floor::assumed(),
+            },
             cancel: &self.cancel,
             emit: &emit,
         };

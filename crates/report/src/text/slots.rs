@@ -4,8 +4,8 @@ use super::{Style, count};
 use comfy_table::{ContentArrangement, Table, presets};
 use model::{Isolation, SlotPlan};
 
-/// A table of the planned slots. Ends with a line end.
-pub fn slots_table(plan: &SlotPlan, style: Style) -> String {
+/// A table of the planned slots, with what was measured in each, if anything. Ends with a line end.
+pub fn slots_table(plan: &SlotPlan, measured: &[Option<String>], style: Style) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     if let Some(width) = style.width {
@@ -25,7 +25,12 @@ pub fn slots_table(plan: &SlotPlan, style: Style) -> String {
     }
     let lines: Vec<_> = table.lines().map(|line| line.trim_end().to_string()).collect();
     let slots = count(plan.slots.len(), "slot");
-    format!("{}\n{slots}; everything else on CPU {}\n", lines.join("\n"), list(&plan.housekeeping))
+    let floor = |(slot, floor): (&model::Slot, &Option<String>)| match floor {
+        Some(floor) => format!("noise floor of slot {}: {floor}\n", slot.id),
+        None => format!("noise floor of slot {}: assumed; `tauto slots --measure` measures it\n", slot.id),
+    };
+    let floors: String = plan.slots.iter().zip(measured).map(floor).collect();
+    format!("{}\n{slots}; everything else on CPU {}\n{floors}", lines.join("\n"), list(&plan.housekeeping))
 }
 
 fn rung(isolation: Isolation) -> &'static str {
@@ -58,8 +63,8 @@ mod tests {
         };
         let slots = vec![slot(0, &[4], &[5], Isolation::Partition), slot(1, &[6], &[], Isolation::Affinity)];
         let plan = SlotPlan { housekeeping: vec![0, 1], slots };
-        insta::assert_snapshot!(slots_table(&plan, Style::default()));
+        insta::assert_snapshot!(slots_table(&plan, &[Some("quiet".into()), None], Style::default()));
         let alone = SlotPlan { housekeeping: vec![0], slots: vec![slot(0, &[0], &[], Isolation::None)] };
-        assert!(slots_table(&alone, Style::default()).contains("but one core"));
+        assert!(slots_table(&alone, &[], Style::default()).contains("but one core"));
     }
 }

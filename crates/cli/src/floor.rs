@@ -1,0 +1,107 @@
+//! The noise floor of slots: measured on request, kept in the data directory, used by whatever judges there.
+
+use crate::config::data_directory;
+use crate::run::command;
+use crate::terminal::Failure;
+use host::machine::Machine;
+use model::{Limits, Nanos, Observation, Placement, RunSpec, Slot, Stdio, View};
+use sandbox::Launcher;
+use serde::{Deserialize, Serialize};
+use settle::Floor;
+use std::fs;
+use std::path::PathBuf;
+
+/// Runs of each fixed program: enough for a median and a tail, in a few seconds.
+const RUNS: usize = 15;
+/// The first are left out: the program's pages come from disk.
+const WARM_UP: usize = 2;
+
+/// Runs of a measurement, for its progress.
+pub(crate) const STEPS: u64 = 2 * (WARM_UP + RUNS) as u64;
+
+/// What is kept, and what it holds for.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    /// The start of the system it was measured in: another one may be tuned otherwise.
+    boot_id: String,
+    floor: Floor,
+}
+
+fn path(slot: &Slot) -> Result<PathBuf, Failure> {
+    let first = slot.cpus.first().copied().unwrap_or_default();
+    Ok(data_directory()?.join("floors").join(format!("core-{first}.json")))
+}
+
+fn boot_id() -> Result<String, Failure> {
+    let machine = Machine::this().map_err(Failure::system)?;
+    host::tune::boot_id(&machine).map_err(Failure::system)
+}
+
+/// The floor that was measured in this slot since the system started, else one that is assumed.
+pub(crate) fn of(slot: Option<&Slot>) -> Floor {
+    let kept = || -> Option<Floor> {
+        let text = fs::read_to_string(path(slot?).ok()?).ok()?;
+        let kept: Kept = serde_json::from_str(&text).ok()?;
+        (kept.boot_id == boot_id().ok()?).then_some(kept.floor)
+    };
+    kept().unwrap_or_else(Floor::assumed)
+}
+
+/// Measures a slot's floor and keeps it. `step` is told of each run.
+pub(crate) fn measure(
+    launcher: &Launcher,
+    slot: &Slot,
+    placement: &Placement,
+    step: &dyn Fn(),
+) -> Result<Floor, Failure> {
+    let runs = |kind: &str| -> Result<Vec<Observation>, Failure> {
+        let mut runs = Vec::new();
+        for n in 0..WARM_UP + RUNS {
+            let observation = probe(launcher, kind, placement)?;
+            if n >= WARM_UP {
+                runs.push(observation);
+            }
+            step();
+        }
+        Ok(runs)
+    };
+    let (compute, memory) = (runs("compute")?, runs("memory")?);
+    let floor = Floor::from_runs(&compute, &memory)
+        .ok_or_else(|| Failure::system("the fixed programs of the noise floor used no CPU time"))?;
+    let path = path(slot)?;
+    let fail = |e: std::io::Error| Failure::system(format!("{}: {e}", path.display()));
+    let text = serde_json::to_string_pretty(&Kept { boot_id: boot_id()?, floor }).map_err(Failure::system)?;
+    fs::create_dir_all(path.parent().unwrap_or(&path)).map_err(fail)?;
+    // Whoever reads it meanwhile sees the old one or the new one.
+    let fresh = path.with_extension("new");
+    fs::write(&fresh, text + "\n").and_then(|()| fs::rename(&fresh, &path)).map_err(fail)?;
+    Ok(floor)
+}
+
+/// One run of this very program, as one of the fixed programs.
+fn probe(launcher: &Launcher, kind: &str, placement: &Placement) -> Result<Observation, Failure> {
+    let own = std::env::current_exe().map_err(Failure::system)?;
+    let words = [own.to_string_lossy().into_owned(), "probe".into(), kind.into()];
+    let mut fds = Vec::new();
+    let mut spec = RunSpec {
+        argv: vec![],
+        env: vec![("PATH".into(), command::PATH.into())],
+        view: View::default(),
+        boxes: vec![],
+        files: vec![],
+        cwd: "/w".into(),
+        links: vec![],
+        stdio: [Stdio::Null; 3],
+        limits: Limits { cpu: Some(Nanos::from_secs(30)), ..Limits::default() },
+        placement: placement.clone(),
+        layout: model::Layout::default(),
+    };
+    command::show(&words, &mut spec, &mut fds)?;
+    let observation = launcher.run(&spec, fds)?;
+    match observation.exit {
+        model::Exit::Code(0) => Ok(observation),
+        other => Err(Failure::system(format!(
+            "the fixed program `{kind}` of the noise floor ended with {other:?}"
+        ))),
+    }
+}
