@@ -67,7 +67,8 @@ fn decided(attempts: &[Attempt], limits: &CaseLimits, floor: &Floor) -> Option<(
     // What is wrong apart from time is wrong however long it takes.
     if kept.is_some_and(|attempt| attempt.judged.verdict != Verdict::Accepted) {
         let confidence = if attempts.len() == 1 { Confidence::Clear } else { Confidence::Settled };
-        return kept.map(|attempt| (confidence, attempt.timed.time, 0));
+        let void = attempts.iter().filter(|attempt| attempt.timed.is_void(limit)).count();
+        return kept.map(|attempt| (confidence, attempt.timed.time, void as u32));
     }
     // Another limit was passed together with that of time, and comes before it (docs/verdicts.md).
     if kept.is_none() && last.judged.verdict != Verdict::TimeLimit {

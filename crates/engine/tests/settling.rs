@@ -1,0 +1,82 @@
+//! Times near the limit are settled by repeated runs, on a simulated sandbox.
+
+mod kit;
+
+use engine::SystemError;
+use engine::simulated::Stage;
+use judge::scoring::JudgeMode::AllTests;
+use kit::{echo, kit, ms, ok};
+use model::{Confidence, Nanos, Observation, Reading, Verdict};
+use std::sync::Mutex;
+
+/// CPU times of the next runs, in milliseconds; the last one stays. Judging takes place in this process only.
+static TIMES: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+/// One test at a time, since they share the times.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn next() -> u64 {
+    let mut times = TIMES.lock().unwrap();
+    if times.len() > 1 { times.remove(0) } else { times[0] }
+}
+
+fn timed(stage: &mut Stage) -> Result<Observation, SystemError> {
+    echo(stage)?;
+    ok(next())
+}
+
+/// Wrong, whatever the time.
+fn wrong(_: &mut Stage) -> Result<Observation, SystemError> {
+    ok(next())
+}
+
+/// Its CPU was taken from it so often that it can have cost 200 ms.
+fn disturbed(stage: &mut Stage) -> Result<Observation, SystemError> {
+    let mut observation = timed(stage)?;
+    observation.evidence.involuntary_switches = Reading::Known(2000);
+    Ok(observation)
+}
+
+/// Judges one test case with a limit of 2 s: verdict, confidence, runs, void runs and the time that counts.
+fn check(program: &'static str, times: &[u64], verdict: Verdict, how: (Confidence, u32, u32, u64)) {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let mut kit = kit();
+    kit.package.data.groups[0].cases.truncate(1);
+    kit.programs.insert("timed", timed);
+    kit.programs.insert("wrong, in time", wrong);
+    kit.programs.insert("disturbed", disturbed);
+    *TIMES.lock().unwrap() = times.to_vec();
+    let judged = kit.judge(program, AllTests).unwrap().judgement;
+    let test = &judged.tests[0];
+    assert_eq!(judged.verdict, verdict, "{program} {times:?}");
+    let settled = test.settled;
+    let seen = (settled.confidence, settled.runs, settled.void_runs, test.cpu.0 / 1_000_000);
+    assert_eq!(seen, how, "{program} {times:?}");
+    assert_eq!(test.runs.len() as u32, settled.runs, "every run is kept");
+    assert_eq!(judged.settled, settled);
+    assert!(test.wall >= Nanos::ZERO && judged.time_limit == ms(2000));
+}
+
+#[test]
+fn clear_cases_take_one_run() {
+    check("timed", &[1000], Verdict::Accepted, (Confidence::Clear, 1, 0, 1000));
+    check("timed", &[1904], Verdict::Accepted, (Confidence::Clear, 1, 0, 1904));
+    check("timed", &[2600], Verdict::TimeLimit, (Confidence::Clear, 1, 0, 2600));
+    check("wrong, in time", &[1990], Verdict::WrongAnswer, (Confidence::Clear, 1, 0, 1990));
+}
+
+#[test]
+fn near_the_limit_it_is_repeated() {
+    check("timed", &[1990, 1880], Verdict::Accepted, (Confidence::Settled, 2, 0, 1880));
+    check("timed", &[2010, 1990], Verdict::Accepted, (Confidence::Settled, 4, 0, 1990));
+    check("timed", &[2500, 2400], Verdict::TimeLimit, (Confidence::Settled, 2, 0, 2400));
+    check("timed", &[2010], Verdict::TimeLimit, (Confidence::Open, 10, 0, 2010));
+    // The first run in time decides everything else.
+    check("wrong, in time", &[2010, 1990], Verdict::WrongAnswer, (Confidence::Settled, 2, 0, 1990));
+}
+
+#[test]
+fn void_runs_are_repeated_and_shown() {
+    check("disturbed", &[2100], Verdict::TimeLimit, (Confidence::Open, 10, 10, 2100));
+    check("disturbed", &[2100, 1800], Verdict::Accepted, (Confidence::Settled, 2, 1, 1800));
+    check("disturbed", &[1800], Verdict::Accepted, (Confidence::Clear, 1, 0, 1800));
+}
