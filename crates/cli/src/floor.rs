@@ -47,6 +47,11 @@ pub(crate) fn of(slot: Option<&Slot>) -> Floor {
     kept().unwrap_or_else(Floor::assumed)
 }
 
+/// What disturbed a run, by name.
+pub(crate) fn disturbed(run: &Observation, floor: &Floor) -> Vec<String> {
+    settle::disturbances(run, floor).iter().map(|cause| cause.name.to_string()).collect()
+}
+
 /// Measures a slot's floor and keeps it. `step` is told of each run.
 pub(crate) fn measure(
     launcher: &Launcher,

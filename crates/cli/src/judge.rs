@@ -72,7 +72,7 @@ pub(crate) fn main(args: JudgeArgs) -> Result<Done, Failure> {
         Err(fault) => return Err(failure(fault)),
     };
     match args.json {
-        true => print(&to_text(&JudgeDocument::new(&judgement))),
+        true => print(&to_text(&JudgeDocument::new(&judgement, &|run| crate::floor::disturbed(run, &floor)))),
         false => print(&judgement_lines(&judgement, progress.style)),
     }
     Ok(if judgement.verdict == Verdict::JudgeError { Done::Fault } else { Done::Good })

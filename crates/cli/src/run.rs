@@ -4,6 +4,7 @@ pub(crate) mod command;
 mod streams;
 
 use crate::Done;
+use crate::floor;
 use crate::options::{LimitArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
 use crate::terminal::{Failure, print, print_error, style_of};
@@ -90,7 +91,9 @@ fn run(args: RunArgs) -> Result<Done, Failure> {
         Reading::Known(files) => Reading::Known(files + written),
         unknown => unknown,
     };
-    show(&args, &spec, &Observation { output, ..observed });
+    let observed = Observation { output, ..observed };
+    let disturbed = floor::disturbed(&observed, &place.floor());
+    show(&args, &spec, &observed, disturbed);
     Ok(Done::Good)
 }
 
@@ -102,12 +105,12 @@ fn end_on_signals(ender: Ender, interrupted: Arc<AtomicBool>) -> Result<(), Fail
     .map_err(Failure::system)
 }
 
-fn show(args: &RunArgs, spec: &RunSpec, observation: &Observation) {
+fn show(args: &RunArgs, spec: &RunSpec, observation: &Observation, disturbed: Vec<String>) {
     if args.json {
-        print(&report::json::to_text(&RunDocument::new(observation, &spec.limits, vec![])));
+        print(&report::json::to_text(&RunDocument::new(observation, &spec.limits, disturbed)));
     } else {
         let style = style_of(&std::io::stderr());
-        print_error(&report::text::run_summary(observation, &spec.limits, &[], style));
+        print_error(&report::text::run_summary(observation, &spec.limits, &disturbed, style));
     }
 }
 

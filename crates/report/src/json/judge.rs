@@ -1,7 +1,9 @@
 //! `tauto judge --json`.
 
 use super::RunDocument;
-use model::{Bytes, Compilation, Judgement, Limits, Nanos, Reading, Settled, TestResult, Verdict};
+use model::{
+    Bytes, Compilation, Judgement, Limits, Nanos, Observation, Reading, Settled, TestResult, Verdict,
+};
 use serde::Serialize;
 
 /// A submission, judged.
@@ -56,8 +58,8 @@ pub struct TestDocument {
 }
 
 impl JudgeDocument {
-    /// From a judgement.
-    pub fn new(judgement: &Judgement) -> JudgeDocument {
+    /// From a judgement; `disturbed` names what disturbed a run.
+    pub fn new(judgement: &Judgement, disturbed: &dyn Fn(&Observation) -> Vec<String>) -> JudgeDocument {
         JudgeDocument {
             verdict: judgement.verdict,
             score: judgement.score,
@@ -69,13 +71,21 @@ impl JudgeDocument {
             compile: judgement.compile.clone(),
             settled: judgement.settled,
             fault: judgement.fault.clone(),
-            tests: judgement.tests.iter().map(|t| TestDocument::new(t, &judgement.limits)).collect(),
+            tests: judgement
+                .tests
+                .iter()
+                .map(|t| TestDocument::new(t, &judgement.limits, disturbed))
+                .collect(),
         }
     }
 }
 
 impl TestDocument {
-    fn new(test: &TestResult, limits: &Limits) -> TestDocument {
+    fn new(
+        test: &TestResult,
+        limits: &Limits,
+        disturbed: &dyn Fn(&Observation) -> Vec<String>,
+    ) -> TestDocument {
         TestDocument {
             name: test.name.clone(),
             verdict: test.verdict,
@@ -84,7 +94,7 @@ impl TestDocument {
             memory_peak_bytes: test.memory_peak.clone(),
             score: test.score,
             settled: test.settled,
-            runs: test.runs.iter().map(|run| RunDocument::new(run, limits, Vec::new())).collect(),
+            runs: test.runs.iter().map(|run| RunDocument::new(run, limits, disturbed(run))).collect(),
             message: test.message.clone(),
         }
     }
@@ -99,7 +109,7 @@ mod tests {
     #[test]
     fn a_judgement() {
         let judgement = samples::judgement(Verdict::WrongAnswer);
-        let mut document = JudgeDocument::new(&judgement);
+        let mut document = JudgeDocument::new(&judgement, &|_| vec![]);
         assert_eq!(document.tests[0].runs.len(), 1);
         // Runs have a snapshot of their own.
         document.tests.iter_mut().for_each(|t| t.runs.clear());
@@ -108,7 +118,7 @@ mod tests {
 
     #[test]
     fn nothing_run_is_unknown_and_never_zero() {
-        let document = JudgeDocument::new(&samples::compile_error());
+        let document = JudgeDocument::new(&samples::compile_error(), &|_| vec![]);
         let json: serde_json::Value = serde_json::from_str(&to_text(&document)).unwrap();
         let unknown = serde_json::json!({"unknown": "no test case was run"});
         assert_eq!((&json["cpu_ns"], &json["memory_peak_bytes"]), (&unknown, &unknown));
