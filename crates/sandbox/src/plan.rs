@@ -77,10 +77,14 @@ impl Step {
     }
 }
 
+/// The number of the descriptor that the child opens for a reading: the lowest behind the standard streams.
+const OPENED: i32 = 3;
+
 /// The readings the child takes right before exec.
 #[repr(C)]
 pub(crate) struct Readings {
     cpu_stat: [u8; 512],
+    schedstat: [u8; 64],
     monotonic: libc::timespec,
     process: libc::timespec,
 }
@@ -88,8 +92,12 @@ pub(crate) struct Readings {
 impl Readings {
     /// The text of `cpu.stat`.
     pub(crate) fn cpu_stat(&self) -> String {
-        let end = self.cpu_stat.iter().position(|b| *b == 0).unwrap_or(self.cpu_stat.len());
-        String::from_utf8_lossy(&self.cpu_stat[..end]).into_owned()
+        text(&self.cpu_stat)
+    }
+
+    /// What stood in the process's own schedstat; empty where it was not read.
+    pub(crate) fn schedstat(&self) -> String {
+        text(&self.schedstat)
     }
 
     /// CLOCK_MONOTONIC.
@@ -101,6 +109,11 @@ impl Readings {
     pub(crate) fn process(&self) -> Nanos {
         nanos(self.process)
     }
+}
+
+fn text(buffer: &[u8]) -> String {
+    let end = buffer.iter().position(|b| *b == 0).unwrap_or(buffer.len());
+    String::from_utf8_lossy(&buffer[..end]).into_owned()
 }
 
 fn nanos(t: libc::timespec) -> Nanos {
@@ -140,6 +153,7 @@ impl Plan {
 
             readings: Box::new(Readings {
                 cpu_stat: [0; 512],
+                schedstat: [0; 64],
                 monotonic: libc::timespec { tv_sec: 0, tv_nsec: 0 },
                 process: libc::timespec { tv_sec: 0, tv_nsec: 0 },
             }),
@@ -161,7 +175,7 @@ impl Plan {
             libc::SYS_close_range,
             &[3, u32::MAX as usize, libc::CLOSE_RANGE_CLOEXEC as usize],
         );
-        plan.readings(means);
+        plan.readings(spec, means)?;
         plan.exec(spec)?;
         Ok(plan)
     }
@@ -296,12 +310,23 @@ impl Plan {
         self.call(Step::Capabilities, libc::SYS_capset, &[header, none]);
     }
 
-    fn readings(&mut self, means: &Means<'_>) {
+    fn readings(&mut self, spec: &RunSpec, means: &Means<'_>) -> io::Result<()> {
         let r: *mut Readings = &raw mut *self.readings;
         let offset = |o: usize| r as usize + o;
         let monotonic = offset(std::mem::offset_of!(Readings, monotonic));
         let process = offset(std::mem::offset_of!(Readings, process));
         let stat = offset(std::mem::offset_of!(Readings, cpu_stat));
+        // A run that is bound has waited for its CPU already, on the way from ours to there.
+        let spared = means.cpu_stat.is_none_or(|fd| fd.as_raw_fd() != OPENED);
+        if !spec.placement.cpus.is_empty() && spared {
+            let own = self.string("/proc/self/schedstat")?;
+            let (at, flags) = (libc::AT_FDCWD as usize, (libc::O_RDONLY | libc::O_CLOEXEC) as usize);
+            let buffer = offset(std::mem::offset_of!(Readings, schedstat));
+            // What it held is of no more use to the child; the next file opened gets the lowest number that is free.
+            self.attempt(Step::Readings, libc::SYS_close, &[OPENED as usize]);
+            self.attempt(Step::Readings, libc::SYS_openat, &[at, own, flags, 0]);
+            self.attempt(Step::Readings, libc::SYS_pread64, &[OPENED as usize, buffer, 63, 0]);
+        }
         if let Some(fd) = means.cpu_stat {
             self.call(Step::Readings, libc::SYS_pread64, &[fd.as_raw_fd() as usize, stat, 511, 0]);
         }
@@ -311,6 +336,7 @@ impl Plan {
             &[libc::CLOCK_PROCESS_CPUTIME_ID as usize, process],
         );
         self.call(Step::Readings, libc::SYS_clock_gettime, &[libc::CLOCK_MONOTONIC as usize, monotonic]);
+        Ok(())
     }
 
     fn exec(&mut self, spec: &RunSpec) -> io::Result<()> {

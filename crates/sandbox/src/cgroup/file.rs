@@ -27,6 +27,13 @@ impl CgroupFile {
         }
     }
 
+    /// Opens `name` for reading in a group that is not ours.
+    pub(super) fn open_in(group: &Path, name: &str) -> io::Result<CgroupFile> {
+        let path = group.join(name);
+        let file = File::open(&path).map_err(|e| super::named(&path, e))?;
+        Ok(CgroupFile { path, file })
+    }
+
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }

@@ -1,5 +1,6 @@
 //! Which hierarchy owns which controller, and where we are in it.
 
+use super::quota::{self, Quotas};
 use super::{partition, room};
 use model::Slot;
 use std::collections::BTreeMap;
@@ -21,6 +22,8 @@ pub(crate) struct Layout {
     v1: BTreeMap<String, PathBuf>,
     /// Version 2: directory of our own group, and of the tree's root.
     v2: Option<(PathBuf, PathBuf)>,
+    /// Where the hierarchy of the version 1 cpu controller is mounted.
+    cpu: Option<PathBuf>,
 }
 
 impl Layout {
@@ -49,7 +52,8 @@ impl Layout {
                 _ => {}
             }
         }
-        let mut layout = Layout { v1: BTreeMap::new(), v2: None };
+        let cpu = mounts.get("cpu").map(|(point, _)| point.clone());
+        let mut layout = Layout { v1: BTreeMap::new(), v2: None, cpu };
         for line in cgroup.lines() {
             let mut parts = line.splitn(3, ':');
             let (_, Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
@@ -106,7 +110,17 @@ impl Layout {
             Ok((parent, rung)) => (Ok(parent), rung),
             Err(why) => (Err(why.clone()), slot.map_or(Rung::NoSlot, |_| Rung::Outside(why))),
         };
-        Places { v2, rung, slot: slot.cloned(), memory: self.v1("memory"), pids: self.v1("pids"), name }
+        let (memory, pids) = (self.v1("memory"), self.v1("pids"));
+        Places { v2, rung, slot: slot.cloned(), memory, pids, quotas: self.quotas(), name }
+    }
+
+    /// Quotas of CPU time above us; `None`: no hierarchy has the controller.
+    fn quotas(&self) -> Option<Quotas> {
+        match (self.v1.get("cpu"), &self.cpu, &self.v2) {
+            (Some(own), Some(root), _) => Some(quota::of(own, root)),
+            (_, _, Some((own, root))) => Some(quota::of(own, root)),
+            _ => None,
+        }
     }
 
     /// Removes what a keeper that was killed, and has been waited for, has left.
@@ -158,6 +172,7 @@ pub(crate) struct Places {
     pub(super) name: String,
     pub(super) slot: Option<Slot>,
     pub(super) rung: Rung,
+    pub(super) quotas: Option<Quotas>,
     pub(super) v2: Result<PathBuf, String>,
     pub(super) memory: Result<PathBuf, String>,
     pub(super) pids: Result<PathBuf, String>,

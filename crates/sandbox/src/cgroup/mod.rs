@@ -17,6 +17,7 @@ mod group;
 mod layout;
 mod memory;
 mod partition;
+mod quota;
 mod room;
 
 pub(crate) use layout::{Layout, Places};
@@ -26,7 +27,7 @@ use file::CgroupFile;
 use group::Group;
 use layout::Rung;
 use memory::Memory;
-use model::{Bytes, Isolation, Limits, Slot};
+use model::{Bytes, Isolation, Limits, Nanos, Slot};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -42,8 +43,17 @@ pub(crate) struct Groups {
     memory: Option<Memory>,
     pids: Option<Pids>,
     ground: Ground,
+    quotas: Throttling,
     /// What could not be had, in words.
     pub(crate) weaker: Vec<String>,
+}
+
+/// Quotas of CPU time that can hold a run back.
+enum Throttling {
+    /// `cpu.stat` of each group that has one; none: nobody is held back.
+    By(Vec<CgroupFile>),
+    /// It cannot be told, for this reason.
+    Unknown(String),
 }
 
 /// What keeps others off the slot's CPUs, and the file that says whether it still does.
@@ -73,8 +83,14 @@ struct Pids {
 impl Groups {
     /// Makes the groups and joins those of version 1. What cannot be made is left out and said in `weaker`.
     pub(crate) fn create(places: &Places) -> Groups {
-        let mut groups =
-            Groups { leaf: None, memory: None, pids: None, ground: Ground::None, weaker: vec![] };
+        let mut groups = Groups {
+            leaf: None,
+            memory: None,
+            pids: None,
+            ground: Ground::None,
+            quotas: Throttling::By(vec![]),
+            weaker: vec![],
+        };
         let controllers = groups.create_leaf(places).unwrap_or_else(|e| {
             groups.lack(format!(
                 "no cgroup of version 2: {e}; CPU time is sampled, and at the end that of waited-for processes"
@@ -90,6 +106,7 @@ impl Groups {
         if let Err(e) = pids {
             groups.lack(format!("no pids cgroup: {e}; processes are limited per user"));
         }
+        groups.quotas = Throttling::at(places);
         if let Some(slot) = &places.slot {
             groups.take_ground(places, slot, has("cpuset"));
         }
@@ -122,6 +139,17 @@ impl Groups {
                 Ok(effective) => self.ground = Ground::Cpuset { slot: slot.clone(), effective },
                 Err(e) => self.lack(format!("no cpuset of the slot's own: {e}")),
             }
+        }
+    }
+
+    /// For how long quotas have held the groups around us back, since those were made.
+    pub(crate) fn throttled(&self) -> io::Result<Nanos> {
+        match &self.quotas {
+            Throttling::Unknown(why) => Err(io::Error::other(why.clone())),
+            Throttling::By(files) => files.iter().try_fold(Nanos::ZERO, |sum, file| {
+                let none = || io::Error::other("cpu.stat does not say for how long a quota held it back");
+                Ok(sum + Nanos(quota::throttled(&file.read()?).ok_or_else(none)?))
+            }),
         }
     }
 
@@ -233,6 +261,21 @@ impl Groups {
         match &self.leaf {
             Some(leaf) => Ok(leaf.events.read()?.lines().any(|l| l == "populated 0")),
             None => Ok(true),
+        }
+    }
+}
+
+impl Throttling {
+    fn at(places: &Places) -> Throttling {
+        let Some(quotas) = &places.quotas else {
+            return Throttling::Unknown("no hierarchy has the cpu controller".into());
+        };
+        let files: io::Result<Vec<CgroupFile>> =
+            quotas.groups.iter().map(|group| CgroupFile::open_in(group, "cpu.stat")).collect();
+        match (files, &quotas.hidden) {
+            (Err(e), _) => Throttling::Unknown(e.to_string()),
+            (Ok(files), Some(why)) if files.is_empty() => Throttling::Unknown(why.clone()),
+            (Ok(files), _) => Throttling::By(files),
         }
     }
 }

@@ -17,6 +17,8 @@ const TICK: Nanos = Nanos(10_000_000);
 pub(super) struct Host {
     proc: OwnedFd,
     stat: File,
+    /// /proc/vmstat, where the machine has swap.
+    vmstat: Option<File>,
     cpus: Vec<u32>,
     nodes: Vec<u32>,
 }
@@ -37,6 +39,7 @@ impl Host {
         Ok(Host {
             proc: rustix::fs::open("/proc", flags, Mode::empty())?,
             stat: File::open("/proc/stat")?,
+            vmstat: has_swap()?.then(|| File::open("/proc/vmstat")).transpose()?,
             cpus: parse_list(&sys("cpu/online")),
             nodes: parse_list(&sys("node/online")),
         })
@@ -69,12 +72,21 @@ impl Host {
         Ok(parse_stat(&text, cpus))
     }
 
+    /// Pages the machine has read back from swap (`pswpin` of /proc/vmstat); 0 on a machine without swap.
+    pub(super) fn swapped_in(&self) -> io::Result<u64> {
+        let Some(file) = &self.vmstat else { return Ok(0) };
+        let mut buffer = vec![0; 32 << 10];
+        let n = file.read_at(&mut buffer, 0)?;
+        let text = String::from_utf8_lossy(&buffer[..n]);
+        let pages = text.lines().find_map(|line| line.strip_prefix("pswpin ")?.parse().ok());
+        pages.ok_or_else(|| io::Error::other("/proc/vmstat has no pswpin"))
+    }
+
     /// Time the main thread was ready but not running, in its whole life so far (schedstat, second field;
     /// Documentation/scheduler/sched-stats.rst).
     pub(super) fn run_queue_wait(&self, pid: u32) -> io::Result<Nanos> {
         let text = read_at(&self.proc, &format!("{pid}/schedstat"))?;
-        let wait = text.split_whitespace().nth(1).and_then(|w| w.parse().ok());
-        wait.map(Nanos).ok_or_else(|| io::Error::other("schedstat has no second field"))
+        waited(&text).ok_or_else(|| io::Error::other("schedstat has no second field"))
     }
 
     /// Moves of the main thread between CPUs, from /proc/PID/sched (absent without CONFIG_SCHED_DEBUG).
@@ -97,13 +109,13 @@ impl Host {
             isolation: run.isolation,
             cpus: run.cpus.to_vec(),
             mem_nodes: run.placement.mem_node.map_or_else(|| self.nodes.clone(), |n| vec![n]),
-            run_queue_wait: Reading::from_result(self.run_queue_wait(run.pid)),
+            run_queue_wait: Reading::from_result(
+                self.run_queue_wait(run.pid).map(|wait| wait - waited(&run.schedstat).unwrap_or_default()),
+            ),
             steal: slot(|t| t.steal),
             irq: slot(|t| t.irq),
             foreign: busy.map(|b| b - run.cpu),
-            throttled: Reading::unknown(
-                "no CPU quota of ours is set, and those of outer groups are not read",
-            ),
+            throttled: Reading::from_result(run.throttled.as_ref().map(|time| *time)),
             migrations: if run.cpus.len() == 1 {
                 Reading::Known(0)
             } else {
@@ -114,7 +126,7 @@ impl Host {
             minor_faults: Reading::Known(run.death.minor_faults),
             major_faults: Reading::Known(run.death.major_faults),
             frequency_ratio: Reading::unknown("neither APERF/MPERF nor a probe was read"),
-            swapped_pages: Reading::unknown("not read"),
+            swapped_pages: Reading::from_result(run.swapped.as_ref().map(|pages| *pages)),
             pages_by_node: Reading::unknown("not read"),
             weaker: run.weaker.to_vec(),
         }
@@ -130,7 +142,23 @@ pub(super) struct Finished<'a> {
     pub(super) before: &'a io::Result<CpuTimes>,
     pub(super) cpu: Nanos,
     pub(super) death: &'a Death,
+    /// For how long quotas held the run back.
+    pub(super) throttled: io::Result<Nanos>,
+    /// Pages read back from swap during the run.
+    pub(super) swapped: io::Result<u64>,
+    /// The main thread's schedstat right before exec.
+    pub(super) schedstat: String,
     pub(super) weaker: &'a [String],
+}
+
+/// Whether some swap area is in use: /proc/swaps has a line for each behind its head.
+fn has_swap() -> io::Result<bool> {
+    Ok(std::fs::read_to_string("/proc/swaps").map_or(0, |text| text.lines().count()) > 1)
+}
+
+/// Time ready but not running: the second number of schedstat, in nanoseconds.
+fn waited(schedstat: &str) -> Option<Nanos> {
+    schedstat.split_whitespace().nth(1)?.parse().ok().map(Nanos)
 }
 
 /// `usage_usec`, `user_usec` and `system_usec` of a cgroup's cpu.stat.

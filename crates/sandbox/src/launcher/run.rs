@@ -27,6 +27,8 @@ struct Started {
     init: OwnedFd,
     readings: Box<Readings>,
     before: io::Result<CpuTimes>,
+    throttled: io::Result<Nanos>,
+    swapped: io::Result<u64>,
     cpus: Vec<u32>,
 }
 
@@ -169,6 +171,7 @@ impl Launcher {
         let plan = Plan::new(spec, &means).map_err(|e| SandboxError::bad_request("command", e))?;
         let cpus = self.host.cpus_of(&spec.placement);
         let before = self.host.cpu_times(&cpus);
+        let (throttled, swapped) = (self.groups.throttled(), self.host.swapped_in());
         if spec.limits.wall.is_some_and(|w| w.excuse_waiting) {
             self.pressure_before = self.pressure();
         }
@@ -198,7 +201,7 @@ impl Launcher {
         }
         // Fails only for a program that is over already.
         let _ = self.host.expose_to_oom(pid);
-        Ok(Started { pid, pidfd, init, readings: plan.readings, before, cpus })
+        Ok(Started { pid, pidfd, init, readings: plan.readings, before, throttled, swapped, cpus })
     }
 
     fn finish(&mut self, serial: u64, spec: &RunSpec, s: Started) -> Result<Observation, SandboxError> {
@@ -251,6 +254,9 @@ impl Launcher {
             before: &s.before,
             cpu: time.cpu,
             death: &death,
+            schedstat: s.readings.schedstat(),
+            throttled: since(&s.throttled, self.groups.throttled(), |now, then| now - then),
+            swapped: since(&s.swapped, self.host.swapped_in(), u64::saturating_sub),
             weaker,
         };
         Ok(Observation {
@@ -304,6 +310,14 @@ impl Launcher {
 
     fn pressure(&self) -> Nanos {
         self.groups.clone_into().and_then(super::supervise::pressure_of).unwrap_or(Nanos::ZERO)
+    }
+}
+
+/// The growth of a reading since the run began.
+fn since<T: Copy>(then: &io::Result<T>, now: io::Result<T>, growth: impl FnOnce(T, T) -> T) -> io::Result<T> {
+    match then {
+        Ok(then) => now.map(|now| growth(now, *then)),
+        Err(e) => Err(io::Error::new(e.kind(), e.to_string())),
     }
 }
 

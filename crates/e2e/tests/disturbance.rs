@@ -1,0 +1,163 @@
+//! Disturbances made on purpose are named by the evidence of the run they hit, and a quiet run's evidence names none of
+//! them.
+
+use e2e::stage::{self, Pass, Place, Stage};
+use e2e::tauto;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn scratch() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
+}
+
+/// Runs a body as the most powerful user there is, alone.
+fn alone(body: impl Fn(&Place<'_>)) {
+    let _alone = stage::alone(&scratch()).expect("lock");
+    let stage = Stage::new(Pass::possible()[0]).expect("stage");
+    body(&stage.place("disturbance").expect("place"));
+}
+
+fn tauto_with(place: &Place<'_>, arguments: &[&str]) -> std::process::Command {
+    let mut command = place.tauto();
+    command.env("TAUTO_DATA_DIR", place.path("data")).args(arguments);
+    command
+}
+
+/// The CPU of the first slot: runs are bound to it, and loads with them.
+fn slot_cpu(place: &Place<'_>) -> String {
+    let ended = tauto::run(&mut tauto_with(place, &["slots", "--json"]), false, PATIENCE).expect("slots");
+    ended.document().expect("slots")["slots"][0]["cpus"][0].to_string()
+}
+
+/// A run of the fixed computing program, about a tenth of a second; or of another command.
+fn run(place: &Place<'_>, options: &[&str], command: &[&str]) -> Value {
+    let arguments = [&["run", "--json"], options, &["--"], command].concat();
+    let ended = tauto::run(&mut tauto_with(place, &arguments), false, PATIENCE).expect("run");
+    assert_eq!(ended.code().expect("code"), 0, "{}", ended.stderr);
+    ended.document().expect("document")
+}
+
+fn names(run: &Value) -> Vec<&str> {
+    run["disturbed"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+fn number(run: &Value, field: &str) -> u64 {
+    run["evidence"][field].as_u64().unwrap_or_else(|| panic!("{field}: {}", run["evidence"]))
+}
+
+fn load(place: &Place<'_>, options: &[&str]) -> Child {
+    let mut command = tauto_with(place, &["load", "--seconds", "100"]);
+    let child = command.args(options).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("load");
+    // Until its thread is at work.
+    std::thread::sleep(Duration::from_millis(300));
+    child
+}
+
+fn end(mut child: Child) {
+    child.kill().and_then(|()| child.wait()).expect("the load ends");
+}
+
+#[test]
+fn foreign_load_on_the_slots_cpu_is_named() {
+    alone(|place| {
+        let (cpu, tauto) = (slot_cpu(place), tauto::binary().expect("tauto"));
+        let program = [tauto.to_str().expect("a path"), "probe", "compute"];
+        let load = load(place, &["--kind", "cpu", "--cpus", &cpu]);
+        // The scheduler may let one run of a tenth of a second through undisturbed.
+        let runs: Vec<Value> = (0..5).map(|_| run(place, &["--slot", "0"], &program)).collect();
+        end(load);
+        let hit = runs.iter().filter(|run| names(run).contains(&"run_queue_wait")).count();
+        assert!(hit >= 2, "{runs:#?}");
+        for run in &runs {
+            let wall = run["time"]["wall_ns"].as_u64().expect("wall");
+            assert!(number(run, "run_queue_wait_ns") <= wall, "waited longer than it took: {run:#}");
+            let named = names(run);
+            assert_eq!(named.contains(&"run_queue_wait"), named.contains(&"foreign"), "{run:#}");
+        }
+    });
+}
+
+#[test]
+fn a_real_time_neighbour_is_named() {
+    if !stage::is_root() {
+        return;
+    }
+    alone(|place| {
+        let (cpu, tauto) = (slot_cpu(place), tauto::binary().expect("tauto"));
+        let program = [tauto.to_str().expect("a path"), "probe", "compute"];
+        let mut command = tauto_with(place, &["load", "--kind", "rt", "--cpus", &cpu, "--seconds", "0.5"]);
+        let load = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("load");
+        std::thread::sleep(Duration::from_millis(200));
+        let hit = run(place, &["--slot", "0"], &program);
+        end(load);
+        assert!(names(&hit).contains(&"run_queue_wait") && names(&hit).contains(&"foreign"), "{hit:#}");
+    });
+}
+
+#[test]
+fn a_cold_program_is_named() {
+    alone(|place| {
+        let copy = place.path("cold");
+        fs::copy(tauto::binary().expect("tauto"), &copy).expect("copy");
+        let file = fs::File::open(&copy).expect("copy");
+        file.sync_all().expect("sync");
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).expect("fadvise");
+        let path = copy.to_str().expect("a path");
+        let cold = run(place, &["--slot", "0"], &[path, "--version"]);
+        let warm = run(place, &["--slot", "0"], &[path, "--version"]);
+        // A file system in memory has no cold files.
+        if number(&cold, "major_faults") > 0 {
+            assert!(names(&cold).contains(&"major_faults"), "{cold:#}");
+        }
+        assert_eq!(number(&warm, "major_faults"), 0, "{warm:#}");
+        assert!(!names(&warm).contains(&"major_faults"), "{warm:#}");
+    });
+}
+
+/// A group below our own of the version 1 cpu controller; `None` where there is none to be made.
+fn group_with_quota() -> Option<PathBuf> {
+    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = own.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let controllers = parts.next()?;
+        controllers.split(',').any(|c| c == "cpu").then(|| parts.next().map(str::to_string))?
+    })?;
+    let group = Path::new("/sys/fs/cgroup/cpu").join(path.trim_start_matches('/')).join("e2e-quota");
+    fs::create_dir(&group).ok()?;
+    let quota = fs::write(group.join("cpu.cfs_quota_us"), "20000");
+    if quota.is_err() {
+        drop(fs::remove_dir(&group));
+    }
+    quota.ok().map(|()| group)
+}
+
+#[test]
+fn a_quota_that_holds_a_run_back_is_named() {
+    let Some(group) = group_with_quota() else { return };
+    alone(|place| {
+        let tauto = tauto::binary().expect("tauto");
+        let (tauto, data) = (tauto.to_str().expect("a path"), place.path("data"));
+        let script = format!(
+            "echo $$ > {}/cgroup.procs && exec {tauto} run --slot 0 --json -- {tauto} probe compute",
+            group.display()
+        );
+        let mut command = place.command(Path::new("/bin/sh"));
+        let ended = tauto::run(command.args(["-c", &script]).env("TAUTO_DATA_DIR", data), false, PATIENCE);
+        let run = ended.expect("run").document().expect("document");
+        assert!(number(&run, "throttled_ns") > 0 && names(&run).contains(&"throttled"), "{run:#}");
+        let free = self::run(place, &["--slot", "0"], &[tauto, "probe", "compute"]);
+        assert_eq!(number(&free, "throttled_ns"), 0, "{free:#}");
+    });
+    for _ in 0..100 {
+        if fs::remove_dir(&group).is_ok() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{} stays behind", group.display());
+}
