@@ -172,7 +172,7 @@ mod tests {
                 (&elsewhere, Ok, "no process may use CPUs 1"),
                 (&loaded, Bad, "load 3.00"),
                 (&format!("{CONTAINER}{busy}"), Unknown, "container"),
-                ("", Unknown, "to be seen"),
+                ("", Unknown, "no /proc"),
             ],
         );
         assert_eq!(judged("background_load", &busy).who, ["make 5"]);
