@@ -1,3 +1,4 @@
 //! Experiments on what makes time wander, and the disturbance they are made with.
 
+pub mod bench;
 pub mod load;
