@@ -23,7 +23,8 @@ pub struct Look {
 /// # Errors
 /// /proc/stat cannot be read.
 pub fn look(machine: &Machine, own: u32) -> io::Result<Look> {
-    let stat = machine.read("/proc/stat").map_err(|e| io::Error::new(e.kind(), format!("/proc/stat: {e}")))?;
+    let stat =
+        machine.read("/proc/stat").map_err(|e| io::Error::new(e.kind(), format!("/proc/stat: {e}")))?;
     let load = machine.read("/proc/loadavg").map_err(|e| format!("/proc/loadavg: {e}"));
     Ok(Look { busy: stat.lines().filter_map(busy).collect(), own: used(machine, own), load_average: load })
 }
@@ -38,11 +39,8 @@ pub fn between(before: &Look, after: &Look, elapsed: Nanos, ours: &[u32]) -> Hos
         .map(|(cpu, busy)| (*cpu, busy.saturating_sub(before.busy.get(cpu).copied().unwrap_or(*busy))))
         .collect();
     for first in [true, false] {
-        let mut part: Vec<&mut u64> = other
-            .iter_mut()
-            .filter(|(cpu, _)| ours.contains(cpu) == first)
-            .map(|(_, ticks)| ticks)
-            .collect();
+        let mut part: Vec<&mut u64> =
+            other.iter_mut().filter(|(cpu, _)| ours.contains(cpu) == first).map(|(_, ticks)| ticks).collect();
         // Nobody knows where among them it was: an equal share, and what one cannot take goes to the next larger.
         part.sort();
         let mut left = part.len() as u64;

@@ -18,7 +18,8 @@ mod verdict;
 
 pub use audit::{Audit, Finding, FindingState, MachineId, MachineKind, Remedy, Scope};
 pub use bench::{
-    BenchComparison, BenchEnd, BenchOutlier, BenchReport, BenchRun, BenchWarning, Benched, CpuLoad, Figures, HostLoad,
+    BenchComparison, BenchEnd, BenchOutlier, BenchReport, BenchRun, BenchWarning, Benched, CpuLoad, Figures,
+    HostLoad,
 };
 pub use event::{Event, JudgePhase};
 pub use host::{BootPlan, Change, ChangeState, CpuNoise, NoiseComparison, Severity, Slot, SlotPlan, Tuning};

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// Where programs are looked for inside.
-pub(super) const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 /// Parts of the host every run sees at the same place.
 const SYSTEM: [&str; 6] = ["/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/lib32/"];
 /// Programs whose first argument is the script they run.
@@ -16,7 +16,7 @@ const INTERPRETERS: [&str; 11] =
 
 /// Resolves the program. It, and the script an interpreter is given, are shown in /program when they lie outside the
 /// system directories; nothing else that the arguments name is.
-pub(super) fn show(command: &[String], spec: &mut RunSpec, fds: &mut Vec<OwnedFd>) -> Result<(), Failure> {
+pub(crate) fn show(command: &[String], spec: &mut RunSpec, fds: &mut Vec<OwnedFd>) -> Result<(), Failure> {
     let program = find_program(&command[0])?;
     let interpreter = program.file_name().is_some_and(|name| {
         let name = name.to_string_lossy();

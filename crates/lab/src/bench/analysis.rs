@@ -36,18 +36,27 @@ pub struct Program {
     pub parameters: Vec<(String, String)>,
 }
 
+/// What was asked for, and is warned of where it was not reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Asked {
+    /// Runs that count.
+    pub runs: Option<usize>,
+    /// Half the interval of the median, in percent of it.
+    pub ci: Option<f64>,
+}
+
 /// What the runs of each program came to.
 pub fn benched(
     programs: &[Program],
     kept: Vec<Vec<Observation>>,
     limits: &Limits,
     floor: &Floor,
-    asked_ci: Option<f64>,
+    asked: Asked,
 ) -> Vec<Benched> {
     let samples: Vec<Vec<f64>> = kept.iter().map(|runs| counted(runs, floor)).collect();
     let comparisons = programs.len().saturating_sub(1);
     let one = |(n, (program, runs)): (usize, (&Program, Vec<Observation>))| {
-        let mut of = one(program, runs, limits, floor, asked_ci);
+        let mut of = one(program, runs, limits, floor, asked);
         if n > 0 {
             of.comparison = comparison(&samples[0], &samples[n], comparisons);
         }
@@ -56,13 +65,7 @@ pub fn benched(
     programs.iter().zip(kept).enumerate().map(one).collect()
 }
 
-fn one(
-    program: &Program,
-    runs: Vec<Observation>,
-    limits: &Limits,
-    floor: &Floor,
-    asked_ci: Option<f64>,
-) -> Benched {
+fn one(program: &Program, runs: Vec<Observation>, limits: &Limits, floor: &Floor, asked: Asked) -> Benched {
     let void = void_runs(&runs, floor);
     let valid: Vec<&Observation> =
         runs.iter().zip(&void).filter(|(_, void)| !**void).map(|(run, _)| run).collect();
@@ -73,9 +76,13 @@ fn one(
     let (cpu, wall) = (figures(&|run| run.time.cpu), figures(&|run| run.time.wall));
     let mut warnings = shape(&runs, &void);
     warnings.extend(waiting(&valid));
-    warnings.extend(cpu.known().filter(|f| f.median < SHORT).map(|f| BenchWarning::Short { median: f.median }));
+    warnings
+        .extend(cpu.known().filter(|f| f.median < SHORT).map(|f| BenchWarning::Short { median: f.median }));
     warnings.extend(failing(&valid, limits));
-    warnings.extend(asked_ci.and_then(|asked| too_wide(&cpu, asked)));
+    warnings.extend(asked.ci.and_then(|asked| too_wide(&cpu, asked)));
+    let (void_runs, counted) = (runs.len() - valid.len(), valid.len());
+    let missing = asked.runs.is_some_and(|asked| counted < asked);
+    warnings.extend(missing.then_some(BenchWarning::TooManyVoid { void: void_runs, counted }));
     let outliers = outliers(&runs, &void, floor);
     let run = |(observation, void): (Observation, bool)| {
         let disturbed = disturbances(&observation, floor).iter().map(|cause| cause.name.into()).collect();
@@ -110,7 +117,8 @@ pub(super) fn void_runs(runs: &[Observation], floor: &Floor) -> Vec<bool> {
         let Some(median) = stats::median(&others).filter(|_| others.len() >= LEAST_OTHERS) else {
             return false;
         };
-        let above: Vec<f64> = others.iter().filter(|time| **time >= median).map(|time| time - median).collect();
+        let above: Vec<f64> =
+            others.iter().filter(|time| **time >= median).map(|time| time - median).collect();
         let deviation = 1.4826 * stats::median(&above).unwrap_or(0.0);
         times[n] > median + (FAR * deviation).max(TRIFLE * median)
     };
@@ -196,7 +204,7 @@ fn failing(runs: &[&Observation], limits: &Limits) -> Option<BenchWarning> {
 }
 
 /// How a run ended that did not end well, in words.
-pub(super) fn how_it_ended(run: &Observation, limits: &Limits) -> String {
+pub fn how_it_ended(run: &Observation, limits: &Limits) -> String {
     match (run.status(limits), run.exit) {
         (Status::CpuTimeLimit, _) => "passed its CPU time limit".into(),
         (Status::WallTimeLimit, _) => "passed its wall time limit".into(),

@@ -37,7 +37,8 @@ fn bad(why: impl Into<String>) -> ParameterError {
 /// # Errors
 /// There is no name or no value, or a range is empty, too long or endless.
 pub fn parse_parameter(text: &str) -> Result<Parameter, ParameterError> {
-    let (name, values) = text.split_once('=').ok_or_else(|| bad("must be NAME=V1,V2 or NAME=FROM..TO:STEP"))?;
+    let (name, values) =
+        text.split_once('=').ok_or_else(|| bad("must be NAME=V1,V2 or NAME=FROM..TO:STEP"))?;
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if name.is_empty() || !name.chars().all(fits) {
         return Err(bad(format!("`{name}` is no name; letters, digits, `_` and `-` make one")));
@@ -174,7 +175,10 @@ mod tests {
                 "n=-9223372036854775807..9223372036854775807",
                 "`-9223372036854775807..9223372036854775807` has 18446744073709551615 values; 10000 are allowed",
             ),
-            ("n=9223372036854775807..9223372036854775807:0.1", "`9223372036854775807..9223372036854775807:0.1` has too many digits"),
+            (
+                "n=9223372036854775807..9223372036854775807:0.1",
+                "`9223372036854775807..9223372036854775807:0.1` has too many digits",
+            ),
         ] {
             assert_eq!(values(text), expected, "{text}");
         }
