@@ -1,6 +1,7 @@
 //! `tauto`: the command line. Reads arguments, calls the engine, prints; decides nothing about programs.
 
 mod audit;
+mod bench;
 mod config;
 mod floor;
 mod judge;
@@ -22,7 +23,7 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a bad finding for audit, a refused change for tune); 2 wrong usage or bad input; \
+Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a spread above --max-spread for bench, a bad finding for audit, a refused change for tune); 2 wrong usage or bad input; \
 3 the system failed, or a package's own program did; 130 interrupted.";
 
 /// Judge and measuring instrument for programs: same code, same time, same verdict.
@@ -43,6 +44,8 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Show the configured languages and the tools found for them
     Languages(languages::LanguagesArgs),
+    /// Run commands again and again: how far their times wander, and why
+    Bench(bench::BenchArgs),
     /// Show what on this host makes time wander, and what would make it quiet
     Audit(audit::AuditArgs),
     /// Show the slots planned on this host: CPUs, siblings left empty, memory nodes, isolation
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         Command::Judge(args) => judge::main(args),
         Command::Verify(args) => verify::main(args),
         Command::Languages(args) => languages::main(args),
+        Command::Bench(args) => bench::main(args),
         Command::Tune(args) => tune::main(args),
         Command::Audit(args) => audit::main(args),
         Command::Slots(args) => slots::main(args),

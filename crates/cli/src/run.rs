@@ -114,14 +114,14 @@ fn show(args: &RunArgs, spec: &RunSpec, observation: &Observation, disturbed: Ve
     }
 }
 
-fn assignment(text: &str) -> Result<(String, String), String> {
+pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
         _ => Err("must be NAME=VALUE".into()),
     }
 }
 
-fn shown(text: &str) -> Result<ViewMount, String> {
+pub(crate) fn shown(text: &str) -> Result<ViewMount, String> {
     let (host, inside) = text.split_once(':').unwrap_or((text, text));
     let host = std::path::absolute(host).map_err(|e| e.to_string())?;
     let host = host.to_str().ok_or("the path is not UTF-8")?.to_string();

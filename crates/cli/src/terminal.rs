@@ -25,6 +25,13 @@ impl Failure {
     }
 }
 
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Failure::Usage(e) | Failure::System(e)) = self;
+        write!(f, "{e:#}")
+    }
+}
+
 impl From<engine::SystemError> for Failure {
     fn from(e: engine::SystemError) -> Failure {
         Failure::system(e)

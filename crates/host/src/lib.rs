@@ -5,6 +5,7 @@
 //! ([`audit`], [`slots`], [`tune::plan`]). Only [`tune`] and [`locks`] write.
 
 pub mod audit;
+pub mod busy;
 pub mod cpulist;
 pub mod facts;
 pub mod locks;

@@ -1,4 +1,5 @@
 //! Experiments on what makes time wander, and the disturbance they are made with.
 
+pub mod bench;
 pub mod load;
 pub mod probe;

@@ -5,6 +5,7 @@
 //! crate `judge` derives it.
 
 mod audit;
+mod bench;
 mod event;
 mod host;
 mod limits;
@@ -16,6 +17,10 @@ mod units;
 mod verdict;
 
 pub use audit::{Audit, Finding, FindingState, MachineId, MachineKind, Remedy, Scope};
+pub use bench::{
+    BenchComparison, BenchEnd, BenchOutlier, BenchReport, BenchRun, BenchWarning, Benched, CpuLoad, Figures,
+    HostLoad,
+};
 pub use event::{Event, JudgePhase};
 pub use host::{BootPlan, Change, ChangeState, CpuNoise, NoiseComparison, Severity, Slot, SlotPlan, Tuning};
 pub use limits::{Limits, WallLimit};

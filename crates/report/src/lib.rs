@@ -1,7 +1,10 @@
-//! Results as text: JSON documents, lines for the terminal, Markdown. Pure functions from values to strings; whether
+//! Results as text: JSON documents, lines for the terminal, CSV, Markdown, pages with charts. Pure functions from values to strings; whether
 //! there is a terminal, how wide it is and whether it shows colour are arguments.
 
 mod audit;
+mod bench;
+pub mod csv;
+pub mod html;
 pub mod json;
 pub mod markdown;
 pub mod text;

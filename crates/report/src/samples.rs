@@ -1,5 +1,7 @@
 //! Values the tests of this crate show.
 
+pub(crate) mod bench;
+
 use crate::{LanguageStatus, ToolStatus};
 use model::{
     Audit, BootPlan, Bytes, Change, ChangeState, CheckOutcome, Checked, Compilation, Confidence, CpuNoise,

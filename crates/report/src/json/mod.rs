@@ -2,6 +2,7 @@
 //! that could not be taken is `{"unknown": "why"}`.
 
 mod audit;
+mod bench;
 mod judge;
 mod languages;
 mod load;
@@ -10,6 +11,8 @@ mod tune;
 mod verify;
 
 pub use audit::{AuditDocument, FindingDocument};
+pub(crate) use bench::run_document as bench_run_document;
+pub use bench::{BenchDocument, BenchRunDocument, BenchedDocument, OutlierDocument, WarningDocument};
 pub use judge::{JudgeDocument, TestDocument};
 pub use languages::{LanguageDocument, LanguagesDocument, ToolDocument};
 pub use load::{LoadDocument, WorkerDocument};

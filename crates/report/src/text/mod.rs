@@ -1,6 +1,7 @@
 //! Lines for the terminal.
 
 mod audit;
+mod bench;
 mod judge;
 mod languages;
 mod run;
@@ -9,8 +10,10 @@ mod tune;
 mod verify;
 
 pub use audit::audit_table;
+pub use bench::bench_report;
 pub use judge::{judgement_lines, test_line, warning_line};
 pub use languages::languages_table;
+pub(crate) use run::isolation;
 pub use run::run_summary;
 pub use slots::slots_table;
 pub use tune::{boot_lines, noise_lines, tuning_table};

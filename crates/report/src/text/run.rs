@@ -41,7 +41,7 @@ fn status(observation: &Observation, limits: &Limits, style: Style) -> String {
     style.paint(if status == Status::Ok { Paint::Green } else { Paint::Red }, &text)
 }
 
-fn isolation(evidence: &Evidence) -> String {
+pub(crate) fn isolation(evidence: &Evidence) -> String {
     let list = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     let rung = match evidence.isolation {
         Isolation::None => return "none".into(),

@@ -1,0 +1,365 @@
+//! `tauto bench`: repeated, measured runs of commands.
+
+mod words;
+
+use crate::Done;
+use crate::options::{LimitArgs, PlacementArgs, SlotChoice};
+use crate::place::{Place, places};
+use crate::run::{assignment, command, shown};
+use crate::terminal::{Failure, print, print_error, style_of};
+use clap::Args;
+use host::busy;
+use host::machine::Machine;
+use indicatif::{ProgressBar, ProgressStyle};
+use lab::bench::{
+    self, Asked, Next, Parameter, Plan, Program, Stop, benched, how_it_ended, machine_warnings,
+};
+use model::{
+    BenchEnd, BenchReport, Benched, HostLoad, Limits, Nanos, Observation, Reading, RunSpec, Status, Stdio,
+    View, ViewMount,
+};
+use report::csv::bench_csv;
+use report::html::bench_page;
+use report::json::{BenchDocument, FaultDocument, to_text};
+use report::text::bench_report;
+use sandbox::Launcher;
+use settle::Floor;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+#[derive(Args, Debug)]
+pub(crate) struct BenchArgs {
+    /// Commands to compare, each in quotes, such as './a 1' './b 1'; they take turns. Words are split as a shell would, but
+    /// there is no shell
+    #[arg(value_name = "COMMAND")]
+    commands: Vec<String>,
+    /// One command, as for `tauto run`
+    #[arg(last = true, value_name = "CMD", conflicts_with = "commands")]
+    command: Vec<String>,
+    /// Runs of each command that count
+    #[arg(short = 'n', long, visible_short_alias = 'r', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    runs: u32,
+    /// Runs of each command before them that do not count
+    #[arg(short = 'w', long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    warmup: u32,
+    /// Go on until the 95 % interval of the median is at most so many percent of it to each side
+    #[arg(long, value_name = "PCT", value_parser = percent, allow_negative_numbers = true)]
+    until_ci: Option<f64>,
+    /// With --until-ci, at most so many runs of each command
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    max_runs: u32,
+    /// Exit with code 1 when the spread of CPU time, max − min, is above so many percent of the median
+    #[arg(long, value_name = "PCT", value_parser = percent, allow_negative_numbers = true)]
+    max_spread: Option<f64>,
+    /// Values for {NAME} in the command: NAME=V1,V2 or NAME=FROM..TO or NAME=FROM..TO:STEP; several parameters give every
+    /// combination
+    #[arg(short = 'p', long, visible_aliases = ["parameter-list", "parameter-range"], value_name = "NAME=VALUES", value_parser = bench::parse_parameter)]
+    parameter: Vec<Parameter>,
+    /// Count runs that do not end with exit code 0 too; otherwise the first of them ends the bench
+    #[arg(short = 'i', long)]
+    ignore_failure: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    /// Write every run with all its evidence to FILE
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Write a page with a scatter of all runs to FILE
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Read standard input of every run from FILE
+    #[arg(long, value_name = "FILE")]
+    stdin: Option<PathBuf>,
+    /// Set an environment variable; the caller's environment is not passed on
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    env: Vec<(String, String)>,
+    /// Show a directory or file of the host to the command, read-only, at the same path or at INSIDE
+    #[arg(long, value_name = "PATH[:INSIDE]", value_parser = shown)]
+    show: Vec<ViewMount>,
+    // Last, since their headings hold for what comes after them too.
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    placement: PlacementArgs,
+}
+
+pub(crate) fn main(args: BenchArgs) -> Result<Done, Failure> {
+    let json = args.json;
+    let done = measure(&args);
+    if let (true, Err(Failure::System(e))) = (json, &done) {
+        print(&to_text(&FaultDocument::new(format!("{e:#}"))));
+    }
+    done
+}
+
+fn measure(args: &BenchArgs) -> Result<Done, Failure> {
+    let programs = programs(args)?;
+    let exports = Exports::open(args)?;
+    let place = places(&args.placement, SlotChoice::Auto, 1)?.pop().unwrap_or_default();
+    // What cannot be run is told before anything is.
+    programs.iter().try_for_each(|program| prepared(args, &place, program).map(drop))?;
+    let launcher = Launcher::start(&place.launcher()?)?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let (told, ender) = (interrupted.clone(), launcher.ender());
+    ctrlc::set_handler(move || {
+        told.store(true, Ordering::SeqCst);
+        // Again and again: the next run may be about to begin.
+        while Arc::strong_count(&told) > 1 {
+            ender.end_run(false);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    })
+    .map_err(Failure::system)?;
+    let run = |n: usize| {
+        if interrupted.load(Ordering::SeqCst) {
+            return Ok(None);
+        }
+        let (spec, fds) = prepared(args, &place, &programs[n])?;
+        let observation = launcher.run(&spec, fds)?;
+        if interrupted.load(Ordering::SeqCst) {
+            return Ok(None);
+        }
+        check(args, &spec.limits, observation).map(Some)
+    };
+    let (report, failure) = conduct(args, &programs, run);
+    match failure {
+        Some(failure) if report.programs.iter().all(|program| program.runs.is_empty()) => Err(failure),
+        failure => {
+            tell(args, &report);
+            exports.write(&report)?;
+            answer(args, &report, failure)
+        }
+    }
+}
+
+/// Makes the runs and draws up the report of those that were made, with what ended them if that was a failure.
+fn conduct(
+    args: &BenchArgs,
+    programs: &[Program],
+    mut run: impl FnMut(usize) -> Result<Option<Observation>, Failure>,
+) -> (BenchReport, Option<Failure>) {
+    let plan = Plan {
+        programs: programs.len(),
+        runs: args.runs as usize,
+        warmup: args.warmup as usize,
+        until_ci: args.until_ci,
+        max_runs: args.max_runs.max(args.runs) as usize,
+    };
+    let floor = Floor::assumed();
+    let bar = progress();
+    let (before, start) = (look(), Instant::now());
+    let (kept, stop) = bench::bench(&plan, &floor, |next: Next| {
+        bar.set_length(next.expected as u64);
+        bar.set_position(next.done as u64);
+        bar.set_message(programs[next.program].shown.chars().take(60).collect::<String>());
+        run(next.program)
+    });
+    let elapsed = Nanos::from(start.elapsed());
+    bar.finish_and_clear();
+    let ours: BTreeSet<u32> = kept.iter().flatten().flat_map(|run| run.evidence.cpus.clone()).collect();
+    let ours: Vec<u32> = ours.into_iter().collect();
+    let load: Reading<HostLoad> =
+        Reading::from_result(before.and_then(|before| Ok(busy::between(&before, &look()?, elapsed, &ours))));
+    let (end, failure) = match stop {
+        Stop::Enough => (BenchEnd::Complete, None),
+        Stop::Asked => (BenchEnd::Interrupted, None),
+        Stop::Failed { program, run, error } => {
+            let failure = in_run(error, &programs[program], run);
+            (BenchEnd::Failed(format!("{failure}")), Some(failure))
+        }
+    };
+    let limits = args.limits.limits();
+    let complete = end == BenchEnd::Complete;
+    let asked = Asked { runs: Some(plan.runs).filter(|_| complete), ci: args.until_ci.filter(|_| complete) };
+    let programs = benched(programs, kept, &limits, &floor, asked);
+    (BenchReport { programs, limits, warnings: machine_warnings(&load, &ours), end }, failure)
+}
+
+fn look() -> io::Result<busy::Look> {
+    busy::look(&Machine::this()?, std::process::id())
+}
+
+/// A bar with the time that is left, on a terminal.
+fn progress() -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    let template = "{spinner} run {pos} of {len}, {eta} left  {msg}";
+    // A template that does not parse leaves the usual look.
+    bar.set_style(
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner()),
+    );
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
+}
+
+/// What is to be run: each command with each combination of parameters.
+fn programs(args: &BenchArgs) -> Result<Vec<Program>, Failure> {
+    let commands: Vec<Vec<String>> = match args.commands.is_empty() {
+        true => vec![args.command.clone()],
+        false => {
+            let split =
+                |text: &String| words::split(text).map_err(|why| Failure::usage(format!("`{text}`: {why}")));
+            args.commands.iter().map(split).collect::<Result<_, _>>()?
+        }
+    };
+    if commands.iter().any(Vec::is_empty) {
+        return Err(Failure::usage(
+            "no command: give it behind `--`, or several in quotes; see `tauto bench --help`",
+        ));
+    }
+    for parameter in &args.parameter {
+        let place = format!("{{{}}}", parameter.name);
+        if !commands.iter().flatten().any(|word| word.contains(&place)) {
+            return Err(Failure::usage(format!(
+                "--parameter {}: no command has {place} in it",
+                parameter.name
+            )));
+        }
+    }
+    let combinations =
+        bench::sweep(&args.parameter).map_err(|why| Failure::usage(format!("--parameter: {why}")))?;
+    let program = |command: &Vec<String>, parameters: &Vec<(String, String)>| {
+        let argv: Vec<String> = command.iter().map(|word| bench::fill(word, parameters)).collect();
+        Program { shown: words::join(&argv), argv, parameters: parameters.clone() }
+    };
+    let each =
+        |command: &Vec<String>| combinations.iter().map(|with| program(command, with)).collect::<Vec<_>>();
+    Ok(commands.iter().flat_map(each).collect())
+}
+
+/// The specification of one run and its descriptors, anew for each run: the place in an open file is not shared.
+fn prepared(args: &BenchArgs, place: &Place, program: &Program) -> Result<(RunSpec, Vec<OwnedFd>), Failure> {
+    let mut fds = Vec::new();
+    let mut spec = RunSpec {
+        argv: vec![],
+        env: vec![("PATH".into(), command::PATH.into()), ("LANG".into(), "C.UTF-8".into())],
+        view: View { mounts: args.show.clone() },
+        boxes: vec![],
+        files: vec![],
+        cwd: "/w".into(),
+        links: vec![],
+        stdio: [Stdio::Null; 3],
+        limits: args.limits.limits(),
+        placement: place.placement.clone(),
+        layout: args.placement.layout(),
+    };
+    spec.env.extend(args.env.iter().cloned());
+    command::show(&program.argv, &mut spec, &mut fds).map_err(|failure| forgotten_dashes(args, failure))?;
+    if let Some(path) = &args.stdin {
+        let file = File::open(path).map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
+        spec.stdio[0] = Stdio::Fd(fds.len() as u8);
+        fds.push(file.into());
+    }
+    Ok((spec, fds))
+}
+
+/// `tauto bench sleep 1` names two commands.
+fn forgotten_dashes(args: &BenchArgs, failure: Failure) -> Failure {
+    let single_words = args.commands.len() > 1 && args.commands.iter().all(|c| !c.contains(' '));
+    match failure {
+        Failure::Usage(e) if single_words => Failure::usage(format!(
+            "{e}; each of several commands is one argument in quotes, and `--` stands before a single one"
+        )),
+        other => other,
+    }
+}
+
+/// A run that did not end well is no measurement, unless the user says so.
+fn check(args: &BenchArgs, limits: &Limits, observation: Observation) -> Result<Observation, Failure> {
+    if args.ignore_failure || observation.status(limits) == Status::Ok {
+        return Ok(observation);
+    }
+    let how = how_it_ended(&observation, limits);
+    Err(Failure::usage(format!("{how}; --ignore-failure counts such runs too")))
+}
+
+fn in_run(failure: Failure, program: &Program, run: usize) -> Failure {
+    let which = if run == 0 { "warm-up".into() } else { format!("run {run}") };
+    let told = format!("{which} of `{}`: {failure}", program.shown);
+    match failure {
+        Failure::Usage(_) => Failure::usage(told),
+        Failure::System(_) => Failure::system(told),
+    }
+}
+
+fn tell(args: &BenchArgs, report: &BenchReport) {
+    match args.json {
+        true => print(&to_text(&BenchDocument::new(report))),
+        false => print(&bench_report(report, style_of(&std::io::stdout()))),
+    }
+}
+
+/// The exit code. The report was told, so a failure of the system is no second document.
+fn answer(args: &BenchArgs, report: &BenchReport, failure: Option<Failure>) -> Result<Done, Failure> {
+    let spread = |program: &Benched| program.cpu.known().map(|figures| figures.spread_pct);
+    let within = |most: f64| report.programs.iter().all(|p| spread(p).is_some_and(|spread| spread <= most));
+    match (failure, &report.end) {
+        (Some(Failure::System(e)), _) => {
+            print_error(&format!("tauto: {e:#}\n"));
+            Ok(Done::Fault)
+        }
+        (Some(failure), _) => Err(failure),
+        (None, BenchEnd::Interrupted) => Ok(Done::Interrupted),
+        (None, _) => Ok(if args.max_spread.is_none_or(within) { Done::Good } else { Done::Bad }),
+    }
+}
+
+/// The files the report is written to. Opened before the bench, so that one that cannot be written costs no hour, and
+/// emptied only when there is a report.
+struct Exports {
+    csv: Option<(PathBuf, File)>,
+    html: Option<(PathBuf, File)>,
+}
+
+impl Exports {
+    fn open(args: &BenchArgs) -> Result<Exports, Failure> {
+        let open = |path: &PathBuf| {
+            let file = File::options().write(true).create(true).truncate(false).open(path);
+            file.map(|file| (path.clone(), file)).map_err(|e| unwritable(path, &e))
+        };
+        let [csv, html] = [&args.csv, &args.html].map(|path| path.as_ref().map(open).transpose());
+        Ok(Exports { csv: csv?, html: html? })
+    }
+
+    fn write(self, report: &BenchReport) -> Result<(), Failure> {
+        for (export, text) in [(self.csv, bench_csv as fn(&BenchReport) -> String), (self.html, bench_page)] {
+            let Some((path, mut file)) = export else { continue };
+            // A device or pipe has no length to set.
+            let regular = file.metadata().is_ok_and(|facts| facts.is_file());
+            let emptied = if regular { file.set_len(0) } else { Ok(()) };
+            emptied
+                .and_then(|()| file.write_all(text(report).as_bytes()))
+                .map_err(|e| unwritable(&path, &e))?;
+        }
+        Ok(())
+    }
+}
+
+fn unwritable(path: &Path, e: &io::Error) -> Failure {
+    Failure::usage(format!("{}: {e}", path.display()))
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(percent) if percent.is_finite() && percent > 0.0 => Ok(percent),
+        _ => Err("must be a positive number of percent".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percents_are_positive() {
+        assert_eq!((percent("0.5"), percent("3%")), (Ok(0.5), Ok(3.0)));
+        for bad in ["0", "-1", "x", "inf", "NaN", "", "%"] {
+            assert!(percent(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! What the runs came to. Pure.
+
+use super::SEED;
+use model::{
+    BenchComparison, BenchOutlier, BenchRun, BenchWarning, Benched, CpuLoad, Exit, Figures, HostLoad, Limits,
+    Nanos, Observation, Reading, Status,
+};
+use settle::{Cause, Floor, disturbances};
+use stats::Summary;
+
+/// Fewer other runs do not say how far runs stray.
+const LEAST_OTHERS: usize = 4;
+/// Robust deviations above the median of the others at which a run is beyond their band, as for outliers.
+const FAR: f64 = 3.5;
+/// A difference below this part of the median is never looked into.
+const TRIFLE: f64 = 0.001;
+/// A CPU is called busy from here on, in percent of the time.
+const BUSY: f64 = 25.0;
+/// Runs that waited longer than this, in percent of their wall time, had no CPU to themselves.
+const WAITED: f64 = 5.0;
+/// Runs below this are mostly start-up and clock.
+const SHORT: Nanos = Nanos::from_millis(2);
+/// Chance of a false difference among all comparisons of a bench.
+const LEVEL: f64 = 0.05;
+/// Causes that are told by the same switches, so that the greatest of them stands for all.
+const BY_SWITCHES: [&str; 4] = ["run_queue_wait", "foreign", "throttled", "involuntary_switches"];
+
+/// A program as it was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// The same as one line.
+    pub shown: String,
+    /// Name and value of each parameter filled in.
+    pub parameters: Vec<(String, String)>,
+}
+
+/// What was asked for, and is warned of where it was not reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Asked {
+    /// Runs that count.
+    pub runs: Option<usize>,
+    /// Half the interval of the median, in percent of it.
+    pub ci: Option<f64>,
+}
+
+/// What the runs of each program came to.
+pub fn benched(
+    programs: &[Program],
+    kept: Vec<Vec<Observation>>,
+    limits: &Limits,
+    floor: &Floor,
+    asked: Asked,
+) -> Vec<Benched> {
+    let samples: Vec<Vec<f64>> = kept.iter().map(|runs| counted(runs, floor)).collect();
+    let comparisons = programs.len().saturating_sub(1);
+    let one = |(n, (program, runs)): (usize, (&Program, Vec<Observation>))| {
+        let mut of = one(program, runs, limits, floor, asked);
+        if n > 0 {
+            of.comparison = comparison(&samples[0], &samples[n], comparisons);
+        }
+        of
+    };
+    programs.iter().zip(kept).enumerate().map(one).collect()
+}
+
+fn one(program: &Program, runs: Vec<Observation>, limits: &Limits, floor: &Floor, asked: Asked) -> Benched {
+    let void = void_runs(&runs, floor);
+    let valid: Vec<&Observation> =
+        runs.iter().zip(&void).filter(|(_, void)| !**void).map(|(run, _)| run).collect();
+    let figures = |time: &dyn Fn(&Observation) -> Nanos| {
+        let sample: Vec<f64> = valid.iter().map(|run| time(run).0 as f64).collect();
+        Reading::from_option(figures(&sample), || "no run was finished".into())
+    };
+    let (cpu, wall) = (figures(&|run| run.time.cpu), figures(&|run| run.time.wall));
+    let mut warnings = shape(&runs, &void);
+    warnings.extend(waiting(&valid));
+    warnings
+        .extend(cpu.known().filter(|f| f.median < SHORT).map(|f| BenchWarning::Short { median: f.median }));
+    warnings.extend(failing(&valid, limits));
+    warnings.extend(asked.ci.and_then(|asked| too_wide(&cpu, asked)));
+    let (void_runs, counted) = (runs.len() - valid.len(), valid.len());
+    let missing = asked.runs.is_some_and(|asked| counted < asked);
+    warnings.extend(missing.then_some(BenchWarning::TooManyVoid { void: void_runs, counted }));
+    let outliers = outliers(&runs, &void, floor);
+    let run = |(observation, void): (Observation, bool)| {
+        let disturbed = disturbances(&observation, floor).iter().map(|cause| cause.name.into()).collect();
+        BenchRun { observation, disturbed, void }
+    };
+    Benched {
+        command: program.shown.clone(),
+        parameters: program.parameters.clone(),
+        runs: runs.into_iter().zip(void).map(run).collect(),
+        cpu,
+        wall,
+        outliers,
+        warnings,
+        comparison: None,
+    }
+}
+
+/// CPU times of the runs that count.
+pub(super) fn counted(runs: &[Observation], floor: &Floor) -> Vec<f64> {
+    let void = void_runs(runs, floor);
+    runs.iter().zip(void).filter(|(_, void)| !void).map(|(run, _)| run.time.cpu.0 as f64).collect()
+}
+
+/// Which runs are void: those whose evidence names a disturbance and whose CPU time lies beyond the band of the others.
+/// A disturbed run among its like counts, since what it lost cannot be seen; so does a slow run that nothing disturbed,
+/// since that is how the program is.
+pub(super) fn void_runs(runs: &[Observation], floor: &Floor) -> Vec<bool> {
+    let times: Vec<f64> = runs.iter().map(|run| run.time.cpu.0 as f64).collect();
+    let beyond = |n: usize| {
+        let others: Vec<f64> =
+            times.iter().enumerate().filter(|(i, _)| *i != n).map(|(_, time)| *time).collect();
+        let Some(median) = stats::median(&others).filter(|_| others.len() >= LEAST_OTHERS) else {
+            return false;
+        };
+        let above: Vec<f64> =
+            others.iter().filter(|time| **time >= median).map(|time| time - median).collect();
+        let deviation = 1.4826 * stats::median(&above).unwrap_or(0.0);
+        times[n] > median + (FAR * deviation).max(TRIFLE * median)
+    };
+    let condemned = |(n, run): (usize, &Observation)| beyond(n) && !disturbances(run, floor).is_empty();
+    runs.iter().enumerate().map(condemned).collect()
+}
+
+fn figures(sample: &[f64]) -> Option<Figures> {
+    let summary = Summary::of(sample)?;
+    let nanos = |ns: f64| Nanos(ns.round().max(0.0) as u64);
+    let interval = stats::median_interval(sample, SEED).map(|i| [nanos(i.low), nanos(i.high)]);
+    Some(Figures {
+        min: nanos(summary.min),
+        median: nanos(summary.median),
+        max: nanos(summary.max),
+        spread: nanos(summary.spread),
+        spread_pct: summary.spread_pct,
+        cv_pct: summary.cv_pct,
+        mad_pct: summary.mad_pct,
+        median_ci95: Reading::from_option(interval, || "fewer than three runs".into()),
+    })
+}
+
+/// Runs that stand apart from those that count, each with its causes.
+fn outliers(runs: &[Observation], void: &[bool], floor: &Floor) -> Vec<BenchOutlier> {
+    let valid: Vec<usize> = (0..runs.len()).filter(|n| !void[*n]).collect();
+    let sample: Vec<f64> = valid.iter().map(|n| runs[*n].time.cpu.0 as f64).collect();
+    let Some(median) = stats::median(&sample) else { return Vec::new() };
+    let least = TRIFLE * median;
+    let mut apart: Vec<usize> = stats::outliers(&sample, least).iter().map(|o| valid[o.index]).collect();
+    apart.extend((0..runs.len()).filter(|n| void[*n]));
+    apart.sort_unstable();
+    let ledger = |n: usize| {
+        let excess_ns = runs[n].time.cpu.0 as i64 - median.round() as i64;
+        let explained_by = shares(&disturbances(&runs[n], floor), Nanos(excess_ns.max(0) as u64));
+        let explained: u64 = explained_by.iter().map(|(_, time)| time.0).sum();
+        BenchOutlier { run: n + 1, excess_ns, explained_by, unexplained_ns: excess_ns - explained as i64 }
+    };
+    apart.into_iter().map(ledger).collect()
+}
+
+/// What each cause can explain of an excess. The evidence bounds each cause; where the bounds come to more than there is,
+/// each explains its share.
+fn shares(causes: &[Cause], excess: Nanos) -> Vec<(String, Nanos)> {
+    let shared = causes.iter().filter(|c| BY_SWITCHES.contains(&c.name)).max_by_key(|c| c.bound);
+    let own = causes.iter().filter(|c| !BY_SWITCHES.contains(&c.name));
+    let mut counted: Vec<&Cause> = own.chain(shared).filter(|c| c.bound > Nanos::ZERO).collect();
+    counted.sort_by_key(|cause| std::cmp::Reverse(cause.bound));
+    let sum = counted.iter().fold(Nanos::ZERO, |sum, cause| sum + cause.bound);
+    let part = (excess.0 as f64 / sum.0.max(1) as f64).min(1.0);
+    let share = |cause: &Cause| Nanos((cause.bound.0 as f64 * part).floor() as u64);
+    let shares = counted.iter().map(|cause| (cause.name.to_string(), share(cause)));
+    shares.filter(|(_, time)| *time > Nanos::ZERO).collect()
+}
+
+/// What the series looks like in the order in which it was measured. Void runs are left out.
+fn shape(runs: &[Observation], void: &[bool]) -> Vec<BenchWarning> {
+    let valid: Vec<usize> = (0..runs.len()).filter(|n| !void[*n]).collect();
+    let series: Vec<f64> = valid.iter().map(|n| runs[*n].time.cpu.0 as f64).collect();
+    let nanos = |ns: f64| Nanos(ns.round() as u64);
+    let warning = |warning: &stats::Warning| match *warning {
+        stats::Warning::SlowStart { ratio } => BenchWarning::SlowStart { ratio },
+        stats::Warning::Trend { percent } => BenchWarning::Trend { percent },
+        stats::Warning::TwoModes { low, high } => {
+            BenchWarning::TwoModes { low: nanos(low), high: nanos(high) }
+        }
+        stats::Warning::Shift { at, ratio } => BenchWarning::Shift { run: valid[at] + 1, ratio },
+    };
+    stats::shape(&series, SEED).warnings.iter().map(warning).collect()
+}
+
+fn waiting(runs: &[&Observation]) -> Option<BenchWarning> {
+    let known = runs.iter().filter_map(|run| Some((run.evidence.run_queue_wait.known()?.0, run.time.wall.0)));
+    let (waited, wall) = known.fold((0, 0), |sum, (wait, wall)| (sum.0 + wait, sum.1 + wall));
+    let percent = (100.0 * waited as f64 / wall.max(1) as f64).min(100.0);
+    (percent > WAITED).then_some(BenchWarning::Waiting { percent })
+}
+
+fn failing(runs: &[&Observation], limits: &Limits) -> Option<BenchWarning> {
+    let bad: Vec<&&Observation> = runs.iter().filter(|run| run.status(limits) != Status::Ok).collect();
+    let how = how_it_ended(bad.first()?, limits);
+    Some(BenchWarning::Failing { runs: bad.len(), how })
+}
+
+/// How a run ended that did not end well, in words.
+pub fn how_it_ended(run: &Observation, limits: &Limits) -> String {
+    match (run.status(limits), run.exit) {
+        (Status::CpuTimeLimit, _) => "passed its CPU time limit".into(),
+        (Status::WallTimeLimit, _) => "passed its wall time limit".into(),
+        (Status::MemoryLimit, _) => "passed its memory limit".into(),
+        (Status::OutputLimit, _) => "passed its output limit".into(),
+        (_, Exit::Code(code)) => format!("exited with code {code}"),
+        (_, Exit::Signal(signal)) => format!("ended by signal {signal}"),
+    }
+}
+
+fn too_wide(cpu: &Reading<Figures>, asked_pct: f64) -> Option<BenchWarning> {
+    let reached = |f: &Figures| {
+        let [low, high] = f.median_ci95.known()?;
+        Some(100.0 * (*high - *low).0 as f64 / 2.0 / f.median.0.max(1) as f64)
+    };
+    let reached_pct = cpu.known().and_then(reached);
+    let wide = reached_pct.is_none_or(|percent| percent > asked_pct);
+    let reached_pct = Reading::from_option(reached_pct, || "fewer than three runs".into());
+    wide.then_some(BenchWarning::IntervalTooWide { asked_pct, reached_pct })
+}
+
+fn comparison(first: &[f64], other: &[f64], comparisons: usize) -> Option<BenchComparison> {
+    let seen = stats::compare(first, other, SEED)?;
+    let interval = seen.ratio_interval;
+    // Bonferroni: many comparisons together are wrong no more often than one.
+    let different = seen.p < LEVEL / comparisons.max(1) as f64;
+    Some(BenchComparison {
+        ratio: seen.ratio,
+        ratio_ci95: [interval.low, interval.high],
+        p: seen.p,
+        different,
+    })
+}
+
+/// What to say of a machine that was so busy with other work, when runs took place on these of its CPUs.
+pub fn machine_warnings(load: &Reading<HostLoad>, ours: &[u32]) -> Vec<BenchWarning> {
+    let load = match load {
+        Reading::Known(load) => load,
+        Reading::Unknown(why) => return vec![BenchWarning::UnknownLoad { why: why.to_string() }],
+    };
+    let busy: Vec<CpuLoad> = load.cpus.iter().filter(|cpu| cpu.busy_pct >= BUSY).copied().collect();
+    if busy.is_empty() {
+        return Vec::new();
+    }
+    let ours = busy.iter().any(|cpu| ours.contains(&cpu.cpu));
+    let load_average = load.load_average.clone();
+    vec![BenchWarning::SaturatedCores { busy, of: load.cpus.len(), ours, load_average }]
+}

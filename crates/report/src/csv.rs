@@ -1,0 +1,96 @@
+//! A bench as comma-separated values (RFC 4180): one line for each run.
+
+use crate::json::bench_run_document;
+use model::BenchReport;
+use serde_json::Value;
+
+/// Every run of every program, with its time and all its evidence. A reading that could not be taken is an empty cell;
+/// the JSON says why.
+pub fn bench_csv(report: &BenchReport) -> String {
+    let mut rows: Vec<Vec<(String, String)>> = Vec::new();
+    for (n, program) in report.programs.iter().enumerate() {
+        for (run, document) in program.runs.iter().enumerate() {
+            let mut row = vec![
+                ("program".to_string(), (n + 1).to_string()),
+                ("command".to_string(), program.command.clone()),
+            ];
+            let parameters =
+                program.parameters.iter().map(|(name, value)| (format!("parameter_{name}"), value.clone()));
+            row.extend(parameters);
+            row.push(("run".to_string(), (run + 1).to_string()));
+            let document = serde_json::to_value(bench_run_document(document, &report.limits));
+            // Documents have text keys only, so there is always one.
+            flatten(&document.unwrap_or_default(), &mut row);
+            rows.push(row);
+        }
+    }
+    let mut columns: Vec<&str> = Vec::new();
+    for row in &rows {
+        for (at, (name, _)) in row.iter().enumerate() {
+            if !columns.contains(&name.as_str()) {
+                // A field that earlier runs did not have stands behind the one it follows here.
+                let before = at.checked_sub(1).and_then(|at| columns.iter().position(|c| *c == row[at].0));
+                columns.insert(before.map_or(columns.len(), |at| at + 1), name);
+            }
+        }
+    }
+    let mut text = line(columns.iter().copied());
+    for row in &rows {
+        let cell = |name: &&str| row.iter().find(|(own, _)| own == name).map_or("", |(_, value)| value);
+        text.push_str(&line(columns.iter().map(cell)));
+    }
+    text
+}
+
+/// The fields of a document; those of `time` and `evidence` stand beside the others.
+fn flatten(document: &Value, row: &mut Vec<(String, String)>) {
+    let fields = document.as_object().into_iter().flatten();
+    for (name, value) in fields {
+        match value {
+            Value::Object(_) if name == "time" || name == "evidence" => flatten(value, row),
+            _ => row.push((name.clone(), cell(value))),
+        }
+    }
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Object(fields) if fields.contains_key("unknown") => String::new(),
+        Value::Object(fields) => fields.values().map(cell).collect::<Vec<_>>().join(":"),
+        Value::Array(items) if items.iter().any(Value::is_string) => {
+            items.iter().map(cell).collect::<Vec<_>>().join("; ")
+        }
+        Value::Array(items) => items.iter().map(cell).collect::<Vec<_>>().join(" "),
+        Value::String(text) => text.clone(),
+        number => number.to_string(),
+    }
+}
+
+fn line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
+    let quoted = |cell: &str| match cell.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.to_string(),
+    };
+    cells.map(quoted).collect::<Vec<_>>().join(",") + "\r\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::bench;
+    use model::Reading;
+
+    #[test]
+    fn one_line_for_each_run() {
+        let mut report = bench::two_programs();
+        report.programs[0].command = "a \"quoted\", word".into();
+        report.programs[0].runs[1].observation.evidence.steal = Reading::unknown("no field");
+        report.programs[1].runs[2].observation.evidence.weaker.clear();
+        report.programs.iter_mut().for_each(|program| program.runs.truncate(3));
+        let text = bench_csv(&report);
+        insta::assert_snapshot!("bench_csv", text.replace("\r\n", "\n"));
+        let fields = |line: &str| line.replace("\"a \"\"quoted\"\", word\"", "").matches(',').count();
+        assert!(text.lines().all(|line| fields(line) == fields(text.lines().next().unwrap())), "{text}");
+    }
+}

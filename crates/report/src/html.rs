@@ -1,0 +1,77 @@
+//! Pages: one file each, with everything in it, and no script.
+
+mod bench;
+mod chart;
+
+pub use bench::bench_page;
+
+/// Text as HTML shows it, in elements and in quoted attributes. What would turn or steer text is shown as `·`.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in crate::text::harmless(text).chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// A whole page. `title` is text, `body` is HTML.
+pub(crate) fn page(title: &str, body: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n",
+        escape(title)
+    )
+}
+
+/// Contrasts are at least 4.5 : 1 on both grounds.
+const STYLE: &str = "\
+:root { color-scheme: light dark; --ground: #ffffff; --text: #1c1f23; --dim: #5a626c; --line: #d3d8de; --dot: #1f5fbf; --void: #b3261e; --mark: #8a5a00; --box: #fdf3dc; }
+@media (prefers-color-scheme: dark) { :root { --ground: #15181c; --text: #e7eaee; --dim: #a3acb7; --line: #3a424b; --dot: #7db1ff; --void: #ff9b91; --mark: #f0c060; --box: #33290f; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--ground); color: var(--text); font: 16px/1.5 system-ui, sans-serif; }
+main { max-width: 1100px; margin: 0 auto; padding: 1rem; }
+h1, h2 { line-height: 1.25; overflow-wrap: anywhere; }
+h2 { margin-top: 2.5rem; }
+code { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
+.dim { color: var(--dim); }
+.warning { background: var(--box); border-left: 4px solid var(--mark); padding: .5rem .75rem; margin: .5rem 0; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .75rem 0; }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
+th { font-weight: 600; }
+th:first-child, td:first-child, td.text, th.text { text-align: left; }
+tr.void td { color: var(--void); }
+summary { cursor: pointer; padding: .4rem 0; }
+svg { display: block; width: 100%; min-width: 560px; height: auto; }
+svg text { font: 14px system-ui, sans-serif; fill: var(--text); }
+svg .tick { fill: var(--dim); }
+svg .axis { stroke: var(--dim); }
+svg .grid { stroke: var(--line); }
+svg .limit { stroke: var(--mark); stroke-dasharray: 6 4; }
+svg .limit-text { fill: var(--mark); }
+svg .dot { fill: var(--dot); }
+svg .whisker { stroke: var(--dot); stroke-width: 2; }
+svg .cross { stroke: var(--void); stroke-width: 2; fill: none; }
+svg .void-text { fill: var(--void); }
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_stays_text() {
+        assert_eq!(escape("<b a='\"'>&\u{202e}\u{1b}"), "&lt;b a=&#39;&quot;&#39;&gt;&amp;··");
+        let page = page("</title><script>", "<p>x</p>");
+        assert!(page.contains("<title>&lt;/title&gt;&lt;script&gt;</title>") && !page.contains("<script"));
+    }
+}

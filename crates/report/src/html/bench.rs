@@ -1,0 +1,330 @@
+//! `tauto bench --html`.
+
+use super::chart::{Chart, Limit, Point, svg};
+use super::{escape, page};
+use crate::bench::{ledger, parameters, precise, words};
+use crate::text::isolation;
+use model::{BenchEnd, BenchReport, BenchRun, BenchWarning, Benched, Figures, Nanos, Reading};
+
+/// The page of a bench: a scatter of all runs of each program, its figures, and every run with its evidence.
+pub fn bench_page(report: &BenchReport) -> String {
+    let mut body = "<h1>Bench</h1>\n".to_string();
+    body.extend(end(&report.end).map(|text| format!("<p class=\"warning\">{}</p>\n", escape(&text))));
+    body.push_str(&warnings(&report.warnings));
+    if report.programs.len() > 1 {
+        body.push_str(&comparison(&report.programs));
+        body.extend(sweep(&report.programs));
+    }
+    body.extend(report.programs.iter().map(section));
+    let first = report.programs.first().map_or("", |program| &program.command);
+    page(&format!("Bench of {first}"), &body)
+}
+
+fn end(end: &BenchEnd) -> Option<String> {
+    match end {
+        BenchEnd::Complete => None,
+        BenchEnd::Interrupted => Some("Interrupted: these are the runs until then.".into()),
+        BenchEnd::Failed(why) => {
+            Some(format!("Ended by a run that failed ({why}): these are the runs before it."))
+        }
+    }
+}
+
+fn warnings(warnings: &[BenchWarning]) -> String {
+    warnings.iter().map(|warning| format!("<p class=\"warning\">{}</p>\n", escape(&words(warning)))).collect()
+}
+
+fn name(program: &Benched) -> String {
+    match program.parameters.is_empty() {
+        true => program.command.clone(),
+        false => format!("{} ({})", program.command, parameters(&program.parameters)),
+    }
+}
+
+fn section(program: &Benched) -> String {
+    let mut html = format!("<h2><code>{}</code></h2>\n", escape(&name(program)));
+    html.push_str(&warnings(&program.warnings));
+    if let Reading::Known(figures) = &program.cpu {
+        html.push_str(&scatter(program, figures));
+    }
+    html.push_str(&figures_table(program));
+    html.push_str(&outliers(program));
+    html + &runs_table(program)
+}
+
+/// The unit in which times up to this one are readable, and its nanoseconds.
+fn unit(most: Nanos) -> (&'static str, f64) {
+    match most.0 {
+        0..1_000_000 => ("µs", 1e3),
+        1_000_000..10_000_000_000 => ("ms", 1e6),
+        _ => ("s", 1e9),
+    }
+}
+
+fn scatter(program: &Benched, figures: &Figures) -> String {
+    let (unit, size) = unit(figures.max);
+    let y = |time: Nanos| time.0 as f64 / size;
+    let point = |(n, run): (usize, &BenchRun)| Point {
+        x: (n + 1) as f64,
+        y: y(run.observation.time.cpu),
+        interval: None,
+        void: run.void,
+        title: title(n + 1, run),
+    };
+    let limit = |name: &str, time: Nanos| Limit { y: y(time), label: format!("{name} {}", precise(time)) };
+    let chart = Chart {
+        title: &format!("CPU time of each run of {}", program.command),
+        x_label: "run",
+        y_label: &format!("CPU time ({unit})"),
+        whole: true,
+        points: program.runs.iter().enumerate().map(point).collect(),
+        limits: vec![limit("median", figures.median), limit("max", figures.max), limit("min", figures.min)],
+    };
+    let void = match program.void_runs() {
+        0 => "",
+        _ => " Crosses are void runs, which do not count.",
+    };
+    format!(
+        "<div class=\"wide\">{}</div>\n<p class=\"dim\">Each dot is a run.{void} The lines are the least, the middle and the greatest of the runs \
+         that count; their distance is the spread. The axis does not begin at 0.</p>\n",
+        svg(&chart)
+    )
+}
+
+fn title(number: usize, run: &BenchRun) -> String {
+    let void = if run.void { ", void" } else { "" };
+    let disturbed = match run.disturbed.is_empty() {
+        true => String::new(),
+        false => format!(", disturbed by {}", run.disturbed.join(", ")),
+    };
+    format!("run {number}: {}{void}{disturbed}", precise(run.observation.time.cpu))
+}
+
+/// Milliseconds to the nanosecond: the very numbers of the JSON.
+fn ms(time: Nanos) -> String {
+    format!("{}.{:06}", time.0 / 1_000_000, time.0 % 1_000_000)
+}
+
+fn table(head: &[&str], rows: impl Iterator<Item = String>) -> String {
+    let head: String = head.iter().map(|name| format!("<th>{}</th>", escape(name))).collect();
+    format!(
+        "<div class=\"wide\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
+        rows.collect::<String>()
+    )
+}
+
+fn row(class: &str, cells: &[String]) -> String {
+    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+    let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
+    format!("<tr{class}>{cells}</tr>\n")
+}
+
+fn figures_table(program: &Benched) -> String {
+    let of = |clock: &str, figures: &Reading<Figures>| match figures {
+        Reading::Unknown(why) => row("", &[clock.into(), format!("unknown ({why})")]),
+        Reading::Known(f) => {
+            let interval = match &f.median_ci95 {
+                Reading::Known([low, high]) => format!("{} … {}", ms(*low), ms(*high)),
+                Reading::Unknown(why) => format!("unknown ({why})"),
+            };
+            let percent = [f.spread_pct, f.cv_pct, f.mad_pct].map(|part| format!("{part:.4}"));
+            let times = [f.min, f.median, f.max, f.spread].map(ms);
+            row("", &[&[clock.to_string()][..], &times, &percent, &[interval]].concat())
+        }
+    };
+    let head = [
+        "clock",
+        "min (ms)",
+        "median (ms)",
+        "max (ms)",
+        "spread (ms)",
+        "spread (%)",
+        "CV (%)",
+        "MAD (%)",
+        "95 % interval of the median (ms)",
+    ];
+    let place = program.runs.first().map(|run| isolation(&run.observation.evidence)).unwrap_or_default();
+    let counts = format!(
+        "<p>{} runs count, {} are void. Isolation: {}.</p>\n",
+        program.counted(),
+        program.void_runs(),
+        escape(&place)
+    );
+    let rows = [("CPU time", &program.cpu), ("wall time", &program.wall)];
+    counts + &table(&head, rows.into_iter().map(|(clock, figures)| of(clock, figures)))
+}
+
+fn outliers(program: &Benched) -> String {
+    if program.outliers.is_empty() {
+        return String::new();
+    }
+    let item = |o: &model::BenchOutlier| format!("<li>run {}: {}</li>\n", o.run, escape(&ledger(o)));
+    let items: String = program.outliers.iter().map(item).collect();
+    format!(
+        "<p>Runs that stand apart from the median, and what their evidence can explain of it:</p>\n<ul>\n{items}</ul>\n"
+    )
+}
+
+fn runs_table(program: &Benched) -> String {
+    let head = [
+        "run",
+        "CPU (ms)",
+        "user (ms)",
+        "system (ms)",
+        "wall (ms)",
+        "waited (ms)",
+        "steal (ms)",
+        "irq (ms)",
+        "foreign (ms)",
+        "throttled (ms)",
+        "migrations",
+        "switches",
+        "minor faults",
+        "major faults",
+        "frequency ratio",
+        "memory peak (bytes)",
+        "void",
+        "disturbed by",
+    ];
+    fn known<T: ToString>(reading: &Reading<T>) -> String {
+        reading.known().map_or("unknown".into(), T::to_string)
+    }
+    let line = |(n, run): (usize, &BenchRun)| {
+        let (time, e) = (&run.observation.time, &run.observation.evidence);
+        let times = [time.cpu, time.user, time.system, time.wall].map(ms);
+        let readings = [&e.run_queue_wait, &e.steal, &e.irq, &e.foreign, &e.throttled]
+            .map(|reading| known(&reading.clone().map(ms)));
+        let counts = [&e.migrations, &e.involuntary_switches, &e.minor_faults, &e.major_faults].map(known);
+        let peak = known(&run.observation.memory_peak.clone().map(|bytes| bytes.0));
+        let void = if run.void { "void" } else { "" }.to_string();
+        let rest = [known(&e.frequency_ratio), peak, void, run.disturbed.join(", ")];
+        let cells = [&[(n + 1).to_string()][..], &times, &readings, &counts, &rest].concat();
+        row(if run.void { "void" } else { "" }, &cells)
+    };
+    let rows = table(&head, program.runs.iter().enumerate().map(line));
+    format!(
+        "<details><summary>All {} runs with their evidence</summary>\n{rows}</details>\n",
+        program.runs.len()
+    )
+}
+
+fn comparison(programs: &[Benched]) -> String {
+    let line = |program: &Benched| {
+        let (median, spread) = match &program.cpu {
+            Reading::Known(f) => (ms(f.median), format!("{:.4}", f.spread_pct)),
+            Reading::Unknown(why) => (format!("unknown ({why})"), String::new()),
+        };
+        let against = match program.comparison {
+            None => [String::new(), String::new(), String::new(), String::new()],
+            Some(c) => {
+                let verdict = if c.different { "differs" } else { "no difference to be seen" };
+                let [low, high] = c.ratio_ci95;
+                [
+                    format!("{:.4}", c.ratio),
+                    format!("{low:.4} … {high:.4}"),
+                    format!("{:.4}", c.p),
+                    verdict.into(),
+                ]
+            }
+        };
+        let counts = [program.counted().to_string(), program.void_runs().to_string()];
+        row("", &[&[name(program), median, spread][..], &counts, &against].concat())
+    };
+    let head = [
+        "command",
+        "median CPU (ms)",
+        "spread (%)",
+        "runs",
+        "void",
+        "ratio to the first",
+        "95 % interval of the ratio",
+        "p",
+        "verdict",
+    ];
+    table(&head, programs.iter().map(line))
+}
+
+/// The medians over the parameter, where there is one and its values are numbers.
+fn sweep(programs: &[Benched]) -> Option<String> {
+    let own = |program: &Benched| match &program.parameters[..] {
+        [(_, value)] => value.parse::<f64>().ok().filter(|value| value.is_finite()),
+        _ => None,
+    };
+    let xs: Vec<f64> = programs.iter().map(own).collect::<Option<_>>()?;
+    let parameter = &programs.first()?.parameters.first()?.0;
+    let most = programs.iter().filter_map(|p| Some(p.cpu.known()?.max)).max()?;
+    let (unit, size) = unit(most);
+    let point = |(program, x): (&Benched, f64)| {
+        let figures = program.cpu.known()?;
+        let interval = figures.median_ci95.known().map(|ends| ends.map(|end| end.0 as f64 / size));
+        let title = format!("{parameter} = {}: {}", program.parameters[0].1, precise(figures.median));
+        Some(Point { x, y: figures.median.0 as f64 / size, interval, void: false, title })
+    };
+    let chart = Chart {
+        title: &format!("median CPU time over {parameter}"),
+        x_label: parameter,
+        y_label: &format!("median CPU time ({unit})"),
+        whole: xs.iter().all(|x| x.fract() == 0.0),
+        points: programs.iter().zip(xs).filter_map(point).collect(),
+        limits: vec![],
+    };
+    Some(format!(
+        "<div class=\"wide\">{}</div>\n<p class=\"dim\">Medians with their 95 % intervals.</p>\n",
+        svg(&chart)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::bench;
+
+    #[test]
+    fn a_page() {
+        insta::assert_snapshot!("bench_page", bench_page(&bench::one_program()));
+    }
+
+    #[test]
+    fn several_programs() {
+        let page = bench_page(&bench::sweep());
+        assert_eq!(page.matches("<svg ").count(), 6);
+        assert!(page.contains("no difference to be seen") && page.contains("median CPU time over n"));
+        let mut words = bench::sweep();
+        words.programs[1].parameters[0].1 = "two".into();
+        assert_eq!(bench_page(&words).matches("<svg ").count(), 5);
+    }
+
+    #[test]
+    fn numbers_are_those_of_the_document() {
+        let report = bench::one_program();
+        let page = bench_page(&report);
+        let figures = report.programs[0].cpu.known().unwrap();
+        for time in [figures.min, figures.median, figures.max, figures.spread] {
+            let shown = ms(time);
+            assert!(page.contains(&format!("<td>{shown}</td>")), "{shown}");
+            assert_eq!(shown.replace('.', "").parse::<u64>().unwrap(), time.0);
+        }
+        let dots = page.matches("<circle class=\"dot\"").count();
+        assert_eq!((dots, page.matches("class=\"cross\"").count()), (11, 1));
+    }
+
+    #[test]
+    fn nothing_is_loaded_and_everything_is_escaped() {
+        let mut report = bench::two_programs();
+        let nasty = "<script>alert(1)</script>\"'&";
+        report.end = BenchEnd::Failed(nasty.into());
+        for program in &mut report.programs {
+            program.command = nasty.into();
+            program.parameters = vec![("n".into(), nasty.into())];
+            program.runs[0].disturbed = vec![nasty.into()];
+            program.outliers[0].explained_by[0].0 = nasty.into();
+            program.warnings = vec![BenchWarning::UnknownLoad { why: nasty.into() }];
+        }
+        let page = bench_page(&report);
+        assert!(!page.contains("<script") && !page.contains("\"'&"));
+        for loads in ["http:", "https:", "src=", "href=", "url(", "@import"] {
+            assert!(!page.contains(loads), "{loads}");
+        }
+        assert!(page.contains("prefers-color-scheme") && page.contains("name=\"viewport\""));
+    }
+}

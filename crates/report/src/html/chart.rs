@@ -1,0 +1,198 @@
+//! Scatter charts as SVG.
+
+use super::escape;
+use std::fmt::Write;
+
+const WIDTH: f64 = 860.0;
+const HEIGHT: f64 = 380.0;
+/// Room for the axes: left, right, top, bottom.
+const LEFT: f64 = 78.0;
+const RIGHT: f64 = 118.0;
+const TOP: f64 = 18.0;
+const BOTTOM: f64 = 52.0;
+
+/// A point.
+pub(super) struct Point {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    /// Where its value lies, when it is an estimate.
+    pub(super) interval: Option<[f64; 2]>,
+    /// It does not count: a cross.
+    pub(super) void: bool,
+    /// What it says when it is pointed at.
+    pub(super) title: String,
+}
+
+/// A line across the chart.
+pub(super) struct Limit {
+    pub(super) y: f64,
+    pub(super) label: String,
+}
+
+/// A chart.
+pub(super) struct Chart<'a> {
+    /// What is to be seen, for those who do not see it.
+    pub(super) title: &'a str,
+    pub(super) x_label: &'a str,
+    pub(super) y_label: &'a str,
+    /// Only whole numbers on the x axis.
+    pub(super) whole: bool,
+    pub(super) points: Vec<Point>,
+    pub(super) limits: Vec<Limit>,
+}
+
+/// From values to places.
+struct Scale {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+}
+
+impl Scale {
+    /// All values with a little room; never empty.
+    fn of(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Scale {
+        let (low, high) =
+            values.clone().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(v), high.max(v)));
+        let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+        let room = if high > low { 0.06 * (high - low) } else { 0.01 * high.abs().max(1.0) };
+        Scale { low: low - room, high: high + room, from, to }
+    }
+
+    fn at(&self, value: f64) -> f64 {
+        self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
+    }
+
+    /// Round values, about six of them, with the decimals they need.
+    fn ticks(&self, whole: bool) -> Vec<(f64, String)> {
+        let rough = (self.high - self.low) / 6.0;
+        let power = 10f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].iter().map(|m| m * power).find(|step| *step >= rough);
+        let step = step.unwrap_or(rough).max(if whole { 1.0 } else { 0.0 });
+        let decimals = (-(step * 1.000_001).log10().floor()).max(0.0) as usize;
+        let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
+        (first..=last).map(|n| n as f64 * step).map(|v| (v, format!("{v:.decimals$}"))).collect()
+    }
+}
+
+/// The chart as an `svg` element.
+pub(super) fn svg(chart: &Chart) -> String {
+    let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+    let x = Scale::of(chart.points.iter().map(|p| p.x), LEFT, right);
+    let y = chart.points.iter().flat_map(|p| [p.y].into_iter().chain(p.interval.into_iter().flatten()));
+    let y = Scale::of(y.chain(chart.limits.iter().map(|limit| limit.y)), bottom, TOP);
+    let title = escape(chart.title);
+    let mut svg = format!(
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title}\">\n<title>{title}</title>\n"
+    );
+    axes(&mut svg, chart, &x, &y);
+    let mut labelled = Vec::new();
+    for limit in &chart.limits {
+        let at = y.at(limit.y);
+        put(&mut svg, format_args!("<path class=\"limit\" d=\"M{LEFT} {at:.1}H{right}\"/>\n"));
+        // Labels that would lie on each other are told by the table.
+        if labelled.iter().all(|other: &f64| (other - at).abs() >= 15.0) {
+            let (from, down, label) = (right + 6.0, at + 5.0, escape(&limit.label));
+            put(
+                &mut svg,
+                format_args!("<text class=\"limit-text\" x=\"{from}\" y=\"{down:.1}\">{label}</text>\n"),
+            );
+            labelled.push(at);
+        }
+    }
+    for point in &chart.points {
+        mark(&mut svg, point, &x, &y);
+    }
+    svg + "</svg>\n"
+}
+
+fn axes(svg: &mut String, chart: &Chart, x: &Scale, y: &Scale) {
+    let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+    for (value, label) in y.ticks(false) {
+        let (at, before) = (y.at(value), LEFT - 8.0);
+        put(svg, format_args!("<path class=\"grid\" d=\"M{LEFT} {at:.1}H{right}\"/>"));
+        let down = at + 5.0;
+        put(
+            svg,
+            format_args!(
+                "<text class=\"tick\" x=\"{before}\" y=\"{down:.1}\" text-anchor=\"end\">{label}</text>\n"
+            ),
+        );
+    }
+    for (value, label) in x.ticks(chart.whole) {
+        let (at, below) = (x.at(value), bottom + 20.0);
+        put(svg, format_args!("<path class=\"axis\" d=\"M{at:.1} {bottom}v5\"/>"));
+        put(
+            svg,
+            format_args!(
+                "<text class=\"tick\" x=\"{at:.1}\" y=\"{below}\" text-anchor=\"middle\">{label}</text>\n"
+            ),
+        );
+    }
+    put(svg, format_args!("<path class=\"axis\" fill=\"none\" d=\"M{LEFT} {TOP}V{bottom}H{right}\"/>\n"));
+    let (x_label, y_label) = (escape(chart.x_label), escape(chart.y_label));
+    let (middle, low) = ((LEFT + right) / 2.0, HEIGHT - 8.0);
+    put(svg, format_args!("<text x=\"{middle}\" y=\"{low}\" text-anchor=\"middle\">{x_label}</text>\n"));
+    let half = (TOP + bottom) / 2.0;
+    put(
+        svg,
+        format_args!(
+            "<text transform=\"translate(18 {half}) rotate(-90)\" text-anchor=\"middle\">{y_label}</text>\n"
+        ),
+    );
+}
+
+fn mark(svg: &mut String, point: &Point, x: &Scale, y: &Scale) {
+    let (cx, cy, title) = (x.at(point.x), y.at(point.y), escape(&point.title));
+    if let Some([low, high]) = point.interval {
+        let (low, high) = (y.at(low), y.at(high));
+        put(svg, format_args!("<path class=\"whisker\" d=\"M{cx:.1} {low:.1}V{high:.1}\"/>"));
+    }
+    let (left, up) = (cx - 4.5, cy - 4.5);
+    match point.void {
+        true => put(
+            svg,
+            format_args!(
+                "<path class=\"cross\" d=\"M{left:.1} {up:.1}l9 9m0 -9l-9 9\"><title>{title}</title></path>\n"
+            ),
+        ),
+        false => put(
+            svg,
+            format_args!(
+                "<circle class=\"dot\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"4\"><title>{title}</title></circle>\n"
+            ),
+        ),
+    }
+}
+
+/// Writing to a string cannot fail.
+fn put(svg: &mut String, what: std::fmt::Arguments<'_>) {
+    let _ = svg.write_fmt(what);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round() {
+        let ticks = |low: f64, high: f64, whole| {
+            let scale = Scale { low, high, from: 0.0, to: 1.0 };
+            scale.ticks(whole).into_iter().map(|(_, label)| label).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(ticks(0.0, 12.0, false), "0 2 4 6 8 10 12");
+        assert_eq!(ticks(0.4, 3.6, true), "1 2 3");
+        assert_eq!(ticks(101.8, 104.1, false), "102.0 102.5 103.0 103.5 104.0");
+        assert_eq!(ticks(0.0101, 0.0149, false), "0.011 0.012 0.013 0.014");
+    }
+
+    #[test]
+    fn odd_values_have_places() {
+        for values in [&[][..], &[5.0], &[0.0, 0.0], &[1e9, 1e9]] {
+            let scale = Scale::of(values.iter().copied(), 0.0, 100.0);
+            assert!(scale.high > scale.low, "{values:?}");
+            assert!(values.iter().all(|v| (0.0..=100.0).contains(&scale.at(*v))), "{values:?}");
+            assert!((1..20).contains(&scale.ticks(false).len()), "{values:?}");
+        }
+    }
+}

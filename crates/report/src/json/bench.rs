@@ -1,0 +1,157 @@
+//! `tauto bench --json`.
+
+use super::RunDocument;
+use crate::bench::words;
+use model::{
+    BenchComparison, BenchEnd, BenchReport, BenchRun, BenchWarning, Benched, Figures, Limits, Nanos, Reading,
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A bench. The fields of the first program stand at the top, so that one program and several are read alike.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BenchDocument {
+    /// The first program; its warnings are preceded by those about the machine.
+    #[serde(flatten)]
+    pub first: BenchedDocument,
+    /// `complete`, `interrupted` or `{"failed": why}`.
+    pub end: BenchEnd,
+    /// The other programs, each compared with the first.
+    pub others: Vec<BenchedDocument>,
+}
+
+/// A program and what its runs came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BenchedDocument {
+    /// As it was typed, parameters filled in.
+    pub command: String,
+    /// Each parameter's value.
+    pub parameters: BTreeMap<String, String>,
+    /// Runs that count.
+    pub n: usize,
+    /// CPU time of those that count.
+    pub cpu: Reading<Figures>,
+    /// Wall time of those that count.
+    pub wall: Reading<Figures>,
+    /// Runs that do not count.
+    pub void_runs: usize,
+    /// All runs, in order.
+    pub runs: Vec<BenchRunDocument>,
+    /// Runs that stand apart.
+    pub outliers: Vec<OutlierDocument>,
+    /// What to know before believing the figures.
+    pub warnings: Vec<WarningDocument>,
+    /// Against the first program; null for that one itself.
+    pub comparison: Option<BenchComparison>,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BenchRunDocument {
+    /// As of `tauto run --json`.
+    #[serde(flatten)]
+    pub run: RunDocument,
+    /// It does not count.
+    pub void: bool,
+}
+
+/// A run that stands apart.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OutlierDocument {
+    /// Which one, from 1.
+    pub run: usize,
+    /// CPU time above the median; negative below.
+    pub excess_ns: i64,
+    /// What of it each disturbance can explain.
+    pub explained_by: BTreeMap<String, Nanos>,
+    /// What nothing explains.
+    pub unexplained_ns: i64,
+}
+
+/// A warning.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WarningDocument {
+    /// Its kind and numbers.
+    #[serde(flatten)]
+    pub warning: BenchWarning,
+    /// In words.
+    pub message: String,
+}
+
+impl BenchDocument {
+    /// `None` for a report of no program.
+    pub fn new(report: &BenchReport) -> Option<BenchDocument> {
+        let mut programs = report.programs.iter().map(|program| benched(program, &report.limits));
+        let mut first = programs.next()?;
+        first.warnings = report.warnings.iter().map(warning).chain(first.warnings).collect();
+        Some(BenchDocument { first, end: report.end.clone(), others: programs.collect() })
+    }
+}
+
+fn benched(program: &Benched, limits: &Limits) -> BenchedDocument {
+    let outliers = program.outliers.iter().map(|outlier| OutlierDocument {
+        run: outlier.run,
+        excess_ns: outlier.excess_ns,
+        explained_by: outlier.explained_by.iter().cloned().collect(),
+        unexplained_ns: outlier.unexplained_ns,
+    });
+    BenchedDocument {
+        command: program.command.clone(),
+        parameters: program.parameters.iter().cloned().collect(),
+        n: program.counted(),
+        cpu: program.cpu.clone(),
+        wall: program.wall.clone(),
+        void_runs: program.void_runs(),
+        runs: program.runs.iter().map(|run| run_document(run, limits)).collect(),
+        outliers: outliers.collect(),
+        warnings: program.warnings.iter().map(warning).collect(),
+        comparison: program.comparison,
+    }
+}
+
+pub(crate) fn run_document(run: &BenchRun, limits: &Limits) -> BenchRunDocument {
+    let document = RunDocument::new(&run.observation, limits, run.disturbed.clone());
+    BenchRunDocument { run: document, void: run.void }
+}
+
+fn warning(warning: &BenchWarning) -> WarningDocument {
+    WarningDocument { warning: warning.clone(), message: words(warning) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::to_text;
+    use crate::samples::bench;
+
+    #[test]
+    fn a_bench() {
+        let mut report = bench::one_program();
+        report.programs[0].runs.truncate(1);
+        insta::assert_snapshot!("bench", to_text(&BenchDocument::new(&report)));
+    }
+
+    #[test]
+    fn several_programs() {
+        let report = bench::two_programs();
+        let document = serde_json::to_value(BenchDocument::new(&report)).unwrap();
+        assert_eq!(document["comparison"], serde_json::Value::Null);
+        assert_eq!(document["others"][0]["parameters"]["n"], "2");
+        assert_eq!(document["others"][0]["comparison"]["p"], 0.0002);
+        assert_eq!(document["others"][0]["runs"].as_array().unwrap().len(), 12);
+        let none = BenchReport { programs: vec![], ..report };
+        assert_eq!(BenchDocument::new(&none), None);
+    }
+
+    #[test]
+    fn nothing_was_measured() {
+        let mut report = bench::one_program();
+        report.end = BenchEnd::Failed("no cgroup".into());
+        let program = &mut report.programs[0];
+        program.runs.clear();
+        program.cpu = Reading::unknown("no run was finished");
+        let document = serde_json::to_value(BenchDocument::new(&report)).unwrap();
+        assert_eq!(document["cpu"]["unknown"], "no run was finished");
+        assert_eq!((&document["n"], &document["end"]["failed"]), (&0.into(), &"no cgroup".into()));
+    }
+}

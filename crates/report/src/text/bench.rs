@@ -1,0 +1,252 @@
+//! `tauto bench` for people.
+
+use super::run::isolation;
+use super::{Paint, Style, clip, count, harmless};
+use crate::bench::{ledger, parameters, precise, words};
+use model::{BenchComparison, BenchEnd, BenchReport, BenchWarning, Benched, Figures, Nanos, Reading};
+
+/// Columns of labels.
+const LABEL: usize = 12;
+/// Columns of a report where nothing bounds it.
+const WIDTH: usize = 100;
+/// More programs than these get one line each.
+const IN_FULL: usize = 4;
+/// Outliers that are told; the documents have all of them.
+const OUTLIERS: usize = 10;
+/// Heights of the strip plot.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The report of a bench.
+pub fn bench_report(report: &BenchReport, style: Style) -> String {
+    let mut text = String::new();
+    let in_full = report.programs.len() <= IN_FULL;
+    if in_full {
+        text.extend(report.programs.iter().map(|program| block(program, style) + "\n"));
+    } else {
+        text.push_str(&table(&report.programs, style));
+    }
+    if in_full && report.programs.len() > 1 {
+        text.push_str(&comparisons(&report.programs, style));
+    }
+    for warning in &report.warnings {
+        text.push_str(&warning_lines(warning, "", style));
+    }
+    for program in report.programs.iter().filter(|_| !in_full) {
+        let of = format!("{}: ", name(program));
+        text.extend(program.warnings.iter().map(|warning| warning_lines(warning, &of, style)));
+    }
+    let end = match &report.end {
+        BenchEnd::Complete => return text,
+        BenchEnd::Interrupted => "interrupted: these are the runs until then".to_string(),
+        BenchEnd::Failed(why) => {
+            format!("ended by a run that failed ({}): these are the runs before it", harmless(why))
+        }
+    };
+    text + &style.paint(Paint::Yellow, &end) + "\n"
+}
+
+fn name(program: &Benched) -> String {
+    match program.parameters.is_empty() {
+        true => harmless(&program.command),
+        false => harmless(&format!("{} ({})", program.command, parameters(&program.parameters))),
+    }
+}
+
+fn block(program: &Benched, style: Style) -> String {
+    let mut text = format!("{}\n", style.rest(0, &name(program)));
+    let mut line = |label: &str, what: &str| text.push_str(&format!("  {label:<LABEL$}{what}\n"));
+    for (label, figures) in [("cpu time", &program.cpu), ("wall time", &program.wall)] {
+        match figures {
+            Reading::Known(figures) => {
+                line(label, &centre(figures));
+                line("", &range(figures));
+            }
+            Reading::Unknown(why) => line(label, &format!("unknown ({why})")),
+        }
+    }
+    line("runs", &runs(program));
+    for strip in strip(program, style) {
+        line("", &strip);
+    }
+    for outlier in program.outliers.iter().take(OUTLIERS) {
+        let void = program.runs.get(outlier.run - 1).is_some_and(|run| run.void);
+        let void = if void { ", void" } else { "" };
+        line(&format!("run {}", outlier.run), &format!("{}{void}", ledger(outlier)));
+    }
+    if program.outliers.len() > OUTLIERS {
+        line("", &format!("and {} more that stand apart", program.outliers.len() - OUTLIERS));
+    }
+    text + &program.warnings.iter().map(|warning| warning_lines(warning, "", style)).collect::<String>()
+}
+
+fn centre(figures: &Figures) -> String {
+    let interval = match &figures.median_ci95 {
+        Reading::Known([low, high]) => format!("95 % interval {} … {}", precise(*low), precise(*high)),
+        Reading::Unknown(why) => format!("interval unknown ({why})"),
+    };
+    format!("{} median, {interval}", precise(figures.median))
+}
+
+fn range(figures: &Figures) -> String {
+    format!(
+        "{} … {}, spread {} = {:.2} %, CV {:.2} %, MAD {:.2} %",
+        precise(figures.min),
+        precise(figures.max),
+        precise(figures.spread),
+        figures.spread_pct,
+        figures.cv_pct,
+        figures.mad_pct
+    )
+}
+
+fn runs(program: &Benched) -> String {
+    let void = match program.void_runs() {
+        0 => String::new(),
+        n => format!(", {n} void"),
+    };
+    let place = program
+        .runs
+        .first()
+        .map_or(String::new(), |run| format!("; isolation {}", isolation(&run.observation.evidence)));
+    format!("{}{void}{place}", program.counted())
+}
+
+/// How many runs took how long, from the least to the greatest of those that count, and below it the axis. Void runs
+/// beyond it are the `»` at its end.
+fn strip(program: &Benched, style: Style) -> Vec<String> {
+    let Some(figures) = program.cpu.known().filter(|figures| figures.spread > Nanos::ZERO) else {
+        return Vec::new();
+    };
+    let room = style.width.map_or(WIDTH, usize::from).min(WIDTH).saturating_sub(LABEL + 4).max(24);
+    let column = |time: Nanos| {
+        let part = (time - figures.min).0 as f64 / figures.spread.0 as f64;
+        ((part * room as f64) as usize).min(room - 1)
+    };
+    let mut counts = vec![0usize; room];
+    for run in program.runs.iter().filter(|run| !run.void) {
+        counts[column(run.observation.time.cpu)] += 1;
+    }
+    // A single run is a low bar, also where no two runs are alike.
+    let most = counts.iter().copied().max().unwrap_or(1).max(4);
+    let bar = |n: &usize| if *n == 0 { ' ' } else { BARS[(8 * n).div_ceil(most) - 1] };
+    let beyond = program.runs.iter().any(|run| run.void && run.observation.time.cpu > figures.max);
+    let bars: String = counts.iter().map(bar).chain(beyond.then_some('»')).collect();
+    let (low, high) = (precise(figures.min), precise(figures.max));
+    let mut axis: Vec<char> = vec![' '; room];
+    for (at, label) in [(0, &low), (room - high.chars().count(), &high)] {
+        label.chars().enumerate().for_each(|(n, c)| axis[at + n] = c);
+    }
+    // Where labels take its place, the line above has the median.
+    let median = column(figures.median);
+    if axis[median] == ' ' {
+        axis[median] = '▲';
+    }
+    vec![bars.trim_end().to_string(), axis.into_iter().collect()]
+}
+
+fn comparisons(programs: &[Benched], style: Style) -> String {
+    let Some((first, others)) = programs.split_first() else { return String::new() };
+    let mut text = format!("compared with {}\n", style.rest(14, &name(first)));
+    for other in others {
+        text.push_str(&format!("  {}\n", style.rest(2, &name(other))));
+        text.push_str(&format!("  {:<LABEL$}{}\n", "", compared(other.comparison.as_ref())));
+    }
+    text
+}
+
+fn compared(comparison: Option<&BenchComparison>) -> String {
+    let Some(c) = comparison else { return "too few runs to compare".into() };
+    let [low, high] = c.ratio_ci95;
+    let p = if c.p < 0.001 { "p < 0.001".to_string() } else { format!("p = {:.3}", c.p) };
+    match c.different {
+        true => format!("{:.3} times its CPU time, 95 % interval {low:.3} … {high:.3}, {p}", c.ratio),
+        false => {
+            format!(
+                "no difference to be seen: {:.3} times its CPU time, 95 % interval {low:.3} … {high:.3}, {p}",
+                c.ratio
+            )
+        }
+    }
+}
+
+/// One line for each program of many.
+fn table(programs: &[Benched], style: Style) -> String {
+    let names: Vec<String> = programs.iter().map(|p| clip(&name(p), 40)).collect();
+    let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(7);
+    let mut text = format!(
+        "{:<widest$}  {:>11}  {:>8}  {:>4}  {:>4}  {:>7}  against the first\n",
+        "command", "median", "spread", "runs", "void", "ratio"
+    );
+    for (program, name) in programs.iter().zip(names) {
+        let (median, spread) = match &program.cpu {
+            Reading::Known(f) => (precise(f.median), format!("{:.2} %", f.spread_pct)),
+            Reading::Unknown(_) => ("unknown".into(), String::new()),
+        };
+        let (ratio, verdict) = match program.comparison {
+            None => (String::new(), ""),
+            Some(c) => {
+                (format!("{:.3}", c.ratio), if c.different { "differs" } else { "no difference to be seen" })
+            }
+        };
+        let row = format!(
+            "{name:<widest$}  {median:>11}  {spread:>8}  {:>4}  {:>4}  {ratio:>7}  {verdict}",
+            program.counted(),
+            program.void_runs()
+        );
+        text.push_str(&format!("{}\n", row.trim_end()));
+    }
+    let void: usize = programs.iter().map(Benched::void_runs).sum();
+    if void > 0 {
+        text.push_str(&style.paint(Paint::Dim, &format!("{} do not count\n", count(void, "void run"))));
+    }
+    text
+}
+
+fn warning_lines(warning: &BenchWarning, of: &str, style: Style) -> String {
+    let loud = matches!(warning, BenchWarning::SaturatedCores { .. } | BenchWarning::Waiting { .. });
+    let paint = if loud { Paint::Red } else { Paint::Yellow };
+    format!("{} {of}{}\n", style.paint(paint, "warning:"), harmless(&words(warning)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::bench;
+
+    fn shown(report: &BenchReport) -> String {
+        bench_report(report, Style::default())
+    }
+
+    #[test]
+    fn one_program() {
+        insta::assert_snapshot!("bench_one", shown(&bench::one_program()));
+        let narrow = Style { colour: false, width: Some(60) };
+        let text = bench_report(&bench::one_program(), narrow);
+        let axis = |line: &&str| line.starts_with("              101.90 ms  ");
+        let strip = text.lines().find(axis).expect("an axis");
+        assert!(strip.chars().count() <= 60, "{text}");
+    }
+
+    #[test]
+    fn several_programs() {
+        insta::assert_snapshot!("bench_two", shown(&bench::two_programs()));
+        insta::assert_snapshot!("bench_sweep", shown(&bench::sweep()));
+    }
+
+    #[test]
+    fn odd_cases() {
+        let mut report = bench::one_program();
+        report.end = BenchEnd::Failed("run 57: exited with code 1".into());
+        report.programs[0].command = "a\u{1b}[2J".into();
+        report.programs[0].runs.clear();
+        report.programs[0].cpu = Reading::unknown("no run was finished");
+        let text = shown(&report);
+        assert!(text.starts_with("a·[2J\n  cpu time    unknown (no run was finished)\n"), "{text}");
+        assert!(text.contains("ended by a run that failed (run 57: exited with code 1)"), "{text}");
+        let mut equal = bench::one_program();
+        if let Reading::Known(figures) = &mut equal.programs[0].cpu {
+            figures.spread = Nanos::ZERO;
+        }
+        assert!(!shown(&equal).contains('▲'));
+    }
+}
