@@ -127,7 +127,7 @@ fn measure(args: &BenchArgs) -> Result<Done, Failure> {
         }
         check(args, &spec.limits, observation).map(Some)
     };
-    let (report, failure) = conduct(args, &programs, run);
+    let (report, failure) = conduct(args, &programs, &place.floor(), run);
     match failure {
         Some(failure) if report.programs.iter().all(|program| program.runs.is_empty()) => Err(failure),
         failure => {
@@ -142,6 +142,7 @@ fn measure(args: &BenchArgs) -> Result<Done, Failure> {
 fn conduct(
     args: &BenchArgs,
     programs: &[Program],
+    floor: &Floor,
     mut run: impl FnMut(usize) -> Result<Option<Observation>, Failure>,
 ) -> (BenchReport, Option<Failure>) {
     let plan = Plan {
@@ -151,10 +152,9 @@ fn conduct(
         until_ci: args.until_ci,
         max_runs: args.max_runs.max(args.runs) as usize,
     };
-    let floor = Floor::assumed();
     let bar = progress();
     let (before, start) = (look(), Instant::now());
-    let (kept, stop) = bench::bench(&plan, &floor, |next: Next| {
+    let (kept, stop) = bench::bench(&plan, floor, |next: Next| {
         bar.set_length(next.expected as u64);
         bar.set_position(next.done as u64);
         bar.set_message(programs[next.program].shown.chars().take(60).collect::<String>());
@@ -177,7 +177,7 @@ fn conduct(
     let limits = args.limits.limits();
     let complete = end == BenchEnd::Complete;
     let asked = Asked { runs: Some(plan.runs).filter(|_| complete), ci: args.until_ci.filter(|_| complete) };
-    let programs = benched(programs, kept, &limits, &floor, asked);
+    let programs = benched(programs, kept, &limits, floor, asked);
     (BenchReport { programs, limits, warnings: machine_warnings(&load, &ours), end }, failure)
 }
 
