@@ -160,7 +160,7 @@ pub struct BenchComparison {
     pub ratio_ci95: [f64; 2],
     /// How often chance alone makes two programs differ as much.
     pub p: f64,
-    /// They differ at the 5 % level, with an allowance for the number of comparisons.
+    /// They differ: p is below 5 % over the number of comparisons, and the interval does not hold 1.
     pub different: bool,
 }
 

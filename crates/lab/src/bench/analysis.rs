@@ -8,7 +8,7 @@ use model::{
 use settle::{Cause, Floor, disturbances};
 use stats::Summary;
 
-/// Fewer other runs do not say how far runs stray.
+/// Fewer runs do not say how far runs stray.
 const LEAST_OTHERS: usize = 4;
 /// Robust deviations above the median of the others at which a run is beyond their band, as for outliers.
 const FAR: f64 = 3.5;
@@ -106,24 +106,29 @@ pub(super) fn counted(runs: &[Observation], floor: &Floor) -> Vec<f64> {
     runs.iter().zip(void).filter(|(_, void)| !void).map(|(run, _)| run.time.cpu.0 as f64).collect()
 }
 
-/// Which runs are void: those whose evidence names a disturbance and whose CPU time lies beyond the band of the others.
-/// A disturbed run among its like counts, since what it lost cannot be seen; so does a slow run that nothing disturbed,
-/// since that is how the program is.
+/// Which runs are void: those whose evidence names a disturbance and whose CPU time lies beyond the band of the others, of
+/// the undisturbed ones where there are enough. A disturbed run among its like counts, since what it lost cannot be seen;
+/// so does a slow run that nothing disturbed, since that is how the program is.
 pub(super) fn void_runs(runs: &[Observation], floor: &Floor) -> Vec<bool> {
-    let times: Vec<f64> = runs.iter().map(|run| run.time.cpu.0 as f64).collect();
-    let beyond = |n: usize| {
-        let others: Vec<f64> =
-            times.iter().enumerate().filter(|(i, _)| *i != n).map(|(_, time)| *time).collect();
-        let Some(median) = stats::median(&others).filter(|_| others.len() >= LEAST_OTHERS) else {
-            return false;
-        };
-        let above: Vec<f64> =
-            others.iter().filter(|time| **time >= median).map(|time| time - median).collect();
-        let deviation = 1.4826 * stats::median(&above).unwrap_or(0.0);
-        times[n] > median + (FAR * deviation).max(TRIFLE * median)
+    let disturbed: Vec<bool> = runs.iter().map(|run| !disturbances(run, floor).is_empty()).collect();
+    let time = |n: usize| runs[n].time.cpu.0 as f64;
+    let quiet: Vec<f64> = (0..runs.len()).filter(|n| !disturbed[*n]).map(time).collect();
+    let beyond = |n: usize| match quiet.len() >= LEAST_OTHERS {
+        true => time(n) > upper_end(&quiet),
+        false => {
+            let others: Vec<f64> = (0..runs.len()).filter(|other| *other != n).map(time).collect();
+            others.len() >= LEAST_OTHERS && time(n) > upper_end(&others)
+        }
     };
-    let condemned = |(n, run): (usize, &Observation)| beyond(n) && !disturbances(run, floor).is_empty();
-    runs.iter().enumerate().map(condemned).collect()
+    (0..runs.len()).map(|n| disturbed[n] && beyond(n)).collect()
+}
+
+/// Where the band of a sample ends: its deviation above the median is what counts, since times are skewed.
+fn upper_end(sample: &[f64]) -> f64 {
+    let median = stats::median(sample).unwrap_or(0.0);
+    let above: Vec<f64> = sample.iter().filter(|time| **time >= median).map(|time| time - median).collect();
+    let deviation = 1.4826 * stats::median(&above).unwrap_or(0.0);
+    median + (FAR * deviation).max(TRIFLE * median)
 }
 
 fn figures(sample: &[f64]) -> Option<Figures> {
@@ -229,8 +234,10 @@ fn too_wide(cpu: &Reading<Figures>, asked_pct: f64) -> Option<BenchWarning> {
 fn comparison(first: &[f64], other: &[f64], comparisons: usize) -> Option<BenchComparison> {
     let seen = stats::compare(first, other, SEED)?;
     let interval = seen.ratio_interval;
-    // Bonferroni: many comparisons together are wrong no more often than one.
-    let different = seen.p < LEVEL / comparisons.max(1) as f64;
+    // Bonferroni: many comparisons together are wrong no more often than one. And what is called a difference must have an
+    // interval that says so.
+    let apart = interval.low > 1.0 || interval.high < 1.0;
+    let different = apart && seen.p < LEVEL / comparisons.max(1) as f64;
     Some(BenchComparison {
         ratio: seen.ratio,
         ratio_ci95: [interval.low, interval.high],
