@@ -43,16 +43,16 @@ pub(crate) struct BenchArgs {
     #[arg(last = true, value_name = "CMD", conflicts_with = "commands")]
     command: Vec<String>,
     /// Runs of each command that count
-    #[arg(short = 'n', long, visible_short_alias = 'r', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(short = 'n', long, visible_short_alias = 'r', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     runs: u32,
     /// Runs of each command before them that do not count
-    #[arg(short = 'w', long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    #[arg(short = 'w', long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     warmup: u32,
     /// Go on until the 95 % interval of the median is at most so many percent of it to each side
     #[arg(long, value_name = "PCT", value_parser = percent, allow_negative_numbers = true)]
     until_ci: Option<f64>,
     /// With --until-ci, at most so many runs of each command
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     max_runs: u32,
     /// Exit with code 1 when the spread of CPU time, max − min, is above so many percent of the median
     #[arg(long, value_name = "PCT", value_parser = percent, allow_negative_numbers = true)]
@@ -162,7 +162,8 @@ fn conduct(
     });
     let elapsed = Nanos::from(start.elapsed());
     bar.finish_and_clear();
-    let ours: BTreeSet<u32> = kept.iter().flatten().flat_map(|run| run.evidence.cpus.clone()).collect();
+    let ours: BTreeSet<u32> =
+        kept.iter().flatten().flat_map(|run| run.observation.evidence.cpus.clone()).collect();
     let ours: Vec<u32> = ours.into_iter().collect();
     let load: Reading<HostLoad> =
         Reading::from_result(before.and_then(|before| Ok(busy::between(&before, &look()?, elapsed, &ours))));

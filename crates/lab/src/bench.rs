@@ -9,9 +9,8 @@ mod sweep;
 pub use analysis::{Asked, Program, benched, how_it_ended, machine_warnings};
 pub use sweep::{Parameter, ParameterError, fill, parse_parameter, sweep};
 
-use analysis::void_runs;
-use model::Observation;
-use settle::Floor;
+use model::{BenchRun, Observation};
+use settle::{Floor, disturbances};
 
 /// Seed of every resampling: the same runs give the same figures.
 const SEED: u64 = 20_260_214;
@@ -69,34 +68,71 @@ pub fn bench<E>(
     plan: &Plan,
     floor: &Floor,
     mut run: impl FnMut(Next) -> Result<Option<Observation>, E>,
-) -> (Vec<Vec<Observation>>, Stop<E>) {
-    let mut kept: Vec<Vec<Observation>> = vec![Vec::new(); plan.programs];
-    let mut progress = Progress::new(plan);
+) -> (Vec<Vec<BenchRun>>, Stop<E>) {
+    let mut kept: Vec<Vec<BenchRun>> = vec![Vec::new(); plan.programs];
+    let mut progress = Progress { plan, target: plan.runs, done: 0 };
+    let stop = make(plan, floor, &mut kept, &mut progress, &mut run);
+    for runs in kept.iter_mut().filter(|runs| runs.len() < plan.runs) {
+        condemn(runs);
+    }
+    (kept, stop)
+}
+
+fn make<E>(
+    plan: &Plan,
+    floor: &Floor,
+    kept: &mut [Vec<BenchRun>],
+    progress: &mut Progress,
+    run: &mut impl FnMut(Next) -> Result<Option<Observation>, E>,
+) -> Stop<E> {
     for number in 0..plan.warmup * plan.programs {
         let program = number % plan.programs;
-        match run(progress.next(program, true)) {
+        match run(progress.next(program, true, kept)) {
             Ok(Some(_)) => progress.done += 1,
-            Ok(None) => return (kept, Stop::Asked),
-            Err(error) => return (kept, Stop::Failed { program, run: 0, error }),
+            Ok(None) => return Stop::Asked,
+            Err(error) => return Stop::Failed { program, run: 0, error },
         }
     }
     loop {
-        let round: Vec<usize> = (0..plan.programs).filter(|p| progress.wants(&kept[*p], *p, floor)).collect();
-        if round.is_empty() && !progress.goes_on(&kept, floor) {
-            return (kept, Stop::Enough);
+        let round: Vec<usize> = (0..plan.programs).filter(|p| progress.wants(&kept[*p])).collect();
+        if round.is_empty() && !progress.goes_on(kept) {
+            return Stop::Enough;
         }
         for program in round {
-            match run(progress.next(program, false)) {
-                Ok(Some(observation)) => kept[program].push(observation),
-                Ok(None) => return (kept, Stop::Asked),
-                Err(error) => {
-                    let run = kept[program].len() + 1;
-                    return (kept, Stop::Failed { program, run, error });
-                }
+            match run(progress.next(program, false, kept)) {
+                Ok(Some(observation)) => keep(&mut kept[program], observation, plan, floor),
+                Ok(None) => return Stop::Asked,
+                Err(error) => return Stop::Failed { program, run: kept[program].len() + 1, error },
             }
             progress.done += 1;
         }
     }
+}
+
+/// Keeps a run. Which runs are void shows only among all of them, so it is looked at when there are as many as were asked
+/// for; from then on each is judged when it comes, and no judgement is taken back.
+fn keep(runs: &mut Vec<BenchRun>, observation: Observation, plan: &Plan, floor: &Floor) {
+    let disturbed = disturbances(&observation, floor).iter().map(|cause| cause.name.into()).collect();
+    runs.push(BenchRun { observation, disturbed, void: false });
+    if runs.len() == plan.runs {
+        condemn(runs);
+    } else if runs.len() > plan.runs {
+        let from = analysis::void_from(runs);
+        runs.iter_mut().rev().take(1).for_each(|run| run.void = is_void(run, from));
+    }
+}
+
+fn condemn(runs: &mut [BenchRun]) {
+    let from = analysis::void_from(runs);
+    runs.iter_mut().for_each(|run| run.void = is_void(run, from));
+}
+
+fn is_void(run: &BenchRun, from: Option<f64>) -> bool {
+    !run.disturbed.is_empty() && from.is_some_and(|from| run.observation.time.cpu.0 as f64 > from)
+}
+
+fn void(runs: &[BenchRun]) -> usize {
+    runs.iter().filter(|run| run.void).count()
 }
 
 /// How far a bench has come.
@@ -105,41 +141,27 @@ struct Progress<'a> {
     /// Runs that are wanted of each program now.
     target: usize,
     done: usize,
-    void: Vec<usize>,
 }
 
-impl<'a> Progress<'a> {
-    fn new(plan: &'a Plan) -> Progress<'a> {
-        Progress { plan, target: plan.runs, done: 0, void: vec![0; plan.programs] }
-    }
-
-    fn next(&self, program: usize, warmup: bool) -> Next {
-        let expected =
-            (self.plan.warmup + self.target) * self.plan.programs + self.void.iter().sum::<usize>();
+impl Progress<'_> {
+    fn next(&self, program: usize, warmup: bool, kept: &[Vec<BenchRun>]) -> Next {
+        let void: usize = kept.iter().map(|runs| void(runs).min(self.plan.runs)).sum();
+        let expected = (self.plan.warmup + self.target) * self.plan.programs + void;
         Next { program, warmup, done: self.done, expected: expected.max(self.done + 1) }
     }
 
-    /// Whether a program needs one more run to have as many that count as are wanted. Which runs are void is looked at
-    /// when there are enough in all: only among all of them it shows.
-    fn wants(&mut self, runs: &[Observation], program: usize, floor: &Floor) -> bool {
-        if runs.len() < self.target {
-            return true;
-        }
-        let void = void_runs(runs, floor).iter().filter(|void| **void).count();
-        self.void[program] = void;
-        // So many void runs are not bad luck; the report will say so.
-        let repeated = runs.len() - self.target;
-        runs.len() - void < self.target && repeated < self.plan.runs
+    /// Whether a program needs one more run to have as many that count as are wanted. More void runs than runs were asked
+    /// for are no bad luck; the report will say so.
+    fn wants(&self, runs: &[BenchRun]) -> bool {
+        runs.len() < self.target + void(runs).min(self.plan.runs)
     }
 
     /// Raises the target where an interval is still too wide.
-    fn goes_on(&mut self, kept: &[Vec<Observation>], floor: &Floor) -> bool {
+    fn goes_on(&mut self, kept: &[Vec<BenchRun>]) -> bool {
         let Some(percent) = self.plan.until_ci else { return false };
-        let more = kept.iter().filter_map(|runs| {
-            let counted = analysis::counted(runs, floor);
-            // Too few for an interval: one more will do.
-            stats::more_runs(&counted, percent, SEED).or(Some(1))
-        });
+        // Too few for an interval: one more will do.
+        let more =
+            kept.iter().map(|runs| stats::more_runs(&analysis::counted(runs), percent, SEED).unwrap_or(1));
         // The estimate is rough, so no more than half as many again are made before the next look.
         let more = more.max().unwrap_or(0).min(self.target.div_ceil(2));
         let target = (self.target + more).min(self.plan.max_runs);

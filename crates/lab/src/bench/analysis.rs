@@ -14,6 +14,8 @@ const LEAST_OTHERS: usize = 4;
 const FAR: f64 = 3.5;
 /// A difference below this part of the median is never looked into.
 const TRIFLE: f64 = 0.001;
+/// Values of a series whose shape is looked at: the tests take the square of their number.
+const MOST_OF_SHAPE: usize = 1000;
 /// A CPU is called busy from here on, in percent of the time.
 const BUSY: f64 = 25.0;
 /// Runs that waited longer than this, in percent of their wall time, had no CPU to themselves.
@@ -48,14 +50,14 @@ pub struct Asked {
 /// What the runs of each program came to.
 pub fn benched(
     programs: &[Program],
-    kept: Vec<Vec<Observation>>,
+    kept: Vec<Vec<BenchRun>>,
     limits: &Limits,
     floor: &Floor,
     asked: Asked,
 ) -> Vec<Benched> {
-    let samples: Vec<Vec<f64>> = kept.iter().map(|runs| counted(runs, floor)).collect();
+    let samples: Vec<Vec<f64>> = kept.iter().map(|runs| counted(runs)).collect();
     let comparisons = programs.len().saturating_sub(1);
-    let one = |(n, (program, runs)): (usize, (&Program, Vec<Observation>))| {
+    let one = |(n, (program, runs)): (usize, (&Program, Vec<BenchRun>))| {
         let mut of = one(program, runs, limits, floor, asked);
         if n > 0 {
             of.comparison = comparison(&samples[0], &samples[n], comparisons);
@@ -65,16 +67,14 @@ pub fn benched(
     programs.iter().zip(kept).enumerate().map(one).collect()
 }
 
-fn one(program: &Program, runs: Vec<Observation>, limits: &Limits, floor: &Floor, asked: Asked) -> Benched {
-    let void = void_runs(&runs, floor);
-    let valid: Vec<&Observation> =
-        runs.iter().zip(&void).filter(|(_, void)| !**void).map(|(run, _)| run).collect();
+fn one(program: &Program, runs: Vec<BenchRun>, limits: &Limits, floor: &Floor, asked: Asked) -> Benched {
+    let valid: Vec<&Observation> = runs.iter().filter(|run| !run.void).map(|run| &run.observation).collect();
     let figures = |time: &dyn Fn(&Observation) -> Nanos| {
         let sample: Vec<f64> = valid.iter().map(|run| time(run).0 as f64).collect();
         Reading::from_option(figures(&sample), || "no run was finished".into())
     };
     let (cpu, wall) = (figures(&|run| run.time.cpu), figures(&|run| run.time.wall));
-    let mut warnings = shape(&runs, &void);
+    let mut warnings = shape(&runs);
     warnings.extend(waiting(&valid));
     warnings
         .extend(cpu.known().filter(|f| f.median < SHORT).map(|f| BenchWarning::Short { median: f.median }));
@@ -83,15 +83,11 @@ fn one(program: &Program, runs: Vec<Observation>, limits: &Limits, floor: &Floor
     let (void_runs, counted) = (runs.len() - valid.len(), valid.len());
     let missing = asked.runs.is_some_and(|asked| counted < asked);
     warnings.extend(missing.then_some(BenchWarning::TooManyVoid { void: void_runs, counted }));
-    let outliers = outliers(&runs, &void, floor);
-    let run = |(observation, void): (Observation, bool)| {
-        let disturbed = disturbances(&observation, floor).iter().map(|cause| cause.name.into()).collect();
-        BenchRun { observation, disturbed, void }
-    };
+    let outliers = outliers(&runs, floor);
     Benched {
         command: program.shown.clone(),
         parameters: program.parameters.clone(),
-        runs: runs.into_iter().zip(void).map(run).collect(),
+        runs,
         cpu,
         wall,
         outliers,
@@ -101,26 +97,21 @@ fn one(program: &Program, runs: Vec<Observation>, limits: &Limits, floor: &Floor
 }
 
 /// CPU times of the runs that count.
-pub(super) fn counted(runs: &[Observation], floor: &Floor) -> Vec<f64> {
-    let void = void_runs(runs, floor);
-    runs.iter().zip(void).filter(|(_, void)| !void).map(|(run, _)| run.time.cpu.0 as f64).collect()
+pub(super) fn counted(runs: &[BenchRun]) -> Vec<f64> {
+    runs.iter().filter(|run| !run.void).map(|run| run.observation.time.cpu.0 as f64).collect()
 }
 
-/// Which runs are void: those whose evidence names a disturbance and whose CPU time lies beyond the band of the others, of
-/// the undisturbed ones where there are enough. A disturbed run among its like counts, since what it lost cannot be seen;
-/// so does a slow run that nothing disturbed, since that is how the program is.
-pub(super) fn void_runs(runs: &[Observation], floor: &Floor) -> Vec<bool> {
-    let disturbed: Vec<bool> = runs.iter().map(|run| !disturbances(run, floor).is_empty()).collect();
-    let time = |n: usize| runs[n].time.cpu.0 as f64;
-    let quiet: Vec<f64> = (0..runs.len()).filter(|n| !disturbed[*n]).map(time).collect();
-    let beyond = |n: usize| match quiet.len() >= LEAST_OTHERS {
-        true => time(n) > upper_end(&quiet),
-        false => {
-            let others: Vec<f64> = (0..runs.len()).filter(|other| *other != n).map(time).collect();
-            others.len() >= LEAST_OTHERS && time(n) > upper_end(&others)
-        }
-    };
-    (0..runs.len()).map(|n| disturbed[n] && beyond(n)).collect()
+/// The CPU time from which on a disturbed run is void: the end of the band of the undisturbed runs, or of all where too few
+/// are undisturbed. So a disturbed run among its like counts, since what it lost cannot be seen; and no undisturbed one
+/// is ever void, since that is how the program is. `None` while there are too few runs of any kind.
+pub(super) fn void_from(runs: &[BenchRun]) -> Option<f64> {
+    let time = |run: &BenchRun| run.observation.time.cpu.0 as f64;
+    let quiet: Vec<f64> = runs.iter().filter(|run| run.disturbed.is_empty()).map(time).collect();
+    let all = || runs.iter().map(time).collect::<Vec<f64>>();
+    match quiet.len() >= LEAST_OTHERS {
+        true => Some(upper_end(&quiet)),
+        false => (runs.len() > LEAST_OTHERS).then(|| upper_end(&all())),
+    }
 }
 
 /// Where the band of a sample ends: its deviation above the median is what counts, since times are skewed.
@@ -148,17 +139,18 @@ fn figures(sample: &[f64]) -> Option<Figures> {
 }
 
 /// Runs that stand apart from those that count, each with its causes.
-fn outliers(runs: &[Observation], void: &[bool], floor: &Floor) -> Vec<BenchOutlier> {
-    let valid: Vec<usize> = (0..runs.len()).filter(|n| !void[*n]).collect();
-    let sample: Vec<f64> = valid.iter().map(|n| runs[*n].time.cpu.0 as f64).collect();
+fn outliers(runs: &[BenchRun], floor: &Floor) -> Vec<BenchOutlier> {
+    let sample = counted(runs);
     let Some(median) = stats::median(&sample) else { return Vec::new() };
-    let least = TRIFLE * median;
-    let mut apart: Vec<usize> = stats::outliers(&sample, least).iter().map(|o| valid[o.index]).collect();
-    apart.extend((0..runs.len()).filter(|n| void[*n]));
+    let valid: Vec<usize> = (0..runs.len()).filter(|n| !runs[*n].void).collect();
+    let mut apart: Vec<usize> =
+        stats::outliers(&sample, TRIFLE * median).iter().map(|outlier| valid[outlier.index]).collect();
+    apart.extend((0..runs.len()).filter(|n| runs[*n].void));
     apart.sort_unstable();
     let ledger = |n: usize| {
-        let excess_ns = runs[n].time.cpu.0 as i64 - median.round() as i64;
-        let explained_by = shares(&disturbances(&runs[n], floor), Nanos(excess_ns.max(0) as u64));
+        let run = &runs[n].observation;
+        let excess_ns = run.time.cpu.0 as i64 - median.round() as i64;
+        let explained_by = shares(&disturbances(run, floor), Nanos(excess_ns.max(0) as u64));
         let explained: u64 = explained_by.iter().map(|(_, time)| time.0).sum();
         BenchOutlier { run: n + 1, excess_ns, explained_by, unexplained_ns: excess_ns - explained as i64 }
     };
@@ -179,10 +171,13 @@ fn shares(causes: &[Cause], excess: Nanos) -> Vec<(String, Nanos)> {
     shares.filter(|(_, time)| *time > Nanos::ZERO).collect()
 }
 
-/// What the series looks like in the order in which it was measured. Void runs are left out.
-fn shape(runs: &[Observation], void: &[bool]) -> Vec<BenchWarning> {
-    let valid: Vec<usize> = (0..runs.len()).filter(|n| !void[*n]).collect();
-    let series: Vec<f64> = valid.iter().map(|n| runs[*n].time.cpu.0 as f64).collect();
+/// What the series looks like in the order in which it was measured. Void runs are left out; of very many, every n-th tells
+/// as much.
+fn shape(runs: &[BenchRun]) -> Vec<BenchWarning> {
+    let valid: Vec<usize> = (0..runs.len()).filter(|n| !runs[*n].void).collect();
+    let valid: Vec<usize> =
+        valid.iter().copied().step_by(valid.len().div_ceil(MOST_OF_SHAPE).max(1)).collect();
+    let series: Vec<f64> = valid.iter().map(|n| runs[*n].observation.time.cpu.0 as f64).collect();
     let nanos = |ns: f64| Nanos(ns.round() as u64);
     let warning = |warning: &stats::Warning| match *warning {
         stats::Warning::SlowStart { ratio } => BenchWarning::SlowStart { ratio },

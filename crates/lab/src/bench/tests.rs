@@ -55,8 +55,14 @@ fn programs(n: usize) -> Vec<Program> {
     (0..n).map(program).collect()
 }
 
-fn report(kept: Vec<Vec<Observation>>, asked: Asked) -> Vec<model::Benched> {
+fn report(kept: Vec<Vec<BenchRun>>, asked: Asked) -> Vec<model::Benched> {
     benched(&programs(kept.len()), kept, &Limits::default(), &FLOOR(), asked)
+}
+
+/// These runs, as a bench that asked for as many keeps them.
+fn kept(runs: Vec<Observation>) -> Vec<BenchRun> {
+    let (plan, mut left) = (plan(1, runs.len()), runs.into_iter());
+    bench::<()>(&plan, &FLOOR(), |_| Ok(left.next())).0.remove(0)
 }
 
 #[test]
@@ -123,10 +129,10 @@ fn void_runs_are_bounded_and_told() {
 #[test]
 fn disturbed_runs_among_their_like_count() {
     let all: Vec<Observation> = (0..10).map(|n| run_of(100_000 + 3_000 * n, 60)).collect();
-    assert_eq!(report(vec![all], Asked::default())[0].void_runs(), 0);
+    assert_eq!(report(vec![kept(all)], Asked::default())[0].void_runs(), 0);
     // Too few others to say how far runs stray.
     let few = vec![quiet(0), quiet(1), quiet(2), run_of(140_000, 60)];
-    assert_eq!(report(vec![few], Asked::default())[0].void_runs(), 0);
+    assert_eq!(report(vec![kept(few)], Asked::default())[0].void_runs(), 0);
 }
 
 #[test]
@@ -177,7 +183,7 @@ fn what_was_measured_before_a_failure_is_kept() {
 #[test]
 fn shapes_and_waiting_are_warned_of() {
     let kinds = |runs: Vec<Observation>| {
-        let warnings = report(vec![runs], Asked::default()).remove(0).warnings;
+        let warnings = report(vec![kept(runs)], Asked::default()).remove(0).warnings;
         warnings
             .iter()
             .map(|w| format!("{w:?}").split([' ', '{']).next().unwrap_or("").to_string())
@@ -196,14 +202,14 @@ fn shapes_and_waiting_are_warned_of() {
     let mut failed = plain.clone();
     failed[3].exit = Exit::Signal(11);
     failed[4].exit = Exit::Code(2);
-    let warnings = report(vec![failed], Asked::default()).remove(0).warnings;
+    let warnings = report(vec![kept(failed)], Asked::default()).remove(0).warnings;
     assert_eq!(warnings, [BenchWarning::Failing { runs: 2, how: "ended by signal 11".into() }]);
     assert_eq!(kinds((0..9).map(|_| run_of(noise() / 100, 0)).collect()), ["Short"]);
     // A void run between does not change the numbers of the others.
     let mut stepped: Vec<Observation> =
         (0..30).map(|n| run_of(if n < 15 { noise() } else { noise() + 9000 }, 0)).collect();
     stepped.insert(5, run_of(200_000, 120));
-    let warnings = report(vec![stepped], Asked::default()).remove(0).warnings;
+    let warnings = report(vec![kept(stepped)], Asked::default()).remove(0).warnings;
     assert!(matches!(warnings[..], [BenchWarning::Shift { run: 16..=18, .. }]), "{warnings:?}");
 }
 
@@ -234,11 +240,11 @@ fn busy_cores_are_never_passed_over() {
 #[test]
 fn a_slower_program_is_told_apart() {
     let mut random = Random::new(5);
-    let mut of = |base: f64| -> Vec<Observation> {
-        (0..20).map(|_| run_of((base * (1.0 + 0.01 * random.exponential())) as u64, 0)).collect()
+    let mut of = |base: f64| {
+        kept((0..20).map(|_| run_of((base * (1.0 + 0.01 * random.exponential())) as u64, 0)).collect())
     };
-    let kept = vec![of(100_000.0), of(103_000.0), of(100_000.0)];
-    let report = report(kept, Asked::default());
+    let all = vec![of(100_000.0), of(103_000.0), of(100_000.0)];
+    let report = report(all, Asked::default());
     let [a, b, c] = [0, 1, 2].map(|n: usize| report[n].comparison);
     assert_eq!(a, None);
     assert!(b.is_some_and(|b| b.different && b.p < 0.01 && b.ratio_ci95[0] > 1.01), "{b:?}");
