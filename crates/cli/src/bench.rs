@@ -237,19 +237,13 @@ fn programs(args: &BenchArgs) -> Result<Vec<Program>, Failure> {
 fn prepared(args: &BenchArgs, place: &Place, program: &Program) -> Result<(RunSpec, Vec<OwnedFd>), Failure> {
     let mut fds = Vec::new();
     let mut spec = RunSpec {
-        argv: vec![],
-        env: vec![("PATH".into(), command::PATH.into()), ("LANG".into(), "C.UTF-8".into())],
+        env: command::environment(&args.env),
         view: View { mounts: args.show.clone() },
-        boxes: vec![],
-        files: vec![],
-        cwd: "/w".into(),
-        links: vec![],
-        stdio: [Stdio::Null; 3],
         limits: args.limits.limits(),
         placement: place.placement.clone(),
         layout: args.placement.layout(),
+        ..RunSpec::bare()
     };
-    spec.env.extend(args.env.iter().cloned());
     command::show(&program.argv, &mut spec, &mut fds).map_err(|failure| forgotten_dashes(args, failure))?;
     if let Some(path) = &args.stdin {
         let file = File::open(path).map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;

@@ -4,7 +4,7 @@ use crate::config::data_directory;
 use crate::run::command;
 use crate::terminal::Failure;
 use host::machine::Machine;
-use model::{Limits, Nanos, Observation, Placement, RunSpec, Slot, Stdio, View};
+use model::{Limits, Nanos, Observation, Placement, RunSpec, Slot};
 use sandbox::Launcher;
 use serde::{Deserialize, Serialize};
 use settle::Floor;
@@ -89,17 +89,10 @@ fn probe(launcher: &Launcher, kind: &str, placement: &Placement) -> Result<Obser
     let words = [own.to_string_lossy().into_owned(), "probe".into(), kind.into()];
     let mut fds = Vec::new();
     let mut spec = RunSpec {
-        argv: vec![],
-        env: vec![("PATH".into(), command::PATH.into())],
-        view: View::default(),
-        boxes: vec![],
-        files: vec![],
-        cwd: "/w".into(),
-        links: vec![],
-        stdio: [Stdio::Null; 3],
+        env: command::environment(&[]),
         limits: Limits { cpu: Some(Nanos::from_secs(30)), ..Limits::default() },
         placement: placement.clone(),
-        layout: model::Layout::default(),
+        ..RunSpec::bare()
     };
     command::show(&words, &mut spec, &mut fds)?;
     let observation = launcher.run(&spec, fds)?;

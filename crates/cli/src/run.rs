@@ -9,7 +9,7 @@ use crate::options::{LimitArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
 use crate::terminal::{Failure, print, print_error, style_of};
 use clap::Args;
-use model::{Observation, Placement, Reading, RunSpec, Status, Stdio, View, ViewMount};
+use model::{Observation, Reading, RunSpec, Status, View, ViewMount};
 use report::json::{FaultDocument, RunDocument};
 use sandbox::{Ender, Launcher};
 use std::path::{Path, PathBuf};
@@ -59,19 +59,12 @@ pub(crate) fn main(args: RunArgs) -> Result<Done, Failure> {
 fn run(args: RunArgs) -> Result<Done, Failure> {
     let mut fds = Vec::new();
     let mut spec = RunSpec {
-        argv: vec![],
-        env: vec![("PATH".into(), command::PATH.into()), ("LANG".into(), "C.UTF-8".into())],
+        env: command::environment(&args.env),
         view: View { mounts: args.show.clone() },
-        boxes: vec![],
-        files: vec![],
-        cwd: "/w".into(),
-        links: vec![],
-        stdio: [Stdio::Null; 3],
         limits: args.limits.limits(),
-        placement: Placement::default(),
         layout: args.placement.layout(),
+        ..RunSpec::bare()
     };
-    spec.env.extend(args.env.iter().cloned());
     command::show(&args.command, &mut spec, &mut fds)?;
     let place = places(&args.placement, SlotChoice::None, 1)?.pop().unwrap_or_default();
     spec.placement = place.placement.clone();

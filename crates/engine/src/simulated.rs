@@ -2,7 +2,7 @@
 //! sandbox, for everything that drives runs.
 
 use crate::{Runner, SystemError, files};
-use model::{BoxId, Bytes, Evidence, Exit, Isolation, Nanos, Observation, Reading, RunSpec, Stdio, Times};
+use model::{BoxId, Bytes, Exit, Nanos, Observation, Reading, RunSpec, Stdio};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -238,35 +238,8 @@ impl Stage<'_> {
 
 /// What is observed of an undisturbed run that ended so and used so much CPU time.
 pub fn observation(exit: Exit, cpu: Nanos) -> Observation {
-    let none = || Reading::Known(Nanos::ZERO);
-    Observation {
-        exit,
-        time: Times { cpu, user: cpu, system: Nanos::ZERO, wall: cpu },
-        memory_peak: Reading::Known(Bytes::from_mib(1)),
-        output: Reading::Known(Bytes(0)),
-        out_of_memory: false,
-        wall_exceeded: false,
-        output_cut: false,
-        cancelled: false,
-        ended: Nanos::ZERO,
-        evidence: Evidence {
-            isolation: Isolation::None,
-            cpus: Vec::new(),
-            mem_nodes: Vec::new(),
-            run_queue_wait: none(),
-            steal: none(),
-            irq: none(),
-            foreign: none(),
-            throttled: none(),
-            migrations: Reading::Known(0),
-            voluntary_switches: Reading::Known(0),
-            involuntary_switches: Reading::Known(0),
-            minor_faults: Reading::Known(0),
-            major_faults: Reading::Known(0),
-            frequency_ratio: Reading::unknown("a simulated run has no clock"),
-            swapped_pages: Reading::unknown("a simulated run has no memory"),
-            pages_by_node: Reading::unknown("a simulated run has no memory"),
-            weaker: Vec::new(),
-        },
-    }
+    let mut observation = Observation::unread(exit, cpu, "a simulated run has no machine");
+    observation.memory_peak = Reading::Known(Bytes::from_mib(1));
+    observation.output = Reading::Known(Bytes(0));
+    observation
 }

@@ -194,7 +194,7 @@ pub fn interactive(status: Status, validation: &Validation, first: EndedFirst) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Bytes, Evidence, Isolation, Nanos, Reading, Times};
+    use model::{Bytes, Nanos, Reading};
 
     const STATUSES: [Status; 8] = [
         Status::Ok,
@@ -216,39 +216,8 @@ mod tests {
     }
 
     fn ended(exit: Exit) -> Observation {
-        let none = || Reading::unknown("not read");
-        let count = || Reading::unknown("not read");
-        let evidence = Evidence {
-            isolation: Isolation::None,
-            cpus: vec![],
-            mem_nodes: vec![],
-            run_queue_wait: none(),
-            steal: none(),
-            irq: none(),
-            foreign: none(),
-            throttled: none(),
-            migrations: count(),
-            voluntary_switches: count(),
-            involuntary_switches: count(),
-            minor_faults: count(),
-            major_faults: count(),
-            frequency_ratio: Reading::unknown("not read"),
-            swapped_pages: count(),
-            pages_by_node: Reading::unknown("not read"),
-            weaker: vec![],
-        };
-        Observation {
-            exit,
-            time: Times { cpu: Nanos::from_millis(5), ..Times::default() },
-            memory_peak: Reading::Known(Bytes(100)),
-            output: Reading::Known(Bytes(0)),
-            out_of_memory: false,
-            wall_exceeded: false,
-            output_cut: false,
-            cancelled: false,
-            ended: Nanos::ZERO,
-            evidence,
-        }
+        let read = Observation::unread(exit, Nanos::from_millis(5), "not read");
+        Observation { memory_peak: Reading::Known(Bytes(100)), output: Reading::Known(Bytes(0)), ..read }
     }
 
     fn files(score: Option<&str>, multiplier: Option<&str>, next_pass: bool) -> FeedbackFiles {

@@ -4,7 +4,7 @@
 //! test, and five of a hundred are passed as often as not. With the interval's consent it was 20, 19, 13 and 23.
 
 use lab::bench::{Asked, Plan, Program, Stop, bench, benched};
-use model::{Evidence, Exit, Isolation, Limits, Nanos, Observation, Reading, Times};
+use model::{Evidence, Exit, Isolation, Limits, Nanos, Observation, Reading};
 use settle::Floor;
 use stats::Random;
 
@@ -21,37 +21,22 @@ fn observation(line: &str) -> Observation {
     let numbers: Vec<u64> = line.split(',').map(|n| n.parse().expect("a number")).collect();
     let [cpu, wall, wait, steal, irq, foreign, switches, faults] = numbers[..] else { panic!("{line}") };
     let time = |n: u64| Reading::Known(Nanos(n));
-    let unknown = "not recorded";
-    Observation {
-        exit: Exit::Code(0),
-        time: Times { cpu: Nanos(cpu), user: Nanos(cpu), system: Nanos::ZERO, wall: Nanos(wall) },
-        memory_peak: Reading::unknown(unknown),
-        output: Reading::unknown(unknown),
-        out_of_memory: false,
-        wall_exceeded: false,
-        output_cut: false,
-        cancelled: false,
-        ended: Nanos::ZERO,
-        evidence: Evidence {
-            isolation: Isolation::Affinity,
-            cpus: vec![1],
-            mem_nodes: vec![0],
-            run_queue_wait: time(wait),
-            steal: time(steal),
-            irq: time(irq),
-            foreign: time(foreign),
-            throttled: Reading::unknown(unknown),
-            migrations: Reading::Known(0),
-            voluntary_switches: Reading::unknown(unknown),
-            involuntary_switches: Reading::Known(switches),
-            minor_faults: Reading::unknown(unknown),
-            major_faults: Reading::Known(faults),
-            frequency_ratio: Reading::unknown(unknown),
-            swapped_pages: Reading::unknown(unknown),
-            pages_by_node: Reading::unknown(unknown),
-            weaker: vec![],
-        },
-    }
+    let mut run = Observation::unread(Exit::Code(0), Nanos(cpu), "not recorded");
+    run.time.wall = Nanos(wall);
+    run.evidence = Evidence {
+        isolation: Isolation::Affinity,
+        cpus: vec![1],
+        mem_nodes: vec![0],
+        run_queue_wait: time(wait),
+        steal: time(steal),
+        irq: time(irq),
+        foreign: time(foreign),
+        migrations: Reading::Known(0),
+        involuntary_switches: Reading::Known(switches),
+        major_faults: Reading::Known(faults),
+        ..run.evidence
+    };
+    run
 }
 
 /// Whether a difference is found where there is none. Every repetition walks through the recording in its order

@@ -149,7 +149,51 @@ pub struct Observation {
     pub evidence: Evidence,
 }
 
+impl Evidence {
+    /// Evidence of which nothing could be read, for this reason.
+    pub fn unread(why: &'static str) -> Evidence {
+        fn none<T>(why: &'static str) -> Reading<T> {
+            Reading::unknown(why)
+        }
+        Evidence {
+            isolation: Isolation::None,
+            cpus: Vec::new(),
+            mem_nodes: Vec::new(),
+            run_queue_wait: none(why),
+            steal: none(why),
+            irq: none(why),
+            foreign: none(why),
+            throttled: none(why),
+            migrations: none(why),
+            voluntary_switches: none(why),
+            involuntary_switches: none(why),
+            minor_faults: none(why),
+            major_faults: none(why),
+            frequency_ratio: none(why),
+            swapped_pages: none(why),
+            pages_by_node: none(why),
+            weaker: Vec::new(),
+        }
+    }
+}
+
 impl Observation {
+    /// A run of which only this is known: how it ended, and how much CPU time it used, without waiting.
+    pub fn unread(exit: Exit, cpu: Nanos, why: &'static str) -> Observation {
+        Observation {
+            exit,
+            time: Times { cpu, user: cpu, system: Nanos::ZERO, wall: cpu },
+            memory_peak: Reading::unknown(why),
+            output: Reading::unknown(why),
+            out_of_memory: false,
+            wall_exceeded: false,
+            output_cut: false,
+            cancelled: false,
+            ended: Nanos::ZERO,
+            evidence: Evidence::unread(why),
+        }
+    }
+
     /// The one-word status: the first that holds, in this order.
     ///
     /// 1. memory limit: the kernel killed for memory, or the peak lies above the limit

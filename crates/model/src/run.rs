@@ -134,3 +134,22 @@ pub struct RunSpec {
     /// Its memory layout.
     pub layout: Layout,
 }
+
+impl RunSpec {
+    /// A run in its own directory that reads and writes nothing and is not limited. The program is still to be named.
+    pub fn bare() -> RunSpec {
+        RunSpec {
+            argv: Vec::new(),
+            env: Vec::new(),
+            view: View::default(),
+            boxes: Vec::new(),
+            files: Vec::new(),
+            cwd: "/w".into(),
+            links: Vec::new(),
+            stdio: [Stdio::Null; 3],
+            limits: Limits::default(),
+            placement: Placement::default(),
+            layout: Layout::default(),
+        }
+    }
+}

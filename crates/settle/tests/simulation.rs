@@ -1,7 +1,7 @@
 //! The rule over recorded and made-up noise: 10⁵ judgements with fixed seeds. What comes of it stands in
 //! docs/settling.md, whose table must be the one found here.
 
-use model::{Confidence, Evidence, Exit, Isolation, Nanos, Observation, Reading, Times};
+use model::{Confidence, Evidence, Exit, Isolation, Nanos, Observation, Reading};
 use settle::{Decision, Floor, Policy, Step, Stray, Timed, disturbances, explained, settle};
 use stats::{Random, median};
 
@@ -30,36 +30,22 @@ fn observation(line: &str) -> Observation {
     let numbers: Vec<u64> = line.split(',').map(|n| n.parse().expect("a number")).collect();
     let [cpu, wall, wait, steal, irq, foreign, switches, faults] = numbers[..] else { panic!("{line}") };
     let time = |n: u64| Reading::Known(Nanos(n));
-    Observation {
-        exit: Exit::Code(0),
-        time: Times { cpu: Nanos(cpu), user: Nanos(cpu), system: Nanos::ZERO, wall: Nanos(wall) },
-        memory_peak: Reading::unknown("not recorded"),
-        output: Reading::unknown("not recorded"),
-        out_of_memory: false,
-        wall_exceeded: false,
-        output_cut: false,
-        cancelled: false,
-        ended: Nanos::ZERO,
-        evidence: Evidence {
-            isolation: Isolation::Affinity,
-            cpus: vec![1],
-            mem_nodes: vec![0],
-            run_queue_wait: time(wait),
-            steal: time(steal),
-            irq: time(irq),
-            foreign: time(foreign),
-            throttled: Reading::unknown("not recorded"),
-            migrations: Reading::Known(0),
-            voluntary_switches: Reading::unknown("not recorded"),
-            involuntary_switches: Reading::Known(switches),
-            minor_faults: Reading::unknown("not recorded"),
-            major_faults: Reading::Known(faults),
-            frequency_ratio: Reading::unknown("not recorded"),
-            swapped_pages: Reading::unknown("not recorded"),
-            pages_by_node: Reading::unknown("not recorded"),
-            weaker: vec![],
-        },
-    }
+    let mut run = Observation::unread(Exit::Code(0), Nanos(cpu), "not recorded");
+    run.time.wall = Nanos(wall);
+    run.evidence = Evidence {
+        isolation: Isolation::Affinity,
+        cpus: vec![1],
+        mem_nodes: vec![0],
+        run_queue_wait: time(wait),
+        steal: time(steal),
+        irq: time(irq),
+        foreign: time(foreign),
+        migrations: Reading::Known(0),
+        involuntary_switches: Reading::Known(switches),
+        major_faults: Reading::Known(faults),
+        ..run.evidence
+    };
+    run
 }
 
 fn recorded(text: &str) -> Vec<Observation> {

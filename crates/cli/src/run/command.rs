@@ -7,12 +7,18 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// Where programs are looked for inside.
-pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 /// Parts of the host every run sees at the same place.
 const SYSTEM: [&str; 6] = ["/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/lib32/"];
 /// Programs whose first argument is the script they run.
 const INTERPRETERS: [&str; 11] =
     ["bash", "dash", "lua", "node", "nodejs", "perl", "php", "pypy3", "python", "ruby", "sh"];
+
+/// The environment of a run: the same for everybody, and what was asked for.
+pub(crate) fn environment(asked: &[(String, String)]) -> Vec<(String, String)> {
+    let usual = [("PATH".to_string(), PATH.to_string()), ("LANG".to_string(), "C.UTF-8".to_string())];
+    usual.into_iter().chain(asked.iter().cloned()).collect()
+}
 
 /// Resolves the program. It, and the script an interpreter is given, are shown in /program when they lie outside the
 /// system directories; nothing else that the arguments name is.

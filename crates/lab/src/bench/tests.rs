@@ -1,44 +1,16 @@
 //! The bench over made-up runs.
 
 use super::*;
-use model::{BenchWarning, Evidence, Exit, HostLoad, Isolation, Limits, Nanos, Reading, Times};
+use model::{BenchWarning, Exit, HostLoad, Limits, Nanos, Reading};
 use stats::Random;
 
 const FLOOR: fn() -> Floor = Floor::assumed;
 
 fn run_of(micros: u64, steal_ms: u64) -> Observation {
     let time = Nanos::from_micros(micros);
-    let none = || Reading::Known(Nanos::ZERO);
-    Observation {
-        exit: Exit::Code(0),
-        time: Times { cpu: time, user: time, system: Nanos::ZERO, wall: time },
-        memory_peak: Reading::unknown("made up"),
-        output: Reading::unknown("made up"),
-        out_of_memory: false,
-        wall_exceeded: false,
-        output_cut: false,
-        cancelled: false,
-        ended: Nanos::ZERO,
-        evidence: Evidence {
-            isolation: Isolation::Cpuset,
-            cpus: vec![1],
-            mem_nodes: vec![0],
-            run_queue_wait: none(),
-            steal: Reading::Known(Nanos::from_millis(steal_ms)),
-            irq: none(),
-            foreign: none(),
-            throttled: none(),
-            migrations: Reading::Known(0),
-            voluntary_switches: Reading::Known(0),
-            involuntary_switches: Reading::Known(0),
-            minor_faults: Reading::Known(0),
-            major_faults: Reading::Known(0),
-            frequency_ratio: Reading::unknown("made up"),
-            swapped_pages: Reading::Known(0),
-            pages_by_node: Reading::unknown("made up"),
-            weaker: vec![],
-        },
-    }
+    let mut run = Observation::unread(Exit::Code(0), time, "made up");
+    run.evidence.steal = Reading::Known(Nanos::from_millis(steal_ms));
+    run
 }
 
 fn plan(programs: usize, runs: usize) -> Plan {
