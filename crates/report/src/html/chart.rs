@@ -7,7 +7,7 @@ const WIDTH: f64 = 860.0;
 const HEIGHT: f64 = 380.0;
 /// Room for the axes: left, right, top, bottom.
 const LEFT: f64 = 78.0;
-const RIGHT: f64 = 118.0;
+const RIGHT: f64 = 142.0;
 const TOP: f64 = 18.0;
 const BOTTOM: f64 = 52.0;
 

@@ -197,7 +197,7 @@ fn table(programs: &[Benched], style: Style) -> String {
     }
     let void: usize = programs.iter().map(Benched::void_runs).sum();
     if void > 0 {
-        text.push_str(&style.paint(Paint::Dim, &format!("{} do not count\n", count(void, "void run"))));
+        text.push_str(&style.paint(Paint::Dim, &format!("{} not counted\n", count(void, "void run"))));
     }
     text
 }
