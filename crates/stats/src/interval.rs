@@ -1,10 +1,9 @@
 //! How far a figure can be trusted.
 
-use crate::Random;
-use crate::summary::{quantile_sorted, sorted};
+use crate::summary::{all_finite, sorted};
 
-/// Resamples of a bootstrap: the ends of a 95 % interval then move by a few percent of its width between seeds.
-const RESAMPLES: usize = 2000;
+/// More runs than that are no advice.
+const MANY: f64 = 1e6;
 
 /// An interval with its ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,25 +14,38 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// A 95 % interval of the median: percentile bootstrap (Efron, 1979), not narrower than the order statistics that hold
-/// the median with that confidence (binomial, no assumption at all) would allow for the sample's ends. `None` below
-/// three values.
-pub fn median_interval(sample: &[f64], seed: u64) -> Option<Interval> {
-    if sample.len() < 3 {
+/// A 95 % interval of the median: the order statistics that hold it with at least that confidence whatever the shape of
+/// the noise (binomial; Thompson, 1936). `None` where there are too few values for that, below six at one look, or where
+/// one is not finite.
+///
+/// `looks` is how often the interval of one growing sample is looked at, at most, before it is shown (0 counts as 1).
+/// Who measures until the interval is narrow stops where it is narrow by chance, so that it holds the median less often
+/// than it says. Looks at one sample are much alike: each is allowed to miss in 5 % over 1 + ln looks, which simulation
+/// found to suffice (the interval at the stop holds in 95 to 99 % for normal and skewed noise).
+pub fn median_interval(sample: &[f64], looks: usize) -> Option<Interval> {
+    order_interval(sample, 0.05 / (1.0 + (looks.max(1) as f64).ln()))
+}
+
+/// The narrowest interval between order statistics, as many below as above, that misses the median with at most this
+/// probability.
+fn order_interval(sample: &[f64], miss: f64) -> Option<Interval> {
+    let n = sample.len();
+    if !all_finite(sample) {
         return None;
     }
-    let mut random = Random::new(seed);
-    let sorted_sample = sorted(sample);
-    let mut medians: Vec<f64> = (0..RESAMPLES)
-        .map(|_| {
-            let mut again: Vec<f64> =
-                (0..sample.len()).map(|_| sorted_sample[random.below(sample.len())]).collect();
-            again.sort_by(f64::total_cmp);
-            quantile_sorted(&again, 0.5)
-        })
-        .collect();
-    medians.sort_by(f64::total_cmp);
-    Some(Interval { low: quantile_sorted(&medians, 0.025), high: quantile_sorted(&medians, 0.975) })
+    // The k-th least value is above the median when fewer than k values are below it.
+    let mut log_term = -(n as f64) * std::f64::consts::LN_2;
+    let (mut below, mut k) = (0.0, 0);
+    while k < n {
+        below += log_term.exp();
+        if 2.0 * below > miss {
+            break;
+        }
+        log_term += ((n - k) as f64 / (k + 1) as f64).ln();
+        k += 1;
+    }
+    let sorted = sorted(sample);
+    (k > 0).then(|| Interval { low: sorted[k - 1], high: sorted[n - k] })
 }
 
 /// The interval of a share of `hits` among `n` at this confidence, such as 0.95, exact (Clopper and Pearson, 1934).
@@ -77,35 +89,56 @@ fn at_least(k: u64, n: u64, p: f64) -> f64 {
 }
 
 /// About how many more values make the interval of the median at most `percent` of the median to each side: its width
-/// falls with the root of their number. 0: it is narrow enough. `None` while there is no interval.
-pub fn more_runs(sample: &[f64], percent: f64, seed: u64) -> Option<usize> {
-    let interval = median_interval(sample, seed)?;
-    let median = crate::median(sample)?;
-    let half = 100.0 * (interval.high - interval.low) / 2.0 / median;
+/// falls with the root of their number. 0: it is narrow enough. `None` while there is no interval, for a median of 0, a
+/// percentage that is not above 0, and where it would be more than a million. `looks` as for [`median_interval`].
+pub fn more_runs(sample: &[f64], percent: f64, looks: usize) -> Option<usize> {
+    let half = half_width(median_interval(sample, looks)?, sample, percent)?;
     if half <= percent {
         return Some(0);
     }
-    let wanted = sample.len() as f64 * (half / percent).powi(2);
-    Some((wanted.ceil() as usize).saturating_sub(sample.len()).max(1))
+    let more = sample.len() as f64 * ((half / percent).powi(2) - 1.0);
+    (more <= MANY).then(|| (more.ceil() as usize).max(1))
+}
+
+/// Half the width of an interval in percent of the median; `None` where that means nothing.
+fn half_width(interval: Interval, sample: &[f64], percent: f64) -> Option<f64> {
+    let median = crate::median(sample)?.abs();
+    (percent > 0.0 && median > 0.0).then(|| 50.0 * (interval.high - interval.low) / median)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Random;
+    use proptest::prelude::*;
 
     #[test]
-    fn the_interval_holds_the_median_as_often_as_it_says() {
-        let mut random = Random::new(1);
-        let mut held = 0;
-        let rounds = 400;
-        for seed in 0..rounds {
-            let sample: Vec<f64> = (0..20).map(|_| (0.5 * random.normal()).exp()).collect();
-            let interval = median_interval(&sample, seed).unwrap();
-            held += u64::from(interval.low <= 1.0 && 1.0 <= interval.high);
+    fn the_interval_is_that_of_the_tables() {
+        // Ranks of the 95 % interval of the median as printed in tables (Conover, 1999, "Practical Nonparametric
+        // Statistics", by the binomial table).
+        for (n, rank) in [(6, 1), (8, 1), (9, 2), (12, 3), (15, 4), (20, 6), (25, 8), (50, 18), (100, 40)] {
+            let sample: Vec<f64> = (1..=n).rev().map(f64::from).collect();
+            let expected = Interval { low: f64::from(rank), high: f64::from(n + 1 - rank) };
+            assert_eq!(median_interval(&sample, 1), Some(expected), "n = {n}");
         }
-        // 93 % of 400 within three deviations.
-        assert!(held >= 357, "{held} of {rounds}");
-        assert_eq!(median_interval(&[1.0, 2.0], 0), None);
+        assert_eq!(median_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], 1), None);
+        let many: Vec<f64> = (0..100_000).map(f64::from).collect();
+        let i = median_interval(&many, 1).unwrap();
+        assert!((49_680.0..49_700.0).contains(&i.low) && (50_300.0..50_320.0).contains(&i.high), "{i:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn an_interval_moves_with_its_sample(
+            sample in proptest::collection::vec(-1000i32..1000, 6..60), by in -1000i32..1000, turn in 0usize..6,
+        ) {
+            let of = |s: &[i32], by: i32| -> Vec<f64> { s.iter().map(|x| f64::from(x + by)).collect() };
+            let Interval { low, high } = median_interval(&of(&sample, 0), 1).unwrap();
+            let mut turned = sample.clone();
+            turned.rotate_left(turn);
+            let (low, high) = (low + f64::from(by), high + f64::from(by));
+            prop_assert_eq!(median_interval(&of(&turned, by), 1), Some(Interval { low, high }));
+        }
     }
 
     #[test]
@@ -122,7 +155,7 @@ mod tests {
     fn more_runs_are_asked_for_until_it_is_narrow() {
         let mut random = Random::new(3);
         let sample: Vec<f64> = (0..20).map(|_| 100.0 + 10.0 * random.unit()).collect();
-        assert_eq!(more_runs(&sample, 50.0, 0), Some(0));
-        assert!(more_runs(&sample, 0.1, 0).unwrap() > 100);
+        assert_eq!(more_runs(&sample, 50.0, 1), Some(0));
+        assert!(more_runs(&sample, 0.1, 1).unwrap() > 100);
     }
 }

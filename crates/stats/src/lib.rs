@@ -1,12 +1,14 @@
 //! Robust statistics of repeated measurements. Pure: numbers in, numbers out; randomness is seeded by the caller.
 //!
 //! Times of programs are skewed and bounded below, so the centre is the median, the spread is the range, and tests make no
-//! assumption about the shape.
+//! assumption about the shape. Where a value is not finite there is no answer (`None`), but for [`shape`],
+//! [`correlated`] and [`outliers`], which look at the others.
 
 mod compare;
 mod interval;
 mod outlier;
 mod random;
+mod rank;
 mod shape;
 mod summary;
 
@@ -14,5 +16,6 @@ pub use compare::{Comparison, compare, paired_difference};
 pub use interval::{Interval, binomial_interval, median_interval, more_runs};
 pub use outlier::{Outlier, outliers, robust_z};
 pub use random::Random;
-pub use shape::{Shape, Warning, shape};
+pub use rank::{MannWhitney, mann_whitney};
+pub use shape::{Shape, Warning, autocorrelation, correlated, shape, shape_of};
 pub use summary::{Summary, median, quantile};

@@ -16,25 +16,26 @@ pub struct Outlier {
 
 /// Outliers by two deviations, one for each side of the median, since times are skewed (double MAD; Rosenmai, 2013). A side
 /// of which more than half of the values are equal to the median has no deviation; there the whole sample's counts, and
-/// at least `least`, the smallest excess that matters.
+/// at least `least`, the smallest excess that matters. Values that are not finite are left out.
 pub fn outliers(sample: &[f64], least: f64) -> Vec<Outlier> {
-    let Some(centre) = median(sample) else { return Vec::new() };
-    let whole = deviation_of(sample, centre);
+    let finite: Vec<f64> = sample.iter().copied().filter(|x| x.is_finite()).collect();
+    let Some(centre) = median(&finite) else { return Vec::new() };
+    let whole = deviation_of(&finite, centre);
     let side = |keep: &dyn Fn(f64) -> bool| {
-        let values: Vec<f64> = sample.iter().copied().filter(|x| keep(*x)).collect();
+        let values: Vec<f64> = finite.iter().copied().filter(|x| keep(*x)).collect();
         Some(deviation_of(&values, centre)).filter(|d| *d > 0.0).unwrap_or(whole)
     };
     let (below, above) = (side(&|x| x <= centre), side(&|x| x >= centre));
     let far = |x: f64| {
         let deviation = if x < centre { below } else { above };
-        (x - centre).abs() > (FAR * 1.4826 * deviation).max(least)
+        x.is_finite() && (x - centre).abs() > (FAR * 1.4826 * deviation).max(least)
     };
     let found = sample.iter().enumerate().filter(|(_, x)| far(**x));
     found.map(|(index, x)| Outlier { index, excess: x - centre }).collect()
 }
 
 /// How many robust deviations each value lies from the median of all; `None` where more than half of them are equal, or
-/// there are fewer than three.
+/// there are fewer than three, or one is not finite.
 pub fn robust_z(sample: &[f64]) -> Option<Vec<f64>> {
     let centre = median(sample)?;
     let deviation = 1.4826 * deviation_of(sample, centre);

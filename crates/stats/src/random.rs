@@ -30,6 +30,13 @@ impl Random {
         (((self.bits() >> 32) * n as u64) >> 32) as usize
     }
 
+    /// Puts values in an order of which each is as likely (Fisher and Yates; Durstenfeld, 1964).
+    pub fn shuffle<T>(&mut self, values: &mut [T]) {
+        for i in (1..values.len()).rev() {
+            values.swap(i, self.below(i + 1));
+        }
+    }
+
     /// Exponential with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -(1.0 - self.unit()).ln()

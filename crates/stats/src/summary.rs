@@ -23,8 +23,11 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of a sample of finite numbers; `None` for an empty one.
+    /// Of a sample; `None` for an empty one, or where a value is not finite.
     pub fn of(sample: &[f64]) -> Option<Summary> {
+        if !all_finite(sample) {
+            return None;
+        }
         let sorted = sorted(sample);
         let (min, max) = (*sorted.first()?, *sorted.last()?);
         let (n, median) = (sorted.len(), quantile_sorted(&sorted, 0.5));
@@ -45,14 +48,19 @@ impl Summary {
     }
 }
 
-/// The middle of a sample; `None` for an empty one.
+/// The middle of a sample; `None` for an empty one, or where a value is not finite.
 pub fn median(sample: &[f64]) -> Option<f64> {
     quantile(sample, 0.5)
 }
 
-/// A quantile, 0 to 1, between order statistics as R's type 7 (Hyndman and Fan, 1996); `None` for an empty sample.
+/// A quantile, 0 to 1, between order statistics as R's type 7 (Hyndman and Fan, 1996); `None` for an empty
+/// sample, or where a value or `q` is not finite.
 pub fn quantile(sample: &[f64], q: f64) -> Option<f64> {
-    (!sample.is_empty()).then(|| quantile_sorted(&sorted(sample), q))
+    (!sample.is_empty() && all_finite(sample) && q.is_finite()).then(|| quantile_sorted(&sorted(sample), q))
+}
+
+pub(crate) fn all_finite(sample: &[f64]) -> bool {
+    sample.iter().all(|x| x.is_finite())
 }
 
 pub(crate) fn sorted(sample: &[f64]) -> Vec<f64> {
