@@ -177,7 +177,11 @@ fn conduct(
     };
     let limits = args.limits.limits();
     let complete = end == BenchEnd::Complete;
-    let asked = Asked { runs: Some(plan.runs).filter(|_| complete), ci: args.until_ci.filter(|_| complete) };
+    let asked = Asked {
+        runs: Some(plan.runs).filter(|_| complete),
+        ci: args.until_ci.filter(|_| complete),
+        looks: plan.looks(),
+    };
     let programs = benched(programs, kept, &limits, floor, asked);
     (BenchReport { programs, limits, warnings: machine_warnings(&load, &ours), end }, failure)
 }

@@ -30,6 +30,19 @@ pub struct Plan {
     pub max_runs: usize,
 }
 
+impl Plan {
+    /// How often the intervals are looked at, at most.
+    pub fn looks(&self) -> usize {
+        let bigger = |runs: &usize| Some(grown(*runs)).filter(|_| *runs < self.max_runs);
+        self.until_ci.map_or(1, |_| std::iter::successors(Some(self.runs.max(1)), bigger).count())
+    }
+}
+
+/// So many runs there are at most at the next look: half as many again. Estimates of how many are needed are rough.
+fn grown(runs: usize) -> usize {
+    runs + runs.div_ceil(2)
+}
+
 /// What is done next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Next {
@@ -160,10 +173,10 @@ impl Progress<'_> {
     fn goes_on(&mut self, kept: &[Vec<BenchRun>]) -> bool {
         let Some(percent) = self.plan.until_ci else { return false };
         // Too few for an interval: one more will do.
-        let more =
-            kept.iter().map(|runs| stats::more_runs(&analysis::counted(runs), percent, SEED).unwrap_or(1));
-        // The estimate is rough, so no more than half as many again are made before the next look.
-        let more = more.max().unwrap_or(0).min(self.target.div_ceil(2));
+        let more = kept
+            .iter()
+            .map(|runs| stats::more_runs(&analysis::counted(runs), percent, self.plan.looks()).unwrap_or(1));
+        let more = more.max().unwrap_or(0).min(grown(self.target) - self.target);
         let target = (self.target + more).min(self.plan.max_runs);
         let goes_on = target > self.target;
         self.target = target.max(self.target);

@@ -24,7 +24,7 @@ pub struct Figures {
     pub cv_pct: f64,
     /// 1.4826 times the median absolute deviation, over the median, in percent.
     pub mad_pct: f64,
-    /// 95 % interval of the median; unknown below three runs.
+    /// 95 % interval of the median; unknown below six runs.
     #[serde(rename = "median_ci95_ns")]
     pub median_ci95: Reading<[Nanos; 2]>,
 }
@@ -103,6 +103,11 @@ pub enum BenchWarning {
         run: usize,
         /// New level over the old one.
         ratio: f64,
+    },
+    /// Runs are like those before them, so the interval of the median is narrower than it should be.
+    Correlated {
+        /// Correlation of the times of neighbouring runs, 0 to 1.
+        correlation: f64,
     },
     /// More void runs than are repeated.
     TooManyVoid {

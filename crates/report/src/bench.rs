@@ -35,6 +35,9 @@ pub(crate) fn words(warning: &BenchWarning) -> String {
             100.0 * (ratio - 1.0).abs(),
             if *ratio >= 1.0 { "higher" } else { "lower" }
         ),
+        BenchWarning::Correlated { correlation } => format!(
+            "runs are like those before them (correlation {correlation:.2}): something wanders slowly, and the true median may lie outside its interval; measure longer"
+        ),
         BenchWarning::TooManyVoid { void, counted } => format!(
             "{void} runs were void and could not all be made good: only {counted} count; `tauto audit` shows what disturbs this machine"
         ),
@@ -139,6 +142,7 @@ mod tests {
             BenchWarning::Trend { percent: -3.25 },
             BenchWarning::TwoModes { low: ms(10), high: ms(12) },
             BenchWarning::Shift { run: 13, ratio: 1.08 },
+            BenchWarning::Correlated { correlation: 0.463 },
             BenchWarning::TooManyVoid { void: 20, counted: 3 },
             BenchWarning::IntervalTooWide { asked_pct: 0.5, reached_pct: Reading::Known(0.731) },
             BenchWarning::IntervalTooWide { asked_pct: 0.5, reached_pct: Reading::unknown("too few") },

@@ -64,7 +64,7 @@ fn void_runs_are_made_again() {
         }))
     });
     assert_eq!((kept[0].len(), stop), (12, Stop::Enough));
-    let report = report(kept, Asked { runs: Some(10), ci: None });
+    let report = report(kept, Asked { runs: Some(10), ..Asked::default() });
     let void: Vec<usize> = (1..=12).filter(|n| report[0].runs[n - 1].void).collect();
     assert_eq!((void, report[0].counted(), report[0].void_runs()), (vec![3, 8], 10, 2));
     let figures = report[0].cpu.known().unwrap();
@@ -91,7 +91,7 @@ fn void_runs_are_bounded_and_told() {
         }))
     });
     assert_eq!((kept[0].len(), stop), (20, Stop::Enough));
-    let report = report(kept, Asked { runs: Some(10), ci: None });
+    let report = report(kept, Asked { runs: Some(10), ..Asked::default() });
     let counted = report[0].counted();
     assert!(counted < 10, "{counted}");
     let void = 20 - counted;
@@ -126,7 +126,7 @@ fn it_goes_on_until_the_interval_is_narrow() {
         let (kept, stop) = bench::<()>(&plan, &FLOOR(), |_| Ok(Some(noisy(&mut random))));
         assert_eq!(stop, Stop::Enough);
         assert_eq!(kept[0].len(), kept[1].len());
-        let asked = Asked { runs: None, ci: Some(percent) };
+        let asked = Asked { runs: None, ci: Some(percent), looks: plan.looks() };
         let wide = |w: &BenchWarning| matches!(w, BenchWarning::IntervalTooWide { .. });
         let n = kept[0].len();
         (n, report(kept, asked).iter().any(|program| program.warnings.iter().any(wide)))
