@@ -253,6 +253,7 @@ pub fn observation(exit: Exit, cpu: Nanos) -> Observation {
             isolation: Isolation::None,
             cpus: Vec::new(),
             mem_nodes: Vec::new(),
+            main_cpu: none(),
             run_queue_wait: none(),
             steal: none(),
             irq: none(),

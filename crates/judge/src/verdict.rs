@@ -222,6 +222,7 @@ mod tests {
             isolation: Isolation::None,
             cpus: vec![],
             mem_nodes: vec![],
+            main_cpu: none(),
             run_queue_wait: none(),
             steal: none(),
             irq: none(),

@@ -7,6 +7,7 @@
 mod audit;
 mod event;
 mod host;
+mod ledger;
 mod limits;
 mod observation;
 mod outcome;
@@ -18,6 +19,7 @@ mod verdict;
 pub use audit::{Audit, Finding, FindingState, MachineId, MachineKind, Remedy, Scope};
 pub use event::{Event, JudgePhase};
 pub use host::{BootPlan, Change, ChangeState, CpuNoise, NoiseComparison, Severity, Slot, SlotPlan, Tuning};
+pub use ledger::{Cause, Ledger};
 pub use limits::{Limits, WallLimit};
 pub use observation::{Evidence, Exit, Isolation, NodePages, Observation, Status, Times};
 pub use outcome::{CheckOutcome, Checked, Compilation, Judgement, Settled, Verification};

@@ -53,6 +53,9 @@ pub struct Evidence {
     pub cpus: Vec<u32>,
     /// Memory nodes the run was allowed on.
     pub mem_nodes: Vec<u32>,
+    /// CPU time of the main thread alone.
+    #[serde(rename = "main_cpu_ns")]
+    pub main_cpu: Reading<Nanos>,
     /// Time the main thread was ready but had no CPU.
     #[serde(rename = "run_queue_wait_ns")]
     pub run_queue_wait: Reading<Nanos>,

@@ -44,6 +44,7 @@ fn observation(line: &str) -> Observation {
             isolation: Isolation::Affinity,
             cpus: vec![1],
             mem_nodes: vec![0],
+            main_cpu: Reading::unknown("not recorded"),
             run_queue_wait: time(wait),
             steal: time(steal),
             irq: time(irq),

@@ -3,6 +3,7 @@
 mod audit;
 mod judge;
 mod languages;
+mod ledger;
 mod run;
 mod slots;
 mod tune;
@@ -11,6 +12,7 @@ mod verify;
 pub use audit::audit_table;
 pub use judge::{judgement_lines, test_line, warning_line};
 pub use languages::languages_table;
+pub use ledger::ledger_lines;
 pub use run::run_summary;
 pub use slots::slots_table;
 pub use tune::{boot_lines, noise_lines, tuning_table};

@@ -1,7 +1,7 @@
 //! Readings around a run, from the host's /proc, which the launcher keeps open: no path is looked up per run.
 
 use super::privilege::{read_at, write_at};
-use crate::sys::Death;
+use crate::sys::Counts;
 use model::{Evidence, Isolation, Nanos, Placement, Reading};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -82,11 +82,10 @@ impl Host {
         pages.ok_or_else(|| io::Error::other("/proc/vmstat has no pswpin"))
     }
 
-    /// Time the main thread was ready but not running, in its whole life so far (schedstat, second field;
-    /// Documentation/scheduler/sched-stats.rst).
-    pub(super) fn run_queue_wait(&self, pid: u32) -> io::Result<Nanos> {
+    /// Time the main thread ran, and time it was ready but not running, in its whole life so far.
+    pub(super) fn schedstat(&self, pid: u32) -> io::Result<[Nanos; 2]> {
         let text = read_at(&self.proc, &format!("{pid}/schedstat"))?;
-        waited(&text).ok_or_else(|| io::Error::other("schedstat has no second field"))
+        schedstat(&text).ok_or_else(|| io::Error::other("schedstat has no second field"))
     }
 
     /// Moves of the main thread between CPUs, from /proc/PID/sched (absent without CONFIG_SCHED_DEBUG).
@@ -105,13 +104,13 @@ impl Host {
             (Err(e), _) | (_, Err(e)) => Reading::unknown(format!("/proc/stat: {e}")),
         };
         let busy = slot(|t| t.busy);
+        let own = Reading::from_result(self.schedstat(run.pid));
         Evidence {
             isolation: run.isolation,
             cpus: run.cpus.to_vec(),
             mem_nodes: run.placement.mem_node.map_or_else(|| self.nodes.clone(), |n| vec![n]),
-            run_queue_wait: Reading::from_result(
-                self.run_queue_wait(run.pid).map(|wait| wait - waited(&run.schedstat).unwrap_or_default()),
-            ),
+            main_cpu: own.clone().map(|[ran, _]| ran - run.process),
+            run_queue_wait: own.map(|[_, wait]| wait - schedstat(&run.schedstat).unwrap_or_default()[1]),
             steal: slot(|t| t.steal),
             irq: slot(|t| t.irq),
             foreign: busy.map(|b| b - run.cpu),
@@ -121,10 +120,10 @@ impl Host {
             } else {
                 Reading::from_result(self.migrations(run.pid))
             },
-            voluntary_switches: Reading::Known(run.death.voluntary_switches),
-            involuntary_switches: Reading::Known(run.death.involuntary_switches),
-            minor_faults: Reading::Known(run.death.minor_faults),
-            major_faults: Reading::Known(run.death.major_faults),
+            voluntary_switches: Reading::Known(run.counts.voluntary_switches),
+            involuntary_switches: Reading::Known(run.counts.involuntary_switches),
+            minor_faults: Reading::Known(run.counts.minor_faults),
+            major_faults: Reading::Known(run.counts.major_faults),
             frequency_ratio: Reading::unknown("neither APERF/MPERF nor a probe was read"),
             swapped_pages: Reading::from_result(run.swapped.as_ref().map(|pages| *pages)),
             pages_by_node: Reading::unknown("not read"),
@@ -141,7 +140,10 @@ pub(super) struct Finished<'a> {
     pub(super) cpus: &'a [u32],
     pub(super) before: &'a io::Result<CpuTimes>,
     pub(super) cpu: Nanos,
-    pub(super) death: &'a Death,
+    /// CPU time of the process before exec, ours.
+    pub(super) process: Nanos,
+    /// Since exec.
+    pub(super) counts: Counts,
     /// For how long quotas held the run back.
     pub(super) throttled: io::Result<Nanos>,
     /// Pages read back from swap during the run.
@@ -156,9 +158,11 @@ fn has_swap() -> io::Result<bool> {
     Ok(std::fs::read_to_string("/proc/swaps").map_or(0, |text| text.lines().count()) > 1)
 }
 
-/// Time ready but not running: the second number of schedstat, in nanoseconds.
-fn waited(schedstat: &str) -> Option<Nanos> {
-    schedstat.split_whitespace().nth(1)?.parse().ok().map(Nanos)
+/// The first two numbers of schedstat, in nanoseconds: time spent running, and ready but not running
+/// (Documentation/scheduler/sched-stats.rst).
+fn schedstat(text: &str) -> Option<[Nanos; 2]> {
+    let mut numbers = text.split_whitespace().map(|word| word.parse().ok().map(Nanos));
+    Some([numbers.next()??, numbers.next()??])
 }
 
 /// `usage_usec`, `user_usec` and `system_usec` of a cgroup's cpu.stat.

@@ -139,7 +139,7 @@ impl Launcher {
     /// (Documentation/accounting/psi.rst), else the main thread's alone.
     fn waited(&self, run: &Watched<'_>) -> Nanos {
         let by_group = self.groups.clone_into().and_then(pressure_of);
-        let main = self.host.run_queue_wait(run.pid).unwrap_or(Nanos::ZERO);
+        let main = self.host.schedstat(run.pid).map_or(Nanos::ZERO, |[_, waited]| waited);
         by_group.map_or(main, |g| (g - self.pressure_before).max(main))
     }
 
