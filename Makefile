@@ -5,7 +5,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench manual
+.PHONY: help demo test bench verdicts manual
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +27,10 @@ test: ## Set up what is missing and check everything: format, lints, unit tests,
 bench: ## Measure the bars that releases are held to, beside plain processes
 	cargo build --release --package cli
 	cargo run --release --package e2e --bin bars
+
+verdicts: ## Judge one program again and again with limits near its time, idle and loaded: do verdicts agree?
+	cargo build --release --package cli
+	cargo run --release --package e2e --bin verdicts
 
 manual: ## Write docs/man anew from the definitions of the command line
 	cargo run --package cli -- manual docs/man

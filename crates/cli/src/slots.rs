@@ -90,7 +90,8 @@ struct SlotsDocument<'a> {
 struct SlotDocument<'a> {
     #[serde(flatten)]
     slot: &'a Slot,
-    /// `null`: nothing was measured since the system started.
+    /// Absent: nothing was measured since the system started.
+    #[serde(skip_serializing_if = "Option::is_none")]
     noise_floor: &'a Option<Floor>,
 }
 

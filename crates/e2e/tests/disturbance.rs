@@ -71,13 +71,16 @@ fn foreign_load_on_the_slots_cpu_is_named() {
         // The scheduler may let one run of a tenth of a second through undisturbed.
         let runs: Vec<Value> = (0..5).map(|_| run(place, &["--slot", "0"], &program)).collect();
         end(load);
-        let hit = runs.iter().filter(|run| names(run).contains(&"run_queue_wait")).count();
+        let both = |run: &&Value| ["run_queue_wait", "foreign"].iter().all(|name| names(run).contains(name));
+        let hit = runs.iter().filter(both).count();
         assert!(hit >= 2, "{runs:#?}");
         for run in &runs {
             let wall = run["time"]["wall_ns"].as_u64().expect("wall");
             assert!(number(run, "run_queue_wait_ns") <= wall, "waited longer than it took: {run:#}");
-            let named = names(run);
-            assert_eq!(named.contains(&"run_queue_wait"), named.contains(&"foreign"), "{run:#}");
+            assert!(
+                number(run, "foreign_ns") <= wall + 20_000_000,
+                "others took longer than it ran: {run:#}"
+            );
         }
     });
 }
@@ -133,7 +136,7 @@ fn a_real_time_neighbour_is_named() {
     alone(|place| {
         let (cpu, tauto) = (slot_cpu(place), tauto::binary().expect("tauto"));
         let program = [tauto.to_str().expect("a path"), "probe", "compute"];
-        let mut command = tauto_with(place, &["load", "--kind", "rt", "--cpus", &cpu, "--seconds", "0.5"]);
+        let mut command = tauto_with(place, &["load", "--kind", "rt", "--cpus", &cpu, "--seconds", "20"]);
         let load = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("load");
         std::thread::sleep(Duration::from_millis(200));
         let hit = run(place, &["--slot", "0"], &program);

@@ -21,7 +21,7 @@ const GRAPH: [(&str, Option<&[&str]>); 16] = [
     ("fleet", Some(&["model", "stats"])),
     ("server", Some(&["model", "store", "fleet", "report", "judge"])),
     ("cli", None),
-    ("e2e", Some(&["model", "sandbox"])),
+    ("e2e", Some(&["model", "stats", "sandbox"])),
     ("xtask", Some(&[])),
 ];
 

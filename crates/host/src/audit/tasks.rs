@@ -116,6 +116,7 @@ fn tasks<'a>(seen: &'a Seen) -> Result<&'a [Task], String> {
         Reading::Known(_) if seen.kind == MachineKind::Container => {
             Err("a container sees its own processes only".into())
         }
+        Reading::Known(tasks) if tasks.is_empty() => Err("no process is to be seen".into()),
         Reading::Known(tasks) => Ok(tasks),
     }
 }
@@ -171,6 +172,7 @@ mod tests {
                 (&elsewhere, Ok, "no process may use CPUs 1"),
                 (&loaded, Bad, "load 3.00"),
                 (&format!("{CONTAINER}{busy}"), Unknown, "container"),
+                ("", Unknown, "no /proc"),
             ],
         );
         assert_eq!(judged("background_load", &busy).who, ["make 5"]);

@@ -94,10 +94,13 @@ impl Frequency {
 
 fn range(machine: &Machine, cpu: u32) -> Option<Range> {
     let file = |name: &str| format!("{CPUS}/cpu{cpu}/cpufreq/{name}");
-    let driver = text_if_any(machine, &file("scaling_driver"))?;
+    let driver = text_if_any(machine, &file("scaling_driver"));
+    let governor = text_if_any(machine, &file("scaling_governor"));
+    // One of them is enough to know that the kernel rules this CPU's clock.
+    driver.as_ref().or(governor.as_ref())?;
     Some(Range {
-        driver,
-        governor: text(machine, &file("scaling_governor")),
+        driver: driver.unwrap_or_else(|| text(machine, &file("scaling_driver"))),
+        governor: governor.unwrap_or_else(|| text(machine, &file("scaling_governor"))),
         min: super::number(machine, &file("scaling_min_freq")),
         max: super::number(machine, &file("scaling_max_freq")),
         base: base(machine, cpu),

@@ -53,7 +53,7 @@ impl Tasks {
             Reading::from_option(first, || format!("/proc/loadavg holds `{text}`"))
         };
         Tasks {
-            all: Reading::from_result(machine.list("/proc")).map(tasks),
+            all: Reading::from_result(machine.list("/proc").map_err(|e| super::why("/proc", &e))).map(tasks),
             load: text(machine, "/proc/loadavg").and_then(load),
         }
     }

@@ -170,7 +170,6 @@ impl Launcher {
         };
         let plan = Plan::new(spec, &means).map_err(|e| SandboxError::bad_request("command", e))?;
         let cpus = self.host.cpus_of(&spec.placement);
-        let before = self.host.cpu_times(&cpus);
         let (throttled, swapped) = (self.groups.throttled(), self.host.swapped_in());
         if spec.limits.wall.is_some_and(|w| w.excuse_waiting) {
             self.pressure_before = self.pressure();
@@ -199,6 +198,9 @@ impl Launcher {
                 .during(|| "ending a failed start".into())?;
             return Err(start_failure(spec, failure));
         }
+        // Not earlier: until exec it may have waited for its CPU, which is nobody's doing but ours. What the program does before
+        // this reading is microseconds, and the unit is a tick.
+        let before = self.host.cpu_times(&cpus);
         // Fails only for a program that is over already.
         let _ = self.host.expose_to_oom(pid);
         Ok(Started { pid, pidfd, init, readings: plan.readings, before, throttled, swapped, cpus })
