@@ -267,6 +267,7 @@ pub fn observation(exit: Exit, cpu: Nanos) -> Observation {
             frequency_ratio: Reading::unknown("a simulated run has no clock"),
             swapped_pages: Reading::unknown("a simulated run has no memory"),
             pages_by_node: Reading::unknown("a simulated run has no memory"),
+            cost: Nanos::ZERO,
             weaker: Vec::new(),
         },
     }

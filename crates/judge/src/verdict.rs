@@ -236,6 +236,7 @@ mod tests {
             frequency_ratio: Reading::unknown("not read"),
             swapped_pages: count(),
             pages_by_node: Reading::unknown("not read"),
+            cost: Nanos::ZERO,
             weaker: vec![],
         };
         Observation {

@@ -124,6 +124,7 @@ mod tests {
                 frequency_ratio: Reading::unknown("not read"),
                 swapped_pages: Reading::Known(0),
                 pages_by_node: Reading::unknown("not read"),
+                cost: Nanos::ZERO,
                 weaker: vec![],
             },
         }

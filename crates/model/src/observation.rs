@@ -87,6 +87,9 @@ pub struct Evidence {
     pub swapped_pages: Reading<u64>,
     /// Where the main process's pages were when it ended, by memory node.
     pub pages_by_node: Reading<Vec<NodePages>>,
+    /// Time the launcher spent on this evidence.
+    #[serde(rename = "cost_ns")]
+    pub cost: Nanos,
     /// Protections and measurements that were not in force, in words. Empty at full strength.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weaker: Vec<String>,

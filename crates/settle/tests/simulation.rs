@@ -58,6 +58,7 @@ fn observation(line: &str) -> Observation {
             frequency_ratio: Reading::unknown("not recorded"),
             swapped_pages: Reading::unknown("not recorded"),
             pages_by_node: Reading::unknown("not recorded"),
+            cost: Nanos::ZERO,
             weaker: vec![],
         },
     }

@@ -124,7 +124,9 @@ impl Host {
             involuntary_switches: Reading::Known(run.counts.involuntary_switches),
             minor_faults: Reading::Known(run.counts.minor_faults),
             major_faults: Reading::Known(run.counts.major_faults),
-            frequency_ratio: Reading::unknown("neither APERF/MPERF nor a probe was read"),
+            // Known when the tree is gone, like the whole cost.
+            frequency_ratio: Reading::unknown("not probed yet"),
+            cost: Nanos::ZERO,
             swapped_pages: Reading::from_result(run.swapped.as_ref().map(|pages| *pages)),
             pages_by_node: Reading::unknown("not read"),
             weaker: run.weaker.to_vec(),

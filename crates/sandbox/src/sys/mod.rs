@@ -6,6 +6,7 @@ compile_error!("the sandbox knows the system call convention of x86_64 only");
 mod child;
 mod kernel;
 mod mounts;
+mod probe;
 mod raw;
 
 pub(crate) use child::{ChildFailure, InitStack, Op, spawn_init, spawn_program};
@@ -18,3 +19,6 @@ pub(crate) use mounts::{
     MountAttr, attach_tree, clone_tree, detach, mount_bind, mount_proc, mount_setattr, mount_tmpfs,
     mount_tmpfs_for_devices, pivot_here, remount_readonly, setns, unshare,
 };
+#[cfg(test)]
+pub(crate) use probe::SLICES;
+pub(crate) use probe::{Probed, probe_cpu, ticks_evenly};
