@@ -238,8 +238,11 @@ fn evidence(programs: &Programs) -> Outcome<()> {
         Slot { id: 0, cpus: vec![cpu], idle_siblings: vec![], mem_nodes: vec![], package: 0, isolation };
     let launcher = Launcher::start(&LauncherOptions { slot: Some(slot), ..LauncherOptions::default() })?;
     let placement = Placement { cpus: vec![cpu], ..Placement::default() };
-    let (mut costs, mut ratios) = (Vec::new(), Vec::new());
+    let free = Launcher::start(&LauncherOptions::default())?;
+    let (mut costs, mut control, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..SPAWNS {
+        let o = run(&free, &programs.noop, &[], limits(None), None)?;
+        control.push(o.evidence.cost.as_millis_f64());
         let o = run_at(&launcher, &programs.noop, &[], limits(None), None, &placement)?;
         costs.push(o.evidence.cost.as_millis_f64());
         ratios.extend(o.evidence.frequency_ratio.known().map(|ratio| (ratio - 1.0).abs() * 100.0));
@@ -252,8 +255,9 @@ fn evidence(programs: &Programs) -> Outcome<()> {
     }
     let known = ratios.len();
     println!(
-        "evidence of a run in a slot, median of {SPAWNS}: {:.3} ms (bar 0.3); of a run of 1 s: {:.3} % of its CPU time (bar 0.1)",
+        "evidence of a run in a slot, median of {SPAWNS}: {:.3} ms (bar 0.3; without a slot {:.3}); of a run of 1 s: {:.3} % of its CPU time (bar 0.1)",
         median(&mut costs),
+        median(&mut control),
         median(&mut shares)
     );
     if known > 0 {

@@ -9,8 +9,8 @@ use std::arch::x86_64::{__cpuid, _rdtsc};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-/// Slices of one probe.
-pub(crate) const SLICES: usize = 20;
+/// Slices of one probe: enough for a median that some interrupts do not move, few enough for evidence to cost below 0.3 ms.
+pub(crate) const SLICES: usize = 12;
 /// Multiplies of one slice: each takes 3 cycles and waits for the one before, so about 5 µs at 3 GHz.
 const MULTIPLIES: u64 = 5000;
 /// Most CPUs a mask of ours can name.
@@ -29,6 +29,8 @@ pub(crate) struct Probed {
 struct Errand {
     mask: [usize; CPUS / 64],
     secret: usize,
+    /// `struct sched_param`.
+    priority: i32,
     warm_up: u32,
     usage: [[u64; size_of::<libc::rusage>() / 8]; 2],
     ticks: [u64; SLICES],
@@ -59,6 +61,11 @@ extern "C" fn entry(arg: usize) -> ! {
     unsafe {
         let errand = &mut *(arg as *mut Errand);
         let mask = errand.mask.as_ptr() as usize;
+        // Ahead of ordinary tasks of others, for a tenth of a millisecond: behind them it would wait for milliseconds. Refused
+        // to ordinary users, who do wait.
+        let priority = &raw const errand.priority as usize;
+        let fifo = [0, libc::SCHED_FIFO as usize, priority, 0, 0, 0];
+        syscall(libc::SYS_sched_setscheduler, &fifo);
         let bound = syscall(libc::SYS_sched_setaffinity, &[0, CPUS / 8, mask, 0, 0, errand.secret]);
         if bound < 0 {
             errand.errno = -bound as i32;
@@ -90,6 +97,7 @@ pub(crate) fn probe_cpu(
     let mut errand = Errand {
         mask: [0; CPUS / 64],
         secret: secret(),
+        priority: 1,
         warm_up,
         usage: Default::default(),
         ticks: [0; SLICES],
