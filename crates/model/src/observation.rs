@@ -85,7 +85,7 @@ pub struct Evidence {
     pub frequency_ratio: Reading<f64>,
     /// Pages the machine read back from swap during the run.
     pub swapped_pages: Reading<u64>,
-    /// Where the main process's pages were when it ended, by memory node.
+    /// Where the run's own memory was when it was last looked at, by node.
     pub pages_by_node: Reading<Vec<NodePages>>,
     /// Time the launcher spent on this evidence.
     #[serde(rename = "cost_ns")]

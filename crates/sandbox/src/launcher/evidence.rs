@@ -2,7 +2,7 @@
 
 use super::privilege::{read_at, write_at};
 use crate::sys::Counts;
-use model::{Evidence, Isolation, Nanos, Placement, Reading};
+use model::{Evidence, Isolation, Nanos, NodePages, Placement, Reading};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -59,6 +59,10 @@ impl Host {
         write_at(&self.proc, &format!("{pid}/oom_score_adj"), "1000")
     }
 
+    pub(super) fn has_several_nodes(&self) -> bool {
+        self.nodes.len() > 1
+    }
+
     /// CPUs a run may use.
     pub(super) fn cpus_of(&self, placement: &Placement) -> Vec<u32> {
         if placement.cpus.is_empty() { self.cpus.clone() } else { placement.cpus.clone() }
@@ -96,6 +100,18 @@ impl Host {
         number.ok_or_else(|| io::Error::other("/proc/PID/sched has no se.nr_migrations"))
     }
 
+    fn pages_by_node(&self, run: &Finished<'_>) -> Reading<Vec<NodePages>> {
+        if !self.has_several_nodes() {
+            Reading::unknown("one memory node")
+        } else if !run.tells_nodes {
+            Reading::unknown("no memory controller of version 2 counts the run's pages by node")
+        } else if run.pages.is_empty() {
+            Reading::unknown("it ended before its pages were looked at, or had too few to be counted")
+        } else {
+            Reading::Known(run.pages.to_vec())
+        }
+    }
+
     /// Everything that is read while the main process is a zombie.
     pub(super) fn evidence(&self, run: &Finished<'_>) -> Evidence {
         let after = self.cpu_times(run.cpus);
@@ -128,7 +144,7 @@ impl Host {
             frequency_ratio: Reading::unknown("not probed yet"),
             cost: Nanos::ZERO,
             swapped_pages: Reading::from_result(run.swapped.as_ref().map(|pages| *pages)),
-            pages_by_node: Reading::unknown("not read"),
+            pages_by_node: self.pages_by_node(run),
             weaker: run.weaker.to_vec(),
         }
     }
@@ -150,6 +166,10 @@ pub(super) struct Finished<'a> {
     pub(super) throttled: io::Result<Nanos>,
     /// Pages read back from swap during the run.
     pub(super) swapped: io::Result<u64>,
+    /// The run's group counts pages by node.
+    pub(super) tells_nodes: bool,
+    /// Where they were when they were last looked at.
+    pub(super) pages: &'a [NodePages],
     /// The main thread's schedstat right before exec.
     pub(super) schedstat: String,
     pub(super) weaker: &'a [String],

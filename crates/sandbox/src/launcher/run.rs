@@ -12,7 +12,7 @@ use landlock::{
     ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, Scope,
 };
-use model::{Bytes, Evidence, Nanos, Observation, Reading, RunSpec, Stdio, Times};
+use model::{Bytes, Evidence, Nanos, NodePages, Observation, Reading, RunSpec, Stdio, Times};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, Gid, Mode, OFlags, Uid};
 use std::collections::BTreeSet;
@@ -261,7 +261,7 @@ impl Launcher {
             .ok_or_else(|| SandboxError::system("reading how the program ended", "it is still alive"))?;
         let time = self.times(s, &death, &ended, wall);
         let (memory_peak, killed_for_memory) = self.memory(spec, &death, &ended)?;
-        let (evidence, reading) = timed(|| self.evidence(spec, s, &death, time.cpu));
+        let (evidence, reading) = timed(|| self.evidence(spec, s, &death, &ended.pages, time.cpu));
         Ok(Observation {
             exit: death.exit,
             time,
@@ -276,7 +276,14 @@ impl Launcher {
         })
     }
 
-    fn evidence(&self, spec: &RunSpec, s: &Started, death: &Death, cpu: Nanos) -> Evidence {
+    fn evidence(
+        &self,
+        spec: &RunSpec,
+        s: &Started,
+        death: &Death,
+        pages: &[NodePages],
+        cpu: Nanos,
+    ) -> Evidence {
         self.host.evidence(&Finished {
             pid: s.pid,
             placement: &spec.placement,
@@ -289,6 +296,8 @@ impl Launcher {
             schedstat: s.readings.schedstat(),
             throttled: since(&s.throttled, self.groups.throttled(), |now, then| now - then),
             swapped: since(&s.swapped, self.host.swapped_in(), u64::saturating_sub),
+            tells_nodes: self.groups.tells_nodes(),
+            pages,
             weaker: &self.weaker,
         })
     }
