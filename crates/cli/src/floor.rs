@@ -4,7 +4,7 @@ use crate::config::data_directory;
 use crate::run::command;
 use crate::terminal::Failure;
 use host::machine::Machine;
-use model::{Limits, Nanos, Observation, Placement, RunSpec, Slot};
+use model::{Cause, Limits, Nanos, Observation, Placement, RunSpec, Slot};
 use sandbox::Launcher;
 use serde::{Deserialize, Serialize};
 use settle::Floor;
@@ -49,7 +49,11 @@ pub(crate) fn of(slot: Option<&Slot>) -> Floor {
 
 /// What disturbed a run, by name.
 pub(crate) fn disturbed(run: &Observation, floor: &Floor) -> Vec<String> {
-    settle::disturbances(run, floor).iter().map(|cause| cause.name.to_string()).collect()
+    names(&settle::disturbances(run, floor))
+}
+
+pub(crate) fn names(causes: &[Cause]) -> Vec<String> {
+    causes.iter().map(|cause| cause.name.to_string()).collect()
 }
 
 /// Measures a slot's floor and keeps it. `step` is told of each run.

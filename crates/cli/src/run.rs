@@ -9,7 +9,7 @@ use crate::options::{LimitArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
 use crate::terminal::{Failure, print, print_error, style_of};
 use clap::Args;
-use model::{Observation, Reading, RunSpec, Status, View, ViewMount};
+use model::{Cause, Ledger, Observation, Reading, RunSpec, Status, View, ViewMount};
 use report::json::{FaultDocument, RunDocument};
 use sandbox::{Ender, Launcher};
 use std::path::{Path, PathBuf};
@@ -21,6 +21,9 @@ pub(crate) struct RunArgs {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+    /// Say where the elapsed time went: CPU, waiting for a CPU, blocked, stolen, unexplained; and what disturbed the run
+    #[arg(long)]
+    explain: bool,
     /// Read standard input from FILE
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
@@ -85,8 +88,7 @@ fn run(args: RunArgs) -> Result<Done, Failure> {
         unknown => unknown,
     };
     let observed = Observation { output, ..observed };
-    let disturbed = floor::disturbed(&observed, &place.floor());
-    show(&args, &spec, &observed, disturbed);
+    show(&args, &spec, &observed, &settle::disturbances(&observed, &place.floor()));
     Ok(Done::Good)
 }
 
@@ -98,12 +100,20 @@ fn end_on_signals(ender: Ender, interrupted: Arc<AtomicBool>) -> Result<(), Fail
     .map_err(Failure::system)
 }
 
-fn show(args: &RunArgs, spec: &RunSpec, observation: &Observation, disturbed: Vec<String>) {
+fn show(args: &RunArgs, spec: &RunSpec, observation: &Observation, causes: &[Cause]) {
+    let disturbed = floor::names(causes);
     if args.json {
-        print(&report::json::to_text(&RunDocument::new(observation, &spec.limits, disturbed)));
+        let document = RunDocument::new(observation, &spec.limits, disturbed);
+        print(&report::json::to_text(&match args.explain {
+            true => document.explained(observation, causes),
+            false => document,
+        }));
     } else {
         let style = style_of(&std::io::stderr());
         print_error(&report::text::run_summary(observation, &spec.limits, &disturbed, style));
+        if args.explain {
+            print_error(&report::text::ledger_lines(&Ledger::of(observation), causes, style));
+        }
     }
 }
 

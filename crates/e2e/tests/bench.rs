@@ -156,7 +156,9 @@ fn a_program_is_compared_with_itself() {
         assert_eq!(ended.code().expect("no signal"), 0, "{}", ended.stderr);
         let document = ended.document().expect("document");
         let comparison = &document["others"][0]["comparison"];
-        assert!(comparison["p"].as_f64().is_some_and(|p| p >= 0.01), "{comparison}");
+        // Whether a difference is found is chance, one time in fifty; tests/against_itself.rs of crate lab counts how often.
+        assert!(comparison["p"].as_f64().is_some_and(|p| 0.0 < p && p <= 1.0), "{comparison}");
+        assert!(comparison["ratio"].as_f64().is_some_and(|r| (0.8..1.25).contains(&r)), "{comparison}");
     });
 }
 

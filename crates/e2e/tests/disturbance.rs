@@ -85,6 +85,49 @@ fn foreign_load_on_the_slots_cpu_is_named() {
     });
 }
 
+/// The parts of a ledger that make up the elapsed time, which they must.
+fn ledger(run: &Value) -> [u64; 5] {
+    let ledger = &run["ledger"];
+    let part = |name: &str| ledger[name].as_u64().unwrap_or_else(|| panic!("{name}: {ledger:#}"));
+    let names = ["cpu_ns", "run_queue_wait_ns", "blocked_ns", "steal_ns", "unexplained_ns"];
+    let parts = names.map(part);
+    assert_eq!(parts.iter().sum::<u64>(), part("wall_ns"), "{ledger:#}");
+    assert_eq!(ledger["wall_ns"], run["time"]["wall_ns"]);
+    parts
+}
+
+#[test]
+fn the_ledger_says_where_the_time_went() {
+    alone(|place| {
+        let (cpu, tauto) = (slot_cpu(place), tauto::binary().expect("tauto"));
+        let program = [tauto.to_str().expect("a path"), "probe", "compute"];
+        let explain = ["--slot", "0", "--explain"];
+        let [ran, _, blocked, _, _] = ledger(&run(place, &explain, &program));
+        assert!(ran > 0 && blocked == 0, "a program that only computes was blocked for {blocked} ns");
+        let slept = run(place, &explain, &["/bin/sleep", "0.2"]);
+        let [ran, _, blocked, _, _] = ledger(&slept);
+        assert!(blocked > 100_000_000 && blocked > ran, "{slept:#}");
+        let several = run(place, &explain, &["/bin/sh", "-c", "for i in 1 2 3; do /bin/true; done; exit 0"]);
+        ledger(&several);
+        assert!(several["ledger"]["others_cpu_ns"].as_u64() > Some(0), "{several:#}");
+        let load = load(place, &["--kind", "cpu", "--cpus", &cpu]);
+        let runs: Vec<Value> = (0..5).map(|_| run(place, &explain, &program)).collect();
+        end(load);
+        let waits = runs.iter().map(|run| ledger(run)[1]).max();
+        assert!(waits > Some(10_000_000), "{runs:#?}");
+        for run in &runs {
+            let causes: Vec<&Value> = run["ledger"]["causes"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|cause| &cause["name"])
+                .collect();
+            assert_eq!(causes, run["disturbed"].as_array().expect("names").iter().collect::<Vec<_>>());
+        }
+        assert!(run(place, &["--slot", "0"], &program).get("ledger").is_none());
+    });
+}
+
 #[test]
 fn a_real_time_neighbour_is_named() {
     if !stage::is_root() {

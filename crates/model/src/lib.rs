@@ -8,6 +8,7 @@ mod audit;
 mod bench;
 mod event;
 mod host;
+mod ledger;
 mod limits;
 mod observation;
 mod outcome;
@@ -23,6 +24,7 @@ pub use bench::{
 };
 pub use event::{Event, JudgePhase};
 pub use host::{BootPlan, Change, ChangeState, CpuNoise, NoiseComparison, Severity, Slot, SlotPlan, Tuning};
+pub use ledger::{Cause, Ledger};
 pub use limits::{Limits, WallLimit};
 pub use observation::{Evidence, Exit, Isolation, NodePages, Observation, Status, Times};
 pub use outcome::{CheckOutcome, Checked, Compilation, Judgement, Settled, Verification};

@@ -53,6 +53,9 @@ pub struct Evidence {
     pub cpus: Vec<u32>,
     /// Memory nodes the run was allowed on.
     pub mem_nodes: Vec<u32>,
+    /// CPU time of the main thread alone.
+    #[serde(rename = "main_cpu_ns")]
+    pub main_cpu: Reading<Nanos>,
     /// Time the main thread was ready but had no CPU.
     #[serde(rename = "run_queue_wait_ns")]
     pub run_queue_wait: Reading<Nanos>,
@@ -82,8 +85,11 @@ pub struct Evidence {
     pub frequency_ratio: Reading<f64>,
     /// Pages the machine read back from swap during the run.
     pub swapped_pages: Reading<u64>,
-    /// Where the main process's pages were when it ended, by memory node.
+    /// Where the run's own memory was when it was last looked at, by node.
     pub pages_by_node: Reading<Vec<NodePages>>,
+    /// Time the launcher spent on this evidence.
+    #[serde(rename = "cost_ns")]
+    pub cost: Nanos,
     /// Protections and measurements that were not in force, in words. Empty at full strength.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weaker: Vec<String>,
@@ -172,6 +178,8 @@ impl Evidence {
             frequency_ratio: none(why),
             swapped_pages: none(why),
             pages_by_node: none(why),
+            main_cpu: none(why),
+            cost: Nanos::ZERO,
             weaker: Vec::new(),
         }
     }

@@ -4,10 +4,10 @@ pub(crate) mod bench;
 
 use crate::{LanguageStatus, ToolStatus};
 use model::{
-    Audit, BootPlan, Bytes, Change, ChangeState, CheckOutcome, Checked, Compilation, Confidence, CpuNoise,
-    Evidence, Exit, Finding, FindingState, Isolation, Judgement, Limits, MachineId, MachineKind, Nanos,
-    NodePages, NoiseComparison, Observation, Reading, Remedy, Scope, Settled, Severity, TestResult, Times,
-    Tuning, Verdict, Verification,
+    Audit, BootPlan, Bytes, Cause, Change, ChangeState, CheckOutcome, Checked, Compilation, Confidence,
+    CpuNoise, Evidence, Exit, Finding, FindingState, Isolation, Judgement, Limits, MachineId, MachineKind,
+    Nanos, NodePages, NoiseComparison, Observation, Reading, Remedy, Scope, Settled, Severity, TestResult,
+    Times, Tuning, Verdict, Verification,
 };
 
 pub(crate) fn observation(exit: Exit) -> Observation {
@@ -26,6 +26,7 @@ pub(crate) fn observation(exit: Exit) -> Observation {
             isolation: Isolation::Cpuset,
             cpus: vec![1],
             mem_nodes: vec![0],
+            main_cpu: Reading::Known(ms(120)),
             run_queue_wait: Reading::Known(Nanos(25_000)),
             steal: Reading::Known(Nanos(0)),
             irq: Reading::Known(Nanos(1_000)),
@@ -39,9 +40,17 @@ pub(crate) fn observation(exit: Exit) -> Observation {
             frequency_ratio: Reading::unknown("no APERF here"),
             swapped_pages: Reading::Known(0),
             pages_by_node: Reading::Known(vec![NodePages { node: 0, pages: 40 }]),
+            cost: Nanos::from_micros(250),
             weaker: vec!["no memory controller".into()],
         },
     }
+}
+
+pub(crate) fn causes() -> Vec<Cause> {
+    vec![
+        Cause { name: "run_queue_wait", bound: Nanos::from_micros(200) },
+        Cause { name: "frequency", bound: Nanos::from_millis(4) },
+    ]
 }
 
 pub(crate) fn test(name: &str, verdict: Verdict, cpu_ms: u64, message: &str) -> TestResult {

@@ -1,6 +1,6 @@
 //! The way from clone to exec as data: a flat list of system calls, with the buffers they refer to.
 
-use crate::sys::{ChildFailure, Op};
+use crate::sys::{ChildFailure, Counts, Op};
 use model::{Aslr, Limits, Nanos, RunSpec, Sched};
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -85,6 +85,8 @@ const OPENED: i32 = 3;
 pub(crate) struct Readings {
     cpu_stat: [u8; 512],
     schedstat: [u8; 64],
+    /// `struct rusage`, as words.
+    usage: [u64; size_of::<libc::rusage>() / 8],
     monotonic: libc::timespec,
     process: libc::timespec,
 }
@@ -98,6 +100,17 @@ impl Readings {
     /// What stood in the process's own schedstat; empty where it was not read.
     pub(crate) fn schedstat(&self) -> String {
         text(&self.schedstat)
+    }
+
+    /// What the child's way to exec counted.
+    pub(crate) fn counts(&self) -> Counts {
+        let count = |at: usize| self.usage.get(at / 8).copied().unwrap_or_default();
+        Counts {
+            minor_faults: count(std::mem::offset_of!(libc::rusage, ru_minflt)),
+            major_faults: count(std::mem::offset_of!(libc::rusage, ru_majflt)),
+            voluntary_switches: count(std::mem::offset_of!(libc::rusage, ru_nvcsw)),
+            involuntary_switches: count(std::mem::offset_of!(libc::rusage, ru_nivcsw)),
+        }
     }
 
     /// CLOCK_MONOTONIC.
@@ -154,6 +167,7 @@ impl Plan {
             readings: Box::new(Readings {
                 cpu_stat: [0; 512],
                 schedstat: [0; 64],
+                usage: [0; size_of::<libc::rusage>() / 8],
                 monotonic: libc::timespec { tv_sec: 0, tv_nsec: 0 },
                 process: libc::timespec { tv_sec: 0, tv_nsec: 0 },
             }),
@@ -327,6 +341,8 @@ impl Plan {
             self.attempt(Step::Readings, libc::SYS_openat, &[at, own, flags, 0]);
             self.attempt(Step::Readings, libc::SYS_pread64, &[OPENED as usize, buffer, 63, 0]);
         }
+        let usage = offset(std::mem::offset_of!(Readings, usage));
+        self.call(Step::Readings, libc::SYS_getrusage, &[libc::RUSAGE_SELF as usize, usage]);
         if let Some(fd) = means.cpu_stat {
             self.call(Step::Readings, libc::SYS_pread64, &[fd.as_raw_fd() as usize, stat, 511, 0]);
         }

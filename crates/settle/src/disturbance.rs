@@ -1,7 +1,7 @@
 //! What disturbed a run, by its evidence, and what that can have cost at most.
 
 use crate::Floor;
-use model::{Nanos, Observation, Reading};
+use model::{Cause, Nanos, Observation, Reading};
 
 /// Unit of what /proc/stat counts: one tick of USER_HZ (proc(5)). A reading may be off by one at each end.
 const TICK: f64 = 0.01;
@@ -13,15 +13,6 @@ const FAULT: Nanos = Nanos(50_000);
 const REMOTE: f64 = 0.5;
 /// How far below its usual clock a run may be before it counts: frequency probes agree within 0.1 %.
 const SLOWER: f64 = 0.01;
-
-/// A disturbance and its bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cause {
-    /// Its name, as in `disturbed`: that of the evidence's field.
-    pub name: &'static str,
-    /// CPU time it can have cost at most.
-    pub bound: Nanos,
-}
 
 /// Names what was beyond what quiet runs on this slot show. A reading that is unknown names nothing.
 pub fn disturbances(run: &Observation, floor: &Floor) -> Vec<Cause> {

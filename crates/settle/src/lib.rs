@@ -10,6 +10,7 @@ mod disturbance;
 mod floor;
 mod rule;
 
-pub use disturbance::{Cause, disturbances, explained};
+pub use disturbance::{disturbances, explained};
 pub use floor::{Floor, Noise, Quiet, Stray};
+pub use model::Cause;
 pub use rule::{Decision, Policy, Step, Timed, band, settle, stop_at};

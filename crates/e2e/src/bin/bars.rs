@@ -2,7 +2,10 @@
 
 #![allow(clippy::print_stdout)]
 
-use model::{Aslr, Bytes, FileMount, Layout, Limits, Nanos, Observation, Placement, RunSpec, Stdio, View};
+use model::{
+    Aslr, Bytes, FileMount, Isolation, Layout, Limits, Nanos, Observation, Placement, RunSpec, Slot, Stdio,
+    View,
+};
 use sandbox::{Launcher, LauncherOptions};
 use std::error::Error;
 use std::fs::{self, File};
@@ -42,6 +45,7 @@ fn bars() -> Outcome<()> {
     own_clock(&launcher, &programs)?;
     memory(&launcher, &programs)?;
     drop(launcher);
+    evidence(&programs)?;
     tiny_tests(&programs)
 }
 
@@ -89,6 +93,17 @@ fn run(
     limits: Limits,
     out: Option<File>,
 ) -> Outcome<Observation> {
+    run_at(launcher, program, args, limits, out, &Placement::default())
+}
+
+fn run_at(
+    launcher: &Launcher,
+    program: &Path,
+    args: &[&str],
+    limits: Limits,
+    out: Option<File>,
+    placement: &Placement,
+) -> Outcome<Observation> {
     let ours = !program.starts_with("/bin");
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     let at = if ours { format!("/program/{name}") } else { program.to_string_lossy().into_owned() };
@@ -113,7 +128,7 @@ fn run(
         links: vec![],
         stdio,
         limits,
-        placement: Placement::default(),
+        placement: placement.clone(),
         layout: Layout { aslr: Aslr::Off, env_padding: 0 },
     };
     Ok(launcher.run(&spec, fds)?)
@@ -210,6 +225,46 @@ fn memory(launcher: &Launcher, programs: &Programs) -> Outcome<()> {
         println!(
             "256 MiB limit, 1 GiB touched by {split} processes: {:?}, peak {peak:.1} MiB (bar 250–256.5)",
             o.status(&limits)
+        );
+    }
+    Ok(())
+}
+
+/// What evidence costs in a slot, where clocks are probed too: in short runs, and as a share of a run of a second.
+fn evidence(programs: &Programs) -> Outcome<()> {
+    let cpu = std::thread::available_parallelism()?.get() as u32 - 1;
+    let isolation = Isolation::Affinity;
+    let slot =
+        Slot { id: 0, cpus: vec![cpu], idle_siblings: vec![], mem_nodes: vec![], package: 0, isolation };
+    let launcher = Launcher::start(&LauncherOptions { slot: Some(slot), ..LauncherOptions::default() })?;
+    let placement = Placement { cpus: vec![cpu], ..Placement::default() };
+    let free = Launcher::start(&LauncherOptions::default())?;
+    let (mut costs, mut control, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..SPAWNS {
+        let o = run(&free, &programs.noop, &[], limits(None), None)?;
+        control.push(o.evidence.cost.as_millis_f64());
+        let o = run_at(&launcher, &programs.noop, &[], limits(None), None, &placement)?;
+        costs.push(o.evidence.cost.as_millis_f64());
+        ratios.extend(o.evidence.frequency_ratio.known().map(|ratio| (ratio - 1.0).abs() * 100.0));
+    }
+    let second = limits(Some(Nanos::from_secs(1)));
+    let mut shares = Vec::new();
+    for _ in 0..REPEATS / 4 {
+        let o = run_at(&launcher, &programs.endless, &[], second, None, &placement)?;
+        shares.push(100.0 * o.evidence.cost.as_secs_f64() / o.time.cpu.as_secs_f64());
+    }
+    let known = ratios.len();
+    println!(
+        "evidence of a run in a slot, median of {SPAWNS}: {:.3} ms (bar 0.3; without a slot {:.3}); of a run of 1 s: {:.3} % of its CPU time (bar 0.1)",
+        median(&mut costs),
+        median(&mut control),
+        median(&mut shares)
+    );
+    if known > 0 {
+        ratios.sort_by(f64::total_cmp);
+        let most = ratios[(known - 1) * 95 / 100];
+        println!(
+            "clock around a run against the usual one, known in {known} of {SPAWNS}: 95 % within {most:.2} %"
         );
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! `tauto run --json`.
 
-use model::{Bytes, Evidence, Exit, Limits, Nanos, Observation, Reading, Status, Times};
+use model::{Bytes, Cause, Evidence, Exit, Ledger, Limits, Nanos, Observation, Reading, Status, Times};
 use serde::Serialize;
 
 /// One run.
@@ -26,6 +26,19 @@ pub struct RunDocument {
     pub evidence: Evidence,
     /// Causes that condemn its time.
     pub disturbed: Vec<String>,
+    /// Where its elapsed time went, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<LedgerDocument>,
+}
+
+/// Where the elapsed time of a run went, and what can have cost it CPU time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LedgerDocument {
+    /// The parts.
+    #[serde(flatten)]
+    pub parts: Ledger,
+    /// What disturbed the run, with bounds.
+    pub causes: Vec<Cause>,
 }
 
 impl RunDocument {
@@ -46,7 +59,14 @@ impl RunDocument {
             output_bytes: observation.output.clone(),
             evidence: observation.evidence.clone(),
             disturbed,
+            ledger: None,
         }
+    }
+
+    /// With the ledger of the same run.
+    pub fn explained(self, observation: &Observation, causes: &[Cause]) -> RunDocument {
+        let ledger = LedgerDocument { parts: Ledger::of(observation), causes: causes.to_vec() };
+        RunDocument { ledger: Some(ledger), ..self }
     }
 }
 
@@ -76,6 +96,9 @@ mod tests {
     fn a_run() {
         let limits = Limits::default();
         let ok = RunDocument::new(&samples::observation(Exit::Code(0)), &limits, vec![]);
+        let observation = samples::observation(Exit::Code(0));
+        assert!(!to_text(&ok).contains("ledger"));
+        let ok = ok.explained(&observation, &samples::causes());
         insta::assert_snapshot!("run_ok", to_text(&ok));
         let crashed =
             RunDocument::new(&samples::observation(Exit::Signal(11)), &limits, vec!["steal".into()]);

@@ -170,7 +170,7 @@ pub(super) enum Rung {
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
     pub(super) name: String,
-    pub(super) slot: Option<Slot>,
+    pub(crate) slot: Option<Slot>,
     pub(super) rung: Rung,
     pub(super) quotas: Option<Quotas>,
     pub(super) v2: Result<PathBuf, String>,

@@ -16,6 +16,7 @@ mod file;
 mod group;
 mod layout;
 mod memory;
+mod numa;
 mod partition;
 mod quota;
 mod room;
@@ -27,7 +28,7 @@ use file::CgroupFile;
 use group::Group;
 use layout::Rung;
 use memory::Memory;
-use model::{Bytes, Isolation, Limits, Nanos, Slot};
+use model::{Bytes, Isolation, Limits, Nanos, NodePages, Slot};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -70,6 +71,8 @@ struct Leaf {
     group: Group,
     events: CgroupFile,
     cpu_stat: CgroupFile,
+    /// `memory.numa_stat`, where the leaf has the memory controller.
+    numa_stat: Option<CgroupFile>,
     /// Recreated before each run, because this kernel cannot reset what the leaf has counted.
     renew: bool,
 }
@@ -256,6 +259,16 @@ impl Groups {
         self.leaf.as_ref().map(|l| l.cpu_stat.fd())
     }
 
+    /// Whether [`Groups::pages_by_node`] can say anything.
+    pub(crate) fn tells_nodes(&self) -> bool {
+        self.leaf.as_ref().is_some_and(|leaf| leaf.numa_stat.is_some())
+    }
+
+    /// Where the run's own pages are now; `None` without a memory controller of version 2.
+    pub(crate) fn pages_by_node(&self) -> Option<Vec<NodePages>> {
+        numa::pages(&self.leaf.as_ref()?.numa_stat.as_ref()?.read().ok()?)
+    }
+
     /// Whether the leaf has no process left; true without a leaf, where the namespace is the proof.
     pub(crate) fn is_empty(&self) -> io::Result<bool> {
         match &self.leaf {
@@ -285,6 +298,7 @@ impl Leaf {
         Ok(Leaf {
             events: group.read_only("cgroup.events")?,
             cpu_stat: group.read_only("cpu.stat")?,
+            numa_stat: group.read_only("memory.numa_stat").ok(),
             group,
             renew,
         })
@@ -304,6 +318,7 @@ impl Leaf {
         self.group.recreate()?;
         self.events = self.group.read_only("cgroup.events")?;
         self.cpu_stat = self.group.read_only("cpu.stat")?;
+        self.numa_stat = self.group.read_only("memory.numa_stat").ok();
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
 //! Readings around a run, from the host's /proc, which the launcher keeps open: no path is looked up per run.
 
 use super::privilege::{read_at, write_at};
-use crate::sys::Death;
-use model::{Evidence, Isolation, Nanos, Placement, Reading};
+use crate::sys::Counts;
+use model::{Evidence, Isolation, Nanos, NodePages, Placement, Reading};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -59,6 +59,10 @@ impl Host {
         write_at(&self.proc, &format!("{pid}/oom_score_adj"), "1000")
     }
 
+    pub(super) fn has_several_nodes(&self) -> bool {
+        self.nodes.len() > 1
+    }
+
     /// CPUs a run may use.
     pub(super) fn cpus_of(&self, placement: &Placement) -> Vec<u32> {
         if placement.cpus.is_empty() { self.cpus.clone() } else { placement.cpus.clone() }
@@ -82,11 +86,10 @@ impl Host {
         pages.ok_or_else(|| io::Error::other("/proc/vmstat has no pswpin"))
     }
 
-    /// Time the main thread was ready but not running, in its whole life so far (schedstat, second field;
-    /// Documentation/scheduler/sched-stats.rst).
-    pub(super) fn run_queue_wait(&self, pid: u32) -> io::Result<Nanos> {
+    /// Time the main thread ran, and time it was ready but not running, in its whole life so far.
+    pub(super) fn schedstat(&self, pid: u32) -> io::Result<[Nanos; 2]> {
         let text = read_at(&self.proc, &format!("{pid}/schedstat"))?;
-        waited(&text).ok_or_else(|| io::Error::other("schedstat has no second field"))
+        schedstat(&text).ok_or_else(|| io::Error::other("schedstat has no second field"))
     }
 
     /// Moves of the main thread between CPUs, from /proc/PID/sched (absent without CONFIG_SCHED_DEBUG).
@@ -97,6 +100,18 @@ impl Host {
         number.ok_or_else(|| io::Error::other("/proc/PID/sched has no se.nr_migrations"))
     }
 
+    fn pages_by_node(&self, run: &Finished<'_>) -> Reading<Vec<NodePages>> {
+        if !self.has_several_nodes() {
+            Reading::unknown("one memory node")
+        } else if !run.tells_nodes {
+            Reading::unknown("no memory controller of version 2 counts the run's pages by node")
+        } else if run.pages.is_empty() {
+            Reading::unknown("it ended before its pages were looked at, or had too few to be counted")
+        } else {
+            Reading::Known(run.pages.to_vec())
+        }
+    }
+
     /// Everything that is read while the main process is a zombie.
     pub(super) fn evidence(&self, run: &Finished<'_>) -> Evidence {
         let after = self.cpu_times(run.cpus);
@@ -105,13 +120,13 @@ impl Host {
             (Err(e), _) | (_, Err(e)) => Reading::unknown(format!("/proc/stat: {e}")),
         };
         let busy = slot(|t| t.busy);
+        let own = Reading::from_result(self.schedstat(run.pid));
         Evidence {
             isolation: run.isolation,
             cpus: run.cpus.to_vec(),
             mem_nodes: run.placement.mem_node.map_or_else(|| self.nodes.clone(), |n| vec![n]),
-            run_queue_wait: Reading::from_result(
-                self.run_queue_wait(run.pid).map(|wait| wait - waited(&run.schedstat).unwrap_or_default()),
-            ),
+            main_cpu: own.clone().map(|[ran, _]| ran - run.process),
+            run_queue_wait: own.map(|[_, wait]| wait - schedstat(&run.schedstat).unwrap_or_default()[1]),
             steal: slot(|t| t.steal),
             irq: slot(|t| t.irq),
             foreign: busy.map(|b| b - run.cpu),
@@ -121,13 +136,15 @@ impl Host {
             } else {
                 Reading::from_result(self.migrations(run.pid))
             },
-            voluntary_switches: Reading::Known(run.death.voluntary_switches),
-            involuntary_switches: Reading::Known(run.death.involuntary_switches),
-            minor_faults: Reading::Known(run.death.minor_faults),
-            major_faults: Reading::Known(run.death.major_faults),
-            frequency_ratio: Reading::unknown("neither APERF/MPERF nor a probe was read"),
+            voluntary_switches: Reading::Known(run.counts.voluntary_switches),
+            involuntary_switches: Reading::Known(run.counts.involuntary_switches),
+            minor_faults: Reading::Known(run.counts.minor_faults),
+            major_faults: Reading::Known(run.counts.major_faults),
+            // Known when the tree is gone, like the whole cost.
+            frequency_ratio: Reading::unknown("not probed yet"),
+            cost: Nanos::ZERO,
             swapped_pages: Reading::from_result(run.swapped.as_ref().map(|pages| *pages)),
-            pages_by_node: Reading::unknown("not read"),
+            pages_by_node: self.pages_by_node(run),
             weaker: run.weaker.to_vec(),
         }
     }
@@ -141,11 +158,18 @@ pub(super) struct Finished<'a> {
     pub(super) cpus: &'a [u32],
     pub(super) before: &'a io::Result<CpuTimes>,
     pub(super) cpu: Nanos,
-    pub(super) death: &'a Death,
+    /// CPU time of the process before exec, ours.
+    pub(super) process: Nanos,
+    /// Since exec.
+    pub(super) counts: Counts,
     /// For how long quotas held the run back.
     pub(super) throttled: io::Result<Nanos>,
     /// Pages read back from swap during the run.
     pub(super) swapped: io::Result<u64>,
+    /// The run's group counts pages by node.
+    pub(super) tells_nodes: bool,
+    /// Where they were when they were last looked at.
+    pub(super) pages: &'a [NodePages],
     /// The main thread's schedstat right before exec.
     pub(super) schedstat: String,
     pub(super) weaker: &'a [String],
@@ -156,9 +180,11 @@ fn has_swap() -> io::Result<bool> {
     Ok(std::fs::read_to_string("/proc/swaps").map_or(0, |text| text.lines().count()) > 1)
 }
 
-/// Time ready but not running: the second number of schedstat, in nanoseconds.
-fn waited(schedstat: &str) -> Option<Nanos> {
-    schedstat.split_whitespace().nth(1)?.parse().ok().map(Nanos)
+/// The first two numbers of schedstat, in nanoseconds: time spent running, and ready but not running
+/// (Documentation/scheduler/sched-stats.rst).
+fn schedstat(text: &str) -> Option<[Nanos; 2]> {
+    let mut numbers = text.split_whitespace().map(|word| word.parse().ok().map(Nanos));
+    Some([numbers.next()??, numbers.next()??])
 }
 
 /// `usage_usec`, `user_usec` and `system_usec` of a cgroup's cpu.stat.

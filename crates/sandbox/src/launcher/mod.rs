@@ -3,6 +3,7 @@
 mod boxes;
 mod evidence;
 mod files;
+mod frequency;
 mod privilege;
 mod run;
 mod supervise;
@@ -18,7 +19,8 @@ use boxes::Boxes;
 pub(crate) use evidence::parse_list;
 
 use evidence::Host;
-use model::Nanos;
+use frequency::Frequency;
+use model::{Nanos, Slot};
 use privilege::Privilege;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -39,6 +41,7 @@ struct Launcher {
     views: Views,
     boxes: Boxes,
     stacks: Stacks,
+    frequency: Frequency,
     weaker: Vec<String>,
     pid_namespace: OwnedFd,
     /// The group's CPU pressure when the run began.
@@ -70,7 +73,9 @@ pub fn launcher_main() -> u8 {
         Ok((places, privilege, sys::fork().during(|| "forking the launcher".into())?))
     });
     match begun {
-        Ok((places, privilege, None)) => launch(socket, null, &places, privilege, &housekeeping, &mut buffer),
+        Ok((places, privilege, None)) => {
+            launch([socket, null], &places, privilege, &housekeeping, &mut buffer)
+        }
         Ok((places, _, Some(launcher))) => {
             drop(socket);
             let status = sys::wait_for(launcher);
@@ -86,8 +91,7 @@ pub fn launcher_main() -> u8 {
 
 /// Serves the caller until it closes its end of the socket.
 fn launch(
-    socket: OwnedFd,
-    null: OwnedFd,
+    [socket, null]: [OwnedFd; 2],
     places: &Places,
     privilege: Privilege,
     housekeeping: &[u32],
@@ -95,7 +99,7 @@ fn launch(
 ) -> u8 {
     match Foundation::lay(places, privilege, housekeeping) {
         Ok(foundation) => {
-            let mut launcher = Launcher::new(socket, null, foundation);
+            let mut launcher = Launcher::new(socket, null, foundation, places.slot.as_ref());
             launcher.answer(&Answer::Ready(launcher.capabilities()), None);
             launcher.serve(buffer);
             0
@@ -144,7 +148,9 @@ impl Foundation {
 }
 
 impl Launcher {
-    fn new(socket: OwnedFd, null: OwnedFd, f: Foundation) -> Launcher {
+    fn new(socket: OwnedFd, null: OwnedFd, f: Foundation, slot: Option<&Slot>) -> Launcher {
+        let stacks = Stacks { init: InitStack::leaked(), program: InitStack::leaked() };
+        let frequency = Frequency::of(slot, stacks.program, f.groups.clone_into());
         let weaker = f.groups.weaker.iter().cloned().chain(f.privilege.weaker()).collect();
         Launcher {
             socket,
@@ -155,7 +161,8 @@ impl Launcher {
             privilege: f.privilege,
             groups: f.groups,
             views: f.views,
-            stacks: Stacks { init: InitStack::leaked(), program: InitStack::leaked() },
+            stacks,
+            frequency,
             pid_namespace: f.pid_namespace,
             pressure_before: Nanos::ZERO,
         }

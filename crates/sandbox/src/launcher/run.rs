@@ -1,6 +1,7 @@
 //! One run, from the request to the observation.
 
 use super::evidence::{CpuTimes, Finished};
+use super::frequency::Pace;
 use super::supervise::{Ended, Watched, monotonic};
 use super::{Launcher, view};
 use crate::error::During;
@@ -11,7 +12,7 @@ use landlock::{
     ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, Scope,
 };
-use model::{Bytes, Nanos, Observation, Reading, RunSpec, Stdio, Times};
+use model::{Bytes, Evidence, Nanos, NodePages, Observation, Reading, RunSpec, Stdio, Times};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, Gid, Mode, OFlags, Uid};
 use std::collections::BTreeSet;
@@ -30,6 +31,8 @@ struct Started {
     throttled: io::Result<Nanos>,
     swapped: io::Result<u64>,
     cpus: Vec<u32>,
+    /// Time spent on evidence so far.
+    cost: Nanos,
 }
 
 impl Launcher {
@@ -46,15 +49,25 @@ impl Launcher {
         let before = output_sizes(spec, &fds);
         self.enter_file_system(spec, &fds)?;
         let landlock = self.landlock(spec, &stdio);
+        // Before anything of the run is counted.
+        let (pace, probing) = timed(|| self.probe(spec));
         self.groups.prepare(&spec.limits).during(|| "preparing the run's cgroup".into())?;
         let started =
             self.spawn(spec, stdio.each_ref().map(AsFd::as_fd), landlock.as_ref().map(AsFd::as_fd))?;
         drop((stdio, landlock));
         // A pipe must end when the program ends, so our copies go now; files are kept to be measured.
         let fds: Vec<Option<OwnedFd>> = fds.into_iter().map(|fd| fd.filter(is_file)).collect();
-        let observed = self.finish(serial, spec, started)?;
+        let mut observed = self.finish(serial, spec, started)?;
+        // After everything of it is gone, or its own processes would be in the way.
+        let (after, probing_again) = timed(|| self.probe(spec));
+        observed.evidence.frequency_ratio = self.frequency.ratio(&pace, &after);
+        observed.evidence.cost = observed.evidence.cost + probing + probing_again;
         let streams = Bytes(output_sizes(spec, &fds).saturating_sub(before));
         Ok(Observation { output: observed.output.map(|files| files + streams), ..observed })
+    }
+
+    fn probe(&mut self, spec: &RunSpec) -> Pace {
+        self.frequency.probe(&spec.placement, self.stacks.program, self.groups.clone_into())
     }
 
     fn stdio(&self, spec: &RunSpec, fds: &[Option<OwnedFd>]) -> io::Result<[OwnedFd; 3]> {
@@ -170,7 +183,7 @@ impl Launcher {
         };
         let plan = Plan::new(spec, &means).map_err(|e| SandboxError::bad_request("command", e))?;
         let cpus = self.host.cpus_of(&spec.placement);
-        let (throttled, swapped) = (self.groups.throttled(), self.host.swapped_in());
+        let ((throttled, swapped), mut cost) = timed(|| (self.groups.throttled(), self.host.swapped_in()));
         if spec.limits.wall.is_some_and(|w| w.excuse_waiting) {
             self.pressure_before = self.pressure();
         }
@@ -200,10 +213,11 @@ impl Launcher {
         }
         // Not earlier: until exec it may have waited for its CPU, which is nobody's doing but ours. What the program does before
         // this reading is microseconds, and the unit is a tick.
-        let before = self.host.cpu_times(&cpus);
+        let (before, reading) = timed(|| self.host.cpu_times(&cpus));
+        cost = cost + reading;
         // Fails only for a program that is over already.
         let _ = self.host.expose_to_oom(pid);
-        Ok(Started { pid, pidfd, init, readings: plan.readings, before, throttled, swapped, cpus })
+        Ok(Started { pid, pidfd, init, readings: plan.readings, before, throttled, swapped, cpus, cost })
     }
 
     fn finish(&mut self, serial: u64, spec: &RunSpec, s: Started) -> Result<Observation, SandboxError> {
@@ -247,20 +261,7 @@ impl Launcher {
             .ok_or_else(|| SandboxError::system("reading how the program ended", "it is still alive"))?;
         let time = self.times(s, &death, &ended, wall);
         let (memory_peak, killed_for_memory) = self.memory(spec, &death, &ended)?;
-        let weaker = &self.weaker;
-        let finished = Finished {
-            pid: s.pid,
-            placement: &spec.placement,
-            isolation: self.groups.isolation(&spec.placement.cpus),
-            cpus: &s.cpus,
-            before: &s.before,
-            cpu: time.cpu,
-            death: &death,
-            schedstat: s.readings.schedstat(),
-            throttled: since(&s.throttled, self.groups.throttled(), |now, then| now - then),
-            swapped: since(&s.swapped, self.host.swapped_in(), u64::saturating_sub),
-            weaker,
-        };
+        let (evidence, reading) = timed(|| self.evidence(spec, s, &death, &ended.pages, time.cpu));
         Ok(Observation {
             exit: death.exit,
             time,
@@ -271,7 +272,33 @@ impl Launcher {
             output_cut: ended.output,
             cancelled: ended.cancelled,
             ended: s.readings.monotonic() + wall,
-            evidence: self.host.evidence(&finished),
+            evidence: Evidence { cost: s.cost + reading, ..evidence },
+        })
+    }
+
+    fn evidence(
+        &self,
+        spec: &RunSpec,
+        s: &Started,
+        death: &Death,
+        pages: &[NodePages],
+        cpu: Nanos,
+    ) -> Evidence {
+        self.host.evidence(&Finished {
+            pid: s.pid,
+            placement: &spec.placement,
+            isolation: self.groups.isolation(&spec.placement.cpus),
+            cpus: &s.cpus,
+            before: &s.before,
+            cpu,
+            process: s.readings.process(),
+            counts: death.counts.since(s.readings.counts()),
+            schedstat: s.readings.schedstat(),
+            throttled: since(&s.throttled, self.groups.throttled(), |now, then| now - then),
+            swapped: since(&s.swapped, self.host.swapped_in(), u64::saturating_sub),
+            tells_nodes: self.groups.tells_nodes(),
+            pages,
+            weaker: &self.weaker,
         })
     }
 
@@ -313,6 +340,13 @@ impl Launcher {
     fn pressure(&self) -> Nanos {
         self.groups.clone_into().and_then(super::supervise::pressure_of).unwrap_or(Nanos::ZERO)
     }
+}
+
+/// What something took.
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Nanos) {
+    let begun = monotonic();
+    let done = work();
+    (done, monotonic() - begun)
 }
 
 /// The growth of a reading since the run began.

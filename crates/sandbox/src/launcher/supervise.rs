@@ -6,7 +6,7 @@ use super::tree;
 use crate::message::{self, Request};
 use crate::plan::Readings;
 use crate::sys;
-use model::{Bytes, Limits, Nanos};
+use model::{Bytes, Limits, Nanos, NodePages};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::time::{ClockId, clock_gettime};
@@ -21,6 +21,11 @@ const TOUCHED: u64 = 8;
 /// How often elapsed time may be excused for want of a CPU, in units of the wall limit.
 const EXCUSED_AT_MOST: u64 = 9;
 
+/// When a run's pages are first looked at, on machines with several memory nodes. They are gone when it has ended.
+const FIRST_LOOK: Nanos = Nanos(10_000_000);
+/// Each look comes when the run is so many times as old: a run of ten seconds sees six.
+const LOOKS_APART: u64 = 4;
+
 /// The run being watched.
 pub(super) struct Watched<'a> {
     pub(super) serial: u64,
@@ -34,7 +39,7 @@ pub(super) struct Watched<'a> {
 }
 
 /// Why the launcher ended a run, if it did.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Ended {
     pub(super) out_of_memory: bool,
     pub(super) wall: bool,
@@ -44,6 +49,10 @@ pub(super) struct Ended {
     pub(super) cpu_seen: Nanos,
     /// Most memory seen; likewise.
     pub(super) memory_seen: Bytes,
+    /// Where its pages were when they were last looked at.
+    pub(super) pages: Vec<NodePages>,
+    /// When they are to be looked at next, in time since its start; 0: not yet settled.
+    look: Nanos,
 }
 
 pub(super) fn monotonic() -> Nanos {
@@ -112,7 +121,27 @@ impl Launcher {
             ended.out_of_memory |= ended.memory_seen > limit;
             at_most(Nanos(limit.saturating_sub(ended.memory_seen).0 / TOUCHED / run.cpus).max(SHORTEST));
         }
+        if let Some(next) = self.look_at_pages(run, ended) {
+            at_most(next.max(SHORTEST));
+        }
         Ok(sleep)
+    }
+
+    /// Looks where the run's pages are, if that is due, and returns how long until it is again.
+    fn look_at_pages(&self, run: &Watched<'_>, ended: &mut Ended) -> Option<Nanos> {
+        if !self.host.has_several_nodes() || !self.groups.tells_nodes() {
+            return None;
+        }
+        let elapsed = monotonic() - run.start.monotonic();
+        ended.look = ended.look.max(FIRST_LOOK);
+        if elapsed >= ended.look {
+            // A look after the end sees nothing, and takes nothing back.
+            if let Some(pages) = self.groups.pages_by_node().filter(|pages| !pages.is_empty()) {
+                ended.pages = pages;
+            }
+            ended.look = Nanos(elapsed.0.saturating_mul(LOOKS_APART));
+        }
+        Some(ended.look - elapsed)
     }
 
     /// CPU time of the tree so far. The group's counter lags by up to a tick while a program runs undisturbed; the
@@ -139,7 +168,7 @@ impl Launcher {
     /// (Documentation/accounting/psi.rst), else the main thread's alone.
     fn waited(&self, run: &Watched<'_>) -> Nanos {
         let by_group = self.groups.clone_into().and_then(pressure_of);
-        let main = self.host.run_queue_wait(run.pid).unwrap_or(Nanos::ZERO);
+        let main = self.host.schedstat(run.pid).map_or(Nanos::ZERO, |[_, waited]| waited);
         by_group.map_or(main, |g| (g - self.pressure_before).max(main))
     }
 

@@ -26,6 +26,11 @@ impl InitStack {
         // The pages are touched by the first child only.
         Box::leak(Box::new(InitStack([0; STACK])))
     }
+
+    /// Where it begins, and its size.
+    pub(super) fn place(&mut self) -> (u64, u64) {
+        (self.0.as_mut_ptr() as u64, STACK as u64)
+    }
 }
 
 /// One prepared system call of the program's way to exec.
@@ -95,7 +100,13 @@ extern "C" fn init_entry(_: usize) -> ! {
     }
 }
 
-fn finish_clone(ret: isize, pidfd: i32) -> io::Result<(u32, OwnedFd)> {
+/// Of a child that is started as by vfork, with a pidfd.
+pub(super) fn clone_flags(into_cgroup: bool) -> u64 {
+    let into = if into_cgroup { CLONE_INTO_CGROUP } else { 0 };
+    (libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD) as u64 | into
+}
+
+pub(super) fn finish_clone(ret: isize, pidfd: i32) -> io::Result<(u32, OwnedFd)> {
     if ret < 0 {
         return Err(io::Error::from_raw_os_error(-ret as i32));
     }
@@ -131,9 +142,8 @@ pub(crate) fn spawn_program(
     failure: &mut ChildFailure,
 ) -> io::Result<(u32, OwnedFd)> {
     let mut pidfd: i32 = -1;
-    let into = if cgroup.is_some() { CLONE_INTO_CGROUP } else { 0 };
     let args = CloneArgs {
-        flags: (libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD) as u64 | into,
+        flags: clone_flags(cgroup.is_some()),
         pidfd: &raw mut pidfd as u64,
         exit_signal: libc::SIGCHLD as u64,
         stack: stack.0.as_mut_ptr() as u64,

@@ -83,6 +83,27 @@ struct SockFprog {
     filter: *const libc::c_void,
 }
 
+/// What the kernel counts of a process (getrusage(2)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) minor_faults: u64,
+    pub(crate) major_faults: u64,
+    pub(crate) voluntary_switches: u64,
+    pub(crate) involuntary_switches: u64,
+}
+
+impl Counts {
+    /// What was counted since.
+    pub(crate) fn since(self, then: Counts) -> Counts {
+        Counts {
+            minor_faults: self.minor_faults.saturating_sub(then.minor_faults),
+            major_faults: self.major_faults.saturating_sub(then.major_faults),
+            voluntary_switches: self.voluntary_switches.saturating_sub(then.voluntary_switches),
+            involuntary_switches: self.involuntary_switches.saturating_sub(then.involuntary_switches),
+        }
+    }
+}
+
 /// How a process ended and what it used, itself and the children it waited for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Death {
@@ -90,10 +111,7 @@ pub(crate) struct Death {
     pub(crate) user: Nanos,
     pub(crate) system: Nanos,
     pub(crate) max_rss_kib: u64,
-    pub(crate) minor_faults: u64,
-    pub(crate) major_faults: u64,
-    pub(crate) voluntary_switches: u64,
-    pub(crate) involuntary_switches: u64,
+    pub(crate) counts: Counts,
 }
 
 /// Looks at a dead child without reaping it; `None` while it lives. The raw system call gives the usage as
@@ -125,10 +143,12 @@ pub(crate) fn peek_death(pidfd: BorrowedFd<'_>) -> io::Result<Option<Death>> {
         user: time(usage.ru_utime),
         system: time(usage.ru_stime),
         max_rss_kib: count(usage.ru_maxrss),
-        minor_faults: count(usage.ru_minflt),
-        major_faults: count(usage.ru_majflt),
-        voluntary_switches: count(usage.ru_nvcsw),
-        involuntary_switches: count(usage.ru_nivcsw),
+        counts: Counts {
+            minor_faults: count(usage.ru_minflt),
+            major_faults: count(usage.ru_majflt),
+            voluntary_switches: count(usage.ru_nvcsw),
+            involuntary_switches: count(usage.ru_nivcsw),
+        },
     }))
 }
 

@@ -1,0 +1,114 @@
+//! `tauto run --explain` for people.
+
+use super::{Paint, Style};
+use model::{Cause, Ledger, Nanos, Reading};
+
+/// Where the elapsed time of a run went, part by part, and what can have cost it CPU time.
+pub fn ledger_lines(ledger: &Ledger, causes: &[Cause], style: Style) -> String {
+    let threads = ledger.has_others();
+    let known = |time: Nanos| Reading::Known(time);
+    let parts = [
+        ("cpu", known(ledger.cpu), if threads { "the main thread ran" } else { "it ran" }),
+        ("waited", ledger.run_queue_wait.clone(), "it was ready, but had no CPU"),
+        (
+            "blocked",
+            ledger.blocked.clone(),
+            "it had given its CPU away: for input, a disk, a lock, a clock or another process",
+        ),
+        ("stolen", ledger.steal.clone(), "the hypervisor ran something else"),
+        (
+            "unexplained",
+            known(ledger.unexplained),
+            "what is left: the notice of its end, and what no clock shows",
+        ),
+    ];
+    let mut lines =
+        vec![format!("where the {} went{}", ledger.wall, if threads { ", of the main thread" } else { "" })];
+    lines.extend(parts.iter().map(|(name, time, words)| part(ledger.wall, name, time, words, style)));
+    if threads && let Some(others) = ledger.others_cpu.known() {
+        lines.push(format!(
+            "other threads and processes ran for {others} beside it; their waits are not in these figures"
+        ));
+    }
+    if let Reading::Unknown(why) = &ledger.others_cpu {
+        lines.push(format!(
+            "the CPU time may be that of several threads: that of the main thread is unknown ({why})"
+        ));
+    }
+    lines.push(if causes.is_empty() {
+        "nothing is known to have disturbed it".into()
+    } else {
+        "what disturbed it".to_string()
+    });
+    lines.extend(causes.iter().map(|cause| {
+        let name = style.paint(Paint::Yellow, &format!("{:<21}", cause.name));
+        format!("  {name} {}; {}", words(cause.name), bound(cause.bound))
+    }));
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn part(wall: Nanos, name: &str, time: &Reading<Nanos>, words: &str, style: Style) -> String {
+    match time {
+        Reading::Known(time) => {
+            let share = 100.0 * time.0 as f64 / wall.0.max(1) as f64;
+            let words = style.paint(Paint::Dim, words);
+            format!("  {name:<11} {:>10} {share:>5.1} %  {words}", time.to_string())
+        }
+        Reading::Unknown(why) => format!("  {name:<11} {:>10}          {why}", "unknown"),
+    }
+}
+
+fn bound(bound: Nanos) -> String {
+    match bound {
+        Nanos::ZERO => "it cost elapsed time, and no CPU time".into(),
+        most => format!("it cost {most} of CPU time at most"),
+    }
+}
+
+/// A disturbance in words; its name is that of `disturbed`.
+fn words(name: &str) -> &'static str {
+    match name {
+        "steal" => "the hypervisor ran something else on these CPUs",
+        "irq" => "interrupts were served on these CPUs",
+        "run_queue_wait" => "it was ready, but something else had its CPU",
+        "foreign" => "something else ran on these CPUs",
+        "throttled" => "a CPU quota held it back",
+        "involuntary_switches" => "its CPU was taken from it, and its caches were not as it had left them",
+        "migrations" => "it was moved between CPUs, to cold caches",
+        "major_faults" => "it waited for its own pages to come from a disk",
+        "frequency" => "the CPU was slower than it usually is",
+        "swap" => "the machine read memory back from swap",
+        "remote_memory" => "some of its memory was on another node",
+        _ => "a cause without words",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use model::Exit;
+
+    #[test]
+    fn one_thread() {
+        let ledger = Ledger::of(&samples::observation(Exit::Code(0)));
+        insta::assert_snapshot!("ledger", ledger_lines(&ledger, &samples::causes(), Style::default()));
+        let quiet = ledger_lines(&ledger, &[], Style::default());
+        assert_eq!(quiet.lines().last(), Some("nothing is known to have disturbed it"));
+    }
+
+    #[test]
+    fn several_threads_are_told_from_the_main_one() {
+        let mut run = samples::observation(Exit::Code(0));
+        run.evidence.main_cpu = Reading::Known(Nanos::from_millis(50));
+        insta::assert_snapshot!("ledger_of_threads", ledger_lines(&Ledger::of(&run), &[], Style::default()));
+    }
+
+    #[test]
+    fn without_schedstat_little_is_known() {
+        let mut run = samples::observation(Exit::Code(0));
+        run.evidence.main_cpu = Reading::unknown("no schedstat");
+        run.evidence.run_queue_wait = Reading::unknown("no schedstat");
+        insta::assert_snapshot!("ledger_unknown", ledger_lines(&Ledger::of(&run), &[], Style::default()));
+    }
+}
