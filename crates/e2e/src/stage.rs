@@ -185,6 +185,15 @@ impl Place<'_> {
         self.command(&self.stage.path().join("tauto"))
     }
 
+    /// `tauto load` in a session of its own. Where sessions are scheduling groups (sched_autogroup), one with threads that
+    /// never sleep on several CPUs and a harness that polls gets new weights with every tick, and Linux 6.18 then lets
+    /// its neighbours wait for seconds.
+    pub fn load(&self) -> Command {
+        let mut command = self.command(Path::new("setsid"));
+        command.arg(self.stage.path().join("tauto")).arg("load");
+        command
+    }
+
     /// Any command, the same way.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);

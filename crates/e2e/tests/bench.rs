@@ -136,7 +136,7 @@ fn wrong_usage_is_said_with_the_remedy() {
 #[test]
 fn parameters_are_swept_in_turn() {
     for_everybody(|_, place| {
-        let ended = bench(place, &["--json", "-n", "3", "-p", "n=1,2", "sh -c 'exit 0' {n}", "true {n}"]);
+        let ended = bench(place, &["--json", "-n", "6", "-p", "n=1,2", "sh -c 'exit 0' {n}", "true {n}"]);
         assert_eq!(ended.code().expect("no signal"), 0, "{}", ended.stderr);
         let document = ended.document().expect("document");
         let others = list(&document, "others");
@@ -171,8 +171,8 @@ fn cpus() -> Vec<u32> {
 /// A load on every CPU of this process, which has begun.
 fn load(place: &Place, seconds: u32) -> Child {
     let list = cpus().iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-    let mut command = place.tauto();
-    command.args(["load", "--cpus", &list, "--seconds", &seconds.to_string()]);
+    let mut command = place.load();
+    command.args(["--cpus", &list, "--seconds", &seconds.to_string()]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("load");
     // It says what it does just before it begins.
     let mut first = [0];

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -51,8 +51,14 @@ fn number(run: &Value, field: &str) -> u64 {
 }
 
 fn load(place: &Place<'_>, options: &[&str]) -> Child {
-    let mut command = tauto_with(place, &["load", "--seconds", "100"]);
-    let child = command.args(options).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("load");
+    let child = place
+        .load()
+        .args(["--seconds", "100"])
+        .args(options)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("load");
     // Until its thread is at work.
     std::thread::sleep(Duration::from_millis(300));
     child
@@ -128,6 +134,36 @@ fn the_ledger_says_where_the_time_went() {
     });
 }
 
+/// Where sessions are scheduling groups, the run's began with the weight of the launcher, which is favoured; it then got a
+/// tenth of a busy CPU instead of half.
+#[test]
+fn a_run_gets_its_share_of_a_busy_cpu() {
+    alone(|place| {
+        let cpu = slot_cpu(place);
+        let work = ["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"];
+        let load = load(place, &["--kind", "cpu", "--cpus", &cpu]);
+        let pairs: Vec<(Duration, Duration)> = (0..9)
+            .map(|_| {
+                let start = Instant::now();
+                let mut plain = place.command(Path::new("setsid"));
+                let status = plain.args(["--wait", "taskset", "-c", &cpu]).args(work).status();
+                assert!(status.expect("taskset").success());
+                let plain = start.elapsed();
+                let ours = run(place, &["--slot", "0"], &work);
+                (plain, Duration::from_nanos(ours["time"]["wall_ns"].as_u64().expect("a time")))
+            })
+            .collect();
+        end(load);
+        let median = |mut of: Vec<Duration>| {
+            of.sort();
+            of[of.len() / 2]
+        };
+        let plain = median(pairs.iter().map(|pair| pair.0).collect());
+        let ours = median(pairs.iter().map(|pair| pair.1).collect());
+        assert!(ours < 2 * plain, "{ours:?} against {plain:?} of a plain process");
+    });
+}
+
 #[test]
 fn a_real_time_neighbour_is_named() {
     if !stage::is_root() {
@@ -136,7 +172,8 @@ fn a_real_time_neighbour_is_named() {
     alone(|place| {
         let (cpu, tauto) = (slot_cpu(place), tauto::binary().expect("tauto"));
         let program = [tauto.to_str().expect("a path"), "probe", "compute"];
-        let mut command = tauto_with(place, &["load", "--kind", "rt", "--cpus", &cpu, "--seconds", "20"]);
+        let mut command = place.load();
+        command.args(["--kind", "rt", "--cpus", &cpu, "--seconds", "20"]);
         let load = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("load");
         std::thread::sleep(Duration::from_millis(200));
         let hit = run(place, &["--slot", "0"], &program);

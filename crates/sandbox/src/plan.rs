@@ -174,6 +174,9 @@ impl Plan {
             strings: vec![],
             pointers: vec![],
         };
+        // The launcher may be favoured; the program never is. Before the session: its scheduling group (sched_autogroup)
+        // would begin with the weight of the launcher, and on a busy CPU get a tenth of its share (seen on 6.18).
+        plan.attempt(Step::Scheduler, libc::SYS_setpriority, &[libc::PRIO_PROCESS as usize, 0, 0]);
         plan.call(Step::Session, libc::SYS_setsid, &[]);
         if means.mount_proc {
             plan.mount_proc()?;
@@ -245,8 +248,6 @@ impl Plan {
             let bytes = bitmask(&p.cpus).len() * size_of::<usize>();
             self.call(Step::Affinity, libc::SYS_sched_setaffinity, &[0, bytes, mask]);
         }
-        // The launcher may be favoured; the program never is.
-        self.attempt(Step::Scheduler, libc::SYS_setpriority, &[libc::PRIO_PROCESS as usize, 0, 0]);
         if let Sched::Fifo(priority) = p.sched {
             let parameter = self.words(vec![usize::from(priority)]);
             self.call(

@@ -78,8 +78,10 @@ impl Bench {
     }
 
     fn load(&self) -> Outcome<Child> {
-        let mut command = Command::new(&self.tauto);
+        // In a session of its own, as any neighbour is.
+        let mut command = Command::new("setsid");
         command
+            .arg(&self.tauto)
             .args(["load", "--kind", "cpu", "--seconds", "3600"])
             .stdout(Stdio::null())
             .stderr(Stdio::null());
