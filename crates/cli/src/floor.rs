@@ -3,12 +3,14 @@
 use crate::config::data_directory;
 use crate::run::command;
 use crate::terminal::Failure;
+use engine::slot::Control;
 use host::machine::Machine;
 use model::{Cause, Limits, Nanos, Observation, Placement, RunSpec, Slot};
 use sandbox::Launcher;
 use serde::{Deserialize, Serialize};
 use settle::Floor;
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 /// Runs of each fixed program: enough for a median and a tail, in a few seconds.
@@ -76,7 +78,8 @@ pub(crate) fn measure(
     };
     let (compute, memory) = (runs("compute")?, runs("memory")?);
     let floor = Floor::from_runs(&compute, &memory)
-        .ok_or_else(|| Failure::system("the fixed programs of the noise floor used no CPU time"))?;
+        .ok_or_else(|| Failure::system("the fixed programs of the noise floor used no CPU time"))?
+        .knowing(&of(Some(slot)));
     let path = path(slot)?;
     let fail = |e: std::io::Error| Failure::system(format!("{}: {e}", path.display()));
     let text = serde_json::to_string_pretty(&Kept { boot_id: boot_id()?, floor }).map_err(Failure::system)?;
@@ -87,8 +90,18 @@ pub(crate) fn measure(
     Ok(floor)
 }
 
-/// One run of this very program, as one of the fixed programs.
-fn probe(launcher: &Launcher, kind: &str, placement: &Placement) -> Result<Observation, Failure> {
+/// The memory-bound program as a control of what is judged in a slot whose floor was measured.
+pub(crate) fn control(slot: Option<&Slot>, placement: &Placement) -> Result<Option<Control>, Failure> {
+    let floor = of(slot);
+    if floor.assumed {
+        return Ok(None);
+    }
+    let (spec, files) = fixed_program("memory", placement)?;
+    Ok(Some(Control { spec, files, best: floor.memory.least }))
+}
+
+/// This very program, as one of the fixed programs.
+fn fixed_program(kind: &str, placement: &Placement) -> Result<(RunSpec, Vec<OwnedFd>), Failure> {
     let own = std::env::current_exe().map_err(Failure::system)?;
     let words = [own.to_string_lossy().into_owned(), "probe".into(), kind.into()];
     let mut fds = Vec::new();
@@ -99,6 +112,11 @@ fn probe(launcher: &Launcher, kind: &str, placement: &Placement) -> Result<Obser
         ..RunSpec::bare()
     };
     command::show(&words, &mut spec, &mut fds)?;
+    Ok((spec, fds))
+}
+
+fn probe(launcher: &Launcher, kind: &str, placement: &Placement) -> Result<Observation, Failure> {
+    let (spec, fds) = fixed_program(kind, placement)?;
     let observation = launcher.run(&spec, fds)?;
     match observation.exit {
         model::Exit::Code(0) => Ok(observation),

@@ -112,7 +112,8 @@ fn slot(place: &Place, auxiliary: bool) -> Result<Slot, Failure> {
     let main = station(&place.launcher()?, place.placement.clone())?;
     let (options, placement) = place.beside();
     let auxiliary = if auxiliary { Some(station(&options, placement)?) } else { None };
-    Ok(Slot { main, auxiliary })
+    let control = crate::floor::control(place.slot(), &place.placement)?;
+    Ok(Slot { main, auxiliary, control })
 }
 
 /// The floor by which several places judge alike: that of the noisiest.

@@ -55,7 +55,8 @@ const TWO_SOCKETS: Machine = Machine {
     name: "two_sockets",
     shape: "2x2x2x2",
     append: "",
-    first: "part watch_untuned watch none 4 0.5",
+    first: "part remote tauto run --json --slot none --cpu 2 --mem-node 1 --stdout /run/pages_remote --memory 256M \
+            -- /vm/placement-pages; part watch_untuned watch none 4 0.5",
     tuned: "part watch watch tauto-slot-4 4 2; part neighbours neighbours",
     housekeeping: &[0, 1],
     slots: &[(4, &[5], &[1], 1), (6, &[7], &[1], 1), (2, &[3], &[0], 0)],
@@ -170,6 +171,14 @@ fn two_sockets(parts: &Parts) -> Vec<String> {
         parts.documents("neighbours").iter().map(|run| run["evidence"]["cpus"].to_string()).collect();
     if cpus.len() != 2 {
         broken.push(format!("two runs at once were on the CPUs {cpus:?}"));
+    }
+    // On a CPU of node 0 with memory of node 1.
+    let remote = parts.document("remote");
+    let evidence = &remote["evidence"];
+    let seen = json!([evidence["cpu_nodes"], evidence["mem_nodes"], evidence["pages_by_node"][0]["node"]]);
+    let named = remote["disturbed"].as_array().is_some_and(|names| names.contains(&json!("remote_memory")));
+    if seen != json!([[0], [1], 1]) || !named {
+        broken.push(format!("remote memory: {evidence}, disturbed by {}", remote["disturbed"]));
     }
     broken
 }

@@ -5,7 +5,7 @@ use crate::job::Job;
 use crate::limits::Settings;
 use crate::program::{Built, Compiled, Place, compile};
 use crate::recipe::package_recipe;
-use crate::slot::{Slot, Station, needs_auxiliary};
+use crate::slot::{Control, Slot, Station, needs_auxiliary};
 use crate::{Fault, SystemError};
 use judge::package::{Program, Validator};
 use model::{Event, JudgePhase, Layout};
@@ -69,6 +69,10 @@ impl<'a> Bench<'a> {
 
     pub(crate) fn grader(&self) -> Option<&Built<'a>> {
         self.programs.grader.as_ref()
+    }
+
+    pub(crate) fn control(&self) -> Option<&Control> {
+        self.slot.control.as_ref()
     }
 
     pub(crate) fn place(&self) -> Place<'_> {

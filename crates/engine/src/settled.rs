@@ -3,9 +3,13 @@
 use crate::Fault;
 use crate::case::{CaseLimits, Court, Judged};
 use crate::program::Built;
+use crate::slot::Control;
 use judge::package::TestCase;
-use model::{Confidence, Nanos, Observation, Settled, Verdict};
+use model::{Confidence, Nanos, Observation, Reading, Settled, Verdict};
 use settle::{Floor, Policy, Step, Timed, disturbances, explained, settle, stop_at};
+
+/// A program this far above its limit fails whatever the control program says: machines become slower by less.
+const NEAR: f64 = 1.5;
 
 /// A test case, judged as often as its time asked for.
 pub(crate) struct SettledCase {
@@ -36,11 +40,15 @@ struct Attempt {
 
 /// Judges a test case, and again while its time does not decide. Interactive and multi-pass cases are repeated as a
 /// whole; their time is that of their slowest pass.
+///
+/// Before one fails firmly near its limit the control program is run: neighbours that share caches and memory slow a machine
+/// for seconds, in which all runs agree and no other evidence shows it.
 pub(crate) fn judge_settled(
     court: &Court<'_>,
     built: &Built,
     limits: &CaseLimits,
     floor: &Floor,
+    control: Option<&Control>,
     case: &TestCase,
 ) -> Result<SettledCase, Fault> {
     let mut attempts: Vec<Attempt> = Vec::new();
@@ -48,7 +56,15 @@ pub(crate) fn judge_settled(
         let judged = court.judge(built, limits, case)?;
         let (timed, wall) = timed(&judged.runs, floor);
         attempts.push(Attempt { judged, timed, wall });
-        let Some((confidence, time, void_runs)) = decided(&attempts, limits, floor) else { continue };
+        let Some(mut end) = decided(&attempts, limits, floor) else { continue };
+        let control = control.filter(|_| fails_near(&attempts, limits) && end.0 != Confidence::Open);
+        if let Some(control) = control {
+            let slowdown = control.slowdown(&built.place)?;
+            note_slowdown(&mut attempts, slowdown, floor);
+            let Some(now) = decided(&attempts, limits, floor) else { continue };
+            end = now;
+        }
+        let (confidence, time, void_runs) = end;
         let runs: Vec<Observation> =
             attempts.iter().flat_map(|attempt| attempt.judged.runs.clone()).collect();
         let wall = attempts.iter().find(|attempt| attempt.timed.time == time).map_or(Nanos::ZERO, |a| a.wall);
@@ -78,6 +94,25 @@ fn decided(attempts: &[Attempt], limits: &CaseLimits, floor: &Floor) -> Option<(
     match settle(limit, floor.stray(), &Policy::PUBLISHED, &timed) {
         Step::Again => None,
         Step::Decided(decision) => Some((decision.confidence, decision.time, decision.void_runs)),
+    }
+}
+
+/// Whether no attempt kept the limit, and the best was not far off.
+fn fails_near(attempts: &[Attempt], limits: &CaseLimits) -> bool {
+    let least = attempts.iter().map(|attempt| attempt.timed.time).min();
+    let over = limits.judge.cpu.zip(least);
+    over.is_some_and(|(limit, least)| least > limit && least <= limit.scale(NEAR))
+}
+
+/// Adds to the evidence of all runs since the last look that the machine was so slow.
+fn note_slowdown(attempts: &mut [Attempt], slowdown: f64, floor: &Floor) {
+    let unseen = |attempt: &&mut Attempt| {
+        attempt.judged.runs.iter().any(|run| run.evidence.slowdown.known().is_none())
+    };
+    for attempt in attempts.iter_mut().filter(unseen) {
+        let runs = attempt.judged.runs.iter_mut();
+        runs.for_each(|run| run.evidence.slowdown = Reading::Known(slowdown));
+        (attempt.timed, attempt.wall) = timed(&attempt.judged.runs, floor);
     }
 }
 

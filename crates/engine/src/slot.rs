@@ -1,9 +1,11 @@
 //! Where runs take place.
 
-use crate::Runner;
+use crate::program::Place;
+use crate::{Fault, Runner, SystemError};
 use judge::package::{Package, Validator};
-use model::{BoxId, Placement};
+use model::{BoxId, Exit, Nanos, Placement, RunSpec};
 use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
 use std::sync::Mutex;
 
 /// A runner and where its runs are placed.
@@ -32,6 +34,31 @@ pub struct Slot {
     /// Runs validators, interactors and graders, beside the submission where they talk to each other. Only
     /// packages that bring such programs need it: see [`needs_auxiliary`].
     pub auxiliary: Option<Station>,
+    /// Tells whether the slot has become slower; `None` where its noise floor was not measured.
+    pub control: Option<Control>,
+}
+
+/// The memory-bound program of the slot's noise floor, to see whether the machine is as fast as it was then.
+pub struct Control {
+    /// How it is run on the slot.
+    pub spec: RunSpec,
+    /// What the spec's descriptors refer to.
+    pub files: Vec<OwnedFd>,
+    /// The CPU time of its fastest run that is known.
+    pub best: Nanos,
+}
+
+impl Control {
+    /// Runs it, and gives how many times longer than that it took.
+    pub(crate) fn slowdown(&self, place: &Place<'_>) -> Result<f64, Fault> {
+        let fault = |why: String| SystemError::new("running the control program", why);
+        let files: Result<Vec<OwnedFd>, _> = self.files.iter().map(OwnedFd::try_clone).collect();
+        let run = place.run(&self.spec, files.map_err(|e| fault(e.to_string()))?)?;
+        match run.exit {
+            Exit::Code(0) => Ok(run.time.cpu.0 as f64 / self.best.0.max(1) as f64),
+            other => Err(fault(format!("it ended with {other:?}")).into()),
+        }
+    }
 }
 
 impl Slot {

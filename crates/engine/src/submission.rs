@@ -341,7 +341,10 @@ impl Running<'_> {
     fn test(&mut self, case: &TestCase, judging: &mut Judging) -> Result<(), Fault> {
         let court = self.bench.court();
         let judged = match &self.built {
-            Some(built) => judge_settled(&court, built, &self.limits, &self.bench.job.options.floor, case)?,
+            Some(built) => {
+                let floor = &self.bench.job.options.floor;
+                judge_settled(&court, built, &self.limits, floor, self.bench.control(), case)?
+            }
             None => without_runs(court.judge_answer(self.submission.answer_to(case), case)?),
         };
         let counted = judging.record(&case.name, judged.judged.verdict, judged.judged.validation.as_ref());

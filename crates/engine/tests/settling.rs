@@ -5,7 +5,7 @@ mod kit;
 use engine::SystemError;
 use engine::simulated::Stage;
 use judge::scoring::JudgeMode::AllTests;
-use kit::{echo, kit, ms, ok};
+use kit::{Kit, echo, kit, ms, ok};
 use model::{Confidence, Nanos, Observation, Reading, Verdict};
 use std::sync::Mutex;
 
@@ -36,10 +36,45 @@ fn disturbed(stage: &mut Stage) -> Result<Observation, SystemError> {
     Ok(observation)
 }
 
+/// CPU time of the control program in milliseconds, 100 where nothing slows the machine, and how often it ran.
+static CONTROL: Mutex<(u64, u32)> = Mutex::new((100, 0));
+
+fn control(_: &mut Stage) -> Result<Observation, SystemError> {
+    let mut control = CONTROL.lock().unwrap();
+    control.1 += 1;
+    ok(control.0)
+}
+
 /// Judges one test case with a limit of 2 s: verdict, confidence, runs, void runs and the time that counts.
 fn check(program: &'static str, times: &[u64], verdict: Verdict, how: (Confidence, u32, u32, u64)) {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    check_in(kit(), program, times, verdict, how);
+}
+
+/// The same on a slot whose control program takes so long, and how often that ran.
+fn check_beside(
+    milliseconds: u64,
+    program: &'static str,
+    times: &[u64],
+    verdict: Verdict,
+    how: (Confidence, u32, u32, u64),
+) -> u32 {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    *CONTROL.lock().unwrap() = (milliseconds, 0);
     let mut kit = kit();
+    kit.control = true;
+    kit.programs.insert("control", control);
+    check_in(kit, program, times, verdict, how);
+    CONTROL.lock().unwrap().1
+}
+
+fn check_in(
+    mut kit: Kit,
+    program: &'static str,
+    times: &[u64],
+    verdict: Verdict,
+    how: (Confidence, u32, u32, u64),
+) {
     kit.package.data.groups[0].cases.truncate(1);
     kit.programs.insert("timed", timed);
     kit.programs.insert("wrong, in time", wrong);
@@ -72,6 +107,23 @@ fn near_the_limit_it_is_repeated() {
     check("timed", &[2010], Verdict::TimeLimit, (Confidence::Open, 10, 0, 2010));
     // The first run in time decides everything else.
     check("wrong, in time", &[2010, 1990], Verdict::WrongAnswer, (Confidence::Settled, 2, 0, 1990));
+}
+
+#[test]
+fn no_program_fails_for_a_machine_that_has_become_slower() {
+    let (fails, passes) = (Verdict::TimeLimit, Verdict::Accepted);
+    let settled = |runs, void, time| (Confidence::Settled, runs, void, time);
+    // As fast as ever: what was decided stands, and the control ran once.
+    assert_eq!(check_beside(102, "timed", &[2500, 2400], fails, settled(2, 0, 2400)), 1);
+    // 30 % slower: both runs could have kept the limit, and the third did.
+    assert_eq!(check_beside(130, "timed", &[2500, 2400, 1880], passes, settled(3, 2, 1880)), 1);
+    // Slower to the end: nobody can know.
+    check_beside(130, "timed", &[2500], fails, (Confidence::Open, 10, 10, 2500));
+    // Slower, but by less than it is over: its runs count, each for less.
+    check_beside(110, "timed", &[2700], fails, settled(3, 0, 2700));
+    // What keeps the limit, or is far above it, is nothing to ask about.
+    assert_eq!(check_beside(130, "timed", &[1990, 1880], passes, settled(2, 0, 1880)), 0);
+    assert_eq!(check_beside(130, "timed", &[3100], fails, (Confidence::Clear, 1, 0, 3100)), 0);
 }
 
 #[test]

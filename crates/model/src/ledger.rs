@@ -109,6 +109,7 @@ mod tests {
             evidence: Evidence {
                 isolation: Isolation::Affinity,
                 cpus: vec![1],
+                cpu_nodes: vec![0],
                 mem_nodes: vec![0],
                 main_cpu: known(main),
                 run_queue_wait: known(wait),
@@ -122,6 +123,7 @@ mod tests {
                 minor_faults: Reading::Known(0),
                 major_faults: Reading::Known(0),
                 frequency_ratio: Reading::unknown("not read"),
+                slowdown: Reading::unknown("not read"),
                 swapped_pages: Reading::Known(0),
                 pages_by_node: Reading::unknown("not read"),
                 cost: Nanos::ZERO,

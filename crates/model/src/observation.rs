@@ -51,6 +51,8 @@ pub struct Evidence {
     pub isolation: Isolation,
     /// CPUs the run was allowed on.
     pub cpus: Vec<u32>,
+    /// Memory nodes of those CPUs.
+    pub cpu_nodes: Vec<u32>,
     /// Memory nodes the run was allowed on.
     pub mem_nodes: Vec<u32>,
     /// CPU time of the main thread alone.
@@ -83,6 +85,9 @@ pub struct Evidence {
     pub major_faults: Reading<u64>,
     /// Clock frequency around the run over the slot's usual one.
     pub frequency_ratio: Reading<f64>,
+    /// How many times longer than its fastest known run in this slot the memory-bound program of the noise floor took right
+    /// after this run. Looked at only where it can decide.
+    pub slowdown: Reading<f64>,
     /// Pages the machine read back from swap during the run.
     pub swapped_pages: Reading<u64>,
     /// Where the run's own memory was when it was last looked at, by node.
@@ -164,6 +169,7 @@ impl Evidence {
         Evidence {
             isolation: Isolation::None,
             cpus: Vec::new(),
+            cpu_nodes: Vec::new(),
             mem_nodes: Vec::new(),
             run_queue_wait: none(why),
             steal: none(why),
@@ -176,6 +182,7 @@ impl Evidence {
             minor_faults: none(why),
             major_faults: none(why),
             frequency_ratio: none(why),
+            slowdown: none(why),
             swapped_pages: none(why),
             pages_by_node: none(why),
             main_cpu: none(why),

@@ -25,6 +25,7 @@ pub(crate) fn observation(exit: Exit) -> Observation {
         evidence: Evidence {
             isolation: Isolation::Cpuset,
             cpus: vec![1],
+            cpu_nodes: vec![0],
             mem_nodes: vec![0],
             main_cpu: Reading::Known(ms(120)),
             run_queue_wait: Reading::Known(Nanos(25_000)),
@@ -38,6 +39,7 @@ pub(crate) fn observation(exit: Exit) -> Observation {
             minor_faults: Reading::Known(321),
             major_faults: Reading::Known(0),
             frequency_ratio: Reading::unknown("no APERF here"),
+            slowdown: Reading::unknown("not asked for"),
             swapped_pages: Reading::Known(0),
             pages_by_node: Reading::Known(vec![NodePages { node: 0, pages: 40 }]),
             cost: Nanos::from_micros(250),

@@ -11,6 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Step {
+    Priority,
     Session,
     MountProc,
     Stdio,
@@ -30,7 +31,8 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    const ALL: [Step; 16] = [
+    const ALL: [Step; 17] = [
+        Step::Priority,
         Step::Session,
         Step::MountProc,
         Step::Stdio,
@@ -57,6 +59,7 @@ impl Step {
     /// In words, for an error message.
     pub(crate) fn words(self) -> &'static str {
         match self {
+            Step::Priority => "ordinary priority",
             Step::Session => "new session",
             Step::MountProc => "mount of /proc in the run's namespace",
             Step::Stdio => "standard streams",
@@ -176,7 +179,7 @@ impl Plan {
         };
         // The launcher may be favoured; the program never is. Before the session: its scheduling group (sched_autogroup)
         // would begin with the weight of the launcher, and on a busy CPU get a tenth of its share (seen on 6.18).
-        plan.attempt(Step::Scheduler, libc::SYS_setpriority, &[libc::PRIO_PROCESS as usize, 0, 0]);
+        plan.attempt(Step::Priority, libc::SYS_setpriority, &[libc::PRIO_PROCESS as usize, 0, 0]);
         plan.call(Step::Session, libc::SYS_setsid, &[]);
         if means.mount_proc {
             plan.mount_proc()?;

@@ -56,6 +56,9 @@ pub fn disturbances(run: &Observation, floor: &Floor) -> Vec<Cause> {
     if let Some(ratio) = evidence.frequency_ratio.known().filter(|ratio| **ratio < 1.0 - SLOWER) {
         name("frequency", cpu.scale(1.0 - ratio.max(0.0)));
     }
+    if let Some(slowdown) = evidence.slowdown.known().filter(|slowdown| **slowdown > floor.slow_from()) {
+        name("slow_machine", cpu.scale(1.0 - 1.0 / slowdown));
+    }
     if let Some(pages) = evidence.swapped_pages.known().filter(|pages| **pages > 0) {
         name("swap", times(FAULT, *pages));
     }
@@ -74,11 +77,11 @@ pub fn explained(causes: &[Cause]) -> Nanos {
     own.iter().fold(most, |sum, cause| sum + cause.bound)
 }
 
-/// The share of a run's pages on other memory nodes than the run was bound to, where that is more than one in a hundred.
+/// The share of a run's pages on other memory nodes than those of its CPUs, where that is more than one in a hundred.
 fn remote_share(run: &Observation) -> Option<f64> {
     let pages = run.evidence.pages_by_node.known()?;
     let all: u64 = pages.iter().map(|on| on.pages).sum();
-    let elsewhere = pages.iter().filter(|on| !run.evidence.mem_nodes.contains(&on.node));
+    let elsewhere = pages.iter().filter(|on| !run.evidence.cpu_nodes.contains(&on.node));
     let away: u64 = elsewhere.map(|on| on.pages).sum();
     let share = away as f64 / all.max(1) as f64;
     (share > 0.01).then_some(share)
@@ -86,4 +89,58 @@ fn remote_share(run: &Observation) -> Option<f64> {
 
 fn times(each: Nanos, n: u64) -> Nanos {
     Nanos(each.0.saturating_mul(n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Evidence, Exit, NodePages};
+
+    /// A second of computing on CPU 4 of node 1, undisturbed but for what is changed.
+    fn names(change: impl FnOnce(&mut Evidence)) -> Vec<&'static str> {
+        let mut run = Observation::unread(Exit::Code(0), Nanos::from_secs(1), "not read");
+        run.evidence.cpus = vec![4];
+        run.evidence.cpu_nodes = vec![1];
+        run.evidence.mem_nodes = vec![0, 1];
+        change(&mut run.evidence);
+        disturbances(&run, &Floor::assumed()).iter().map(|cause| cause.name).collect()
+    }
+
+    #[test]
+    fn each_disturbance_has_its_name() {
+        let ms = |n| Reading::Known(Nanos::from_millis(n));
+        assert!(names(|_| {}).is_empty());
+        assert_eq!(names(|e| e.steal = ms(60)), ["steal"]);
+        assert_eq!(names(|e| e.irq = ms(60)), ["irq"]);
+        assert_eq!(names(|e| e.foreign = ms(80)), ["foreign"]);
+        assert_eq!(names(|e| e.run_queue_wait = ms(60)), ["run_queue_wait"]);
+        assert_eq!(names(|e| e.throttled = ms(1)), ["throttled"]);
+        assert_eq!(names(|e| e.involuntary_switches = Reading::Known(100)), ["involuntary_switches"]);
+        assert_eq!(names(|e| e.major_faults = Reading::Known(1)), ["major_faults"]);
+        assert_eq!(names(|e| e.swapped_pages = Reading::Known(9)), ["swap"]);
+        assert_eq!(names(|e| e.frequency_ratio = Reading::Known(0.9)), ["frequency"]);
+        assert_eq!(names(|e| e.slowdown = Reading::Known(1.1)), ["slow_machine"]);
+        // Moves count where there is somewhere to go.
+        assert!(names(|e| e.migrations = Reading::Known(9)).is_empty());
+        assert_eq!(
+            names(|e| {
+                e.cpus.push(6);
+                e.migrations = Reading::Known(9);
+            }),
+            ["migrations"]
+        );
+        let pages = |node| Reading::Known(vec![NodePages { node, pages: 500 }]);
+        assert!(names(|e| e.pages_by_node = pages(1)).is_empty());
+        assert_eq!(names(|e| e.pages_by_node = pages(0)), ["remote_memory"]);
+    }
+
+    #[test]
+    fn what_quiet_runs_show_is_no_disturbance() {
+        let ms = |n| Reading::Known(Nanos::from_millis(n));
+        assert!(names(|e| e.steal = ms(30)).is_empty());
+        assert!(names(|e| e.run_queue_wait = ms(30)).is_empty());
+        assert!(names(|e| e.frequency_ratio = Reading::Known(0.98)).is_empty());
+        assert!(names(|e| e.slowdown = Reading::Known(1.06)).is_empty());
+        assert!(names(|e| e.involuntary_switches = Reading::Known(20)).is_empty());
+    }
 }

@@ -76,6 +76,21 @@ impl Floor {
         Stray { reach: a.reach.max(b.reach), tail: a.tail.max(b.tail) }
     }
 
+    /// The slowdown of the memory-bound program, against the fastest run of it that is known, from which on the machine is
+    /// taken to be slower than it can be. One run in five is as slow by chance; where it is, it costs some more runs.
+    pub fn slow_from(&self) -> f64 {
+        1.0 + self.memory.stray.reach + self.memory.stray.tail
+    }
+
+    /// The same floor, by the fastest run of the memory-bound program that both know. Machines are slow for minutes when
+    /// others use their memory, the one that was measured first perhaps just then.
+    pub fn knowing(mut self, earlier: &Floor) -> Floor {
+        if !earlier.assumed {
+            self.memory.least = self.memory.least.min(earlier.memory.least);
+        }
+        self
+    }
+
     /// From runs of both programs on the slot, in the order in which they were made. Runs that were disturbed are left out
     /// where enough others are left: what disturbs is told run by run. `None` where one program has fewer than five.
     pub fn from_runs(compute: &[Observation], memory: &[Observation]) -> Option<Floor> {

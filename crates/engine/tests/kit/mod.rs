@@ -7,7 +7,7 @@ use engine::job::{Job, Options};
 use engine::languages::Languages;
 use engine::limits::Overrides;
 use engine::simulated::{Simulated, Stage, observation};
-use engine::slot::{Slot, Station};
+use engine::slot::{Control, Slot, Station};
 use engine::source::{Source, SourceLimits};
 use engine::submission::{JudgedSubmission, Submission, judge_submission};
 use engine::timelimit::time_limit;
@@ -59,6 +59,13 @@ pub(crate) struct Kit {
     pub(crate) events: Mutex<Vec<Event>>,
     pub(crate) overrides: Overrides,
     pub(crate) runners: Vec<(Arc<Simulated>, Arc<Simulated>)>,
+    /// Slots have a control program, the one that is called `control` here, which takes 100 ms at best.
+    pub(crate) control: bool,
+}
+
+fn control() -> Control {
+    let spec = RunSpec { argv: vec!["control".into()], ..RunSpec::bare() };
+    Control { spec, files: Vec::new(), best: ms(100) }
 }
 
 struct Shared(Arc<Simulated>);
@@ -101,6 +108,7 @@ pub(crate) fn kit() -> Kit {
         events: Mutex::default(),
         overrides: Overrides::default(),
         runners: Vec::new(),
+        control: false,
     };
     kit.programs.insert("echo", echo);
     kit.programs.insert("wrong", |_| ok(1));
@@ -296,6 +304,7 @@ impl Kit {
         let slot = |(main, auxiliary): &(Arc<Simulated>, Arc<Simulated>)| Slot {
             main: station(main),
             auxiliary: Some(station(auxiliary)),
+            control: self.control.then(control),
         };
         let slots: Vec<Slot> = self.runners.iter().map(slot).collect();
         let emit = |event: Event| self.events.lock().unwrap().push(event);
@@ -326,6 +335,9 @@ impl Kit {
                     return exit(1, 1);
                 }
                 return ok(1);
+            }
+            if called == "control" {
+                return programs["control"](stage);
             }
             let name = String::from_utf8(stage.file(&called).expect("no such program")).unwrap();
             let play = programs.get(name.as_str()).unwrap_or_else(|| panic!("no program plays `{name}`"));

@@ -20,7 +20,8 @@ pub(super) struct Host {
     /// /proc/vmstat, where the machine has swap.
     vmstat: Option<File>,
     cpus: Vec<u32>,
-    nodes: Vec<u32>,
+    /// Memory nodes with their CPUs.
+    nodes: Vec<(u32, Vec<u32>)>,
 }
 
 /// State of the slot's CPUs at one moment.
@@ -32,16 +33,25 @@ pub(super) struct CpuTimes {
 
 impl Host {
     pub(super) fn open() -> io::Result<Host> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let sys = |name: &str| {
-            std::fs::read_to_string(Path::new("/sys/devices/system").join(name)).unwrap_or_default()
+            let path = Path::new("/sys/devices/system").join(name);
+            parse_list(&std::fs::read_to_string(path).unwrap_or_default())
         };
+        let nodes =
+            sys("node/online").into_iter().map(|node| (node, sys(&format!("node/node{node}/cpulist"))));
+        Host::at(Path::new("/proc"), sys("cpu/online"), nodes.collect())
+    }
+
+    fn at(proc: &Path, cpus: Vec<u32>, nodes: Vec<(u32, Vec<u32>)>) -> io::Result<Host> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        // /proc/swaps has a line for each area in use behind its head.
+        let swaps = std::fs::read_to_string(proc.join("swaps")).map_or(0, |text| text.lines().count());
         Ok(Host {
-            proc: rustix::fs::open("/proc", flags, Mode::empty())?,
-            stat: File::open("/proc/stat")?,
-            vmstat: has_swap()?.then(|| File::open("/proc/vmstat")).transpose()?,
-            cpus: parse_list(&sys("cpu/online")),
-            nodes: parse_list(&sys("node/online")),
+            proc: rustix::fs::open(proc, flags, Mode::empty())?,
+            stat: File::open(proc.join("stat"))?,
+            vmstat: (swaps > 1).then(|| File::open(proc.join("vmstat"))).transpose()?,
+            cpus,
+            nodes,
         })
     }
 
@@ -61,6 +71,10 @@ impl Host {
 
     pub(super) fn has_several_nodes(&self) -> bool {
         self.nodes.len() > 1
+    }
+
+    fn nodes_where(&self, with: impl Fn(&[u32]) -> bool) -> Vec<u32> {
+        self.nodes.iter().filter(|(_, cpus)| with(cpus)).map(|(node, _)| *node).collect()
     }
 
     /// CPUs a run may use.
@@ -124,7 +138,8 @@ impl Host {
         Evidence {
             isolation: run.isolation,
             cpus: run.cpus.to_vec(),
-            mem_nodes: run.placement.mem_node.map_or_else(|| self.nodes.clone(), |n| vec![n]),
+            cpu_nodes: self.nodes_where(|cpus| cpus.iter().any(|cpu| run.cpus.contains(cpu))),
+            mem_nodes: run.placement.mem_node.map_or_else(|| self.nodes_where(|_| true), |n| vec![n]),
             main_cpu: own.clone().map(|[ran, _]| ran - run.process),
             run_queue_wait: own.map(|[_, wait]| wait - schedstat(&run.schedstat).unwrap_or_default()[1]),
             steal: slot(|t| t.steal),
@@ -143,6 +158,7 @@ impl Host {
             // Known when the tree is gone, like the whole cost.
             frequency_ratio: Reading::unknown("not probed yet"),
             cost: Nanos::ZERO,
+            slowdown: Reading::unknown("looked at only where it can decide a verdict"),
             swapped_pages: Reading::from_result(run.swapped.as_ref().map(|pages| *pages)),
             pages_by_node: self.pages_by_node(run),
             weaker: run.weaker.to_vec(),
@@ -173,11 +189,6 @@ pub(super) struct Finished<'a> {
     /// The main thread's schedstat right before exec.
     pub(super) schedstat: String,
     pub(super) weaker: &'a [String],
-}
-
-/// Whether some swap area is in use: /proc/swaps has a line for each behind its head.
-fn has_swap() -> io::Result<bool> {
-    Ok(std::fs::read_to_string("/proc/swaps").map_or(0, |text| text.lines().count()) > 1)
 }
 
 /// The first two numbers of schedstat, in nanoseconds: time spent running, and ready but not running
@@ -244,6 +255,46 @@ mod tests {
             "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 0 0 5 0 1 1 1 0 0\ncpu1 10 0 0 5 0 10 10 10 0 0\nintr 5\n";
         let t = parse_stat(text, &[1]);
         assert_eq!((t.steal, t.irq, t.busy), (Nanos(100_000_000), Nanos(200_000_000), Nanos(400_000_000)));
+    }
+
+    /// What no test can do to a machine is done to a /proc of its own.
+    #[test]
+    fn what_happens_to_the_machine_during_a_run_is_told() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(root.path().join(name), text).unwrap();
+        let stat = |user: u64, irq: u64, steal: u64| {
+            write("stat", &format!("cpu  0 0 0 0\ncpu1 {user} 0 0 900 0 {irq} 0 {steal} 0 0\nintr 5\n"));
+        };
+        stat(100, 3, 7);
+        write("vmstat", "pgpgin 9\npswpin 40\npswpout 50\n");
+        write("swaps", "Filename Type Size Used Priority\n/dev/vdb partition 4194300 0 -2\n");
+        let host = Host::at(root.path(), vec![0, 1], vec![(0, vec![0]), (1, vec![1])]).unwrap();
+        let (before, swapped) = (host.cpu_times(&[1]), host.swapped_in().unwrap());
+        stat(200, 28, 57);
+        write("vmstat", "pgpgin 9\npswpin 340\npswpout 50\n");
+        let placement = Placement { cpus: vec![1], ..Placement::default() };
+        let evidence = host.evidence(&Finished {
+            pid: 1,
+            placement: &placement,
+            isolation: Isolation::Affinity,
+            cpus: &[1],
+            before: &before,
+            cpu: Nanos::from_millis(900),
+            process: Nanos::ZERO,
+            counts: Counts::default(),
+            throttled: Ok(Nanos::ZERO),
+            swapped: Ok(host.swapped_in().unwrap() - swapped),
+            tells_nodes: false,
+            pages: &[],
+            schedstat: String::new(),
+            weaker: &[],
+        });
+        assert_eq!(evidence.steal, Reading::Known(Nanos::from_millis(500)));
+        assert_eq!(evidence.irq, Reading::Known(Nanos::from_millis(250)));
+        // 1.75 s of the CPU were not idle, and the run had 0.9 of them.
+        assert_eq!(evidence.foreign, Reading::Known(Nanos::from_millis(850)));
+        assert_eq!(evidence.swapped_pages, Reading::Known(300));
+        assert_eq!((evidence.cpu_nodes, evidence.mem_nodes), (vec![1], vec![0, 1]));
     }
 
     #[test]
