@@ -3,8 +3,10 @@
 
 use e2e::stage::{self, Pass, Place, Stage};
 use e2e::tauto;
+use rustix::process::Pid;
 use serde_json::Value;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -179,6 +181,114 @@ fn a_real_time_neighbour_is_named() {
         let hit = run(place, &["--slot", "0"], &program);
         end(load);
         assert!(names(&hit).contains(&"run_queue_wait") && names(&hit).contains(&"foreign"), "{hit:#}");
+    });
+}
+
+/// Sends datagrams to its own host as fast as it can for so many seconds.
+const FLOOD: &str = r#"
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+int main(int argc, char **argv) {
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int in = socket(AF_INET, SOCK_DGRAM, 0), out = socket(AF_INET, SOCK_DGRAM, 0);
+    bind(in, (struct sockaddr *)&to, sizeof to);
+    connect(out, (struct sockaddr *)&to, sizeof to);
+    time_t end = time(0) + atoi(argv[1]);
+    do
+        for (int n = 0; n < 10000; n++)
+            send(out, "x", 1, MSG_DONTWAIT);
+    while (time(0) < end);
+}
+"#;
+
+/// Packets are received on the slot's CPU, of a network of its own (Documentation/networking/scaling.rst, "RPS"), while
+/// they are sent on another.
+#[test]
+fn an_interrupt_storm_is_named() {
+    if !stage::is_root() {
+        return;
+    }
+    alone(|place| {
+        let (source, flood) = (place.path("flood.c"), place.path("flood"));
+        fs::write(&source, FLOOD).expect("source");
+        let built = std::process::Command::new("gcc").args(["-O2", "-o"]).arg(&flood).arg(&source).status();
+        assert!(built.expect("gcc").success());
+        let cpu: u32 = slot_cpu(place).parse().expect("a CPU");
+        let Some(other) = cpus().into_iter().find(|other| *other != cpu) else { return };
+        let script = format!(
+            "ip link set lo up && mount -t sysfs none /sys && echo {:x} > /sys/class/net/lo/queues/rx-0/rps_cpus \
+             && echo ready && exec taskset -c {other} {} 8",
+            1 << cpu,
+            flood.display()
+        );
+        let mut command = place.command(Path::new("unshare"));
+        command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").args(["-n", "-m", "sh", "-c", &script]);
+        let mut storm = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("unshare");
+        let mut ready = [0; 6];
+        if storm.stdout.take().expect("stdout").read_exact(&mut ready).is_err() {
+            drop(storm.wait());
+            // A kernel without RPS, or no right to a network of one's own.
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        let work = ["sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"];
+        let hit = run(place, &["--slot", "0"], &work);
+        end(storm);
+        let quiet = run(place, &["--slot", "0"], &work);
+        assert!(names(&hit).contains(&"irq"), "{hit:#}");
+        assert!(number(&hit, "irq_ns") > 10 * number(&quiet, "irq_ns"), "{hit:#}\n{quiet:#}");
+        assert!(!names(&quiet).contains(&"irq"), "{quiet:#}");
+    });
+}
+
+/// The CPUs of this process.
+fn cpus() -> Vec<u32> {
+    let mask = rustix::thread::sched_getaffinity(None).expect("own CPUs");
+    (0..1024u32).filter(|cpu| mask.is_set(*cpu as usize)).collect()
+}
+
+/// A shell whose script ends so; its name on the host.
+fn shell(ending: &str) -> Option<Pid> {
+    let entries = fs::read_dir("/proc").ok()?.flatten();
+    let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let is_it = |pid: &i32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let program = line.split(|byte| *byte == 0).next().unwrap_or_default();
+        program.ends_with(b"/sh") && line.ends_with(ending.as_bytes())
+    };
+    Pid::from_raw(pids.find(is_it)?)
+}
+
+#[test]
+fn moves_between_cpus_are_named() {
+    let cpus = cpus();
+    if !stage::is_root() || cpus.len() < 2 {
+        return;
+    }
+    alone(|place| {
+        let list = format!("{},{}", cpus[0], cpus[1]);
+        let options = ["run", "--json", "--slot", "none", "--cpu", &list, "--", "sh", "-c"];
+        let mut command = tauto_with(place, &options);
+        command.arg("i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; : moved");
+        let child = command.stdout(Stdio::piped()).spawn().expect("run");
+        let mut moves = 0;
+        let start = Instant::now();
+        let mut program = None;
+        while program.is_none() && start.elapsed() < PATIENCE {
+            program = shell("; : moved\0");
+        }
+        while program == shell("; : moved\0") && moves < 100 {
+            let mut mask = rustix::thread::CpuSet::new();
+            mask.set(cpus[moves % 2] as usize);
+            moves += usize::from(rustix::thread::sched_setaffinity(program, &mask).is_ok());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let output = child.wait_with_output().expect("output");
+        let run: Value = serde_json::from_slice(&output.stdout).expect("document");
+        assert!(moves > 4 && number(&run, "migrations") > 2, "{moves} moves: {run:#}");
+        assert!(names(&run).contains(&"migrations"), "{run:#}");
     });
 }
 
