@@ -159,6 +159,24 @@ kind_of() { # cpu pid name
     esac
 }
 
+# A run while somebody else's memory comes back from swap, and one when it is back.
+swap() {
+    mkswap /dev/nvme0n1 >/dev/null && swapon /dev/nvme0n1 || return
+    echo +memory >$GROUPS_ROOT/cgroup.subtree_control
+    mkdir $GROUPS_ROOT/cold
+    sh -c "echo 0 >$GROUPS_ROOT/cold/cgroup.procs && dd if=/dev/zero of=/tmp/cold bs=1M count=64" 2>/dev/null
+    # It gives back what it could not reclaim as an error.
+    echo 64M >$GROUPS_ROOT/cold/memory.reclaim 2>/dev/null
+    (sleep 0.5 && cat /tmp/cold >/dev/null) &
+    tauto run --json --slot 0 --cpu-time 2 -- /vm/cpu-loop
+    wait $!
+    cat /tmp/cold >/dev/null
+    tauto run --json --slot 0 --cpu-time 1 -- /vm/cpu-loop
+    rm /tmp/cold
+    swapoff /dev/nvme0n1
+    rmdir $GROUPS_ROOT/cold
+}
+
 # Two runs at once, neither of which names a slot.
 neighbours() {
     tauto run --json --slot auto --cpu-time 1 -- /vm/cpu-loop >/run/neighbour 2>/dev/null &

@@ -25,6 +25,8 @@ type Slot = (u32, &'static [u32], &'static [u32], u32);
 struct Machine {
     name: &'static str,
     shape: &'static str,
+    /// Size of its disk in MiB, for swap. Interrupts of such a disk cannot be moved from slots.
+    disk: u64,
     append: &'static str,
     /// What happens on it before the usual round, and in it while it is tuned.
     first: &'static str,
@@ -54,6 +56,7 @@ const EVERYWHERE: [&str; 4] = ["vmstat_interval", "perf_sample_rate", "thp", "co
 const TWO_SOCKETS: Machine = Machine {
     name: "two_sockets",
     shape: "2x2x2x2",
+    disk: 0,
     append: "",
     first: "part remote tauto run --json --slot none --cpu 2 --mem-node 1 --stdout /run/pages_remote --memory 256M \
             -- /vm/placement-pages; part watch_untuned watch none 4 0.5",
@@ -145,8 +148,9 @@ const QUIET_FROM_BOOT: Machine = Machine {
 const ONE_CPU: Machine = Machine {
     name: "one_cpu",
     shape: "1x1x1x1",
+    disk: 256,
     append: "",
-    first: "seal /proc/sys/vm/compaction_proactiveness",
+    first: "seal /proc/sys/vm/compaction_proactiveness; part swap swap",
     tuned: ":",
     housekeeping: &[0],
     slots: &[(0, &[], &[0], 0)],
@@ -157,7 +161,7 @@ const ONE_CPU: Machine = Machine {
     unplanned: &["smt", "isolated_cpus", "kernel_threads", "irq_affinity", "workqueues", "numa_balancing"],
     refused: &[("compaction", "/proc/sys/vm/compaction_proactiveness")],
     partitions: "rest: 0\nonline: 0",
-    more: nothing_more,
+    more: swapped,
 };
 
 fn two_sockets(parts: &Parts) -> Vec<String> {
@@ -198,6 +202,17 @@ fn only_its_own(watch: &str, loads: usize) -> Vec<String> {
         broken.push(format!("nothing can be concluded from {watch}"));
     }
     broken
+}
+
+/// Of two runs the first took place while others' memory came back from swap.
+fn swapped(parts: &Parts) -> Vec<String> {
+    let runs = parts.documents("swap");
+    let seen = runs.iter().map(|run| {
+        let named = run["disturbed"].as_array().is_some_and(|names| names.contains(&json!("swap")));
+        (run["evidence"]["swapped_pages"].as_u64() > Some(0), named)
+    });
+    let wanted = [(true, true), (false, false)];
+    if seen.eq(wanted) { vec![] } else { vec![format!("swap: {}", parts.text("swap"))] }
 }
 
 fn nothing_more(_: &Parts) -> Vec<String> {
@@ -446,6 +461,7 @@ fn attempt(machine: &Machine) -> Result<(), Failed> {
         files: programs()?,
         cgroups: Cgroups::V2,
         shape: machine.shape.parse()?,
+        disk: machine.disk,
         append: machine.append.into(),
         command: ["sh", "-c", &script].map(String::from).to_vec(),
         patience: PATIENCE,

@@ -149,6 +149,7 @@ fn attempt(shape: &Shape) -> Result<(), Failed> {
         files: programs()?,
         cgroups: shape.cgroups,
         shape: vm::Shape::default(),
+        disk: 0,
         append: shape.append.into(),
         command: ["sh", "-c", &script(shape)].map(String::from).to_vec(),
         patience: PATIENCE,

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
             files: options.add,
             cgroups: options.cgroups,
             shape: options.shape,
+            disk: 0,
             append: options.append,
             command: options.command,
             patience: Duration::from_secs(options.patience),

@@ -48,6 +48,8 @@ pub struct Vm {
     pub cgroups: Cgroups,
     /// Its processors and memory nodes.
     pub shape: Shape,
+    /// Size of an empty disk, /dev/nvme0n1, in MiB; 0: none.
+    pub disk: u64,
     /// More kernel parameters.
     pub append: String,
     /// The command, run as root.
@@ -105,7 +107,9 @@ fn attempt(vm: &Vm, parts: &Parts, scratch: &Path, out: &mut dyn Write) -> Resul
         ["initramfs", "console", "complaints"].map(|name| scratch.join(name));
     // It warns of every processor feature it cannot emulate.
     let stderr = File::create(&complaints).map_err(|e| format!("{}: {e}", complaints.display()))?;
+    let disk = disk(vm.disk, scratch)?;
     let mut qemu = qemu(vm, &parts.kernel, &initramfs, &console)
+        .args(disk)
         .stderr(stderr)
         .spawn()
         .map_err(|e| format!("{QEMU}: {e}; {REMEDY}"))?;
@@ -120,6 +124,18 @@ fn attempt(vm: &Vm, parts: &Parts, scratch: &Path, out: &mut dyn Write) -> Resul
         Ok(ended) => ended.map(Attempt::Ended).map_err(with_logs),
         Err(why) => Ok(Attempt::NeverBegan(with_logs(why))),
     }
+}
+
+/// Arguments for a disk of so many MiB. Debian's cloud kernel has the driver of this kind built in.
+fn disk(size: u64, scratch: &Path) -> Result<Vec<String>, String> {
+    if size == 0 {
+        return Ok(vec![]);
+    }
+    let path = scratch.join("disk");
+    let made = File::create(&path).and_then(|file| file.set_len(size << 20));
+    made.map_err(|e| format!("{}: {e}", path.display()))?;
+    let drive = format!("file={},if=none,id=disk,format=raw", path.display());
+    Ok(["-drive", &drive, "-device", "nvme,drive=disk,serial=disk"].map(String::from).to_vec())
 }
 
 fn tail(log: &Path) -> String {
