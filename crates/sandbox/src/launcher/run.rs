@@ -1,7 +1,7 @@
 //! One run, from the request to the observation.
 
 use super::evidence::{CpuTimes, Finished};
-use super::frequency::Pace;
+use super::frequency::Look;
 use super::supervise::{Ended, Watched, monotonic};
 use super::{Launcher, view};
 use crate::error::During;
@@ -50,7 +50,7 @@ impl Launcher {
         self.enter_file_system(spec, &fds)?;
         let landlock = self.landlock(spec, &stdio);
         // Before anything of the run is counted.
-        let (pace, probing) = timed(|| self.probe(spec));
+        let (before_run, looking) = timed(|| self.look_at_clock(spec));
         self.groups.prepare(&spec.limits).during(|| "preparing the run's cgroup".into())?;
         let started =
             self.spawn(spec, stdio.each_ref().map(AsFd::as_fd), landlock.as_ref().map(AsFd::as_fd))?;
@@ -59,15 +59,15 @@ impl Launcher {
         let fds: Vec<Option<OwnedFd>> = fds.into_iter().map(|fd| fd.filter(is_file)).collect();
         let mut observed = self.finish(serial, spec, started)?;
         // After everything of it is gone, or its own processes would be in the way.
-        let (after, probing_again) = timed(|| self.probe(spec));
-        observed.evidence.frequency_ratio = self.frequency.ratio(&pace, &after);
-        observed.evidence.cost = observed.evidence.cost + probing + probing_again;
+        let (after_run, looking_again) = timed(|| self.look_at_clock(spec));
+        observed.evidence.frequency_ratio = self.frequency.ratio(&before_run, &after_run);
+        observed.evidence.cost = observed.evidence.cost + looking + looking_again;
         let streams = Bytes(output_sizes(spec, &fds).saturating_sub(before));
         Ok(Observation { output: observed.output.map(|files| files + streams), ..observed })
     }
 
-    fn probe(&mut self, spec: &RunSpec) -> Pace {
-        self.frequency.probe(&spec.placement, self.stacks.program, self.groups.clone_into())
+    fn look_at_clock(&mut self, spec: &RunSpec) -> Look {
+        self.frequency.look(&spec.placement, self.stacks.program, self.groups.clone_into())
     }
 
     fn stdio(&self, spec: &RunSpec, fds: &[Option<OwnedFd>]) -> io::Result<[OwnedFd; 3]> {
