@@ -127,7 +127,7 @@ fn figures_table(program: &Benched) -> String {
                 Reading::Known([low, high]) => format!("{} … {}", ms(*low), ms(*high)),
                 Reading::Unknown(why) => format!("unknown ({why})"),
             };
-            let percent = [f.spread_pct, f.cv_pct, f.mad_pct].map(|part| format!("{part:.4}"));
+            let percent = [f.spread_pct, f.cv_pct, f.mad_pct].map(|part| format!("{part:.2}"));
             let times = [f.min, f.median, f.max, f.spread].map(ms);
             row("", &[&[clock.to_string()][..], &times, &percent, &[interval]].concat())
         }
@@ -211,7 +211,7 @@ fn runs_table(program: &Benched) -> String {
 fn comparison(programs: &[Benched]) -> String {
     let line = |program: &Benched| {
         let (median, spread) = match &program.cpu {
-            Reading::Known(f) => (ms(f.median), format!("{:.4}", f.spread_pct)),
+            Reading::Known(f) => (ms(f.median), format!("{:.2}", f.spread_pct)),
             Reading::Unknown(why) => (format!("unknown ({why})"), String::new()),
         };
         let against = match program.comparison {

@@ -138,7 +138,7 @@ fn strip(program: &Benched, style: Style) -> Vec<String> {
     }
     // Where labels take its place, the line above has the median.
     let median = column(figures.median);
-    if axis[median] == ' ' {
+    if (low.chars().count()..room - high.chars().count()).contains(&median) {
         axis[median] = '▲';
     }
     vec![bars.trim_end().to_string(), axis.into_iter().collect()]
@@ -248,5 +248,11 @@ mod tests {
             figures.spread = Nanos::ZERO;
         }
         assert!(!shown(&equal).contains('▲'));
+        // Near an end the mark would stand in the label's blank.
+        let mut near = bench::one_program();
+        if let Reading::Known(figures) = &mut near.programs[0].cpu {
+            figures.median = figures.min + Nanos(figures.spread.0 / 16);
+        }
+        assert!(!shown(&near).contains('▲'), "{}", shown(&near));
     }
 }
