@@ -20,10 +20,10 @@ use model::{
 };
 use report::csv::bench_csv;
 use report::html::bench_page;
-use report::json::{BenchDocument, FaultDocument, to_text};
+use report::json::{BenchDocument, FaultDocument, Judged, to_text};
 use report::text::bench_report;
 use sandbox::Launcher;
-use settle::Floor;
+use settle::{Floor, Thresholds};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
@@ -127,11 +127,12 @@ fn measure(args: &BenchArgs) -> Result<Done, Failure> {
         }
         check(args, &spec.limits, observation).map(Some)
     };
-    let (report, failure) = conduct(args, &programs, &place.floor(), run);
+    let floor = place.floor();
+    let (report, failure) = conduct(args, &programs, &floor, run);
     match failure {
         Some(failure) if report.programs.iter().all(|program| program.runs.is_empty()) => Err(failure),
         failure => {
-            tell(args, &report);
+            tell(args, &report, &floor);
             exports.write(&report)?;
             answer(args, &report, failure)
         }
@@ -286,9 +287,12 @@ fn in_run(failure: Failure, program: &Program, run: usize) -> Failure {
     }
 }
 
-fn tell(args: &BenchArgs, report: &BenchReport) {
+fn tell(args: &BenchArgs, report: &BenchReport, floor: &Floor) {
     match args.json {
-        true => print(&to_text(&BenchDocument::new(report))),
+        true => {
+            let document = BenchDocument::new(report);
+            print(&to_text(&Judged { document, thresholds: Thresholds::of(floor) }));
+        }
         false => print(&bench_report(report, style_of(&std::io::stdout()))),
     }
 }

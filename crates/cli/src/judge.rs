@@ -16,9 +16,9 @@ use engine::submission::{Submission, check, judge_submission};
 use engine::timelimit::time_limit;
 use judge::scoring::JudgeMode;
 use model::{Compilation, Confidence, Event, Judgement, Limits, Nanos, Settled, Verdict};
-use report::json::{JudgeDocument, to_text};
+use report::json::{JudgeDocument, Judged, to_text};
 use report::text::judgement_lines;
-use settle::Floor;
+use settle::{Floor, Thresholds};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -72,7 +72,10 @@ pub(crate) fn main(args: JudgeArgs) -> Result<Done, Failure> {
         Err(fault) => return Err(failure(fault)),
     };
     match args.json {
-        true => print(&to_text(&JudgeDocument::new(&judgement, &|run| crate::floor::disturbed(run, &floor)))),
+        true => {
+            let document = JudgeDocument::new(&judgement, &|run| crate::floor::disturbed(run, &floor));
+            print(&to_text(&Judged { document, thresholds: Thresholds::of(&floor) }));
+        }
         false => print(&judgement_lines(&judgement, progress.style)),
     }
     Ok(if judgement.verdict == Verdict::JudgeError { Done::Fault } else { Done::Good })

@@ -9,9 +9,10 @@ use crate::options::{LimitArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
 use crate::terminal::{Failure, print, print_error, style_of};
 use clap::Args;
-use model::{Cause, Ledger, Observation, Reading, RunSpec, Status, View, ViewMount};
-use report::json::{FaultDocument, RunDocument};
+use model::{Ledger, Observation, Reading, RunSpec, Status, View, ViewMount};
+use report::json::{FaultDocument, Judged, RunDocument, to_text};
 use sandbox::{Ender, Launcher};
+use settle::{Floor, Thresholds};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,7 +55,7 @@ pub(crate) fn main(args: RunArgs) -> Result<Done, Failure> {
     let json = args.json;
     let done = run(args);
     if let (true, Err(Failure::System(e))) = (json, &done) {
-        print(&report::json::to_text(&FaultDocument::new(format!("{e:#}"))));
+        print(&to_text(&FaultDocument::new(format!("{e:#}"))));
     }
     done
 }
@@ -88,7 +89,7 @@ fn run(args: RunArgs) -> Result<Done, Failure> {
         unknown => unknown,
     };
     let observed = Observation { output, ..observed };
-    show(&args, &spec, &observed, &settle::disturbances(&observed, &place.floor()));
+    show(&args, &spec, &observed, &place.floor());
     Ok(Done::Good)
 }
 
@@ -100,14 +101,16 @@ fn end_on_signals(ender: Ender, interrupted: Arc<AtomicBool>) -> Result<(), Fail
     .map_err(Failure::system)
 }
 
-fn show(args: &RunArgs, spec: &RunSpec, observation: &Observation, causes: &[Cause]) {
+fn show(args: &RunArgs, spec: &RunSpec, observation: &Observation, floor: &Floor) {
+    let causes = &settle::disturbances(observation, floor)[..];
     let disturbed = floor::names(causes);
     if args.json {
         let document = RunDocument::new(observation, &spec.limits, disturbed);
-        print(&report::json::to_text(&match args.explain {
+        let document = match args.explain {
             true => document.explained(observation, causes),
             false => document,
-        }));
+        };
+        print(&to_text(&Judged { document, thresholds: Thresholds::of(floor) }));
     } else {
         let style = style_of(&std::io::stderr());
         print_error(&report::text::run_summary(observation, &spec.limits, &disturbed, style));

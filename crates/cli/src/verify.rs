@@ -14,8 +14,9 @@ use engine::slot::needs_auxiliary;
 use engine::verify::verify_package;
 use judge::scoring::JudgeMode;
 use model::{CheckOutcome, Checked, Event, Reading, Verdict, Verification};
-use report::json::{VerifyDocument, to_text};
+use report::json::{Judged, VerifyDocument, to_text};
 use report::text::{checked_line, verify_summary};
+use settle::Thresholds;
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
@@ -66,7 +67,10 @@ pub(crate) fn main(args: VerifyArgs) -> Result<Done, Failure> {
     }
     progress.finish();
     match args.json {
-        true => print(&to_text(&VerifyDocument::new(&verifications))),
+        true => {
+            let document = VerifyDocument::new(&verifications);
+            print(&to_text(&Judged { document, thresholds: Thresholds::of(&floor) }));
+        }
         false => print(&verify_summary(&verifications, progress.style)),
     }
     Ok(done(&verifications))

@@ -84,6 +84,9 @@ fn the_document_has_every_field_and_the_exports_agree_with_it() {
         assert_eq!((&document["end"], &document["comparison"]), (&"complete".into(), &Value::Null));
         let csv = std::fs::read_to_string(csv).expect("csv");
         assert_eq!(csv.lines().count(), 1 + runs.len());
+        let thresholds = &document["thresholds"];
+        assert_eq!(thresholds["policy"]["runs"], 10, "{thresholds}");
+        assert!(thresholds["band_pct"].as_f64() > Some(0.0), "{thresholds}");
         let html = std::fs::read_to_string(html).expect("html");
         let median = document["cpu"]["median_ns"].as_u64().expect("median");
         assert!(html.contains(&format!("<td>{}.{:06}</td>", median / 1_000_000, median % 1_000_000)));

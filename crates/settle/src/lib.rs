@@ -9,8 +9,10 @@
 mod disturbance;
 mod floor;
 mod rule;
+mod thresholds;
 
 pub use disturbance::{disturbances, explained};
 pub use floor::{Floor, Noise, Quiet, Stray};
 pub use model::Cause;
 pub use rule::{Decision, Policy, Step, Timed, band, settle, stop_at};
+pub use thresholds::Thresholds;

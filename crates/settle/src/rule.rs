@@ -2,9 +2,10 @@
 
 use crate::Stray;
 use model::{Confidence, Nanos};
+use serde::Serialize;
 
 /// The numbers of the rule. They are part of every published result; changing them changes verdicts.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Policy {
     /// At most so many runs, void ones included.
     pub runs: u32,

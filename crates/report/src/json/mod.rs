@@ -22,6 +22,16 @@ pub use verify::{PackageDocument, SubmissionDocument, VerifyDocument};
 
 use serde::Serialize;
 
+/// A document, and what its times were judged by.
+#[derive(Serialize)]
+pub struct Judged<D, T> {
+    /// The document itself.
+    #[serde(flatten)]
+    pub document: D,
+    /// Policy and noise floor.
+    pub thresholds: T,
+}
+
 /// One document as text, with a line end.
 pub fn to_text(document: &impl Serialize) -> String {
     // Fails for maps whose keys are no text, and for nothing the documents hold.
