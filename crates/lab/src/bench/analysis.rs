@@ -16,6 +16,8 @@ const FAR: f64 = 3.5;
 const TRIFLE: f64 = 0.001;
 /// Values of a series whose shape is looked at: the tests take the square of their number.
 const MOST_OF_SHAPE: usize = 1000;
+/// Runs that stray by less than this, in percent (their coefficient of variation), may be as alike as they like.
+const WANDERS: f64 = 1.0;
 /// A CPU is called busy from here on, in percent of the time.
 const BUSY: f64 = 25.0;
 /// Runs that waited longer than this, in percent of their wall time, had no CPU to themselves.
@@ -194,7 +196,8 @@ fn shape(runs: &[BenchRun]) -> Vec<BenchWarning> {
     let mut warnings: Vec<BenchWarning> = stats::shape(&series, SEED).warnings.iter().map(warning).collect();
     // A trend or a new level correlates neighbours too, and says more.
     let drifts = |w: &BenchWarning| matches!(w, BenchWarning::Trend { .. } | BenchWarning::Shift { .. });
-    if !warnings.iter().any(drifts) {
+    let cv_pct = Summary::of(&series).map_or(0.0, |summary| summary.cv_pct);
+    if cv_pct >= WANDERS && !warnings.iter().any(drifts) {
         let correlation = stats::correlated(&series, SEED);
         warnings.extend(correlation.map(|correlation| BenchWarning::Correlated { correlation }));
     }

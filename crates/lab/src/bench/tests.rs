@@ -222,3 +222,18 @@ fn a_slower_program_is_told_apart() {
     assert!(b.is_some_and(|b| b.different && b.p < 0.01 && b.ratio_ci95[0] > 1.01), "{b:?}");
     assert!(c.is_some_and(|c| !c.different && c.ratio_ci95[0] < 1.0 && c.ratio_ci95[1] > 1.0), "{c:?}");
 }
+
+#[test]
+fn runs_that_are_like_those_before_them_are_told_where_they_stray_far() {
+    let told = |scale: f64| {
+        let (mut random, mut last) = (Random::new(3), 0.0);
+        let (kept, _) = bench::<()>(&plan(1, 60), &FLOOR(), |_| {
+            last = 0.7 * last + scale * (random.unit() - 0.5);
+            Ok(Some(run_of((100_000.0 * (1.0 + last)) as u64, 0)))
+        });
+        let correlated =
+            |w: &BenchWarning| matches!(w, BenchWarning::Correlated { correlation } if *correlation > 0.3);
+        report(kept, Asked::default())[0].warnings.iter().any(correlated)
+    };
+    assert!(told(0.1) && !told(0.01));
+}
