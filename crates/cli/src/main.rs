@@ -2,6 +2,7 @@
 
 mod audit;
 mod bench;
+mod clocks;
 mod config;
 mod floor;
 mod judge;

@@ -40,6 +40,7 @@ impl LimitArgs {
             .map(|cpu| WallLimit { time: cpu + cpu + Nanos::from_secs(1), excuse_waiting: true });
         Limits {
             cpu: self.cpu_time,
+            instructions: None,
             wall: typed.or(implied),
             memory: self.memory,
             stack: self.stack,
@@ -50,10 +51,24 @@ impl LimitArgs {
     }
 }
 
+/// What a program's time is measured by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Clock {
+    /// CPU time, by the kernel.
+    #[default]
+    Cpu,
+    /// Instructions in user space, by the emulator.
+    Instructions,
+}
+
 /// Where and how a run takes place.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Placement")]
 pub(crate) struct PlacementArgs {
+    /// What the program's time is measured by: cpu, the kernel's account; or instructions, counted by an emulator, the
+    /// same on every machine and far slower
+    #[arg(long, value_enum, default_value_t, value_name = "CLOCK")]
+    pub(crate) clock: Clock,
     /// The slot to run in: auto (the first that is free), none, or its number [default: auto for judge and verify, none for
     /// run and with --cpu]
     #[arg(long, value_name = "auto|none|N", value_parser = slot_choice)]

@@ -4,6 +4,7 @@ pub(crate) mod command;
 mod streams;
 
 use crate::Done;
+use crate::clocks;
 use crate::floor;
 use crate::options::{LimitArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
@@ -76,6 +77,7 @@ fn run(args: RunArgs) -> Result<Done, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
     end_on_signals(launcher.ender(), interrupted.clone())?;
     let relays = streams::connect(&args, &mut spec, &mut fds, &launcher)?;
+    let counted = clocks::on(args.placement.clock, &args.command[0], &mut spec, &mut fds)?;
     let observed = launcher.run(&spec, fds);
     let normal =
         observed.as_ref().is_ok_and(|o| matches!(o.status(&spec.limits), Status::Ok | Status::NonzeroExit));
@@ -83,7 +85,7 @@ fn run(args: RunArgs) -> Result<Done, Failure> {
     if interrupted.load(Ordering::SeqCst) {
         return Ok(Done::Interrupted);
     }
-    let observed = observed?;
+    let observed = clocks::told(counted, observed?)?;
     let output = match observed.output {
         Reading::Known(files) => Reading::Known(files + written),
         unknown => unknown,

@@ -7,6 +7,7 @@
 
 pub mod bench;
 mod case;
+pub mod clocks;
 mod fault;
 pub mod files;
 mod interact;

@@ -112,6 +112,7 @@ impl Settings {
             None => self.wall(cpu),
         };
         Limits {
+            instructions: None,
             cpu: Some(cpu),
             wall: Some(wall),
             memory: Some(self.memory + allowance.memory),
@@ -125,6 +126,7 @@ impl Settings {
     /// Of one run of a validator or grader.
     pub fn validation(&self, allowance: Allowance) -> Limits {
         Limits {
+            instructions: None,
             cpu: Some(self.validation_time),
             wall: Some(self.wall(self.validation_time)),
             memory: Some(self.validation_memory + allowance.memory),

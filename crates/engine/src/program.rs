@@ -177,6 +177,7 @@ fn compile_steps(
     for command in commands {
         let limits = compile_limits(bounds, left);
         let spec = RunSpec {
+            tally: None,
             argv: command.argv.clone(),
             env: command.env.clone(),
             view: recipe.compile_view.clone(),
@@ -200,6 +201,7 @@ fn compile_steps(
 
 fn compile_limits(bounds: CompileLimits, cpu: Nanos) -> Limits {
     Limits {
+        instructions: None,
         cpu: Some(cpu),
         wall: Some(WallLimit { time: cpu.scale(2.0) + Nanos::from_secs(5), excuse_waiting: true }),
         memory: Some(bounds.memory),
@@ -264,6 +266,7 @@ impl Built<'_> {
         }
         let argv = self.run.argv.iter().cloned().chain(given.args).collect();
         let spec = RunSpec {
+            tally: None,
             argv,
             env: self.run.env.clone(),
             view: self.view.clone(),

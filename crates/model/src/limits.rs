@@ -20,6 +20,8 @@ pub struct WallLimit {
 pub struct Limits {
     /// User plus system time.
     pub cpu: Option<Nanos>,
+    /// Instructions, under clocks that count them.
+    pub instructions: Option<u64>,
     /// Elapsed time. Never scored; it ends sleepers.
     pub wall: Option<WallLimit>,
     /// Memory including page tables, kernel buffers and in-memory files; swap is off.

@@ -138,6 +138,8 @@ pub struct Observation {
     pub exit: Exit,
     /// Time used.
     pub time: Times,
+    /// Instructions in user space, of the whole tree, where they were counted.
+    pub instructions: Reading<u64>,
     /// Most memory in use at one time.
     #[serde(rename = "memory_peak_bytes")]
     pub memory_peak: Reading<Bytes>,
@@ -198,6 +200,7 @@ impl Observation {
         Observation {
             exit,
             time: Times { cpu, user: cpu, system: Nanos::ZERO, wall: cpu },
+            instructions: Reading::unknown("not counted under the cpu clock"),
             memory_peak: Reading::unknown(why),
             output: Reading::unknown(why),
             out_of_memory: false,
@@ -212,7 +215,7 @@ impl Observation {
     /// The one-word status: the first that holds, in this order.
     ///
     /// 1. memory limit: the kernel killed for memory, or the peak lies above the limit
-    /// 2. CPU time above its limit
+    /// 2. CPU time or instructions above their limit
     /// 3. output above its limit, cut by its reader, or ended by SIGXFSZ
     /// 4. wall time limit
     /// 5. ended by a signal
@@ -226,7 +229,9 @@ impl Observation {
         };
         if self.out_of_memory || over(&self.memory_peak, limits.memory) {
             Status::MemoryLimit
-        } else if limits.cpu.is_some_and(|limit| self.time.cpu > limit) {
+        } else if limits.cpu.is_some_and(|limit| self.time.cpu > limit)
+            || limits.instructions.is_some_and(|limit| self.instructions.known() > Some(&limit))
+        {
             Status::CpuTimeLimit
         } else if self.output_cut
             || over(&self.output, limits.output)

@@ -133,9 +133,14 @@ pub struct RunSpec {
     pub placement: Placement,
     /// Its memory layout.
     pub layout: Layout,
+    /// The descriptor under which an emulator finds its tally: it gets it as [`RunSpec::TALLY`].
+    pub tally: Option<u8>,
 }
 
 impl RunSpec {
+    /// Where the program has the tally: out of the way of its own descriptors, which are given out from below.
+    pub const TALLY: i32 = 200;
+
     /// A run in its own directory that reads and writes nothing and is not limited. The program is still to be named.
     pub fn bare() -> RunSpec {
         RunSpec {
@@ -150,6 +155,7 @@ impl RunSpec {
             limits: Limits::default(),
             placement: Placement::default(),
             layout: Layout::default(),
+            tally: None,
         }
     }
 }

@@ -139,6 +139,8 @@ fn nanos(t: libc::timespec) -> Nanos {
 /// Everything the plan needs besides the spec.
 pub(crate) struct Means<'a> {
     pub(crate) stdio: [BorrowedFd<'a>; 3],
+    /// What an emulator counts in.
+    pub(crate) tally: Option<BorrowedFd<'a>>,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
     /// Root's privilege, which is given up by taking another uid.
@@ -185,16 +187,16 @@ impl Plan {
             plan.mount_proc()?;
         }
         plan.stdio(&means.stdio);
+        if let Some(tally) = means.tally {
+            let at = RunSpec::TALLY as usize;
+            plan.call(Step::Stdio, libc::SYS_dup3, &[tally.as_raw_fd() as usize, at, 0]);
+        }
         plan.placement(spec);
         plan.resource_limits(&spec.limits, means);
         plan.personality(spec.layout.aslr);
         plan.working_directory(&spec.cwd)?;
         plan.give_up_privilege(means);
-        plan.call(
-            Step::Descriptors,
-            libc::SYS_close_range,
-            &[3, u32::MAX as usize, libc::CLOSE_RANGE_CLOEXEC as usize],
-        );
+        plan.close_but(means.tally.map(|_| RunSpec::TALLY as usize));
         plan.readings(spec, means)?;
         plan.exec(spec)?;
         Ok(plan)
@@ -236,6 +238,17 @@ impl Plan {
         let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
         self.call(Step::MountProc, libc::SYS_mount, &[kind, at, kind, flags as usize, 0]);
         Ok(())
+    }
+
+    /// Lets exec close all descriptors but the standard streams and this one.
+    fn close_but(&mut self, kept: Option<usize>) {
+        let (cloexec, last) = (libc::CLOSE_RANGE_CLOEXEC as usize, u32::MAX as usize);
+        let mut from = 3;
+        if let Some(kept) = kept {
+            self.call(Step::Descriptors, libc::SYS_close_range, &[from, kept - 1, cloexec]);
+            from = kept + 1;
+        }
+        self.call(Step::Descriptors, libc::SYS_close_range, &[from, last, cloexec]);
     }
 
     fn stdio(&mut self, fds: &[BorrowedFd<'_>; 3]) {
@@ -431,6 +444,7 @@ mod tests {
         let null = std::fs::File::open("/dev/null")?;
         let means = Means {
             stdio: [null.as_fd(); 3],
+            tally: None,
             uid: 1,
             gid: 1,
             privileged,

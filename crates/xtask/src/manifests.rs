@@ -14,7 +14,7 @@ const GRAPH: [(&str, Option<&[&str]>); 16] = [
     ("sandbox", Some(&["model"])),
     ("settle", Some(&["model", "stats"])),
     ("judge", Some(&["model", "settle"])),
-    ("engine", Some(&["model", "settle", "judge", "sandbox", "host"])),
+    ("engine", Some(&["model", "settle", "judge", "sandbox", "host", "reference-machine"])),
     ("lab", Some(&["model", "stats", "settle", "sandbox", "host"])),
     ("report", Some(&["model", "stats"])),
     ("store", Some(&["model"])),

@@ -35,9 +35,12 @@ fn names_std(code: &str, module: &str) -> bool {
 
 /// `unsafe` stands only where system calls are wrapped (DESIGN, invariant 2).
 pub fn unsafe_in_its_place(tree: &Tree) -> Vec<String> {
-    let elsewhere = tree.sources().filter(|f| !f.path.starts_with("crates/sandbox/src/sys/"));
+    const PLACES: [&str; 2] = ["crates/sandbox/src/sys/", "crates/reference-machine/src/plugin/"];
+    let elsewhere = tree.sources().filter(|f| !PLACES.iter().any(|place| f.path.starts_with(place)));
     let broken = elsewhere.filter(|f| f.path != "crates/sandbox/src/sys.rs" && has_word(&f.code(), "unsafe"));
-    broken.map(|f| format!("{}: `unsafe` outside crates/sandbox/src/sys", f.path)).collect()
+    broken
+        .map(|f| format!("{}: `unsafe` outside crates/sandbox/src/sys and the emulator's plugin", f.path))
+        .collect()
 }
 
 /// Only `cli` writes to standard output and error (DESIGN, invariant 8); tools of the house may too.

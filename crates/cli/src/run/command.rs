@@ -60,7 +60,7 @@ fn visible(path: &Path, spec: &RunSpec) -> bool {
         || spec.view.mounts.iter().any(|m| m.host == m.inside && inside(&m.host))
 }
 
-fn find_program(name: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn find_program(name: &str) -> Result<PathBuf, Failure> {
     if name.is_empty() {
         return Err(Failure::usage("the command is empty"));
     }

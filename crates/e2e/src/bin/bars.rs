@@ -119,6 +119,7 @@ fn run_at(
         fds.push(out.into());
     }
     let spec = RunSpec {
+        tally: None,
         argv: std::iter::once(at).chain(args.iter().map(|a| a.to_string())).collect(),
         env: vec![],
         view: View::default(),

@@ -53,7 +53,7 @@ impl RunDocument {
             exit_code,
             signal,
             time: observation.time,
-            instructions: Reading::unknown("not counted under the cpu clock"),
+            instructions: observation.instructions.clone(),
             reference_ns: Reading::unknown("not counted under the cpu clock"),
             memory_peak_bytes: observation.memory_peak.clone(),
             output_bytes: observation.output.clone(),

@@ -52,8 +52,9 @@ impl Launcher {
         // Before anything of the run is counted.
         let (before_run, looking) = timed(|| self.look_at_clock(spec));
         self.groups.prepare(&spec.limits).during(|| "preparing the run's cgroup".into())?;
-        let started =
-            self.spawn(spec, stdio.each_ref().map(AsFd::as_fd), landlock.as_ref().map(AsFd::as_fd))?;
+        let tally = spec.tally.map(|n| nth(&fds, n)).transpose().during(|| "the tally".into())?;
+        let streams = stdio.each_ref().map(AsFd::as_fd);
+        let started = self.spawn(spec, streams, tally, landlock.as_ref().map(AsFd::as_fd))?;
         drop((stdio, landlock));
         // A pipe must end when the program ends, so our copies go now; files are kept to be measured.
         let fds: Vec<Option<OwnedFd>> = fds.into_iter().map(|fd| fd.filter(is_file)).collect();
@@ -168,10 +169,12 @@ impl Launcher {
         &mut self,
         spec: &RunSpec,
         stdio: [BorrowedFd<'_>; 3],
+        tally: Option<BorrowedFd<'_>>,
         landlock: Option<BorrowedFd<'_>>,
     ) -> Result<Started, SandboxError> {
         let means = Means {
             stdio,
+            tally,
             uid: self.privilege.uid(),
             gid: self.privilege.uid(),
             privileged: self.privilege.is_root(),
@@ -265,6 +268,7 @@ impl Launcher {
         Ok(Observation {
             exit: death.exit,
             time,
+            instructions: Reading::unknown("not counted under the cpu clock"),
             memory_peak,
             output: Reading::Known(Bytes(0)),
             out_of_memory: ended.out_of_memory || killed_for_memory,

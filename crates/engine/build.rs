@@ -1,0 +1,35 @@
+//! Builds the emulator's plugin, so that the binary carries it: one file to install.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+
+fn main() {
+    let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    let plugin = own.join("../reference-machine");
+    for part in ["src", "Cargo.toml"] {
+        println!("cargo::rerun-if-changed={}", plugin.join(part).display());
+    }
+    // A target directory of its own, since cargo holds the lock of the other one now. What was asked of this build (lints,
+    // flags) is not meant for it; whatever its profile, the plugin is on every program's hot path.
+    let target = out.join("plugin");
+    let mut cargo = Command::new(env::var_os("CARGO").expect("cargo sets it"));
+    cargo.args([
+        "build",
+        "--offline",
+        "--release",
+        "--package",
+        "reference-machine",
+        "--lib",
+        "--manifest-path",
+    ]);
+    cargo.arg(plugin.join("Cargo.toml")).arg("--target-dir").arg(&target);
+    for asked in ["RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER", "CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR"] {
+        cargo.env_remove(asked);
+    }
+    let status = cargo.status().expect("cargo starts");
+    assert!(status.success(), "the plugin of the emulator does not build");
+    let built = target.join("release/libreference_machine.so");
+    std::fs::copy(&built, out.join("plugin.so")).expect("the plugin lies where cargo puts it");
+}
