@@ -51,6 +51,8 @@ enum Command {
     Audit(audit::AuditArgs),
     /// Show the slots planned on this host: CPUs, siblings left empty, memory nodes, isolation
     Slots(slots::SlotsArgs),
+    /// Show the clocks that work on this host, and what is missing for others
+    Clocks(clocks::ClocksArgs),
     /// Make this host quiet, every value noted before it is changed, and put it back
     Tune(tune::TuneArgs),
     /// Keep CPUs, caches or memory busy for a bounded time
@@ -91,6 +93,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => verify::main(args),
         Command::Languages(args) => languages::main(args),
         Command::Bench(args) => bench::main(args),
+        Command::Clocks(args) => clocks::main(&args),
         Command::Tune(args) => tune::main(args),
         Command::Audit(args) => audit::main(args),
         Command::Slots(args) => slots::main(args),

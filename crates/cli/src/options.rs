@@ -65,10 +65,6 @@ pub(crate) enum Clock {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Placement")]
 pub(crate) struct PlacementArgs {
-    /// What the program's time is measured by: cpu, the kernel's account; or instructions, counted by an emulator, the
-    /// same on every machine and far slower
-    #[arg(long, value_enum, default_value_t, value_name = "CLOCK")]
-    pub(crate) clock: Clock,
     /// The slot to run in: auto (the first that is free), none, or its number [default: auto for judge and verify, none for
     /// run and with --cpu]
     #[arg(long, value_name = "auto|none|N", value_parser = slot_choice)]

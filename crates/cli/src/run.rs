@@ -6,7 +6,7 @@ mod streams;
 use crate::Done;
 use crate::clocks;
 use crate::floor;
-use crate::options::{LimitArgs, PlacementArgs, SlotChoice};
+use crate::options::{Clock, LimitArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
 use crate::terminal::{Failure, print, print_error, style_of};
 use clap::Args;
@@ -26,6 +26,10 @@ pub(crate) struct RunArgs {
     /// Say where the elapsed time went: CPU, waiting for a CPU, blocked, stolen, unexplained; and what disturbed the run
     #[arg(long)]
     explain: bool,
+    /// What its time is measured by: cpu, the kernel's account; or instructions, counted by an emulator, equal on every machine;
+    /// a second of --cpu-time is then 1 000 000 000 instructions
+    #[arg(long, value_enum, default_value_t, value_name = "CLOCK")]
+    clock: Clock,
     /// Read standard input from FILE
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
@@ -77,7 +81,7 @@ fn run(args: RunArgs) -> Result<Done, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
     end_on_signals(launcher.ender(), interrupted.clone())?;
     let relays = streams::connect(&args, &mut spec, &mut fds, &launcher)?;
-    let counted = clocks::on(args.placement.clock, &args.command[0], &mut spec, &mut fds)?;
+    let counted = clocks::on(args.clock, &args.command[0], &mut spec, &mut fds)?;
     let observed = launcher.run(&spec, fds);
     let normal =
         observed.as_ref().is_ok_and(|o| matches!(o.status(&spec.limits), Status::Ok | Status::NonzeroExit));
@@ -85,13 +89,14 @@ fn run(args: RunArgs) -> Result<Done, Failure> {
     if interrupted.load(Ordering::SeqCst) {
         return Ok(Done::Interrupted);
     }
+    let emulator = counted.as_ref().map(|counted| counted.emulator().version.clone());
     let observed = clocks::told(counted, observed?)?;
     let output = match observed.output {
         Reading::Known(files) => Reading::Known(files + written),
         unknown => unknown,
     };
     let observed = Observation { output, ..observed };
-    show(&args, &spec, &observed, &place.floor());
+    show(&args, &spec, &observed, &place.floor(), emulator);
     Ok(Done::Good)
 }
 
@@ -103,11 +108,11 @@ fn end_on_signals(ender: Ender, interrupted: Arc<AtomicBool>) -> Result<(), Fail
     .map_err(Failure::system)
 }
 
-fn show(args: &RunArgs, spec: &RunSpec, observation: &Observation, floor: &Floor) {
+fn show(args: &RunArgs, spec: &RunSpec, observation: &Observation, floor: &Floor, emulator: Option<String>) {
     let causes = &settle::disturbances(observation, floor)[..];
     let disturbed = floor::names(causes);
     if args.json {
-        let document = RunDocument::new(observation, &spec.limits, disturbed);
+        let document = RunDocument { emulator, ..RunDocument::new(observation, &spec.limits, disturbed) };
         let document = match args.explain {
             true => document.explained(observation, causes),
             false => document,

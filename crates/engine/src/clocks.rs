@@ -45,9 +45,13 @@ pub struct Emulator {
 /// # Errors
 /// There is none, with the package to install.
 pub fn emulator() -> Result<Emulator, String> {
-    let found = PLACES.iter().map(|place| Path::new(place).join(EMULATOR)).find(|path| path.is_file());
-    let path = found
-        .ok_or_else(|| format!("no {EMULATOR} in {}: install the package {PACKAGE}", PLACES.join(" or ")))?;
+    emulator_in(&PLACES)
+}
+
+fn emulator_in(places: &[&str]) -> Result<Emulator, String> {
+    let found = places.iter().map(|place| Path::new(place).join(EMULATOR)).find(|path| path.is_file());
+    let missing = || format!("no {EMULATOR} in {}: install the package {PACKAGE}", places.join(" or "));
+    let path = found.ok_or_else(missing)?;
     let output =
         Command::new(&path).arg("--version").output().map_err(|e| format!("{}: {e}", path.display()))?;
     let text = String::from_utf8_lossy(&output.stdout);
@@ -61,6 +65,7 @@ pub fn emulator() -> Result<Emulator, String> {
 /// A run that is counted.
 pub struct Counted {
     tally: File,
+    emulator: Emulator,
 }
 
 /// Makes a run one that is counted, and ended at so many instructions: `spec.limits.cpu`, taken as seconds of this clock.
@@ -70,7 +75,7 @@ pub struct Counted {
 pub fn count(
     spec: &mut RunSpec,
     fds: &mut Vec<OwnedFd>,
-    emulator: &Emulator,
+    emulator_used: Emulator,
 ) -> Result<Counted, SystemError> {
     let fault = |e: io::Error| SystemError::new("preparing the instruction clock", e.to_string());
     let limit = spec.limits.cpu.map(instructions);
@@ -83,12 +88,12 @@ pub fn count(
     };
     spec.files.push(FileMount { fd: add(plugin.into()), at: PLUGIN_AT.into() });
     spec.tally = Some(add(tally.try_clone().map_err(fault)?.into()));
-    let emulator = emulator.path.display();
+    let emulator = emulator_used.path.display();
     let options =
         format!("{PLUGIN_AT},tally={},emulator={emulator},plugin={PLUGIN_AT},cpu={CPU}", RunSpec::TALLY);
     let front = [emulator.to_string(), "-cpu".into(), CPU.into(), "-plugin".into(), options];
     spec.argv.splice(0..0, front);
-    Ok(Counted { tally })
+    Ok(Counted { tally, emulator: emulator_used })
 }
 
 /// Instructions that a time stands for.
@@ -109,6 +114,11 @@ fn limits(typed: Limits, limit: Option<u64>) -> Limits {
 }
 
 impl Counted {
+    /// What counts.
+    pub fn emulator(&self) -> &Emulator {
+        &self.emulator
+    }
+
     /// The run with its count.
     ///
     /// # Errors
@@ -123,7 +133,10 @@ impl Counted {
             End::Threads => return Err(fault("it had more threads at one time than can be counted, 1024")),
             End::Exec => return Err(fault("it started a program in a way that cannot be counted")),
         }
-        Ok(Observation { instructions: Reading::Known(tally.instructions), ..observation })
+        let instructions = Reading::Known(tally.instructions);
+        let mut counted = Observation { instructions, ..observation };
+        counted.evidence.weaker.push("memory and CPU time are those of program and emulator together".into());
+        Ok(counted)
     }
 }
 
@@ -131,4 +144,58 @@ impl Counted {
 pub fn is_program(file: &File) -> bool {
     let mut magic = [0; 4];
     file.try_clone().is_ok_and(|mut file| file.read_exact(&mut magic).is_ok()) && magic == *b"\x7fELF"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Exit;
+
+    #[test]
+    fn a_missing_emulator_is_told_with_the_package() {
+        let why = emulator_in(&["/nowhere", "/nor here"]).unwrap_err();
+        assert_eq!(why, "no qemu-x86_64 in /nowhere or /nor here: install the package qemu-user");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(EMULATOR);
+        std::fs::copy("/bin/true", &path).unwrap();
+        let other = emulator_in(&[&dir.path().display().to_string()]).unwrap_err();
+        assert!(other.ends_with("it does not tell its version"), "{other}");
+    }
+
+    fn counted() -> (RunSpec, Vec<OwnedFd>, Counted) {
+        let limits =
+            Limits { cpu: Some(Nanos::from_millis(500)), memory: Some(Bytes(64 << 20)), ..Limits::default() };
+        let mut spec = RunSpec { argv: vec!["/bin/true".into(), "x".into()], limits, ..RunSpec::bare() };
+        let mut fds = Vec::new();
+        let emulator = Emulator { path: "/usr/bin/qemu-x86_64".into(), version: "qemu-x86_64 9".into() };
+        let counted = count(&mut spec, &mut fds, emulator).unwrap();
+        (spec, fds, counted)
+    }
+
+    #[test]
+    fn the_program_is_started_in_the_emulator() {
+        let (spec, fds, _) = counted();
+        assert_eq!(spec.argv[0], "/usr/bin/qemu-x86_64");
+        assert_eq!(spec.argv[5..], ["/bin/true", "x"]);
+        assert!(spec.argv[4].starts_with("/clock/plugin.so,tally=200,"), "{}", spec.argv[4]);
+        assert_eq!((fds.len(), spec.files.len(), spec.tally), (2, 1, Some(1)));
+        assert_eq!(spec.limits.instructions, Some(500_000_000));
+        assert_eq!(spec.limits.cpu, Some(Nanos::from_secs(26)));
+        assert_eq!(spec.limits.memory, Some(Bytes(320 << 20)));
+    }
+
+    #[test]
+    fn what_cannot_be_counted_is_a_fault_and_no_count() {
+        let (_, _, counted) = counted();
+        let run = || Observation::unread(Exit::Code(0), Nanos::from_secs(1), "not read");
+        assert_eq!(counted.told(run()).unwrap().instructions, Reading::Known(0));
+        let write = |word: u64, value: u64| counted.tally.write_at(&value.to_ne_bytes(), 8 * word).unwrap();
+        write(3, 1234);
+        assert_eq!(counted.told(run()).unwrap().instructions, Reading::Known(1234));
+        // The word that says why it ended, and the one that says what this is.
+        write(4, 3);
+        assert!(counted.told(run()).unwrap_err().why.contains("cannot be counted"));
+        write(0, 0);
+        assert!(counted.told(run()).unwrap_err().why.contains("wrote into its count"));
+    }
 }

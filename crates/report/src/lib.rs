@@ -13,6 +13,16 @@ pub mod text;
 mod samples;
 
 use model::Reading;
+use serde::Serialize;
+
+/// A clock, and what keeps it on this host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ClockStatus {
+    /// As in `--clock`.
+    pub name: &'static str,
+    /// By what it works; why it does not.
+    pub by: Reading<String>,
+}
 
 /// A language of the table and what was found for it on this host.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 
 mod audit;
 mod bench;
+mod clocks;
 mod judge;
 mod languages;
 mod load;
@@ -13,6 +14,7 @@ mod verify;
 pub use audit::{AuditDocument, FindingDocument};
 pub(crate) use bench::run_document as bench_run_document;
 pub use bench::{BenchDocument, BenchRunDocument, BenchedDocument, OutlierDocument, WarningDocument};
+pub use clocks::ClocksDocument;
 pub use judge::{JudgeDocument, TestDocument};
 pub use languages::{LanguageDocument, LanguagesDocument, ToolDocument};
 pub use load::{LoadDocument, WorkerDocument};

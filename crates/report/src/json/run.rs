@@ -16,6 +16,9 @@ pub struct RunDocument {
     pub time: Times,
     /// Instructions in user space.
     pub instructions: Reading<u64>,
+    /// What counted them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulator: Option<String>,
     /// Time on the reference machine.
     pub reference_ns: Reading<Nanos>,
     /// Most memory at one time.
@@ -54,6 +57,7 @@ impl RunDocument {
             signal,
             time: observation.time,
             instructions: observation.instructions.clone(),
+            emulator: None,
             reference_ns: Reading::unknown("not counted under the cpu clock"),
             memory_peak_bytes: observation.memory_peak.clone(),
             output_bytes: observation.output.clone(),

@@ -2,6 +2,7 @@
 
 mod audit;
 mod bench;
+mod clocks;
 mod judge;
 mod languages;
 mod ledger;
@@ -12,6 +13,7 @@ mod verify;
 
 pub use audit::audit_table;
 pub use bench::bench_report;
+pub use clocks::clocks_table;
 pub use judge::{judgement_lines, test_line, warning_line};
 pub use languages::languages_table;
 pub use ledger::ledger_lines;

@@ -1,20 +1,23 @@
 //! `tauto run` for people.
 
 use super::{Paint, Style, shown};
-use model::{Evidence, Exit, Isolation, Limits, Observation, Status};
+use model::{Evidence, Exit, Isolation, Limits, Observation, Reading, Status};
 
 /// A few lines about one run; `disturbed` names what condemns its time.
 pub fn run_summary(observation: &Observation, limits: &Limits, disturbed: &[String], style: Style) -> String {
     let time = &observation.time;
-    let mut lines = vec![
-        ("status", status(observation, limits, style)),
+    let mut lines = vec![("status", status(observation, limits, style))];
+    if let Reading::Known(count) = observation.instructions {
+        lines.push(("counted", format!("{} instructions", grouped(count))));
+    }
+    lines.extend([
         ("cpu time", format!("{} (user {}, system {})", time.cpu, time.user, time.system)),
         ("wall time", time.wall.to_string()),
         ("memory", shown(&observation.memory_peak)),
         ("output", shown(&observation.output)),
         ("isolation", isolation(&observation.evidence)),
         ("waited", shown(&observation.evidence.run_queue_wait)),
-    ];
+    ]);
     if !disturbed.is_empty() {
         lines.push(("disturbed", style.paint(Paint::Yellow, &disturbed.join(", "))));
     }
@@ -23,11 +26,20 @@ pub fn run_summary(observation: &Observation, limits: &Limits, disturbed: &[Stri
     lines.iter().map(|(label, text)| format!("{label:<10} {text}\n")).collect()
 }
 
+/// With a thin space before each three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let threes: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|three| str::from_utf8(three).ok()).collect();
+    threes.join("\u{202f}")
+}
+
 fn status(observation: &Observation, limits: &Limits, style: Style) -> String {
     let status = observation.status(limits);
     let limit = |name: &str| format!("passed its {name} limit");
     let text = match (status, observation.exit) {
         (Status::Ok, _) => "ok".to_string(),
+        (Status::CpuTimeLimit, _) if limits.instructions.is_some() => limit("instruction"),
         (Status::CpuTimeLimit, _) => limit("CPU time"),
         (Status::WallTimeLimit, _) => limit("wall time"),
         (Status::MemoryLimit, _) => limit("memory"),
