@@ -108,6 +108,7 @@ fn limits(typed: Limits, limit: Option<u64>) -> Limits {
         cpu: typed.cpu.map(slower),
         instructions: limit,
         wall: typed.wall.map(wall),
+        stack: typed.stack.or(typed.memory),
         memory: typed.memory.map(|memory| Bytes(memory.0.saturating_add(ALLOWANCE.0))),
         ..typed
     }
@@ -190,7 +191,8 @@ mod tests {
         let run = || Observation::unread(Exit::Code(0), Nanos::from_secs(1), "not read");
         assert_eq!(counted.told(run()).unwrap().instructions, Reading::Known(0));
         let write = |word: u64, value: u64| counted.tally.write_at(&value.to_ne_bytes(), 8 * word).unwrap();
-        write(3, 1234);
+        // The first thread's count.
+        write(8, 1234);
         assert_eq!(counted.told(run()).unwrap().instructions, Reading::Known(1234));
         // The word that says why it ended, and the one that says what this is.
         write(4, 3);

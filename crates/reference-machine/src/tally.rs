@@ -1,7 +1,7 @@
 //! The memory in which a run is counted: 64-bit words in the byte order of the machine, in a file that the emulator maps.
 //!
-//! A head, then one cache line for each thread that is counted now. A thread adds to its own line only, so that counts are
-//! exact without locks; what a thread counted moves to the head when it ends.
+//! A head, then cache lines. Each thread that is counted has a line and adds to it alone, so that counts are exact without
+//! locks. Whoever has a line next adds to what stands there.
 
 /// Marks the layout below.
 const MAGIC: u64 = 0x7461_7574_6f63_0001;
@@ -17,8 +17,8 @@ pub(crate) mod head {
     pub(crate) const LIMIT: usize = 1;
     /// Of the limit, what has been given out to threads to use up.
     pub(crate) const GIVEN: usize = 2;
-    /// Counted by threads that have ended.
-    pub(crate) const ENDED: usize = 3;
+    /// Where the next thread looks for a line first.
+    pub(crate) const NEXT: usize = 3;
     /// Why the run was ended: see [`super::End`].
     pub(crate) const END: usize = 4;
 }
@@ -79,7 +79,7 @@ pub fn read(bytes: &[u8]) -> Option<Tally> {
         return None;
     }
     let running = (0..LINES).map(|n| words[line_at(n) + line::COUNT]);
-    let instructions = running.fold(words[head::ENDED], u64::saturating_add);
+    let instructions = running.fold(0, u64::saturating_add);
     let end = match words[head::END] {
         0 => End::ByItself,
         1 => End::Limit,
@@ -107,11 +107,10 @@ mod tests {
     fn what_all_threads_counted_is_summed() {
         let mut bytes = fresh(Some(1000));
         assert_eq!(read(&bytes), Some(Tally { instructions: 0, end: End::ByItself }));
-        set(&mut bytes, head::ENDED, 5);
         set(&mut bytes, line_at(0) + line::COUNT, 30);
         set(&mut bytes, line_at(LINES - 1) + line::COUNT, 200);
         set(&mut bytes, head::END, End::Limit as u64);
-        assert_eq!(read(&bytes), Some(Tally { instructions: 235, end: End::Limit }));
+        assert_eq!(read(&bytes), Some(Tally { instructions: 230, end: End::Limit }));
         assert_eq!(SIZE, 8 * (line_at(LINES - 1) + LINE));
     }
 

@@ -294,7 +294,9 @@ impl Plan {
         if !means.memory_by_group {
             // Private writable memory (setrlimit(2): since Linux 4.7 mmap counts), touched or not: with much room above
             // the limit, which sampling holds; this bounds what can happen between two samples.
-            let data = limits.memory.map_or(unlimited, |b| b.0.saturating_mul(4).saturating_add(1 << 30));
+            // An emulator has a stack of its own for each thread of the program, as large as the program's.
+            let room = if means.tally.is_some() { 16 } else { 4 };
+            let data = limits.memory.map_or(unlimited, |b| b.0.saturating_mul(room).saturating_add(1 << 30));
             set.insert(libc::RLIMIT_DATA, data);
         }
         if !means.processes_by_group {
@@ -426,6 +428,7 @@ mod tests {
     use model::{Layout, Placement, Stdio, View};
     fn spec() -> RunSpec {
         RunSpec {
+            tally: None,
             argv: vec!["/program/main".into()],
             env: vec![],
             view: View::default(),

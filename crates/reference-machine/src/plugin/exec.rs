@@ -16,7 +16,7 @@ const DEEPEST: usize = 5;
 const HEAD: usize = 256;
 
 /// Before a system call of the program. Returns where it is none of those that start programs, or would fail.
-pub(super) fn before(counter: &Counter, thread: usize, emulator: &[Vec<u8>], number: i64, words: [u64; 5]) {
+pub(super) fn before(counter: &Counter, emulator: &[Vec<u8>], number: i64, words: [u64; 5]) {
     let (path, argv, envp) = match number {
         libc::SYS_execve => (words[0], words[1], words[2]),
         // Relative to a descriptor: rare, and fexecve(3) needs /proc of the emulator.
@@ -38,7 +38,7 @@ pub(super) fn before(counter: &Counter, thread: usize, emulator: &[Vec<u8>], num
     let Some(envp) = envp.into_iter().map(|word| CString::new(word).ok()).collect::<Option<Vec<_>>>() else {
         return;
     };
-    counter.give_back(thread);
+    counter.give_back();
     let pointers = |texts: &[CString]| -> Vec<*const c_char> {
         texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
     };

@@ -34,7 +34,7 @@ unsafe extern "C" {
         flags: c_int,
         data: *mut c_void,
     );
-    fn qemu_plugin_register_vcpu_exit_cb(id: u64, call: extern "C" fn(u64, c_uint));
+    fn qemu_plugin_register_atexit_cb(id: u64, call: extern "C" fn(u64, *mut c_void), data: *mut c_void);
     #[allow(clippy::type_complexity, reason = "the type is QEMU's")]
     fn qemu_plugin_register_vcpu_syscall_cb(
         id: u64,
@@ -72,7 +72,7 @@ pub(crate) unsafe extern "C" fn qemu_plugin_install(
     // SAFETY: the functions live as long as the plugin, which is never unloaded.
     unsafe {
         qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
-        qemu_plugin_register_vcpu_exit_cb(id, thread_ended);
+        qemu_plugin_register_atexit_cb(id, process_ends, std::ptr::null_mut());
         qemu_plugin_register_vcpu_syscall_cb(id, system_call);
     }
     0
@@ -105,16 +105,16 @@ extern "C" fn entered(thread: c_uint, instructions: *mut c_void) {
     }
 }
 
-extern "C" fn thread_ended(_id: u64, thread: c_uint) {
+extern "C" fn process_ends(_id: u64, _data: *mut c_void) {
     if let Some(counter) = COUNTER.get() {
-        counter.give_back(thread as usize);
+        counter.give_back();
     }
 }
 
 #[allow(clippy::too_many_arguments, reason = "the signature is QEMU's")]
 extern "C" fn system_call(
     _id: u64,
-    thread: c_uint,
+    _thread: c_uint,
     number: i64,
     a: u64,
     b: u64,
@@ -126,5 +126,5 @@ extern "C" fn system_call(
     _h: u64,
 ) {
     let (Some(counter), Some(start)) = (COUNTER.get(), START.get()) else { return };
-    exec::before(counter, thread as usize, &start.words, number, [a, b, c, d, e]);
+    exec::before(counter, &start.words, number, [a, b, c, d, e]);
 }
