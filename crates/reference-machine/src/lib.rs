@@ -4,5 +4,6 @@
 //! the count of the thread. The counts of all threads and processes of a run lie in one mapping that whoever started it
 //! made and reads ([`tally`]).
 
+pub mod machine;
 mod plugin;
 pub mod tally;

@@ -13,7 +13,7 @@ pub(crate) const LINES: usize = 1024;
 /// Words of the head.
 pub(crate) mod head {
     pub(crate) const MAGIC: usize = 0;
-    /// Instructions after which the run is ended; all ones: never.
+    /// The count after which the run is ended; all ones: never.
     pub(crate) const LIMIT: usize = 1;
     /// Of the limit, what has been given out to threads to use up.
     pub(crate) const GIVEN: usize = 2;
@@ -25,11 +25,14 @@ pub(crate) mod head {
 
 /// Words of a thread's line.
 pub(crate) mod line {
+    /// In the units of the clock.
     pub(crate) const COUNT: usize = 0;
     /// 1 while the line is somebody's.
     pub(crate) const TAKEN: usize = 1;
     /// The count up to which its thread may go on without asking.
     pub(crate) const ALLOWED: usize = 2;
+    /// Instructions, where the clock counts something else.
+    pub(crate) const INSTRUCTIONS: usize = 3;
 }
 
 /// Bytes of the mapping.
@@ -57,13 +60,16 @@ pub enum End {
 /// What was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// Instructions of all threads of all processes, in user space.
+    /// What the clock counted for all threads of all processes: instructions in user space, or ticks of the reference
+    /// machine.
+    pub count: u64,
+    /// Instructions, where the clock counts ticks; else 0.
     pub instructions: u64,
     /// Why the run was ended.
     pub end: End,
 }
 
-/// A mapping before the run, that ends it after so many instructions.
+/// A mapping before the run, that ends it when the clock has counted so much.
 pub fn fresh(limit: Option<u64>) -> Vec<u8> {
     let mut bytes = vec![0; SIZE];
     bytes[8 * head::MAGIC..][..8].copy_from_slice(&MAGIC.to_ne_bytes());
@@ -78,8 +84,7 @@ pub fn read(bytes: &[u8]) -> Option<Tally> {
     if bytes.len() != SIZE || words[head::MAGIC] != MAGIC {
         return None;
     }
-    let running = (0..LINES).map(|n| words[line_at(n) + line::COUNT]);
-    let instructions = running.fold(0, u64::saturating_add);
+    let sum = |word: usize| (0..LINES).map(|n| words[line_at(n) + word]).fold(0, u64::saturating_add);
     let end = match words[head::END] {
         0 => End::ByItself,
         1 => End::Limit,
@@ -87,7 +92,7 @@ pub fn read(bytes: &[u8]) -> Option<Tally> {
         3 => End::Exec,
         _ => return None,
     };
-    Some(Tally { instructions, end })
+    Some(Tally { count: sum(line::COUNT), instructions: sum(line::INSTRUCTIONS), end })
 }
 
 /// Whether this is a mapping of ours.
@@ -106,11 +111,12 @@ mod tests {
     #[test]
     fn what_all_threads_counted_is_summed() {
         let mut bytes = fresh(Some(1000));
-        assert_eq!(read(&bytes), Some(Tally { instructions: 0, end: End::ByItself }));
+        assert_eq!(read(&bytes), Some(Tally { count: 0, instructions: 0, end: End::ByItself }));
         set(&mut bytes, line_at(0) + line::COUNT, 30);
         set(&mut bytes, line_at(LINES - 1) + line::COUNT, 200);
+        set(&mut bytes, line_at(5) + line::INSTRUCTIONS, 7);
         set(&mut bytes, head::END, End::Limit as u64);
-        assert_eq!(read(&bytes), Some(Tally { instructions: 230, end: End::Limit }));
+        assert_eq!(read(&bytes), Some(Tally { count: 230, instructions: 7, end: End::Limit }));
         assert_eq!(SIZE, 8 * (line_at(LINES - 1) + LINE));
     }
 

@@ -5,12 +5,15 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// Threads of one process that can be told apart by QEMU's number for them.
-const THREADS: usize = 4096;
+pub(super) const THREADS: usize = 4096;
 /// What a thread is given of the limit at a time, as a part of the limit: so close is the end met, whatever the number of
 /// threads.
 const PART: u64 = 20_000;
 /// But no less than this, so that short limits are not asked about at each block.
 const LEAST: u64 = 500;
+
+/// A thread's line.
+pub(super) type Line = [AtomicU64; 4];
 
 /// The mapping, and which line of it each thread of this process has.
 pub(super) struct Counter {
@@ -48,10 +51,10 @@ impl Counter {
 
     /// Adds to the count of a thread. Hot: one addition and one comparison where all is well.
     #[inline]
-    pub(super) fn add(&self, thread: usize, instructions: u64) {
+    pub(super) fn add(&self, thread: usize, n: u64) {
         let line = self.line(thread);
         // Nobody else writes to it.
-        let count = line[line::COUNT].load(Ordering::Relaxed) + instructions;
+        let count = line[line::COUNT].load(Ordering::Relaxed) + n;
         line[line::COUNT].store(count, Ordering::Relaxed);
         if count > line[line::ALLOWED].load(Ordering::Relaxed) {
             self.ask(line, count);
@@ -59,7 +62,7 @@ impl Counter {
     }
 
     #[inline]
-    fn line(&self, thread: usize) -> &[AtomicU64; 3] {
+    pub(super) fn line(&self, thread: usize) -> &Line {
         let Some(place) = self.lines.get(thread) else { self.end(End::Threads) };
         let mut at = place.load(Ordering::Relaxed);
         if at.is_null() {
@@ -91,7 +94,7 @@ impl Counter {
             let at = place.swap(std::ptr::null_mut(), Ordering::Relaxed);
             if !at.is_null() {
                 // SAFETY: as in `line`.
-                let words: &[AtomicU64; 3] = unsafe { &*at.cast() };
+                let words: &Line = unsafe { &*at.cast() };
                 words[line::TAKEN].store(0, Ordering::Release);
             }
         }
@@ -99,7 +102,7 @@ impl Counter {
 
     /// A thread has used up what it was given.
     #[cold]
-    fn ask(&self, words: &[AtomicU64; 3], count: u64) {
+    pub(super) fn ask(&self, words: &Line, count: u64) {
         let limit = self.word(head::LIMIT).load(Ordering::Relaxed);
         if limit == u64::MAX {
             words[line::ALLOWED].store(u64::MAX, Ordering::Relaxed);
@@ -141,5 +144,6 @@ impl Counter {
 extern "C" fn forked() {
     if let Some(counter) = super::COUNTER.get() {
         counter.lines.iter().for_each(|line| line.store(std::ptr::null_mut(), Ordering::Relaxed));
+        super::timed::forked();
     }
 }

@@ -6,6 +6,7 @@
 
 mod count;
 mod exec;
+mod timed;
 
 use count::Counter;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -22,6 +23,12 @@ pub(crate) struct Block {
     _private: [u8; 0],
 }
 
+/// An instruction of a block, QEMU's.
+#[repr(C)]
+pub(crate) struct Instruction {
+    _private: [u8; 0],
+}
+
 /// `QEMU_PLUGIN_CB_NO_REGS`: the callback reads no registers.
 const NO_REGISTERS: c_int = 0;
 
@@ -34,6 +41,19 @@ unsafe extern "C" {
         flags: c_int,
         data: *mut c_void,
     );
+    fn qemu_plugin_tb_get_insn(block: *const Block, n: usize) -> *mut Instruction;
+    fn qemu_plugin_tb_vaddr(block: *const Block) -> u64;
+    fn qemu_plugin_insn_data(instruction: *const Instruction) -> *const c_void;
+    fn qemu_plugin_insn_size(instruction: *const Instruction) -> usize;
+    fn qemu_plugin_register_vcpu_mem_cb(
+        instruction: *mut Instruction,
+        call: extern "C" fn(c_uint, u32, u64, *mut c_void),
+        flags: c_int,
+        accesses: c_int,
+        data: *mut c_void,
+    );
+    fn qemu_plugin_register_vcpu_init_cb(id: u64, call: extern "C" fn(u64, c_uint));
+    fn qemu_plugin_register_vcpu_syscall_ret_cb(id: u64, call: extern "C" fn(u64, c_uint, i64, i64));
     fn qemu_plugin_register_atexit_cb(id: u64, call: extern "C" fn(u64, *mut c_void), data: *mut c_void);
     #[allow(clippy::type_complexity, reason = "the type is QEMU's")]
     fn qemu_plugin_register_vcpu_syscall_cb(
@@ -51,7 +71,8 @@ struct Start {
 static COUNTER: OnceLock<Counter> = OnceLock::new();
 static START: OnceLock<Start> = OnceLock::new();
 
-/// Called once by the emulator, before the program. Words: `tally=FD`, `emulator=PATH`, `plugin=PATH`, `cpu=MODEL`. Anything else
+/// Called once by the emulator, before the program. Words: `tally=FD`,
+/// `clock=instructions` or `clock=reference`, `emulator=PATH`, `plugin=PATH`, `cpu=MODEL`. Anything else
 /// than 0 ends the emulator.
 ///
 /// # Safety
@@ -66,28 +87,57 @@ pub(crate) unsafe extern "C" fn qemu_plugin_install(
     // SAFETY: promised by the caller.
     let word = |n: c_int| unsafe { CStr::from_ptr(*words.add(n as usize)) }.to_bytes().to_vec();
     let words: Vec<Vec<u8>> = (0..count).map(word).collect();
-    if install(&words).is_none() {
-        return 1;
-    }
+    let Some(clock) = install(&words) else { return 1 };
     // SAFETY: the functions live as long as the plugin, which is never unloaded.
     unsafe {
-        qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
+        match clock {
+            Clock::Instructions => qemu_plugin_register_vcpu_tb_trans_cb(id, translated),
+            Clock::Reference => timed::register(id),
+        }
         qemu_plugin_register_atexit_cb(id, process_ends, std::ptr::null_mut());
         qemu_plugin_register_vcpu_syscall_cb(id, system_call);
     }
     0
 }
 
-fn install(words: &[Vec<u8>]) -> Option<()> {
+/// What is counted.
+enum Clock {
+    Instructions,
+    Reference,
+}
+
+fn install(words: &[Vec<u8>]) -> Option<Clock> {
     let value = |name: &str| words.iter().find_map(|word| word.strip_prefix(name.as_bytes()));
     let tally = value("tally=")?;
     let fd: c_int = std::str::from_utf8(tally).ok()?.parse().ok()?;
+    let name = value("clock=")?;
+    let clock = match name {
+        b"instructions" => Clock::Instructions,
+        b"reference" => Clock::Reference,
+        _ => return None,
+    };
     let (emulator, plugin, cpu) = (value("emulator=")?, value("plugin=")?, value("cpu=")?);
-    let option =
-        [plugin, b",tally=", tally, b",emulator=", emulator, b",plugin=", plugin, b",cpu=", cpu].concat();
+    // A comma would end a word (QEMU doubles it).
+    let doubled =
+        cpu.iter().flat_map(|c| if *c == b',' { vec![b',', b','] } else { vec![*c] }).collect::<Vec<_>>();
+    let option = [
+        plugin,
+        b",tally=",
+        tally,
+        b",clock=",
+        name,
+        b",emulator=",
+        emulator,
+        b",plugin=",
+        plugin,
+        b",cpu=",
+        &doubled,
+    ]
+    .concat();
     let words = [emulator, b"-cpu", cpu, b"-plugin", &option].map(<[u8]>::to_vec).to_vec();
     START.set(Start { words }).ok()?;
-    COUNTER.set(Counter::map(fd)?).ok()
+    COUNTER.set(Counter::map(fd)?).ok()?;
+    Some(clock)
 }
 
 extern "C" fn translated(_id: u64, block: *mut Block) {
@@ -114,7 +164,7 @@ extern "C" fn process_ends(_id: u64, _data: *mut c_void) {
 #[allow(clippy::too_many_arguments, reason = "the signature is QEMU's")]
 extern "C" fn system_call(
     _id: u64,
-    _thread: c_uint,
+    thread: c_uint,
     number: i64,
     a: u64,
     b: u64,
@@ -126,5 +176,6 @@ extern "C" fn system_call(
     _h: u64,
 ) {
     let (Some(counter), Some(start)) = (COUNTER.get(), START.get()) else { return };
+    timed::system_call_begins(thread, [a, b]);
     exec::before(counter, &start.words, number, [a, b, c, d, e]);
 }
