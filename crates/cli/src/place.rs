@@ -36,6 +36,7 @@ impl Place {
             housekeeping: self.housekeeping.clone(),
             slot: self.slot.clone(),
             held: held.unwrap_or_default(),
+            ..LauncherOptions::default()
         })
     }
 

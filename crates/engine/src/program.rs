@@ -178,6 +178,7 @@ fn compile_steps(
         let limits = compile_limits(bounds, left);
         let spec = RunSpec {
             tally: None,
+            count_instructions: false,
             argv: command.argv.clone(),
             env: command.env.clone(),
             view: recipe.compile_view.clone(),
@@ -267,6 +268,7 @@ impl Built<'_> {
         let argv = self.run.argv.iter().cloned().chain(given.args).collect();
         let spec = RunSpec {
             tally: None,
+            count_instructions: false,
             argv,
             env: self.run.env.clone(),
             view: self.view.clone(),

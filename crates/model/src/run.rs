@@ -135,6 +135,11 @@ pub struct RunSpec {
     pub layout: Layout,
     /// The descriptor under which an emulator finds its tally: it gets it as [`RunSpec::TALLY`].
     pub tally: Option<u8>,
+    /// Count its instructions in user space by the processor's own counter (perf_event_open(2)), of the whole tree and from
+    /// exec on, into [`crate::Observation::instructions`]. With [`Limits::instructions`] the run is ended when it has passed
+    /// them, and fails as a fault of the system where they could not be counted to the end; without, the reading is unknown
+    /// then. Under an emulator these would be the emulator's own instructions.
+    pub count_instructions: bool,
 }
 
 impl RunSpec {
@@ -156,6 +161,7 @@ impl RunSpec {
             placement: Placement::default(),
             layout: Layout::default(),
             tally: None,
+            count_instructions: false,
         }
     }
 }

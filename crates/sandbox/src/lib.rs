@@ -21,6 +21,7 @@
 
 mod cgroup;
 mod client;
+mod counter;
 mod error;
 mod launcher;
 mod message;
@@ -29,6 +30,7 @@ mod seccomp;
 mod sys;
 
 pub use client::{Ender, Launcher, LauncherOptions};
+pub use counter::{Count, Events, counters};
 pub use error::{ErrorKind, SandboxError};
 pub use launcher::{ARGV0, launcher_main};
 pub use message::Capabilities;

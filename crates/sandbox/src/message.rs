@@ -1,6 +1,6 @@
 //! What the caller and the launcher say to each other: one JSON document in one packet, descriptors beside it.
 
-use crate::SandboxError;
+use crate::{Events, SandboxError};
 use model::{BoxId, Bytes, Observation, RunSpec, Slot};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
@@ -20,11 +20,12 @@ pub(crate) const FDS: usize = 32;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// First message: where the launcher itself should run, and the slot it serves. Its descriptors are held until
+    /// First message: where the launcher itself should run, the slot it serves, and what it counts. Its descriptors are held until
     /// nothing of the slot is left.
     Hello {
         housekeeping: Vec<u32>,
         slot: Option<Slot>,
+        events: Events,
     },
     CreateBox {
         size: Bytes,

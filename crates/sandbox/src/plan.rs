@@ -429,6 +429,7 @@ mod tests {
     fn spec() -> RunSpec {
         RunSpec {
             tally: None,
+            count_instructions: false,
             argv: vec!["/program/main".into()],
             env: vec![],
             view: View::default(),

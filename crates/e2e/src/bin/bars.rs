@@ -120,6 +120,7 @@ fn run_at(
     }
     let spec = RunSpec {
         tally: None,
+        count_instructions: false,
         argv: std::iter::once(at).chain(args.iter().map(|a| a.to_string())).collect(),
         env: vec![],
         view: View::default(),

@@ -14,7 +14,7 @@ use crate::cgroup::{Groups, Layout, Places};
 use crate::error::During;
 use crate::message::{self, Answer, Capabilities, Request};
 use crate::sys::{self, InitStack};
-use crate::{SandboxError, seccomp};
+use crate::{Events, SandboxError, seccomp};
 use boxes::Boxes;
 pub(crate) use evidence::parse_list;
 
@@ -42,6 +42,8 @@ struct Launcher {
     boxes: Boxes,
     stacks: Stacks,
     frequency: Frequency,
+    /// What is counted for runs that ask for it.
+    events: Events,
     weaker: Vec<String>,
     pid_namespace: OwnedFd,
     /// The group's CPU pressure when the run began.
@@ -63,7 +65,8 @@ pub fn launcher_main() -> u8 {
     let Ok((socket, null)) = take_over_stdio() else { return 3 };
     let mut buffer = vec![0; message::PACKET];
     // `_held` lives as long as this process, which outlives all others of the slot.
-    let Ok(Some((Request::Hello { housekeeping, slot }, _held))) = message::receive(&socket, &mut buffer)
+    let Ok(Some((Request::Hello { housekeeping, slot, events }, _held))) =
+        message::receive(&socket, &mut buffer)
     else {
         return 3;
     };
@@ -74,7 +77,8 @@ pub fn launcher_main() -> u8 {
     });
     match begun {
         Ok((places, privilege, None)) => {
-            launch([socket, null], &places, privilege, &housekeeping, &mut buffer)
+            let found = Foundation::lay(&places, privilege, &housekeeping);
+            launch([socket, null], found, slot.as_ref(), events, &mut buffer)
         }
         Ok((places, _, Some(launcher))) => {
             drop(socket);
@@ -92,14 +96,14 @@ pub fn launcher_main() -> u8 {
 /// Serves the caller until it closes its end of the socket.
 fn launch(
     [socket, null]: [OwnedFd; 2],
-    places: &Places,
-    privilege: Privilege,
-    housekeeping: &[u32],
+    foundation: Result<Foundation, SandboxError>,
+    slot: Option<&Slot>,
+    events: Events,
     buffer: &mut [u8],
 ) -> u8 {
-    match Foundation::lay(places, privilege, housekeeping) {
+    match foundation {
         Ok(foundation) => {
-            let mut launcher = Launcher::new(socket, null, foundation, places.slot.as_ref());
+            let mut launcher = Launcher::new([socket, null], foundation, slot, events);
             launcher.answer(&Answer::Ready(launcher.capabilities()), None);
             launcher.serve(buffer);
             0
@@ -148,7 +152,7 @@ impl Foundation {
 }
 
 impl Launcher {
-    fn new(socket: OwnedFd, null: OwnedFd, f: Foundation, slot: Option<&Slot>) -> Launcher {
+    fn new([socket, null]: [OwnedFd; 2], f: Foundation, slot: Option<&Slot>, events: Events) -> Launcher {
         let stacks = Stacks { init: InitStack::leaked(), program: InitStack::leaked() };
         let frequency = Frequency::of(slot, stacks.program, f.groups.clone_into());
         let weaker = f.groups.weaker.iter().cloned().chain(f.privilege.weaker()).collect();
@@ -163,6 +167,7 @@ impl Launcher {
             views: f.views,
             stacks,
             frequency,
+            events,
             pid_namespace: f.pid_namespace,
             pressure_before: Nanos::ZERO,
         }

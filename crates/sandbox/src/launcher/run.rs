@@ -2,8 +2,10 @@
 
 use super::evidence::{CpuTimes, Finished};
 use super::frequency::Look;
+use super::privilege::read_at;
 use super::supervise::{Ended, Watched, monotonic};
 use super::{Launcher, view};
+use crate::counter::{Begin, Counter};
 use crate::error::During;
 use crate::plan::{Means, Plan, Readings, Step, nth};
 use crate::sys::{self, ChildFailure, Death, MountAttr};
@@ -31,6 +33,8 @@ struct Started {
     throttled: io::Result<Nanos>,
     swapped: io::Result<u64>,
     cpus: Vec<u32>,
+    /// What counts its instructions, where that was asked for.
+    counter: Option<Result<Counter, String>>,
     /// Time spent on evidence so far.
     cost: Nanos,
 }
@@ -186,6 +190,7 @@ impl Launcher {
         };
         let plan = Plan::new(spec, &means).map_err(|e| SandboxError::bad_request("command", e))?;
         let cpus = self.host.cpus_of(&spec.placement);
+        let counter = self.counter(spec)?;
         let ((throttled, swapped), mut cost) = timed(|| (self.groups.throttled(), self.host.swapped_in()));
         if spec.limits.wall.is_some_and(|w| w.excuse_waiting) {
             self.pressure_before = self.pressure();
@@ -220,7 +225,31 @@ impl Launcher {
         cost = cost + reading;
         // Fails only for a program that is over already.
         let _ = self.host.expose_to_oom(pid);
-        Ok(Started { pid, pidfd, init, readings: plan.readings, before, throttled, swapped, cpus, cost })
+        Ok(Started {
+            pid,
+            pidfd,
+            init,
+            readings: plan.readings,
+            before,
+            throttled,
+            swapped,
+            cpus,
+            counter,
+            cost,
+        })
+    }
+
+    /// Opens what the program is cloned with. A run that is held to a number of instructions is none without it; for others the
+    /// count is one reading among many.
+    fn counter(&self, spec: &RunSpec) -> Result<Option<Result<Counter, String>>, SandboxError> {
+        if !spec.count_instructions {
+            return Ok(None);
+        }
+        let paranoid = || read_at(self.host.proc(), "sys/kernel/perf_event_paranoid");
+        match Counter::open(&self.events, Begin::Exec, paranoid) {
+            Err(why) if spec.limits.instructions.is_some() => Err(uncounted(why)),
+            opened => Ok(Some(opened)),
+        }
     }
 
     fn finish(&mut self, serial: u64, spec: &RunSpec, s: Started) -> Result<Observation, SandboxError> {
@@ -232,6 +261,7 @@ impl Launcher {
             limits: &spec.limits,
             start: &s.readings,
             cpus: s.cpus.len().max(1) as u64,
+            counter: s.counter.as_ref().and_then(|opened| opened.as_ref().ok()),
         };
         let ended = self.supervise(&watched).during(|| "watching the run".into());
         if ended.is_err() {
@@ -263,12 +293,13 @@ impl Launcher {
         let death = death
             .ok_or_else(|| SandboxError::system("reading how the program ended", "it is still alive"))?;
         let time = self.times(s, &death, &ended, wall);
+        let instructions = counted(spec, s, &ended, time.user)?;
         let (memory_peak, killed_for_memory) = self.memory(spec, &death, &ended)?;
         let (evidence, reading) = timed(|| self.evidence(spec, s, &death, &ended.pages, time.cpu));
         Ok(Observation {
             exit: death.exit,
             time,
-            instructions: Reading::unknown("not counted under the cpu clock"),
+            instructions,
             memory_peak,
             output: Reading::Known(Bytes(0)),
             out_of_memory: ended.out_of_memory || killed_for_memory,
@@ -344,6 +375,28 @@ impl Launcher {
     fn pressure(&self) -> Nanos {
         self.groups.clone_into().and_then(super::supervise::pressure_of).unwrap_or(Nanos::ZERO)
     }
+}
+
+/// Instructions of a run that is over.
+///
+/// # Errors
+/// It was held to a number of them, and nobody knows whether it kept to it.
+fn counted(spec: &RunSpec, s: &Started, ended: &Ended, user: Nanos) -> Result<Reading<u64>, SandboxError> {
+    let Some(opened) = &s.counter else {
+        return Ok(Reading::unknown("not counted under the cpu clock"));
+    };
+    let reading = match (&ended.uncounted, opened) {
+        (Some(why), _) | (None, Err(why)) => Reading::unknown(why.clone()),
+        (None, Ok(counter)) => Reading::from_result(counter.read()).and_then(|count| count.judge(user)),
+    };
+    match reading {
+        Reading::Unknown(why) if spec.limits.instructions.is_some() => Err(uncounted(why)),
+        reading => Ok(reading),
+    }
+}
+
+fn uncounted(why: impl std::fmt::Display) -> SandboxError {
+    SandboxError::system("counting instructions", why)
 }
 
 /// What something took.

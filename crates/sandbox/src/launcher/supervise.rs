@@ -3,6 +3,7 @@
 use super::Launcher;
 use super::evidence::parse_cpu_stat;
 use super::tree;
+use crate::counter::{self, Counter};
 use crate::message::{self, Request};
 use crate::plan::Readings;
 use crate::sys;
@@ -36,6 +37,8 @@ pub(super) struct Watched<'a> {
     pub(super) start: &'a Readings,
     /// CPUs it can use at one time.
     pub(super) cpus: u64,
+    /// What counts its instructions.
+    pub(super) counter: Option<&'a Counter>,
 }
 
 /// Why the launcher ended a run, if it did.
@@ -45,6 +48,11 @@ pub(super) struct Ended {
     pub(super) wall: bool,
     pub(super) output: bool,
     pub(super) cancelled: bool,
+    pub(super) instructions: bool,
+    /// Why its instructions could not be held to their limit any more.
+    pub(super) uncounted: Option<String>,
+    /// Instructions at the last look.
+    counted: u64,
     /// Most CPU time seen while it ran; for machines where the tree's end cannot be read.
     pub(super) cpu_seen: Nanos,
     /// Most memory seen; likewise.
@@ -53,6 +61,14 @@ pub(super) struct Ended {
     pub(super) pages: Vec<NodePages>,
     /// When they are to be looked at next, in time since its start; 0: not yet settled.
     look: Nanos,
+}
+
+impl Ended {
+    /// A limit was passed at the last look, or can be looked after no longer.
+    fn passed(&self, limits: &Limits) -> bool {
+        let counted_out = self.instructions || self.uncounted.is_some();
+        self.wall || self.out_of_memory || counted_out || self.cpu_seen > cpu_kill_line(limits)
+    }
 }
 
 pub(super) fn monotonic() -> Nanos {
@@ -67,7 +83,7 @@ impl Launcher {
         let mut killed = false;
         loop {
             let sleep = if killed { None } else { self.check_limits(run, &mut ended)? };
-            if !killed && (ended.wall || ended.out_of_memory || ended.cpu_seen > cpu_kill_line(run.limits)) {
+            if !killed && ended.passed(run.limits) {
                 self.kill_tree(run);
                 killed = true;
                 continue;
@@ -120,6 +136,9 @@ impl Launcher {
             ended.memory_seen = ended.memory_seen.max(tree::memory(limit));
             ended.out_of_memory |= ended.memory_seen > limit;
             at_most(Nanos(limit.saturating_sub(ended.memory_seen).0 / TOUCHED / run.cpus).max(SHORTEST));
+        }
+        if let Some(next) = look_at_count(run, ended) {
+            at_most(next);
         }
         if let Some(next) = self.look_at_pages(run, ended) {
             at_most(next.max(SHORTEST));
@@ -202,6 +221,22 @@ impl Launcher {
             Ok(None) | Err(_) => ended.cancelled = true,
         }
     }
+}
+
+/// Looks at the counter of a run that is held to a number of instructions, and returns how long it cannot have passed it.
+fn look_at_count(run: &Watched<'_>, ended: &mut Ended) -> Option<Nanos> {
+    let (counter, limit) = (run.counter?, run.limits.instructions?);
+    match counter.read() {
+        Err(e) => ended.uncounted = Some(e.to_string()),
+        Ok(count) => {
+            let idle = count.value == ended.counted;
+            ended.counted = count.value;
+            ended.instructions = count.value > limit;
+            ended.uncounted = count.shared();
+            return Some(counter::next_look(limit, count.value, run.cpus, idle));
+        }
+    }
+    None
 }
 
 /// Total of the line `some` of a group's cpu.pressure.

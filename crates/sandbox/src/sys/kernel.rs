@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-fn check(ret: libc::c_long) -> io::Result<libc::c_long> {
+pub(super) fn check(ret: libc::c_long) -> io::Result<libc::c_long> {
     if ret < 0 { Err(io::Error::last_os_error()) } else { Ok(ret) }
 }
 
