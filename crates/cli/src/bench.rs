@@ -3,11 +3,13 @@
 mod words;
 
 use crate::Done;
-use crate::options::{LimitArgs, PlacementArgs, SlotChoice};
+use crate::clocks;
+use crate::options::{ClockArgs, LimitArgs, PlacementArgs, SlotChoice};
 use crate::place::{Place, places};
 use crate::run::{assignment, command, shown};
 use crate::terminal::{Failure, print, print_error, style_of};
 use clap::Args;
+use engine::clocks::Means;
 use host::busy;
 use host::machine::Machine;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -86,6 +88,8 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
+    clock: ClockArgs,
+    #[command(flatten)]
     placement: PlacementArgs,
 }
 
@@ -102,6 +106,8 @@ fn measure(args: &BenchArgs) -> Result<Done, Failure> {
     let programs = programs(args)?;
     let exports = Exports::open(args)?;
     let place = places(&args.placement, SlotChoice::Auto, 1)?.pop().unwrap_or_default();
+    let means = clocks::means(args.clock, None)?;
+    programs.iter().try_for_each(|program| clocks::check(means, &program.argv[0]))?;
     // What cannot be run is told before anything is.
     programs.iter().try_for_each(|program| prepared(args, &place, program).map(drop))?;
     let launcher = Launcher::start(&place.launcher()?)?;
@@ -120,15 +126,17 @@ fn measure(args: &BenchArgs) -> Result<Done, Failure> {
         if interrupted.load(Ordering::SeqCst) {
             return Ok(None);
         }
-        let (spec, fds) = prepared(args, &place, &programs[n])?;
+        let (mut spec, mut fds) = prepared(args, &place, &programs[n])?;
+        let counting = means.begin(&mut spec, &mut fds).map_err(Failure::system)?;
         let observation = launcher.run(&spec, fds)?;
         if interrupted.load(Ordering::SeqCst) {
             return Ok(None);
         }
-        check(args, &spec.limits, observation).map(Some)
+        let observation = check(args, &spec.limits, counting.end(observation).map_err(Failure::system)?)?;
+        means.judged(observation).map_err(Failure::system).map(Some)
     };
     let floor = place.floor();
-    let (report, failure) = conduct(args, &programs, &floor, run);
+    let (report, failure) = conduct(args, &programs, means, &floor, run);
     match failure {
         Some(failure) if report.programs.iter().all(|program| program.runs.is_empty()) => Err(failure),
         failure => {
@@ -143,6 +151,7 @@ fn measure(args: &BenchArgs) -> Result<Done, Failure> {
 fn conduct(
     args: &BenchArgs,
     programs: &[Program],
+    means: Means,
     floor: &Floor,
     mut run: impl FnMut(usize) -> Result<Option<Observation>, Failure>,
 ) -> (BenchReport, Option<Failure>) {
@@ -176,7 +185,7 @@ fn conduct(
             (BenchEnd::Failed(format!("{failure}")), Some(failure))
         }
     };
-    let limits = args.limits.limits();
+    let limits = means.judged_by(args.limits.limits());
     let complete = end == BenchEnd::Complete;
     let asked = Asked {
         runs: Some(plan.runs).filter(|_| complete),
@@ -184,7 +193,10 @@ fn conduct(
         looks: plan.looks(),
     };
     let programs = benched(programs, kept, &limits, floor, asked);
-    (BenchReport { programs, limits, warnings: machine_warnings(&load, &ours), end }, failure)
+    // A busy machine changes no count.
+    let warnings = if means == Means::Kernel { machine_warnings(&load, &ours) } else { Vec::new() };
+    let (clock, counted_by) = (means.clock(), means.versions());
+    (BenchReport { clock, counted_by, programs, limits, warnings, end }, failure)
 }
 
 fn look() -> io::Result<busy::Look> {

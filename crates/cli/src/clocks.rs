@@ -1,17 +1,21 @@
 //! Runs by another clock than the kernel's, and `tauto clocks`.
 
 use crate::Done;
-use crate::options::Clock;
+use crate::config::Config;
+use crate::options::ClockArgs;
 use crate::run::command;
 use crate::terminal::{Failure, print, style_of};
 use clap::Args;
-use engine::clocks::{self, Counted};
-use model::{Observation, Reading, RunSpec};
+use engine::clocks::{self, Counter, Means};
+use model::{Clock, Reading};
 use report::ClockStatus;
 use report::json::{ClocksDocument, to_text};
 use report::text::clocks_table;
-use std::fs::File;
-use std::os::fd::OwnedFd;
+
+/// Languages whose programs count alike to the last digit.
+const EXACT: &str = "c, cpp, rust, pascal, ocaml, cpython3; others nearly: docs/clocks.md";
+/// What measures CPU time.
+const KERNEL: &str = "the kernel's account of the process tree";
 
 #[derive(Args, Debug)]
 pub(crate) struct ClocksArgs {
@@ -21,13 +25,20 @@ pub(crate) struct ClocksArgs {
 }
 
 pub(crate) fn main(args: &ClocksArgs) -> Result<Done, Failure> {
-    let emulator = clocks::emulator();
-    let emulator = emulator.map(|emulator| format!("{} ({})", emulator.path.display(), emulator.version));
-    let kernel = "the kernel's account of the process tree".to_string();
-    let all = [
-        ClockStatus { name: "cpu", by: Reading::Known(kernel) },
-        ClockStatus { name: "instructions", by: emulator.map_or_else(Reading::unknown, Reading::Known) },
+    let ways = [
+        (Clock::Cpu, Counter::Best),
+        (Clock::Instructions, Counter::Emulator),
+        (Clock::Instructions, Counter::Processor),
+        (Clock::Reference, Counter::Best),
     ];
+    let all = ways.map(|(clock, counter)| {
+        let by = match clocks::means(clock, counter) {
+            Ok(means) => Reading::Known(means.versions().unwrap_or_else(|| KERNEL.into())),
+            Err(why) => Reading::unknown(why),
+        };
+        let (exact, cost) = worth(clock, counter);
+        ClockStatus { name: clock.name(), by, exact, cost }
+    });
     match args.json {
         true => print(&to_text(&ClocksDocument { clocks: &all })),
         false => print(&clocks_table(&all, style_of(&std::io::stdout()))),
@@ -35,33 +46,28 @@ pub(crate) fn main(args: &ClocksArgs) -> Result<Done, Failure> {
     Ok(Done::Good)
 }
 
-/// Prepares a run of this program by a clock.
-pub(crate) fn on(
-    clock: Clock,
-    program: &str,
-    spec: &mut RunSpec,
-    fds: &mut Vec<OwnedFd>,
-) -> Result<Option<Counted>, Failure> {
-    if clock == Clock::Cpu {
-        return Ok(None);
+/// For which languages counts are equal from run to run, and what running costs (docs/clocks.md, measured).
+fn worth(clock: Clock, counter: Counter) -> (&'static str, &'static str) {
+    match (clock, counter) {
+        (Clock::Cpu, _) => ("none", "1"),
+        (_, Counter::Processor) => ("none; within a few dozen instructions for compiled languages", "1"),
+        (Clock::Instructions, _) => (EXACT, "3 to 6 (interpreters 10 to 25)"),
+        (Clock::Reference, _) => (EXACT, "5 to 30 (interpreters 50)"),
     }
-    let emulator = clocks::emulator().map_err(Failure::system)?;
-    let path = command::find_program(program)?;
-    let file = File::open(&path).map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
-    if !clocks::is_program(&file) {
-        let why = format!(
-            "{}: under --clock instructions name the interpreter of a script before it",
-            path.display()
-        );
-        return Err(Failure::usage(why));
-    }
-    Ok(Some(clocks::count(spec, fds, emulator).map_err(Failure::system)?))
 }
 
-/// The run with what its clock told.
-pub(crate) fn told(counted: Option<Counted>, observation: Observation) -> Result<Observation, Failure> {
-    match counted {
-        Some(counted) => counted.told(observation).map_err(Failure::system),
-        None => Ok(observation),
-    }
+/// How the clock in use counts here: what the command asks for, else the package, else the site.
+pub(crate) fn means(asked: ClockArgs, of_package: Option<Clock>) -> Result<Means, Failure> {
+    let clock = match asked.clock.or(of_package) {
+        Some(clock) => clock,
+        None => Config::read()?.clock.unwrap_or_default(),
+    };
+    clocks::means(clock, asked.counter.unwrap_or_default())
+        .map_err(|why| Failure::system(format!("the clock {}: {why}", clock.name())))
+}
+
+/// Refuses a command that the clock cannot count.
+pub(crate) fn check(means: Means, program: &str) -> Result<(), Failure> {
+    let path = command::find_program(program)?;
+    clocks::uncountable(means, &path).map_or(Ok(()), |why| Err(Failure::usage(why)))
 }

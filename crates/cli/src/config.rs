@@ -1,6 +1,7 @@
 //! Where tauto keeps its data, and the site's configuration.
 
 use crate::terminal::Failure;
+use model::Clock;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,8 @@ pub(crate) const OF_ROOT: &str = "/var/lib/tautochrone";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
+    /// What times are measured by where neither the command nor the package says so.
+    pub(crate) clock: Option<Clock>,
     /// How slots are planned.
     pub(crate) slots: host::slots::Wishes,
     /// What is tuned.

@@ -1,21 +1,23 @@
 //! `tauto judge`: compile and judge one submission.
 
 use crate::Done;
+use crate::clocks;
 use crate::judging::{Opened, Site, failure, languages, open, options, worst_floor};
-use crate::options::{LimitArgs, PlacementArgs, SlotChoice};
+use crate::options::{ClockArgs, LimitArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
 use crate::progress::Progress;
 use crate::terminal::{Failure, print};
 use clap::Args;
 use engine::Fault;
 use engine::bench::Bench;
+use engine::clocks::Means;
 use engine::job::Job;
 use engine::languages::Languages;
 use engine::slot::needs_auxiliary;
 use engine::submission::{Submission, check, judge_submission};
 use engine::timelimit::time_limit;
 use judge::scoring::JudgeMode;
-use model::{Compilation, Confidence, Event, Judgement, Limits, Nanos, Settled, Verdict};
+use model::{Clock, Compilation, Confidence, Event, Judgement, Limits, Nanos, Settled, Verdict};
 use report::json::{JudgeDocument, Judged, to_text};
 use report::text::judgement_lines;
 use settle::{Floor, Thresholds};
@@ -44,6 +46,8 @@ pub(crate) struct JudgeArgs {
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
+    clock: ClockArgs,
+    #[command(flatten)]
     placement: PlacementArgs,
 }
 
@@ -53,6 +57,7 @@ struct Plan {
     submission: Submission,
     languages: Languages,
     mode: JudgeMode,
+    means: Means,
 }
 
 pub(crate) fn main(args: JudgeArgs) -> Result<Done, Failure> {
@@ -89,7 +94,8 @@ fn plan(args: &JudgeArgs) -> Result<Plan, Failure> {
     let opened = open(&args.package)?;
     let submission = Submission::from_paths(&args.submission, args.language.clone()).map_err(failure)?;
     let mode = if args.all_tests { JudgeMode::AllTests } else { JudgeMode::StopEarly };
-    let plan = Plan { opened, submission, languages, mode };
+    let means = clocks::means(args.clock, opened.clock)?;
+    let plan = Plan { opened, submission, languages, mode, means };
     // Before anything is started or the time limit is looked for.
     check(&job(args, &plan, &AtomicBool::new(false), Floor::assumed(), &|_| {}), &plan.submission)
         .map_err(failure)?;
@@ -107,7 +113,7 @@ fn job<'a>(
         package: &plan.opened.package,
         source: &plan.opened.source,
         languages: &plan.languages,
-        options: options(&args.limits, &args.placement, plan.mode, floor),
+        options: options(&args.limits, &args.placement, plan.mode, floor, plan.means),
         cancel,
         emit,
     }
@@ -131,6 +137,8 @@ fn judge_error(submission: &str, fault: &Fault) -> Judgement {
     Judgement {
         submission: submission.to_owned(),
         language: String::new(),
+        clock: Clock::Cpu,
+        counted_by: None,
         verdict: Verdict::JudgeError,
         score: None,
         max_score: None,

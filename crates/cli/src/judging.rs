@@ -4,6 +4,7 @@ use crate::options::{LimitArgs, PlacementArgs};
 use crate::place::Place;
 use crate::terminal::Failure;
 use engine::Fault;
+use engine::clocks::Means;
 use engine::job::Options;
 use engine::languages::Languages;
 use engine::limits::Overrides;
@@ -13,8 +14,9 @@ use engine::toolchain::Host;
 use judge::language::Table;
 use judge::package::Package;
 use judge::scoring::JudgeMode;
-use model::{Event, Placement};
+use model::{Clock, Event, Placement};
 use sandbox::{Launcher, LauncherOptions};
+use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +26,8 @@ use std::time::Duration;
 pub(crate) struct Opened {
     pub(crate) source: Source,
     pub(crate) package: Package,
+    /// What times are measured by, if the package says so.
+    pub(crate) clock: Option<Clock>,
     /// What is untidy about it.
     pub(crate) warnings: Vec<Event>,
 }
@@ -40,7 +44,27 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
         .chain(untidy)
         .map(|(place, message)| Event::Warning { place: inside(place), message: message.clone() })
         .collect();
-    Ok(Opened { source, package, warnings })
+    let clock = wishes(&source).map_err(|why| Failure::usage(format!("{}: {why}", inside(WISHES))))?.clock;
+    Ok(Opened { source, package, clock, warnings })
+}
+
+/// A file of a package that is for us alone.
+const WISHES: &str = "tauto.toml";
+
+/// What a package wishes that its format has no word for: strict TOML.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Wishes {
+    clock: Option<Clock>,
+}
+
+fn wishes(source: &Source) -> Result<Wishes, String> {
+    if !source.tree().files.contains_key(WISHES) {
+        return Ok(Wishes::default());
+    }
+    let bytes = source.bytes(WISHES).map_err(|e| e.to_string())?;
+    let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_string())?;
+    toml::from_str(&text).map_err(|e| e.to_string().trim_end().to_string())
 }
 
 /// The languages: those that come with the program, and the user's over them.
@@ -60,6 +84,7 @@ pub(crate) fn options(
     placement: &PlacementArgs,
     mode: JudgeMode,
     floor: settle::Floor,
+    means: Means,
 ) -> Options {
     let overrides = Overrides {
         cpu: limits.cpu_time,
@@ -70,7 +95,7 @@ pub(crate) fn options(
         processes: limits.processes,
         open_files: limits.open_files,
     };
-    Options { overrides, mode, layout: placement.layout(), floor }
+    Options { overrides, mode, layout: placement.layout(), means, floor }
 }
 
 /// Slots with their launchers, which end when the user interrupts.

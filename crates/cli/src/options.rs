@@ -2,7 +2,8 @@
 
 use crate::terminal::Failure;
 use clap::{Args, ValueEnum};
-use model::{Aslr, Bytes, Layout, Limits, Nanos, Placement, Sched, WallLimit};
+use engine::clocks::Counter;
+use model::{Aslr, Bytes, Clock, Layout, Limits, Nanos, Placement, Sched, WallLimit};
 
 /// Limits of a run.
 #[derive(Args, Clone, Debug, Default)]
@@ -41,6 +42,7 @@ impl LimitArgs {
         Limits {
             cpu: self.cpu_time,
             instructions: None,
+            reference: None,
             wall: typed.or(implied),
             memory: self.memory,
             stack: self.stack,
@@ -52,13 +54,30 @@ impl LimitArgs {
 }
 
 /// What a program's time is measured by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Clock {
-    /// CPU time, by the kernel.
-    #[default]
-    Cpu,
-    /// Instructions in user space, by the emulator.
-    Instructions,
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Clock")]
+pub(crate) struct ClockArgs {
+    /// What time is measured by: cpu, the kernel's account; instructions in user space, of which 1 000 000 000 make a second;
+    /// or reference, the time on a published reference machine. The last two are equal on every machine
+    #[arg(long, value_name = "cpu|instructions|reference", value_parser = clock)]
+    pub(crate) clock: Option<Clock>,
+    /// What counts instructions: the emulator, alike on every machine, or the processor's own counter, which is quicker and
+    /// nearly so [default: the emulator, or the processor where there is none]
+    #[arg(long, value_name = "emulator|processor", value_parser = counter)]
+    pub(crate) counter: Option<Counter>,
+}
+
+fn counter(text: &str) -> Result<Counter, String> {
+    match text {
+        "emulator" => Ok(Counter::Emulator),
+        "processor" => Ok(Counter::Processor),
+        _ => Err("must be emulator or processor".into()),
+    }
+}
+
+fn clock(text: &str) -> Result<Clock, String> {
+    let names = Clock::ALL.map(Clock::name).join(", ");
+    Clock::ALL.into_iter().find(|clock| clock.name() == text).ok_or_else(|| format!("must be one of {names}"))
 }
 
 /// Where and how a run takes place.

@@ -6,7 +6,7 @@ mod streams;
 use crate::Done;
 use crate::clocks;
 use crate::floor;
-use crate::options::{Clock, LimitArgs, PlacementArgs, SlotChoice};
+use crate::options::{ClockArgs, LimitArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
 use crate::terminal::{Failure, print, print_error, style_of};
 use clap::Args;
@@ -26,10 +26,6 @@ pub(crate) struct RunArgs {
     /// Say where the elapsed time went: CPU, waiting for a CPU, blocked, stolen, unexplained; and what disturbed the run
     #[arg(long)]
     explain: bool,
-    /// What its time is measured by: cpu, the kernel's account; or instructions, counted by an emulator, equal on every machine;
-    /// a second of --cpu-time is then 1 000 000 000 instructions
-    #[arg(long, value_enum, default_value_t, value_name = "CLOCK")]
-    clock: Clock,
     /// Read standard input from FILE
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
@@ -53,6 +49,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
+    clock: ClockArgs,
+    #[command(flatten)]
     placement: PlacementArgs,
 }
 
@@ -74,6 +72,8 @@ fn run(args: RunArgs) -> Result<Done, Failure> {
         layout: args.placement.layout(),
         ..RunSpec::bare()
     };
+    let means = clocks::means(args.clock, None)?;
+    clocks::check(means, &args.command[0])?;
     command::show(&args.command, &mut spec, &mut fds)?;
     let place = places(&args.placement, SlotChoice::None, 1)?.pop().unwrap_or_default();
     spec.placement = place.placement.clone();
@@ -81,7 +81,7 @@ fn run(args: RunArgs) -> Result<Done, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
     end_on_signals(launcher.ender(), interrupted.clone())?;
     let relays = streams::connect(&args, &mut spec, &mut fds, &launcher)?;
-    let counted = clocks::on(args.clock, &args.command[0], &mut spec, &mut fds)?;
+    let counting = means.begin(&mut spec, &mut fds).map_err(Failure::system)?;
     let observed = launcher.run(&spec, fds);
     let normal =
         observed.as_ref().is_ok_and(|o| matches!(o.status(&spec.limits), Status::Ok | Status::NonzeroExit));
@@ -89,14 +89,13 @@ fn run(args: RunArgs) -> Result<Done, Failure> {
     if interrupted.load(Ordering::SeqCst) {
         return Ok(Done::Interrupted);
     }
-    let emulator = counted.as_ref().map(|counted| counted.emulator().version.clone());
-    let observed = clocks::told(counted, observed?)?;
+    let observed = counting.end(observed?).map_err(Failure::system)?;
     let output = match observed.output {
         Reading::Known(files) => Reading::Known(files + written),
         unknown => unknown,
     };
     let observed = Observation { output, ..observed };
-    show(&args, &spec, &observed, &place.floor(), emulator);
+    show(&args, &spec, &observed, &place.floor(), means.versions());
     Ok(Done::Good)
 }
 
@@ -108,11 +107,17 @@ fn end_on_signals(ender: Ender, interrupted: Arc<AtomicBool>) -> Result<(), Fail
     .map_err(Failure::system)
 }
 
-fn show(args: &RunArgs, spec: &RunSpec, observation: &Observation, floor: &Floor, emulator: Option<String>) {
+fn show(
+    args: &RunArgs,
+    spec: &RunSpec,
+    observation: &Observation,
+    floor: &Floor,
+    counted_by: Option<String>,
+) {
     let causes = &settle::disturbances(observation, floor)[..];
     let disturbed = floor::names(causes);
     if args.json {
-        let document = RunDocument { emulator, ..RunDocument::new(observation, &spec.limits, disturbed) };
+        let document = RunDocument { counted_by, ..RunDocument::new(observation, &spec.limits, disturbed) };
         let document = match args.explain {
             true => document.explained(observation, causes),
             false => document,

@@ -1,13 +1,15 @@
 //! `tauto verify`: judge every jury submission of packages and compare with what they promise.
 
 use crate::Done;
+use crate::clocks;
 use crate::judging::{Opened, Site, failure, languages, open, options, worst_floor};
-use crate::options::{LimitArgs, PlacementArgs, SlotChoice};
+use crate::options::{ClockArgs, LimitArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
 use crate::progress::Progress;
 use crate::terminal::{Failure, print};
 use clap::Args;
 use engine::Fault;
+use engine::clocks::Means;
 use engine::job::{Job, Options};
 use engine::languages::Languages;
 use engine::slot::needs_auxiliary;
@@ -36,6 +38,8 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
+    clock: ClockArgs,
+    #[command(flatten)]
     placement: PlacementArgs,
 }
 
@@ -43,14 +47,16 @@ pub(crate) fn main(args: VerifyArgs) -> Result<Done, Failure> {
     let languages = languages(args.languages.as_ref())?;
     let packages = args.packages.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
     let auxiliary = packages.iter().any(|opened| needs_auxiliary(&opened.package));
+    let means: Vec<Means> =
+        packages.iter().map(|opened| clocks::means(args.clock, opened.clock)).collect::<Result<_, _>>()?;
     let places = places(&args.placement, SlotChoice::Auto, usize::from(args.jobs))?;
     let floor = worst_floor(&places);
     let site = Site::start(places, auxiliary)?;
-    let options = options(&args.limits, &args.placement, JudgeMode::AllTests, floor);
     let submissions: usize = packages.iter().map(|opened| opened.package.submissions.len()).sum();
     let progress = Progress::new(submissions as u64, false);
     let mut verifications = Vec::new();
-    for opened in &packages {
+    for (opened, means) in packages.iter().zip(means) {
+        let options = options(&args.limits, &args.placement, JudgeMode::AllTests, floor, means);
         match verify(opened, &languages, options, &site, &progress, args.json) {
             Ok(verification) => verifications.push(verification),
             Err(Fault::Cancelled) => {

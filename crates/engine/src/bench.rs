@@ -82,6 +82,7 @@ impl<'a> Bench<'a> {
     pub(crate) fn court(&self) -> Court<'_> {
         Court {
             package: self.job.package,
+            means: self.job.options.means,
             source: self.job.source,
             settings: &self.settings,
             validators: &self.programs.validators,

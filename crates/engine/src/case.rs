@@ -1,5 +1,6 @@
 //! Judging one test case: the submission's runs, and what the validator says.
 
+use crate::clocks::Means;
 use crate::interact::{Interaction, Pipes, Side, interact};
 use crate::limits::Settings;
 use crate::program::{Boxed, Built, Given, Place, duplicate, how_it_ended};
@@ -17,6 +18,8 @@ const FILES: &str = "/files";
 /// Everything a test case needs besides the submission.
 pub(crate) struct Court<'a> {
     pub(crate) package: &'a Package,
+    /// What the submission's time is measured by.
+    pub(crate) means: Means,
     pub(crate) source: &'a Source,
     pub(crate) settings: &'a Settings,
     /// The package's validators, or its interactor; none: the default validator.
@@ -190,8 +193,10 @@ impl Run<'_, '_> {
         let output = files::in_memory("standard output")?;
         let errors = files::in_memory("standard error")?;
         let given = self.given(reopened(self.input)?, duplicate(&output)?, &errors)?;
-        let (spec, fds) = self.submission.prepare(given);
+        let (mut spec, mut fds) = self.submission.prepare(given);
+        let counting = self.court.means.begin(&mut spec, &mut fds)?;
         let run = self.submission.place.run(&spec, fds)?;
+        let run = self.court.means.judged(counting.end(run)?)?;
         let status = run.status(&self.limits.judge);
         let validation = match status {
             Status::Ok => Some(self.court.validate(self.case, self.input, &output, validating)?),
@@ -207,14 +212,17 @@ impl Run<'_, '_> {
         let (mine, its, kept) = Pipes::new()?.split();
         let errors = files::in_memory("standard error")?;
         let [stdin, stdout] = mine.map(File::from);
-        let (spec, fds) = self.submission.prepare(self.given(stdin, stdout, &errors)?);
+        let (mut spec, mut fds) = self.submission.prepare(self.given(stdin, stdout, &errors)?);
+        let counting = self.court.means.begin(&mut spec, &mut fds)?;
+        let stop = spec.limits;
         let submission = Side { place: self.submission.place, spec, fds };
         let allowance = interactor.validator.allowance;
-        let limits = self.court.settings.interactor(allowance, &self.limits.stop);
+        let limits = self.court.settings.interactor(allowance, &stop);
         let [stdin, stdout] = its;
         let (spec, fds) = interactor.prepare(self.input, stdin, Some(stdout), limits)?;
         let side = Side { place: interactor.validator.place, spec, fds };
         let Interaction { submission: run, interactor: observed, first } = interact(submission, side, kept)?;
+        let run = self.court.means.judged(counting.end(run)?)?;
         let validation = interactor.outcome(&observed, &limits)?;
         let verdict = verdict::interactive(run.status(&self.limits.judge), &validation, first);
         let message = message(verdict, &run, &self.limits.judge, Some(&validation), &errors)?;

@@ -1,8 +1,9 @@
-//! Clocks that count what a program does, equal on every machine: the program runs in QEMU's user-mode emulator, and a
-//! plugin of ours counts its instructions.
+//! Clocks that count what a program does, equal on every machine: instructions by the processor's own counter, or
+//! instructions and time on the reference machine in QEMU's user-mode emulator, with a plugin of ours.
 
 use crate::{SystemError, files};
-use model::{Bytes, FileMount, Limits, Nanos, Observation, Reading, RunSpec, WallLimit};
+use model::{Bytes, Clock, Exit, FileMount, Limits, Nanos, Observation, Reading, RunSpec, WallLimit};
+use reference_machine::machine::{TICKS_PER_SECOND, VERSION};
 use reference_machine::tally::{self, End};
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,6 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// The plugin, built with this program.
 const PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plugin.so"));
@@ -21,15 +23,17 @@ const PACKAGE: &str = "qemu-user";
 /// Directories that runs see.
 const PLACES: [&str; 2] = ["/usr/bin", "/usr/local/bin"];
 /// The processor that programs see: everything this emulator can do, whatever the host's can, so that libraries choose the
-/// same code everywhere.
-const CPU: &str = "max";
-/// Instructions that make up a second under this clock.
+/// same code everywhere; but no fast string instructions, which the emulator does element by element.
+const CPU: &str = "max,-erms,-fsrm";
+/// Instructions that make up a second under that clock.
 pub const RATE: u64 = 1_000_000_000;
-/// The emulator's own memory: its code, its tables, and translated code.
+/// The emulator's own memory: its code, its tables, and translated code; and what the reference machine remembers.
 const ALLOWANCE: Bytes = Bytes(256 << 20);
+const REFERENCE_ALLOWANCE: Bytes = Bytes(512 << 20);
 /// CPU time after which an emulated program is ended, in units of the time its limit stands for: emulation costs up to
-/// fifteen times the time, and its start 0.1 s.
+/// fifteen times the time where it counts and a hundred times where it follows, and its start 0.1 s.
 const SLOWER: u64 = 50;
+const REFERENCE_SLOWER: u64 = 250;
 
 /// An emulator that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +48,9 @@ pub struct Emulator {
 ///
 /// # Errors
 /// There is none, with the package to install.
-pub fn emulator() -> Result<Emulator, String> {
-    emulator_in(&PLACES)
+pub fn emulator() -> Result<&'static Emulator, String> {
+    static FOUND: OnceLock<Result<Emulator, String>> = OnceLock::new();
+    FOUND.get_or_init(|| emulator_in(&PLACES)).as_ref().map_err(Clone::clone)
 }
 
 fn emulator_in(places: &[&str]) -> Result<Emulator, String> {
@@ -62,24 +67,170 @@ fn emulator_in(places: &[&str]) -> Result<Emulator, String> {
     Ok(Emulator { path, version })
 }
 
-/// A run that is counted.
-pub struct Counted {
-    tally: File,
-    emulator: Emulator,
+/// How a clock counts here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Means {
+    /// The kernel's account of CPU time.
+    #[default]
+    Kernel,
+    /// Instructions by the processor's own counter.
+    Processor,
+    /// Instructions by the emulator.
+    Emulator(&'static Emulator),
+    /// Time on the reference machine, in the emulator.
+    Reference(&'static Emulator),
 }
 
-/// Makes a run one that is counted, and ended at so many instructions: `spec.limits.cpu`, taken as seconds of this clock.
+/// What counts instructions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counter {
+    /// The emulator, whose counts are the same on every machine; the processor where there is none.
+    #[default]
+    Best,
+    /// The emulator.
+    Emulator,
+    /// The processor's own counter: as fast as without, and equal to a few dozen instructions on one machine. Processors count
+    /// some interrupts and page faults, and libraries choose other code on others.
+    Processor,
+}
+
+/// The means of a clock on this machine.
 ///
 /// # Errors
-/// The program is none that the emulator can load.
-pub fn count(
+/// There is none, with what is missing.
+pub fn means(clock: Clock, counter: Counter) -> Result<Means, String> {
+    match (clock, counter) {
+        (Clock::Cpu, _) => Ok(Means::Kernel),
+        (Clock::Instructions, Counter::Processor) => sandbox::counters().map(|()| Means::Processor),
+        (Clock::Instructions, Counter::Emulator) => emulator().map(Means::Emulator),
+        (Clock::Instructions, Counter::Best) => emulator().map(Means::Emulator).or_else(|missing| {
+            sandbox::counters().map(|()| Means::Processor).map_err(|why| format!("{missing}; and {why}"))
+        }),
+        (Clock::Reference, _) => emulator().map(Means::Reference),
+    }
+}
+
+impl Means {
+    /// The clock.
+    pub fn clock(self) -> Clock {
+        match self {
+            Means::Kernel => Clock::Cpu,
+            Means::Processor | Means::Emulator(_) => Clock::Instructions,
+            Means::Reference(_) => Clock::Reference,
+        }
+    }
+
+    /// What counts and in which version, where that can change a result.
+    pub fn versions(self) -> Option<String> {
+        match self {
+            Means::Kernel => None,
+            Means::Processor => Some("the processor's own counter".into()),
+            Means::Emulator(emulator) => Some(emulator.version.clone()),
+            Means::Reference(emulator) => {
+                Some(format!("reference machine {VERSION} in {}", emulator.version))
+            }
+        }
+    }
+
+    fn emulator(self) -> Option<&'static Emulator> {
+        match self {
+            Means::Emulator(emulator) | Means::Reference(emulator) => Some(emulator),
+            Means::Kernel | Means::Processor => None,
+        }
+    }
+
+    /// Limits by which an observation of such a run is judged, given those of the program: the emulator's own memory is not
+    /// charged to it.
+    pub fn judged_by(self, limits: Limits) -> Limits {
+        Limits { memory: limits.memory.map(|memory| memory + self.allowance()), ..limits }
+    }
+
+    fn allowance(self) -> Bytes {
+        match self {
+            Means::Kernel | Means::Processor => Bytes(0),
+            Means::Emulator(_) => ALLOWANCE,
+            Means::Reference(_) => REFERENCE_ALLOWANCE,
+        }
+    }
+
+    /// Limits of the run itself: the CPU time is taken as time of this clock, and the kernel's becomes a bound for what the
+    /// clock does not see.
+    fn limits(self, typed: Limits) -> Limits {
+        let factor = if matches!(self, Means::Reference(_)) { REFERENCE_SLOWER } else { SLOWER };
+        let slower = |time: Nanos| Nanos(time.0.saturating_mul(factor)) + Nanos::from_secs(1);
+        let wall = |wall: WallLimit| WallLimit { time: slower(wall.time), ..wall };
+        let limits =
+            Limits { cpu: typed.cpu.map(slower), wall: typed.wall.map(wall), ..self.judged_by(typed) };
+        match self {
+            Means::Kernel => typed,
+            Means::Processor => Limits { instructions: typed.cpu.map(instructions), ..limits },
+            Means::Emulator(_) => {
+                emulated(Limits { instructions: typed.cpu.map(instructions), ..limits }, typed)
+            }
+            Means::Reference(_) => emulated(Limits { reference: typed.cpu, ..limits }, typed),
+        }
+    }
+
+    /// Makes a run one that this clock counts, and that ends when it has counted `spec.limits.cpu`.
+    ///
+    /// # Errors
+    /// The emulator could not be given what it needs.
+    pub fn begin(self, spec: &mut RunSpec, fds: &mut Vec<OwnedFd>) -> Result<Counting, SystemError> {
+        let typed = spec.limits;
+        spec.limits = self.limits(typed);
+        let tally = match self {
+            Means::Kernel => None,
+            Means::Processor => {
+                spec.count_instructions = true;
+                None
+            }
+            Means::Emulator(emulator) => {
+                Some(emulate(emulator, Clock::Instructions, spec.limits.instructions, spec, fds)?)
+            }
+            Means::Reference(emulator) => {
+                Some(emulate(emulator, Clock::Reference, typed.cpu.map(ticks), spec, fds)?)
+            }
+        };
+        Ok(Counting { means: self, tally })
+    }
+
+    /// The time that this clock told of a run. Under instructions, a nanosecond is one.
+    pub fn time(self, run: &Observation) -> Option<Nanos> {
+        match self {
+            Means::Kernel => Some(run.time.cpu),
+            Means::Processor | Means::Emulator(_) => run.instructions.known().map(|n| Nanos(*n)),
+            Means::Reference(_) => run.reference.known().copied(),
+        }
+    }
+
+    /// The run as it is judged: its CPU time is that of this clock.
+    ///
+    /// # Errors
+    /// It was not counted.
+    pub fn judged(self, run: Observation) -> Result<Observation, SystemError> {
+        let time = self.time(&run).ok_or_else(|| SystemError::new("counting", "the run was not counted"))?;
+        Ok(Observation { time: model::Times { cpu: time, ..run.time }, ..run })
+    }
+}
+
+/// What an emulator takes besides: a thread in each process, and its own stack in place of the program's.
+fn emulated(limits: Limits, typed: Limits) -> Limits {
+    Limits {
+        stack: typed.stack.or(typed.memory),
+        processes: typed.processes.map(|processes| processes.saturating_mul(2)),
+        ..limits
+    }
+}
+
+fn emulate(
+    emulator: &Emulator,
+    clock: Clock,
+    limit: Option<u64>,
     spec: &mut RunSpec,
     fds: &mut Vec<OwnedFd>,
-    emulator_used: Emulator,
-) -> Result<Counted, SystemError> {
-    let fault = |e: io::Error| SystemError::new("preparing the instruction clock", e.to_string());
-    let limit = spec.limits.cpu.map(instructions);
-    spec.limits = limits(spec.limits, limit);
+) -> Result<File, SystemError> {
+    let fault =
+        |e: io::Error| SystemError::new(format!("preparing the clock {}", clock.name()), e.to_string());
     let plugin = files::on_disk(&mut &PLUGIN[..], PLUGIN.len() as u64).map_err(fault)?;
     let tally = files::in_memory_with("tally", &tally::fresh(limit))?;
     let mut add = |file: OwnedFd| {
@@ -88,12 +239,18 @@ pub fn count(
     };
     spec.files.push(FileMount { fd: add(plugin.into()), at: PLUGIN_AT.into() });
     spec.tally = Some(add(tally.try_clone().map_err(fault)?.into()));
-    let emulator = emulator_used.path.display();
-    let options =
-        format!("{PLUGIN_AT},tally={},emulator={emulator},plugin={PLUGIN_AT},cpu={CPU}", RunSpec::TALLY);
-    let front = [emulator.to_string(), "-cpu".into(), CPU.into(), "-plugin".into(), options];
-    spec.argv.splice(0..0, front);
-    Ok(Counted { tally, emulator: emulator_used })
+    let emulator = emulator.path.display();
+    let options = format!(
+        "{PLUGIN_AT},tally={},clock={},emulator={emulator},plugin={PLUGIN_AT},cpu={}",
+        RunSpec::TALLY,
+        clock.name(),
+        // A comma would end the word.
+        CPU.replace(',', ",,"),
+    );
+    // The seed is of what the kernel gives a program to be random by (AT_RANDOM).
+    let words = [&emulator.to_string(), "-seed", "1", "-cpu", CPU, "-plugin", &options].map(String::from);
+    spec.argv.splice(0..0, words);
+    Ok(tally)
 }
 
 /// Instructions that a time stands for.
@@ -101,41 +258,50 @@ fn instructions(time: Nanos) -> u64 {
     u64::try_from(u128::from(time.0) * u128::from(RATE) / 1_000_000_000).unwrap_or(u64::MAX - 1)
 }
 
-fn limits(typed: Limits, limit: Option<u64>) -> Limits {
-    let slower = |time: Nanos| Nanos(time.0.saturating_mul(SLOWER)) + Nanos::from_secs(1);
-    let wall = |wall: WallLimit| WallLimit { time: slower(wall.time), ..wall };
-    Limits {
-        cpu: typed.cpu.map(slower),
-        instructions: limit,
-        wall: typed.wall.map(wall),
-        stack: typed.stack.or(typed.memory),
-        memory: typed.memory.map(|memory| Bytes(memory.0.saturating_add(ALLOWANCE.0))),
-        ..typed
-    }
+/// Ticks of the reference machine in a time.
+fn ticks(time: Nanos) -> u64 {
+    u64::try_from(u128::from(time.0) * u128::from(TICKS_PER_SECOND) / 1_000_000_000).unwrap_or(u64::MAX - 1)
 }
 
-impl Counted {
-    /// What counts.
-    pub fn emulator(&self) -> &Emulator {
-        &self.emulator
-    }
+/// Time that ticks make up; a part of a nanosecond counts as one, so that what is above a limit stays there.
+fn time_of(ticks: u64) -> Nanos {
+    let time = (u128::from(ticks) * 1_000_000_000).div_ceil(u128::from(TICKS_PER_SECOND));
+    Nanos(u64::try_from(time).unwrap_or(u64::MAX))
+}
 
+/// A run that is counted.
+pub struct Counting {
+    means: Means,
+    tally: Option<File>,
+}
+
+impl Counting {
     /// The run with its count.
     ///
     /// # Errors
     /// The program did what cannot be counted.
-    pub fn told(&self, observation: Observation) -> Result<Observation, SystemError> {
+    pub fn end(&self, observation: Observation) -> Result<Observation, SystemError> {
+        let Some(file) = &self.tally else { return Ok(observation) };
         let mut bytes = vec![0; tally::SIZE];
         let fault = |why: &str| SystemError::new("counting instructions", why);
-        self.tally.read_exact_at(&mut bytes, 0).map_err(|e| fault(&e.to_string()))?;
+        file.read_exact_at(&mut bytes, 0).map_err(|e| fault(&e.to_string()))?;
         let tally = tally::read(&bytes).ok_or_else(|| fault("the program wrote into its count"))?;
         match tally.end {
             End::ByItself | End::Limit => {}
             End::Threads => return Err(fault("it had more threads at one time than can be counted, 1024")),
             End::Exec => return Err(fault("it started a program in a way that cannot be counted")),
         }
-        let instructions = Reading::Known(tally.instructions);
-        let mut counted = Observation { instructions, ..observation };
+        if tally.count == 0 && matches!(observation.exit, Exit::Code(_)) {
+            return Err(fault("the emulator could not load the program"));
+        }
+        let mut counted = observation;
+        match self.means.clock() {
+            Clock::Reference => {
+                counted.instructions = Reading::Known(tally.instructions);
+                counted.reference = Reading::Known(time_of(tally.count));
+            }
+            Clock::Cpu | Clock::Instructions => counted.instructions = Reading::Known(tally.count),
+        }
         counted.evidence.weaker.push("memory and CPU time are those of program and emulator together".into());
         Ok(counted)
     }
@@ -147,10 +313,17 @@ pub fn is_program(file: &File) -> bool {
     file.try_clone().is_ok_and(|mut file| file.read_exact(&mut magic).is_ok()) && magic == *b"\x7fELF"
 }
 
+/// A program of the host that a run is to begin with, where the clock cannot count it: why.
+pub fn uncountable(means: Means, program: &Path) -> Option<String> {
+    means.emulator()?;
+    let file = File::open(program).ok()?;
+    let why = "is no program that the emulator can load; name the interpreter of a script before it";
+    (!is_program(&file)).then(|| format!("{}: {why}", program.display()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Exit;
 
     #[test]
     fn a_missing_emulator_is_told_with_the_package() {
@@ -163,41 +336,86 @@ mod tests {
         assert!(other.ends_with("it does not tell its version"), "{other}");
     }
 
-    fn counted() -> (RunSpec, Vec<OwnedFd>, Counted) {
-        let limits =
-            Limits { cpu: Some(Nanos::from_millis(500)), memory: Some(Bytes(64 << 20)), ..Limits::default() };
+    fn an_emulator() -> &'static Emulator {
+        static SOME: OnceLock<Emulator> = OnceLock::new();
+        SOME.get_or_init(|| Emulator {
+            path: "/usr/bin/qemu-x86_64".into(),
+            version: "qemu-x86_64 version 9".into(),
+        })
+    }
+
+    fn begun(means: Means) -> (RunSpec, Vec<OwnedFd>, Counting) {
+        let limits = Limits {
+            cpu: Some(Nanos::from_millis(500)),
+            memory: Some(Bytes(64 << 20)),
+            processes: Some(4),
+            ..Limits::default()
+        };
         let mut spec = RunSpec { argv: vec!["/bin/true".into(), "x".into()], limits, ..RunSpec::bare() };
         let mut fds = Vec::new();
-        let emulator = Emulator { path: "/usr/bin/qemu-x86_64".into(), version: "qemu-x86_64 9".into() };
-        let counted = count(&mut spec, &mut fds, emulator).unwrap();
-        (spec, fds, counted)
+        let counting = means.begin(&mut spec, &mut fds).unwrap();
+        (spec, fds, counting)
     }
 
     #[test]
     fn the_program_is_started_in_the_emulator() {
-        let (spec, fds, _) = counted();
+        let (spec, fds, _) = begun(Means::Emulator(an_emulator()));
         assert_eq!(spec.argv[0], "/usr/bin/qemu-x86_64");
-        assert_eq!(spec.argv[5..], ["/bin/true", "x"]);
-        assert!(spec.argv[4].starts_with("/clock/plugin.so,tally=200,"), "{}", spec.argv[4]);
+        assert_eq!(spec.argv[7..], ["/bin/true", "x"]);
+        let options = &spec.argv[6];
+        assert!(options.starts_with("/clock/plugin.so,tally=200,clock=instructions,"), "{options}");
+        assert!(options.ends_with(",cpu=max,,-erms,,-fsrm"), "{options}");
         assert_eq!((fds.len(), spec.files.len(), spec.tally), (2, 1, Some(1)));
-        assert_eq!(spec.limits.instructions, Some(500_000_000));
+        assert_eq!((spec.limits.instructions, spec.limits.reference), (Some(500_000_000), None));
         assert_eq!(spec.limits.cpu, Some(Nanos::from_secs(26)));
-        assert_eq!(spec.limits.memory, Some(Bytes(320 << 20)));
+        assert_eq!((spec.limits.memory, spec.limits.processes), (Some(Bytes(320 << 20)), Some(8)));
+    }
+
+    #[test]
+    fn the_reference_machine_has_a_limit_in_its_own_time() {
+        let (spec, _, counting) = begun(Means::Reference(an_emulator()));
+        assert_eq!((spec.limits.instructions, spec.limits.reference), (None, Some(Nanos::from_millis(500))));
+        assert!(spec.argv[6].contains(",clock=reference,"), "{}", spec.argv[6]);
+        let tally = counting.tally.as_ref().unwrap();
+        let word = |n: u64| {
+            let mut bytes = [0; 8];
+            tally.read_exact_at(&mut bytes, 8 * n).unwrap();
+            u64::from_ne_bytes(bytes)
+        };
+        // The limit, in ticks: 64 a nanosecond.
+        assert_eq!(word(1), 500_000_000 * 64);
+        tally.write_at(&(64_u64 * 7 + 1).to_ne_bytes(), 8 * 8).unwrap();
+        tally.write_at(&55_u64.to_ne_bytes(), 8 * 11).unwrap();
+        let run = Observation::unread(Exit::Code(0), Nanos::from_secs(1), "not read");
+        let told = counting.end(run).unwrap();
+        assert_eq!((told.instructions.known(), told.reference.known()), (Some(&55), Some(&Nanos(8))));
+        assert_eq!(counting.means.judged(told).unwrap().time.cpu, Nanos(8));
+    }
+
+    #[test]
+    fn the_processor_counts_for_itself() {
+        let (spec, fds, counting) = begun(Means::Processor);
+        assert!(spec.count_instructions && spec.tally.is_none() && fds.is_empty());
+        assert_eq!((spec.argv.len(), spec.limits.instructions), (2, Some(500_000_000)));
+        assert_eq!((spec.limits.memory, spec.limits.processes), (Some(Bytes(64 << 20)), Some(4)));
+        let run = Observation::unread(Exit::Code(0), Nanos::from_secs(1), "not read");
+        assert!(Means::Processor.judged(counting.end(run).unwrap()).is_err(), "nothing was counted");
     }
 
     #[test]
     fn what_cannot_be_counted_is_a_fault_and_no_count() {
-        let (_, _, counted) = counted();
+        let (_, _, counting) = begun(Means::Emulator(an_emulator()));
         let run = || Observation::unread(Exit::Code(0), Nanos::from_secs(1), "not read");
-        assert_eq!(counted.told(run()).unwrap().instructions, Reading::Known(0));
-        let write = |word: u64, value: u64| counted.tally.write_at(&value.to_ne_bytes(), 8 * word).unwrap();
+        assert!(counting.end(run()).unwrap_err().why.contains("could not load"));
+        let tally = counting.tally.as_ref().unwrap();
+        let write = |word: u64, value: u64| tally.write_at(&value.to_ne_bytes(), 8 * word).unwrap();
         // The first thread's count.
         write(8, 1234);
-        assert_eq!(counted.told(run()).unwrap().instructions, Reading::Known(1234));
+        assert_eq!(counting.end(run()).unwrap().instructions, Reading::Known(1234));
         // The word that says why it ended, and the one that says what this is.
         write(4, 3);
-        assert!(counted.told(run()).unwrap_err().why.contains("cannot be counted"));
+        assert!(counting.end(run()).unwrap_err().why.contains("cannot be counted"));
         write(0, 0);
-        assert!(counted.told(run()).unwrap_err().why.contains("wrote into its count"));
+        assert!(counting.end(run()).unwrap_err().why.contains("wrote into its count"));
     }
 }

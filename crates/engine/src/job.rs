@@ -1,5 +1,6 @@
 //! What is to be judged, and how.
 
+use crate::clocks::Means;
 use crate::languages::Languages;
 use crate::limits::{Overrides, Settings};
 use crate::source::Source;
@@ -18,6 +19,8 @@ pub struct Options {
     pub mode: JudgeMode,
     /// Memory layout of submissions' runs.
     pub layout: Layout,
+    /// What times are measured by, and how here.
+    pub means: Means,
     /// How far times stray on the slots: what settles times near their limit.
     pub floor: Floor,
 }

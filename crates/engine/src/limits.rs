@@ -113,6 +113,7 @@ impl Settings {
         };
         Limits {
             instructions: None,
+            reference: None,
             cpu: Some(cpu),
             wall: Some(wall),
             memory: Some(self.memory + allowance.memory),
@@ -127,6 +128,7 @@ impl Settings {
     pub fn validation(&self, allowance: Allowance) -> Limits {
         Limits {
             instructions: None,
+            reference: None,
             cpu: Some(self.validation_time),
             wall: Some(self.wall(self.validation_time)),
             memory: Some(self.validation_memory + allowance.memory),

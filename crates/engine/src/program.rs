@@ -203,6 +203,7 @@ fn compile_steps(
 fn compile_limits(bounds: CompileLimits, cpu: Nanos) -> Limits {
     Limits {
         instructions: None,
+        reference: None,
         cpu: Some(cpu),
         wall: Some(WallLimit { time: cpu.scale(2.0) + Nanos::from_secs(5), excuse_waiting: true }),
         memory: Some(bounds.memory),

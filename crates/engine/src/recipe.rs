@@ -120,6 +120,7 @@ pub(crate) fn recipe(
     language: &Language,
     memory: Bytes,
     languages: &Languages,
+    counted: bool,
 ) -> Result<Recipe, Fault> {
     let Sources { own, added, entry } = sources;
     let input = |why: String| Fault::Input { place: place.to_owned(), why };
@@ -140,7 +141,8 @@ pub(crate) fn recipe(
     // A path that the table names and the toolchain lacks is a fault in how they were put together.
     let fault = |why: String| crate::SystemError::new(format!("putting together commands for {place}"), why);
     let compile = language.compile_commands(&plan, &toolchain.paths).map_err(|e| fault(e.to_string()))?;
-    let run = language.run_command(&plan, &toolchain.paths, memory).map_err(|e| fault(e.to_string()))?;
+    let run =
+        language.run_command(&plan, &toolchain.paths, memory, counted).map_err(|e| fault(e.to_string()))?;
     let warm_up = language.warm_up_plan(&toolchain.paths).map_err(|e| fault(e.to_string()))?;
     let placed = |part: Part| {
         let name = plan.placed.iter().find(|(given, _)| *given == part.name);
@@ -177,7 +179,8 @@ pub(crate) fn package_recipe(
     if !parts.iter().any(|part| part.name == "build" && part.executable) {
         let language = detect(&program.path, &parts, languages, None)?;
         let sources = Sources { own: parts, added: Vec::new(), entry: None };
-        return recipe(&program.path, sources, language, memory, languages);
+        // Programs of the package are never what is timed.
+        return recipe(&program.path, sources, language, memory, languages, false);
     }
     let command = |name: &str| Command { argv: vec![format!("{PROGRAM_DIR}/{name}")], env: script_env() };
     Ok(Recipe {

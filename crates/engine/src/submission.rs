@@ -2,6 +2,7 @@
 
 use crate::bench::Bench;
 use crate::case::{CaseLimits, Judged};
+use crate::clocks::Means;
 use crate::job::Job;
 use crate::limits::{Allowance, Settings};
 use crate::program::{Built, Compiled, compile};
@@ -198,7 +199,9 @@ fn plan(job: &Job, settings: &Settings, submission: &Submission) -> Result<Plann
     }
     let added = read_parts(&included(job.package, language), job.source, &job.package.constants)?;
     let (parts, entry) = (submission.parts.clone(), submission.entry.as_deref());
-    recipe(name, Sources { own: parts, added, entry }, language, settings.memory, job.languages)
+    let counted = job.options.means != Means::Kernel;
+    let sources = Sources { own: parts, added, entry };
+    recipe(name, sources, language, settings.memory, job.languages, counted)
         .map(|recipe| Planned::Recipe(Box::new(recipe)))
 }
 
@@ -248,7 +251,14 @@ pub fn judge_submission(
             let limits = bench.settings.submission(time.limit, Allowance::NONE);
             let compile = Compilation { ok: false, output };
             let result = JudgedSubmission {
-                judgement: judgement(submission, language, limits, compile, Verdict::CompileError),
+                judgement: judgement(
+                    submission,
+                    language,
+                    limits,
+                    compile,
+                    Verdict::CompileError,
+                    job.options.means,
+                ),
                 messages: Vec::new(),
                 groups: Vec::new(),
             };
@@ -286,7 +296,7 @@ pub fn judge_submission(
         settled: Settled::of(&running.tests),
         tests: running.tests,
         fault: done.fault,
-        ..judgement(submission, language, limits.judge, compile, done.verdict)
+        ..judgement(submission, language, limits.judge, compile, done.verdict, job.options.means)
     };
     finished(job, &judgement);
     let groups = judging.groups().into_iter().map(|(name, group)| (name, group.score)).collect();
@@ -303,10 +313,13 @@ fn judgement(
     limits: Limits,
     compile: Compilation,
     verdict: Verdict,
+    means: Means,
 ) -> Judgement {
     Judgement {
         submission: submission.name.clone(),
         language,
+        clock: means.clock(),
+        counted_by: means.versions(),
         verdict,
         score: None,
         max_score: None,
@@ -323,8 +336,14 @@ fn judgement(
 pub(crate) fn case_limits(bench: &Bench, time: &TimeLimitInUse, allowance: Allowance) -> CaseLimits {
     let cpu = time.limit.scale(allowance.time_factor);
     let limits = |cpu: Nanos| -> Limits { bench.settings.submission(cpu, allowance) };
-    let limits = CaseLimits { judge: limits(cpu), stop: limits(cpu.scale(time.stop_factor)) };
-    limits_to_settle(limits, &bench.job.options.floor)
+    let means = bench.job.options.means;
+    let limits =
+        CaseLimits { judge: means.judged_by(limits(cpu)), stop: limits(cpu.scale(time.stop_factor)) };
+    match means {
+        Means::Kernel => limits_to_settle(limits, &bench.job.options.floor),
+        // There is nothing to settle, so the run is stopped at its limit.
+        Means::Processor | Means::Emulator(_) | Means::Reference(_) => limits,
+    }
 }
 
 struct Running<'a> {

@@ -1,6 +1,6 @@
 //! What repeated runs of programs came to. Plain data that the bench, reports and stores share.
 
-use crate::{Limits, Nanos, Observation, Reading};
+use crate::{Clock, Limits, Nanos, Observation, Reading};
 use serde::{Deserialize, Serialize};
 
 /// Figures of one clock over the runs that count.
@@ -217,6 +217,11 @@ pub enum BenchEnd {
 /// A bench: one program, or several that were run in turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchReport {
+    /// What times were measured by; the CPU time of each run is that of this clock. Under instructions, a nanosecond stands
+    /// for one.
+    pub clock: Clock,
+    /// What counted, and in which version, under clocks that count.
+    pub counted_by: Option<String>,
     /// In the order in which they took turns. At least one.
     pub programs: Vec<Benched>,
     /// Limits of each run.

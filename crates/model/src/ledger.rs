@@ -100,6 +100,7 @@ mod tests {
             exit: Exit::Code(0),
             time: Times { cpu, user: cpu, system: Nanos::ZERO, wall: Nanos::from_millis(100) },
             instructions: Reading::unknown("not counted under the cpu clock"),
+            reference: Reading::unknown("not followed under the cpu clock"),
             memory_peak: Reading::Known(Bytes(0)),
             output: Reading::Known(Bytes(0)),
             out_of_memory: false,

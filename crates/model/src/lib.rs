@@ -6,6 +6,7 @@
 
 mod audit;
 mod bench;
+mod clock;
 mod event;
 mod host;
 mod ledger;
@@ -22,6 +23,7 @@ pub use bench::{
     BenchComparison, BenchEnd, BenchOutlier, BenchReport, BenchRun, BenchWarning, Benched, CpuLoad, Figures,
     HostLoad,
 };
+pub use clock::Clock;
 pub use event::{Event, JudgePhase};
 pub use host::{BootPlan, Change, ChangeState, CpuNoise, NoiseComparison, Severity, Slot, SlotPlan, Tuning};
 pub use ledger::{Cause, Ledger};
@@ -29,8 +31,6 @@ pub use limits::{Limits, WallLimit};
 pub use observation::{Evidence, Exit, Isolation, NodePages, Observation, Status, Times};
 pub use outcome::{CheckOutcome, Checked, Compilation, Judgement, Settled, Verification};
 pub use reading::Reading;
-pub use run::{
-    Aslr, BoxId, BoxMount, Clock, FileMount, Layout, Placement, RunSpec, Sched, Stdio, View, ViewMount,
-};
+pub use run::{Aslr, BoxId, BoxMount, FileMount, Layout, Placement, RunSpec, Sched, Stdio, View, ViewMount};
 pub use units::{Bytes, Nanos};
 pub use verdict::{Confidence, ParseVerdictError, TestResult, Verdict};

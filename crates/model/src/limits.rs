@@ -22,6 +22,8 @@ pub struct Limits {
     pub cpu: Option<Nanos>,
     /// Instructions, under clocks that count them.
     pub instructions: Option<u64>,
+    /// Time on the reference machine, under that clock.
+    pub reference: Option<Nanos>,
     /// Elapsed time. Never scored; it ends sleepers.
     pub wall: Option<WallLimit>,
     /// Memory including page tables, kernel buffers and in-memory files; swap is off.

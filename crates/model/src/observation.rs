@@ -140,6 +140,9 @@ pub struct Observation {
     pub time: Times,
     /// Instructions in user space, of the whole tree, where they were counted.
     pub instructions: Reading<u64>,
+    /// Time on the reference machine, of the whole tree, where it was followed.
+    #[serde(rename = "reference_ns")]
+    pub reference: Reading<Nanos>,
     /// Most memory in use at one time.
     #[serde(rename = "memory_peak_bytes")]
     pub memory_peak: Reading<Bytes>,
@@ -201,6 +204,7 @@ impl Observation {
             exit,
             time: Times { cpu, user: cpu, system: Nanos::ZERO, wall: cpu },
             instructions: Reading::unknown("not counted under the cpu clock"),
+            reference: Reading::unknown("not followed under the cpu clock"),
             memory_peak: Reading::unknown(why),
             output: Reading::unknown(why),
             out_of_memory: false,
@@ -215,7 +219,7 @@ impl Observation {
     /// The one-word status: the first that holds, in this order.
     ///
     /// 1. memory limit: the kernel killed for memory, or the peak lies above the limit
-    /// 2. CPU time or instructions above their limit
+    /// 2. CPU time, instructions or time on the reference machine above their limit
     /// 3. output above its limit, cut by its reader, or ended by SIGXFSZ
     /// 4. wall time limit
     /// 5. ended by a signal
@@ -231,6 +235,7 @@ impl Observation {
             Status::MemoryLimit
         } else if limits.cpu.is_some_and(|limit| self.time.cpu > limit)
             || limits.instructions.is_some_and(|limit| self.instructions.known() > Some(&limit))
+            || limits.reference.is_some_and(|limit| self.reference.known() > Some(&limit))
         {
             Status::CpuTimeLimit
         } else if self.output_cut

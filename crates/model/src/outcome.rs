@@ -1,7 +1,7 @@
 //! What judging leaves behind: judgements of submissions and of whole packages. Plain data that reports,
 //! stores and the engine share.
 
-use crate::{Bytes, Confidence, Limits, Nanos, Reading, TestResult, Verdict};
+use crate::{Bytes, Clock, Confidence, Limits, Nanos, Reading, TestResult, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// How a compilation ended.
@@ -49,7 +49,11 @@ pub struct Judgement {
     pub score: Option<f64>,
     /// The best score there is, where known.
     pub max_score: Option<f64>,
-    /// CPU time of a test case, with the language's factor.
+    /// What its times were measured by. Under instructions, a nanosecond stands for one.
+    pub clock: Clock,
+    /// What counted, and in which version, under clocks that count.
+    pub counted_by: Option<String>,
+    /// Time of a test case, with the language's factor.
     #[serde(rename = "time_limit_ns")]
     pub time_limit: Nanos,
     /// The limits of a run.

@@ -99,15 +99,6 @@ pub struct Layout {
     pub env_padding: u32,
 }
 
-/// The clock whose reading is compared with the limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Clock {
-    /// User plus system time of the tree.
-    #[default]
-    Cpu,
-}
-
 /// One run of one program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSpec {

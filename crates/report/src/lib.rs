@@ -22,6 +22,10 @@ pub struct ClockStatus {
     pub name: &'static str,
     /// By what it works; why it does not.
     pub by: Reading<String>,
+    /// Languages whose programs it measures alike, to the last digit, from run to run.
+    pub exact: &'static str,
+    /// How many times longer a run takes.
+    pub cost: &'static str,
 }
 
 /// A language of the table and what was found for it on this host.

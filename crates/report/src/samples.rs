@@ -4,10 +4,10 @@ pub(crate) mod bench;
 
 use crate::{LanguageStatus, ToolStatus};
 use model::{
-    Audit, BootPlan, Bytes, Cause, Change, ChangeState, CheckOutcome, Checked, Compilation, Confidence,
-    CpuNoise, Evidence, Exit, Finding, FindingState, Isolation, Judgement, Limits, MachineId, MachineKind,
-    Nanos, NodePages, NoiseComparison, Observation, Reading, Remedy, Scope, Settled, Severity, TestResult,
-    Times, Tuning, Verdict, Verification,
+    Audit, BootPlan, Bytes, Cause, Change, ChangeState, CheckOutcome, Checked, Clock, Compilation,
+    Confidence, CpuNoise, Evidence, Exit, Finding, FindingState, Isolation, Judgement, Limits, MachineId,
+    MachineKind, Nanos, NodePages, NoiseComparison, Observation, Reading, Remedy, Scope, Settled, Severity,
+    TestResult, Times, Tuning, Verdict, Verification,
 };
 
 pub(crate) fn observation(exit: Exit) -> Observation {
@@ -16,6 +16,7 @@ pub(crate) fn observation(exit: Exit) -> Observation {
         exit,
         time: Times { cpu: ms(120), user: ms(100), system: ms(20), wall: ms(130) },
         instructions: Reading::unknown("not counted under the cpu clock"),
+        reference: Reading::unknown("not followed under the cpu clock"),
         memory_peak: Reading::Known(Bytes::from_mib(3)),
         output: Reading::Known(Bytes(12)),
         out_of_memory: false,
@@ -74,6 +75,8 @@ pub(crate) fn judgement(verdict: Verdict) -> Judgement {
     Judgement {
         submission: "a.cpp".into(),
         language: "cpp".into(),
+        clock: Clock::Cpu,
+        counted_by: None,
         verdict,
         score: None,
         max_score: None,

@@ -316,6 +316,7 @@ impl Kit {
                 overrides: self.overrides,
                 mode,
                 layout: Layout::default(),
+                means: engine::clocks::Means::Kernel,
                 floor: settle::Floor::assumed(),
             },
             cancel: &self.cancel,

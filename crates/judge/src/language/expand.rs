@@ -62,14 +62,21 @@ impl Language {
     }
 
     /// The command that runs a program; test case arguments come after it. `memory` is the limit of the program,
-    /// without [`Language::memory_allowance`].
-    pub fn run_command(&self, plan: &Plan, paths: &Paths, memory: Bytes) -> Result<Command, MissingPath> {
+    /// without [`Language::memory_allowance`]; `counted`: under a clock that counts.
+    pub fn run_command(
+        &self,
+        plan: &Plan,
+        paths: &Paths,
+        memory: Bytes,
+        counted: bool,
+    ) -> Result<Command, MissingPath> {
         let values = |name: &str| match name {
             "memory_mib" => Some(memory.mib().to_string()),
             "memory_kib" => Some((memory.0 >> 10).to_string()),
             _ => plan_value(plan, name),
         };
-        let mut commands = self.commands(&self.run, plan, paths, &values)?;
+        let stage = if counted { &self.counted } else { &self.run };
+        let mut commands = self.commands(stage, plan, paths, &values)?;
         Ok(commands.swap_remove(0))
     }
 

@@ -66,6 +66,8 @@ pub struct Language {
     pub warm_up: Option<String>,
     /// Running: exactly one step.
     pub run: Stage,
+    /// Running under clocks that count, with what makes a runtime do the same every time.
+    pub counted: Stage,
     /// Bounds of the whole compilation, where the package does not state its own.
     pub compile_limits: CompileLimits,
     /// What the runtime itself needs beyond the program's memory limit.

@@ -79,6 +79,8 @@ raw_language! {
     compile_processes: u32,
     run: Vec<String>,
     run_env: BTreeMap<String, String>,
+    counted_run: Vec<String>,
+    counted_env: BTreeMap<String, String>,
     run_mounts: Vec<String>,
     memory_allowance_mib: u64,
     process_allowance: u32,
@@ -251,6 +253,12 @@ fn language(raw: &RawLanguage, all: &Sources) -> Result<Language, String> {
         version: raw.version.clone().unwrap_or_default(),
         compile: stage(raw.compile.clone().unwrap_or_default(), &raw.compile_env, &raw.compile_mounts),
         warm_up: raw.warm_up.clone(),
+        counted: {
+            let steps = raw.counted_run.clone().filter(|run| !run.is_empty()).unwrap_or_else(|| run.clone());
+            let mut env = raw.run_env.clone().unwrap_or_default();
+            env.extend(raw.counted_env.clone().unwrap_or_default());
+            stage(vec![steps], &Some(env), &raw.run_mounts)
+        },
         run: stage(vec![run], &raw.run_env, &raw.run_mounts),
         compile_limits: compile_limits(raw)?,
         memory_allowance: Bytes::from_mib(raw.memory_allowance_mib.unwrap_or(0)),

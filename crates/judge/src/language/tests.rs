@@ -245,7 +245,7 @@ fn commands_are_expanded() {
     let link = ocaml.compile_commands(&modules, &compiler).unwrap().remove(0).argv;
     assert!(link.ends_with(&["a.ml", "z.ml", "main.ml"].map(str::to_owned)), "{link:?}");
 
-    let run = py.run_command(&plan, &paths, Bytes::from_mib(256)).unwrap();
+    let run = py.run_command(&plan, &paths, Bytes::from_mib(256), false).unwrap();
     assert_eq!(run.argv, ["/opt/py/bin/python3", "/program/-x {memory_mib}.py", "256"]);
     assert_eq!(run.env, [("PATH", "/opt/py/bin"), ("SEED", "0")].map(|(k, v)| (k.to_owned(), v.to_owned())));
     let mounts: Vec<_> = py.run.mounts.iter().map(|m| (m.path.as_str(), m.optional)).collect();

@@ -134,7 +134,7 @@ fn install(words: &[Vec<u8>]) -> Option<Clock> {
         &doubled,
     ]
     .concat();
-    let words = [emulator, b"-cpu", cpu, b"-plugin", &option].map(<[u8]>::to_vec).to_vec();
+    let words = [emulator, b"-seed", b"1", b"-cpu", cpu, b"-plugin", &option].map(<[u8]>::to_vec).to_vec();
     START.set(Start { words }).ok()?;
     COUNTER.set(Counter::map(fd)?).ok()?;
     Some(clock)

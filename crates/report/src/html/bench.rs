@@ -4,13 +4,18 @@ use super::chart::{Chart, Limit, Point, svg};
 use super::{escape, page};
 use crate::bench::{ledger, parameters, precise, words};
 use crate::text::isolation;
-use model::{BenchEnd, BenchReport, BenchRun, BenchWarning, Benched, Figures, Nanos, Reading};
+use model::{BenchEnd, BenchReport, BenchRun, BenchWarning, Benched, Clock, Figures, Nanos, Reading};
 
 /// The page of a bench: a scatter of all runs of each program, its figures, and every run with its evidence.
 pub fn bench_page(report: &BenchReport) -> String {
     let mut body = "<h1>Bench</h1>\n".to_string();
     body.extend(end(&report.end).map(|text| format!("<p class=\"warning\">{}</p>\n", escape(&text))));
     body.push_str(&warnings(&report.warnings));
+    if let Some(by) = &report.counted_by {
+        let unit = if report.clock == Clock::Instructions { " (1 ns is an instruction)" } else { "" };
+        let note = format!("CPU time here is that of the clock {}{unit}, by {by}.", report.clock.name());
+        body.push_str(&format!("<p>{}</p>\n", escape(&note)));
+    }
     if report.programs.len() > 1 {
         body.push_str(&comparison(&report.programs));
         body.extend(sweep(&report.programs));

@@ -3,7 +3,8 @@
 use super::RunDocument;
 use crate::bench::words;
 use model::{
-    BenchComparison, BenchEnd, BenchReport, BenchRun, BenchWarning, Benched, Figures, Limits, Nanos, Reading,
+    BenchComparison, BenchEnd, BenchReport, BenchRun, BenchWarning, Benched, Clock, Figures, Limits, Nanos,
+    Reading,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -11,6 +12,11 @@ use std::collections::BTreeMap;
 /// A bench. The fields of the first program stand at the top, so that one program and several are read alike.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BenchDocument {
+    /// What times were measured by.
+    pub clock: Clock,
+    /// What counted, and in which version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted_by: Option<String>,
     /// The first program; its warnings are preceded by those about the machine.
     #[serde(flatten)]
     pub first: BenchedDocument,
@@ -29,8 +35,15 @@ pub struct BenchedDocument {
     pub parameters: BTreeMap<String, String>,
     /// Runs that count.
     pub n: usize,
-    /// CPU time of those that count.
-    pub cpu: Reading<Figures>,
+    /// CPU time of those that count, under that clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<Reading<Figures>>,
+    /// Their instructions, under that clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<Reading<Counts>>,
+    /// Their time on the reference machine, under that clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Reading<Figures>>,
     /// Wall time of those that count.
     pub wall: Reading<Figures>,
     /// Runs that do not count.
@@ -43,6 +56,42 @@ pub struct BenchedDocument {
     pub warnings: Vec<WarningDocument>,
     /// Against the first program; null for that one itself.
     pub comparison: Option<BenchComparison>,
+}
+
+/// Figures of what is counted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Counts {
+    /// The least.
+    pub min: u64,
+    /// The middle one.
+    pub median: u64,
+    /// The greatest.
+    pub max: u64,
+    /// Greatest minus least.
+    pub spread: u64,
+    /// The spread over the median, in percent.
+    pub spread_pct: f64,
+    /// Standard deviation over mean, in percent.
+    pub cv_pct: f64,
+    /// 1.4826 times the median absolute deviation, over the median, in percent.
+    pub mad_pct: f64,
+    /// 95 % interval of the median.
+    pub median_ci95: Reading<[u64; 2]>,
+}
+
+impl Counts {
+    fn of(figures: &Figures) -> Counts {
+        Counts {
+            min: figures.min.0,
+            median: figures.median.0,
+            max: figures.max.0,
+            spread: figures.spread.0,
+            spread_pct: figures.spread_pct,
+            cv_pct: figures.cv_pct,
+            mad_pct: figures.mad_pct,
+            median_ci95: figures.median_ci95.clone().map(|ends| ends.map(|end| end.0)),
+        }
+    }
 }
 
 /// One run.
@@ -81,14 +130,17 @@ pub struct WarningDocument {
 impl BenchDocument {
     /// `None` for a report of no program.
     pub fn new(report: &BenchReport) -> Option<BenchDocument> {
-        let mut programs = report.programs.iter().map(|program| benched(program, &report.limits));
+        let mut programs =
+            report.programs.iter().map(|program| benched(program, report.clock, &report.limits));
         let mut first = programs.next()?;
         first.warnings = report.warnings.iter().map(warning).chain(first.warnings).collect();
-        Some(BenchDocument { first, end: report.end.clone(), others: programs.collect() })
+        let (clock, counted_by) = (report.clock, report.counted_by.clone());
+        Some(BenchDocument { clock, counted_by, first, end: report.end.clone(), others: programs.collect() })
     }
 }
 
-fn benched(program: &Benched, limits: &Limits) -> BenchedDocument {
+fn benched(program: &Benched, clock: Clock, limits: &Limits) -> BenchedDocument {
+    let figures = |of: Clock| (clock == of).then(|| program.cpu.clone());
     let outliers = program.outliers.iter().map(|outlier| OutlierDocument {
         run: outlier.run,
         excess_ns: outlier.excess_ns,
@@ -99,7 +151,9 @@ fn benched(program: &Benched, limits: &Limits) -> BenchedDocument {
         command: program.command.clone(),
         parameters: program.parameters.iter().cloned().collect(),
         n: program.counted(),
-        cpu: program.cpu.clone(),
+        cpu: figures(Clock::Cpu),
+        instructions: figures(Clock::Instructions).map(|figures| figures.map(|figures| Counts::of(&figures))),
+        reference: figures(Clock::Reference),
         wall: program.wall.clone(),
         void_runs: program.void_runs(),
         runs: program.runs.iter().map(|run| run_document(run, limits)).collect(),

@@ -2,7 +2,7 @@
 
 use super::RunDocument;
 use model::{
-    Bytes, Compilation, Judgement, Limits, Nanos, Observation, Reading, Settled, TestResult, Verdict,
+    Bytes, Clock, Compilation, Judgement, Limits, Nanos, Observation, Reading, Settled, TestResult, Verdict,
 };
 use serde::Serialize;
 
@@ -17,7 +17,12 @@ pub struct JudgeDocument {
     pub max_score: Option<f64>,
     /// Language id.
     pub language: String,
-    /// CPU time of a test case.
+    /// What times were measured by. Under `instructions` a nanosecond stands for one instruction.
+    pub clock: Clock,
+    /// What counted, and in which version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted_by: Option<String>,
+    /// Time of a test case.
     pub time_limit_ns: Nanos,
     /// Of the slowest test case, settled.
     pub cpu_ns: Reading<Nanos>,
@@ -65,6 +70,8 @@ impl JudgeDocument {
             score: judgement.score,
             max_score: judgement.max_score,
             language: judgement.language.clone(),
+            clock: judgement.clock,
+            counted_by: judgement.counted_by.clone(),
             time_limit_ns: judgement.time_limit,
             cpu_ns: judgement.slowest(),
             memory_peak_bytes: judgement.memory_peak(),

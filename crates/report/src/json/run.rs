@@ -16,9 +16,9 @@ pub struct RunDocument {
     pub time: Times,
     /// Instructions in user space.
     pub instructions: Reading<u64>,
-    /// What counted them.
+    /// What counted, and in which version.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub emulator: Option<String>,
+    pub counted_by: Option<String>,
     /// Time on the reference machine.
     pub reference_ns: Reading<Nanos>,
     /// Most memory at one time.
@@ -57,8 +57,8 @@ impl RunDocument {
             signal,
             time: observation.time,
             instructions: observation.instructions.clone(),
-            emulator: None,
-            reference_ns: Reading::unknown("not counted under the cpu clock"),
+            counted_by: None,
+            reference_ns: observation.reference.clone(),
             memory_peak_bytes: observation.memory_peak.clone(),
             output_bytes: observation.output.clone(),
             evidence: observation.evidence.clone(),

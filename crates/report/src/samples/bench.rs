@@ -1,8 +1,8 @@
 //! Benches the tests of this crate show.
 
 use model::{
-    BenchComparison, BenchEnd, BenchOutlier, BenchReport, BenchRun, BenchWarning, Benched, CpuLoad, Exit,
-    Figures, Limits, Nanos, Reading,
+    BenchComparison, BenchEnd, BenchOutlier, BenchReport, BenchRun, BenchWarning, Benched, Clock, CpuLoad,
+    Exit, Figures, Limits, Nanos, Reading,
 };
 
 /// CPU times in microseconds of the runs that count; one void run comes after the sixth.
@@ -69,6 +69,8 @@ pub(crate) fn one_program() -> BenchReport {
     let busy = vec![CpuLoad { cpu: 0, busy_pct: 99.4 }, CpuLoad { cpu: 1, busy_pct: 48.2 }];
     let load_average = Reading::Known(2.31);
     BenchReport {
+        clock: Clock::Cpu,
+        counted_by: None,
         programs: vec![program(1, &[])],
         limits: Limits::default(),
         warnings: vec![BenchWarning::SaturatedCores { busy, of: 2, ours: true, load_average }],
@@ -82,6 +84,8 @@ pub(crate) fn two_programs() -> BenchReport {
     second.comparison =
         Some(BenchComparison { ratio: 2.0, ratio_ci95: [1.98, 2.03], p: 0.0002, different: true });
     BenchReport {
+        clock: Clock::Cpu,
+        counted_by: None,
         programs: vec![program(1, &[("n", "1")]), second],
         warnings: vec![],
         end: BenchEnd::Interrupted,

@@ -1,9 +1,9 @@
 //! `tauto bench` for people.
 
 use super::run::isolation;
-use super::{Paint, Style, clip, count, harmless};
+use super::{Paint, Style, clip, count, grouped, harmless};
 use crate::bench::{ledger, parameters, precise, words};
-use model::{BenchComparison, BenchEnd, BenchReport, BenchWarning, Benched, Figures, Nanos, Reading};
+use model::{BenchComparison, BenchEnd, BenchReport, BenchWarning, Benched, Clock, Figures, Nanos, Reading};
 
 /// Columns of labels.
 const LABEL: usize = 12;
@@ -21,7 +21,7 @@ pub fn bench_report(report: &BenchReport, style: Style) -> String {
     let mut text = String::new();
     let in_full = report.programs.len() <= IN_FULL;
     if in_full {
-        text.extend(report.programs.iter().map(|program| block(program, style) + "\n"));
+        text.extend(report.programs.iter().map(|program| block(program, report.clock, style) + "\n"));
     } else {
         text.push_str(&table(&report.programs, style));
     }
@@ -52,11 +52,17 @@ fn name(program: &Benched) -> String {
     }
 }
 
-fn block(program: &Benched, style: Style) -> String {
+fn block(program: &Benched, clock: Clock, style: Style) -> String {
     let mut text = format!("{}\n", style.rest(0, &name(program)));
     let mut line = |label: &str, what: &str| text.push_str(&format!("  {label:<LABEL$}{what}\n"));
-    for (label, figures) in [("cpu time", &program.cpu), ("wall time", &program.wall)] {
+    let measured = match clock {
+        Clock::Cpu => "cpu time",
+        Clock::Instructions => "counted",
+        Clock::Reference => "reference",
+    };
+    for (label, figures) in [(measured, &program.cpu), ("wall time", &program.wall)] {
         match figures {
+            Reading::Known(figures) if label == "counted" => line(label, &counted(figures)),
             Reading::Known(figures) => {
                 line(label, &centre(figures));
                 line("", &range(figures));
@@ -77,6 +83,19 @@ fn block(program: &Benched, style: Style) -> String {
         line("", &format!("and {} more that stand apart", program.outliers.len() - OUTLIERS));
     }
     text + &program.warnings.iter().map(|warning| warning_lines(warning, "", style)).collect::<String>()
+}
+
+/// Instructions, of which a nanosecond stands for one.
+fn counted(figures: &Figures) -> String {
+    let [median, least, most] = [figures.median, figures.min, figures.max].map(|n| grouped(n.0));
+    match figures.spread {
+        Nanos::ZERO => format!("{median} instructions in each run"),
+        spread => format!(
+            "median {median} instructions, {least} … {most}, spread {} ({:.4} %)",
+            grouped(spread.0),
+            figures.spread_pct
+        ),
+    }
 }
 
 fn centre(figures: &Figures) -> String {

@@ -1,7 +1,7 @@
 //! `tauto judge` for people.
 
 use super::{Paint, Style, count, harmless, shown};
-use model::{Confidence, Judgement, TestResult, Verdict};
+use model::{Clock, Confidence, Judgement, TestResult, Verdict};
 
 /// Lines of compiler output that are shown.
 const COMPILER_LINES: usize = 20;
@@ -55,7 +55,12 @@ fn details(judgement: &Judgement) -> String {
     }
     if !judgement.tests.is_empty() {
         parts.push(count(judgement.tests.len(), "test"));
-        parts.push(format!("slowest {} of {}", shown(&judgement.slowest()), judgement.time_limit));
+        parts.push(format!(
+            "slowest {} of {}{}",
+            shown(&judgement.slowest()),
+            judgement.time_limit,
+            by(judgement.clock)
+        ));
         parts.push(shown(&judgement.memory_peak()));
     }
     match judgement.settled.confidence {
@@ -66,6 +71,14 @@ fn details(judgement: &Judgement) -> String {
         Confidence::Open => parts.push("too near the limit to be sure".into()),
     }
     if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) }
+}
+
+fn by(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Cpu => "",
+        Clock::Instructions => " (1 ns is an instruction)",
+        Clock::Reference => " on the reference machine",
+    }
 }
 
 /// One line for a warning about a package, without a line end.

@@ -1,6 +1,6 @@
 //! `tauto run` for people.
 
-use super::{Paint, Style, shown};
+use super::{Paint, Style, grouped, shown};
 use model::{Evidence, Exit, Isolation, Limits, Observation, Reading, Status};
 
 /// A few lines about one run; `disturbed` names what condemns its time.
@@ -9,6 +9,9 @@ pub fn run_summary(observation: &Observation, limits: &Limits, disturbed: &[Stri
     let mut lines = vec![("status", status(observation, limits, style))];
     if let Reading::Known(count) = observation.instructions {
         lines.push(("counted", format!("{} instructions", grouped(count))));
+    }
+    if let Reading::Known(time) = observation.reference {
+        lines.push(("reference", format!("{time} on the reference machine")));
     }
     lines.extend([
         ("cpu time", format!("{} (user {}, system {})", time.cpu, time.user, time.system)),
@@ -26,20 +29,13 @@ pub fn run_summary(observation: &Observation, limits: &Limits, disturbed: &[Stri
     lines.iter().map(|(label, text)| format!("{label:<10} {text}\n")).collect()
 }
 
-/// With a thin space before each three digits.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let threes: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().filter_map(|three| str::from_utf8(three).ok()).collect();
-    threes.join("\u{202f}")
-}
-
 fn status(observation: &Observation, limits: &Limits, style: Style) -> String {
     let status = observation.status(limits);
     let limit = |name: &str| format!("passed its {name} limit");
     let text = match (status, observation.exit) {
         (Status::Ok, _) => "ok".to_string(),
         (Status::CpuTimeLimit, _) if limits.instructions.is_some() => limit("instruction"),
+        (Status::CpuTimeLimit, _) if limits.reference.is_some() => limit("reference time"),
         (Status::CpuTimeLimit, _) => limit("CPU time"),
         (Status::WallTimeLimit, _) => limit("wall time"),
         (Status::MemoryLimit, _) => limit("memory"),

@@ -300,6 +300,7 @@ impl Launcher {
             exit: death.exit,
             time,
             instructions,
+            reference: Reading::unknown("not followed under the cpu clock"),
             memory_peak,
             output: Reading::Known(Bytes(0)),
             out_of_memory: ended.out_of_memory || killed_for_memory,

@@ -1,0 +1,254 @@
+//! `make clocks`: the tables of docs/clocks.md and docs/reference-clock.md. `clocks languages` judges a program of each language twenty
+//! times under each clock; `clocks programs` holds the reference machine against the CPU time of the programs of `clocks/programs.txt`.
+//! Names after either choose some of them.
+
+#![allow(clippy::print_stdout)]
+
+use serde_json::Value;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Programs of the language table, and their languages.
+const LANGUAGES: [(&str, &str); 17] = [
+    ("c.c", "c"),
+    ("cpp.cpp", "cpp"),
+    ("rust.rs", "rust"),
+    ("pascal.pas", "pascal"),
+    ("main.ml", "ocaml"),
+    ("main.hs", "haskell"),
+    ("go.go", "go"),
+    ("Main.java", "java"),
+    ("main.kt", "kotlin"),
+    ("mono.cs", "csharp"),
+    ("node.js", "javascript"),
+    ("python.py", "python3"),
+    ("python.py", "cpython3"),
+    ("perl.pl", "perl"),
+    ("lua.lua", "lua"),
+    ("ruby.rb", "ruby"),
+    ("php.php", "php"),
+];
+/// Runs of each language under each clock.
+const RUNS: usize = 20;
+/// Runs of each program by the kernel's account.
+const TIMED: usize = 7;
+/// C without optimisation is no language of the table.
+const UNOPTIMISED: &str = "[[language]]\nid = \"c0\"\nlike = \"c\"\nname = \"C, -O0\"\nextensions = []\ncompile = [[\"{cc}\", \"-x\", \"c\", \"-std=gnu17\", \"-O0\", \"-static\", \"-o\", \"program\", \"{sources}\", \"-lm\"]]\n";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let done = match words.split_first() {
+        Some((what, names)) if what == "languages" => languages(names),
+        Some((what, names)) if what == "programs" => programs(names),
+        _ => Err("name `languages` or `programs`".into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            println!("clocks: {e}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("clocks")
+}
+
+/// A package whose tests all are one run of the same program.
+struct Bench {
+    directory: tempfile::TempDir,
+    languages: PathBuf,
+}
+
+/// What was measured of one run.
+struct Run {
+    /// By the clock, in nanoseconds.
+    time: f64,
+    /// By the kernel.
+    cpu: f64,
+}
+
+impl Bench {
+    fn new(tests: usize) -> Outcome<Bench> {
+        let directory = tempfile::tempdir()?;
+        let head = "problem_format_version: 2025-09\nname: Clocks\nuuid: 7d0c8a52-44e6-4e5f-8f53-1f3c9d6a7b21\n\
+                    license: cc0\nlimits:\n  time_limit: 60\n  memory: 2048\n";
+        let mut files =
+            vec![("problem.yaml".to_string(), head), ("statement/problem.en.md".into(), "Run.\n")];
+        for n in 0..tests {
+            files.push((format!("data/secret/{n:02}.in"), "\n"));
+            files.push((format!("data/secret/{n:02}.ans"), "\n"));
+        }
+        let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+        e2e::package::write(&directory.path().join("clocks"), &files)?;
+        let languages = directory.path().join("languages.toml");
+        fs::write(&languages, UNOPTIMISED)?;
+        Ok(Bench { directory, languages })
+    }
+
+    /// Judges a program: its runs, one for each test.
+    fn runs(&self, source: &Path, language: &str, clock: &str) -> Outcome<Vec<Run>> {
+        // Java wants the file to be called like its class.
+        let name = if language == "java" { Path::new("Main.java") } else { source };
+        let copy = self.directory.path().join(name.file_name().ok_or("a file without a name")?);
+        fs::copy(source, &copy)?;
+        let mut tauto = Command::new(e2e::tauto::binary()?);
+        tauto
+            .arg("judge")
+            .arg(self.directory.path().join("clocks"))
+            .arg(&copy)
+            .arg("--languages")
+            .arg(&self.languages);
+        tauto.args([
+            "--language",
+            language,
+            "--clock",
+            clock,
+            "--counter",
+            "emulator",
+            "--all-tests",
+            "--json",
+        ]);
+        if clock != "cpu" {
+            // Counts are the same beside other work.
+            tauto.args(["--slot", "none"]);
+        }
+        let judged = e2e::tauto::run(&mut tauto, false, Duration::from_secs(1800))?.document()?;
+        let tests = judged["tests"].as_array().cloned().unwrap_or_default();
+        let runs: Vec<Run> =
+            tests.iter().flat_map(|test| test["runs"].as_array().into_iter().flatten()).map(run).collect();
+        match runs.iter().all(|run| run.time > 0.0) && !runs.is_empty() {
+            true => Ok(runs),
+            false => Err(format!("{}: {judged}", source.display()).into()),
+        }
+    }
+}
+
+fn run(run: &Value) -> Run {
+    let time = |name: &str| run["time"][name].as_f64().unwrap_or(0.0);
+    let ended_well = run["status"] == "ok";
+    Run { time: if ended_well { time("cpu_ns") } else { 0.0 }, cpu: time("user_ns") + time("system_ns") }
+}
+
+fn median(of: &[Run], what: impl Fn(&Run) -> f64) -> f64 {
+    stats::median(&of.iter().map(what).collect::<Vec<_>>()).unwrap_or(0.0)
+}
+
+fn languages(names: &[String]) -> Outcome<()> {
+    let bench = Bench::new(RUNS)?;
+    println!(
+        "| language | CPU time, spread | instructions | spread | reference time | spread | cost: instructions, reference |"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    for (file, language) in LANGUAGES {
+        if !names.is_empty() && !names.iter().any(|name| name == language) {
+            continue;
+        }
+        let source = sources().join("languages").join(file);
+        let row = (|| -> Outcome<String> {
+            let [cpu, counted, followed] =
+                ["cpu", "instructions", "reference"].map(|clock| bench.runs(&source, language, clock));
+            let (cpu, counted, followed) = (cpu?, counted?, followed?);
+            let native = median(&cpu, |run| run.cpu);
+            Ok(format!(
+                "| {language} | {:.1} ms, {} | {:.0} | {} | {:.3} ms | {} | {:.1}, {:.1} |",
+                median(&cpu, |run| run.time) / 1e6,
+                spread(&cpu),
+                median(&counted, |run| run.time),
+                spread(&counted),
+                median(&followed, |run| run.time) / 1e6,
+                spread(&followed),
+                median(&counted, |run| run.cpu) / native,
+                median(&followed, |run| run.cpu) / native,
+            ))
+        })();
+        println!(
+            "{}",
+            row.unwrap_or_else(|e| format!(
+                "| {language} | {} |",
+                e.to_string().chars().take(200).collect::<String>()
+            ))
+        );
+    }
+    Ok(())
+}
+
+/// Greatest minus least over the median.
+fn spread(runs: &[Run]) -> String {
+    let times: Vec<f64> = runs.iter().map(|run| run.time).collect();
+    let (least, most) =
+        (times.iter().copied().fold(f64::MAX, f64::min), times.iter().copied().fold(0.0, f64::max));
+    match most - least {
+        0.0 => "equal".into(),
+        wide => format!("{:.2} %", wide / stats::median(&times).unwrap_or(1.0) * 100.0)
+            .replace("0.00 %", "< 0.01 %"),
+    }
+}
+
+/// A program held against its CPU time.
+struct Held {
+    kind: String,
+    fit: bool,
+    ratio: f64,
+    costs: [f64; 2],
+}
+
+fn programs(names: &[String]) -> Outcome<()> {
+    let (timed, once) = (Bench::new(TIMED)?, Bench::new(1)?);
+    let list = fs::read_to_string(sources().join("programs.txt"))?;
+    println!(
+        "| program | kind | | CPU time | reference | ratio | instructions per ns | cost: instructions, reference |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    let mut all = Vec::new();
+    for line in list.lines().filter(|line| !line.starts_with('#')) {
+        let [file, language, kind, set] = line.split(' ').collect::<Vec<_>>()[..] else {
+            return Err(line.into());
+        };
+        if !names.is_empty() && !names.iter().any(|name| file.starts_with(name.as_str())) {
+            continue;
+        }
+        let source = sources().join(file);
+        let cpu = timed.runs(&source, language, "cpu")?;
+        let [counted, followed] =
+            ["instructions", "reference"].map(|clock| once.runs(&source, language, clock));
+        let (counted, followed) = (counted?, followed?);
+        let native = median(&cpu, |run| run.time);
+        let ratio = followed[0].time / native;
+        let costs = [counted[0].cpu / native, followed[0].cpu / native];
+        println!(
+            "| {file} ({language}) | {kind} | {set} | {:.0} ms | {:.0} ms | {ratio:.2} | {:.1} | {:.1}, {:.1} |",
+            native / 1e6,
+            followed[0].time / 1e6,
+            counted[0].time / native,
+            costs[0],
+            costs[1]
+        );
+        all.push(Held { kind: kind.into(), fit: set == "fit", ratio, costs });
+    }
+    summary("all", &all.iter().collect::<Vec<_>>());
+    summary("fit", &all.iter().filter(|held| held.fit).collect::<Vec<_>>());
+    summary("held", &all.iter().filter(|held| !held.fit).collect::<Vec<_>>());
+    summary("integer", &all.iter().filter(|held| held.kind == "integer").collect::<Vec<_>>());
+    summary("not float", &all.iter().filter(|held| held.kind != "float").collect::<Vec<_>>());
+    Ok(())
+}
+
+fn summary(name: &str, held: &[&Held]) {
+    let middle =
+        |of: &dyn Fn(&Held) -> f64| stats::median(&held.iter().map(|held| of(held)).collect::<Vec<_>>());
+    let within = held.iter().filter(|held| (0.5..=2.0).contains(&held.ratio)).count();
+    println!(
+        "{name}: {} programs, median error {:.0} %, {within} within 2 x, median cost {:.1} (instructions) {:.1} (reference)",
+        held.len(),
+        middle(&|held| (held.ratio - 1.0).abs()).unwrap_or(0.0) * 100.0,
+        middle(&|held| held.costs[0]).unwrap_or(0.0),
+        middle(&|held| held.costs[1]).unwrap_or(0.0),
+    );
+}
