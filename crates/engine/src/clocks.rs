@@ -30,6 +30,8 @@ pub const RATE: u64 = 1_000_000_000;
 /// The emulator's own memory: its code, its tables, and translated code; and what the reference machine remembers.
 const ALLOWANCE: Bytes = Bytes(256 << 20);
 const REFERENCE_ALLOWANCE: Bytes = Bytes(512 << 20);
+/// Most stack that the emulator is given: it maps all of it, low in the address space, where some runtimes (Mono) want their code.
+const STACK: Bytes = Bytes(1 << 30);
 /// CPU time after which an emulated program is ended, in units of the time its limit stands for: emulation costs up to
 /// fifteen times the time where it counts and a hundred times where it follows, and its start 0.1 s.
 const SLOWER: u64 = 50;
@@ -216,7 +218,7 @@ impl Means {
 /// What an emulator takes besides: a thread in each process, and its own stack in place of the program's.
 fn emulated(limits: Limits, typed: Limits) -> Limits {
     Limits {
-        stack: typed.stack.or(typed.memory),
+        stack: typed.stack.or(typed.memory).map(|stack| stack.min(STACK)),
         processes: typed.processes.map(|processes| processes.saturating_mul(2)),
         ..limits
     }

@@ -1,5 +1,5 @@
 //! `make clocks`: the tables of docs/clocks.md and docs/reference-clock.md. `clocks languages` judges a program of each language twenty
-//! times under each clock; `clocks programs` holds the reference machine against the CPU time of the programs of `clocks/programs.txt`.
+//! times under each clock; `clocks judgements` judges a sieve forty times under each, idle and loaded; `clocks programs` holds the reference machine against the CPU time of the programs of `clocks/programs.txt`.
 //! Names after either choose some of them.
 
 #![allow(clippy::print_stdout)]
@@ -45,7 +45,8 @@ fn main() -> ExitCode {
     let done = match words.split_first() {
         Some((what, names)) if what == "languages" => languages(names),
         Some((what, names)) if what == "programs" => programs(names),
-        _ => Err("name `languages` or `programs`".into()),
+        Some((what, [])) if what == "judgements" => judgements(),
+        _ => Err("name `languages`, `programs` or `judgements`".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -189,6 +190,30 @@ fn spread(runs: &[Run]) -> String {
         wide => format!("{:.2} %", wide / stats::median(&times).unwrap_or(1.0) * 100.0)
             .replace("0.00 %", "< 0.01 %"),
     }
+}
+
+/// Judgements of a sieve over 80 MB, idle and with every core loaded.
+fn judgements() -> Outcome<()> {
+    let bench = Bench::new(RUNS)?;
+    let source = sources().join("c_sieve80m.c");
+    for clock in ["instructions", "reference"] {
+        let idle = bench.runs(&source, "c", clock)?;
+        let mut load = Command::new(e2e::tauto::binary()?)
+            .args(["load", "cpu", "--seconds", "1800"])
+            .stdout(std::process::Stdio::null())
+            .spawn()?;
+        let loaded = bench.runs(&source, "c", clock);
+        load.kill()?;
+        load.wait()?;
+        let all: Vec<Run> = idle.into_iter().chain(loaded?).collect();
+        println!(
+            "{clock}: {} judgements, {RUNS} of them with every core loaded: {:.0} ns each, spread {}",
+            all.len(),
+            median(&all, |run| run.time),
+            spread(&all)
+        );
+    }
+    Ok(())
 }
 
 /// A program held against its CPU time.

@@ -100,6 +100,21 @@ pub(crate) unsafe extern "C" fn qemu_plugin_install(
     0
 }
 
+/// The emulator holds some bytes for each page of address space that a program reserves, used or not; runtimes that would
+/// reserve a terabyte (GHC's) take less where less is to be had.
+const ADDRESS_SPACE: libc::rlim_t = 32 << 30;
+
+fn bound_address_space() {
+    let bound = libc::rlimit { rlim_cur: ADDRESS_SPACE, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the structure lives during the call. Where there is a lower bound already, it stays.
+    unsafe {
+        let mut found = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        if libc::getrlimit(libc::RLIMIT_AS, &raw mut found) == 0 && found.rlim_cur > ADDRESS_SPACE {
+            libc::setrlimit(libc::RLIMIT_AS, &libc::rlimit { rlim_max: found.rlim_max, ..bound });
+        }
+    }
+}
+
 /// What is counted.
 enum Clock {
     Instructions,
@@ -136,6 +151,7 @@ fn install(words: &[Vec<u8>]) -> Option<Clock> {
     .concat();
     let words = [emulator, b"-seed", b"1", b"-cpu", cpu, b"-plugin", &option].map(<[u8]>::to_vec).to_vec();
     START.set(Start { words }).ok()?;
+    bound_address_space();
     COUNTER.set(Counter::map(fd)?).ok()?;
     Some(clock)
 }

@@ -45,7 +45,9 @@ pub(super) fn image(vm: &Vm, busybox: &Path) -> Result<Image, String> {
     image.file("etc/group", 0o644, "root:x:0:\nuser:x:1000:\n".into());
     add(&mut image, busybox, "bin/busybox")?;
     add(&mut image, &stripped(&vm.tauto)?.1, "bin/tauto")?;
-    for library in libraries(&[busybox, &vm.tauto])? {
+    let binaries: Vec<&Path> =
+        [busybox, &vm.tauto].into_iter().chain(vm.files.iter().map(PathBuf::as_path)).collect();
+    for library in libraries(&binaries)? {
         add(&mut image, &library, &inside(&library))?;
     }
     for file in &vm.files {
