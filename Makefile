@@ -5,7 +5,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench verdicts manual
+.PHONY: help demo test bench verdicts clocks manual
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,13 @@ bench: ## Measure the bars that releases are held to, beside plain processes
 verdicts: ## Judge one program again and again with limits near its time, idle and loaded: do verdicts agree?
 	cargo build --release --package cli
 	cargo run --release --package e2e --bin verdicts
+
+clocks: ## Clocks that count: how alike by language, how near the reference machine is, forty judgements idle and loaded
+	cargo build --release --package cli
+	cargo run --release --package e2e --bin clocks -- languages
+	cargo run --release --package e2e --bin clocks -- judgements
+	cargo run --release --package e2e --bin clocks -- programs
+
 
 manual: ## Write docs/man anew from the definitions of the command line
 	cargo run --package cli -- manual docs/man

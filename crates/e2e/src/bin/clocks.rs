@@ -199,7 +199,7 @@ fn judgements() -> Outcome<()> {
     for clock in ["instructions", "reference"] {
         let idle = bench.runs(&source, "c", clock)?;
         let mut load = Command::new(e2e::tauto::binary()?)
-            .args(["load", "cpu", "--seconds", "1800"])
+            .args(["load", "--seconds", "1800"])
             .stdout(std::process::Stdio::null())
             .spawn()?;
         let loaded = bench.runs(&source, "c", clock);
