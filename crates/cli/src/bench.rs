@@ -107,9 +107,9 @@ fn measure(args: &BenchArgs) -> Result<Done, Failure> {
     let exports = Exports::open(args)?;
     let place = places(&args.placement, SlotChoice::Auto, 1)?.pop().unwrap_or_default();
     let means = clocks::means(args.clock, None)?;
-    programs.iter().try_for_each(|program| clocks::check(means, &program.argv[0]))?;
     // What cannot be run is told before anything is.
     programs.iter().try_for_each(|program| prepared(args, &place, program).map(drop))?;
+    programs.iter().try_for_each(|program| clocks::check(means, &program.argv[0]))?;
     let launcher = Launcher::start(&place.launcher()?)?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let (told, ender) = (interrupted.clone(), launcher.ender());

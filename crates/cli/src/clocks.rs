@@ -13,7 +13,7 @@ use report::json::{ClocksDocument, to_text};
 use report::text::clocks_table;
 
 /// Languages whose programs count alike to the last digit.
-const EXACT: &str = "c, cpp, rust, pascal, ocaml, cpython3; others nearly: docs/clocks.md";
+const EXACT: &str = "c, cpp, pascal, ocaml, haskell, cpython3, perl, php; rust but for hash seeds; others nearly: docs/clocks.md";
 /// What measures CPU time.
 const KERNEL: &str = "the kernel's account of the process tree";
 
