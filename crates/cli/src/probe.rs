@@ -16,12 +16,15 @@ enum Kind {
     Compute,
     /// Waits for memory
     Memory,
+    /// Adds to three static counters, so that where its stack lies may matter
+    Toy,
 }
 
 pub(crate) fn main(args: &ProbeArgs) -> Result<Done, Failure> {
     let result = match args.kind {
         Kind::Compute => lab::probe::compute(),
         Kind::Memory => lab::probe::memory(),
+        Kind::Toy => lab::probe::toy(),
     };
     print(&format!("{result}\n"));
     Ok(Done::Good)
