@@ -30,7 +30,7 @@ mod seccomp;
 mod sys;
 
 pub use client::{Ender, Launcher, LauncherOptions};
-pub use counter::{Count, Events, counters};
+pub use counter::{Count, Counted, Events, counters, cycle_counter};
 pub use error::{ErrorKind, SandboxError};
 pub use launcher::{ARGV0, launcher_main};
 pub use message::Capabilities;

@@ -6,6 +6,7 @@ use std::os::fd::{OwnedFd, RawFd};
 
 const PERF_TYPE_HARDWARE: u32 = 0;
 const PERF_TYPE_SOFTWARE: u32 = 1;
+const PERF_COUNT_HW_CPU_CYCLES: u64 = 0;
 const PERF_COUNT_HW_INSTRUCTIONS: u64 = 1;
 const PERF_COUNT_SW_TASK_CLOCK: u64 = 1;
 const PERF_FORMAT_TOTAL_TIME_ENABLED: u64 = 1 << 0;
@@ -39,6 +40,11 @@ impl PerfEventAttr {
     /// Instructions in user space, of a task and all that it forks.
     pub(crate) fn instructions() -> PerfEventAttr {
         PerfEventAttr::of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS)
+    }
+
+    /// Cycles in user space, likewise: of the core's real clock, not of one that ticks evenly.
+    pub(crate) fn cycles() -> PerfEventAttr {
+        PerfEventAttr::of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES)
     }
 
     /// Nanoseconds on a CPU, likewise. The kernel makes them up without a counter of the processor.
@@ -104,6 +110,7 @@ mod tests {
         assert_eq!((attr.sample_period, attr.sample_type, attr.config1), (0, 0, 0));
         assert_eq!(PerfEventAttr::instructions().flags, 0b110_0010);
         assert_eq!(std::mem::offset_of!(PerfEventAttr, flags), 40);
+        assert_eq!(PerfEventAttr { config: 0, ..attr }, PerfEventAttr::cycles().enabled_on_exec());
         assert_eq!(PerfEventAttr { kind: 1, ..attr }, PerfEventAttr::task_clock().enabled_on_exec());
     }
 }
