@@ -92,6 +92,10 @@ fn main() -> ExitCode {
     if std::env::args_os().next().is_some_and(|name| name == sandbox::ARGV0) {
         return ExitCode::from(sandbox::launcher_main());
     }
+    // Before anything else is touched: what the toy is measured for must not be lost among arguments.
+    if probe::is_toy() {
+        return probe::toy();
+    }
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => run::main(args),
