@@ -4,7 +4,10 @@ mod audit;
 mod bench;
 mod clocks;
 mod config;
+mod experiments;
+mod exports;
 mod floor;
+mod interrupt;
 mod judge;
 mod judging;
 mod languages;
@@ -16,6 +19,7 @@ mod probe;
 mod progress;
 mod run;
 mod slots;
+mod subject;
 mod terminal;
 mod tune;
 mod verify;
@@ -55,6 +59,8 @@ enum Command {
     Clocks(clocks::ClocksArgs),
     /// Make this host quiet, every value noted before it is changed, and put it back
     Tune(tune::TuneArgs),
+    /// Experiments on what makes time wander: each is one command that can be stopped and gone on with
+    Lab(experiments::LabArgs),
     /// Keep CPUs, caches, memory, the kernel or a disk busy for a bounded time
     Load(load::LoadArgs),
     /// Run a fixed program of the noise floor
@@ -90,6 +96,10 @@ fn main() -> ExitCode {
     if name == lab::NOTHING {
         return ExitCode::SUCCESS;
     }
+    // Before anything else is touched: what the toy is measured for must not be lost among arguments.
+    if probe::is_toy() {
+        return probe::toy();
+    }
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => run::main(args),
@@ -101,6 +111,7 @@ fn main() -> ExitCode {
         Command::Tune(args) => tune::main(args),
         Command::Audit(args) => audit::main(args),
         Command::Slots(args) => slots::main(args),
+        Command::Lab(args) => experiments::main(args),
         Command::Load(args) => load::main(args),
         Command::Probe(args) => probe::main(&args),
         Command::Manual(args) => manual::manual(&args),

@@ -4,5 +4,8 @@
 pub const NOTHING: &str = "tauto-nothing";
 
 pub mod bench;
+pub mod layout;
 pub mod load;
 pub mod probe;
+pub mod record;
+pub mod rounds;

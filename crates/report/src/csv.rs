@@ -1,7 +1,7 @@
-//! A bench as comma-separated values (RFC 4180): one line for each run.
+//! Results as comma-separated values (RFC 4180): one line for each run of a bench, for each layout of a sweep.
 
 use crate::json::bench_run_document;
-use model::BenchReport;
+use model::{BenchReport, LayoutClock, LayoutReport};
 use serde_json::Value;
 
 /// Every run of every program, with its time and all its evidence. A reading that could not be taken is an empty cell;
@@ -38,6 +38,22 @@ pub fn bench_csv(report: &BenchReport) -> String {
     for row in &rows {
         let cell = |name: &&str| row.iter().find(|(own, _)| own == name).map_or("", |(_, value)| value);
         text.push_str(&line(columns.iter().map(cell)));
+    }
+    text
+}
+
+/// Every layout.
+pub fn layout_csv(report: &LayoutReport) -> String {
+    let unit = match report.clock {
+        LayoutClock::Cycles => "cycles",
+        LayoutClock::CpuNs => "ns",
+    };
+    let head = ["bytes".to_string(), format!("median_{unit}"), format!("min_{unit}"), format!("max_{unit}"), "n".into()];
+    let mut text = line(head.iter().map(|name| &**name));
+    for point in &report.points {
+        let numbers = [u64::from(point.at), point.median, point.min, point.max, point.n as u64];
+        let cells = numbers.map(|number| number.to_string());
+        text.push_str(&line(cells.iter().map(|cell| &**cell)));
     }
     text
 }

@@ -6,6 +6,7 @@ mod bench;
 pub mod csv;
 pub mod html;
 pub mod json;
+mod lab;
 pub mod markdown;
 pub mod text;
 

@@ -6,6 +6,7 @@
 
 mod compare;
 mod interval;
+mod normal;
 mod outlier;
 mod random;
 mod rank;
@@ -14,6 +15,7 @@ mod summary;
 
 pub use compare::{Comparison, compare, paired_difference};
 pub use interval::{Interval, binomial_interval, median_interval, more_runs};
+pub use normal::normal_beyond;
 pub use outlier::{Outlier, outliers, robust_z};
 pub use random::Random;
 pub use rank::{MannWhitney, mann_whitney};

@@ -1,0 +1,51 @@
+//! What the forms of an experiment's report have in common: what was found, in words.
+
+use model::{LayoutClock, LayoutReport, Reading};
+
+/// What was found, a sentence each.
+pub(crate) fn layout_findings(report: &LayoutReport) -> Vec<String> {
+    let mut found = Vec::new();
+    let what = report.vary.words();
+    let unit = layout_unit(report.clock);
+    if let (Reading::Known(seen), Reading::Known(chance)) = (&report.sensitivity_pct, &report.chance_pct) {
+        let verdict = match *seen > 1.3 * chance {
+            true => format!("the {what} alone moves this program by so much"),
+            false => "that is no more than chance makes of runs that stray as these do".to_string(),
+        };
+        found.push(format!(
+            "Layout sensitivity {seen:.2} % (greatest less least median of {unit}, over the mean; chance alone: {chance:.2} %): {verdict}."
+        ));
+    }
+    match report.peaks.len() {
+        0 => found.push(format!(
+            "No peak: of {} layouts none is slower than chance makes one in a sweep of a hundred.",
+            report.points.len()
+        )),
+        n => found.push(format!("{n} peak{} in {} layouts:", if n == 1 { "" } else { "s" }, report.points.len())),
+    }
+    for (n, peak) in report.peaks.iter().enumerate() {
+        let apart = report.distances.get(n).map_or(String::new(), |d| format!("; the next begins {d} bytes later"));
+        found.push(format!(
+            "Peak {}: {} to {} bytes ({} wide), {:+.1} % above the mean{apart}.",
+            n + 1,
+            peak.from,
+            peak.to,
+            peak.width_bytes,
+            peak.height_pct
+        ));
+    }
+    if let Some(why) = &report.why_clock {
+        found.push(format!("CPU time was measured, as cycles are not counted here: {why}."));
+    }
+    if report.quick {
+        found.push("Layouts were sampled, and looked at closely only where neighbours differed.".into());
+    }
+    found
+}
+
+pub(crate) fn layout_unit(clock: LayoutClock) -> &'static str {
+    match clock {
+        LayoutClock::Cycles => "cycles in user space",
+        LayoutClock::CpuNs => "CPU time",
+    }
+}
