@@ -7,6 +7,7 @@ mod analysis;
 mod sweep;
 
 pub use analysis::{Asked, Program, benched, how_it_ended, machine_warnings};
+pub(crate) use analysis::figures;
 pub use sweep::{Parameter, ParameterError, fill, parse_parameter, sweep};
 
 use model::{BenchRun, Observation};
@@ -135,7 +136,8 @@ fn keep(runs: &mut Vec<BenchRun>, observation: Observation, plan: &Plan, floor: 
     }
 }
 
-fn condemn(runs: &mut [BenchRun]) {
+/// Says of each run whether it is void.
+pub(crate) fn condemn(runs: &mut [BenchRun]) {
     let from = analysis::void_from(runs);
     runs.iter_mut().for_each(|run| run.void = is_void(run, from));
 }

@@ -4,8 +4,10 @@
 pub const NOTHING: &str = "tauto-nothing";
 
 pub mod bench;
+pub mod ladder;
 pub mod layout;
 pub mod load;
+pub mod perturb;
 pub mod probe;
 pub mod record;
 pub mod rounds;
