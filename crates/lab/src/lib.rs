@@ -2,7 +2,9 @@
 
 pub mod bench;
 pub mod layout;
+pub mod link_order;
 pub mod load;
 pub mod probe;
 pub mod record;
 pub mod rounds;
+pub mod sensitivity;
