@@ -1,5 +1,8 @@
 //! Experiments on what makes time wander, and the disturbance they are made with.
 
+/// The name under which the binary ends at once: what starting a process costs, and nothing else.
+pub const NOTHING: &str = "tauto-nothing";
+
 pub mod bench;
 pub mod layout;
 pub mod link_order;

@@ -174,15 +174,7 @@ impl Counter {
     /// The kernel gives no reading: it has put the counter into its error state.
     pub(crate) fn read(&self) -> io::Result<Count> {
         match self {
-            Counter::Kernel(fd) => {
-                let mut bytes = [0; 24];
-                if rustix::io::read(fd, &mut bytes)? != bytes.len() {
-                    return Err(io::Error::other("the kernel has given up the counter"));
-                }
-                let (words, _) = bytes.as_chunks::<8>();
-                let [value, enabled, running] = [0, 1, 2].map(|n| u64::from_ne_bytes(words[n]));
-                Ok(Count { value, enabled: Nanos(enabled), running: Nanos(running) })
-            }
+            Counter::Kernel(fd) => read_count(fd),
             Counter::Script { counts, at } => {
                 let n = at.replace(at.get().saturating_add(1));
                 let count = counts.get(n).or(counts.last()).copied();
@@ -190,6 +182,17 @@ impl Counter {
             }
         }
     }
+}
+
+/// Reads a counter of the kernel.
+pub(crate) fn read_count(counter: &OwnedFd) -> io::Result<Count> {
+    let mut bytes = [0; 24];
+    if rustix::io::read(counter, &mut bytes)? != bytes.len() {
+        return Err(io::Error::other("the kernel has given up the counter"));
+    }
+    let (words, _) = bytes.as_chunks::<8>();
+    let [value, enabled, running] = [0, 1, 2].map(|n| u64::from_ne_bytes(words[n]));
+    Ok(Count { value, enabled: Nanos(enabled), running: Nanos(running) })
 }
 
 /// Why a counter cannot be opened, in words that name the remedy (perf_event_open(2), "ERRORS").
