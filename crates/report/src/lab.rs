@@ -21,10 +21,15 @@ pub(crate) fn layout_findings(report: &LayoutReport) -> Vec<String> {
             "No peak: of {} layouts none is slower than chance makes one in a sweep of a hundred.",
             report.points.len()
         )),
-        n => found.push(format!("{n} peak{} in {} layouts:", if n == 1 { "" } else { "s" }, report.points.len())),
+        n => found.push(format!(
+            "{n} peak{} in {} layouts:",
+            if n == 1 { "" } else { "s" },
+            report.points.len()
+        )),
     }
     for (n, peak) in report.peaks.iter().enumerate() {
-        let apart = report.distances.get(n).map_or(String::new(), |d| format!("; the next begins {d} bytes later"));
+        let apart =
+            report.distances.get(n).map_or(String::new(), |d| format!("; the next begins {d} bytes later"));
         found.push(format!(
             "Peak {}: {} to {} bytes ({} wide), {:+.1} % above the mean{apart}.",
             n + 1,
@@ -54,8 +59,14 @@ pub(crate) fn layout_unit(clock: LayoutClock) -> &'static str {
 pub(crate) fn link_order_findings(report: &LinkOrderReport) -> Vec<String> {
     let mut found = Vec::new();
     found.push(match report.outputs_agree {
-        true => format!("{} orders of {} objects; all runs wrote the same.", report.orders.len(), report.objects.len()),
-        false => "Outputs differ between link orders: the program depends on what its language leaves open.".into(),
+        true => format!(
+            "{} orders of {} objects; all runs wrote the same.",
+            report.orders.len(),
+            report.objects.len()
+        ),
+        false => {
+            "Outputs differ between link orders: the program depends on what its language leaves open.".into()
+        }
     });
     if let (Reading::Known(seen), Reading::Known(chance)) = (&report.sensitivity_pct, &report.chance_pct) {
         let verdict = match seen > chance {
@@ -63,7 +74,8 @@ pub(crate) fn link_order_findings(report: &LinkOrderReport) -> Vec<String> {
             false => "no more than chance makes of runs that stray as these do",
         };
         found.push(format!(
-            "Link-order sensitivity {seen:.2} % (greatest less least median of CPU time, over their mean; chance alone: {chance:.2} %): {verdict}."
+            "Link-order sensitivity {seen:.2} % (greatest less least median of {}, over their mean; chance alone: {chance:.2} %): {verdict}.",
+            layout_unit(report.clock)
         ));
     }
     let different: Vec<String> = report

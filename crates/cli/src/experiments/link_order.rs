@@ -99,10 +99,13 @@ pub(crate) fn main(args: &LinkOrderArgs) -> Result<Done, Failure> {
     }
     session.tell_resumed(kept.len());
     let (end, failure) = conduct(args, &place, &subjects, &mut session, &mut rounds, &mut kept);
-    if kept.is_empty() && let Some(failure) = failure {
+    if kept.is_empty()
+        && let Some(failure) = failure
+    {
         return Err(failure);
     }
-    let report = drawn_up(args, subjects, kept, end.clone(), !matches!(&failure, Some(f) if is_disagreement(f)));
+    let report =
+        drawn_up(args, subjects, kept, end.clone(), !matches!(&failure, Some(f) if is_disagreement(f)));
     session.finish(&end, || link_order_csv(&report), || link_order_page(&report))?;
     match args.session.json {
         true => print(&to_text(&LinkOrderDocument::new(&report))),
@@ -162,7 +165,8 @@ fn resumed(args: &LinkOrderArgs, subjects: &Subjects, kept: &[Kept]) -> Result<R
     let mut rounds = Rounds::new(subjects.orders.len(), args.runs as usize, args.seed);
     for (n, run) in kept.iter().enumerate() {
         if rounds.next().map(|order| subjects.orders[order].0) != Some(run.seed) {
-            let why = format!("the record's run {} is not the one that belongs there; --fresh begins anew", n + 1);
+            let why =
+                format!("the record's run {} is not the one that belongs there; --fresh begins anew", n + 1);
             return Err(Failure::usage(why));
         }
         rounds.put(run.counts);
@@ -202,7 +206,9 @@ fn conduct(
             let (observation, output) =
                 made.map_err(|e| Failure::usage(format!("run {number} (order {seed}): {e}")))?;
             if let Some(at) = difference(&expected, &output)? {
-                return Err(Failure::usage(format!("run {number} (order {seed}): {DISAGREE} from byte {at} on: programs that do different things are not compared")));
+                return Err(Failure::usage(format!(
+                    "run {number} (order {seed}): {DISAGREE} from byte {at} on: programs that do different things are not compared"
+                )));
             }
             let counts = crate::floor::disturbed(&observation, &floor).is_empty();
             let run = Kept { seed, counts, observation };
@@ -290,15 +296,16 @@ fn drawn_up(
             runs[order].push((run.observation, run.counts));
         }
     }
-    let (orders, sensitivity_pct, chance_pct) = compared(&subjects.orders, runs);
+    let found = compared(&subjects.orders, runs);
     let inputs = args.inputs.iter().map(|path| path.display().to_string());
     LinkOrderReport {
         command: words::join(&inputs.chain(args.args.iter().cloned()).collect::<Vec<String>>()),
         objects: subjects.names,
-        orders,
+        orders: found.orders,
+        clock: found.clock,
         outputs_agree,
-        sensitivity_pct,
-        chance_pct,
+        sensitivity_pct: found.sensitivity_pct,
+        chance_pct: found.chance_pct,
         end,
         machine: super::machine_facts(),
     }

@@ -102,7 +102,11 @@ impl LinkPlan {
 /// See [`BuildError`].
 pub fn prepare(inputs: &Inputs, dir: &Path) -> Result<LinkPlan, BuildError> {
     let paths = match &inputs.paths[..] {
-        [] => return Err(BuildError::Input("nothing to link: name objects, sources or a project's directory".into())),
+        [] => {
+            return Err(BuildError::Input(
+                "nothing to link: name objects, sources or a project's directory".into(),
+            ));
+        }
         [one] if one.is_dir() && one.join("Cargo.toml").is_file() => return rust(one, inputs, dir),
         [one] if one.extension().is_some_and(|e| e == "rs") => return rust(one, inputs, dir),
         [one] if one.is_dir() => sources(one, DEEP)?,
@@ -233,7 +237,9 @@ fn rust(path: &Path, inputs: &Inputs, dir: &Path) -> Result<LinkPlan, BuildError
 fn kept(dir: &Path) -> Result<LinkPlan, BuildError> {
     let kept = dir.join("kept");
     let text = fs::read(kept.join("words")).map_err(|_| {
-        BuildError::Input("nothing was linked: the project has no program, or its tools were told of another linker".into())
+        BuildError::Input(
+            "nothing was linked: the project has no program, or its tools were told of another linker".into(),
+        )
     })?;
     let (mut words, mut objects) = (vec![Word::Text("cc".into())], Vec::new());
     let mut out_follows = false;
@@ -293,7 +299,10 @@ mod tests {
     fn a_project_in_c_is_linked_in_any_order() {
         let (project, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let write = |name: &str, text: &str| fs::write(project.path().join(name), text).unwrap();
-        write("a.c", "int b(void); int c(void); int printf(const char *, ...); int main(void) { printf(\"%d\", b() + c()); }");
+        write(
+            "a.c",
+            "int b(void); int c(void); int printf(const char *, ...); int main(void) { printf(\"%d\", b() + c()); }",
+        );
         write("b.c", "int b(void) { return 40; }");
         write("c.c", "int c(void) { return 2; }");
         let plan = prepare(&inputs(&[project.path()], None), dir.path()).unwrap();

@@ -17,7 +17,12 @@ pub fn link_order_report(report: &LinkOrderReport, style: Style) -> String {
         };
         let against = order.against_given.map_or(String::new(), |a| {
             let differs = if a.different { "  differs" } else { "" };
-            format!("  {:+.2} % [{:+.2}, {:+.2}]{differs}", pct(a.ratio), pct(a.ratio_ci95[0]), pct(a.ratio_ci95[1]))
+            format!(
+                "  {:+.2} % [{:+.2}, {:+.2}]{differs}",
+                pct(a.ratio),
+                pct(a.ratio_ci95[0]),
+                pct(a.ratio_ci95[1])
+            )
         });
         text.push_str(&format!("  {name:<12}{median:>12}  {} runs{against}\n", order.n));
     }
