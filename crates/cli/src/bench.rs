@@ -16,9 +16,7 @@ use host::busy;
 use host::machine::Machine;
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::bench::{self, Asked, Next, Parameter, Plan, Program, Stop, benched, machine_warnings};
-use model::{
-    BenchEnd, BenchReport, Benched, HostLoad, Limits, Nanos, Observation, Reading, RunSpec,
-};
+use model::{BenchEnd, BenchReport, Benched, HostLoad, Limits, Nanos, Observation, Reading, RunSpec};
 use report::csv::bench_csv;
 use report::html::bench_page;
 use report::json::{BenchDocument, FaultDocument, Judged, to_text};

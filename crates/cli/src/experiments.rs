@@ -2,6 +2,7 @@
 //! it was when it is started again.
 
 mod layout;
+mod link_order;
 mod session;
 
 use crate::Done;
@@ -27,11 +28,14 @@ pub(crate) struct LabArgs {
 enum Experiment {
     /// Does the place of a program's memory move its time? Sweeps the size of the environment, of argv[0] or the stack's begin
     Layout(layout::LayoutArgs),
+    /// Does the order in which a program's objects are linked move its time? Builds seeded orders and compares them
+    LinkOrder(link_order::LinkOrderArgs),
 }
 
 pub(crate) fn main(args: LabArgs) -> Result<Done, Failure> {
     let (json, done) = match args.experiment {
         Experiment::Layout(args) => (args.session.json, layout::main(&args)),
+        Experiment::LinkOrder(args) => (args.session.json, link_order::main(&args)),
     };
     if let (true, Err(Failure::System(e))) = (json, &done) {
         print(&to_text(&FaultDocument::new(format!("{e:#}"))));

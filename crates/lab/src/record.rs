@@ -59,7 +59,9 @@ pub enum RecordError {
         why: String,
     },
     /// It is the record of something else.
-    #[error("{path}: this is the record of another experiment ({differs}); name another file with --record, or --fresh to begin anew")]
+    #[error(
+        "{path}: this is the record of another experiment ({differs}); name another file with --record, or --fresh to begin anew"
+    )]
     Other {
         /// Which file.
         path: String,
@@ -175,9 +177,10 @@ fn difference(head: &Head, experiment: &str, asked: &Value) -> Option<String> {
     let names = there.keys().chain(here.keys());
     let differs = |name: &&String| there.get(*name) != here.get(*name);
     let shown = |value: Option<&Value>| value.map_or("nothing".into(), Value::to_string);
-    names.clone().find(differs).map(|name| {
-        format!("{name} is {} there and {} here", shown(there.get(name)), shown(here.get(name)))
-    })
+    names
+        .clone()
+        .find(differs)
+        .map(|name| format!("{name} is {} there and {} here", shown(there.get(name)), shown(here.get(name))))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod host;
 mod lab;
 mod ledger;
 mod limits;
+mod link_order;
 mod observation;
 mod outcome;
 mod reading;
@@ -33,6 +34,7 @@ pub use lab::{
 };
 pub use ledger::{Cause, Ledger};
 pub use limits::{Limits, WallLimit};
+pub use link_order::{LinkOrder, LinkOrderReport, OrderComparison};
 pub use observation::{Evidence, Exit, Isolation, NodePages, Observation, Status, Times};
 pub use outcome::{CheckOutcome, Checked, Compilation, Judgement, Settled, Verification};
 pub use reading::Reading;

@@ -3,11 +3,13 @@
 mod bench;
 mod chart;
 mod layout;
+mod link_order;
 mod plots;
 mod tables;
 
 pub use bench::bench_page;
 pub use layout::layout_page;
+pub use link_order::link_order_page;
 
 /// Text as HTML shows it, in elements and in quoted attributes. What would turn or steer text is shown as `·`.
 pub(crate) fn escape(text: &str) -> String {
@@ -57,7 +59,7 @@ th { font-weight: 600; }
 th:first-child, td:first-child, td.text, th.text { text-align: left; }
 tr.void td { color: var(--void); }
 summary { cursor: pointer; padding: .4rem 0; }
-svg { display: block; width: 100%; min-width: 560px; height: auto; }
+svg { display: block; width: 100%; min-width: 720px; height: auto; }
 svg text { font: 14px system-ui, sans-serif; fill: var(--text); }
 svg .tick { fill: var(--dim); }
 svg .axis { stroke: var(--dim); }

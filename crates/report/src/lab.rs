@@ -1,6 +1,6 @@
 //! What the forms of an experiment's report have in common: what was found, in words.
 
-use model::{LayoutClock, LayoutReport, Reading};
+use model::{LayoutClock, LayoutReport, LinkOrderReport, Reading};
 
 /// What was found, a sentence each.
 pub(crate) fn layout_findings(report: &LayoutReport) -> Vec<String> {
@@ -8,7 +8,7 @@ pub(crate) fn layout_findings(report: &LayoutReport) -> Vec<String> {
     let what = report.vary.words();
     let unit = layout_unit(report.clock);
     if let (Reading::Known(seen), Reading::Known(chance)) = (&report.sensitivity_pct, &report.chance_pct) {
-        let verdict = match *seen > 1.3 * chance {
+        let verdict = match seen > chance {
             true => format!("the {what} alone moves this program by so much"),
             false => "that is no more than chance makes of runs that stray as these do".to_string(),
         };
@@ -21,10 +21,15 @@ pub(crate) fn layout_findings(report: &LayoutReport) -> Vec<String> {
             "No peak: of {} layouts none is slower than chance makes one in a sweep of a hundred.",
             report.points.len()
         )),
-        n => found.push(format!("{n} peak{} in {} layouts:", if n == 1 { "" } else { "s" }, report.points.len())),
+        n => found.push(format!(
+            "{n} peak{} in {} layouts:",
+            if n == 1 { "" } else { "s" },
+            report.points.len()
+        )),
     }
     for (n, peak) in report.peaks.iter().enumerate() {
-        let apart = report.distances.get(n).map_or(String::new(), |d| format!("; the next begins {d} bytes later"));
+        let apart =
+            report.distances.get(n).map_or(String::new(), |d| format!("; the next begins {d} bytes later"));
         found.push(format!(
             "Peak {}: {} to {} bytes ({} wide), {:+.1} % above the mean{apart}.",
             n + 1,
@@ -48,4 +53,39 @@ pub(crate) fn layout_unit(clock: LayoutClock) -> &'static str {
         LayoutClock::Cycles => "cycles in user space",
         LayoutClock::CpuNs => "CPU time",
     }
+}
+
+/// What was found, a sentence each.
+pub(crate) fn link_order_findings(report: &LinkOrderReport) -> Vec<String> {
+    let mut found = Vec::new();
+    found.push(match report.outputs_agree {
+        true => format!(
+            "{} orders of {} objects; all runs wrote the same.",
+            report.orders.len(),
+            report.objects.len()
+        ),
+        false => {
+            "Outputs differ between link orders: the program depends on what its language leaves open.".into()
+        }
+    });
+    if let (Reading::Known(seen), Reading::Known(chance)) = (&report.sensitivity_pct, &report.chance_pct) {
+        let verdict = match seen > chance {
+            true => "the link order alone moves this program by so much",
+            false => "no more than chance makes of runs that stray as these do",
+        };
+        found.push(format!(
+            "Link-order sensitivity {seen:.2} % (greatest less least median of {}, over their mean; chance alone: {chance:.2} %): {verdict}.",
+            layout_unit(report.clock)
+        ));
+    }
+    let different: Vec<String> = report
+        .orders
+        .iter()
+        .filter_map(|order| Some((order.seed, order.against_given.filter(|a| a.different)?)))
+        .map(|(seed, a)| format!("{seed} ({:+.2} %)", 100.0 * (a.ratio - 1.0)))
+        .collect();
+    if !different.is_empty() {
+        found.push(format!("Different from the order as given: seeds {}.", different.join(", ")));
+    }
+    found
 }

@@ -90,7 +90,7 @@ pub(crate) fn main(args: &LayoutArgs) -> Result<Done, Failure> {
     let place = places(&args.placement, SlotChoice::Auto, 1)?.pop().unwrap_or_default();
     // What cannot be run is told before anything is.
     args.subject.prepared(&argv, &place.placement, layout(args, 0))?;
-    let counted = sandbox::counters();
+    let counted = sandbox::cycle_counter();
     let clock = if counted.is_ok() { LayoutClock::Cycles } else { LayoutClock::CpuNs };
     let asked = json!({
         "program": subject_facts(&argv, &args.subject)?, "placement": place.placement, "aslr": args.placement.aslr == OnOff::On,
@@ -104,7 +104,9 @@ pub(crate) fn main(args: &LayoutArgs) -> Result<Done, Failure> {
     }
     session.tell_resumed(sweep.made());
     let (end, failure) = conduct(args, &argv, &place, clock, &mut session, &mut sweep);
-    if sweep.made() == 0 && let Some(failure) = failure {
+    if sweep.made() == 0
+        && let Some(failure) = failure
+    {
         return Err(failure);
     }
     let report = drawn_up(args, &argv, clock, counted.err(), &sweep, end.clone());
@@ -122,8 +124,10 @@ fn plan(args: &LayoutArgs) -> Result<Plan, Failure> {
     if args.from > args.to {
         return Err(Failure::usage(format!("--from {}: must not be above --to {}", args.from, args.to)));
     }
-    if stack && (step % 16 != 0 || args.from % 16 != 0) {
-        return Err(Failure::usage("--vary stack: --from and --step must be multiples of 16, as stacks begin at those"));
+    if stack && (!step.is_multiple_of(16) || !args.from.is_multiple_of(16)) {
+        return Err(Failure::usage(
+            "--vary stack: --from and --step must be multiples of 16, as stacks begin at those",
+        ));
     }
     Ok(Plan { from: args.from, to: args.to, step, runs: args.runs as usize, quick: args.quick, seed: SEED })
 }
@@ -133,7 +137,8 @@ fn resumed(plan: Plan, kept: &[Kept]) -> Result<Sweep, Failure> {
     let mut sweep = Sweep::new(plan);
     for (n, run) in kept.iter().enumerate() {
         if sweep.next() != Some(run.at) {
-            let why = format!("the record's run {} is not the one that belongs there; --fresh begins anew", n + 1);
+            let why =
+                format!("the record's run {} is not the one that belongs there; --fresh begins anew", n + 1);
             return Err(Failure::usage(why));
         }
         sweep.put(run.value as f64, run.disturbed.is_empty());
@@ -158,7 +163,11 @@ fn conduct(
         let interrupt = Interrupt::ending(vec![launcher.ender()])?;
         session.begin(sweep.made());
         while let Some(at) = sweep.next() {
-            session.progress(sweep.made(), sweep.left(), &format!("{} + {at} bytes", args.vary.vary().words()));
+            session.progress(
+                sweep.made(),
+                sweep.left(),
+                &format!("{} + {at} bytes", args.vary.vary().words()),
+            );
             if interrupt.came() {
                 return Ok(BenchEnd::Interrupted);
             }

@@ -110,7 +110,9 @@ impl Session {
         self.html.write(html)?;
         if *end != BenchEnd::Complete {
             let path = self.record.path().display();
-            print_error(&format!("tauto: the runs so far are kept in {path}; the same command goes on with them\n"));
+            print_error(&format!(
+                "tauto: the runs so far are kept in {path}; the same command goes on with them\n"
+            ));
         }
         Ok(())
     }
@@ -129,7 +131,10 @@ pub(crate) fn ended(end: &BenchEnd, failure: Option<Failure>) -> Result<Done, Fa
 fn usual_path(experiment: &str, asked: &Value) -> Result<PathBuf, Failure> {
     let directory = data_directory()?.join("lab");
     let fail = |e: std::io::Error| {
-        Failure::usage(format!("{}: {e}; name a file with --record, or set TAUTO_DATA_DIR", directory.display()))
+        Failure::usage(format!(
+            "{}: {e}; name a file with --record, or set TAUTO_DATA_DIR",
+            directory.display()
+        ))
     };
     std::fs::create_dir_all(&directory).map_err(fail)?;
     Ok(directory.join(format!("{experiment}-{:016x}.jsonl", hash(asked.to_string().as_bytes()))))

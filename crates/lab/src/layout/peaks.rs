@@ -1,7 +1,7 @@
 //! What stands out among layouts, and whether chance alone could have made it. Pure.
 
+use crate::sensitivity::{chance, range};
 use model::{LayoutPeak, LayoutPoint};
-use stats::Random;
 use std::collections::BTreeMap;
 
 /// Chance of finding anything where there is nothing, over all layouts together.
@@ -19,9 +19,6 @@ const OF_DEVIATION: f64 = 1.4826;
 const MOVES: f64 = 3.5;
 /// Runs of other layouts a peak is held against.
 const OTHERS: usize = 2000;
-/// Times the runs are dealt out again to see what chance does.
-const DEALS: u64 = 19;
-const SEED: u64 = 20_261_121;
 
 /// Runs by layout.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -192,40 +189,11 @@ fn sample(values: &[f64]) -> Vec<f64> {
     values.iter().copied().step_by(values.len().div_ceil(OTHERS).max(1)).collect()
 }
 
-/// Greatest less least median.
-fn range(samples: &[&[f64]]) -> Option<f64> {
-    let medians: Vec<f64> = samples.iter().filter_map(|sample| stats::median(sample)).collect();
-    let [least, most] = [f64::min, f64::max].map(|pick| medians.iter().copied().reduce(pick));
-    Some(most? - least?)
-}
-
-/// The greatest range among [`DEALS`] deals of all runs to the layouts by chance.
-fn chance(samples: &[&[f64]]) -> Option<f64> {
-    // What the layouts do to the runs is taken out first: only how far runs stray around their own median is dealt.
-    let centre = stats::median(&samples.iter().filter_map(|s| stats::median(s)).collect::<Vec<f64>>())?;
-    let mut pool: Vec<f64> = Vec::new();
-    for sample in samples {
-        let own = stats::median(sample)?;
-        pool.extend(sample.iter().map(|value| value - own + centre));
-    }
-    let deal = |n: u64| {
-        let mut dealt = pool.clone();
-        Random::new(SEED + n).shuffle(&mut dealt);
-        let mut rest = &dealt[..];
-        let hands = samples.iter().map(|sample| {
-            let (hand, others) = rest.split_at(sample.len());
-            rest = others;
-            hand
-        });
-        range(&hands.collect::<Vec<&[f64]>>())
-    };
-    (0..DEALS).filter_map(deal).reduce(f64::max)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::layout::{Plan, Sweep};
+    use stats::Random;
 
     /// Noise as times have it: bounded below, a long tail, one in a hundred far off.
     fn noisy(base: f64, random: &mut Random) -> f64 {

@@ -255,6 +255,7 @@ fn sweep(programs: &[Benched]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::samples::bench;
+    use model::BenchEnd;
 
     #[test]
     fn a_page() {

@@ -99,7 +99,8 @@ fn overlay(report: &LayoutReport, others: &[LayoutReport]) -> String {
     };
     let rows = [report].into_iter().chain(others).enumerate().map(|(n, of)| {
         let figure = |reading: &Reading<f64>| reading.known().map_or("unknown".into(), |v| format!("{v:.2}"));
-        let cells = [name(of, n), of.command.clone(), figure(&of.sensitivity_pct), of.peaks.len().to_string()];
+        let cells =
+            [name(of, n), of.command.clone(), figure(&of.sensitivity_pct), of.peaks.len().to_string()];
         row("", &cells)
     });
     format!(
@@ -129,7 +130,13 @@ fn points_table(report: &LayoutReport) -> String {
         LayoutClock::Cycles => "cycles",
         LayoutClock::CpuNs => "ns",
     };
-    let head = ["bytes".to_string(), format!("median ({unit})"), format!("min ({unit})"), format!("max ({unit})"), "runs".into()];
+    let head = [
+        "bytes".to_string(),
+        format!("median ({unit})"),
+        format!("min ({unit})"),
+        format!("max ({unit})"),
+        "runs".into(),
+    ];
     let rows = report.points.iter().map(|point| {
         let numbers = [u64::from(point.at), point.median, point.min, point.max, point.n as u64];
         row("", &numbers.map(|number| number.to_string()))

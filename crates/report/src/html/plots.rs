@@ -45,10 +45,13 @@ pub(super) fn curves(frame: &Frame, curves: &[Curve], lines: &[Limit], bands: bo
             if curve.points.len() <= 200 {
                 for point in &curve.points {
                     let (cx, cy) = (x.at(point.x), y.at(point.y));
-                    put(svg, format_args!(
-                        "<circle class=\"c{colour}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"2.5\"><title>{}: {}</title></circle>\n",
-                        point.x, point.y
-                    ));
+                    put(
+                        svg,
+                        format_args!(
+                            "<circle class=\"c{colour}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"2.5\"><title>{}: {}</title></circle>\n",
+                            point.x, point.y
+                        ),
+                    );
                 }
             }
         }
@@ -70,10 +73,13 @@ fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
 fn legend(svg: &mut String, curves: &[Curve]) {
     for (n, curve) in curves.iter().enumerate() {
         let (y, colour, name) = (32 + 18 * n, n % COLOURS, escape(&curve.name));
-        put(svg, format_args!(
-            "<circle class=\"c{colour}\" cx=\"94\" cy=\"{y}\" r=\"5\"/><text x=\"104\" y=\"{}\">{name}</text>\n",
-            y + 5
-        ));
+        put(
+            svg,
+            format_args!(
+                "<circle class=\"c{colour}\" cx=\"94\" cy=\"{y}\" r=\"5\"/><text x=\"104\" y=\"{}\">{name}</text>\n",
+                y + 5
+            ),
+        );
     }
 }
 
@@ -100,21 +106,28 @@ pub(super) fn boxes(frame: &Frame, columns: &[Column], lines: &[Limit]) -> Strin
                 // Side by side in the order in which they were made.
                 let along = (run as f64 + 0.5) / column.values.len() as f64 * 2.0 - 1.0;
                 let (cx, cy) = (middle + along * half, y.at(*value));
-                put(svg, format_args!(
-                    "<circle class=\"c{colour}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"2.5\"><title>run {}: {value}</title></circle>\n",
-                    run + 1
-                ));
+                put(
+                    svg,
+                    format_args!(
+                        "<circle class=\"c{colour}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"2.5\"><title>run {}: {value}</title></circle>\n",
+                        run + 1
+                    ),
+                );
             }
-            let [Some(low), Some(median), Some(high)] = [0.25, 0.5, 0.75].map(|q| quantile(&column.values, q))
+            let [Some(low), Some(median), Some(high)] =
+                [0.25, 0.5, 0.75].map(|q| quantile(&column.values, q))
             else {
                 continue;
             };
             let (left, top, width) = (middle - half - 4.0, y.at(high), 2.0 * half + 8.0);
             let (height, line) = (y.at(low) - top, y.at(median));
-            put(svg, format_args!(
-                "<rect class=\"box c{colour}\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"><title>{title}</title></rect>\
+            put(
+                svg,
+                format_args!(
+                    "<rect class=\"box c{colour}\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"><title>{title}</title></rect>\
                  <path class=\"curve c{colour}\" d=\"M{left:.1} {line:.1}h{width:.1}\"/>\n"
-            ));
+                ),
+            );
         }
     })
 }

@@ -42,5 +42,8 @@ pub(super) fn machine(facts: &[(String, String)]) -> String {
     let rows = facts.iter().map(|(name, value)| {
         format!("<tr><td>{}</td><td class=\"text\">{}</td></tr>\n", escape(name), escape(value))
     });
-    format!("<h2>The machine</h2>\n<div class=\"wide\"><table><tbody>\n{}</tbody></table></div>\n", rows.collect::<String>())
+    format!(
+        "<h2>The machine</h2>\n<div class=\"wide\"><table><tbody>\n{}</tbody></table></div>\n",
+        rows.collect::<String>()
+    )
 }

@@ -6,6 +6,7 @@ mod bench;
 mod clocks;
 mod judge;
 mod languages;
+mod link_order;
 mod load;
 mod run;
 mod tune;
@@ -17,6 +18,7 @@ pub use bench::{BenchDocument, BenchRunDocument, BenchedDocument, OutlierDocumen
 pub use clocks::ClocksDocument;
 pub use judge::{JudgeDocument, TestDocument};
 pub use languages::{LanguageDocument, LanguagesDocument, ToolDocument};
+pub use link_order::{LinkOrderDocument, OrderDocument};
 pub use load::{LoadDocument, WorkerDocument};
 pub use run::{FaultDocument, RunDocument};
 pub use tune::TuneDocument;

@@ -225,6 +225,7 @@ fn warning_lines(warning: &BenchWarning, of: &str, style: Style) -> String {
 mod tests {
     use super::*;
     use crate::samples::bench;
+    use model::BenchEnd;
 
     fn shown(report: &BenchReport) -> String {
         bench_report(report, Style::default())
