@@ -1,6 +1,9 @@
 //! `tauto lab`: experiments. Each is one command that shows how long it will take, can be stopped at any time and goes on where
 //! it was when it is started again.
 
+mod disturber;
+mod ground;
+mod ladder;
 mod layout;
 mod link_order;
 mod session;
@@ -26,6 +29,8 @@ pub(crate) struct LabArgs {
 
 #[derive(Subcommand, Debug)]
 enum Experiment {
+    /// What makes a program's time steady? One stage after another, from untouched to a quiet slot, each idle and under load
+    Ladder(ladder::LadderArgs),
     /// Does the place of a program's memory move its time? Sweeps the size of the environment, of argv[0] or the stack's begin
     Layout(layout::LayoutArgs),
     /// Does the order in which a program's objects are linked move its time? Builds seeded orders and compares them
@@ -34,6 +39,7 @@ enum Experiment {
 
 pub(crate) fn main(args: LabArgs) -> Result<Done, Failure> {
     let (json, done) = match args.experiment {
+        Experiment::Ladder(args) => (args.session.json, ladder::main(&args)),
         Experiment::Layout(args) => (args.session.json, layout::main(&args)),
         Experiment::LinkOrder(args) => (args.session.json, link_order::main(&args)),
     };

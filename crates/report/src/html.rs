@@ -2,14 +2,18 @@
 
 mod bench;
 mod chart;
+mod ladder;
 mod layout;
 mod link_order;
+mod perturb;
 mod plots;
 mod tables;
 
 pub use bench::bench_page;
+pub use ladder::ladder_page;
 pub use layout::layout_page;
 pub use link_order::link_order_page;
+pub use perturb::perturb_page;
 
 /// Text as HTML shows it, in elements and in quoted attributes. What would turn or steer text is shown as `·`.
 pub(crate) fn escape(text: &str) -> String {
@@ -25,6 +29,12 @@ pub(crate) fn escape(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// Sentences, one below the other.
+pub(crate) fn list(sentences: &[String]) -> String {
+    let items: String = sentences.iter().map(|text| format!("<li>{}</li>\n", escape(text))).collect();
+    format!("<ul>\n{items}</ul>\n")
 }
 
 /// A whole page. `title` is text, `body` is HTML.
