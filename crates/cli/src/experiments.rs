@@ -6,6 +6,7 @@ mod ground;
 mod ladder;
 mod layout;
 mod link_order;
+mod perturb;
 mod session;
 
 use crate::Done;
@@ -31,6 +32,8 @@ pub(crate) struct LabArgs {
 enum Experiment {
     /// What makes a program's time steady? One stage after another, from untouched to a quiet slot, each idle and under load
     Ladder(ladder::LadderArgs),
+    /// What disturbs a program, and by how much? Loads, interrupts, frequency, each way beside its own controls
+    Perturb(perturb::PerturbArgs),
     /// Does the place of a program's memory move its time? Sweeps the size of the environment, of argv[0] or the stack's begin
     Layout(layout::LayoutArgs),
     /// Does the order in which a program's objects are linked move its time? Builds seeded orders and compares them
@@ -40,6 +43,7 @@ enum Experiment {
 pub(crate) fn main(args: LabArgs) -> Result<Done, Failure> {
     let (json, done) = match args.experiment {
         Experiment::Ladder(args) => (args.session.json, ladder::main(&args)),
+        Experiment::Perturb(args) => (args.session.json, perturb::main(&args)),
         Experiment::Layout(args) => (args.session.json, layout::main(&args)),
         Experiment::LinkOrder(args) => (args.session.json, link_order::main(&args)),
     };

@@ -96,3 +96,12 @@ fn memory(machine: &Machine, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? << 10)
 }
+
+/// A failure with the run it came in.
+pub(super) fn in_run(failure: &Failure, run: usize, of: &str) -> Failure {
+    let told = format!("run {run} ({of}): {failure}");
+    match failure {
+        Failure::Usage(_) => Failure::usage(told),
+        Failure::System(_) => Failure::system(told),
+    }
+}

@@ -3,7 +3,7 @@
 mod seats;
 
 use super::disturber::Disturber;
-use super::ground::{Ground, program};
+use super::ground::{Ground, in_run, program};
 use super::session::{Session, SessionArgs, ended};
 use super::subject_facts;
 use crate::Done;
@@ -254,10 +254,3 @@ fn named(rung: &Planned, load: LadderLoad) -> String {
     format!("{}, {load}", rung.rung.name())
 }
 
-fn in_run(failure: &Failure, run: usize, of: &str) -> Failure {
-    let told = format!("run {run} ({of}): {failure}");
-    match failure {
-        Failure::Usage(_) => Failure::usage(told),
-        Failure::System(_) => Failure::system(told),
-    }
-}

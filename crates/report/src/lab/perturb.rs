@@ -32,16 +32,26 @@ fn sentence(trial: &PerturbTrial) -> String {
 
 /// "No effect" is told with what would have been found.
 fn clause(clock: &str, effect: &Effect) -> String {
-    let interval = effect.ci95.known().map(|[low, high]| format!("95 %: {low:+.2} to {high:+.2}"));
+    let interval = effect.ci95.known().map(|[low, high]| format!("95 %: {} to {}", signed(*low), signed(*high)));
+    let pct = signed(effect.pct);
     match (&effect.found, interval, &effect.detectable_pct) {
-        (Reading::Known(true), Some(interval), _) => format!("{clock} {:+.2} % ({interval})", effect.pct),
+        (Reading::Known(true), Some(interval), _) => format!("{clock} {pct} % ({interval})"),
         (Reading::Known(_), Some(interval), Reading::Known(least)) => format!(
-            "no effect on {clock} ({:+.2} %, {interval}), where one of {least:.2} % would have been found in four of five such experiments",
-            effect.pct
+            "no effect on {clock} ({pct} %, {interval}), where one of {} % would have been found in four of five such experiments",
+            signed(*least).trim_start_matches('+')
         ),
         (Reading::Known(_), Some(interval), Reading::Unknown(_)) => {
-            format!("no effect on {clock} that so few pairs can show ({:+.2} %, {interval})", effect.pct)
+            format!("no effect on {clock} that so few pairs can show ({pct} %, {interval})")
         }
-        _ => format!("{clock} {:+.2} %, of which too few pairs say nothing for sure", effect.pct),
+        _ => format!("{clock} {pct} %, of which too few pairs say nothing for sure"),
+    }
+}
+
+/// Counts of instructions differ by millionths.
+fn signed(percent: f64) -> String {
+    match percent.abs() {
+        0.0 => "0".into(),
+        0.0..0.01 => format!("{percent:+.5}"),
+        _ => format!("{percent:+.2}"),
     }
 }

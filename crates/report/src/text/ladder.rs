@@ -35,7 +35,7 @@ fn line(stage: &LadderStage, style: Style) -> String {
         _ => return format!("{name}    – {}", style.paint(Paint::Dim, "no run was finished")),
     };
     let isolation = stage.isolation.known().map_or("unknown", |rung| isolation(*rung));
-    format!(
+    let line = format!(
         "{name} {:>4} {:>12} {:>12} {:>9} {:>9} {:>9}  {isolation:<9} {:>4} {published:>9}",
         stage.runs.len(),
         precise(cpu.median),
@@ -44,7 +44,8 @@ fn line(stage: &LadderStage, style: Style) -> String {
         percent(cpu.mad_pct),
         percent(wall.spread_pct),
         stage.void_runs()
-    )
+    );
+    line.trim_end().to_string()
 }
 
 fn percent(value: f64) -> String {
