@@ -39,8 +39,11 @@ pub(crate) fn wanted(machine: &Machine, slot: &Slot, ids: &[&str]) -> Result<Vec
     let config = Config::read().map_err(|e| e.to_string())?;
     let records = Journal::look(&data_directory()).map_err(|e| e.to_string())?;
     let boot = tune::boot_id(machine).map_err(|e| e.to_string())?;
-    let in_force: BTreeSet<&str> =
-        records.iter().filter(|record| record.is_live(&boot)).map(|record| record.change.id.as_str()).collect();
+    let in_force: BTreeSet<&str> = records
+        .iter()
+        .filter(|record| record.is_live(&boot))
+        .map(|record| record.change.id.as_str())
+        .collect();
     let only: Vec<String> =
         ids.iter().filter(|id| !in_force.contains(**id)).map(ToString::to_string).collect();
     if only.is_empty() {

@@ -123,7 +123,7 @@ fn in_slots(typed: &PlacementArgs, choice: SlotChoice, jobs: usize) -> Result<Ve
 }
 
 /// Of the usable slots those that were asked for.
-fn chosen<'a>(usable: Vec<&'a Slot>, choice: SlotChoice) -> Result<Vec<&'a Slot>, Failure> {
+fn chosen(usable: Vec<&Slot>, choice: SlotChoice) -> Result<Vec<&Slot>, Failure> {
     let SlotChoice::Number(n) = choice else { return Ok(usable) };
     let known: Vec<&Slot> = usable.iter().filter(|slot| slot.id == n).copied().collect();
     if known.is_empty() {

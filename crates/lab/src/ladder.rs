@@ -62,7 +62,8 @@ pub fn stages(planned: &[Planned], runs: &[(Stage, Observation)], floor: &Floor)
             stages.push(one(rung.rung, load, made, own.map(|(_, run)| run), floor));
         }
     }
-    let loaded = stages.iter().filter(|stage| stage.load == LadderLoad::Cpu && !stage.runs.is_empty()).count();
+    let loaded =
+        stages.iter().filter(|stage| stage.load == LadderLoad::Cpu && !stage.runs.is_empty()).count();
     for n in (1..stages.len()).step_by(2) {
         stages[n].under_load = compared(&stages[n - 1], &stages[n], loaded);
     }
@@ -198,7 +199,8 @@ mod tests {
             let stages = climbed(&mut random, [8.0, 8.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.25, 1.0, 1.25]);
             let steps = steps(&stages);
             let named: Vec<(Rung, Rung)> = steps.iter().map(|step| (step.from, step.to)).collect();
-            let expected = [(Rung::Untouched, Rung::Bound), (Rung::Bound, Rung::Slot), (Rung::Slot, Rung::Node)];
+            let expected =
+                [(Rung::Untouched, Rung::Bound), (Rung::Bound, Rung::Slot), (Rung::Slot, Rung::Node)];
             assert_eq!(named, [expected, expected].concat());
             helps += [1, 4].iter().filter(|n| steps[**n].differs).count();
             useless += [0, 2, 3, 5].iter().filter(|n| steps[**n].differs).count();
@@ -213,7 +215,10 @@ mod tests {
         let stages = climbed(&mut Random::new(1), [1.0; 5], [1.0; 5]);
         assert_eq!(stages.len(), 10);
         for stage in &stages[6..8] {
-            assert_eq!((stage.made.clone(), stage.cpu.clone()), (Err("not here".into()), Reading::unknown("not here")));
+            assert_eq!(
+                (stage.made.clone(), stage.cpu.clone()),
+                (Err("not here".into()), Reading::unknown("not here"))
+            );
         }
         assert_eq!(stages[0].cpu.known().map(|f| f.spread), stages[0].valid.known().map(|f| f.spread));
         assert!(stages[1].under_load.is_some_and(|seen| !seen.different) && stages[0].under_load.is_none());

@@ -91,7 +91,8 @@ fn effect(
 
 /// The effect that differences of logarithms tell of.
 pub fn of_differences(differences: &[f64]) -> Option<Effect> {
-    let percent = |log: f64| 100.0 * log.exp_m1();
+    // A millionth of a percent is less than any clock tells.
+    let percent = |log: f64| (100.0 * log.exp_m1() * 1e6).round() / 1e6;
     let interval = stats::shift_interval(differences);
     let few = || "fewer than six pairs".to_string();
     Some(Effect {
@@ -137,7 +138,8 @@ mod tests {
             let time = level * (percent / 100.0 * random.normal()).exp();
             (step, Observation::unread(Exit::Code(0), Nanos(time as u64), "made up"))
         };
-        let runs: Vec<(Step, Observation)> = schedule(1, pairs, seed).into_iter().enumerate().map(&mut run).collect();
+        let runs: Vec<(Step, Observation)> =
+            schedule(1, pairs, seed).into_iter().enumerate().map(&mut run).collect();
         trial(Perturbation::CacheLoad, Ok("made up".into()), &runs, &Floor::assumed())
     }
 

@@ -3,9 +3,7 @@
 mod ladder;
 mod perturb;
 
-pub use ladder::{
-    LadderLoad, LadderReport, LadderStage, LadderStep, PUBLISHED_LADDER, PublishedStage, Rung,
-};
+pub use ladder::{LadderLoad, LadderReport, LadderStage, LadderStep, PUBLISHED_LADDER, PublishedStage, Rung};
 pub use perturb::{Effect, PerturbReport, PerturbRun, PerturbTrial, Perturbation};
 
 use crate::{BenchEnd, Reading};

@@ -29,8 +29,9 @@ pub use clock::Clock;
 pub use event::{Event, JudgePhase};
 pub use host::{BootPlan, Change, ChangeState, CpuNoise, NoiseComparison, Severity, Slot, SlotPlan, Tuning};
 pub use lab::{
-    Effect, LadderLoad, LadderReport, LadderStage, LadderStep, LayoutClock, LayoutPeak, LayoutPoint, LayoutReport,
-    PUBLISHED_LADDER, PerturbReport, PerturbRun, PerturbTrial, Perturbation, PublishedStage, Rung, Vary,
+    Effect, LadderLoad, LadderReport, LadderStage, LadderStep, LayoutClock, LayoutPeak, LayoutPoint,
+    LayoutReport, PUBLISHED_LADDER, PerturbReport, PerturbRun, PerturbTrial, Perturbation, PublishedStage,
+    Rung, Vary,
 };
 pub use ledger::{Cause, Ledger};
 pub use limits::{Limits, WallLimit};

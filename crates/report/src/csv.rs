@@ -32,7 +32,11 @@ pub fn ladder_csv(report: &LadderReport) -> String {
     let mut rows = Vec::new();
     for stage in &report.stages {
         for (run, document) in stage.runs.iter().enumerate() {
-            let mut row = named(&[("stage", stage.rung.name().into()), ("load", stage.load.name().into()), ("run", (run + 1).to_string())]);
+            let mut row = named(&[
+                ("stage", stage.rung.name().into()),
+                ("load", stage.load.name().into()),
+                ("run", (run + 1).to_string()),
+            ]);
             flatten(&evidence(document, &report.limits), &mut row);
             rows.push(row);
         }
@@ -46,7 +50,11 @@ pub fn perturb_csv(report: &PerturbReport) -> String {
     for trial in &report.trials {
         for run in &trial.runs {
             let role = if run.disturbed { "disturbed" } else { "control" };
-            let mut row = named(&[("trial", trial.perturbation.name().into()), ("pair", run.pair.to_string()), ("role", role.into())]);
+            let mut row = named(&[
+                ("trial", trial.perturbation.name().into()),
+                ("pair", run.pair.to_string()),
+                ("role", role.into()),
+            ]);
             flatten(&evidence(&run.run, &report.limits), &mut row);
             rows.push(row);
         }

@@ -1,7 +1,7 @@
 //! Whether two samples stray differently far.
 
-use crate::summary::{all_finite, median};
 use crate::Random;
+use crate::summary::{all_finite, median};
 
 /// Rearrangements of the permutation test.
 const ROUNDS: usize = 1999;

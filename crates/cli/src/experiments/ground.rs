@@ -82,12 +82,12 @@ pub(super) fn program(command: &[String], numbers: Option<u64>) -> Result<(Vec<S
         let most = free / 8;
         return Err(Failure::usage(format!(
             "a sieve over {numbers} numbers takes {} MiB, more than half of the memory that is free; use --numbers {most} or less",
-            4 * numbers >> 20
+            (4 * numbers) >> 20
         )));
     }
     let mut argv = super::command_or(&[], "sieve")?;
     argv.push(numbers.to_string());
-    Ok((argv, format!("built-in sieve over {numbers} numbers ({} MiB)", 4 * numbers >> 20)))
+    Ok((argv, format!("built-in sieve over {numbers} numbers ({} MiB)", (4 * numbers) >> 20)))
 }
 
 /// A line of /proc/meminfo in bytes.

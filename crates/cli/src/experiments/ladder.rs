@@ -52,7 +52,7 @@ pub(crate) struct LadderArgs {
 #[serde(rename_all = "snake_case")]
 enum Kept {
     /// A run.
-    Run { stage: Stage, observation: Observation },
+    Run { stage: Stage, observation: Box<Observation> },
     /// The machine refused what a rung needs.
     Refused { rung: usize, why: String },
 }
@@ -93,7 +93,9 @@ pub(crate) fn main(args: &LadderArgs) -> Result<Done, Failure> {
         Ok(end) => (end, None),
         Err(failure) => (BenchEnd::Failed(failure.to_string()), Some(failure)),
     };
-    if climb.runs.is_empty() && let Some(failure) = failure {
+    if climb.runs.is_empty()
+        && let Some(failure) = failure
+    {
         return Err(failure);
     }
     let report = climb.drawn_up(shown, end.clone());
@@ -111,11 +113,14 @@ impl Climb<'_> {
         for (n, line) in kept.into_iter().enumerate() {
             match line {
                 Kept::Run { stage, observation } if self.order.get(self.runs.len()) == Some(&stage) => {
-                    self.runs.push((stage, observation));
+                    self.runs.push((stage, *observation));
                 }
                 Kept::Refused { rung, why } if rung < self.planned.len() => self.refuse(rung, why),
                 _ => {
-                    let why = format!("the record's line {} is not the one that belongs there; --fresh begins anew", n + 2);
+                    let why = format!(
+                        "the record's line {} is not the one that belongs there; --fresh begins anew",
+                        n + 2
+                    );
                     return Err(Failure::usage(why));
                 }
             }
@@ -166,12 +171,12 @@ impl Climb<'_> {
         session: &mut Session,
         interrupt: &Interrupt,
     ) -> Result<bool, Failure> {
-        for rung in 0..self.seats.len() {
-            let due = self.planned[rung].phase <= phase && !tuned[rung] && self.planned[rung].made.is_ok();
+        for (rung, tuned) in tuned.iter_mut().enumerate() {
+            let due = self.planned[rung].phase <= phase && !*tuned && self.planned[rung].made.is_ok();
             if !due || self.seats[rung].changes.is_empty() {
                 continue;
             }
-            tuned[rung] = true;
+            *tuned = true;
             let outcome = loan.make(&self.seats[rung].changes, &|| interrupt.came())?;
             if outcome.stopped {
                 return Ok(false);
@@ -214,11 +219,8 @@ impl Climb<'_> {
                 return Ok(false);
             }
             let observation = run.map_err(|e| in_run(&e, self.runs.len() + 1, &name))?;
-            let line = Kept::Run { stage, observation };
-            session.keep(&line)?;
-            if let Kept::Run { observation, .. } = line {
-                self.runs.push((stage, observation));
-            }
+            session.keep(&Kept::Run { stage, observation: Box::new(observation.clone()) })?;
+            self.runs.push((stage, observation));
         }
         Ok(true)
     }
@@ -229,7 +231,8 @@ impl Climb<'_> {
         let _awake = seat.in_slot.then(|| host::tune::hold_cpu_dma_latency().ok());
         let load = (load == LadderLoad::Cpu).then_some(&seat.load);
         let _load = load.map(Disturber::start).transpose()?;
-        let (spec, fds) = self.args.subject.prepared(&self.argv, &seat.placement, self.args.placement.layout())?;
+        let (spec, fds) =
+            self.args.subject.prepared(&self.argv, &seat.placement, self.args.placement.layout())?;
         let observation = launcher.run(&spec, fds)?;
         ended_well(&observation, &spec.limits)?;
         Ok(observation)
@@ -253,4 +256,3 @@ fn named(rung: &Planned, load: LadderLoad) -> String {
     let load = if load == LadderLoad::Cpu { "loaded" } else { "idle" };
     format!("{}, {load}", rung.rung.name())
 }
-

@@ -16,7 +16,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use host::tune::Standing;
 use lab::perturb::{self, Step, schedule};
-use model::{BenchEnd, Observation, Perturbation, PerturbReport};
+use model::{BenchEnd, Observation, PerturbReport, PerturbTrial, Perturbation, Reading};
 use report::csv::perturb_csv;
 use report::html::perturb_page;
 use report::json::{PerturbDocument, to_text};
@@ -122,7 +122,9 @@ pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
         Ok(end) => (end, None),
         Err(failure) => (BenchEnd::Failed(failure.to_string()), Some(failure)),
     };
-    if all.runs.is_empty() && let Some(failure) = failure {
+    if all.runs.is_empty()
+        && let Some(failure) = failure
+    {
         return Err(failure);
     }
     let report = all.drawn_up(shown, end.clone());
@@ -138,9 +140,13 @@ impl Perturb<'_> {
     /// Goes as far as the record does.
     fn resume(&mut self, kept: Vec<Kept>) -> Result<(), Failure> {
         for (n, run) in kept.into_iter().enumerate() {
-            let expected = self.order.get(n).map(|step| (self.of(*step).perturbation, step.pair, step.disturbed));
+            let expected =
+                self.order.get(n).map(|step| (self.of(*step).perturbation, step.pair, step.disturbed));
             if expected != Some((run.trial, run.pair, run.disturbed)) {
-                let why = format!("the record's run {} is not the one that belongs there; --fresh begins anew", n + 1);
+                let why = format!(
+                    "the record's run {} is not the one that belongs there; --fresh begins anew",
+                    n + 1
+                );
                 return Err(Failure::usage(why));
             }
             self.runs.push(run.observation);
@@ -197,7 +203,7 @@ impl Perturb<'_> {
         let trial = self.of(step);
         let (mut spec, fds) =
             self.args.subject.prepared(&self.argv, &trial.placement, self.args.placement.layout())?;
-        spec.count_instructions = self.uncounted.is_none();
+        spec.count_instructions = self.uncounted.is_none() && trial.counted;
         let mut disturber = None;
         match trial.means.as_ref().ok().filter(|_| step.disturbed) {
             Some(Means::Load(load)) => disturber = Some(Disturber::start(load)?),
@@ -229,7 +235,13 @@ impl Perturb<'_> {
                 Ok(_) => Ok(trial.made.clone()),
                 Err(why) => Err(why.clone()),
             };
-            perturb::trial(trial.perturbation, made, &runs, &floor)
+            let seen = perturb::trial(trial.perturbation, made, &runs, &floor);
+            let why = match &self.uncounted {
+                _ if seen.instructions.known().is_some() || seen.pairs == 0 => return seen,
+                Some(why) => why.clone(),
+                None => "the processor's counters take CPU time of their own beside a real-time load".into(),
+            };
+            PerturbTrial { instructions: Reading::unknown(why), ..seen }
         };
         PerturbReport {
             command,

@@ -45,8 +45,7 @@ fn chart(report: &LadderReport, clock: &str, values: impl Fn(&LadderStage) -> Ve
     let columns: Vec<Column> = there.iter().map(column).collect();
     let title = format!("{clock} of each run by stage");
     let y_label = format!("{clock} (ms)");
-    let frame =
-        Frame { title: &title, x_label: "stage", y_label: &y_label, x_ticks: Ticks::Names(&names) };
+    let frame = Frame { title: &title, x_label: "stage", y_label: &y_label, x_ticks: Ticks::Names(&names) };
     format!(
         "<h2>{clock}</h2>\n<div class=\"wide\">{}</div>\n<p class=\"dim\">Each dot is a run, in the order in which they were made; boxes hold \
          the middle half of them, with a line at the median. The axis does not begin at 0.</p>\n",
@@ -56,21 +55,24 @@ fn chart(report: &LadderReport, clock: &str, values: impl Fn(&LadderStage) -> Ve
 
 fn stages(report: &LadderReport) -> String {
     let cells = |figures: &Reading<Figures>| match figures {
-        Reading::Known(f) => {
-            [f.median, f.min, f.max, f.spread].map(ms).into_iter().chain([f.spread_pct, f.mad_pct].map(|p| p.to_string())).collect()
-        }
+        Reading::Known(f) => [f.median, f.min, f.max, f.spread]
+            .map(ms)
+            .into_iter()
+            .chain([f.spread_pct, f.mad_pct].map(percent))
+            .collect(),
         Reading::Unknown(_) => vec!["–".to_string(); 6],
     };
     let wall = |figures: &Reading<Figures>| match figures {
-        Reading::Known(f) => vec![ms(f.median), f.spread_pct.to_string()],
+        Reading::Known(f) => vec![ms(f.median), percent(f.spread_pct)],
         Reading::Unknown(_) => vec!["–".to_string(); 2],
     };
     let rows = report.stages.iter().map(|stage| {
-        let mut row_cells = vec![stage.rung.name().to_string(), stage.load.name().to_string(), stage.runs.len().to_string()];
+        let mut row_cells =
+            vec![stage.rung.name().to_string(), stage.load.name().to_string(), stage.runs.len().to_string()];
         row_cells.extend(cells(&stage.cpu));
         row_cells.extend(wall(&stage.wall));
         row_cells.push(stage.void_runs().to_string());
-        row_cells.push(stage.valid.known().map_or("–".into(), |f| f.spread_pct.to_string()));
+        row_cells.push(stage.valid.known().map_or("–".into(), |f| percent(f.spread_pct)));
         row_cells.push(published(stage).unwrap_or_default());
         row("", &row_cells)
     });
@@ -95,21 +97,22 @@ fn stages(report: &LadderReport) -> String {
            those whose evidence would have a judge repeat them. Published: Yandex.Contest, a sieve of about 10 s, 20 runs.</p>\n"
 }
 
+fn percent(value: f64) -> String {
+    format!("{value:.2}")
+}
+
 fn made(report: &LadderReport) -> String {
-    let rows = report.stages.iter().map(|stage| {
-        let isolation = stage.isolation.known().map_or("–", |rung| isolation_name(*rung));
-        let words = match &stage.made {
-            Ok(words) => words.clone(),
-            Err(why) => format!("not here: {why}"),
-        };
-        format!(
-            "<tr><td>{}</td><td>{}</td><td>{isolation}</td><td class=\"text\">{}</td></tr>\n",
-            stage.rung.name(),
-            stage.load.name(),
-            escape(&words)
-        )
-    });
-    table(&["stage", "load", "isolation", "what it is here"], rows)
+    let sentence = |stage: &LadderStage| {
+        let name = format!("{}, {}", stage.rung.name(), ladder_words(stage.load));
+        match (&stage.made, &stage.isolation) {
+            (Err(why), _) => format!("{name}: not here: {why}."),
+            (Ok(words), Reading::Known(rung)) => {
+                format!("{name}: {words}; isolation {}.", isolation_name(*rung))
+            }
+            (Ok(words), Reading::Unknown(_)) => format!("{name}: {words}."),
+        }
+    };
+    list(&report.stages.iter().map(sentence).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

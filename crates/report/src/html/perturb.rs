@@ -60,12 +60,17 @@ fn chart(report: &PerturbReport, clock: &str, of: fn(&Times) -> Nanos) -> String
 
 fn effects(report: &PerturbReport) -> String {
     let clocks = |trial: &PerturbTrial| {
-        [("CPU time", trial.cpu.clone()), ("wall time", trial.wall.clone()), ("instructions", trial.instructions.clone())]
+        [
+            ("CPU time", trial.cpu.clone()),
+            ("wall time", trial.wall.clone()),
+            ("instructions", trial.instructions.clone()),
+        ]
     };
     let rows = report.trials.iter().flat_map(|trial| {
         clocks(trial).into_iter().enumerate().map(|(n, (clock, effect))| {
             let published = trial.perturbation.published().filter(|_| n == 0).unwrap_or_default();
-            let mut cells = vec![trial.perturbation.name().to_string(), clock.to_string(), trial.pairs.to_string()];
+            let mut cells =
+                vec![trial.perturbation.name().to_string(), clock.to_string(), trial.pairs.to_string()];
             cells.extend(figures(&effect));
             cells.push(published.to_string());
             row("", &cells)
@@ -104,14 +109,14 @@ fn figures(effect: &Reading<Effect>) -> [String; 4] {
 }
 
 fn made(report: &PerturbReport) -> String {
-    let rows = report.trials.iter().map(|trial| {
+    let sentence = |trial: &PerturbTrial| {
         let words = match &trial.made {
             Ok(words) => words.clone(),
             Err(why) => format!("not here: {why}"),
         };
-        format!("<tr><td>{}</td><td class=\"text\">{}</td></tr>\n", trial.perturbation.name(), escape(&words))
-    });
-    table(&["trial", "what it is here"], rows)
+        format!("{}: {words}.", trial.perturbation.name())
+    };
+    list(&report.trials.iter().map(sentence).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -132,6 +132,9 @@ mod tests {
         insta::assert_snapshot!("perturb", to_text(&PerturbDocument::new(&report)));
         let document = serde_json::to_value(PerturbDocument::new(&lab::perturb())).unwrap();
         let run = &document["trials"][0]["runs"][1];
-        assert_eq!((&run["pair"], &run["control"], &run["disturbed"]), (&1.into(), &false.into(), &serde_json::json!([])));
+        assert_eq!(
+            (&run["pair"], &run["control"], &run["disturbed"]),
+            (&1.into(), &false.into(), &serde_json::json!([]))
+        );
     }
 }

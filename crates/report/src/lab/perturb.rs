@@ -20,10 +20,11 @@ fn sentence(trial: &PerturbTrial) -> String {
     if let Err(why) = &trial.made {
         return format!("{name}: not here: {why}.{published}");
     }
-    let clocks: Vec<String> = [("CPU time", &trial.cpu), ("wall time", &trial.wall), ("instructions", &trial.instructions)]
-        .into_iter()
-        .filter_map(|(clock, effect)| Some(clause(clock, effect.known()?)))
-        .collect();
+    let clocks: Vec<String> =
+        [("CPU time", &trial.cpu), ("wall time", &trial.wall), ("instructions", &trial.instructions)]
+            .into_iter()
+            .filter_map(|(clock, effect)| Some(clause(clock, effect.known()?)))
+            .collect();
     match clocks.is_empty() {
         true => format!("{name}: no pair was finished.{published}"),
         false => format!("{name}: {}.{published}", clocks.join("; ")),
@@ -32,7 +33,8 @@ fn sentence(trial: &PerturbTrial) -> String {
 
 /// "No effect" is told with what would have been found.
 fn clause(clock: &str, effect: &Effect) -> String {
-    let interval = effect.ci95.known().map(|[low, high]| format!("95 %: {} to {}", signed(*low), signed(*high)));
+    let interval =
+        effect.ci95.known().map(|[low, high]| format!("95 %: {} to {}", signed(*low), signed(*high)));
     let pct = signed(effect.pct);
     match (&effect.found, interval, &effect.detectable_pct) {
         (Reading::Known(true), Some(interval), _) => format!("{clock} {pct} % ({interval})"),

@@ -2,8 +2,8 @@
 
 use super::bench::{figures, run};
 use model::{
-    BenchComparison, BenchEnd, BenchRun, Effect, Isolation, LadderLoad, LadderReport, LadderStage, LadderStep, Limits,
-    PerturbReport, PerturbRun, PerturbTrial, Perturbation, Reading, Rung,
+    BenchComparison, BenchEnd, BenchRun, Effect, Isolation, LadderLoad, LadderReport, LadderStage,
+    LadderStep, Limits, PerturbReport, PerturbRun, PerturbTrial, Perturbation, Reading, Rung,
 };
 
 const TIMES: [u64; 6] = [1_230_000, 1_212_000, 1_251_000, 1_228_000, 1_232_000, 1_419_000];
@@ -33,7 +33,11 @@ fn stage(rung: Rung, load: LadderLoad, made: Result<&str, &str>) -> LadderStage 
 
 pub(crate) fn ladder() -> LadderReport {
     let none = Err("one memory node: all memory is equally near");
-    let stages = [(Rung::Untouched, Ok("on any CPU")), (Rung::Slot, Ok("in slot 0: CPU 1, others kept off")), (Rung::Node, none)];
+    let stages = [
+        (Rung::Untouched, Ok("on any CPU")),
+        (Rung::Slot, Ok("in slot 0: CPU 1, others kept off")),
+        (Rung::Node, none),
+    ];
     let step = |load, from_spread_pct, to_spread_pct, p, differs| LadderStep {
         from: Rung::Untouched,
         to: Rung::Slot,
@@ -46,7 +50,10 @@ pub(crate) fn ladder() -> LadderReport {
     };
     LadderReport {
         command: "built-in sieve over 67108864 numbers (256 MiB)".into(),
-        stages: stages.iter().flat_map(|(rung, made)| LadderLoad::ALL.map(|load| stage(*rung, load, *made))).collect(),
+        stages: stages
+            .iter()
+            .flat_map(|(rung, made)| LadderLoad::ALL.map(|load| stage(*rung, load, *made)))
+            .collect(),
         steps: vec![
             step(LadderLoad::Idle, 4.2, 1.4, Reading::Known(0.21), false),
             step(LadderLoad::Cpu, 16.8, 5.6, Reading::Known(0.0005), true),

@@ -11,7 +11,17 @@ pub fn ladder_report(report: &LadderReport, style: Style) -> String {
     let mut text = format!("{}\n", harmless(&report.command));
     let head = format!(
         "  {:<10} {:<5} {:>4} {:>12} {:>12} {:>9} {:>9} {:>9}  {:<9} {:>4} {:>9}",
-        "stage", "load", "runs", "median", "spread", "spread", "MAD", "wall", "isolation", "void", "published"
+        "stage",
+        "load",
+        "runs",
+        "median",
+        "spread",
+        "spread",
+        "MAD",
+        "wall",
+        "isolation",
+        "void",
+        "published"
     );
     text.push_str(&format!("{}\n", style.paint(Paint::Dim, &head)));
     text.extend(report.stages.iter().map(|stage| line(stage, style) + "\n"));
@@ -29,7 +39,10 @@ fn line(stage: &LadderStage, style: Style) -> String {
     let (cpu, wall) = match (&stage.made, &stage.cpu, &stage.wall) {
         (Err(why), ..) => {
             let shown = if published.is_empty() { published } else { format!(" (published: {published})") };
-            return format!("{name}    – {}", style.paint(Paint::Dim, &format!("not here: {}{shown}", harmless(why))));
+            return format!(
+                "{name}    – {}",
+                style.paint(Paint::Dim, &format!("not here: {}{shown}", harmless(why)))
+            );
         }
         (_, Reading::Known(cpu), Reading::Known(wall)) => (cpu, wall),
         _ => return format!("{name}    – {}", style.paint(Paint::Dim, "no run was finished")),

@@ -24,7 +24,10 @@ fn line(trial: &PerturbTrial, style: Style) -> String {
     let name = trial.perturbation.name();
     let published = trial.perturbation.published().unwrap_or_default();
     if let Err(why) = &trial.made {
-        return format!("  {name:<16}     – {}", style.paint(Paint::Dim, &format!("not here: {}", harmless(why))));
+        return format!(
+            "  {name:<16}     – {}",
+            style.paint(Paint::Dim, &format!("not here: {}", harmless(why)))
+        );
     }
     let detectable = trial.cpu.known().and_then(|effect| effect.detectable_pct.known());
     let detectable = detectable.map_or("–".into(), |least| format!("{least:.2} %"));

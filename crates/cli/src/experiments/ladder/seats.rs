@@ -56,7 +56,7 @@ pub(super) fn seats(ground: &Ground, sched: Sched) -> (Vec<Seat>, Vec<Planned>) 
             phase += usize::from(!next.changes.is_empty());
             seat = Seat { changes: vec![], needs_changes: false, ..next.clone() };
             seats.push(next);
-            let load = format!("a busy thread on each of the CPUs {}", list(&seat.load.cpus));
+            let load = busy(&seat.load.cpus);
             [words.clone(), format!("{words}, {load}")]
         });
         if made.is_err() {
@@ -99,12 +99,16 @@ fn slot(ground: &Ground, below: &Seat) -> Next {
 fn frequency(ground: &Ground, below: &Seat) -> Next {
     let facts = Frequency::read(&ground.machine, &ground.topology);
     if facts.cpus.is_empty() && facts.turbo.is_empty() && facts.uncore.is_empty() {
-        return Err("no cpufreq, no switch of turbo and no limit of the uncore here, as in most virtual machines".into());
+        return Err(
+            "no cpufreq, no switch of turbo and no limit of the uncore here, as in most virtual machines"
+                .into(),
+        );
     }
     let slot = ground.slot().ok_or("there is no slot to hold the frequency of")?;
     let mut seat = below.clone();
-    seat.changes = loan::wanted(&ground.machine, slot, &FREQUENCY)
-        .map_err(|why| if why == "nothing to change" { "the frequency is held already".into() } else { why })?;
+    seat.changes = loan::wanted(&ground.machine, slot, &FREQUENCY).map_err(|why| {
+        if why == "nothing to change" { "the frequency is held already".into() } else { why }
+    })?;
     seat.needs_changes = true;
     let mut ids: Vec<&str> = seat.changes.iter().map(|change| change.id.as_str()).collect();
     ids.dedup();
@@ -116,7 +120,8 @@ fn node(ground: &Ground, below: &Seat) -> Next {
     if ground.topology.nodes.len() < 2 {
         return Err("one memory node: all memory is equally near".into());
     }
-    let node = ground.slot().and_then(|slot| slot.mem_nodes.first()).ok_or("the slot's memory node is not known")?;
+    let node =
+        ground.slot().and_then(|slot| slot.mem_nodes.first()).ok_or("the slot's memory node is not known")?;
     let mut seat = below.clone();
     seat.placement.mem_node = Some(*node);
     Ok((seat, format!("memory bound to node {node}")))
@@ -145,6 +150,13 @@ pub(super) fn notes(ground: &Ground, seats: &[Seat], planned: &[Planned]) -> Vec
         notes.push(format!("{}: the machine refused {}.", rung.rung.name(), seat.refused.join("; ")));
     }
     notes
+}
+
+fn busy(cpus: &[u32]) -> String {
+    match cpus {
+        [one] => format!("a busy thread on CPU {one}"),
+        _ => format!("a busy thread on each of the CPUs {}", list(cpus)),
+    }
 }
 
 fn list(cpus: &[u32]) -> String {

@@ -28,6 +28,8 @@ pub(super) struct Trial {
     pub(super) means: Result<Means, String>,
     /// In words.
     pub(super) made: String,
+    /// Instructions can be counted without changing what is measured.
+    pub(super) counted: bool,
     /// Where both the disturbed runs and their controls are.
     pub(super) placement: Placement,
 }
@@ -45,11 +47,14 @@ pub(super) fn trials(ground: &Ground, sched: Sched, chosen: impl Fn(&str) -> boo
         if perturbation == Perturbation::RtLoad {
             placement.sched = Sched::RoundRobin(PRIORITY);
         }
-        let (means, made) = match means(ground, perturbation).and_then(|(means, made)| Ok((tried(means)?, made))) {
-            Ok((means, made)) => (Ok(means), made),
-            Err(why) => (Err(why), String::new()),
-        };
-        Trial { perturbation, means, made, placement }
+        let (means, made) =
+            match means(ground, perturbation).and_then(|(means, made)| Ok((tried(means)?, made))) {
+                Ok((means, made)) => (Ok(means), made),
+                Err(why) => (Err(why), String::new()),
+            };
+        // The kernel's own work for the counters waits for ordinary tasks' turn, and comes out of the program's time.
+        let counted = perturbation != Perturbation::RtLoad;
+        Trial { perturbation, means, made, counted, placement }
     };
     chosen.map(trial).collect()
 }
@@ -70,7 +75,8 @@ fn means(ground: &Ground, of: Perturbation) -> Result<(Means, String), String> {
     match of {
         Perturbation::SameCpuLoad => Ok((load("cpu", own.clone(), None), alone("a busy thread")?)),
         Perturbation::RtLoad => {
-            let what = format!("a busy thread of the program's own class and priority (SCHED_RR, {PRIORITY})");
+            let what =
+                format!("a busy thread of the program's own class and priority (SCHED_RR, {PRIORITY})");
             Ok((load("rt", own.clone(), Some(PRIORITY)), alone(&what)?))
         }
         Perturbation::InterruptLoad => {
@@ -87,7 +93,8 @@ fn means(ground: &Ground, of: Perturbation) -> Result<(Means, String), String> {
         Perturbation::MemoryLoad => match ground.outside() {
             none if none.is_empty() => Err("this machine has no CPU beside the program's".into()),
             outside => {
-                let words = format!("memory read and written from the CPUs {}", list(&outside));
+                let several = if outside.len() > 1 { "s" } else { "" };
+                let words = format!("memory read and written from the CPU{several} {}", list(&outside));
                 Ok((load("memory", outside, None), words))
             }
         },
@@ -117,18 +124,22 @@ fn sibling(ground: &Ground) -> Result<(Means, String), String> {
         .filter(|cpu| !own.contains(cpu))
         .collect();
     if siblings.is_empty() {
-        return Err("the program's core has no other hyper-thread online, as far as this machine tells".into());
+        return Err(
+            "the program's core has no other hyper-thread online, as far as this machine tells".into()
+        );
     }
     if let Some(why) = ground.walled_in() {
         return Err(why);
     }
-    let words = format!("a busy thread on CPU {}, the other hyper-thread of the program's core", list(&siblings));
+    let words =
+        format!("a busy thread on CPU {}, the other hyper-thread of the program's core", list(&siblings));
     Ok((load("cpu", siblings, None), words))
 }
 
 fn frequency(ground: &Ground) -> Result<(Means, String), String> {
     let own = ground.bound();
-    let directory = own.first().map(|cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq")).unwrap_or_default();
+    let directory =
+        own.first().map(|cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq")).unwrap_or_default();
     let read = |name: &str| ground.machine.number::<u64>(&format!("{directory}/{name}"));
     let (Ok(least), Ok(most)) = (read("scaling_min_freq"), read("scaling_max_freq")) else {
         return Err("no cpufreq here, as in most virtual machines".into());
