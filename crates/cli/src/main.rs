@@ -13,6 +13,7 @@ mod judging;
 mod languages;
 mod load;
 mod manual;
+mod numa;
 mod options;
 mod place;
 mod probe;
@@ -59,6 +60,8 @@ enum Command {
     Clocks(clocks::ClocksArgs),
     /// Make this host quiet, every value noted before it is changed, and put it back
     Tune(tune::TuneArgs),
+    /// Memory nodes, and whether a program works on its own
+    Numa(numa::NumaArgs),
     /// Experiments on what makes time wander: each is one command that can be stopped and gone on with
     Lab(experiments::LabArgs),
     /// Keep CPUs, caches, memory, the kernel or a disk busy for a bounded time
@@ -96,6 +99,9 @@ fn main() -> ExitCode {
     if name == lab::NOTHING {
         return ExitCode::SUCCESS;
     }
+    if numa::trace::is_gate() {
+        return numa::trace::gate();
+    }
     // Before anything else is touched: what the toy is measured for must not be lost among arguments.
     if probe::is_toy() {
         return probe::toy();
@@ -111,6 +117,7 @@ fn main() -> ExitCode {
         Command::Tune(args) => tune::main(args),
         Command::Audit(args) => audit::main(args),
         Command::Slots(args) => slots::main(args),
+        Command::Numa(args) => numa::main(args),
         Command::Lab(args) => experiments::main(args),
         Command::Load(args) => load::main(args),
         Command::Probe(args) => probe::main(&args),

@@ -17,6 +17,7 @@ mod observation;
 mod outcome;
 mod reading;
 mod run;
+mod trace;
 mod units;
 mod verdict;
 
@@ -36,5 +37,9 @@ pub use observation::{Evidence, Exit, Isolation, NodePages, Observation, Status,
 pub use outcome::{CheckOutcome, Checked, Compilation, Judgement, Settled, Verification};
 pub use reading::Reading;
 pub use run::{Aslr, BoxId, BoxMount, FileMount, Layout, Placement, RunSpec, Sched, Stdio, View, ViewMount};
+pub use trace::{
+    KindShare, LatencyRatio, NodeAllocations, Share, Toucher, TraceMethod, TraceReport, TraceVerdict,
+    TracedCpu, TracedMapping, TracedThread,
+};
 pub use units::{Bytes, Nanos};
 pub use verdict::{Confidence, ParseVerdictError, TestResult, Verdict};

@@ -9,6 +9,7 @@ pub mod json;
 mod lab;
 pub mod markdown;
 pub mod text;
+mod trace;
 
 #[cfg(test)]
 mod samples;

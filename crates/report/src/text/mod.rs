@@ -10,6 +10,7 @@ mod ledger;
 mod link_order;
 mod run;
 mod slots;
+mod trace;
 mod tune;
 mod verify;
 
@@ -24,6 +25,7 @@ pub use link_order::link_order_report;
 pub(crate) use run::isolation;
 pub use run::run_summary;
 pub use slots::slots_table;
+pub use trace::trace_report;
 pub use tune::{boot_lines, noise_lines, tuning_table};
 pub use verify::{checked_line, verify_summary};
 
