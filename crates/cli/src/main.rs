@@ -5,6 +5,7 @@ mod bench;
 mod clocks;
 mod config;
 mod floor;
+mod index;
 mod judge;
 mod judging;
 mod languages;
@@ -24,7 +25,7 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a spread above --max-spread for bench, a bad finding for audit, a refused change for tune); 2 wrong usage or bad input; \
+Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a spread above --max-spread for bench, a bad finding for audit, a refused change for tune, a machine that strays for index --compare); 2 wrong usage or bad input; \
 3 the system failed, or a package's own program did; 130 interrupted.";
 
 /// Judge and measuring instrument for programs: same code, same time, same verdict.
@@ -60,6 +61,8 @@ enum Command {
     /// Run a fixed program of the noise floor
     #[command(hide = true)]
     Probe(probe::ProbeArgs),
+    /// Measure the machine's power: clock, caches, memory, branches, kernel; or compare machines
+    Index(index::IndexArgs),
     /// Write the manual pages to a directory
     #[command(hide = true)]
     Manual(manual::ManualArgs),
@@ -86,6 +89,9 @@ fn main() -> ExitCode {
     if std::env::args_os().next().is_some_and(|name| name == sandbox::ARGV0) {
         return ExitCode::from(sandbox::launcher_main());
     }
+    if std::env::args_os().next().is_some_and(|name| name == lab::index::ENDS_AT_ONCE) {
+        return ExitCode::SUCCESS;
+    }
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => run::main(args),
@@ -98,6 +104,7 @@ fn main() -> ExitCode {
         Command::Audit(args) => audit::main(args),
         Command::Slots(args) => slots::main(args),
         Command::Load(args) => load::main(args),
+        Command::Index(args) => index::main(&args),
         Command::Probe(args) => probe::main(&args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),

@@ -163,7 +163,7 @@ fn buffer(load: &Load, cpu: u32, topology: &Topology) -> usize {
 }
 
 /// `32768K` or `32M`, as the kernel writes sizes of caches.
-fn cache_bytes(cache: &Cache) -> Option<usize> {
+pub(crate) fn cache_bytes(cache: &Cache) -> Option<usize> {
     let (digits, shift) = match cache.size.strip_suffix('K') {
         Some(digits) => (digits, 10),
         None => (cache.size.strip_suffix('M')?, 20),
@@ -207,7 +207,7 @@ impl Worker<'_> {
     }
 }
 
-fn bind(cpu: u32) -> io::Result<()> {
+pub(crate) fn bind(cpu: u32) -> io::Result<()> {
     let mut mask = CpuSet::new();
     let number = usize::try_from(cpu).unwrap_or(usize::MAX);
     if number >= CpuSet::MAX_CPU {

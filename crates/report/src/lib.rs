@@ -5,6 +5,7 @@ mod audit;
 mod bench;
 pub mod csv;
 pub mod html;
+mod index;
 pub mod json;
 pub mod markdown;
 pub mod text;

@@ -4,6 +4,7 @@
 mod audit;
 mod bench;
 mod clocks;
+mod index;
 mod judge;
 mod languages;
 mod load;
@@ -15,6 +16,7 @@ pub use audit::{AuditDocument, FindingDocument};
 pub(crate) use bench::run_document as bench_run_document;
 pub use bench::{BenchDocument, BenchRunDocument, BenchedDocument, OutlierDocument, WarningDocument};
 pub use clocks::ClocksDocument;
+pub use index::{ArmourDocument, IndexDocument, PartDocument, read_index};
 pub use judge::{JudgeDocument, TestDocument};
 pub use languages::{LanguageDocument, LanguagesDocument, ToolDocument};
 pub use load::{LoadDocument, WorkerDocument};
