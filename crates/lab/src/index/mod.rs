@@ -2,6 +2,7 @@
 //! so that whatever disturbs meets all parts alike.
 
 mod armour;
+pub mod compare;
 mod walk;
 mod work;
 
