@@ -1,6 +1,6 @@
 //! What the forms of an index have in common: words and numbers for people.
 
-use model::{Index, IndexPart, Reading};
+use model::{Index, IndexPart, IndexStray, IndexSubject, Reading, StrayKind};
 
 /// What a part is, for people.
 pub(crate) fn title(part: IndexPart) -> &'static str {
@@ -38,6 +38,21 @@ pub(crate) fn with_unit(part: IndexPart, value: f64) -> String {
 pub(crate) fn percent(value: f64) -> String {
     let decimals = if value.abs() < 0.995 { 3 } else { 2 };
     format!("{value:.decimals$} %")
+}
+
+/// How far a machine strays, such as `4.0 % more` or `6.0 % more over its readings`.
+pub(crate) fn reach(stray: &IndexStray) -> String {
+    let change = 100.0 * (stray.ratio - 1.0);
+    let more = if change >= 0.0 { "more" } else { "less" };
+    let of = match stray.subject {
+        IndexSubject::Part(_) => "",
+        IndexSubject::Group(_) => " time",
+    };
+    let over = match stray.kind {
+        StrayKind::Level => "",
+        StrayKind::Trend => " over its readings",
+    };
+    format!("{:.1} % {more}{of}{over}", change.abs())
 }
 
 /// When, in UTC, such as `2026-11-21 14:30:05`. By Howard Hinnant's `civil_from_days`.

@@ -209,3 +209,56 @@ fn short(value: &Value) -> String {
         None => format!("`{text}`"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::to_text;
+    use crate::samples;
+
+    #[test]
+    fn an_index_is_read_as_it_was_written() {
+        let index = samples::index::index();
+        let text = to_text(&IndexDocument::new(&index));
+        insta::assert_snapshot!(text);
+        let read = read_index("a.json", &text).unwrap();
+        assert_eq!((&*read.file, &*read.machine, &*read.model), ("a.json", "5f1e", "AMD EPYC"));
+        assert_eq!((read.boot.as_deref(), read.taken_at), (Some("b00t"), Some(1_795_271_405)));
+        let known = |(part, figure): &(IndexPart, Reading<IndexFigure>)| Some((*part, figure.known()?.value));
+        assert_eq!(read.values, index.parts.iter().filter_map(known).collect::<Vec<_>>());
+        // Nothing but what the contract names.
+        let parts: String =
+            IndexPart::ALL[2..].iter().map(|part| format!(", \"{}\": {{\"value\": 2}}", part.name())).collect();
+        let least = format!(
+            "{{\"fingerprint\": \"f\", \"rounds_per_second\": {{\"unknown\": \"why\"}}, \"parts\": {{\"clock_ghz\": {{\"value\": 3.5}}{parts}}}}}"
+        );
+        let read = read_index("b.json", &least).unwrap();
+        assert_eq!((&*read.machine, &*read.model, read.values.len()), ("b.json", "f", 10));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_field() {
+        let good = to_text(&IndexDocument::new(&samples::index::index()));
+        let with = |from: &str, to: &str| {
+            assert!(good.contains(from), "{from}");
+            good.replacen(from, to, 1)
+        };
+        for (text, says) in [
+            ("".to_string(), "no JSON document"),
+            ("[]".into(), "no JSON object"),
+            ("{}".into(), "fingerprint: missing"),
+            (with("\"fingerprint\": \"dfee\"", "\"fingerprint\": 7"), "fingerprint: must be text, is `7`"),
+            (with("\"parts\"", "\"part\""), "parts: missing"),
+            (with("\"clock_ghz\"", "\"clock\""), "parts.clock_ghz: missing"),
+            (with("\"value\": 3.5926", "\"value\": \"fast\""), "parts.clock_ghz.value: must be a number above 0, is `\"fast\"`"),
+            (with("\"value\": 3.5926", "\"value\": -1"), "parts.clock_ghz.value: must be a number above 0"),
+            (with("\"value\": 3.5926", "\"values\": 1"), "parts.clock_ghz: must have a value"),
+            (with("\"rounds_per_second\"", "\"rounds\""), "rounds_per_second: missing"),
+            (with("\"taken_at\": 1795271405", "\"taken_at\": \"today\""), "taken_at: must be whole seconds"),
+            (with("\"clock_ghz\": {", "\"warp_ns\": 1, \"clock_ghz\": {"), "parts.warp_ns: no such part"),
+        ] {
+            let why = read_index("x.json", &text).unwrap_err();
+            assert!(why.starts_with(says), "{says}: {why}");
+        }
+    }
+}

@@ -65,3 +65,14 @@ pub(super) fn table(style: Style) -> Table {
 pub(super) fn lines(table: &Table) -> String {
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn indices() {
+        insta::assert_snapshot!(index_table(&samples::index::index(), Style::default()));
+    }
+}
