@@ -1,25 +1,22 @@
 //! `tauto bench`: repeated, measured runs of commands.
 
-mod words;
+pub(crate) mod words;
 
 use crate::Done;
 use crate::clocks;
-use crate::options::{ClockArgs, LimitArgs, PlacementArgs, SlotChoice};
+use crate::exports::Export;
+use crate::interrupt::Interrupt;
+use crate::options::{ClockArgs, PlacementArgs, SlotChoice};
 use crate::place::{Place, places};
-use crate::run::{assignment, command, shown};
+use crate::subject::{SubjectArgs, ended_well};
 use crate::terminal::{Failure, print, print_error, style_of};
 use clap::Args;
 use engine::clocks::Means;
 use host::busy;
 use host::machine::Machine;
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::bench::{
-    self, Asked, Next, Parameter, Plan, Program, Stop, benched, how_it_ended, machine_warnings,
-};
-use model::{
-    BenchEnd, BenchReport, Benched, HostLoad, Limits, Nanos, Observation, Reading, RunSpec, Status, Stdio,
-    View, ViewMount,
-};
+use lab::bench::{self, Asked, Next, Parameter, Plan, Program, Stop, benched, machine_warnings};
+use model::{BenchEnd, BenchReport, Benched, HostLoad, Limits, Nanos, Observation, Reading, RunSpec};
 use report::csv::bench_csv;
 use report::html::bench_page;
 use report::json::{BenchDocument, FaultDocument, Judged, to_text};
@@ -27,12 +24,9 @@ use report::text::bench_report;
 use sandbox::Launcher;
 use settle::{Floor, Thresholds};
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 #[derive(Args, Debug)]
@@ -75,18 +69,9 @@ pub(crate) struct BenchArgs {
     /// Write a page with a scatter of all runs to FILE
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Read standard input of every run from FILE
-    #[arg(long, value_name = "FILE")]
-    stdin: Option<PathBuf>,
-    /// Set an environment variable; the caller's environment is not passed on
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
-    env: Vec<(String, String)>,
-    /// Show a directory or file of the host to the command, read-only, at the same path or at INSIDE
-    #[arg(long, value_name = "PATH[:INSIDE]", value_parser = shown)]
-    show: Vec<ViewMount>,
     // Last, since their headings hold for what comes after them too.
     #[command(flatten)]
-    limits: LimitArgs,
+    subject: SubjectArgs,
     #[command(flatten)]
     clock: ClockArgs,
     #[command(flatten)]
@@ -104,32 +89,22 @@ pub(crate) fn main(args: BenchArgs) -> Result<Done, Failure> {
 
 fn measure(args: &BenchArgs) -> Result<Done, Failure> {
     let programs = programs(args)?;
-    let exports = Exports::open(args)?;
+    let (csv, html) = (Export::open(args.csv.as_ref())?, Export::open(args.html.as_ref())?);
     let place = places(&args.placement, SlotChoice::Auto, 1)?.pop().unwrap_or_default();
     let means = clocks::means(args.clock, None)?;
     // What cannot be run is told before anything is.
     programs.iter().try_for_each(|program| prepared(args, &place, program).map(drop))?;
     programs.iter().try_for_each(|program| clocks::check(means, &program.argv[0]))?;
     let launcher = Launcher::start(&place.launcher()?)?;
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let (told, ender) = (interrupted.clone(), launcher.ender());
-    ctrlc::set_handler(move || {
-        told.store(true, Ordering::SeqCst);
-        // Again and again: the next run may be about to begin.
-        while Arc::strong_count(&told) > 1 {
-            ender.end_run(false);
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    })
-    .map_err(Failure::system)?;
+    let interrupted = Interrupt::ending(vec![launcher.ender()])?;
     let run = |n: usize| {
-        if interrupted.load(Ordering::SeqCst) {
+        if interrupted.came() {
             return Ok(None);
         }
         let (mut spec, mut fds) = prepared(args, &place, &programs[n])?;
         let counting = means.begin(&mut spec, &mut fds).map_err(Failure::system)?;
         let observation = launcher.run(&spec, fds)?;
-        if interrupted.load(Ordering::SeqCst) {
+        if interrupted.came() {
             return Ok(None);
         }
         let observation = check(args, &spec.limits, counting.end(observation).map_err(Failure::system)?)?;
@@ -141,7 +116,8 @@ fn measure(args: &BenchArgs) -> Result<Done, Failure> {
         Some(failure) if report.programs.iter().all(|program| program.runs.is_empty()) => Err(failure),
         failure => {
             tell(args, &report, &floor);
-            exports.write(&report)?;
+            csv.write(|| bench_csv(&report))?;
+            html.write(|| bench_page(&report))?;
             answer(args, &report, failure)
         }
     }
@@ -185,7 +161,7 @@ fn conduct(
             (BenchEnd::Failed(format!("{failure}")), Some(failure))
         }
     };
-    let limits = means.judged_by(args.limits.limits());
+    let limits = means.judged_by(args.subject.limits.limits());
     let complete = end == BenchEnd::Complete;
     let asked = Asked {
         runs: Some(plan.runs).filter(|_| complete),
@@ -250,24 +226,10 @@ fn programs(args: &BenchArgs) -> Result<Vec<Program>, Failure> {
     Ok(commands.iter().flat_map(each).collect())
 }
 
-/// The specification of one run and its descriptors, anew for each run: the place in an open file is not shared.
+/// The specification of one run and its descriptors.
 fn prepared(args: &BenchArgs, place: &Place, program: &Program) -> Result<(RunSpec, Vec<OwnedFd>), Failure> {
-    let mut fds = Vec::new();
-    let mut spec = RunSpec {
-        env: command::environment(&args.env),
-        view: View { mounts: args.show.clone() },
-        limits: args.limits.limits(),
-        placement: place.placement.clone(),
-        layout: args.placement.layout(),
-        ..RunSpec::bare()
-    };
-    command::show(&program.argv, &mut spec, &mut fds).map_err(|failure| forgotten_dashes(args, failure))?;
-    if let Some(path) = &args.stdin {
-        let file = File::open(path).map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
-        spec.stdio[0] = Stdio::Fd(fds.len() as u8);
-        fds.push(file.into());
-    }
-    Ok((spec, fds))
+    let prepared = args.subject.prepared(&program.argv, &place.placement, args.placement.layout());
+    prepared.map_err(|failure| forgotten_dashes(args, failure))
 }
 
 /// `tauto bench sleep 1` names two commands.
@@ -283,11 +245,12 @@ fn forgotten_dashes(args: &BenchArgs, failure: Failure) -> Failure {
 
 /// A run that did not end well is no measurement, unless the user says so.
 fn check(args: &BenchArgs, limits: &Limits, observation: Observation) -> Result<Observation, Failure> {
-    if args.ignore_failure || observation.status(limits) == Status::Ok {
-        return Ok(observation);
+    match ended_well(&observation, limits) {
+        Err(Failure::Usage(how)) if !args.ignore_failure => {
+            Err(Failure::usage(format!("{how}; --ignore-failure counts such runs too")))
+        }
+        _ => Ok(observation),
     }
-    let how = how_it_ended(&observation, limits);
-    Err(Failure::usage(format!("{how}; --ignore-failure counts such runs too")))
 }
 
 fn in_run(failure: Failure, program: &Program, run: usize) -> Failure {
@@ -322,41 +285,6 @@ fn answer(args: &BenchArgs, report: &BenchReport, failure: Option<Failure>) -> R
         (None, BenchEnd::Interrupted) => Ok(Done::Interrupted),
         (None, _) => Ok(if args.max_spread.is_none_or(within) { Done::Good } else { Done::Bad }),
     }
-}
-
-/// The files the report is written to. Opened before the bench, so that one that cannot be written costs no hour, and
-/// emptied only when there is a report.
-struct Exports {
-    csv: Option<(PathBuf, File)>,
-    html: Option<(PathBuf, File)>,
-}
-
-impl Exports {
-    fn open(args: &BenchArgs) -> Result<Exports, Failure> {
-        let open = |path: &PathBuf| {
-            let file = File::options().write(true).create(true).truncate(false).open(path);
-            file.map(|file| (path.clone(), file)).map_err(|e| unwritable(path, &e))
-        };
-        let [csv, html] = [&args.csv, &args.html].map(|path| path.as_ref().map(open).transpose());
-        Ok(Exports { csv: csv?, html: html? })
-    }
-
-    fn write(self, report: &BenchReport) -> Result<(), Failure> {
-        for (export, text) in [(self.csv, bench_csv as fn(&BenchReport) -> String), (self.html, bench_page)] {
-            let Some((path, mut file)) = export else { continue };
-            // A device or pipe has no length to set.
-            let regular = file.metadata().is_ok_and(|facts| facts.is_file());
-            let emptied = if regular { file.set_len(0) } else { Ok(()) };
-            emptied
-                .and_then(|()| file.write_all(text(report).as_bytes()))
-                .map_err(|e| unwritable(&path, &e))?;
-        }
-        Ok(())
-    }
-}
-
-fn unwritable(path: &Path, e: &io::Error) -> Failure {
-    Failure::usage(format!("{}: {e}", path.display()))
 }
 
 fn percent(text: &str) -> Result<f64, String> {

@@ -1,6 +1,7 @@
 //! `tauto index`: what this machine can do, and how machines compare.
 
 use crate::Done;
+use crate::exports::Export;
 use crate::options::{CpuList, PlacementArgs, SlotChoice, cpu_list, seconds, slot_choice};
 use crate::place::{Place, places};
 use crate::terminal::{Failure, print, style_of};
@@ -9,10 +10,12 @@ use host::facts::Facts;
 use host::identity;
 use host::machine::Machine;
 use indicatif::{ProgressBar, ProgressStyle};
+use lab::index::compare::compare;
 use lab::index::{Asked, PRIORITY, Protection, armour, measure, protect};
 use model::{Index, IndexFigure, IndexPart, Nanos, Reading};
-use report::json::{FaultDocument, IndexDocument, to_text};
-use report::text::index_table;
+use report::html::{comparison_page, index_page};
+use report::json::{ComparisonDocument, FaultDocument, IndexDocument, read_index, to_text};
+use report::text::{comparison_table, index_table};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,14 +51,34 @@ pub(crate) struct IndexArgs {
 }
 
 pub(crate) fn main(args: &IndexArgs) -> Result<Done, Failure> {
-    let done = taken(args);
+    let done = if args.compare.is_empty() { taken(args) } else { compared(args) };
     if let (true, Err(Failure::System(e))) = (args.json, &done) {
         print(&to_text(&FaultDocument::new(format!("{e:#}"))));
     }
     done
 }
 
+/// Compares saved indices.
+fn compared(args: &IndexArgs) -> Result<Done, Failure> {
+    let page = Export::open(args.html.as_ref())?;
+    let saved = |path: &PathBuf| {
+        let name = path.display();
+        let wrong = |why: &dyn std::fmt::Display| Failure::usage(format!("{name}: {why}"));
+        let text = std::fs::read_to_string(path).map_err(|e| wrong(&e))?;
+        read_index(&name.to_string(), &text).map_err(|why| wrong(&why))
+    };
+    let saved = args.compare.iter().map(saved).collect::<Result<Vec<_>, _>>()?;
+    let comparison = compare(&saved);
+    match args.json {
+        true => print(&to_text(&ComparisonDocument::new(&comparison))),
+        false => print(&comparison_table(&comparison, style_of(&std::io::stdout()))),
+    }
+    page.write(|| comparison_page(&comparison))?;
+    Ok(if comparison.strays.is_empty() { Done::Good } else { Done::Bad })
+}
+
 fn taken(args: &IndexArgs) -> Result<Done, Failure> {
+    let page = Export::open(args.html.as_ref())?;
     let typed = PlacementArgs { slot: args.slot, cpu: args.cpu.clone(), ..PlacementArgs::default() };
     let place = places(&typed, SlotChoice::Auto, 1)?.pop().unwrap_or_default();
     let cpu = cpu_of(args, &place)?;
@@ -70,6 +93,7 @@ fn taken(args: &IndexArgs) -> Result<Done, Failure> {
         true => print(&to_text(&IndexDocument::new(&index))),
         false => print(&index_table(&index, style_of(&std::io::stdout()))),
     }
+    page.write(|| index_page(&index))?;
     Ok(Done::Good)
 }
 

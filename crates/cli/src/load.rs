@@ -1,4 +1,4 @@
-//! `tauto load`: keeps CPUs, caches or memory busy, so that what stands against it can be seen.
+//! `tauto load`: keeps CPUs, caches, memory, the kernel or a disk busy, so that what stands against it can be seen.
 
 use crate::Done;
 use crate::options::{CpuList, cpu_list, seconds};
@@ -10,6 +10,8 @@ use host::machine::Machine;
 use lab::load::{self, Kind, LONGEST, Load, LoadError};
 use model::Nanos;
 use report::json::{LoadDocument, WorkerDocument, to_text};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -28,9 +30,19 @@ pub(crate) struct LoadArgs {
     /// Real-time priority of the kind rt (1-98)
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(priorities()))]
     priority: u8,
+    /// Where the kind io has its files, which have no name there [default: TMPDIR, or /tmp]
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
     /// Print one JSON document at the end
     #[arg(long)]
     json: bool,
+    /// End at once when the process PID ends, however it does; it must be the parent. The kernel counts the end of the thread that
+    /// started this process as the parent's
+    #[arg(long, value_name = "PID", hide = true)]
+    of: Option<u32>,
+    /// Print the line `ready` when every CPU is kept busy
+    #[arg(long, hide = true, conflicts_with = "json")]
+    tell: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -41,8 +53,16 @@ enum KindName {
     Cache,
     /// Reads and writes through a buffer much larger than that
     Memory,
-    /// As cpu, in the class SCHED_FIFO: ordinary tasks get what the kernel sets aside for them, or nothing (needs root)
+    /// As cpu, in the class SCHED_RR: ordinary tasks get what the kernel sets aside for them, or nothing (needs root)
     Rt,
+    /// A pipeline: text is written into a pipe and compressed
+    Compress,
+    /// Processes that are started and end at once, one after the other
+    Fork,
+    /// A file of up to 64 MiB for each CPU that is written, synchronised and read back
+    Io,
+    /// Interrupts, 50 000 a second, with no task on the CPU (needs root)
+    Irq,
 }
 
 impl KindName {
@@ -52,6 +72,9 @@ impl KindName {
 }
 
 pub(crate) fn main(args: LoadArgs) -> Result<Done, Failure> {
+    if let Some(parent) = args.of {
+        end_with(parent)?;
+    }
     let cpus: Set = match &args.cpus {
         Some(CpuList(cpus)) => cpus.iter().copied().collect(),
         None => load::allowed().map_err(Failure::system)?,
@@ -61,8 +84,15 @@ pub(crate) fn main(args: LoadArgs) -> Result<Done, Failure> {
         KindName::Cache => Kind::Cache,
         KindName::Memory => Kind::Memory,
         KindName::Rt => Kind::Realtime(args.priority),
+        KindName::Compress => Kind::Compress,
+        KindName::Fork => Kind::Fork,
+        KindName::Io => Kind::Disk,
+        KindName::Irq => Kind::Interrupts,
     };
-    let load = Load { kind, cpus, time: Duration::from_nanos(args.seconds.0) };
+    let mut load = Load::new(kind, cpus, Duration::from_nanos(args.seconds.0));
+    if let Some(directory) = &args.directory {
+        load.directory.clone_from(directory);
+    }
     let topology = Machine::this().and_then(|machine| Topology::read(&machine)).map_err(Failure::system)?;
     let stop = Arc::new(AtomicBool::new(false));
     load::stay_awake(kind)?;
@@ -70,7 +100,12 @@ pub(crate) fn main(args: LoadArgs) -> Result<Done, Failure> {
     ctrlc::set_handler(move || told.store(true, Ordering::Relaxed)).map_err(Failure::system)?;
     print_error(&announcement(&args, &load));
     let start = Instant::now();
-    let shares = load::run(&load, &topology, &stop)?;
+    let begun = || {
+        if args.tell {
+            print("ready\n");
+        }
+    };
+    let shares = load::run(&load, &topology, &stop, begun)?;
     if stop.load(Ordering::Relaxed) {
         return Ok(Done::Interrupted);
     }
@@ -78,6 +113,20 @@ pub(crate) fn main(args: LoadArgs) -> Result<Done, Failure> {
         print(&to_text(&document(&args, &load, &shares, start.elapsed())));
     }
     Ok(Done::Good)
+}
+
+/// Has the kernel end this process when its parent ends.
+fn end_with(parent: u32) -> Result<(), Failure> {
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(Failure::system)?;
+    // It may have ended before that.
+    let own = getppid().map(Pid::as_raw_nonzero).and_then(|pid| u32::try_from(pid.get()).ok());
+    if own == Some(parent) {
+        Ok(())
+    } else {
+        Err(Failure::usage(format!(
+            "--of {parent}: that process is not the parent of this one, or has ended"
+        )))
+    }
 }
 
 fn announcement(args: &LoadArgs, load: &Load) -> String {
@@ -104,8 +153,8 @@ fn document(args: &LoadArgs, load: &Load, shares: &[load::Share], took: Duration
 impl From<LoadError> for Failure {
     fn from(e: LoadError) -> Failure {
         match e {
-            LoadError::Cpu { .. } => Failure::usage(e),
-            LoadError::Realtime(_) | LoadError::Memory(_) | LoadError::System(_) => Failure::system(e),
+            LoadError::Cpu { .. } | LoadError::Directory(..) => Failure::usage(e),
+            _ => Failure::system(e),
         }
     }
 }

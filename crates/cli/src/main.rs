@@ -4,8 +4,11 @@ mod audit;
 mod bench;
 mod clocks;
 mod config;
+mod experiments;
+mod exports;
 mod floor;
 mod index;
+mod interrupt;
 mod judge;
 mod judging;
 mod languages;
@@ -17,6 +20,7 @@ mod probe;
 mod progress;
 mod run;
 mod slots;
+mod subject;
 mod terminal;
 mod tune;
 mod verify;
@@ -56,7 +60,9 @@ enum Command {
     Clocks(clocks::ClocksArgs),
     /// Make this host quiet, every value noted before it is changed, and put it back
     Tune(tune::TuneArgs),
-    /// Keep CPUs, caches or memory busy for a bounded time
+    /// Experiments on what makes time wander: each is one command that can be stopped and gone on with
+    Lab(experiments::LabArgs),
+    /// Keep CPUs, caches, memory, the kernel or a disk busy for a bounded time
     Load(load::LoadArgs),
     /// Run a fixed program of the noise floor
     #[command(hide = true)]
@@ -86,11 +92,16 @@ enum Done {
 }
 
 fn main() -> ExitCode {
-    if std::env::args_os().next().is_some_and(|name| name == sandbox::ARGV0) {
+    let name = std::env::args_os().next().unwrap_or_default();
+    if name == sandbox::ARGV0 {
         return ExitCode::from(sandbox::launcher_main());
     }
-    if std::env::args_os().next().is_some_and(|name| name == lab::index::ENDS_AT_ONCE) {
+    if name == lab::NOTHING {
         return ExitCode::SUCCESS;
+    }
+    // Before anything else is touched: what the toy is measured for must not be lost among arguments.
+    if probe::is_toy() {
+        return probe::toy();
     }
     let cli = Cli::parse();
     let result = match cli.command {
@@ -103,6 +114,7 @@ fn main() -> ExitCode {
         Command::Tune(args) => tune::main(args),
         Command::Audit(args) => audit::main(args),
         Command::Slots(args) => slots::main(args),
+        Command::Lab(args) => experiments::main(args),
         Command::Load(args) => load::main(args),
         Command::Index(args) => index::main(&args),
         Command::Probe(args) => probe::main(&args),

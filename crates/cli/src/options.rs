@@ -80,6 +80,9 @@ fn clock(text: &str) -> Result<Clock, String> {
     Clock::ALL.into_iter().find(|clock| clock.name() == text).ok_or_else(|| format!("must be one of {names}"))
 }
 
+/// Of the real-time classes, where none is named.
+const USUAL_PRIORITY: u8 = 50;
+
 /// Where and how a run takes place.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Placement")]
@@ -94,7 +97,7 @@ pub(crate) struct PlacementArgs {
     /// Memory node to bind to
     #[arg(long, value_name = "N")]
     pub(crate) mem_node: Option<u32>,
-    /// Scheduling class: other, fifo or fifo:PRIORITY (1-99)
+    /// Scheduling class: other, fifo or rr, or with a priority (1-99) as fifo:PRIORITY or rr:PRIORITY
     #[arg(long, value_name = "CLASS", value_parser = sched, default_value = "other")]
     pub(crate) sched: Sched,
     /// Address space layout randomisation
@@ -103,6 +106,12 @@ pub(crate) struct PlacementArgs {
     /// Bytes by which to grow the environment
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=65536))]
     pub(crate) env_padding: u32,
+    /// Bytes by which to grow argv[0], by leading slashes
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=65536))]
+    pub(crate) argv0_padding: u32,
+    /// Bytes by which to move the stack down, a multiple of 16
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = stack_padding)]
+    pub(crate) stack_padding: u32,
 }
 
 impl PlacementArgs {
@@ -125,7 +134,12 @@ impl PlacementArgs {
 
     pub(crate) fn layout(&self) -> Layout {
         let aslr = if self.aslr == OnOff::On { Aslr::On } else { Aslr::Off };
-        Layout { aslr, env_padding: self.env_padding }
+        Layout {
+            aslr,
+            env_padding: self.env_padding,
+            argv0_padding: self.argv0_padding,
+            stack_padding: self.stack_padding,
+        }
     }
 }
 
@@ -201,14 +215,23 @@ pub(crate) fn slot_choice(text: &str) -> Result<SlotChoice, String> {
 }
 
 fn sched(text: &str) -> Result<Sched, String> {
-    match text.split_once(':') {
-        None if text == "other" => Ok(Sched::Other),
-        None if text == "fifo" => Ok(Sched::Fifo(50)),
-        Some(("fifo", p)) => match p.parse() {
-            Ok(p @ 1..=99) => Ok(Sched::Fifo(p)),
-            _ => Err("the priority must be 1 to 99".into()),
-        },
-        _ => Err("must be other, fifo or fifo:PRIORITY".into()),
+    let (class, priority) = text.split_once(':').map_or((text, None), |(class, p)| (class, Some(p)));
+    let class = match class {
+        "other" if priority.is_none() => return Ok(Sched::Other),
+        "fifo" => Sched::Fifo,
+        "rr" => Sched::RoundRobin,
+        _ => return Err("must be other, fifo, fifo:PRIORITY, rr or rr:PRIORITY".into()),
+    };
+    match priority.map_or(Ok(USUAL_PRIORITY), str::parse) {
+        Ok(priority @ 1..=99) => Ok(class(priority)),
+        _ => Err("the priority must be 1 to 99".into()),
+    }
+}
+
+fn stack_padding(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(bytes @ 0..=65536_u32) if bytes.is_multiple_of(Layout::STACK_STEP) => Ok(bytes),
+        _ => Err(format!("must be a multiple of {}, at most 65536", Layout::STACK_STEP)),
     }
 }
 
@@ -225,6 +248,32 @@ mod tests {
         }
         for bad in ["", "0", "-1", "1T", "K", "99999999999G"] {
             assert!(size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn real_time_classes_have_priorities() {
+        for (text, class) in [
+            ("other", Sched::Other),
+            ("fifo", Sched::Fifo(50)),
+            ("fifo:1", Sched::Fifo(1)),
+            ("rr", Sched::RoundRobin(50)),
+            ("rr:99", Sched::RoundRobin(99)),
+        ] {
+            assert_eq!(sched(text), Ok(class), "{text}");
+        }
+        for bad in ["", "batch", "other:1", "rr:", "rr:0", "fifo:100", "fifo:x"] {
+            assert!(sched(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn stacks_move_in_steps() {
+        for (text, bytes) in [("0", 0), ("16", 16), ("65536", 65536)] {
+            assert_eq!(stack_padding(text), Ok(bytes));
+        }
+        for bad in ["", "8", "-16", "65552", "x"] {
+            assert!(stack_padding(bad).is_err(), "{bad}");
         }
     }
 

@@ -17,7 +17,9 @@ pub fn fingerprint(facts: &Facts) -> String {
 pub fn machine_id(machine: &Machine) -> Reading<String> {
     let id = text(machine, MACHINE_ID).map(|id| id.trim().to_string());
     id.and_then(|id| match id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit()) {
-        true => Reading::Known(format!("{:016x}", fingerprint::fnv1a(format!("tautochrone {id}").as_bytes()))),
+        true => {
+            Reading::Known(format!("{:016x}", fingerprint::fnv1a(format!("tautochrone {id}").as_bytes())))
+        }
         false => Reading::unknown(format!("{MACHINE_ID} holds no machine id")),
     })
 }
@@ -30,7 +32,8 @@ pub fn memory(machine: &Machine) -> (Reading<u64>, Reading<u64>) {
             let line = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
             line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?.checked_mul(1024)
         };
-        info.as_ref().and_then(|info| Reading::from_option(of(info), || format!("/proc/meminfo has no {name}")))
+        info.as_ref()
+            .and_then(|info| Reading::from_option(of(info), || format!("/proc/meminfo has no {name}")))
     };
     (field("MemAvailable"), field("MemTotal"))
 }

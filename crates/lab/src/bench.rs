@@ -6,7 +6,7 @@
 mod analysis;
 mod sweep;
 
-pub use analysis::{Asked, Program, benched, how_it_ended, machine_warnings};
+pub use analysis::{Asked, Program, benched, figures, how_it_ended, machine_warnings};
 pub use sweep::{Parameter, ParameterError, fill, parse_parameter, sweep};
 
 use model::{BenchRun, Observation};

@@ -107,10 +107,15 @@ fn small_fleets() {
         assert_eq!(named(&compare(&fleet(seed, 8, far))), BTreeSet::from(["node2"]), "seed {seed}");
     }
     let four = compare(&fleet(1, 4, far));
-    assert!(four.strays.is_empty() && four.models[0].notes[0].contains("4 machines of this processor: ratios only"));
+    assert!(
+        four.strays.is_empty()
+            && four.models[0].notes[0].contains("4 machines of this processor: ratios only")
+    );
     let ratio = four.models[0].parts[0].machines[2].ratio;
     assert!((ratio * 1.3 - 1.0).abs() < 0.03, "{ratio}");
-    assert!(four.models[0].parts.iter().flat_map(|part| &part.machines).all(|value| value.robust_z.is_none()));
+    assert!(
+        four.models[0].parts.iter().flat_map(|part| &part.machines).all(|value| value.robust_z.is_none())
+    );
     // Equal to the last digit, but for one.
     let mut equal = fleet(1, 6, far);
     equal.iter_mut().for_each(|index| index.values = vec![(IndexPart::Dram, 100.0)]);

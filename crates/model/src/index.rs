@@ -104,11 +104,9 @@ impl IndexPart {
     /// With what it ails.
     pub fn group(self) -> IndexGroup {
         match self {
-            IndexPart::Rounds
-            | IndexPart::Clock
-            | IndexPart::L1
-            | IndexPart::L2
-            | IndexPart::Mispredict => IndexGroup::Core,
+            IndexPart::Rounds | IndexPart::Clock | IndexPart::L1 | IndexPart::L2 | IndexPart::Mispredict => {
+                IndexGroup::Core
+            }
             IndexPart::L3 | IndexPart::Dram | IndexPart::Bandwidth => IndexGroup::Memory,
             IndexPart::PageFault | IndexPart::Syscall | IndexPart::ForkExec => IndexGroup::Kernel,
         }

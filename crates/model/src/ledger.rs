@@ -100,6 +100,7 @@ mod tests {
             exit: Exit::Code(0),
             time: Times { cpu, user: cpu, system: Nanos::ZERO, wall: Nanos::from_millis(100) },
             instructions: Reading::unknown("not counted under the cpu clock"),
+            cycles: Reading::unknown("the processor's counters were not asked for"),
             reference: Reading::unknown("not followed under the cpu clock"),
             memory_peak: Reading::Known(Bytes(0)),
             output: Reading::Known(Bytes(0)),

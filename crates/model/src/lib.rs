@@ -10,8 +10,10 @@ mod clock;
 mod event;
 mod host;
 mod index;
+mod lab;
 mod ledger;
 mod limits;
+mod link_order;
 mod observation;
 mod outcome;
 mod reading;
@@ -31,8 +33,10 @@ pub use index::{
     ComparedMachine, ComparedModel, ComparedPart, ComparedValue, Index, IndexArmour, IndexComparison,
     IndexFigure, IndexGroup, IndexPart, IndexStray, IndexSubject, IndexVariance, SavedIndex, StrayKind,
 };
+pub use lab::{LayoutClock, LayoutPeak, LayoutPoint, LayoutReport, Vary};
 pub use ledger::{Cause, Ledger};
 pub use limits::{Limits, WallLimit};
+pub use link_order::{LinkOrder, LinkOrderReport, OrderComparison};
 pub use observation::{Evidence, Exit, Isolation, NodePages, Observation, Status, Times};
 pub use outcome::{CheckOutcome, Checked, Compilation, Judgement, Settled, Verification};
 pub use reading::Reading;

@@ -140,6 +140,9 @@ pub struct Observation {
     pub time: Times,
     /// Instructions in user space, of the whole tree, where they were counted.
     pub instructions: Reading<u64>,
+    /// Clock cycles of the processor in user space, of the whole tree, counted beside its instructions by the processor's own
+    /// counter ([`crate::RunSpec::count_instructions`]).
+    pub cycles: Reading<u64>,
     /// Time on the reference machine, of the whole tree, where it was followed.
     #[serde(rename = "reference_ns")]
     pub reference: Reading<Nanos>,
@@ -204,6 +207,7 @@ impl Observation {
             exit,
             time: Times { cpu, user: cpu, system: Nanos::ZERO, wall: cpu },
             instructions: Reading::unknown("not counted under the cpu clock"),
+            cycles: Reading::unknown("the processor's counters were not asked for"),
             reference: Reading::unknown("not followed under the cpu clock"),
             memory_peak: Reading::unknown(why),
             output: Reading::unknown(why),

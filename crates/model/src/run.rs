@@ -64,8 +64,10 @@ pub enum Sched {
     /// The ordinary class.
     #[default]
     Other,
-    /// SCHED_FIFO with this priority, 1 to 99.
+    /// SCHED_FIFO with this priority, 1 to 99: the CPU is its own until it waits.
     Fifo(u8),
+    /// SCHED_RR with this priority, 1 to 99: likewise, but tasks of the same priority take turns (sched(7)).
+    RoundRobin(u8),
 }
 
 /// On which CPUs and memory the run takes place.
@@ -95,8 +97,29 @@ pub enum Aslr {
 pub struct Layout {
     /// Address space layout randomisation.
     pub aslr: Aslr,
-    /// Bytes by which the environment grows: one extra variable of this size, its name and end included.
+    /// Bytes by which the environment grows: one extra variable, last in the list, whose text and end take exactly so many;
+    /// at 1 it is the empty string. The texts of environment and arguments move down by as many; the start of the
+    /// stack does so in steps of 16. The step from 0 to 1 adds 8 bytes of the table of pointers as well, as no other does:
+    /// sweeps that compare like with like begin at 1.
     pub env_padding: u32,
+    /// Bytes by which argv\[0\] grows: by leading slashes, so that it names the same file as long as the kernel takes it for a
+    /// path (4095 bytes, PATH_MAX). The file that is executed, and its path, stay the same. What lies below argv\[0\]
+    /// moves as for `env_padding`, from 0 on.
+    #[serde(default)]
+    pub argv0_padding: u32,
+    /// Bytes by which the whole initial stack moves down, texts and tables alike: a multiple of [`Layout::STACK_STEP`], exact
+    /// for programs (for a script, whose path the kernel writes there twice, it may be up to twice as much).
+    ///
+    /// What it is above a multiple of 2048 is made of slashes before the path that is executed, which the kernel writes at the
+    /// very top of the stack (AT_EXECFN of getauxval(3)); nothing else in the program's sight changes. The multiple of 2048 is
+    /// made of two variables at the end of the environment: 16 bytes of pointers and 16 less than that multiple of text.
+    #[serde(default)]
+    pub stack_padding: u32,
+}
+
+impl Layout {
+    /// The kernel starts stacks at multiples of it (fs/binfmt_elf.c, `STACK_ROUND`; the x86-64 ABI, 3.4.1).
+    pub const STACK_STEP: u32 = 16;
 }
 
 /// One run of one program.
@@ -129,7 +152,8 @@ pub struct RunSpec {
     /// Count its instructions in user space by the processor's own counter (perf_event_open(2)), of the whole tree and from
     /// exec on, into [`crate::Observation::instructions`]. With [`Limits::instructions`] the run is ended when it has passed
     /// them, and fails as a fault of the system where they could not be counted to the end; without, the reading is unknown
-    /// then. Under an emulator these would be the emulator's own instructions.
+    /// then. Under an emulator these would be the emulator's own instructions. Cycles are counted beside them, by a counter of
+    /// their own, into [`crate::Observation::cycles`]; either is known or unknown by itself.
     pub count_instructions: bool,
 }
 

@@ -1,7 +1,7 @@
-//! A bench as comma-separated values (RFC 4180): one line for each run.
+//! Results as comma-separated values (RFC 4180): one line for each run of a bench, for each layout of a sweep.
 
 use crate::json::bench_run_document;
-use model::BenchReport;
+use model::{BenchReport, LayoutClock, LayoutReport, LinkOrderReport};
 use serde_json::Value;
 
 /// Every run of every program, with its time and all its evidence. A reading that could not be taken is an empty cell;
@@ -38,6 +38,47 @@ pub fn bench_csv(report: &BenchReport) -> String {
     for row in &rows {
         let cell = |name: &&str| row.iter().find(|(own, _)| own == name).map_or("", |(_, value)| value);
         text.push_str(&line(columns.iter().map(cell)));
+    }
+    text
+}
+
+/// Every layout.
+pub fn layout_csv(report: &LayoutReport) -> String {
+    let unit = match report.clock {
+        LayoutClock::Cycles => "cycles",
+        LayoutClock::CpuNs => "ns",
+    };
+    let head = [
+        "bytes".to_string(),
+        format!("median_{unit}"),
+        format!("min_{unit}"),
+        format!("max_{unit}"),
+        "n".into(),
+    ];
+    let mut text = line(head.iter().map(|name| &**name));
+    for point in &report.points {
+        let numbers = [u64::from(point.at), point.median, point.min, point.max, point.n as u64];
+        let cells = numbers.map(|number| number.to_string());
+        text.push_str(&line(cells.iter().map(|cell| &**cell)));
+    }
+    text
+}
+
+/// Every run of every link order.
+pub fn link_order_csv(report: &LinkOrderReport) -> String {
+    let head =
+        ["seed", "run", "counts", "cpu_ns", "user_ns", "system_ns", "wall_ns", "cycles", "instructions"];
+    let mut text = line(head.into_iter());
+    for order in &report.orders {
+        for (n, (run, counts)) in order.runs.iter().enumerate() {
+            let times =
+                [run.time.cpu, run.time.user, run.time.system, run.time.wall].map(|time| time.0.to_string());
+            let counted =
+                [&run.cycles, &run.instructions].map(|r| r.known().map_or(String::new(), u64::to_string));
+            let first = [order.seed.to_string(), (n + 1).to_string(), counts.to_string()];
+            let cells = [&first[..], &times, &counted].concat();
+            text.push_str(&line(cells.iter().map(|cell| &**cell)));
+        }
     }
     text
 }

@@ -2,8 +2,16 @@
 
 mod bench;
 mod chart;
+mod index;
+mod layout;
+mod link_order;
+mod plots;
+mod tables;
 
 pub use bench::bench_page;
+pub use index::{comparison_page, index_page};
+pub use layout::layout_page;
+pub use link_order::link_order_page;
 
 /// Text as HTML shows it, in elements and in quoted attributes. What would turn or steer text is shown as `·`.
 pub(crate) fn escape(text: &str) -> String {
@@ -34,8 +42,10 @@ pub(crate) fn page(title: &str, body: &str) -> String {
 
 /// Contrasts are at least 4.5 : 1 on both grounds.
 const STYLE: &str = "\
-:root { color-scheme: light dark; --ground: #ffffff; --text: #1c1f23; --dim: #5a626c; --line: #d3d8de; --dot: #1f5fbf; --void: #b3261e; --mark: #8a5a00; --box: #fdf3dc; }
-@media (prefers-color-scheme: dark) { :root { --ground: #15181c; --text: #e7eaee; --dim: #a3acb7; --line: #3a424b; --dot: #7db1ff; --void: #ff9b91; --mark: #f0c060; --box: #33290f; } }
+:root { color-scheme: light dark; --ground: #ffffff; --text: #1c1f23; --dim: #5a626c; --line: #d3d8de; --dot: #1f5fbf; --void: #b3261e; --mark: #8a5a00; --box: #fdf3dc;
+  --c0: #1f5fbf; --c1: #b3471e; --c2: #23783a; --c3: #7a3fa8; --c4: #8a5a00; --c5: #00737a; }
+@media (prefers-color-scheme: dark) { :root { --ground: #15181c; --text: #e7eaee; --dim: #a3acb7; --line: #3a424b; --dot: #7db1ff; --void: #ff9b91; --mark: #f0c060; --box: #33290f;
+  --c0: #7db1ff; --c1: #ff9d73; --c2: #7fd494; --c3: #cfa3f2; --c4: #f0c060; --c5: #67d3da; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--text); font: 16px/1.5 system-ui, sans-serif; }
 main { max-width: 1100px; margin: 0 auto; padding: 1rem; }
@@ -51,7 +61,7 @@ th { font-weight: 600; }
 th:first-child, td:first-child, td.text, th.text { text-align: left; }
 tr.void td { color: var(--void); }
 summary { cursor: pointer; padding: .4rem 0; }
-svg { display: block; width: 100%; min-width: 560px; height: auto; }
+svg { display: block; width: 100%; min-width: 720px; height: auto; }
 svg text { font: 14px system-ui, sans-serif; fill: var(--text); }
 svg .tick { fill: var(--dim); }
 svg .axis { stroke: var(--dim); }
@@ -62,6 +72,15 @@ svg .dot { fill: var(--dot); }
 svg .whisker { stroke: var(--dot); stroke-width: 2; }
 svg .cross { stroke: var(--void); stroke-width: 2; fill: none; }
 svg .void-text { fill: var(--void); }
+svg .curve { fill: none; stroke-width: 1.5; }
+svg .band { opacity: .22; }
+svg .box { fill-opacity: .14; stroke-width: 1.2; }
+svg circle.c0, svg .band.c0, svg .box.c0 { fill: var(--c0); } svg .curve.c0, svg .box.c0 { stroke: var(--c0); }
+svg circle.c1, svg .band.c1, svg .box.c1 { fill: var(--c1); } svg .curve.c1, svg .box.c1 { stroke: var(--c1); }
+svg circle.c2, svg .band.c2, svg .box.c2 { fill: var(--c2); } svg .curve.c2, svg .box.c2 { stroke: var(--c2); }
+svg circle.c3, svg .band.c3, svg .box.c3 { fill: var(--c3); } svg .curve.c3, svg .box.c3 { stroke: var(--c3); }
+svg circle.c4, svg .band.c4, svg .box.c4 { fill: var(--c4); } svg .curve.c4, svg .box.c4 { stroke: var(--c4); }
+svg circle.c5, svg .band.c5, svg .box.c5 { fill: var(--c5); } svg .curve.c5, svg .box.c5 { stroke: var(--c5); }
 ";
 
 #[cfg(test)]

@@ -112,7 +112,10 @@ mod tests {
 
     #[test]
     fn numbers_for_people() {
-        assert_eq!([3.592_64, 373.97, 4104.6, 0.03, 171_917.5].map(digits), ["3.593", "374.0", "4105", "0.03000", "171918"]);
+        assert_eq!(
+            [3.592_64, 373.97, 4104.6, 0.03, 171_917.5].map(digits),
+            ["3.593", "374.0", "4105", "0.03000", "171918"]
+        );
         assert_eq!(with_unit(IndexPart::ForkExec, 171_917.5), "171.9 µs");
         assert_eq!(with_unit(IndexPart::Clock, 3.592_64), "3.593 GHz");
         assert_eq!([0.0123, 0.5, 1.234].map(percent), ["0.012 %", "0.500 %", "1.23 %"]);

@@ -7,6 +7,7 @@ pub mod csv;
 pub mod html;
 mod index;
 pub mod json;
+mod lab;
 pub mod markdown;
 pub mod text;
 

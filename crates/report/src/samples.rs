@@ -17,6 +17,7 @@ pub(crate) fn observation(exit: Exit) -> Observation {
         exit,
         time: Times { cpu: ms(120), user: ms(100), system: ms(20), wall: ms(130) },
         instructions: Reading::unknown("not counted under the cpu clock"),
+        cycles: Reading::unknown("the processor's counters were not asked for"),
         reference: Reading::unknown("not followed under the cpu clock"),
         memory_peak: Reading::Known(Bytes::from_mib(3)),
         output: Reading::Known(Bytes(12)),

@@ -3,7 +3,7 @@
 use crate::cgroup::Layout;
 use crate::error::During;
 use crate::message::{self, Answer, Capabilities, Request};
-use crate::{ARGV0, ErrorKind, Events, SandboxError};
+use crate::{ARGV0, Counted, ErrorKind, SandboxError};
 use model::{BoxId, Bytes, Observation, RunSpec, Slot};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::fs::File;
@@ -24,8 +24,8 @@ pub struct LauncherOptions {
     pub slot: Option<Slot>,
     /// Held until nothing of the slot is left, however the caller ends: its locks. At most 32.
     pub held: Vec<OwnedFd>,
-    /// What is counted where a run asks for its instructions; anything but instructions is for tests.
-    pub events: Events,
+    /// What is counted where a run asks for it; anything but the default is for tests.
+    pub counted: Counted,
 }
 
 /// One launcher process and the slot it serves. Calls take turns; [`Ender`] may be used at any time.
@@ -82,7 +82,7 @@ impl Launcher {
         let hello = Request::Hello {
             housekeeping: options.housekeeping.clone(),
             slot: options.slot.clone(),
-            events: options.events.clone(),
+            counted: options.counted.clone(),
         };
         let held: Vec<BorrowedFd<'_>> = options.held.iter().map(AsFd::as_fd).collect();
         match launcher.ask(&hello, &held)?.0 {

@@ -1,6 +1,6 @@
-//! Counting a run's instructions by the processor's own counter, perf_event_open(2).
+//! Counting a run's instructions and cycles by the processor's own counters, perf_event_open(2).
 //!
-//! The launcher opens the counter on *itself*, switched off, to be inherited and to be switched on by exec: each run's
+//! The launcher opens each counter on *itself*, switched off, to be inherited and to be switched on by exec: each run's
 //! program is cloned with it, so that there is no moment between clone and exec at which it would have to be attached. The
 //! descriptor reads the sum over all that was cloned; the launcher, which never calls exec, adds nothing. A counter that the
 //! program opened before its exec would be the program's own, and it could switch it off
@@ -28,13 +28,31 @@ const TICKS: Nanos = Nanos(20_000_000);
 const TICKS_SHARE: u64 = 8;
 /// Passes of the loop that tries a counter: each is one instruction at least.
 const TRIED: u64 = 1_000_000;
+/// Most passes of it in one cycle, more than any processor makes.
+const PASSES_PER_CYCLE: u64 = 8;
 
-/// What is counted where a run asks for its instructions ([`model::RunSpec::count_instructions`]).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What is counted where a run asks for it ([`model::RunSpec::count_instructions`]): each by a counter of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// For [`model::Observation::instructions`].
+    pub instructions: Events,
+    /// For [`model::Observation::cycles`].
+    pub cycles: Events,
+}
+
+impl Default for Counted {
+    fn default() -> Counted {
+        Counted { instructions: Events::Instructions, cycles: Events::Cycles }
+    }
+}
+
+/// What one counter counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Events {
     /// Instructions in user space, by the processor.
-    #[default]
     Instructions,
+    /// Cycles in user space, by the processor.
+    Cycles,
     /// Nanoseconds on a CPU, by the kernel, opened and inherited in the same way: stands in for instructions in tests, since
     /// every machine has it.
     TaskClock,
@@ -139,6 +157,7 @@ impl Counter {
     ) -> Result<Counter, String> {
         let attr = match events {
             Events::Instructions => PerfEventAttr::instructions(),
+            Events::Cycles => PerfEventAttr::cycles(),
             Events::TaskClock => PerfEventAttr::task_clock(),
             Events::Script(counts) => {
                 return Ok(Counter::Script { counts: counts.clone(), at: Cell::new(0) });
@@ -155,15 +174,7 @@ impl Counter {
     /// The kernel gives no reading: it has put the counter into its error state.
     pub(crate) fn read(&self) -> io::Result<Count> {
         match self {
-            Counter::Kernel(fd) => {
-                let mut bytes = [0; 24];
-                if rustix::io::read(fd, &mut bytes)? != bytes.len() {
-                    return Err(io::Error::other("the kernel has given up the counter"));
-                }
-                let (words, _) = bytes.as_chunks::<8>();
-                let [value, enabled, running] = [0, 1, 2].map(|n| u64::from_ne_bytes(words[n]));
-                Ok(Count { value, enabled: Nanos(enabled), running: Nanos(running) })
-            }
+            Counter::Kernel(fd) => read_count(fd),
             Counter::Script { counts, at } => {
                 let n = at.replace(at.get().saturating_add(1));
                 let count = counts.get(n).or(counts.last()).copied();
@@ -173,11 +184,22 @@ impl Counter {
     }
 }
 
+/// Reads a counter of the kernel.
+pub(crate) fn read_count(counter: &OwnedFd) -> io::Result<Count> {
+    let mut bytes = [0; 24];
+    if rustix::io::read(counter, &mut bytes)? != bytes.len() {
+        return Err(io::Error::other("the kernel has given up the counter"));
+    }
+    let (words, _) = bytes.as_chunks::<8>();
+    let [value, enabled, running] = [0, 1, 2].map(|n| u64::from_ne_bytes(words[n]));
+    Ok(Count { value, enabled: Nanos(enabled), running: Nanos(running) })
+}
+
 /// Why a counter cannot be opened, in words that name the remedy (perf_event_open(2), "ERRORS").
 fn refusal(error: &io::Error, paranoid: impl FnOnce() -> io::Result<String>) -> String {
     match error.raw_os_error() {
         Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => {
-            "this machine has no instruction counter, as virtual machines often do not: have the hypervisor pass it on (QEMU: \
+            "this machine has no such counter, as virtual machines often do not: have the hypervisor pass it on (QEMU: \
              -cpu host,pmu=on) or take a machine of its own"
                 .into()
         }
@@ -215,6 +237,14 @@ pub fn counters() -> Result<(), String> {
     try_out(&Events::Instructions, TRIED)
 }
 
+/// The same of a run's cycles.
+///
+/// # Errors
+/// Why not, likewise.
+pub fn cycle_counter() -> Result<(), String> {
+    try_out(&Events::Cycles, TRIED / PASSES_PER_CYCLE)
+}
+
 /// Tries a counter on work of at least so many events.
 fn try_out(events: &Events, least: u64) -> Result<(), String> {
     let paranoid = || std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
@@ -225,9 +255,9 @@ fn try_out(events: &Events, least: u64) -> Result<(), String> {
     let count = counter.read().map_err(|e| format!("reading the counter: {e}"))?;
     match count.judge(Nanos::ZERO) {
         Reading::Unknown(why) => Err(why.into_owned()),
-        Reading::Known(value) if value < least => Err(format!(
-            "the counter miscounts: {value} of at least {least} instructions, under a hypervisor most likely"
-        )),
+        Reading::Known(value) if value < least => {
+            Err(format!("the counter miscounts: {value} of at least {least}, under a hypervisor most likely"))
+        }
         Reading::Known(_) => Ok(()),
     }
 }

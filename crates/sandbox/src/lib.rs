@@ -23,6 +23,7 @@ mod cgroup;
 mod client;
 mod counter;
 mod error;
+mod interrupts;
 mod launcher;
 mod message;
 mod plan;
@@ -30,14 +31,15 @@ mod seccomp;
 mod sys;
 
 pub use client::{Ender, Launcher, LauncherOptions};
-pub use counter::{Count, Events, counters};
+pub use counter::{Count, Counted, Events, counters, cycle_counter};
 pub use error::{ErrorKind, SandboxError};
+pub use interrupts::Interrupts;
 pub use launcher::{ARGV0, launcher_main};
 pub use message::Capabilities;
 
 /// Scheduling of the calling thread.
 pub mod sched {
-    pub use crate::sys::become_fifo;
+    pub use crate::sys::{become_fifo, become_round_robin};
 }
 
 /// Chains of instructions whose cycles are known, and CPU time of children: for the machine's power index.

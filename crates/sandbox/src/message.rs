@@ -1,6 +1,6 @@
 //! What the caller and the launcher say to each other: one JSON document in one packet, descriptors beside it.
 
-use crate::{Events, SandboxError};
+use crate::{Counted, SandboxError};
 use model::{BoxId, Bytes, Observation, RunSpec, Slot};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
@@ -25,7 +25,7 @@ pub(crate) enum Request {
     Hello {
         housekeeping: Vec<u32>,
         slot: Option<Slot>,
-        events: Events,
+        counted: Counted,
     },
     CreateBox {
         size: Bytes,

@@ -1,7 +1,7 @@
 //! The way from clone to exec as data: a flat list of system calls, with the buffers they refer to.
 
 use crate::sys::{ChildFailure, Counts, Op};
-use model::{Aslr, Limits, Nanos, RunSpec, Sched};
+use model::{Aslr, Layout, Limits, Nanos, RunSpec, Sched};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::io;
@@ -264,13 +264,14 @@ impl Plan {
             let bytes = bitmask(&p.cpus).len() * size_of::<usize>();
             self.call(Step::Affinity, libc::SYS_sched_setaffinity, &[0, bytes, mask]);
         }
-        if let Sched::Fifo(priority) = p.sched {
+        let class = match p.sched {
+            Sched::Other => None,
+            Sched::Fifo(priority) => Some((libc::SCHED_FIFO, priority)),
+            Sched::RoundRobin(priority) => Some((libc::SCHED_RR, priority)),
+        };
+        if let Some((policy, priority)) = class {
             let parameter = self.words(vec![usize::from(priority)]);
-            self.call(
-                Step::Scheduler,
-                libc::SYS_sched_setscheduler,
-                &[0, libc::SCHED_FIFO as usize, parameter],
-            );
+            self.call(Step::Scheduler, libc::SYS_sched_setscheduler, &[0, policy as usize, parameter]);
         }
         if let Some(node) = p.mem_node {
             let mask = bitmask(&[node]);
@@ -379,15 +380,23 @@ impl Plan {
             .argv
             .first()
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no program is named"))?;
-        let path = self.string(first)?;
-        let mut argv = spec.argv.iter().map(|a| self.string(a)).collect::<io::Result<Vec<_>>>()?;
+        let layout = &spec.layout;
+        let (slashes, variables) = stack_padding(layout.stack_padding)?;
+        let path = self.string(&format!("{}{first}", "/".repeat(slashes)))?;
+        let mut argv = vec![self.string(&format!("{}{first}", "/".repeat(layout.argv0_padding as usize)))?];
+        for word in &spec.argv[1..] {
+            argv.push(self.string(word)?);
+        }
         argv.push(0);
         let mut env = Vec::new();
         for (k, v) in &spec.env {
             env.push(self.string(&format!("{k}={v}"))?);
         }
-        if spec.layout.env_padding > 0 {
-            env.push(self.string(&padding(spec.layout.env_padding))?);
+        for variable in variables {
+            env.push(self.string(&variable)?);
+        }
+        if layout.env_padding > 0 {
+            env.push(self.string(&padding(layout.env_padding))?);
         }
         env.push(0);
         let (argv, env) = (self.words(argv), self.words(env));
@@ -408,6 +417,28 @@ fn padding(bytes: u32) -> String {
     if text < name.len() { "P".repeat(text) } else { format!("{name}{}", "x".repeat(text - name.len())) }
 }
 
+/// What moves a stack down by so many bytes, whatever else lies on it: slashes before the path, and variables.
+///
+/// The kernel writes from the top down: path, environment, arguments; aligns; writes the tables of pointers; aligns
+/// (fs/exec.c, `do_execveat_common`; fs/binfmt_elf.c, `create_elf_tables`). So text and tables must each grow by a multiple of 16.
+fn stack_padding(bytes: u32) -> io::Result<(usize, Vec<String>)> {
+    // Half of the longest path, so that there is room for the path itself.
+    const BY_PATH: u32 = 2048;
+    // Of the end of an empty variable.
+    const EMPTY: u32 = 1;
+    if !bytes.is_multiple_of(Layout::STACK_STEP) {
+        let why = format!("stack padding of {bytes} bytes: must be a multiple of {}", Layout::STACK_STEP);
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    let slashes = bytes % BY_PATH;
+    // Two pointers take one step.
+    let variables = match bytes - slashes {
+        0 => vec![],
+        rest => vec![String::new(), padding(rest - Layout::STACK_STEP - EMPTY)],
+    };
+    Ok((slashes as usize, variables))
+}
+
 fn bitmask(bits: &[u32]) -> Vec<usize> {
     let words = bits.iter().max().map_or(1, |m| *m as usize / 64 + 1);
     let mut mask = vec![0; words];
@@ -423,75 +454,4 @@ pub(crate) fn nth(fds: &[Option<OwnedFd>], n: u8) -> io::Result<BorrowedFd<'_>> 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use model::{Layout, Placement, Stdio, View};
-    fn spec() -> RunSpec {
-        RunSpec {
-            tally: None,
-            count_instructions: false,
-            argv: vec!["/program/main".into()],
-            env: vec![],
-            view: View::default(),
-            boxes: vec![],
-            files: vec![],
-            cwd: "/w".into(),
-            links: vec![],
-            stdio: [Stdio::Null; 3],
-            limits: Limits::default(),
-            placement: Placement { cpus: vec![1, 65], mem_node: Some(0), sched: Sched::Fifo(7) },
-            layout: Layout::default(),
-        }
-    }
-
-    fn steps(spec: &RunSpec, privileged: bool) -> io::Result<Vec<u8>> {
-        let null = std::fs::File::open("/dev/null")?;
-        let means = Means {
-            stdio: [null.as_fd(); 3],
-            tally: None,
-            uid: 1,
-            gid: 1,
-            privileged,
-            mount_proc: true,
-            landlock: Some(null.as_fd()),
-            cpu_stat: Some(null.as_fd()),
-            memory_by_group: false,
-            processes_by_group: false,
-        };
-        Ok(Plan::new(spec, &means)?.ops.iter().map(|o| o.step).collect())
-    }
-
-    #[test]
-    fn privilege_is_given_up_in_order_and_exec_is_last() {
-        let s = steps(&spec(), true).unwrap();
-        assert!(s.is_sorted(), "{s:?}");
-        assert_eq!(s.last(), Some(&(Step::Exec as u8)));
-        for step in [Step::NoNewPrivileges, Step::Landlock, Step::Identity, Step::Capabilities] {
-            assert!(s.contains(&(step as u8)), "{step:?}");
-        }
-    }
-
-    #[test]
-    fn a_user_namespace_keeps_its_only_user() {
-        assert!(!steps(&spec(), false).unwrap().contains(&(Step::Identity as u8)));
-    }
-
-    #[test]
-    fn zero_bytes_and_empty_commands_are_refused() {
-        for argv in [vec![], vec!["a\0b".to_string()]] {
-            assert!(steps(&RunSpec { argv, ..spec() }, true).is_err());
-        }
-    }
-
-    #[test]
-    fn padding_takes_exactly_the_bytes_asked_for() {
-        for n in [1, 2, 9, 10, 11, 12, 4096] {
-            assert_eq!(padding(n).len() + 1, n as usize);
-        }
-    }
-
-    #[test]
-    fn masks_reach_beyond_one_word() {
-        assert_eq!(bitmask(&[1, 65]), vec![2, 2]);
-    }
-}
+mod tests;

@@ -4,7 +4,7 @@
 use libtest_mimic::{Arguments, Failed, Trial};
 use model::{Bytes, Limits, Nanos, Observation, Reading, RunSpec, Status, View, ViewMount, WallLimit};
 use rustix::time::{ClockId, clock_gettime};
-use sandbox::{Count, ErrorKind, Events, Launcher, LauncherOptions, SandboxError};
+use sandbox::{Count, Counted, ErrorKind, Events, Launcher, LauncherOptions, SandboxError};
 use std::fs::{File, Permissions};
 use std::hint::black_box;
 use std::os::unix::fs::PermissionsExt;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         work(&words.iter().map(String::as_str).collect::<Vec<_>>());
         return ExitCode::SUCCESS;
     }
-    let tests: [(&'static str, Test); 8] = [
+    let tests: [(&'static str, Test); 10] = [
         ("threads_and_forks_are_counted", threads_and_forks_are_counted),
         ("the_program_cannot_leave_its_counter", the_program_cannot_leave_its_counter),
         ("a_run_is_ended_at_its_limit", a_run_is_ended_at_its_limit),
@@ -36,6 +36,8 @@ fn main() -> ExitCode {
         ("a_counter_stolen_half_way_ends_the_run", a_counter_stolen_half_way_ends_the_run),
         ("a_counter_that_cannot_be_opened_is_told", a_counter_that_cannot_be_opened_is_told),
         ("nothing_is_counted_unless_asked_for", nothing_is_counted_unless_asked_for),
+        ("each_counter_counts_without_the_other", each_counter_counts_without_the_other),
+        ("cycles_are_those_of_the_clock", cycles_are_those_of_the_clock),
     ];
     // One after the other: they look at time.
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
@@ -102,7 +104,11 @@ fn burn(ms: &str) {
 
 /// Runs this executable in a sandbox that counts these events.
 fn run(events: Events, spec: RunSpec, words: [&str; 2]) -> Result<Observation, SandboxError> {
-    let launcher = Launcher::start(&LauncherOptions { events, ..LauncherOptions::default() })?;
+    run_counted(Counted { instructions: events, ..Counted::default() }, spec, words)
+}
+
+fn run_counted(counted: Counted, spec: RunSpec, words: [&str; 2]) -> Result<Observation, SandboxError> {
+    let launcher = Launcher::start(&LauncherOptions { counted, ..LauncherOptions::default() })?;
     let program = launcher.create_box(Bytes::from_mib(256))?;
     let own = File::open("/proc/self/exe").expect("this executable");
     launcher.put(program, "main", true, &own)?;
@@ -139,7 +145,11 @@ fn ensure(holds: bool, what: impl std::fmt::Debug) -> Result<(), Failed> {
 
 /// The reason why a run's instructions are not known.
 fn unknown(o: &Observation) -> &str {
-    match &o.instructions {
+    why(&o.instructions)
+}
+
+fn why(reading: &Reading<u64>) -> &str {
+    match reading {
         Reading::Unknown(why) => why,
         Reading::Known(_) => "",
     }
@@ -222,9 +232,9 @@ fn a_counter_stolen_half_way_ends_the_run() -> Result<(), Failed> {
 fn a_counter_that_cannot_be_opened_is_told() -> Result<(), Failed> {
     const ENOENT: i32 = 2;
     let seen = run(Events::Refused(ENOENT), held_to(None), ["burn", "1"])?;
-    ensure(seen.exit == model::Exit::Code(0) && unknown(&seen).contains("no instruction counter"), &seen)?;
+    ensure(seen.exit == model::Exit::Code(0) && unknown(&seen).contains("no such counter"), &seen)?;
     let limited = run(Events::Refused(ENOENT), held_to(Some(1)), ["burn", ENDLESS]);
-    ensure(limited.as_ref().is_err_and(|e| e.to_string().contains("no instruction counter")), &limited)?;
+    ensure(limited.as_ref().is_err_and(|e| e.to_string().contains("no such counter")), &limited)?;
     // What this machine says of the real counter, a run is told too.
     let seen = run(Events::Instructions, held_to(None), ["burn", "1"])?;
     match sandbox::counters() {
@@ -237,5 +247,41 @@ fn nothing_is_counted_unless_asked_for() -> Result<(), Failed> {
     // Nor is such a run held to anything: an emulator may do that.
     let spec = RunSpec { count_instructions: false, ..held_to(Some(1)) };
     let seen = run(Events::TaskClock, spec.clone(), ["burn", "50"])?;
-    ensure(seen.status(&spec.limits) == Status::Ok && unknown(&seen).contains("not counted"), &seen)
+    ensure(seen.status(&spec.limits) == Status::Ok && unknown(&seen).contains("not counted"), &seen)?;
+    ensure(why(&seen.cycles).contains("not asked for"), &seen)
+}
+
+fn each_counter_counts_without_the_other() -> Result<(), Failed> {
+    const ENOENT: i32 = 2;
+    let both = || Counted { instructions: Events::TaskClock, cycles: Events::TaskClock };
+    // The two clocks of the kernel differ by microseconds.
+    let counted = |reading: &Reading<u64>| reading.known() >= Some(&(49 * MS));
+    let seen = run_counted(both(), held_to(None), ["tree", "50"])?;
+    ensure(counted(&seen.instructions) && counted(&seen.cycles), &seen)?;
+    // The same clock, of the same tree.
+    let [one, other] = [&seen.instructions, &seen.cycles].map(|reading| *reading.known().unwrap_or(&0));
+    ensure(one.abs_diff(other) < one / 100, &seen)?;
+    for refused in [Events::Refused(ENOENT), script(&[[900, 1000 * MS, 300 * MS]])] {
+        let seen = run_counted(
+            Counted { cycles: refused.clone(), ..both() },
+            held_to(Some(10_000 * MS)),
+            ["burn", "50"],
+        )?;
+        ensure(counted(&seen.instructions) && !why(&seen.cycles).is_empty(), &seen)?;
+        let seen = run_counted(Counted { instructions: refused, ..both() }, held_to(None), ["burn", "50"])?;
+        ensure(counted(&seen.cycles) && !unknown(&seen).is_empty(), &seen)?;
+    }
+    Ok(())
+}
+
+fn cycles_are_those_of_the_clock() -> Result<(), Failed> {
+    let seen = run_counted(Counted::default(), held_to(None), ["burn", "300"])?;
+    match (sandbox::cycle_counter(), &seen.cycles) {
+        // No processor's clock is below 0.1 or above 10 GHz; the time of the kernel is in neither.
+        (Ok(()), Reading::Known(cycles)) => {
+            ensure((seen.time.user.0 / 10..10 * seen.time.user.0).contains(cycles), &seen)
+        }
+        (Err(why), Reading::Unknown(_)) if !why.is_empty() => Ok(()),
+        (tried, _) => ensure(false, (tried, &seen)),
+    }
 }

@@ -315,7 +315,10 @@ mod tests {
                 let machine = 3.0 * random.normal();
                 let boots = (0..2 + n % 3).map(|b| (machine + 2.0 * random.normal(), 2 + (n + b) % 3));
                 let boots: Vec<(f64, usize)> = boots.collect();
-                boots.iter().map(|(boot, runs)| (0..*runs).map(|_| boot + random.normal()).collect()).collect()
+                boots
+                    .iter()
+                    .map(|(boot, runs)| (0..*runs).map(|_| boot + random.normal()).collect())
+                    .collect()
             })
             .collect();
         let found = nested_variance(&machines);
@@ -329,7 +332,9 @@ mod tests {
         let one_run: Vec<Vec<Vec<f64>>> =
             machines.iter().map(|boots| boots.iter().map(|runs| runs[..1].to_vec()).collect()).collect();
         let found = nested_variance(&one_run);
-        assert!(found.run.is_none() && found.boot.is_none() && (found.machine.unwrap() / 9.0 - 1.0).abs() < 0.25);
+        assert!(
+            found.run.is_none() && found.boot.is_none() && (found.machine.unwrap() / 9.0 - 1.0).abs() < 0.25
+        );
         assert_eq!(nested_variance(&machines[..1]), NestedVariance::default());
         assert_eq!(nested_variance(&[vec![vec![1.0]], vec![vec![2.0]]]), NestedVariance::default());
     }

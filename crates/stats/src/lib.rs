@@ -7,6 +7,7 @@
 mod compare;
 mod fleet;
 mod interval;
+mod normal;
 mod outlier;
 mod random;
 mod rank;
@@ -16,6 +17,7 @@ mod summary;
 pub use compare::{Comparison, compare, paired_difference};
 pub use fleet::{Drift, Fleet, NestedVariance, drift, nested_variance};
 pub use interval::{Interval, binomial_interval, median_interval, more_runs};
+pub use normal::normal_beyond;
 pub use outlier::{Outlier, outliers, robust_z};
 pub use random::Random;
 pub use rank::{MannWhitney, mann_whitney};

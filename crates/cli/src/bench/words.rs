@@ -2,7 +2,7 @@
 
 /// The words of a command, split as a POSIX shell does (Shell Command Language, 2.2): at blanks, but not within quotes.
 /// Nothing is expanded; what only a shell can do stays as it is typed.
-pub(super) fn split(text: &str) -> Result<Vec<String>, &'static str> {
+pub(crate) fn split(text: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut rest = text.chars();
@@ -42,7 +42,7 @@ pub(super) fn split(text: &str) -> Result<Vec<String>, &'static str> {
 }
 
 /// The same words as one line, quoted where they must be.
-pub(super) fn join(words: &[String]) -> String {
+pub(crate) fn join(words: &[String]) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^{}".contains(c);
     let quoted = |word: &String| match !word.is_empty() && word.chars().all(plain) {
         true => word.clone(),

@@ -131,7 +131,7 @@ fn run_at(
         stdio,
         limits,
         placement: placement.clone(),
-        layout: Layout { aslr: Aslr::Off, env_padding: 0 },
+        layout: Layout { aslr: Aslr::Off, ..Layout::default() },
     };
     Ok(launcher.run(&spec, fds)?)
 }

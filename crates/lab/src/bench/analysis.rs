@@ -127,7 +127,8 @@ fn upper_end(sample: &[f64]) -> f64 {
     median + (FAR * deviation).max(TRIFLE * median)
 }
 
-fn figures(sample: &[f64], looks: usize) -> Option<Figures> {
+/// Figures of times in nanoseconds, whose interval was looked at so often; `None` without times.
+pub fn figures(sample: &[f64], looks: usize) -> Option<Figures> {
     let summary = Summary::of(sample)?;
     let nanos = |ns: f64| Nanos(ns.round().max(0.0) as u64);
     let interval = stats::median_interval(sample, looks).map(|i| [nanos(i.low), nanos(i.high)]);

@@ -36,7 +36,9 @@ pub fn armour(
     }
     match &held {
         Reading::Known(true) => {}
-        Reading::Known(false) => lacks.push("frequency held: the clock may change; `tauto tune` holds it".into()),
+        Reading::Known(false) => {
+            lacks.push("frequency held: the clock may change; `tauto tune` holds it".into())
+        }
         Reading::Unknown(why) => lacks.push(format!("frequency held: unknown, {why}")),
     }
     IndexArmour {
@@ -160,10 +162,13 @@ mod tests {
         let none = Protection { bound: denied(), fifo: denied(), huge_pages_off: denied() };
         let had = armour(Some(1), Reading::unknown("none was asked for"), &none, &stat(3), &facts(""));
         assert_eq!(had.sched, "other");
-        let unknown = [had.cpu.known().is_none(), had.mem_node.known().is_none(), had.steal_ns.known().is_none()];
+        let unknown =
+            [had.cpu.known().is_none(), had.mem_node.known().is_none(), had.steal_ns.known().is_none()];
         assert_eq!((unknown, had.huge_pages_off.known()), ([true; 3], None));
         let lacks = had.lacks.join("\n");
-        for what in ["bound to a CPU: ", "SCHED_FIFO: ", "huge pages off: ", "slot: none was asked for", "frequency"] {
+        for what in
+            ["bound to a CPU: ", "SCHED_FIFO: ", "huge pages off: ", "slot: none was asked for", "frequency"]
+        {
             assert!(lacks.contains(what), "{lacks}");
         }
     }

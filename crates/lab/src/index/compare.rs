@@ -146,7 +146,8 @@ fn level(part: IndexPart, machines: &[&Machine], tested: bool) -> Tested {
 fn trend(part: IndexPart, machines: &[&Machine], tested: bool) -> Tested {
     let of = |machine: &&Machine| -> Option<Drift> {
         let first = machine.readings.iter().find_map(|index| index.taken_at)?;
-        let reading = |index: &&SavedIndex| Some((index.taken_at?.saturating_sub(first) as f64, cost(index, part)?));
+        let reading =
+            |index: &&SavedIndex| Some((index.taken_at?.saturating_sub(first) as f64, cost(index, part)?));
         drift(&machine.readings.iter().filter_map(reading).collect::<Vec<_>>())
     };
     let drifts: Vec<Option<Drift>> = machines.iter().map(of).collect();
@@ -230,7 +231,8 @@ fn compared_part(
     let values: Vec<Option<f64>> = machines.iter().map(value).collect();
     let centre = median(&values.iter().flatten().copied().collect::<Vec<_>>())?;
     let compared = |(machine, value): (usize, &Option<f64>)| {
-        let change = trend.differences[machine].map(|change| if part.more_is_better() { -change } else { change });
+        let change =
+            trend.differences[machine].map(|change| if part.more_is_better() { -change } else { change });
         Some(ComparedValue {
             machine,
             value: (*value)?,
@@ -263,7 +265,8 @@ fn variance(part: IndexPart, machines: &[&Machine], strays: &[IndexStray]) -> In
         }
         boots.into_iter().map(|(_, runs)| runs).collect::<Vec<_>>()
     };
-    let NestedVariance { machine, boot, run, total } = nested_variance(&healthy.map(by_boot).collect::<Vec<_>>());
+    let NestedVariance { machine, boot, run, total } =
+        nested_variance(&healthy.map(by_boot).collect::<Vec<_>>());
     let share = |of: Option<f64>, why: &'static str| {
         let share = of.zip(total).map(|(of, total)| if total > 0.0 { 100.0 * of / total } else { 0.0 });
         Reading::from_option(share, || why.into())

@@ -7,7 +7,6 @@ mod walk;
 mod work;
 
 pub use armour::armour;
-pub use work::ENDS_AT_ONCE;
 
 use crate::load::bind;
 use host::facts::Topology;
@@ -38,7 +37,7 @@ pub struct Asked<'a> {
     pub cpu: Option<u32>,
     /// Memory that is available, in bytes.
     pub available: usize,
-    /// This program: what is started under the name [`ENDS_AT_ONCE`].
+    /// This program: what is started under the name [`crate::NOTHING`].
     pub program: PathBuf,
     /// How long all parts may take together.
     pub time: Duration,
@@ -59,7 +58,7 @@ pub struct Protection {
 /// inherited by what the thread starts.
 pub fn protect(cpu: Option<u32>) -> Protection {
     Protection {
-        bound: cpu.map_or_else(|| Err(io::Error::other("no CPU was chosen")), bind),
+        bound: cpu.map_or_else(|| Err(io::Error::other("no CPU was chosen")), |cpu| bind(&[cpu].into())),
         fifo: sandbox::sched::become_fifo(PRIORITY),
         huge_pages_off: rustix::thread::disable_transparent_huge_pages(true).map_err(io::Error::from),
     }

@@ -15,9 +15,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// The name under which the binary ends at once: what is started by [`IndexPart::ForkExec`].
-pub const ENDS_AT_ONCE: &str = "tauto-ends-at-once";
-
 /// Iterations of a round.
 const ITERATIONS: u32 = 100_000;
 /// Multiplications of a slice: 0.8 ms at 3.6 GHz.
@@ -85,7 +82,6 @@ impl Timed {
         self.wall - self.cpu <= self.wall * WAITED_SHARE + WAITED
     }
 }
-
 
 fn timed(work: impl FnOnce()) -> Timed {
     let wall = clock_gettime(ClockId::Monotonic);
@@ -216,9 +212,7 @@ impl Bench {
     /// The same branches twice, once going a random way and once always the same. Half of the random ones are guessed
     /// wrongly, whatever the processor does.
     fn mispredictions(&mut self) -> Slice {
-        let mut half = |mask| {
-            timed(|| self.random = branches(black_box(self.random), black_box(mask)))
-        };
+        let mut half = |mask| timed(|| self.random = branches(black_box(self.random), black_box(mask)));
         let (random, constant) = (half(1 << 33), half(0));
         match random.undisturbed() && constant.undisturbed() {
             true => Slice::Value((random.cpu - constant.cpu) / (f64::from(BRANCHES) / 2.0)),
@@ -326,7 +320,7 @@ fn sum(words: &[u64]) -> u64 {
 /// Starts this program under a name by which it ends at once, and reaps it. By time passed: it is mostly the child's.
 fn start(program: &Path) -> Slice {
     let mut command = Command::new(program);
-    command.arg0(ENDS_AT_ONCE).env_clear();
+    command.arg0(crate::NOTHING).env_clear();
     let children = || sandbox::pace::reaped_cpu_time().map_or(Duration::ZERO, |time| time);
     let before = children();
     let mut well = false;
@@ -368,10 +362,7 @@ mod tests {
     fn walks_are_half_of_what_a_core_has() {
         let usual = topology(&[("48K", 2), ("1024K", 2), ("32768K", 8)]);
         let of = |topology: &Topology, available| sizes(topology, Some(3), available).map(|size| size.ok());
-        assert_eq!(
-            of(&usual, 8 << 30),
-            [Some(24 << 10), Some(512 << 10), Some(4 * MIB), Some(256 * MIB)]
-        );
+        assert_eq!(of(&usual, 8 << 30), [Some(24 << 10), Some(512 << 10), Some(4 * MIB), Some(256 * MIB)]);
         // A share of the last cache that is hardly more than the one below, and memory for 4 caches.
         let shared = topology(&[("48K", 2), ("2M", 2), ("12M", 8)]);
         assert_eq!(of(&shared, 192 * MIB)[2..], [Some(6 * MIB), Some(48 * MIB)]);

@@ -1,15 +1,26 @@
 //! What the threads of a load do, in batches of some microseconds.
 
-use super::Kind;
+use super::disk::Disk;
+use super::pipeline::Pipeline;
+use super::{INTERRUPT_PERIOD, Kind, Load, LoadError};
+use crate::NOTHING;
+use sandbox::Interrupts;
 use std::hint::black_box;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 /// Of a batch.
 const MULTIPLICATIONS: u64 = 1 << 12;
 const ACCESSES: u64 = 1 << 9;
 const WORDS: usize = 1 << 12;
+/// How long a thread that only waits may take to see that it should end.
+const NAP: Duration = Duration::from_millis(5);
 /// Multiplier and increment of Knuth's MMIX generator (The Art of Computer Programming 2, 3.3.4).
-const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
-const INCREMENT: u64 = 1_442_695_040_888_963_407;
+pub(super) const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
+pub(super) const INCREMENT: u64 = 1_442_695_040_888_963_407;
 
 /// A cache line of 64 bytes, which holds the number of the next one to be read.
 #[repr(align(64))]
@@ -21,21 +32,39 @@ pub(super) enum Work {
     Multiply(u64),
     Walk { lines: Vec<Line>, at: u32 },
     Stream { words: Vec<u64>, at: usize },
+    Compress(Box<Pipeline>),
+    Fork,
+    Disk(Box<Disk>),
+    Interrupt { interrupts: Interrupts, counted: u64 },
 }
 
 impl Work {
-    /// With a buffer of so many bytes, touched; `None` where there is no memory for it.
-    pub(super) fn new(kind: Kind, bytes: usize) -> Option<Work> {
-        Some(match kind {
+    /// For this CPU, with a buffer of so many bytes, touched.
+    pub(super) fn new(load: &Load, cpu: u32, bytes: usize) -> Result<Work, LoadError> {
+        let memory = || LoadError::Memory(bytes);
+        Ok(match load.kind {
             Kind::Cpu | Kind::Realtime(_) => Work::Multiply(1),
-            Kind::Cache => Work::Walk { lines: circle(bytes / size_of::<Line>())?, at: 0 },
-            Kind::Memory => Work::Stream { words: filled(bytes / size_of::<u64>(), 1)?, at: 0 },
+            Kind::Cache => Work::Walk { lines: circle(bytes / size_of::<Line>()).ok_or_else(memory)?, at: 0 },
+            Kind::Memory => {
+                Work::Stream { words: filled(bytes / size_of::<u64>(), 1).ok_or_else(memory)?, at: 0 }
+            }
+            Kind::Compress => Work::Compress(Box::new(Pipeline::new(cpu)?)),
+            Kind::Fork => Work::Fork,
+            Kind::Disk => {
+                let disk = Disk::new(&load.directory);
+                Work::Disk(Box::new(disk.map_err(|e| LoadError::Directory(load.directory.clone(), e))?))
+            }
+            Kind::Interrupts => {
+                let interrupts =
+                    Interrupts::on(cpu, INTERRUPT_PERIOD).map_err(|e| LoadError::interrupts(cpu, e))?;
+                Work::Interrupt { interrupts, counted: 0 }
+            }
         })
     }
 
-    /// Does one batch and says how much it was, in the kind's unit.
-    pub(super) fn batch(&mut self) -> u64 {
-        match self {
+    /// Does one batch, of at most `left` where it only waits, and says how much it was, in the kind's unit.
+    pub(super) fn batch(&mut self, left: Duration) -> io::Result<u64> {
+        Ok(match self {
             Work::Multiply(value) => {
                 for _ in 0..MULTIPLICATIONS {
                     *value = black_box(value.wrapping_mul(MULTIPLIER));
@@ -57,8 +86,30 @@ impl Work {
                 *at = if end == words.len() { 0 } else { end };
                 bytes as u64
             }
+            Work::Compress(pipeline) => pipeline.batch()?,
+            Work::Fork => start_and_reap().map(|()| 1)?,
+            Work::Disk(disk) => disk.batch()?,
+            Work::Interrupt { interrupts, counted } => {
+                thread::sleep(NAP.min(left));
+                let before = std::mem::replace(counted, interrupts.count()?);
+                *counted - before
+            }
+        })
+    }
+
+    /// Ends what helps with it, and says how much CPU time that took.
+    pub(super) fn end(self) -> Duration {
+        match self {
+            Work::Compress(pipeline) => pipeline.end(),
+            _ => Duration::ZERO,
         }
     }
+}
+
+/// Starts this binary under the name under which it ends at once.
+fn start_and_reap() -> io::Result<()> {
+    let status = Command::new("/proc/self/exe").arg0(NOTHING).env_clear().status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other(format!("{NOTHING} ended with {status}"))) }
 }
 
 fn filled<T: Clone>(length: usize, value: T) -> Option<Vec<T>> {
@@ -105,8 +156,9 @@ mod tests {
 
     #[test]
     fn a_stream_begins_again_at_the_end() {
-        let mut work = Work::new(Kind::Memory, 8 * (WORDS + 1)).unwrap();
-        let batches = [work.batch(), work.batch(), work.batch()];
+        let load = Load::new(Kind::Memory, [0].into(), Duration::ZERO);
+        let mut work = Work::new(&load, 0, 8 * (WORDS + 1)).unwrap();
+        let batches = [(); 3].map(|()| work.batch(Duration::ZERO).unwrap());
         assert_eq!(batches, [16 * WORDS as u64, 16, 16 * WORDS as u64]);
         let Work::Stream { words, .. } = work else { panic!("no stream") };
         assert_eq!((words[0], words[WORDS]), (3, 2));
@@ -114,6 +166,7 @@ mod tests {
 
     #[test]
     fn no_memory_is_no_panic() {
-        assert!(Work::new(Kind::Memory, usize::MAX / 2).is_none());
+        let load = Load::new(Kind::Memory, [0].into(), Duration::ZERO);
+        assert!(matches!(Work::new(&load, 0, usize::MAX / 2), Err(LoadError::Memory(_))));
     }
 }

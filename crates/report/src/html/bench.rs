@@ -1,10 +1,11 @@
 //! `tauto bench --html`.
 
 use super::chart::{Chart, Limit, Point, svg};
+use super::tables::{end, ms, row, table};
 use super::{escape, page};
 use crate::bench::{ledger, parameters, precise, words};
 use crate::text::isolation;
-use model::{BenchEnd, BenchReport, BenchRun, BenchWarning, Benched, Clock, Figures, Nanos, Reading};
+use model::{BenchReport, BenchRun, BenchWarning, Benched, Clock, Figures, Nanos, Reading};
 
 /// The page of a bench: a scatter of all runs of each program, its figures, and every run with its evidence.
 pub fn bench_page(report: &BenchReport) -> String {
@@ -23,16 +24,6 @@ pub fn bench_page(report: &BenchReport) -> String {
     body.extend(report.programs.iter().map(section));
     let first = report.programs.first().map_or("", |program| &program.command);
     page(&format!("Bench of {first}"), &body)
-}
-
-fn end(end: &BenchEnd) -> Option<String> {
-    match end {
-        BenchEnd::Complete => None,
-        BenchEnd::Interrupted => Some("Interrupted: these are the runs until then.".into()),
-        BenchEnd::Failed(why) => {
-            Some(format!("Ended by a run that failed ({why}): these are the runs before it."))
-        }
-    }
 }
 
 fn warnings(warnings: &[BenchWarning]) -> String {
@@ -103,25 +94,6 @@ fn title(number: usize, run: &BenchRun) -> String {
         false => format!(", disturbed by {}", run.disturbed.join(", ")),
     };
     format!("run {number}: {}{void}{disturbed}", precise(run.observation.time.cpu))
-}
-
-/// Milliseconds to the nanosecond: the very numbers of the JSON.
-fn ms(time: Nanos) -> String {
-    format!("{}.{:06}", time.0 / 1_000_000, time.0 % 1_000_000)
-}
-
-fn table(head: &[&str], rows: impl Iterator<Item = String>) -> String {
-    let head: String = head.iter().map(|name| format!("<th>{}</th>", escape(name))).collect();
-    format!(
-        "<div class=\"wide\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
-        rows.collect::<String>()
-    )
-}
-
-fn row(class: &str, cells: &[String]) -> String {
-    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-    let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
-    format!("<tr{class}>{cells}</tr>\n")
 }
 
 fn figures_table(program: &Benched) -> String {
@@ -283,6 +255,7 @@ fn sweep(programs: &[Benched]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::samples::bench;
+    use model::BenchEnd;
 
     #[test]
     fn a_page() {

@@ -1,4 +1,4 @@
-//! Scatter charts as SVG.
+//! Charts as SVG: the frame with its axes, and scatters of points. Other kinds draw in the same frame.
 
 use super::escape;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ const HEIGHT: f64 = 380.0;
 const LEFT: f64 = 78.0;
 const RIGHT: f64 = 142.0;
 const TOP: f64 = 18.0;
-const BOTTOM: f64 = 52.0;
+const BOTTOM: f64 = 62.0;
 
 /// A point.
 pub(super) struct Point {
@@ -41,8 +41,28 @@ pub(super) struct Chart<'a> {
     pub(super) limits: Vec<Limit>,
 }
 
+/// What a chart says of itself and of its axes.
+pub(super) struct Frame<'a> {
+    /// What is to be seen, for those who do not see it.
+    pub(super) title: &'a str,
+    pub(super) x_label: &'a str,
+    pub(super) y_label: &'a str,
+    /// What stands along the x axis.
+    pub(super) x_ticks: Ticks<'a>,
+}
+
+/// Marks of an axis.
+pub(super) enum Ticks<'a> {
+    /// Round numbers.
+    Round,
+    /// Round numbers that are whole.
+    Whole,
+    /// A name at each of 0, 1, 2 …
+    Names(&'a [String]),
+}
+
 /// From values to places.
-struct Scale {
+pub(super) struct Scale {
     low: f64,
     high: f64,
     from: f64,
@@ -50,6 +70,21 @@ struct Scale {
 }
 
 impl Scale {
+    /// The x axis of a frame, for these values.
+    pub(super) fn across(values: impl Iterator<Item = f64> + Clone) -> Scale {
+        Scale::of(values, LEFT, WIDTH - RIGHT)
+    }
+
+    /// The y axis of a frame, for these values.
+    pub(super) fn up(values: impl Iterator<Item = f64> + Clone) -> Scale {
+        Scale::of(values, HEIGHT - BOTTOM, TOP)
+    }
+
+    /// The x axis of a frame with so many columns, at 0, 1, 2 …
+    pub(super) fn columns(count: usize) -> Scale {
+        Scale { low: -0.5, high: count.max(1) as f64 - 0.5, from: LEFT, to: WIDTH - RIGHT }
+    }
+
     /// All values with a little room; never empty.
     fn of(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Scale {
         let (low, high) =
@@ -59,7 +94,7 @@ impl Scale {
         Scale { low: low - room, high: high + room, from, to }
     }
 
-    fn at(&self, value: f64) -> f64 {
+    pub(super) fn at(&self, value: f64) -> f64 {
         self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
     }
 
@@ -77,36 +112,48 @@ impl Scale {
 
 /// The chart as an `svg` element.
 pub(super) fn svg(chart: &Chart) -> String {
-    let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
-    let x = Scale::of(chart.points.iter().map(|p| p.x), LEFT, right);
+    let x = Scale::across(chart.points.iter().map(|p| p.x));
     let y = chart.points.iter().flat_map(|p| [p.y].into_iter().chain(p.interval.into_iter().flatten()));
-    let y = Scale::of(y.chain(chart.limits.iter().map(|limit| limit.y)), bottom, TOP);
-    let title = escape(chart.title);
+    let y = Scale::up(y.chain(chart.limits.iter().map(|limit| limit.y)));
+    let x_ticks = if chart.whole { Ticks::Whole } else { Ticks::Round };
+    let frame = Frame { title: chart.title, x_label: chart.x_label, y_label: chart.y_label, x_ticks };
+    framed(&frame, &x, &y, |svg| {
+        limits(svg, &chart.limits, &y);
+        chart.points.iter().for_each(|point| mark(svg, point, &x, &y));
+    })
+}
+
+/// A frame with its axes, and what is drawn in it.
+pub(super) fn framed(frame: &Frame, x: &Scale, y: &Scale, draw: impl FnOnce(&mut String)) -> String {
+    let title = escape(frame.title);
     let mut svg = format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title}\">\n<title>{title}</title>\n"
     );
-    axes(&mut svg, chart, &x, &y);
+    axes(&mut svg, frame, x, y);
+    draw(&mut svg);
+    svg + "</svg>\n"
+}
+
+/// Lines across the frame, labelled where they end.
+pub(super) fn limits(svg: &mut String, limits: &[Limit], y: &Scale) {
+    let right = WIDTH - RIGHT;
     let mut labelled = Vec::new();
-    for limit in &chart.limits {
+    for limit in limits {
         let at = y.at(limit.y);
-        put(&mut svg, format_args!("<path class=\"limit\" d=\"M{LEFT} {at:.1}H{right}\"/>\n"));
+        put(svg, format_args!("<path class=\"limit\" d=\"M{LEFT} {at:.1}H{right}\"/>\n"));
         // Labels that would lie on each other are told by the table.
         if labelled.iter().all(|other: &f64| (other - at).abs() >= 15.0) {
             let (from, down, label) = (right + 6.0, at + 5.0, escape(&limit.label));
             put(
-                &mut svg,
+                svg,
                 format_args!("<text class=\"limit-text\" x=\"{from}\" y=\"{down:.1}\">{label}</text>\n"),
             );
             labelled.push(at);
         }
     }
-    for point in &chart.points {
-        mark(&mut svg, point, &x, &y);
-    }
-    svg + "</svg>\n"
 }
 
-fn axes(svg: &mut String, chart: &Chart, x: &Scale, y: &Scale) {
+fn axes(svg: &mut String, chart: &Frame, x: &Scale, y: &Scale) {
     let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
     for (value, label) in y.ticks(false) {
         let (at, before) = (y.at(value), LEFT - 8.0);
@@ -119,8 +166,15 @@ fn axes(svg: &mut String, chart: &Chart, x: &Scale, y: &Scale) {
             ),
         );
     }
-    for (value, label) in x.ticks(chart.whole) {
-        let (at, below) = (x.at(value), bottom + 20.0);
+    let ticks = match chart.x_ticks {
+        Ticks::Round => x.ticks(false),
+        Ticks::Whole => x.ticks(true),
+        Ticks::Names(names) => names.iter().enumerate().map(|(n, name)| (n as f64, escape(name))).collect(),
+    };
+    // Where names would lie on each other, every other one stands a line lower.
+    let crowded = matches!(chart.x_ticks, Ticks::Names(names) if names.len() > 5);
+    for (n, (value, label)) in ticks.into_iter().enumerate() {
+        let (at, below) = (x.at(value), bottom + if crowded && n % 2 == 1 { 33.0 } else { 18.0 });
         put(svg, format_args!("<path class=\"axis\" d=\"M{at:.1} {bottom}v5\"/>"));
         put(
             svg,
@@ -166,7 +220,7 @@ fn mark(svg: &mut String, point: &Point, x: &Scale, y: &Scale) {
 }
 
 /// Writing to a string cannot fail.
-fn put(svg: &mut String, what: std::fmt::Arguments<'_>) {
+pub(super) fn put(svg: &mut String, what: std::fmt::Arguments<'_>) {
     let _ = svg.write_fmt(what);
 }
 

@@ -93,7 +93,8 @@ impl IndexDocument {
             (*part, figure.clone().map(|figure| part_document(*part, figure)))
         };
         let mut parts: Vec<_> = index.parts.iter().map(part).collect();
-        let rounds = parts.iter().position(|(part, _)| *part == IndexPart::Rounds).map(|at| parts.remove(at).1);
+        let rounds =
+            parts.iter().position(|(part, _)| *part == IndexPart::Rounds).map(|at| parts.remove(at).1);
         IndexDocument {
             tauto: index.version.clone(),
             taken_at: index.taken_at,
@@ -227,8 +228,10 @@ mod tests {
         let known = |(part, figure): &(IndexPart, Reading<IndexFigure>)| Some((*part, figure.known()?.value));
         assert_eq!(read.values, index.parts.iter().filter_map(known).collect::<Vec<_>>());
         // Nothing but what the contract names.
-        let parts: String =
-            IndexPart::ALL[2..].iter().map(|part| format!(", \"{}\": {{\"value\": 2}}", part.name())).collect();
+        let parts: String = IndexPart::ALL[2..]
+            .iter()
+            .map(|part| format!(", \"{}\": {{\"value\": 2}}", part.name()))
+            .collect();
         let least = format!(
             "{{\"fingerprint\": \"f\", \"rounds_per_second\": {{\"unknown\": \"why\"}}, \"parts\": {{\"clock_ghz\": {{\"value\": 3.5}}{parts}}}}}"
         );
@@ -250,7 +253,10 @@ mod tests {
             (with("\"fingerprint\": \"dfee\"", "\"fingerprint\": 7"), "fingerprint: must be text, is `7`"),
             (with("\"parts\"", "\"part\""), "parts: missing"),
             (with("\"clock_ghz\"", "\"clock\""), "parts.clock_ghz: missing"),
-            (with("\"value\": 3.5926", "\"value\": \"fast\""), "parts.clock_ghz.value: must be a number above 0, is `\"fast\"`"),
+            (
+                with("\"value\": 3.5926", "\"value\": \"fast\""),
+                "parts.clock_ghz.value: must be a number above 0, is `\"fast\"`",
+            ),
             (with("\"value\": 3.5926", "\"value\": -1"), "parts.clock_ghz.value: must be a number above 0"),
             (with("\"value\": 3.5926", "\"values\": 1"), "parts.clock_ghz: must have a value"),
             (with("\"rounds_per_second\"", "\"rounds\""), "rounds_per_second: missing"),

@@ -5,13 +5,13 @@ use serde::Serialize;
 /// What a load has done.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadDocument {
-    /// `cpu`, `cache`, `memory` or `rt`.
+    /// `cpu`, `cache`, `memory`, `rt`, `compress`, `fork`, `io` or `irq`.
     pub kind: String,
     /// The CPUs that were kept busy, ascending.
     pub cpus: Vec<u32>,
     /// How long it lasted.
     pub wall_ns: u64,
-    /// What work is counted in: `multiplications`, `accesses` or `bytes`.
+    /// What work is counted in: `multiplications`, `accesses`, `bytes`, `processes` or `interrupts`.
     pub unit: String,
     /// One for each CPU.
     pub workers: Vec<WorkerDocument>,
@@ -22,7 +22,7 @@ pub struct LoadDocument {
 pub struct WorkerDocument {
     /// Which one.
     pub cpu: u32,
-    /// CPU time of the thread that was bound there.
+    /// CPU time of the threads that were bound there.
     pub cpu_ns: u64,
     /// In the document's unit.
     pub work: u64,

@@ -8,6 +8,7 @@ mod fleet;
 mod index;
 mod judge;
 mod languages;
+mod link_order;
 mod load;
 mod run;
 mod tune;
@@ -21,6 +22,7 @@ pub use fleet::{ComparisonDocument, MachineDocument, ModelDocument, StrayDocumen
 pub use index::{ArmourDocument, IndexDocument, PartDocument, read_index};
 pub use judge::{JudgeDocument, TestDocument};
 pub use languages::{LanguageDocument, LanguagesDocument, ToolDocument};
+pub use link_order::{LinkOrderDocument, OrderDocument};
 pub use load::{LoadDocument, WorkerDocument};
 pub use run::{FaultDocument, RunDocument};
 pub use tune::TuneDocument;

@@ -16,6 +16,8 @@ pub struct RunDocument {
     pub time: Times,
     /// Instructions in user space.
     pub instructions: Reading<u64>,
+    /// Cycles of the processor in user space.
+    pub cycles: Reading<u64>,
     /// What counted, and in which version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted_by: Option<String>,
@@ -57,6 +59,7 @@ impl RunDocument {
             signal,
             time: observation.time,
             instructions: observation.instructions.clone(),
+            cycles: observation.cycles.clone(),
             counted_by: None,
             reference_ns: observation.reference.clone(),
             memory_peak_bytes: observation.memory_peak.clone(),

@@ -1,9 +1,10 @@
 //! `tauto bench` for people.
 
+use super::layout::end_line;
 use super::run::isolation;
 use super::{Paint, Style, clip, count, grouped, harmless};
 use crate::bench::{ledger, parameters, precise, words};
-use model::{BenchComparison, BenchEnd, BenchReport, BenchWarning, Benched, Clock, Figures, Nanos, Reading};
+use model::{BenchComparison, BenchReport, BenchWarning, Benched, Clock, Figures, Nanos, Reading};
 
 /// Columns of labels.
 const LABEL: usize = 12;
@@ -35,14 +36,7 @@ pub fn bench_report(report: &BenchReport, style: Style) -> String {
         let of = format!("{}: ", name(program));
         text.extend(program.warnings.iter().map(|warning| warning_lines(warning, &of, style)));
     }
-    let end = match &report.end {
-        BenchEnd::Complete => return text,
-        BenchEnd::Interrupted => "interrupted: these are the runs until then".to_string(),
-        BenchEnd::Failed(why) => {
-            format!("ended by a run that failed ({}): these are the runs before it", harmless(why))
-        }
-    };
-    text + &style.paint(Paint::Yellow, &end) + "\n"
+    text + &end_line(&report.end, style)
 }
 
 fn name(program: &Benched) -> String {
@@ -231,6 +225,7 @@ fn warning_lines(warning: &BenchWarning, of: &str, style: Style) -> String {
 mod tests {
     use super::*;
     use crate::samples::bench;
+    use model::BenchEnd;
 
     fn shown(report: &BenchReport) -> String {
         bench_report(report, Style::default())

@@ -64,7 +64,9 @@ fn one_model(model: &ComparedModel, style: Style) -> String {
     let mut head = vec!["part".to_string(), "median".into()];
     match few {
         true => head.extend(model.machines.iter().map(|machine| harmless(&machine.name))),
-        false => head.extend(["least", "most", "deviation", "of machines", "boots", "runs"].map(String::from)),
+        false => {
+            head.extend(["least", "most", "deviation", "of machines", "boots", "runs"].map(String::from))
+        }
     }
     let columns = head.len();
     rows.set_header(head);

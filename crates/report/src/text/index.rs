@@ -8,7 +8,8 @@ use model::{Index, Reading};
 /// An index as a table. Ends with a line end.
 pub fn index_table(index: &Index, style: Style) -> String {
     let mut text = format!("{}\n", style.rest(0, &machine(index)));
-    text += &format!("taken {} UTC in {:.1} s; armour: {}\n", date(index.taken_at), index.seconds, armour(index));
+    text +=
+        &format!("taken {} UTC in {:.1} s; armour: {}\n", date(index.taken_at), index.seconds, armour(index));
     for lack in &index.armour.lacks {
         text += &style.paint(Paint::Dim, &style.rest(0, &format!("lacked: {lack}")));
         text.push('\n');

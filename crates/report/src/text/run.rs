@@ -10,6 +10,9 @@ pub fn run_summary(observation: &Observation, limits: &Limits, disturbed: &[Stri
     if let Reading::Known(count) = observation.instructions {
         lines.push(("counted", format!("{} instructions", grouped(count))));
     }
+    if let Reading::Known(count) = observation.cycles {
+        lines.push(("cycles", grouped(count)));
+    }
     if let Reading::Known(time) = observation.reference {
         lines.push(("reference", format!("{time} on the reference machine")));
     }

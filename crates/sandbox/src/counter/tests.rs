@@ -83,9 +83,9 @@ fn a_limit_of_a_second_and_more_is_held_to_a_thousandth() {
 #[test]
 fn refusals_name_the_remedy() {
     for (errno, level, why) in [
-        (libc::ENOENT, "2", "no instruction counter"),
-        (libc::EOPNOTSUPP, "2", "no instruction counter"),
-        (libc::ENODEV, "2", "no instruction counter"),
+        (libc::ENOENT, "2", "no such counter"),
+        (libc::EOPNOTSUPP, "2", "no such counter"),
+        (libc::ENODEV, "2", "no such counter"),
         (libc::EACCES, "4\n", "kernel.perf_event_paranoid is 4, which keeps counters to root: set it to 2"),
         (libc::EPERM, "3\n", "kernel.perf_event_paranoid is 3, which"),
         (libc::EPERM, "2\n", "although kernel.perf_event_paranoid is 2: a container's"),
@@ -122,7 +122,7 @@ fn a_counter_is_tried_before_it_is_called_one() {
         (Events::Script(vec![count(0, MS, 0)]), Some("another user holds")),
         (Events::Script(vec![count(TRIED, MS, MS / 4)]), Some("25.0 %")),
         (Events::Script(vec![]), Some("reading the counter")),
-        (Events::Refused(libc::ENOENT), Some("no instruction counter")),
+        (Events::Refused(libc::ENOENT), Some("no such counter")),
     ] {
         let told = try_out(&events, TRIED).err();
         assert_eq!(told.is_some(), why.is_some(), "{events:?}: {told:?}");

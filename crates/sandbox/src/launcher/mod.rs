@@ -14,7 +14,7 @@ use crate::cgroup::{Groups, Layout, Places};
 use crate::error::During;
 use crate::message::{self, Answer, Capabilities, Request};
 use crate::sys::{self, InitStack};
-use crate::{Events, SandboxError, seccomp};
+use crate::{Counted, SandboxError, seccomp};
 use boxes::Boxes;
 pub(crate) use evidence::parse_list;
 
@@ -43,7 +43,7 @@ struct Launcher {
     stacks: Stacks,
     frequency: Frequency,
     /// What is counted for runs that ask for it.
-    events: Events,
+    counted: Counted,
     weaker: Vec<String>,
     pid_namespace: OwnedFd,
     /// The group's CPU pressure when the run began.
@@ -65,7 +65,7 @@ pub fn launcher_main() -> u8 {
     let Ok((socket, null)) = take_over_stdio() else { return 3 };
     let mut buffer = vec![0; message::PACKET];
     // `_held` lives as long as this process, which outlives all others of the slot.
-    let Ok(Some((Request::Hello { housekeeping, slot, events }, _held))) =
+    let Ok(Some((Request::Hello { housekeeping, slot, counted }, _held))) =
         message::receive(&socket, &mut buffer)
     else {
         return 3;
@@ -78,7 +78,7 @@ pub fn launcher_main() -> u8 {
     match begun {
         Ok((places, privilege, None)) => {
             let found = Foundation::lay(&places, privilege, &housekeeping);
-            launch([socket, null], found, slot.as_ref(), events, &mut buffer)
+            launch([socket, null], found, slot.as_ref(), counted, &mut buffer)
         }
         Ok((places, _, Some(launcher))) => {
             drop(socket);
@@ -98,12 +98,12 @@ fn launch(
     [socket, null]: [OwnedFd; 2],
     foundation: Result<Foundation, SandboxError>,
     slot: Option<&Slot>,
-    events: Events,
+    counted: Counted,
     buffer: &mut [u8],
 ) -> u8 {
     match foundation {
         Ok(foundation) => {
-            let mut launcher = Launcher::new([socket, null], foundation, slot, events);
+            let mut launcher = Launcher::new([socket, null], foundation, slot, counted);
             launcher.answer(&Answer::Ready(launcher.capabilities()), None);
             launcher.serve(buffer);
             0
@@ -152,7 +152,7 @@ impl Foundation {
 }
 
 impl Launcher {
-    fn new([socket, null]: [OwnedFd; 2], f: Foundation, slot: Option<&Slot>, events: Events) -> Launcher {
+    fn new([socket, null]: [OwnedFd; 2], f: Foundation, slot: Option<&Slot>, counted: Counted) -> Launcher {
         let stacks = Stacks { init: InitStack::leaked(), program: InitStack::leaked() };
         let frequency = Frequency::of(slot, stacks.program, f.groups.clone_into());
         let weaker = f.groups.weaker.iter().cloned().chain(f.privilege.weaker()).collect();
@@ -167,7 +167,7 @@ impl Launcher {
             views: f.views,
             stacks,
             frequency,
-            events,
+            counted,
             pid_namespace: f.pid_namespace,
             pressure_before: Nanos::ZERO,
         }

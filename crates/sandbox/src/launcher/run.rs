@@ -5,7 +5,7 @@ use super::frequency::Look;
 use super::privilege::read_at;
 use super::supervise::{Ended, Watched, monotonic};
 use super::{Launcher, view};
-use crate::counter::{Begin, Counter};
+use crate::counter::{Begin, Counter, Events};
 use crate::error::During;
 use crate::plan::{Means, Plan, Readings, Step, nth};
 use crate::sys::{self, ChildFailure, Death, MountAttr};
@@ -33,10 +33,16 @@ struct Started {
     throttled: io::Result<Nanos>,
     swapped: io::Result<u64>,
     cpus: Vec<u32>,
-    /// What counts its instructions, where that was asked for.
-    counter: Option<Result<Counter, String>>,
+    /// What counts for it, where that was asked for.
+    counters: Option<Counters>,
     /// Time spent on evidence so far.
     cost: Nanos,
+}
+
+/// The counters a program is cloned with, or why there are none.
+struct Counters {
+    instructions: Result<Counter, String>,
+    cycles: Result<Counter, String>,
 }
 
 impl Launcher {
@@ -190,7 +196,7 @@ impl Launcher {
         };
         let plan = Plan::new(spec, &means).map_err(|e| SandboxError::bad_request("command", e))?;
         let cpus = self.host.cpus_of(&spec.placement);
-        let counter = self.counter(spec)?;
+        let counters = self.counters(spec)?;
         let ((throttled, swapped), mut cost) = timed(|| (self.groups.throttled(), self.host.swapped_in()));
         if spec.limits.wall.is_some_and(|w| w.excuse_waiting) {
             self.pressure_before = self.pressure();
@@ -234,21 +240,22 @@ impl Launcher {
             throttled,
             swapped,
             cpus,
-            counter,
+            counters,
             cost,
         })
     }
 
     /// Opens what the program is cloned with. A run that is held to a number of instructions is none without it; for others the
     /// count is one reading among many.
-    fn counter(&self, spec: &RunSpec) -> Result<Option<Result<Counter, String>>, SandboxError> {
+    fn counters(&self, spec: &RunSpec) -> Result<Option<Counters>, SandboxError> {
         if !spec.count_instructions {
             return Ok(None);
         }
         let paranoid = || read_at(self.host.proc(), "sys/kernel/perf_event_paranoid");
-        match Counter::open(&self.events, Begin::Exec, paranoid) {
+        let open = |events: &Events| Counter::open(events, Begin::Exec, paranoid);
+        match open(&self.counted.instructions) {
             Err(why) if spec.limits.instructions.is_some() => Err(uncounted(why)),
-            opened => Ok(Some(opened)),
+            instructions => Ok(Some(Counters { instructions, cycles: open(&self.counted.cycles) })),
         }
     }
 
@@ -261,7 +268,7 @@ impl Launcher {
             limits: &spec.limits,
             start: &s.readings,
             cpus: s.cpus.len().max(1) as u64,
-            counter: s.counter.as_ref().and_then(|opened| opened.as_ref().ok()),
+            counter: s.counters.as_ref().and_then(|counters| counters.instructions.as_ref().ok()),
         };
         let ended = self.supervise(&watched).during(|| "watching the run".into());
         if ended.is_err() {
@@ -293,13 +300,15 @@ impl Launcher {
         let death = death
             .ok_or_else(|| SandboxError::system("reading how the program ended", "it is still alive"))?;
         let time = self.times(s, &death, &ended, wall);
-        let instructions = counted(spec, s, &ended, time.user)?;
+        let instructions = instructions(spec, s, &ended, time.user)?;
+        let cycles = s.counters.as_ref().map(|counters| counted(&counters.cycles, time.user));
         let (memory_peak, killed_for_memory) = self.memory(spec, &death, &ended)?;
         let (evidence, reading) = timed(|| self.evidence(spec, s, &death, &ended.pages, time.cpu));
         Ok(Observation {
             exit: death.exit,
             time,
             instructions,
+            cycles: cycles.unwrap_or(Reading::unknown("the processor's counters were not asked for")),
             reference: Reading::unknown("not followed under the cpu clock"),
             memory_peak,
             output: Reading::Known(Bytes(0)),
@@ -382,17 +391,30 @@ impl Launcher {
 ///
 /// # Errors
 /// It was held to a number of them, and nobody knows whether it kept to it.
-fn counted(spec: &RunSpec, s: &Started, ended: &Ended, user: Nanos) -> Result<Reading<u64>, SandboxError> {
-    let Some(opened) = &s.counter else {
+fn instructions(
+    spec: &RunSpec,
+    s: &Started,
+    ended: &Ended,
+    user: Nanos,
+) -> Result<Reading<u64>, SandboxError> {
+    let Some(counters) = &s.counters else {
         return Ok(Reading::unknown("not counted under the cpu clock"));
     };
-    let reading = match (&ended.uncounted, opened) {
-        (Some(why), _) | (None, Err(why)) => Reading::unknown(why.clone()),
-        (None, Ok(counter)) => Reading::from_result(counter.read()).and_then(|count| count.judge(user)),
+    let reading = match &ended.uncounted {
+        Some(why) => Reading::unknown(why.clone()),
+        None => counted(&counters.instructions, user),
     };
     match reading {
         Reading::Unknown(why) if spec.limits.instructions.is_some() => Err(uncounted(why)),
         reading => Ok(reading),
+    }
+}
+
+/// What a counter says of a run that is over and took so much user time.
+fn counted(opened: &Result<Counter, String>, user: Nanos) -> Reading<u64> {
+    match opened {
+        Err(why) => Reading::unknown(why.clone()),
+        Ok(counter) => Reading::from_result(counter.read()).and_then(|count| count.judge(user)),
     }
 }
 

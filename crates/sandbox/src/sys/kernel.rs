@@ -183,9 +183,21 @@ pub(crate) fn process_cpu_time(pid: u32) -> io::Result<Nanos> {
 /// # Errors
 /// EPERM without CAP_SYS_NICE, and in a version 1 cpu group that has no real-time bandwidth.
 pub fn become_fifo(priority: u8) -> io::Result<()> {
+    become_realtime(libc::SCHED_FIFO, priority)
+}
+
+/// The same with the class SCHED_RR, in which threads of equal priority take turns.
+///
+/// # Errors
+/// The same.
+pub fn become_round_robin(priority: u8) -> io::Result<()> {
+    become_realtime(libc::SCHED_RR, priority)
+}
+
+fn become_realtime(class: libc::c_int, priority: u8) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority.into() };
     // SAFETY: 0 is the calling thread; reads one live structure.
-    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) }.into()).map(drop)
+    check(unsafe { libc::sched_setscheduler(0, class, &raw const parameters) }.into()).map(drop)
 }
 
 /// Takes every capability out of the bounding and ambient sets, so that no exec can bring one back.

@@ -12,17 +12,17 @@ mod probe;
 mod raw;
 
 pub(crate) use child::{ChildFailure, InitStack, Op, spawn_init, spawn_program};
-pub use kernel::become_fifo;
 pub(crate) use kernel::{
     Counts, Death, bounding_set_drop_all, draw_secret, eventfd, fork, hard_limit, install_filter,
     make_undumpable, owned, peek_death, process_cpu_time, reap, reset_signals, secret, wait_for,
 };
+pub use kernel::{become_fifo, become_round_robin};
 pub(crate) use mounts::{
     MountAttr, attach_tree, clone_tree, detach, mount_bind, mount_proc, mount_setattr, mount_tmpfs,
     mount_tmpfs_for_devices, pivot_here, remount_readonly, setns, unshare,
 };
 pub use pace::{add, multiply, reaped_cpu_time};
-pub(crate) use perf::{PerfEventAttr, perf_event_open};
+pub(crate) use perf::{PerfEventAttr, perf_event_open, perf_event_open_on_cpu};
 #[cfg(test)]
 pub(crate) use probe::SLICES;
 pub(crate) use probe::{Probed, probe_cpu, ticks_evenly};

@@ -6,7 +6,9 @@ use std::os::fd::{OwnedFd, RawFd};
 
 const PERF_TYPE_HARDWARE: u32 = 0;
 const PERF_TYPE_SOFTWARE: u32 = 1;
+const PERF_COUNT_HW_CPU_CYCLES: u64 = 0;
 const PERF_COUNT_HW_INSTRUCTIONS: u64 = 1;
+const PERF_COUNT_SW_CPU_CLOCK: u64 = 0;
 const PERF_COUNT_SW_TASK_CLOCK: u64 = 1;
 const PERF_FORMAT_TOTAL_TIME_ENABLED: u64 = 1 << 0;
 const PERF_FORMAT_TOTAL_TIME_RUNNING: u64 = 1 << 1;
@@ -15,6 +17,7 @@ const PERF_FLAG_FD_CLOEXEC: usize = 1 << 3;
 /// Bits of the flag word of `struct perf_event_attr`.
 const DISABLED: u64 = 1 << 0;
 const INHERIT: u64 = 1 << 1;
+const EXCLUDE_USER: u64 = 1 << 4;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HV: u64 = 1 << 6;
 const ENABLE_ON_EXEC: u64 = 1 << 12;
@@ -41,9 +44,22 @@ impl PerfEventAttr {
         PerfEventAttr::of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS)
     }
 
+    /// Cycles in user space, likewise: of the core's real clock, not of one that ticks evenly.
+    pub(crate) fn cycles() -> PerfEventAttr {
+        PerfEventAttr::of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES)
+    }
+
     /// Nanoseconds on a CPU, likewise. The kernel makes them up without a counter of the processor.
     pub(crate) fn task_clock() -> PerfEventAttr {
         PerfEventAttr::of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK)
+    }
+
+    /// Nanoseconds of a CPU, with an interrupt there each time that so many have passed (kernel/events/core.c,
+    /// `perf_swevent_start_hrtimer`: a timer of its own, 10 000 ns at least). No sample is to be taken of anything, so that the bound for
+    /// samples (kernel.perf_event_max_sample_rate) is none for the interrupts (`perf_swevent_hrtimer`).
+    pub(crate) fn interrupts(period_ns: u64) -> PerfEventAttr {
+        let clock = PerfEventAttr::of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+        PerfEventAttr { sample_period: period_ns, flags: EXCLUDE_USER | EXCLUDE_KERNEL, ..clock }
     }
 
     fn of(kind: u32, config: u64) -> PerfEventAttr {
@@ -71,14 +87,24 @@ impl PerfEventAttr {
 pub(crate) fn perf_event_open(attr: &PerfEventAttr) -> io::Result<OwnedFd> {
     const THIS_THREAD: usize = 0;
     const ANY_CPU: usize = usize::MAX;
+    open(attr, THIS_THREAD, ANY_CPU)
+}
+
+/// Opens a counter of all that happens on a CPU.
+pub(crate) fn perf_event_open_on_cpu(attr: &PerfEventAttr, cpu: u32) -> io::Result<OwnedFd> {
+    const ALL_TASKS: usize = usize::MAX;
+    open(attr, ALL_TASKS, cpu as usize)
+}
+
+fn open(attr: &PerfEventAttr, task: usize, cpu: usize) -> io::Result<OwnedFd> {
     const NO_GROUP: usize = usize::MAX;
     // SAFETY: reads one live structure that names its own size; the rest are integers.
     let fd = check(unsafe {
         libc::syscall(
             libc::SYS_perf_event_open,
             std::ptr::from_ref(attr),
-            THIS_THREAD,
-            ANY_CPU,
+            task,
+            cpu,
             NO_GROUP,
             PERF_FLAG_FD_CLOEXEC,
             secret(),
@@ -104,6 +130,9 @@ mod tests {
         assert_eq!((attr.sample_period, attr.sample_type, attr.config1), (0, 0, 0));
         assert_eq!(PerfEventAttr::instructions().flags, 0b110_0010);
         assert_eq!(std::mem::offset_of!(PerfEventAttr, flags), 40);
+        assert_eq!(PerfEventAttr { config: 0, ..attr }, PerfEventAttr::cycles().enabled_on_exec());
+        let clock = PerfEventAttr { kind: 1, sample_period: 20_000, flags: 0b11_0000, config: 0, ..attr };
+        assert_eq!(clock, PerfEventAttr::interrupts(20_000));
         assert_eq!(PerfEventAttr { kind: 1, ..attr }, PerfEventAttr::task_clock().enabled_on_exec());
     }
 }

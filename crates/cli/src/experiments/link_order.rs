@@ -1,0 +1,348 @@
+//! `tauto lab link-order`: does the order in which a program's objects are linked move its time?
+
+use super::session::{Session, SessionArgs, ended};
+use crate::Done;
+use crate::bench::words;
+use crate::interrupt::Interrupt;
+use crate::options::{PlacementArgs, SlotChoice};
+use crate::place::{Place, places};
+use crate::subject::{SubjectArgs, ended_well};
+use crate::terminal::{Failure, print, print_error, style_of};
+use clap::Args;
+use lab::link_order::{BuildError, Inputs, LinkPlan, compared, orders, prepare};
+use lab::rounds::Rounds;
+use model::{BenchEnd, Bytes, LinkOrderReport, Observation, Stdio};
+use report::csv::link_order_csv;
+use report::html::link_order_page;
+use report::json::{LinkOrderDocument, to_text};
+use report::text::link_order_report;
+use sandbox::Launcher;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Output of a run that is compared, where no limit was typed.
+const OUTPUT: Bytes = Bytes(256 << 20);
+
+#[derive(Args, Debug)]
+pub(crate) struct LinkOrderArgs {
+    /// Objects, archives, C and C++ sources; or one directory with C or C++ sources or a Cargo.toml; or one Rust source
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// Arguments of the program, behind `--`
+    #[arg(last = true, value_name = "ARG")]
+    args: Vec<String>,
+    /// Orders, the one in which the objects are given among them; fewer where there are not as many
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(2..=1000))]
+    orders: u32,
+    /// Runs of each order that count
+    #[arg(short = 'n', long, visible_short_alias = 'r', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    runs: u32,
+    /// Seed of the first shuffled order; the others have those that follow
+    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    seed: u64,
+    /// How objects are linked, such as 'gcc -o {out} {objects} -lm'; split as a shell would, without a shell [default: cc or c++]
+    #[arg(long, value_name = "COMMAND")]
+    link: Option<String>,
+    /// How sources are compiled [default: -O2 for C and C++, a release build for Rust]
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    flags: Option<String>,
+    #[command(flatten)]
+    pub(super) session: SessionArgs,
+    // Last, since their headings hold for what comes after them too.
+    #[command(flatten)]
+    subject: SubjectArgs,
+    #[command(flatten)]
+    placement: PlacementArgs,
+}
+
+/// A run, as the record keeps it.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    /// Seed of the order.
+    seed: u64,
+    /// It needs no repeating.
+    counts: bool,
+    observation: Observation,
+}
+
+/// What is measured.
+struct Subjects {
+    orders: Vec<(u64, Vec<usize>)>,
+    /// The program of each order.
+    programs: Vec<PathBuf>,
+    names: Vec<String>,
+}
+
+pub(crate) fn main(args: &LinkOrderArgs) -> Result<Done, Failure> {
+    let inputs = Inputs {
+        paths: args.inputs.clone(),
+        link: args.link.as_deref().map(|text| split("--link", text)).transpose()?,
+        flags: args.flags.as_deref().map_or(Ok(vec![]), |text| split("--flags", text))?,
+    };
+    let place = places(&args.placement, SlotChoice::Auto, 1)?.pop().unwrap_or_default();
+    let asked = json!({
+        "inputs": args.inputs.iter().map(|path| stamp(path)).collect::<Vec<_>>(), "args": args.args, "link": args.link, "flags": args.flags,
+        "orders": args.orders, "runs": args.runs, "seed": args.seed, "placement": place.placement,
+        "layout": args.placement.layout(), "stdin": args.subject.stdin, "env": args.subject.env, "show": args.subject.show,
+        "limits": args.subject.limits.limits(), "machine": super::machine_facts(),
+    });
+    let (mut session, mut kept) = Session::open::<Kept>(&args.session, "link-order", asked)?;
+    let workshop = tempfile::tempdir().map_err(Failure::system)?;
+    let subjects = linked(args, &inputs, workshop.path())?;
+    let mut rounds = resumed(args, &subjects, &kept)?;
+    if rounds.next().is_none() && session.anew()? {
+        kept.clear();
+        rounds = resumed(args, &subjects, &kept)?;
+    }
+    session.tell_resumed(kept.len());
+    let (end, failure) = conduct(args, &place, &subjects, &mut session, &mut rounds, &mut kept);
+    if kept.is_empty()
+        && let Some(failure) = failure
+    {
+        return Err(failure);
+    }
+    let report =
+        drawn_up(args, subjects, kept, end.clone(), !matches!(&failure, Some(f) if is_disagreement(f)));
+    session.finish(&end, || link_order_csv(&report), || link_order_page(&report))?;
+    match args.session.json {
+        true => print(&to_text(&LinkOrderDocument::new(&report))),
+        false => print(&link_order_report(&report, style_of(&std::io::stdout()))),
+    }
+    ended(&end, failure)
+}
+
+fn split(option: &str, text: &str) -> Result<Vec<String>, Failure> {
+    words::split(text).map_err(|why| Failure::usage(format!("{option}: {why}")))
+}
+
+/// What tells that a file, or what lies directly in a directory, is the same as before.
+fn stamp(path: &Path) -> serde_json::Value {
+    use std::os::unix::fs::MetadataExt;
+    let of = |path: &Path| {
+        let facts = std::fs::metadata(path).ok()?;
+        Some(json!([path, facts.len(), facts.mtime(), facts.mtime_nsec()]))
+    };
+    let mut inside: Vec<PathBuf> = std::fs::read_dir(path)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.is_file())
+        .collect();
+    inside.sort();
+    json!([path, of(path), inside.iter().map(|path| of(path)).collect::<Vec<_>>()])
+}
+
+/// Compiles, and links every order.
+fn linked(args: &LinkOrderArgs, inputs: &Inputs, workshop: &Path) -> Result<Subjects, Failure> {
+    print_error("tauto: compiling\n");
+    let plan: LinkPlan = prepare(inputs, workshop)?;
+    let names = plan.names();
+    if names.len() < 2 {
+        return Err(Failure::usage(format!(
+            "{}: one object has one order; give several objects, or a project of several sources",
+            args.inputs[0].display()
+        )));
+    }
+    let orders = orders(names.len(), args.orders as usize, args.seed);
+    print_error(&format!("tauto: linking {} objects in {} orders\n", names.len(), orders.len()));
+    let mut programs = Vec::new();
+    for (seed, order) in &orders {
+        // Names of equal length, so that nothing but the order differs.
+        let directory = workshop.join(format!("order-{seed:020}"));
+        std::fs::create_dir(&directory).map_err(Failure::system)?;
+        let program = directory.join("program");
+        plan.link(order, &program)?;
+        programs.push(program);
+    }
+    Ok(Subjects { orders, programs, names })
+}
+
+/// The rounds as far as the record goes.
+fn resumed(args: &LinkOrderArgs, subjects: &Subjects, kept: &[Kept]) -> Result<Rounds, Failure> {
+    let mut rounds = Rounds::new(subjects.orders.len(), args.runs as usize, args.seed);
+    for (n, run) in kept.iter().enumerate() {
+        if rounds.next().map(|order| subjects.orders[order].0) != Some(run.seed) {
+            let why =
+                format!("the record's run {} is not the one that belongs there; --fresh begins anew", n + 1);
+            return Err(Failure::usage(why));
+        }
+        rounds.put(run.counts);
+    }
+    Ok(rounds)
+}
+
+/// Makes the runs that are left.
+fn conduct(
+    args: &LinkOrderArgs,
+    place: &Place,
+    subjects: &Subjects,
+    session: &mut Session,
+    rounds: &mut Rounds,
+    kept: &mut Vec<Kept>,
+) -> (BenchEnd, Option<Failure>) {
+    let mut measure = || -> Result<BenchEnd, Failure> {
+        if rounds.next().is_none() {
+            return Ok(BenchEnd::Complete);
+        }
+        let (floor, launcher) = (place.floor(), Launcher::start(&place.launcher()?)?);
+        let interrupt = Interrupt::ending(vec![launcher.ender()])?;
+        let counters = sandbox::counters().is_ok();
+        // Run once beforehand: what the others are held against, also when a record is gone on with.
+        let expected = match run(args, place, &subjects.programs[0], &launcher, counters) {
+            _ if interrupt.came() => return Ok(BenchEnd::Interrupted),
+            first => first.map_err(|e| Failure::usage(format!("the order as given: {e}")))?.1,
+        };
+        session.begin(kept.len());
+        while let Some(order) = rounds.next() {
+            let (seed, number) = (subjects.orders[order].0, kept.len() + 1);
+            session.progress(kept.len(), rounds.left(), &format!("order {seed}"));
+            let made = run(args, place, &subjects.programs[order], &launcher, counters);
+            if interrupt.came() {
+                return Ok(BenchEnd::Interrupted);
+            }
+            let (observation, output) =
+                made.map_err(|e| Failure::usage(format!("run {number} (order {seed}): {e}")))?;
+            if let Some(at) = difference(&expected, &output)? {
+                return Err(Failure::usage(format!(
+                    "run {number} (order {seed}): {DISAGREE} from byte {at} on: programs that do different things are not compared"
+                )));
+            }
+            let counts = crate::floor::disturbed(&observation, &floor).is_empty();
+            let run = Kept { seed, counts, observation };
+            session.keep(&run)?;
+            rounds.put(counts);
+            kept.push(run);
+        }
+        Ok(BenchEnd::Complete)
+    };
+    match measure() {
+        Ok(end) => (end, None),
+        Err(failure) => (BenchEnd::Failed(failure.to_string()), Some(failure)),
+    }
+}
+
+const DISAGREE: &str = "its output differs from that of the order as given";
+
+fn is_disagreement(failure: &Failure) -> bool {
+    failure.to_string().contains(DISAGREE)
+}
+
+/// One run, and what it wrote.
+fn run(
+    args: &LinkOrderArgs,
+    place: &Place,
+    program: &Path,
+    launcher: &Launcher,
+    counters: bool,
+) -> Result<(Observation, File), Failure> {
+    let argv: Vec<String> =
+        [program.to_string_lossy().into_owned()].into_iter().chain(args.args.iter().cloned()).collect();
+    let (mut spec, mut fds) = args.subject.prepared(&argv, &place.placement, args.placement.layout())?;
+    let output = tempfile::tempfile().map_err(Failure::system)?;
+    spec.stdio[1] = Stdio::Fd(fds.len() as u8);
+    fds.push(output.try_clone().map_err(Failure::system)?.into());
+    spec.limits.output.get_or_insert(OUTPUT);
+    spec.count_instructions = counters;
+    let observation = launcher.run(&spec, fds)?;
+    ended_well(&observation, &spec.limits)?;
+    Ok((observation, output))
+}
+
+/// The first byte, from 0, in which two outputs differ.
+fn difference(a: &File, b: &File) -> Result<Option<u64>, Failure> {
+    let (mut at, mut buffers) = (0, [[0; 1 << 16]; 2]);
+    loop {
+        let [from_a, from_b] = &mut buffers;
+        let lengths = [full(a, from_a, at)?, full(b, from_b, at)?];
+        let least = lengths[0].min(lengths[1]);
+        if let Some(n) = (0..least).find(|n| from_a[*n] != from_b[*n]) {
+            return Ok(Some(at + n as u64));
+        }
+        if lengths[0] != lengths[1] {
+            return Ok(Some(at + least as u64));
+        }
+        if least == 0 {
+            return Ok(None);
+        }
+        at += least as u64;
+    }
+}
+
+/// Fills a buffer from a place of a file, as far as the file goes.
+fn full(file: &File, buffer: &mut [u8], at: u64) -> Result<usize, Failure> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read_at(&mut buffer[filled..], at + filled as u64).map_err(Failure::system)? {
+            0 => break,
+            n => filled += n,
+        }
+    }
+    Ok(filled)
+}
+
+fn drawn_up(
+    args: &LinkOrderArgs,
+    subjects: Subjects,
+    kept: Vec<Kept>,
+    end: BenchEnd,
+    outputs_agree: bool,
+) -> LinkOrderReport {
+    let mut runs = vec![Vec::new(); subjects.orders.len()];
+    for run in kept {
+        if let Some(order) = subjects.orders.iter().position(|(seed, _)| *seed == run.seed) {
+            runs[order].push((run.observation, run.counts));
+        }
+    }
+    let (orders, sensitivity_pct, chance_pct) = compared(&subjects.orders, runs);
+    let inputs = args.inputs.iter().map(|path| path.display().to_string());
+    LinkOrderReport {
+        command: words::join(&inputs.chain(args.args.iter().cloned()).collect::<Vec<String>>()),
+        objects: subjects.names,
+        orders,
+        outputs_agree,
+        sensitivity_pct,
+        chance_pct,
+        end,
+        machine: super::machine_facts(),
+    }
+}
+
+impl From<BuildError> for Failure {
+    fn from(e: BuildError) -> Failure {
+        Failure::usage(e)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn file(text: &[u8]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(text).unwrap();
+        file
+    }
+
+    #[test]
+    fn outputs_are_compared_to_the_byte() {
+        let long = vec![7; 200_000];
+        let mut other = long.clone();
+        other[150_000] = 8;
+        for (a, b, at) in [
+            (&b""[..], &b""[..], None),
+            (b"abc", b"abc", None),
+            (b"abc", b"abd", Some(2)),
+            (b"abc", b"ab", Some(2)),
+            (b"", b"x", Some(0)),
+            (&long, &long, None),
+            (&long, &other, Some(150_000)),
+            (&long, &long[..65_536], Some(65_536)),
+        ] {
+            assert_eq!(difference(&file(a), &file(b)).unwrap(), at);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What all experiments have in common: the record they go on with, progress, and how they end.
+
+use crate::Done;
+use crate::config::data_directory;
+use crate::exports::Export;
+use crate::terminal::{Failure, print_error};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use lab::record::{Record, RecordError};
+use model::BenchEnd;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where results go.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SessionArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write every figure to FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write a page with plots to FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Keep every run in FILE as it is made, and go on with those it holds [default: a file of the data directory, by what is
+    /// measured; there, an experiment that is complete begins anew]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Begin anew, whatever the record holds
+    #[arg(long)]
+    pub(crate) fresh: bool,
+}
+
+/// An experiment under way.
+pub(crate) struct Session {
+    experiment: &'static str,
+    asked: Value,
+    record: Record,
+    /// The record has a file of its own only because the user did not name one.
+    usual_place: bool,
+    bar: ProgressBar,
+    csv: Export,
+    html: Export,
+}
+
+impl Session {
+    /// Opens the record of what is asked for, and gives the runs it holds.
+    pub(crate) fn open<R: DeserializeOwned>(
+        args: &SessionArgs,
+        experiment: &'static str,
+        asked: Value,
+    ) -> Result<(Session, Vec<R>), Failure> {
+        let (csv, html) = (Export::open(args.csv.as_ref())?, Export::open(args.html.as_ref())?);
+        let path = match &args.record {
+            Some(path) => path.clone(),
+            None => usual_path(experiment, &asked)?,
+        };
+        let (record, runs) = Record::open(&path, experiment, &asked, args.fresh)?;
+        let usual_place = args.record.is_none();
+        Ok((Session { experiment, asked, record, usual_place, bar: bar(), csv, html }, runs))
+    }
+
+    /// To be called where the record holds all runs already. One that the user named is reported as it is; another one
+    /// begins anew: `true`.
+    pub(crate) fn anew(&mut self) -> Result<bool, Failure> {
+        if self.usual_place {
+            self.record.clear(self.experiment, &self.asked)?;
+        }
+        Ok(self.usual_place)
+    }
+
+    /// Says that runs of before are gone on with.
+    pub(crate) fn tell_resumed(&self, runs: usize) {
+        if runs > 0 {
+            print_error(&format!("tauto: going on with {runs} runs of {}\n", self.record.path().display()));
+        }
+    }
+
+    /// Shows how far it has come.
+    pub(crate) fn progress(&self, made: usize, left: usize, doing: &str) {
+        self.bar.set_length((made + left) as u64);
+        self.bar.set_position(made as u64);
+        self.bar.set_message(doing.chars().take(60).collect::<String>());
+    }
+
+    /// Runs of before took no time now.
+    pub(crate) fn begin(&self, made: usize) {
+        self.bar.set_position(made as u64);
+        self.bar.reset_eta();
+    }
+
+    /// Keeps a run, before the next is made.
+    pub(crate) fn keep(&mut self, run: &impl Serialize) -> Result<(), Failure> {
+        Ok(self.record.append(run)?)
+    }
+
+    /// Takes the bar away and writes the files that were asked for.
+    pub(crate) fn finish(
+        self,
+        end: &BenchEnd,
+        csv: impl FnOnce() -> String,
+        html: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        self.bar.finish_and_clear();
+        self.csv.write(csv)?;
+        self.html.write(html)?;
+        if *end != BenchEnd::Complete {
+            let path = self.record.path().display();
+            print_error(&format!(
+                "tauto: the runs so far are kept in {path}; the same command goes on with them\n"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The exit code of an experiment whose report was told.
+pub(crate) fn ended(end: &BenchEnd, failure: Option<Failure>) -> Result<Done, Failure> {
+    match (failure, end) {
+        (Some(failure), _) => Err(failure),
+        (None, BenchEnd::Interrupted) => Ok(Done::Interrupted),
+        (None, _) => Ok(Done::Good),
+    }
+}
+
+/// A file for each different experiment.
+fn usual_path(experiment: &str, asked: &Value) -> Result<PathBuf, Failure> {
+    let directory = data_directory()?.join("lab");
+    let fail = |e: std::io::Error| {
+        Failure::usage(format!(
+            "{}: {e}; name a file with --record, or set TAUTO_DATA_DIR",
+            directory.display()
+        ))
+    };
+    std::fs::create_dir_all(&directory).map_err(fail)?;
+    Ok(directory.join(format!("{experiment}-{:016x}.jsonl", hash(asked.to_string().as_bytes()))))
+}
+
+/// FNV-1a (Fowler, Noll and Vo): the same on every machine and for ever.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    let template = "{spinner} run {pos} of {len}, {eta} left  {msg}";
+    // A template that does not parse leaves the usual look.
+    bar.set_style(
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner()),
+    );
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
+}
+
+impl From<RecordError> for Failure {
+    fn from(e: RecordError) -> Failure {
+        Failure::usage(e)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The values of the authors' page.
+    #[test]
+    fn hashes_are_those_of_the_definition() {
+        assert_eq!(hash(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(hash(b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(hash(b"foobar"), 0x8594_4171_f739_67e8);
+    }
+}

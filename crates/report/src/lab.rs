@@ -1,0 +1,90 @@
+//! What the forms of an experiment's report have in common: what was found, in words.
+
+use model::{LayoutClock, LayoutReport, LinkOrderReport, Reading};
+
+/// What was found, a sentence each.
+pub(crate) fn layout_findings(report: &LayoutReport) -> Vec<String> {
+    let mut found = Vec::new();
+    let what = report.vary.words();
+    let unit = layout_unit(report.clock);
+    if let (Reading::Known(seen), Reading::Known(chance)) = (&report.sensitivity_pct, &report.chance_pct) {
+        let verdict = match seen > chance {
+            true => format!("the {what} alone moves this program by so much"),
+            false => "that is no more than chance makes of runs that stray as these do".to_string(),
+        };
+        found.push(format!(
+            "Layout sensitivity {seen:.2} % (greatest less least median of {unit}, over the mean; chance alone: {chance:.2} %): {verdict}."
+        ));
+    }
+    match report.peaks.len() {
+        0 => found.push(format!(
+            "No peak: of {} layouts none is slower than chance makes one in a sweep of a hundred.",
+            report.points.len()
+        )),
+        n => found.push(format!(
+            "{n} peak{} in {} layouts:",
+            if n == 1 { "" } else { "s" },
+            report.points.len()
+        )),
+    }
+    for (n, peak) in report.peaks.iter().enumerate() {
+        let apart =
+            report.distances.get(n).map_or(String::new(), |d| format!("; the next begins {d} bytes later"));
+        found.push(format!(
+            "Peak {}: {} to {} bytes ({} wide), {:+.1} % above the mean{apart}.",
+            n + 1,
+            peak.from,
+            peak.to,
+            peak.width_bytes,
+            peak.height_pct
+        ));
+    }
+    if let Some(why) = &report.why_clock {
+        found.push(format!("CPU time was measured, as cycles are not counted here: {why}."));
+    }
+    if report.quick {
+        found.push("Layouts were sampled, and looked at closely only where neighbours differed.".into());
+    }
+    found
+}
+
+pub(crate) fn layout_unit(clock: LayoutClock) -> &'static str {
+    match clock {
+        LayoutClock::Cycles => "cycles in user space",
+        LayoutClock::CpuNs => "CPU time",
+    }
+}
+
+/// What was found, a sentence each.
+pub(crate) fn link_order_findings(report: &LinkOrderReport) -> Vec<String> {
+    let mut found = Vec::new();
+    found.push(match report.outputs_agree {
+        true => format!(
+            "{} orders of {} objects; all runs wrote the same.",
+            report.orders.len(),
+            report.objects.len()
+        ),
+        false => {
+            "Outputs differ between link orders: the program depends on what its language leaves open.".into()
+        }
+    });
+    if let (Reading::Known(seen), Reading::Known(chance)) = (&report.sensitivity_pct, &report.chance_pct) {
+        let verdict = match seen > chance {
+            true => "the link order alone moves this program by so much",
+            false => "no more than chance makes of runs that stray as these do",
+        };
+        found.push(format!(
+            "Link-order sensitivity {seen:.2} % (greatest less least median of CPU time, over their mean; chance alone: {chance:.2} %): {verdict}."
+        ));
+    }
+    let different: Vec<String> = report
+        .orders
+        .iter()
+        .filter_map(|order| Some((order.seed, order.against_given.filter(|a| a.different)?)))
+        .map(|(seed, a)| format!("{seed} ({:+.2} %)", 100.0 * (a.ratio - 1.0)))
+        .collect();
+    if !different.is_empty() {
+        found.push(format!("Different from the order as given: seeds {}.", different.join(", ")));
+    }
+    found
+}

@@ -1,0 +1,26 @@
+//! `tauto lab layout` for people.
+
+use super::{Paint, Style, harmless};
+use crate::lab::layout_findings;
+use model::{BenchEnd, LayoutReport};
+
+/// The report of a sweep: what was found.
+pub fn layout_report(report: &LayoutReport, style: Style) -> String {
+    let mut text = format!("{}\n", harmless(&report.command));
+    text.extend(layout_findings(report).iter().map(|found| format!("  {found}\n")));
+    let aslr = if report.aslr { "on" } else { "off" };
+    text.push_str(&format!("  {} runs, {} of them void; ASLR {aslr}\n", report.runs, report.void_runs));
+    text + &end_line(&report.end, style)
+}
+
+/// How an experiment ended, where that was before its time.
+pub(crate) fn end_line(end: &BenchEnd, style: Style) -> String {
+    let end = match end {
+        BenchEnd::Complete => return String::new(),
+        BenchEnd::Interrupted => "interrupted: these are the runs until then".to_string(),
+        BenchEnd::Failed(why) => {
+            format!("ended by a run that failed ({}): these are the runs before it", harmless(why))
+        }
+    };
+    style.paint(Paint::Yellow, &end) + "\n"
+}

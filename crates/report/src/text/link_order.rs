@@ -1,0 +1,35 @@
+//! `tauto lab link-order` for people.
+
+use super::layout::end_line;
+use super::{Style, harmless};
+use crate::bench::precise;
+use crate::lab::link_order_findings;
+use model::{LinkOrderReport, Reading};
+
+/// The report of link orders: a line each, and what was found.
+pub fn link_order_report(report: &LinkOrderReport, style: Style) -> String {
+    let mut text = format!("{}\n", harmless(&report.command));
+    for order in &report.orders {
+        let name = if order.seed == 0 { "as given".into() } else { format!("seed {}", order.seed) };
+        let median = match &order.cpu {
+            Reading::Known(figures) => precise(figures.median),
+            Reading::Unknown(why) => format!("unknown ({why})"),
+        };
+        let against = order.against_given.map_or(String::new(), |a| {
+            let differs = if a.different { "  differs" } else { "" };
+            format!(
+                "  {:+.2} % [{:+.2}, {:+.2}]{differs}",
+                pct(a.ratio),
+                pct(a.ratio_ci95[0]),
+                pct(a.ratio_ci95[1])
+            )
+        });
+        text.push_str(&format!("  {name:<12}{median:>12}  {} runs{against}\n", order.n));
+    }
+    text.extend(link_order_findings(report).iter().map(|found| format!("  {}\n", harmless(found))));
+    text + &end_line(&report.end, style)
+}
+
+fn pct(ratio: f64) -> f64 {
+    100.0 * (ratio - 1.0)
+}
