@@ -146,6 +146,9 @@ pub struct IndexFigure {
     pub repeatability_pct: f64,
     /// The median of each turn that has one, in order.
     pub turns: Vec<f64>,
+    /// Of the clock: what it was over that told by another chain of instructions in the same slices. Near 1 the slices are
+    /// right, and what moves the value is the clock itself.
+    pub control: Option<f64>,
     /// What was done, in words, such as `walk of 24 KiB`.
     pub how: String,
 }

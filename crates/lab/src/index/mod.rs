@@ -94,7 +94,7 @@ pub fn measure(
     let figure = |part: IndexPart, how: Reading<String>| {
         how.and_then(|how| {
             let at = able.iter().position(|one| *one == part).unwrap_or_default();
-            figure(&taken[at], how)
+            figure(&taken[at], how).map(|figure| IndexFigure { control: bench.control(part), ..figure })
         })
     };
     Some(parts.into_iter().map(|(part, how)| (part, figure(part, how))).collect())
@@ -143,6 +143,7 @@ fn figure(turns: &[Vec<Slice>], how: String) -> Reading<IndexFigure> {
         max,
         repeatability_pct: summary.mad_pct,
         turns: middles,
+        control: None,
         how,
     })
 }

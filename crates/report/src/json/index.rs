@@ -79,6 +79,9 @@ pub struct PartDocument {
     pub max: f64,
     /// How far turns stray from each other, in percent.
     pub repeatability_pct: f64,
+    /// Of the clock: that by multiplications over that by additions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_ratio: Option<f64>,
     /// What was done.
     pub how: String,
     /// The median of each turn.
@@ -134,6 +137,7 @@ fn part_document(part: IndexPart, figure: IndexFigure) -> PartDocument {
         min: figure.min,
         max: figure.max,
         repeatability_pct: figure.repeatability_pct,
+        control_ratio: figure.control,
         how: figure.how,
         turns: figure.turns,
     }

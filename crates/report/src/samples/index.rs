@@ -16,6 +16,7 @@ fn figure(value: f64) -> Reading<IndexFigure> {
         max: value * 1.4,
         repeatability_pct: 0.1234,
         turns,
+        control: Some(1.0001).filter(|_| value == 3.5926),
         how: "as <it> is done".into(),
     })
 }
@@ -116,6 +117,7 @@ pub(crate) fn comparison() -> IndexComparison {
         ],
         strays: vec![
             stray(IndexSubject::Part(IndexPart::Dram), StrayKind::Level, 10.0, 1.08, 3),
+            stray(IndexSubject::Group(IndexGroup::Memory), StrayKind::Level, 9.5, 1.07, 3),
             stray(IndexSubject::Group(IndexGroup::Memory), StrayKind::Trend, 9.0, 1.06, 3),
             stray(IndexSubject::Part(IndexPart::Clock), StrayKind::Level, -9.0, 1.07, 5),
         ],
