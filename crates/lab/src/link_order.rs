@@ -7,7 +7,7 @@ pub use build::{BuildError, Inputs, LinkPlan, prepare};
 
 use crate::bench::figures;
 use crate::sensitivity::{chance, range};
-use model::{LinkOrder, Observation, OrderComparison, Reading};
+use model::{LayoutClock, LinkOrder, Observation, OrderComparison, Reading};
 use stats::Random;
 
 /// Chance of calling any order different when none is.
@@ -34,24 +34,41 @@ pub fn orders(objects: usize, wanted: usize, seed: u64) -> Vec<(u64, Vec<usize>)
     orders
 }
 
-/// What the runs of each order came to; how much the order moves the program, in percent; and how much chance would.
-pub fn compared(
-    orders: &[(u64, Vec<usize>)],
-    runs: Vec<Vec<(Observation, bool)>>,
-) -> (Vec<LinkOrder>, Reading<f64>, Reading<f64>) {
-    let samples: Vec<Vec<f64>> = runs.iter().map(|runs| counted(runs)).collect();
+/// What the runs of all orders came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// Each order.
+    pub orders: Vec<LinkOrder>,
+    /// What they are compared by: cycles where those of every run were counted, since the frequency does not change them.
+    pub clock: LayoutClock,
+    /// How much the order moves the program: greatest less least median, in percent of their mean.
+    pub sensitivity_pct: Reading<f64>,
+    /// What chance makes of that.
+    pub chance_pct: Reading<f64>,
+}
+
+/// Compares the orders by their runs.
+pub fn compared(orders: &[(u64, Vec<usize>)], runs: Vec<Vec<(Observation, bool)>>) -> Compared {
+    let counted_cycles = runs.iter().flatten().all(|(run, _)| run.cycles.known().is_some());
+    let clock = if counted_cycles { LayoutClock::Cycles } else { LayoutClock::CpuNs };
+    let cpu = |run: &Observation| run.time.cpu.0 as f64;
+    let by_clock = |run: &Observation| match (clock, run.cycles.known()) {
+        (LayoutClock::Cycles, Some(cycles)) => *cycles as f64,
+        _ => cpu(run),
+    };
+    let samples: Vec<Vec<f64>> = runs.iter().map(|runs| counted(runs, by_clock)).collect();
     let level = LEVEL / orders.len().saturating_sub(1).max(1) as f64;
-    let one =
-        |(n, ((seed, order), runs)): (usize, (&(u64, Vec<usize>), Vec<(Observation, bool)>))| LinkOrder {
-            seed: *seed,
-            order: order.clone(),
-            cpu: Reading::from_option(figures(&samples[n], 1), || "no run was finished".into()),
-            cycles: cycles(&runs),
-            n: samples[n].len(),
-            against_given: (n > 0).then(|| against(&samples[0], &samples[n], level)).flatten(),
-            runs,
-        };
-    let of: Vec<LinkOrder> = orders.iter().zip(runs).enumerate().map(one).collect();
+    let one = |n: usize, (seed, order): &(u64, Vec<usize>), runs: Vec<(Observation, bool)>| LinkOrder {
+        seed: *seed,
+        order: order.clone(),
+        cpu: Reading::from_option(figures(&counted(&runs, cpu), 1), || "no run was finished".into()),
+        cycles: cycles(&runs),
+        n: samples[n].len(),
+        against_given: (n > 0).then(|| against(&samples[0], &samples[n], level)).flatten(),
+        runs,
+    };
+    let of: Vec<LinkOrder> =
+        orders.iter().zip(runs).enumerate().map(|(n, (order, runs))| one(n, order, runs)).collect();
     let slices: Vec<&[f64]> = samples.iter().map(|sample| &**sample).collect();
     let medians: Vec<f64> = samples.iter().filter_map(|sample| stats::median(sample)).collect();
     let mean = medians.iter().sum::<f64>() / medians.len().max(1) as f64;
@@ -59,14 +76,14 @@ pub fn compared(
         let known = range.filter(|_| mean > 0.0).map(|range| 100.0 * range / mean);
         Reading::from_option(known, || "too few runs".into())
     };
-    let (seen, by_chance) = (percent(range(&slices)), percent(chance(&slices)));
-    (of, seen, by_chance)
+    let (sensitivity_pct, chance_pct) = (percent(range(&slices)), percent(chance(&slices)));
+    Compared { orders: of, clock, sensitivity_pct, chance_pct }
 }
 
-/// CPU times of the runs that count; of all where fewer than half do, since what disturbed those disturbs always.
-fn counted(runs: &[(Observation, bool)]) -> Vec<f64> {
+/// Values of the runs that count; of all where fewer than half do, since what disturbed those disturbs always.
+fn counted(runs: &[(Observation, bool)], value: impl Fn(&Observation) -> f64) -> Vec<f64> {
     let enough = 2 * runs.iter().filter(|run| run.1).count() >= runs.len();
-    runs.iter().filter(|run| run.1 || !enough).map(|run| run.0.time.cpu.0 as f64).collect()
+    runs.iter().filter(|run| run.1 || !enough).map(|run| value(&run.0)).collect()
 }
 
 fn cycles(runs: &[(Observation, bool)]) -> Reading<u64> {
@@ -119,11 +136,12 @@ mod tests {
         };
         let runs: Vec<Vec<_>> =
             [1e8, 1e8, 1.07e8, 1e8].iter().map(|base| (0..20).map(|_| run(*base)).collect()).collect();
-        let (of, seen, by_chance) = compared(&orders(5, 4, 1), runs);
+        let found = compared(&orders(5, 4, 1), runs);
+        assert_eq!(found.clock, LayoutClock::CpuNs);
         let different: Vec<bool> =
-            of.iter().map(|order| order.against_given.is_some_and(|a| a.different)).collect();
+            found.orders.iter().map(|order| order.against_given.is_some_and(|a| a.different)).collect();
         assert_eq!(different, [false, false, true, false]);
-        let (seen, by_chance) = (*seen.known().unwrap(), *by_chance.known().unwrap());
+        let (seen, by_chance) = (*found.sensitivity_pct.known().unwrap(), *found.chance_pct.known().unwrap());
         assert!((6.0..8.0).contains(&seen) && by_chance < 1.5, "{seen} {by_chance}");
     }
 }

@@ -1,6 +1,6 @@
 //! What the orders in which a program's objects are linked came to.
 
-use crate::{BenchEnd, Figures, Observation, Reading};
+use crate::{BenchEnd, Figures, LayoutClock, Observation, Reading};
 use serde::{Deserialize, Serialize};
 
 /// The runs of one link order.
@@ -16,7 +16,7 @@ pub struct LinkOrder {
     pub cycles: Reading<u64>,
     /// Runs that count.
     pub n: usize,
-    /// Median over that of the order as given, and the 95 % interval of that ratio; none for that order itself, or where there
+    /// Median, by the clock of the comparison, over that of the order as given, and the 95 % interval of that ratio; none for that order itself, or where there
     /// are too few runs.
     pub against_given: Option<OrderComparison>,
     /// Every run, with whether it counts.
@@ -43,6 +43,8 @@ pub struct LinkOrderReport {
     pub objects: Vec<String>,
     /// The orders, by seed.
     pub orders: Vec<LinkOrder>,
+    /// What they are compared by.
+    pub clock: LayoutClock,
     /// Every run of every order wrote the same.
     pub outputs_agree: bool,
     /// Greatest less least median, in percent of the mean of all medians.

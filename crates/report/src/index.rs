@@ -1,6 +1,6 @@
 //! What the forms of an index have in common: words and numbers for people.
 
-use model::{Index, IndexPart, IndexStray, IndexSubject, Reading, StrayKind};
+use model::{Index, IndexComparison, IndexPart, IndexStray, IndexSubject, Reading, StrayKind};
 
 /// What a part is, for people.
 pub(crate) fn title(part: IndexPart) -> &'static str {
@@ -53,6 +53,25 @@ pub(crate) fn reach(stray: &IndexStray) -> String {
         StrayKind::Trend => " over its readings",
     };
     format!("{:.1} % {more}{of}{over}", change.abs())
+}
+
+/// Those that stray, without parts of which the whole group does in the same way; these are named beside it.
+pub(crate) fn by_group(comparison: &IndexComparison) -> Vec<(&IndexStray, String)> {
+    let strays = &comparison.strays;
+    let alone = strays.iter().filter(|stray| !strays.iter().any(|group| within(group, stray)));
+    let parts = |group: &IndexStray| {
+        let parts = strays.iter().filter(|part| within(group, part)).map(|part| part.subject.name());
+        parts.collect::<Vec<_>>().join(" ")
+    };
+    alone.map(|stray| (stray, parts(stray))).collect()
+}
+
+fn within(group: &IndexStray, part: &IndexStray) -> bool {
+    let within = match (group.subject, part.subject) {
+        (IndexSubject::Group(group), IndexSubject::Part(part)) => part.group() == group,
+        _ => false,
+    };
+    within && group.machine == part.machine && group.kind == part.kind && group.weaker == part.weaker
 }
 
 /// When, in UTC, such as `2026-11-21 14:30:05`. By Howard Hinnant's `civil_from_days`.

@@ -74,7 +74,8 @@ pub(crate) fn link_order_findings(report: &LinkOrderReport) -> Vec<String> {
             false => "no more than chance makes of runs that stray as these do",
         };
         found.push(format!(
-            "Link-order sensitivity {seen:.2} % (greatest less least median of CPU time, over their mean; chance alone: {chance:.2} %): {verdict}."
+            "Link-order sensitivity {seen:.2} % (greatest less least median of {}, over their mean; chance alone: {chance:.2} %): {verdict}.",
+            layout_unit(report.clock)
         ));
     }
     let different: Vec<String> = report

@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod index;
+pub(crate) mod lab;
 
 use crate::{LanguageStatus, ToolStatus};
 use model::{

@@ -90,7 +90,7 @@ pub(crate) fn main(args: &LayoutArgs) -> Result<Done, Failure> {
     let place = places(&args.placement, SlotChoice::Auto, 1)?.pop().unwrap_or_default();
     // What cannot be run is told before anything is.
     args.subject.prepared(&argv, &place.placement, layout(args, 0))?;
-    let counted = sandbox::counters();
+    let counted = sandbox::cycle_counter();
     let clock = if counted.is_ok() { LayoutClock::Cycles } else { LayoutClock::CpuNs };
     let asked = json!({
         "program": subject_facts(&argv, &args.subject)?, "placement": place.placement, "aslr": args.placement.aslr == OnOff::On,
@@ -124,7 +124,7 @@ fn plan(args: &LayoutArgs) -> Result<Plan, Failure> {
     if args.from > args.to {
         return Err(Failure::usage(format!("--from {}: must not be above --to {}", args.from, args.to)));
     }
-    if stack && (step % 16 != 0 || args.from % 16 != 0) {
+    if stack && (!step.is_multiple_of(16) || !args.from.is_multiple_of(16)) {
         return Err(Failure::usage(
             "--vary stack: --from and --step must be multiples of 16, as stacks begin at those",
         ));

@@ -296,15 +296,16 @@ fn drawn_up(
             runs[order].push((run.observation, run.counts));
         }
     }
-    let (orders, sensitivity_pct, chance_pct) = compared(&subjects.orders, runs);
+    let found = compared(&subjects.orders, runs);
     let inputs = args.inputs.iter().map(|path| path.display().to_string());
     LinkOrderReport {
         command: words::join(&inputs.chain(args.args.iter().cloned()).collect::<Vec<String>>()),
         objects: subjects.names,
-        orders,
+        orders: found.orders,
+        clock: found.clock,
         outputs_agree,
-        sensitivity_pct,
-        chance_pct,
+        sensitivity_pct: found.sensitivity_pct,
+        chance_pct: found.chance_pct,
         end,
         machine: super::machine_facts(),
     }

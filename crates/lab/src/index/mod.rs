@@ -135,17 +135,22 @@ fn figure(turns: &[Vec<Slice>], how: String) -> Reading<IndexFigure> {
     let ci95 = stats::median_interval(&middles, 1);
     let (min, max) = all.iter().fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(*x), high.max(*x)));
     Reading::Known(IndexFigure {
-        value: summary.median,
-        ci95: Reading::from_option(ci95.map(|ci| [ci.low, ci.high]), || "too few turns".into()),
+        value: rounded(summary.median),
+        ci95: Reading::from_option(ci95.map(|ci| [ci.low, ci.high].map(rounded)), || "too few turns".into()),
         n: all.len(),
         voided,
-        min,
-        max,
-        repeatability_pct: summary.mad_pct,
-        turns: middles,
+        min: rounded(min),
+        max: rounded(max),
+        repeatability_pct: rounded(summary.mad_pct),
+        turns: middles.into_iter().map(rounded).collect(),
         control: None,
         how,
     })
+}
+
+/// To seven digits, more than any part repeats to, so that documents and pages can show the same.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.6e}").parse().unwrap_or(value)
 }
 
 #[cfg(test)]

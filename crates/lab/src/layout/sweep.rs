@@ -105,7 +105,7 @@ impl Sweep {
         let moves = moves(&self.seen, GAPS);
         let mut at: BTreeSet<u32> = BTreeSet::new();
         for (from, to) in moves {
-            at.extend((from..=to).filter(|at| (at - self.plan.from) % self.plan.step == 0));
+            at.extend((from..=to).filter(|at| (at - self.plan.from).is_multiple_of(self.plan.step)));
             at.extend([from, to]);
         }
         if at.is_empty() {

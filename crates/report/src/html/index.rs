@@ -4,7 +4,7 @@ use super::chart::{Frame, Limit, Scale, Ticks, framed, limits, put};
 use super::plots::{Column, boxes};
 use super::tables::{machine, row, table, warning};
 use super::{escape, page};
-use crate::index::{armour, date, percent, reach, stolen, title, with_unit};
+use crate::index::{armour, by_group, date, percent, reach, stolen, title, with_unit};
 use model::{
     ComparedModel, ComparedPart, Index, IndexComparison, IndexFigure, IndexPart, IndexStray, IndexSubject,
     Reading, StrayKind,
@@ -130,7 +130,7 @@ pub fn comparison_page(comparison: &IndexComparison) -> String {
     );
     body.extend(comparison.notes.iter().map(|note| warning(note)));
     if !comparison.strays.is_empty() {
-        let rows = comparison.strays.iter().map(|stray| {
+        let rows = by_group(comparison).into_iter().map(|(stray, within)| {
             row(
                 if stray.weaker { "void" } else { "" },
                 &[
@@ -141,11 +141,12 @@ pub fn comparison_page(comparison: &IndexComparison) -> String {
                     if stray.weaker { "weaker" } else { "stronger" }.into(),
                     stray.readings.to_string(),
                     stray.file.clone(),
+                    within,
                 ],
             )
         });
         body += "<h2>Machines that stray</h2>\n";
-        body += &table(&["machine", "in", "by", "robust z", "", "readings", "latest file"], rows);
+        body += &table(&["machine", "in", "by", "robust z", "", "readings", "latest file", "also in"], rows);
     }
     for model in &comparison.models {
         body += &section(model, &comparison.strays);

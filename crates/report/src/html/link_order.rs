@@ -5,7 +5,7 @@ use super::plots::{Column, boxes};
 use super::tables::{end, machine, ms, row, table, warning};
 use super::{escape, page};
 use crate::lab::link_order_findings;
-use model::{LinkOrder, LinkOrderReport, Reading};
+use model::{LayoutClock, LinkOrder, LinkOrderReport, Observation, Reading};
 
 /// The page of link orders: what was found, a box for each order, and a table.
 pub fn link_order_page(report: &LinkOrderReport) -> String {
@@ -29,18 +29,28 @@ pub fn link_order_page(report: &LinkOrderReport) -> String {
 
 fn chart(report: &LinkOrderReport) -> String {
     let names: Vec<String> = report.orders.iter().map(|order| order.seed.to_string()).collect();
+    let unit =
+        if report.clock == LayoutClock::Cycles { "million cycles in user space" } else { "CPU time (ms)" };
+    let value = |run: &Observation| match (report.clock, run.cycles.known()) {
+        (LayoutClock::Cycles, Some(cycles)) => *cycles as f64 / 1e6,
+        _ => run.time.cpu.0 as f64 / 1e6,
+    };
     let column = |order: &LinkOrder| Column {
-        values: order.runs.iter().map(|(run, _)| run.time.cpu.0 as f64 / 1e6).collect(),
+        values: order.runs.iter().map(|(run, _)| value(run)).collect(),
         colour: usize::from(order.seed != 0),
         title: format!("order {}", order.seed),
     };
     let columns: Vec<Column> = report.orders.iter().map(column).collect();
-    let given = report.orders.first().and_then(|order| order.cpu.known());
-    let line = given.map(|figures| Limit { y: figures.median.0 as f64 / 1e6, label: "as given".into() });
+    let given = report.orders.first().and_then(|order| match (report.clock, &order.cpu, &order.cycles) {
+        (LayoutClock::Cycles, _, Reading::Known(cycles)) => Some(*cycles as f64 / 1e6),
+        (_, Reading::Known(figures), _) => Some(figures.median.0 as f64 / 1e6),
+        _ => None,
+    });
+    let line = given.map(|y| Limit { y, label: "as given".into() });
     let frame = Frame {
-        title: "CPU time of each run by link order",
+        title: "Each run by link order",
         x_label: "seed of the order (0: as given)",
-        y_label: "CPU time (ms)",
+        y_label: unit,
         x_ticks: Ticks::Names(&names),
     };
     let lines: Vec<Limit> = line.into_iter().collect();
@@ -54,7 +64,7 @@ fn chart(report: &LinkOrderReport) -> String {
 fn orders_table(report: &LinkOrderReport) -> String {
     let head = [
         "seed",
-        "median (ms)",
+        "median CPU time (ms)",
         "min (ms)",
         "max (ms)",
         "runs",
@@ -79,4 +89,20 @@ fn orders_table(report: &LinkOrderReport) -> String {
         row("", &[&[order.seed.to_string()][..], &times, &[order.n.to_string()], &cells].concat())
     };
     format!("<h2>Orders</h2>\n{}", table(&head, report.orders.iter().map(line)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::lab::link_orders as sample;
+
+    #[test]
+    fn the_page_has_the_numbers_and_no_text_becomes_markup() {
+        let page = link_order_page(&sample());
+        for part in ["run 7 (order 7)", "1.0600 … 1.0810", "&lt;b&gt;.o"] {
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(!page.contains("<b>.o"));
+        insta::assert_snapshot!(page);
+    }
 }

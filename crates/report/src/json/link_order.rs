@@ -1,6 +1,6 @@
 //! `tauto lab link-order --json`.
 
-use model::{BenchEnd, Figures, LinkOrder, LinkOrderReport, Nanos, OrderComparison, Reading};
+use model::{BenchEnd, Figures, LayoutClock, LinkOrder, LinkOrderReport, Nanos, OrderComparison, Reading};
 use serde::Serialize;
 
 /// A program linked in several orders.
@@ -12,6 +12,8 @@ pub struct LinkOrderDocument {
     pub objects: Vec<String>,
     /// The orders.
     pub orders: Vec<OrderDocument>,
+    /// What they are compared by.
+    pub clock: LayoutClock,
     /// Every run of every order wrote the same.
     pub outputs_agree: bool,
     /// Greatest less least median, in percent of the mean of all medians.
@@ -52,6 +54,7 @@ impl LinkOrderDocument {
             command: report.command.clone(),
             objects: report.objects.clone(),
             orders: report.orders.iter().map(order).collect(),
+            clock: report.clock,
             outputs_agree: report.outputs_agree,
             sensitivity_pct: report.sensitivity_pct.clone(),
             chance_pct: report.chance_pct.clone(),

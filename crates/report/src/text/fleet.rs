@@ -2,9 +2,9 @@
 
 use super::index::{lines, table};
 use super::{Paint, Style, count, harmless};
-use crate::index::{percent, reach, title, with_unit};
+use crate::index::{by_group, percent, reach, title, with_unit};
 use comfy_table::CellAlignment;
-use model::{ComparedModel, IndexComparison, IndexStray, IndexSubject, Reading};
+use model::{ComparedModel, IndexComparison, Reading};
 
 /// Machines that are listed with all their ratios, at most.
 const IN_FULL: usize = 4;
@@ -37,32 +37,18 @@ pub fn comparison_table(comparison: &IndexComparison, style: Style) -> String {
     }
     let mut rows = table(style);
     rows.set_header(["machine", "in", "by", "z", "", "also in", "file"]);
-    for stray in comparison.strays.iter().filter(|stray| !told_by_group(comparison, stray)) {
-        let within = comparison.strays.iter().filter(|one| told_by(stray, one));
+    for (stray, within) in by_group(comparison) {
         rows.add_row([
             harmless(&stray.machine),
             stray.subject.name().to_string(),
             reach(stray),
             format!("{:.1}", stray.robust_z),
             if stray.weaker { "weaker" } else { "stronger" }.to_string(),
-            within.map(|one| one.subject.name()).collect::<Vec<_>>().join(" "),
+            within,
             harmless(&stray.file),
         ]);
     }
     text + &style.paint(Paint::Red, &summary) + "\n" + &lines(&rows)
-}
-
-/// Whether a part strays of which the whole group does, in the same way.
-fn told_by_group(comparison: &IndexComparison, stray: &IndexStray) -> bool {
-    comparison.strays.iter().any(|group| told_by(group, stray))
-}
-
-fn told_by(group: &IndexStray, part: &IndexStray) -> bool {
-    let within = match (group.subject, part.subject) {
-        (IndexSubject::Group(group), IndexSubject::Part(part)) => part.group() == group,
-        _ => false,
-    };
-    within && group.machine == part.machine && group.kind == part.kind && group.weaker == part.weaker
 }
 
 fn one_model(model: &ComparedModel, style: Style) -> String {
