@@ -168,8 +168,8 @@ fn the_clock_is_told_alike_idle_and_loaded() {
             load.as_mut().map(|load| end(load, Signal::TERM));
             let document = ended.document().expect("document");
             let part = &document["parts"]["clock_ghz"];
-            let turns =
-                part["turns"].as_array().map(|turns| turns.iter().filter_map(Value::as_f64).collect());
+            let turns = part["turns"].as_array().into_iter().flatten();
+            let turns: Vec<f64> = turns.filter_map(Value::as_f64).collect();
             held &= apart(&turns) <= BAR;
             clocks.extend(part["value"].as_f64());
             controls.extend(part["control_ratio"].as_f64());
