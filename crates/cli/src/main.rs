@@ -7,6 +7,7 @@ mod config;
 mod experiments;
 mod exports;
 mod floor;
+mod index;
 mod interrupt;
 mod judge;
 mod judging;
@@ -29,7 +30,7 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a spread above --max-spread for bench, a bad finding for audit, a refused change for tune); 2 wrong usage or bad input; \
+Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a spread above --max-spread for bench, a bad finding for audit, a refused change for tune, a machine that strays for index --compare); 2 wrong usage or bad input; \
 3 the system failed, or a package's own program did; 130 interrupted.";
 
 /// Judge and measuring instrument for programs: same code, same time, same verdict.
@@ -69,6 +70,8 @@ enum Command {
     /// Run a fixed program of the noise floor
     #[command(hide = true)]
     Probe(probe::ProbeArgs),
+    /// Measure the machine's power: clock, caches, memory, branches, kernel; or compare machines
+    Index(index::IndexArgs),
     /// Write the manual pages to a directory
     #[command(hide = true)]
     Manual(manual::ManualArgs),
@@ -120,6 +123,7 @@ fn main() -> ExitCode {
         Command::Numa(args) => numa::main(args),
         Command::Lab(args) => experiments::main(args),
         Command::Load(args) => load::main(args),
+        Command::Index(args) => index::main(&args),
         Command::Probe(args) => probe::main(&args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),

@@ -4,6 +4,7 @@
 pub const NOTHING: &str = "tauto-nothing";
 
 pub mod bench;
+pub mod index;
 pub mod layout;
 pub mod link_order;
 pub mod load;

@@ -9,6 +9,7 @@ mod bench;
 mod clock;
 mod event;
 mod host;
+mod index;
 mod lab;
 mod ledger;
 mod limits;
@@ -29,6 +30,10 @@ pub use bench::{
 pub use clock::Clock;
 pub use event::{Event, JudgePhase};
 pub use host::{BootPlan, Change, ChangeState, CpuNoise, NoiseComparison, Severity, Slot, SlotPlan, Tuning};
+pub use index::{
+    ComparedMachine, ComparedModel, ComparedPart, ComparedValue, Index, IndexArmour, IndexComparison,
+    IndexFigure, IndexGroup, IndexPart, IndexStray, IndexSubject, IndexVariance, SavedIndex, StrayKind,
+};
 pub use lab::{LayoutClock, LayoutPeak, LayoutPoint, LayoutReport, Vary};
 pub use ledger::{Cause, Ledger};
 pub use limits::{Limits, WallLimit};

@@ -2,6 +2,7 @@
 
 mod bench;
 mod chart;
+mod index;
 mod layout;
 mod link_order;
 mod plots;
@@ -9,6 +10,7 @@ mod tables;
 mod trace;
 
 pub use bench::bench_page;
+pub use index::{comparison_page, index_page};
 pub use layout::layout_page;
 pub use link_order::link_order_page;
 pub use trace::trace_page;

@@ -5,6 +5,7 @@ mod audit;
 mod bench;
 pub mod csv;
 pub mod html;
+mod index;
 pub mod json;
 mod lab;
 pub mod markdown;

@@ -3,6 +3,8 @@
 mod audit;
 mod bench;
 mod clocks;
+mod fleet;
+mod index;
 mod judge;
 mod languages;
 mod layout;
@@ -17,6 +19,8 @@ mod verify;
 pub use audit::audit_table;
 pub use bench::bench_report;
 pub use clocks::clocks_table;
+pub use fleet::comparison_table;
+pub use index::index_table;
 pub use judge::{judgement_lines, test_line, warning_line};
 pub use languages::languages_table;
 pub use layout::layout_report;
