@@ -30,8 +30,9 @@ const GATE: &str = "tauto-gate";
 const SHORTEST: Duration = Duration::from_millis(5);
 /// Between two looks, at most: so that the end of a program is noticed.
 const LONGEST: Duration = Duration::from_millis(500);
-/// Between two looks lies so many times what the last one cost: half a percent.
-const RARELY: u32 = 200;
+/// Between two looks lies so many times what the last one cost: together they take about one percent of a CPU.
+const RARELY: u32 = 400;
+const RARELY_AT_MAPPINGS: u32 = 120;
 
 #[derive(Args, Debug)]
 pub(crate) struct TraceArgs {
@@ -201,7 +202,7 @@ fn watch(
         trace.add(&look(machine, &pids, at, with_mappings));
         let cost = Duration::from(own_time() - began);
         if with_mappings {
-            mappings_from = Instant::now() + (cost * RARELY).clamp(SHORTEST, 4 * LONGEST);
+            mappings_from = Instant::now() + (cost * RARELY_AT_MAPPINGS).clamp(SHORTEST, 4 * LONGEST);
         }
         let pause = if with_mappings { SHORTEST } else { (cost * RARELY).clamp(SHORTEST, LONGEST) };
         pause_for(pause, subject, interrupted);

@@ -33,6 +33,8 @@ pub struct MappingTrace {
     pub start: u64,
     /// Its name.
     pub name: String,
+    /// Some of it was written.
+    pub written: bool,
     /// Its policy when it was largest.
     pub policy: String,
     /// Its bytes by node when it was largest.
@@ -145,6 +147,7 @@ impl Trace {
                 pid,
                 start: mapping.start,
                 name: mapping.name.clone(),
+                written: false,
                 policy: mapping.policy.clone(),
                 by_node: BTreeMap::new(),
                 first: (at, at_first && at == Nanos::ZERO),
@@ -154,6 +157,7 @@ impl Trace {
                 moved: 0,
                 now: BTreeMap::new(),
             });
+            trace.written |= mapping.written;
             let before = total(&trace.now);
             let now = total(&mapping.by_node);
             let grew = now.saturating_sub(before);

@@ -36,6 +36,8 @@ pub struct Mapping {
     pub name: String,
     /// Its memory policy.
     pub policy: String,
+    /// Some of it was written: it is more than a file's pages that others share.
+    pub written: bool,
     /// What of it is in memory, by node.
     pub by_node: BTreeMap<u32, Bytes>,
 }
@@ -145,11 +147,13 @@ fn mapping(line: &str) -> Option<Mapping> {
         }
     };
     let (mut name, mut pages, mut size) = ("anonymous".to_string(), BTreeMap::new(), 4096);
+    let mut written = false;
     for word in rest.split_ascii_whitespace() {
         match word.split_once('=') {
             Some(("file", file)) => name = file.to_string(),
             Some(("kernelpagesize_kB", kib)) => size = kib.parse::<u64>().ok()?.checked_mul(1024)?,
             Some((node, count)) => {
+                written |= matches!(node, "anon" | "dirty");
                 if let Some(node) = node.strip_prefix('N').and_then(|n| n.parse::<u32>().ok()) {
                     pages.insert(node, count.parse::<u64>().ok()?);
                 }
@@ -159,7 +163,7 @@ fn mapping(line: &str) -> Option<Mapping> {
         }
     }
     let by_node = pages.into_iter().map(|(node, count)| (node, Bytes(count.saturating_mul(size)))).collect();
-    Some(Mapping { start, name, policy, by_node })
+    Some(Mapping { start, name, policy, written, by_node })
 }
 
 /// What the allocator of each node has counted so far.

@@ -50,9 +50,11 @@ pub fn trace_report(report: &TraceReport, style: Style) -> String {
             thread.share.remote_pct
         ));
     }
-    rest(&mut text, report.threads.len(), "threads");
+    rest(&mut text, report.threads.len(), TOLD, "threads");
     text.push_str("mappings\n");
-    for mapping in report.mappings.iter().take(TOLD) {
+    let whole: u64 = report.mappings.iter().map(|mapping| mapping.bytes.0).sum();
+    let large = report.mappings.iter().filter(|mapping| mapping.bytes.0 >= whole / 100).count().min(TOLD);
+    for mapping in report.mappings.iter().take(large) {
         let toucher = mapping.first_touched_by.map_or(String::new(), |t| {
             format!("; first written by thread {} on node {} ({:.0} %)", t.thread, t.node, t.share_pct)
         });
@@ -70,7 +72,7 @@ pub fn trace_report(report: &TraceReport, style: Style) -> String {
             mapping.remote_pct
         ));
     }
-    rest(&mut text, report.mappings.len(), "mappings");
+    rest(&mut text, report.mappings.len(), large, "mappings");
     if let Reading::Known(latency) = &report.latency {
         text.push_str(&format!(
             "memory takes {:.0} ns from the own node, {:.0} ns from the farthest other one: {:.2} times as long\n",
@@ -86,8 +88,8 @@ pub fn trace_report(report: &TraceReport, style: Style) -> String {
     text
 }
 
-fn rest(text: &mut String, all: usize, what: &str) {
-    if all > TOLD {
-        text.push_str(&format!("  … and {} more {what}, in --json\n", all - TOLD));
+fn rest(text: &mut String, all: usize, told: usize, what: &str) {
+    if all > told {
+        text.push_str(&format!("  … and {} more {what}, in --json\n", all - told));
     }
 }
