@@ -30,9 +30,9 @@ const GATE: &str = "tauto-gate";
 const SHORTEST: Duration = Duration::from_millis(5);
 /// Between two looks, at most: so that the end of a program is noticed.
 const LONGEST: Duration = Duration::from_millis(500);
-/// Between two looks lies so many times what the last one cost: together they take about one percent of a CPU.
-const RARELY: u32 = 400;
-const RARELY_AT_MAPPINGS: u32 = 120;
+/// Between two looks lies so many times what the last one cost: together they take at most 1.5 % of a CPU.
+const RARELY: u32 = 200;
+const RARELY_AT_MAPPINGS: u32 = 100;
 
 #[derive(Args, Debug)]
 pub(crate) struct TraceArgs {
@@ -109,6 +109,7 @@ pub(crate) fn main(args: TraceArgs) -> Result<Done, Failure> {
         no_counters: None,
         allocations: counted.collect(),
         latency: Reading::unknown("not measured"),
+        balancing: machine.read("/proc/sys/kernel/numa_balancing").is_ok_and(|text| text.trim() != "0"),
         ended,
         wall,
         cost: own_time(),

@@ -47,6 +47,8 @@ pub struct Facts<'a> {
     pub allocations: BTreeMap<u32, Reading<NodeAllocations>>,
     /// How long memory of another node takes.
     pub latency: Reading<LatencyRatio>,
+    /// The kernel moves pages to those who use them by itself (kernel.numa_balancing).
+    pub balancing: bool,
     /// How the program ended.
     pub ended: Option<String>,
     /// From start to end.
@@ -344,6 +346,11 @@ fn advice(
             "where that cannot be: interleave it (numactl --interleave=all), give each node's threads a copy, or use an allocator that knows nodes (libnuma, jemalloc with arenas for each node)".into(),
         );
     }
+    if facts.balancing && verdict != TraceVerdict::CannotKnow {
+        advice.push(
+            "the kernel moves pages to those who use them by itself here (kernel.numa_balancing): what is told is what that came to, and its faults count among those by which first writers are known; to see what the program does alone, switch it off".into(),
+        );
+    }
     let wandering: Vec<String> = threads
         .iter()
         .filter(|thread| {
@@ -441,6 +448,7 @@ mod tests {
             no_counters: Some("none here".into()),
             allocations: BTreeMap::new(),
             latency: Reading::Known(latency),
+            balancing: false,
             ended: None,
             wall: Nanos(1),
             cost: Nanos(1),
