@@ -7,6 +7,7 @@ mod config;
 mod experiments;
 mod exports;
 mod floor;
+mod index;
 mod interrupt;
 mod judge;
 mod judging;
@@ -14,6 +15,7 @@ mod languages;
 mod load;
 mod loan;
 mod manual;
+mod numa;
 mod options;
 mod place;
 mod probe;
@@ -29,7 +31,7 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a spread above --max-spread for bench, a bad finding for audit, a refused change for tune); 2 wrong usage or bad input; \
+Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a spread above --max-spread for bench, a bad finding for audit, a refused change for tune, a machine that strays for index --compare); 2 wrong usage or bad input; \
 3 the system failed, or a package's own program did; 130 interrupted.";
 
 /// Judge and measuring instrument for programs: same code, same time, same verdict.
@@ -60,6 +62,8 @@ enum Command {
     Clocks(clocks::ClocksArgs),
     /// Make this host quiet, every value noted before it is changed, and put it back
     Tune(tune::TuneArgs),
+    /// Memory nodes, and whether a program works on its own
+    Numa(numa::NumaArgs),
     /// Experiments on what makes time wander: each is one command that can be stopped and gone on with
     Lab(experiments::LabArgs),
     /// Keep CPUs, caches, memory, the kernel or a disk busy for a bounded time
@@ -67,6 +71,8 @@ enum Command {
     /// Run a fixed program of the noise floor
     #[command(hide = true)]
     Probe(probe::ProbeArgs),
+    /// Measure the machine's power: clock, caches, memory, branches, kernel; or compare machines
+    Index(index::IndexArgs),
     /// Write the manual pages to a directory
     #[command(hide = true)]
     Manual(manual::ManualArgs),
@@ -81,6 +87,7 @@ impl Command {
         match self {
             Command::Run(_) | Command::Judge(_) | Command::Verify(_) | Command::Bench(_) => true,
             Command::Audit(_) | Command::Slots(_) | Command::Tune(_) | Command::Lab(_) => true,
+            Command::Index(_) | Command::Numa(_) => true,
             Command::Languages(_) | Command::Clocks(_) | Command::Load(_) | Command::Probe(_) => false,
             Command::Manual(_) | Command::Completions(_) => false,
         }
@@ -109,6 +116,9 @@ fn main() -> ExitCode {
     if name == lab::NOTHING {
         return ExitCode::SUCCESS;
     }
+    if numa::trace::is_gate() {
+        return numa::trace::gate();
+    }
     // Before anything else is touched: what the toy is measured for must not be lost among arguments.
     if probe::is_toy() {
         return probe::toy();
@@ -127,8 +137,10 @@ fn main() -> ExitCode {
         Command::Tune(args) => tune::main(args),
         Command::Audit(args) => audit::main(args),
         Command::Slots(args) => slots::main(args),
+        Command::Numa(args) => numa::main(args),
         Command::Lab(args) => experiments::main(args),
         Command::Load(args) => load::main(args),
+        Command::Index(args) => index::main(&args),
         Command::Probe(args) => probe::main(&args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),

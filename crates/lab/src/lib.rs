@@ -4,10 +4,12 @@
 pub const NOTHING: &str = "tauto-nothing";
 
 pub mod bench;
+pub mod index;
 pub mod ladder;
 pub mod layout;
 pub mod link_order;
 pub mod load;
+pub mod numa;
 pub mod perturb;
 pub mod probe;
 pub mod record;

@@ -118,11 +118,11 @@ fn made(report: &LadderReport) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::lab;
+    use crate::samples::disturbed;
 
     #[test]
     fn a_climb() {
-        let page = ladder_page(&lab::ladder());
+        let page = ladder_page(&disturbed::ladder());
         insta::assert_snapshot!("ladder_page", page);
         assert!(!page.contains("<script") && page.contains("1230.000000"));
     }

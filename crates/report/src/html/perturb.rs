@@ -122,11 +122,11 @@ fn made(report: &PerturbReport) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::lab;
+    use crate::samples::disturbed;
 
     #[test]
     fn perturbations() {
-        let page = perturb_page(&lab::perturb());
+        let page = perturb_page(&disturbed::perturb());
         insta::assert_snapshot!("perturb_page", page);
         assert!(!page.contains("<script") && page.contains("no effect"));
     }

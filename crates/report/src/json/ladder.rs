@@ -100,11 +100,11 @@ fn stage(of: &LadderStage, limits: &Limits) -> StageDocument {
 mod tests {
     use super::*;
     use crate::json::to_text;
-    use crate::samples::lab;
+    use crate::samples::disturbed;
 
     #[test]
     fn a_climb() {
-        let mut report = lab::ladder();
+        let mut report = disturbed::ladder();
         report.stages.iter_mut().for_each(|stage| stage.runs.truncate(1));
         report.stages[1].runs.clear();
         insta::assert_snapshot!("ladder", to_text(&LadderDocument::new(&report)));

@@ -123,14 +123,14 @@ fn clocks<T>(of: &PerturbTrial, part: impl Fn(Effect) -> Reading<T>) -> Clocks<R
 mod tests {
     use super::*;
     use crate::json::to_text;
-    use crate::samples::lab;
+    use crate::samples::disturbed;
 
     #[test]
     fn perturbations() {
-        let mut report = lab::perturb();
+        let mut report = disturbed::perturb();
         report.trials.iter_mut().for_each(|trial| trial.runs.clear());
         insta::assert_snapshot!("perturb", to_text(&PerturbDocument::new(&report)));
-        let document = serde_json::to_value(PerturbDocument::new(&lab::perturb())).unwrap();
+        let document = serde_json::to_value(PerturbDocument::new(&disturbed::perturb())).unwrap();
         let run = &document["trials"][0]["runs"][1];
         assert_eq!(
             (&run["pair"], &run["control"], &run["disturbed"]),

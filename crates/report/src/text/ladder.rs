@@ -78,10 +78,10 @@ pub(crate) fn isolation(rung: Isolation) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::lab;
+    use crate::samples::disturbed;
 
     #[test]
     fn a_climb() {
-        insta::assert_snapshot!("ladder", ladder_report(&lab::ladder(), Style::default()));
+        insta::assert_snapshot!("ladder", ladder_report(&disturbed::ladder(), Style::default()));
     }
 }

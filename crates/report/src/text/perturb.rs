@@ -51,10 +51,10 @@ fn shown(effect: &Reading<Effect>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::lab;
+    use crate::samples::disturbed;
 
     #[test]
     fn perturbations() {
-        insta::assert_snapshot!("perturb", perturb_report(&lab::perturb(), Style::default()));
+        insta::assert_snapshot!("perturb", perturb_report(&disturbed::perturb(), Style::default()));
     }
 }
