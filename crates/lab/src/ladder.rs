@@ -117,12 +117,25 @@ fn compared(idle: &LadderStage, loaded: &LadderStage, comparisons: usize) -> Opt
 
 /// What each rung bought against the nearest one below that this machine has, idle and loaded.
 pub fn steps(stages: &[LadderStage]) -> Vec<LadderStep> {
+    compared_in(stages, |stages| stages.windows(2).map(|two| [two[0], two[1]]).collect())
+}
+
+/// What all rungs bought together: the highest that this machine has against the lowest, idle and loaded.
+pub fn whole(stages: &[LadderStage]) -> Vec<LadderStep> {
+    compared_in(stages, |stages| match stages {
+        [first, .., last] => vec![[*first, *last]],
+        _ => vec![],
+    })
+}
+
+fn compared_in<'a>(
+    stages: &'a [LadderStage],
+    pairs: impl Fn(&[&'a LadderStage]) -> Vec<[&'a LadderStage; 2]>,
+) -> Vec<LadderStep> {
     let of = |load: LadderLoad| -> Vec<&LadderStage> {
         stages.iter().filter(|stage| stage.load == load && stage.cpu.known().is_some()).collect()
     };
-    let [idle, loaded] = LadderLoad::ALL.map(of);
-    let pairs: Vec<[&LadderStage; 2]> =
-        [idle, loaded].iter().flat_map(|stages| stages.windows(2).map(|two| [two[0], two[1]])).collect();
+    let pairs: Vec<[&LadderStage; 2]> = LadderLoad::ALL.iter().flat_map(|load| pairs(&of(*load))).collect();
     pairs.iter().filter_map(|pair| step(*pair, pairs.len())).collect()
 }
 
@@ -204,6 +217,12 @@ mod tests {
             assert_eq!(named, [expected, expected].concat());
             helps += [1, 4].iter().filter(|n| steps[**n].differs).count();
             useless += [0, 2, 3, 5].iter().filter(|n| steps[**n].differs).count();
+            let whole = whole(&stages);
+            assert!(whole.len() == 2 && whole.iter().all(|step| step.differs), "{whole:?}");
+            assert_eq!(
+                (whole[1].from, whole[1].to, whole[1].load),
+                (Rung::Untouched, Rung::Node, LadderLoad::Cpu)
+            );
             assert!((steps[1].median_ratio - 1.2).abs() < 0.1, "{}", steps[1].median_ratio);
         }
         // Of 100 and of 200; steps without a difference look like one in 5 % of climbs together.

@@ -15,6 +15,8 @@ mod trace;
 #[cfg(test)]
 mod samples;
 
+pub use bench::words as warning_words;
+
 use model::Reading;
 use serde::Serialize;
 

@@ -3,11 +3,15 @@
 use crate::options::{PlacementArgs, SlotChoice};
 use crate::place::{Place, whole_machine};
 use crate::terminal::Failure;
+use host::busy;
 use host::cpulist::Set;
 use host::facts::Topology;
 use host::machine::Machine;
 use lab::load;
-use model::{Isolation, Slot};
+use model::{Isolation, Reading, Slot};
+use report::warning_words;
+use std::io;
+use std::time::Instant;
 
 /// The machine, ours as long as this lives: one slot for the program, and no other tauto in the rest.
 pub(super) struct Ground {
@@ -95,6 +99,28 @@ fn memory(machine: &Machine, name: &str) -> Option<u64> {
     let text = machine.read("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? << 10)
+}
+
+/// Looks at what else the machine does meanwhile.
+pub(super) struct Watch(io::Result<busy::Look>, Instant);
+
+impl Watch {
+    pub(super) fn begin() -> Watch {
+        Watch(look(), Instant::now())
+    }
+
+    /// What to know of work that was not ours, in words. `ours`: the CPUs we worked on.
+    pub(super) fn told(self, ours: &[u32]) -> Vec<String> {
+        let Watch(before, start) = self;
+        let load =
+            before.and_then(|before| Ok(busy::between(&before, &look()?, start.elapsed().into(), ours)));
+        let warnings = lab::bench::machine_warnings(&Reading::from_result(load), ours);
+        warnings.iter().map(warning_words).map(|words| format!("Warning: {words}.")).collect()
+    }
+}
+
+fn look() -> io::Result<busy::Look> {
+    busy::look(&Machine::this()?, std::process::id())
 }
 
 /// A failure with the run it came in.

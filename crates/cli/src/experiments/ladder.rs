@@ -3,7 +3,7 @@
 mod seats;
 
 use super::disturber::Disturber;
-use super::ground::{Ground, in_run, program};
+use super::ground::{Ground, Watch, in_run, program};
 use super::session::{Session, SessionArgs, ended};
 use super::subject_facts;
 use crate::Done;
@@ -89,6 +89,7 @@ pub(crate) fn main(args: &LadderArgs) -> Result<Done, Failure> {
         climb.runs.clear();
     }
     session.tell_resumed(climb.runs.len());
+    let watch = Watch::begin();
     let (end, failure) = match climb.conduct(&mut session) {
         Ok(end) => (end, None),
         Err(failure) => (BenchEnd::Failed(failure.to_string()), Some(failure)),
@@ -98,7 +99,8 @@ pub(crate) fn main(args: &LadderArgs) -> Result<Done, Failure> {
     {
         return Err(failure);
     }
-    let report = climb.drawn_up(shown, end.clone());
+    let busy = watch.told(&climb.ground.cpus.iter().copied().collect::<Vec<_>>());
+    let report = climb.drawn_up(shown, busy, end.clone());
     session.finish(&end, || ladder_csv(&report), || ladder_page(&report))?;
     match args.session.json {
         true => print(&to_text(&LadderDocument::new(&report))),
@@ -238,13 +240,15 @@ impl Climb<'_> {
         Ok(observation)
     }
 
-    fn drawn_up(&self, command: String, end: BenchEnd) -> LadderReport {
+    fn drawn_up(&self, command: String, busy: Vec<String>, end: BenchEnd) -> LadderReport {
+        let made = seats::notes(&self.ground, &self.seats, &self.planned);
         let stages = ladder::stages(&self.planned, &self.runs, &self.ground.place.floor());
         LadderReport {
             command,
             steps: ladder::steps(&stages),
+            whole: ladder::whole(&stages),
             stages,
-            notes: seats::notes(&self.ground, &self.seats, &self.planned),
+            notes: busy.into_iter().chain(made).collect(),
             limits: self.args.subject.limits.limits(),
             end,
             machine: super::machine_facts(),

@@ -3,7 +3,7 @@
 mod trials;
 
 use super::disturber::Disturber;
-use super::ground::{Ground, in_run, program};
+use super::ground::{Ground, Watch, in_run, program};
 use super::session::{Session, SessionArgs, ended};
 use super::subject_facts;
 use crate::Done;
@@ -118,6 +118,7 @@ pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
         all.runs.clear();
     }
     session.tell_resumed(all.runs.len());
+    let watch = Watch::begin();
     let (end, failure) = match all.conduct(&mut session) {
         Ok(end) => (end, None),
         Err(failure) => (BenchEnd::Failed(failure.to_string()), Some(failure)),
@@ -127,7 +128,8 @@ pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
     {
         return Err(failure);
     }
-    let report = all.drawn_up(shown, end.clone());
+    let busy = watch.told(&all.ground.cpus.iter().copied().collect::<Vec<_>>());
+    let report = all.drawn_up(shown, busy, end.clone());
     session.finish(&end, || perturb_csv(&report), || perturb_page(&report))?;
     match args.session.json {
         true => print(&to_text(&PerturbDocument::new(&report))),
@@ -226,7 +228,8 @@ impl Perturb<'_> {
         Ok(observation)
     }
 
-    fn drawn_up(&self, command: String, end: BenchEnd) -> PerturbReport {
+    fn drawn_up(&self, command: String, busy: Vec<String>, end: BenchEnd) -> PerturbReport {
+        let made = trials::notes(&self.ground, self.uncounted.as_ref());
         let floor = self.ground.place.floor();
         let one = |(n, trial): (usize, &Trial)| {
             let own = self.order.iter().zip(&self.runs).filter(|(step, _)| self.there[step.trial] == n);
@@ -246,7 +249,7 @@ impl Perturb<'_> {
         PerturbReport {
             command,
             trials: self.trials.iter().enumerate().map(one).collect(),
-            notes: trials::notes(&self.ground, self.uncounted.as_ref()),
+            notes: busy.into_iter().chain(made).collect(),
             limits: self.args.subject.limits.limits(),
             end,
             machine: super::machine_facts(),

@@ -146,6 +146,8 @@ pub struct LadderReport {
     pub stages: Vec<LadderStage>,
     /// What each rung bought.
     pub steps: Vec<LadderStep>,
+    /// What all of them bought together: the highest rung against the lowest.
+    pub whole: Vec<LadderStep>,
     /// What to know about how it was done on this machine, a sentence each.
     pub notes: Vec<String>,
     /// Limits of each run.

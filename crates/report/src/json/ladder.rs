@@ -17,6 +17,8 @@ pub struct LadderDocument {
     pub stages: Vec<StageDocument>,
     /// What each rung bought against the nearest below it.
     pub steps: Vec<LadderStep>,
+    /// What all of them bought together.
+    pub whole: Vec<LadderStep>,
     /// What was published of the same experiment elsewhere.
     pub published: Vec<PublishedStage>,
     /// What was found, a sentence each.
@@ -69,6 +71,7 @@ impl LadderDocument {
             command: report.command.clone(),
             stages: report.stages.iter().map(|of| stage(of, &report.limits)).collect(),
             steps: report.steps.clone(),
+            whole: report.whole.clone(),
             published: PUBLISHED_LADDER.to_vec(),
             found: ladder_findings(report),
             notes: report.notes.clone(),

@@ -4,24 +4,13 @@ use model::{LadderLoad, LadderReport, LadderStage, LadderStep, PUBLISHED_LADDER,
 
 /// What was found, a sentence each.
 pub(crate) fn ladder_findings(report: &LadderReport) -> Vec<String> {
-    let mut found: Vec<String> = report.steps.iter().map(|step| bought(step, runs(report, step))).collect();
+    let mut found: Vec<String> =
+        report.steps.iter().map(|step| bought(step.to.name(), step, runs(report, step))).collect();
     found.extend(report.stages.iter().filter_map(under_load));
-    for load in LadderLoad::ALL {
-        let known = |stage: &&LadderStage| stage.load == load && stage.cpu.known().is_some();
-        let mut all = report.stages.iter().filter(known);
-        if let (Some(first), Some(last)) = (all.next(), all.next_back())
-            && let (Reading::Known(from), Reading::Known(to)) = (&first.cpu, &last.cpu)
-        {
-            found.push(format!(
-                "From {} to {}: spread {} {:.2} % → {:.2} %.",
-                first.rung.name(),
-                last.rung.name(),
-                words(load),
-                from.spread_pct,
-                to.spread_pct
-            ));
-        }
-    }
+    found.extend(report.whole.iter().map(|step| {
+        let name = format!("from {} to {}", step.from.name(), step.to.name());
+        bought(&name, step, runs(report, step))
+    }));
     found
 }
 
@@ -38,10 +27,9 @@ pub(crate) fn words(load: LadderLoad) -> &'static str {
 }
 
 /// Which step bought what.
-fn bought(step: &LadderStep, runs: usize) -> String {
+fn bought(name: &str, step: &LadderStep, runs: usize) -> String {
     let spread = format!(
-        "{}: spread {} {:.2} % → {:.2} %",
-        step.to.name(),
+        "{name}: spread {} {:.2} % → {:.2} %",
         words(step.load),
         step.from_spread_pct,
         step.to_spread_pct
@@ -52,9 +40,9 @@ fn bought(step: &LadderStep, runs: usize) -> String {
         (Reading::Unknown(why), _) => format!(" ({why} tell nothing)"),
         (Reading::Known(_), false) => format!(", no difference that {runs} runs can show"),
         (Reading::Known(p), true) if step.to_spread_pct <= step.from_spread_pct => {
-            format!(", bought by this step (p = {p})")
+            format!(", bought by that (p = {p})")
         }
-        (Reading::Known(p), true) => format!(", the price of this step (p = {p})"),
+        (Reading::Known(p), true) => format!(", the price of that (p = {p})"),
     };
     format!("{spread}{verdict}{median}.")
 }

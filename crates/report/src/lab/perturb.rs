@@ -53,7 +53,7 @@ fn clause(clock: &str, effect: &Effect) -> String {
 fn signed(percent: f64) -> String {
     match percent.abs() {
         0.0 => "0".into(),
-        0.0..0.01 => format!("{percent:+.5}"),
+        0.0..0.01 => format!("{percent:+}"),
         _ => format!("{percent:+.2}"),
     }
 }
