@@ -4,19 +4,22 @@ use crate::Done;
 use crate::bench::words;
 use crate::exports::Export;
 use crate::options::seconds;
-use crate::run::command::find_program;
+use crate::run::command::{environment, find_program, show};
+use crate::subject::ended_well;
 use crate::terminal::{Failure, print, style_of};
 use clap::Args;
 use host::facts::Topology;
 use host::machine::Machine;
 use lab::numa::{Facts, Trace, allocations, look, traced, tree};
-use model::{Nanos, Reading, TraceReport, TraceVerdict};
+use model::{LatencyRatio, Nanos, Placement, Reading, RunSpec, Stdio, TraceReport, TraceVerdict};
 use report::html::trace_page;
 use report::json::to_text;
 use report::text::trace_report;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid};
 use rustix::time::{ClockId, clock_gettime};
+use sandbox::{Launcher, LauncherOptions};
 use std::collections::BTreeSet;
+use std::io::{Read, Seek};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus};
@@ -42,6 +45,9 @@ pub(crate) struct TraceArgs {
     /// Watch for so long at most, and let the program go on [default: to its end]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     seconds: Option<Nanos>,
+    /// Do not measure how long memory of another node takes (about two seconds, where there are several)
+    #[arg(long)]
+    no_latency: bool,
     /// Print one JSON document; the program's own output goes to standard error then
     #[arg(long)]
     json: bool,
@@ -85,6 +91,8 @@ pub(crate) fn main(args: TraceArgs) -> Result<Done, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let told = interrupted.clone();
     ctrlc::set_handler(move || told.store(true, Ordering::SeqCst)).map_err(Failure::system)?;
+    // Before the program has the machine to itself, and only where there is something to compare.
+    let latency = latency(&args, &topology);
     let mut subject = begin(&args, &machine)?;
     let before = allocations(&machine, &nodes);
     let start = Instant::now();
@@ -108,7 +116,7 @@ pub(crate) fn main(args: TraceArgs) -> Result<Done, Failure> {
         topology: &topology,
         no_counters: None,
         allocations: counted.collect(),
-        latency: Reading::unknown("not measured"),
+        latency,
         balancing: machine.read("/proc/sys/kernel/numa_balancing").is_ok_and(|text| text.trim() != "0"),
         ended,
         wall,
@@ -129,6 +137,43 @@ fn answer(report: &TraceReport, interrupted: bool) -> Done {
         TraceVerdict::DoesNot => Done::Bad,
         TraceVerdict::WorksRight | TraceVerdict::CannotKnow => Done::Good,
     }
+}
+
+/// How long memory takes from the own node and from the farthest other one.
+fn latency(args: &TraceArgs, topology: &Topology) -> Reading<LatencyRatio> {
+    let Some((own, cpu)) = topology.cpus.values().find_map(|cpu| Some((cpu.node?, cpu.id))) else {
+        return Reading::unknown("the kernel tells no node of any CPU");
+    };
+    let far = topology.nodes.keys().copied().filter(|node| *node != own);
+    let Some(far) = far.max_by_key(|node| topology.distance(own, *node)) else {
+        return Reading::unknown("this machine has one memory node");
+    };
+    if args.no_latency {
+        return Reading::unknown("not asked for (--no-latency)");
+    }
+    let measured = || -> Result<LatencyRatio, Failure> {
+        let launcher = Launcher::start(&LauncherOptions::default())?;
+        let (local_ns, remote_ns) = (walk(&launcher, cpu, own)?, walk(&launcher, cpu, far)?);
+        Ok(LatencyRatio { local_ns, remote_ns, ratio: remote_ns / local_ns })
+    };
+    measured().map_or_else(|e| Reading::unknown(e.to_string()), Reading::Known)
+}
+
+/// Nanoseconds of a read from a node's memory, on this CPU.
+fn walk(launcher: &Launcher, cpu: u32, node: u32) -> Result<f64, Failure> {
+    let own = std::env::current_exe().map_err(Failure::system)?;
+    let argv = [own.to_string_lossy().into_owned(), "probe".into(), "walk".into()];
+    let mut fds = Vec::new();
+    let placement = Placement { cpus: vec![cpu], mem_node: Some(node), ..Placement::default() };
+    let mut spec = RunSpec { env: environment(&[]), placement, ..RunSpec::bare() };
+    show(&argv, &mut spec, &mut fds)?;
+    let mut output = tempfile::tempfile().map_err(Failure::system)?;
+    spec.stdio[1] = Stdio::Fd(fds.len() as u8);
+    fds.push(output.try_clone().map_err(Failure::system)?.into());
+    ended_well(&launcher.run(&spec, fds)?, &spec.limits)?;
+    let mut text = String::new();
+    output.rewind().and_then(|()| output.read_to_string(&mut text)).map_err(Failure::system)?;
+    text.trim().parse().map_err(|_| Failure::system(format!("the walk said `{}`", text.trim())))
 }
 
 /// Starts the program, stopped before its first instruction, or finds the process.
