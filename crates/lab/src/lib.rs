@@ -7,6 +7,7 @@ pub mod bench;
 pub mod layout;
 pub mod link_order;
 pub mod load;
+pub mod offcore;
 pub mod probe;
 pub mod record;
 pub mod rounds;
