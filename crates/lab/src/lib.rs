@@ -9,6 +9,7 @@ pub mod layout;
 pub mod link_order;
 pub mod load;
 pub mod numa;
+pub mod offcore;
 pub mod probe;
 pub mod record;
 pub mod rounds;
