@@ -8,6 +8,7 @@ pub mod html;
 pub mod json;
 mod lab;
 pub mod markdown;
+pub mod svg;
 pub mod text;
 
 #[cfg(test)]

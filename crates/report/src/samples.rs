@@ -1,6 +1,9 @@
 //! Values the tests of this crate show.
 
 pub(crate) mod bench;
+mod numa;
+
+pub(crate) use numa::{empty_mask, mask, numa_map};
 
 use crate::{LanguageStatus, ToolStatus};
 use model::{
