@@ -13,6 +13,7 @@ mod judging;
 mod languages;
 mod load;
 mod manual;
+mod numa;
 mod options;
 mod place;
 mod probe;
@@ -28,7 +29,7 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a spread above --max-spread for bench, a bad finding for audit, a refused change for tune); 2 wrong usage or bad input; \
+Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a spread above --max-spread for bench, a bad finding for audit, a refused change for tune, a mask that counts nothing for numa); 2 wrong usage or bad input; \
 3 the system failed, or a package's own program did; 130 interrupted.";
 
 /// Judge and measuring instrument for programs: same code, same time, same verdict.
@@ -61,6 +62,8 @@ enum Command {
     Tune(tune::TuneArgs),
     /// Experiments on what makes time wander: each is one command that can be stopped and gone on with
     Lab(experiments::LabArgs),
+    /// Memory nodes: the map, and masks by which processors count where requests are answered
+    Numa(numa::NumaArgs),
     /// Keep CPUs, caches, memory, the kernel or a disk busy for a bounded time
     Load(load::LoadArgs),
     /// Run a fixed program of the noise floor
@@ -112,6 +115,7 @@ fn main() -> ExitCode {
         Command::Audit(args) => audit::main(args),
         Command::Slots(args) => slots::main(args),
         Command::Lab(args) => experiments::main(args),
+        Command::Numa(args) => numa::main(args),
         Command::Load(args) => load::main(args),
         Command::Probe(args) => probe::main(&args),
         Command::Manual(args) => manual::manual(&args),
