@@ -7,6 +7,7 @@ mod config;
 mod experiments;
 mod exports;
 mod floor;
+mod index;
 mod interrupt;
 mod judge;
 mod judging;
@@ -29,7 +30,7 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a spread above --max-spread for bench, a bad finding for audit, a refused change for tune, a mask that counts nothing for numa); 2 wrong usage or bad input; \
+Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a spread above --max-spread for bench, a bad finding for audit, a refused change for tune, a machine that strays for index --compare, a mask that counts nothing for numa); 2 wrong usage or bad input; \
 3 the system failed, or a package's own program did; 130 interrupted.";
 
 /// Judge and measuring instrument for programs: same code, same time, same verdict.
@@ -60,15 +61,17 @@ enum Command {
     Clocks(clocks::ClocksArgs),
     /// Make this host quiet, every value noted before it is changed, and put it back
     Tune(tune::TuneArgs),
+    /// Memory nodes, and whether a program works on its own
+    Numa(numa::NumaArgs),
     /// Experiments on what makes time wander: each is one command that can be stopped and gone on with
     Lab(experiments::LabArgs),
-    /// Memory nodes: the map, and masks by which processors count where requests are answered
-    Numa(numa::NumaArgs),
     /// Keep CPUs, caches, memory, the kernel or a disk busy for a bounded time
     Load(load::LoadArgs),
     /// Run a fixed program of the noise floor
     #[command(hide = true)]
     Probe(probe::ProbeArgs),
+    /// Measure the machine's power: clock, caches, memory, branches, kernel; or compare machines
+    Index(index::IndexArgs),
     /// Write the manual pages to a directory
     #[command(hide = true)]
     Manual(manual::ManualArgs),
@@ -99,6 +102,9 @@ fn main() -> ExitCode {
     if name == lab::NOTHING {
         return ExitCode::SUCCESS;
     }
+    if numa::trace::is_gate() {
+        return numa::trace::gate();
+    }
     // Before anything else is touched: what the toy is measured for must not be lost among arguments.
     if probe::is_toy() {
         return probe::toy();
@@ -114,9 +120,10 @@ fn main() -> ExitCode {
         Command::Tune(args) => tune::main(args),
         Command::Audit(args) => audit::main(args),
         Command::Slots(args) => slots::main(args),
-        Command::Lab(args) => experiments::main(args),
         Command::Numa(args) => numa::main(args),
+        Command::Lab(args) => experiments::main(args),
         Command::Load(args) => load::main(args),
+        Command::Index(args) => index::main(&args),
         Command::Probe(args) => probe::main(&args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),

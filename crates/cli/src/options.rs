@@ -204,7 +204,7 @@ pub(crate) fn cpu_list(text: &str) -> Result<CpuList, String> {
     Ok(CpuList(cpus.into_iter().collect()))
 }
 
-fn slot_choice(text: &str) -> Result<SlotChoice, String> {
+pub(crate) fn slot_choice(text: &str) -> Result<SlotChoice, String> {
     match text {
         "auto" => Ok(SlotChoice::Auto),
         "none" => Ok(SlotChoice::None),

@@ -7,7 +7,7 @@ mod boot;
 mod cgroups;
 mod clock;
 mod cpu;
-mod fingerprint;
+pub(crate) mod fingerprint;
 mod frequency;
 mod interrupts;
 mod kernel;

@@ -8,6 +8,7 @@ pub mod audit;
 pub mod busy;
 pub mod cpulist;
 pub mod facts;
+pub mod identity;
 pub mod locks;
 pub mod machine;
 pub mod noise;

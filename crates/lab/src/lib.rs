@@ -4,9 +4,11 @@
 pub const NOTHING: &str = "tauto-nothing";
 
 pub mod bench;
+pub mod index;
 pub mod layout;
 pub mod link_order;
 pub mod load;
+pub mod numa;
 pub mod offcore;
 pub mod probe;
 pub mod record;

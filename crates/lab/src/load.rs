@@ -235,7 +235,7 @@ fn buffer(load: &Load, cpu: u32, topology: &Topology) -> usize {
 }
 
 /// `32768K` or `32M`, as the kernel writes sizes of caches.
-fn cache_bytes(cache: &Cache) -> Option<usize> {
+pub(crate) fn cache_bytes(cache: &Cache) -> Option<usize> {
     let (digits, shift) = match cache.size.strip_suffix('K') {
         Some(digits) => (digits, 10),
         None => (cache.size.strip_suffix('M')?, 20),
@@ -307,7 +307,7 @@ impl Worker<'_> {
 }
 
 /// Binds the calling thread, and those it starts.
-fn bind(cpus: &Set) -> io::Result<()> {
+pub(crate) fn bind(cpus: &Set) -> io::Result<()> {
     let mut mask = CpuSet::new();
     for cpu in cpus {
         let number = usize::try_from(*cpu).unwrap_or(usize::MAX);

@@ -9,6 +9,7 @@ mod bench;
 mod clock;
 mod event;
 mod host;
+mod index;
 mod lab;
 mod ledger;
 mod limits;
@@ -18,6 +19,7 @@ mod observation;
 mod outcome;
 mod reading;
 mod run;
+mod trace;
 mod units;
 mod verdict;
 
@@ -29,6 +31,10 @@ pub use bench::{
 pub use clock::Clock;
 pub use event::{Event, JudgePhase};
 pub use host::{BootPlan, Change, ChangeState, CpuNoise, NoiseComparison, Severity, Slot, SlotPlan, Tuning};
+pub use index::{
+    ComparedMachine, ComparedModel, ComparedPart, ComparedValue, Index, IndexArmour, IndexComparison,
+    IndexFigure, IndexGroup, IndexPart, IndexStray, IndexSubject, IndexVariance, SavedIndex, StrayKind,
+};
 pub use lab::{LayoutClock, LayoutPeak, LayoutPoint, LayoutReport, Vary};
 pub use ledger::{Cause, Ledger};
 pub use limits::{Limits, WallLimit};
@@ -38,5 +44,9 @@ pub use observation::{Evidence, Exit, Isolation, NodePages, Observation, Status,
 pub use outcome::{CheckOutcome, Checked, Compilation, Judgement, Settled, Verification};
 pub use reading::Reading;
 pub use run::{Aslr, BoxId, BoxMount, FileMount, Layout, Placement, RunSpec, Sched, Stdio, View, ViewMount};
+pub use trace::{
+    KindShare, LatencyRatio, NodeAllocations, Share, Toucher, TraceMethod, TraceReport, TraceVerdict,
+    TracedCpu, TracedMapping, TracedThread,
+};
 pub use units::{Bytes, Nanos};
 pub use verdict::{Confidence, ParseVerdictError, TestResult, Verdict};

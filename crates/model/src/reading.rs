@@ -31,6 +31,14 @@ impl<T> Reading<T> {
         }
     }
 
+    /// The same of a borrowed value.
+    pub fn as_ref(&self) -> Reading<&T> {
+        match self {
+            Reading::Known(v) => Reading::Known(v),
+            Reading::Unknown(why) => Reading::Unknown(why.clone()),
+        }
+    }
+
     /// Applies `f` to a known value.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Reading<U> {
         match self {

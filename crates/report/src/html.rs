@@ -2,14 +2,18 @@
 
 mod bench;
 mod chart;
+mod index;
 mod layout;
 mod link_order;
 mod plots;
 mod tables;
+mod trace;
 
 pub use bench::bench_page;
+pub use index::{comparison_page, index_page};
 pub use layout::layout_page;
 pub use link_order::link_order_page;
+pub use trace::trace_page;
 
 /// Text as HTML shows it, in elements and in quoted attributes. What would turn or steer text is shown as `·`.
 pub(crate) fn escape(text: &str) -> String {
@@ -70,6 +74,9 @@ svg .dot { fill: var(--dot); }
 svg .whisker { stroke: var(--dot); stroke-width: 2; }
 svg .cross { stroke: var(--void); stroke-width: 2; fill: none; }
 svg .void-text { fill: var(--void); }
+svg.bar { width: 15rem; min-width: 0; height: .9rem; }
+svg .here { fill: var(--c0); }
+svg .away { fill: var(--c1); }
 svg .curve { fill: none; stroke-width: 1.5; }
 svg .band { opacity: .22; }
 svg .box { fill-opacity: .14; stroke-width: 1.2; }

@@ -5,11 +5,13 @@ mod audit;
 mod bench;
 pub mod csv;
 pub mod html;
+mod index;
 pub mod json;
 mod lab;
 pub mod markdown;
 pub mod svg;
 pub mod text;
+mod trace;
 
 #[cfg(test)]
 mod samples;

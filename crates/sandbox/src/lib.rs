@@ -41,3 +41,8 @@ pub use message::Capabilities;
 pub mod sched {
     pub use crate::sys::{become_fifo, become_round_robin};
 }
+
+/// Chains of instructions whose cycles are known, and CPU time of children: for the machine's power index.
+pub mod pace {
+    pub use crate::sys::{add, multiply, reaped_cpu_time};
+}

@@ -5,6 +5,7 @@
 //! [`correlated`] and [`outliers`], which look at the others.
 
 mod compare;
+mod fleet;
 mod interval;
 mod normal;
 mod outlier;
@@ -14,6 +15,7 @@ mod shape;
 mod summary;
 
 pub use compare::{Comparison, compare, paired_difference};
+pub use fleet::{Drift, Fleet, NestedVariance, drift, nested_variance};
 pub use interval::{Interval, binomial_interval, median_interval, more_runs};
 pub use normal::normal_beyond;
 pub use outlier::{Outlier, outliers, robust_z};

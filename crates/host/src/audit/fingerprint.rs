@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 /// parameters, topology, mitigations and firmware.
 ///
 /// A machine has the same one whether hyper-threads are switched off at run time or not; nothing in it names a machine.
-pub(super) fn of(facts: &Facts) -> String {
+pub(crate) fn of(facts: &Facts) -> String {
     let platform = &facts.platform;
     let reading = |r: &model::Reading<String>| r.known().cloned().unwrap_or_default();
     let mut parts = vec![
@@ -39,7 +39,7 @@ fn shape(topology: &Topology) -> Vec<String> {
     shape
 }
 
-fn fnv1a(bytes: &[u8]) -> u64 {
+pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

@@ -10,6 +10,8 @@ const LEFT: f64 = 78.0;
 const RIGHT: f64 = 142.0;
 const TOP: f64 = 18.0;
 const BOTTOM: f64 = 62.0;
+/// Of a tick's text, about so wide.
+const LETTER: f64 = 8.0;
 
 /// A point.
 pub(super) struct Point {
@@ -172,7 +174,13 @@ fn axes(svg: &mut String, chart: &Frame, x: &Scale, y: &Scale) {
         Ticks::Names(names) => names.iter().enumerate().map(|(n, name)| (n as f64, escape(name))).collect(),
     };
     // Where names would lie on each other, every other one stands a line lower.
-    let crowded = matches!(chart.x_ticks, Ticks::Names(names) if names.len() > 5);
+    let crowded = match chart.x_ticks {
+        Ticks::Names(names) => {
+            let room = (right - LEFT) / names.len().max(1) as f64;
+            names.iter().any(|name| name.chars().count() as f64 * LETTER > room)
+        }
+        _ => false,
+    };
     for (n, (value, label)) in ticks.into_iter().enumerate() {
         let (at, below) = (x.at(value), bottom + if crowded && n % 2 == 1 { 33.0 } else { 18.0 });
         put(svg, format_args!("<path class=\"axis\" d=\"M{at:.1} {bottom}v5\"/>"));

@@ -144,3 +144,25 @@ fn points_table(report: &LayoutReport) -> String {
     let head: Vec<&str> = head.iter().map(|name| &**name).collect();
     format!("<details><summary>All layouts</summary>\n{}</details>\n", table(&head, rows))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::lab::layout as sample;
+
+    #[test]
+    fn the_page_has_the_numbers_and_no_text_becomes_markup() {
+        let page = layout_page(&sample(), &[sample()]);
+        for part in [
+            "<td>48</td><td>1250003</td>",
+            "Layout sensitivity 25.00 %",
+            "24.9997",
+            "./loop &#39;&lt;&amp;&gt;&#39;",
+            "Several machines",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(!page.contains("<&>") && !page.contains("<CPU>"));
+        insta::assert_snapshot!(page);
+    }
+}

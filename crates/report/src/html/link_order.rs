@@ -90,3 +90,19 @@ fn orders_table(report: &LinkOrderReport) -> String {
     };
     format!("<h2>Orders</h2>\n{}", table(&head, report.orders.iter().map(line)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::lab::link_orders as sample;
+
+    #[test]
+    fn the_page_has_the_numbers_and_no_text_becomes_markup() {
+        let page = link_order_page(&sample());
+        for part in ["run 7 (order 7)", "1.0600 … 1.0810", "&lt;b&gt;.o"] {
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(!page.contains("<b>.o"));
+        insta::assert_snapshot!(page);
+    }
+}

@@ -4,6 +4,8 @@
 mod audit;
 mod bench;
 mod clocks;
+mod fleet;
+mod index;
 mod judge;
 mod languages;
 mod link_order;
@@ -17,6 +19,8 @@ pub use audit::{AuditDocument, FindingDocument};
 pub(crate) use bench::run_document as bench_run_document;
 pub use bench::{BenchDocument, BenchRunDocument, BenchedDocument, OutlierDocument, WarningDocument};
 pub use clocks::ClocksDocument;
+pub use fleet::{ComparisonDocument, MachineDocument, ModelDocument, StrayDocument};
+pub use index::{ArmourDocument, IndexDocument, PartDocument, read_index};
 pub use judge::{JudgeDocument, TestDocument};
 pub use languages::{LanguageDocument, LanguagesDocument, ToolDocument};
 pub use link_order::{LinkOrderDocument, OrderDocument};

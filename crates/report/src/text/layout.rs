@@ -24,3 +24,16 @@ pub(crate) fn end_line(end: &BenchEnd, style: Style) -> String {
     };
     style.paint(Paint::Yellow, &end) + "\n"
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::lab::layout as sample;
+
+    #[test]
+    fn the_report_says_what_was_found() {
+        let text = layout_report(&sample(), Style::default());
+        assert!(text.contains("Peak 1: 48 to 64 bytes (32 wide), +25.0 % above the mean."));
+        insta::assert_snapshot!(text);
+    }
+}

@@ -33,3 +33,16 @@ pub fn link_order_report(report: &LinkOrderReport, style: Style) -> String {
 fn pct(ratio: f64) -> f64 {
     100.0 * (ratio - 1.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::lab::link_orders as sample;
+
+    #[test]
+    fn the_report_says_what_was_found() {
+        let text = link_order_report(&sample(), Style::default());
+        assert!(text.contains("seed 7") && text.contains("+7.00 % [+6.00, +8.10]  differs"));
+        insta::assert_snapshot!(text);
+    }
+}

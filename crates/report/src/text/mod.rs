@@ -3,6 +3,8 @@
 mod audit;
 mod bench;
 mod clocks;
+mod fleet;
+mod index;
 mod judge;
 mod languages;
 mod layout;
@@ -11,12 +13,15 @@ mod link_order;
 mod numa;
 mod run;
 mod slots;
+mod trace;
 mod tune;
 mod verify;
 
 pub use audit::audit_table;
 pub use bench::bench_report;
 pub use clocks::clocks_table;
+pub use fleet::comparison_table;
+pub use index::index_table;
 pub use judge::{judgement_lines, test_line, warning_line};
 pub use languages::languages_table;
 pub use layout::layout_report;
@@ -27,6 +32,7 @@ pub use numa::{mask_lines, topology_table};
 pub(crate) use run::isolation;
 pub use run::run_summary;
 pub use slots::slots_table;
+pub use trace::trace_report;
 pub use tune::{boot_lines, noise_lines, tuning_table};
 pub use verify::{checked_line, verify_summary};
 

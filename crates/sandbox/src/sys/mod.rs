@@ -6,6 +6,7 @@ compile_error!("the sandbox knows the system call convention of x86_64 only");
 mod child;
 mod kernel;
 mod mounts;
+mod pace;
 mod perf;
 mod probe;
 mod raw;
@@ -20,6 +21,7 @@ pub(crate) use mounts::{
     MountAttr, attach_tree, clone_tree, detach, mount_bind, mount_proc, mount_setattr, mount_tmpfs,
     mount_tmpfs_for_devices, pivot_here, remount_readonly, setns, unshare,
 };
+pub use pace::{add, multiply, reaped_cpu_time};
 pub(crate) use perf::{PerfEventAttr, perf_event_open, perf_event_open_on_cpu};
 #[cfg(test)]
 pub(crate) use probe::SLICES;

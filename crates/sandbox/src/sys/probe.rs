@@ -4,7 +4,6 @@
 use super::child::{InitStack, clone_flags, finish_clone};
 use super::kernel::{reap, secret};
 use super::raw::{CloneArgs, clone3, syscall};
-use std::arch::asm;
 use std::arch::x86_64::{__cpuid, _rdtsc};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -73,15 +72,10 @@ impl SchedAttr {
 /// A slice, in ticks. No memory is touched.
 #[inline(always)]
 fn slice() -> u64 {
-    // SAFETY: every x86_64 has both instructions; the loop changes the two registers it names and the flags.
+    // SAFETY: every x86_64 has these instructions.
     unsafe {
         let begun = _rdtsc();
-        asm!("2:",
-            "imul {x}, {x}",
-            "dec {n}",
-            "jnz 2b",
-            x = inout(reg) 3u64 => _, n = inout(reg) MULTIPLIES => _,
-            options(nomem, nostack));
+        super::pace::multiply(MULTIPLIES);
         // Serialising, so that the counter is not read ahead of the multiplies.
         std::arch::x86_64::_mm_lfence();
         _rdtsc() - begun

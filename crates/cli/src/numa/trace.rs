@@ -1,0 +1,315 @@
+//! `tauto numa trace`: runs a program as the user would, or watches one, and looks at it from outside.
+
+use crate::Done;
+use crate::bench::words;
+use crate::exports::Export;
+use crate::options::seconds;
+use crate::run::command::{environment, find_program, show};
+use crate::subject::ended_well;
+use crate::terminal::{Failure, print, style_of};
+use clap::Args;
+use host::facts::Topology;
+use host::machine::Machine;
+use lab::numa::{Facts, Trace, allocations, look, traced, tree};
+use model::{LatencyRatio, Nanos, Placement, Reading, RunSpec, Stdio, TraceReport, TraceVerdict};
+use report::html::trace_page;
+use report::json::to_text;
+use report::text::trace_report;
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid};
+use rustix::time::{ClockId, clock_gettime};
+use sandbox::{Launcher, LauncherOptions};
+use std::collections::BTreeSet;
+use std::io::{Read, Seek};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Name under which this binary is started to become the program, once it is watched.
+const GATE: &str = "tauto-gate";
+/// Between two looks, at least.
+const SHORTEST: Duration = Duration::from_millis(5);
+/// Between two looks, at most: so that the end of a program is noticed.
+const LONGEST: Duration = Duration::from_millis(500);
+/// Between two looks lies so many times what the last one cost: together they take at most 1.5 % of a CPU.
+const RARELY: u32 = 200;
+const RARELY_AT_MAPPINGS: u32 = 100;
+
+#[derive(Args, Debug)]
+pub(crate) struct TraceArgs {
+    /// Watch this process and what comes from it, instead of starting one
+    #[arg(long, value_name = "PID", conflicts_with = "command", value_parser = clap::value_parser!(i32).range(1..))]
+    pid: Option<i32>,
+    /// Watch for so long at most, and let the program go on [default: to its end]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    seconds: Option<Nanos>,
+    /// Do not measure how long memory of another node takes (about two seconds, where there are several)
+    #[arg(long)]
+    no_latency: bool,
+    /// Print one JSON document; the program's own output goes to standard error then
+    #[arg(long)]
+    json: bool,
+    /// Write a page with tables and bars to FILE
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// The program. It is started as a shell would, with the caller's environment and streams, and in no sandbox
+    #[arg(last = true, value_name = "CMD", required_unless_present = "pid")]
+    command: Vec<String>,
+}
+
+/// Whether this process is to become a traced program.
+pub(crate) fn is_gate() -> bool {
+    std::env::args_os().next().is_some_and(|name| name == GATE)
+}
+
+/// Waits until it is watched, then becomes the program its arguments name.
+pub(crate) fn gate() -> ExitCode {
+    let words: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
+    let [path, name, arguments @ ..] = &words[..] else { return ExitCode::from(127) };
+    if kill_process(getpid(), Signal::STOP).is_err() {
+        return ExitCode::from(127);
+    }
+    // Comes back only when it could not.
+    let why = Command::new(path).arg0(name).args(arguments).exec();
+    crate::terminal::print_error(&format!("tauto: {}: {why}\n", name.to_string_lossy()));
+    ExitCode::from(127)
+}
+
+/// What is watched.
+enum Subject {
+    Started(Child),
+    Running(Pid),
+}
+
+pub(crate) fn main(args: TraceArgs) -> Result<Done, Failure> {
+    let machine = Machine::this().map_err(Failure::system)?;
+    let topology = Topology::read(&machine).map_err(Failure::system)?;
+    let html = Export::open(args.html.as_ref())?;
+    let nodes: Vec<u32> = topology.nodes.keys().copied().collect();
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let told = interrupted.clone();
+    ctrlc::set_handler(move || told.store(true, Ordering::SeqCst)).map_err(Failure::system)?;
+    // Before the program has the machine to itself, and only where there is something to compare.
+    let latency = latency(&args, &topology);
+    let mut subject = begin(&args, &machine)?;
+    let before = allocations(&machine, &nodes);
+    let start = Instant::now();
+    let (trace, ended) = watch(&args, &machine, &mut subject, start, &interrupted)?;
+    let wall = Nanos::from(start.elapsed());
+    let after = allocations(&machine, &nodes);
+    let counted = before.into_iter().zip(after.into_values()).map(|((node, before), after)| {
+        let more = match (before, after) {
+            (Reading::Known(a), Reading::Known(b)) => Reading::Known(model::NodeAllocations {
+                hit: b.hit.saturating_sub(a.hit),
+                miss: b.miss.saturating_sub(a.miss),
+                foreign: b.foreign.saturating_sub(a.foreign),
+                other: b.other.saturating_sub(a.other),
+            }),
+            (Reading::Unknown(why), _) | (_, Reading::Unknown(why)) => Reading::Unknown(why),
+        };
+        (node, more)
+    });
+    let facts = Facts {
+        command: args.pid.map_or_else(|| words::join(&args.command), |pid| format!("process {pid}")),
+        topology: &topology,
+        no_counters: None,
+        allocations: counted.collect(),
+        latency,
+        balancing: machine.read("/proc/sys/kernel/numa_balancing").is_ok_and(|text| text.trim() != "0"),
+        ended,
+        wall,
+        cost: own_time(),
+    };
+    let report = traced(&trace, facts);
+    html.write(|| trace_page(&report))?;
+    match args.json {
+        true => print(&to_text(&report)),
+        false => print(&trace_report(&report, style_of(&std::io::stdout()))),
+    }
+    Ok(answer(&report, interrupted.load(Ordering::SeqCst)))
+}
+
+fn answer(report: &TraceReport, interrupted: bool) -> Done {
+    match report.verdict {
+        _ if interrupted => Done::Interrupted,
+        TraceVerdict::DoesNot => Done::Bad,
+        TraceVerdict::WorksRight | TraceVerdict::CannotKnow => Done::Good,
+    }
+}
+
+/// How long memory takes from the own node and from the farthest other one.
+fn latency(args: &TraceArgs, topology: &Topology) -> Reading<LatencyRatio> {
+    let Some((own, cpu)) = topology.cpus.values().find_map(|cpu| Some((cpu.node?, cpu.id))) else {
+        return Reading::unknown("the kernel tells no node of any CPU");
+    };
+    let far = topology.nodes.keys().copied().filter(|node| *node != own);
+    let Some(far) = far.max_by_key(|node| topology.distance(own, *node)) else {
+        return Reading::unknown("this machine has one memory node");
+    };
+    if args.no_latency {
+        return Reading::unknown("not asked for (--no-latency)");
+    }
+    let measured = || -> Result<LatencyRatio, Failure> {
+        let launcher = Launcher::start(&LauncherOptions::default())?;
+        let (local_ns, remote_ns) = (walk(&launcher, cpu, own)?, walk(&launcher, cpu, far)?);
+        Ok(LatencyRatio { local_ns, remote_ns, ratio: remote_ns / local_ns })
+    };
+    measured().map_or_else(|e| Reading::unknown(e.to_string()), Reading::Known)
+}
+
+/// Nanoseconds of a read from a node's memory, on this CPU.
+fn walk(launcher: &Launcher, cpu: u32, node: u32) -> Result<f64, Failure> {
+    let own = std::env::current_exe().map_err(Failure::system)?;
+    let argv = [own.to_string_lossy().into_owned(), "probe".into(), "walk".into()];
+    let mut fds = Vec::new();
+    let placement = Placement { cpus: vec![cpu], mem_node: Some(node), ..Placement::default() };
+    let mut spec = RunSpec { env: environment(&[]), placement, ..RunSpec::bare() };
+    show(&argv, &mut spec, &mut fds)?;
+    let mut output = tempfile::tempfile().map_err(Failure::system)?;
+    spec.stdio[1] = Stdio::Fd(fds.len() as u8);
+    fds.push(output.try_clone().map_err(Failure::system)?.into());
+    ended_well(&launcher.run(&spec, fds)?, &spec.limits)?;
+    let mut text = String::new();
+    output.rewind().and_then(|()| output.read_to_string(&mut text)).map_err(Failure::system)?;
+    text.trim().parse().map_err(|_| Failure::system(format!("the walk said `{}`", text.trim())))
+}
+
+/// Starts the program, stopped before its first instruction, or finds the process.
+fn begin(args: &TraceArgs, machine: &Machine) -> Result<Subject, Failure> {
+    if let Some(number) = args.pid {
+        let pid = Pid::from_raw(number).ok_or_else(|| Failure::usage("--pid: must be positive"))?;
+        let maps = format!("/proc/{number}/numa_maps");
+        if machine.read(&format!("/proc/{number}/stat")).is_err() {
+            return Err(Failure::usage(format!("--pid {number}: there is no such process")));
+        }
+        machine.read(&maps).map_err(|e| {
+            Failure::usage(format!("{maps}: {e}; processes of other users are shown to root only"))
+        })?;
+        return Ok(Subject::Running(pid));
+    }
+    // What outlives its parent is still seen.
+    set_child_subreaper(Some(getpid())).map_err(Failure::system)?;
+    let program = find_program(&args.command[0])?;
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0(GATE).arg(program).args(&args.command);
+    if args.json {
+        let to_stderr = rustix::io::dup(std::io::stderr()).map_err(Failure::system)?;
+        command.stdout(to_stderr);
+    }
+    let child = command.spawn().map_err(Failure::system)?;
+    let pid = Pid::from_child(&child);
+    waitpid(Some(pid), WaitOptions::UNTRACED).map_err(Failure::system)?;
+    Ok(Subject::Started(child))
+}
+
+/// Looks at it until it ends. Gives what was seen, and how it ended.
+fn watch(
+    args: &TraceArgs,
+    machine: &Machine,
+    subject: &mut Subject,
+    start: Instant,
+    interrupted: &AtomicBool,
+) -> Result<(Trace, Option<String>), Failure> {
+    let mut trace = Trace::default();
+    if let Subject::Started(child) = subject {
+        let pid = Pid::from_child(child);
+        kill_process(pid, Signal::CONT).map_err(Failure::system)?;
+        while is_gate_still(machine, pid) {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    }
+    let (own, mut mappings_from) = (std::process::id(), Instant::now());
+    loop {
+        let ended = ended(subject, machine)?;
+        if ended.is_some() {
+            return Ok((trace, ended));
+        }
+        if interrupted.load(Ordering::SeqCst) {
+            end(subject);
+            return Ok((trace, Some("interrupted".into())));
+        }
+        if args.seconds.is_some_and(|most| start.elapsed() >= most.into()) {
+            return Ok((trace, None));
+        }
+        let began = own_time();
+        let pids: BTreeSet<u32> = match subject {
+            Subject::Started(_) => tree(machine, own).into_iter().filter(|pid| *pid != own).collect(),
+            Subject::Running(pid) => tree(machine, pid.as_raw_nonzero().get().unsigned_abs()),
+        };
+        // A program that was started has had nothing before.
+        let at = match subject {
+            Subject::Started(_) => Nanos::from(start.elapsed()) + Nanos(1),
+            Subject::Running(_) if trace.looks() == 0 => Nanos::ZERO,
+            Subject::Running(_) => Nanos::from(start.elapsed()),
+        };
+        let with_mappings = Instant::now() >= mappings_from;
+        trace.add(&look(machine, &pids, at, with_mappings));
+        let cost = Duration::from(own_time() - began);
+        if with_mappings {
+            mappings_from = Instant::now() + (cost * RARELY_AT_MAPPINGS).clamp(SHORTEST, 4 * LONGEST);
+        }
+        let pause = if with_mappings { SHORTEST } else { (cost * RARELY).clamp(SHORTEST, LONGEST) };
+        pause_for(pause, subject, interrupted);
+    }
+}
+
+/// Not yet the program, but this binary that will become it.
+fn is_gate_still(machine: &Machine, pid: Pid) -> bool {
+    let words = machine.read(&format!("/proc/{}/cmdline", pid.as_raw_nonzero()));
+    words.is_ok_and(|words| words.split('\0').next() == Some(GATE))
+}
+
+/// Sleeps, but not beyond the end of the program by more than some milliseconds.
+fn pause_for(pause: Duration, subject: &mut Subject, interrupted: &AtomicBool) {
+    let until = Instant::now() + pause;
+    while let Some(left) = until.checked_duration_since(Instant::now()) {
+        let over = match subject {
+            Subject::Started(child) => !matches!(child.try_wait(), Ok(None)),
+            Subject::Running(_) => false,
+        };
+        if over || interrupted.load(Ordering::SeqCst) {
+            return;
+        }
+        std::thread::sleep(left.min(Duration::from_millis(20)));
+    }
+}
+
+/// How it ended, in words; `None`: it goes on.
+fn ended(subject: &mut Subject, machine: &Machine) -> Result<Option<String>, Failure> {
+    match subject {
+        Subject::Started(child) => Ok(child.try_wait().map_err(Failure::system)?.map(in_words)),
+        Subject::Running(pid) => {
+            let stat = machine.read(&format!("/proc/{}/stat", pid.as_raw_nonzero()));
+            let state = stat.ok().and_then(|stat| stat.rsplit_once(')')?.1.trim().chars().next());
+            Ok(matches!(state, None | Some('Z' | 'X')).then(|| "ended".into()))
+        }
+    }
+}
+
+fn in_words(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exited with code {code}"),
+        (_, Some(signal)) => format!("ended by signal {signal}"),
+        _ => status.to_string(),
+    }
+}
+
+/// Ctrl-C reaches the program too; it is waited for, and made to end if it does not.
+fn end(subject: &mut Subject) {
+    let Subject::Started(child) = subject else { return };
+    let patience = Instant::now() + Duration::from_secs(2);
+    while matches!(child.try_wait(), Ok(None)) && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // It may have ended meanwhile.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// CPU time of this process so far.
+fn own_time() -> Nanos {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Nanos(u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0))
+}

@@ -1,0 +1,547 @@
+//! What follows from what was seen. Pure.
+//!
+//! Which thread used which page is not known without counters. What is known is where the pages lie, who wrote them first and
+//! where the threads ran. Where those who ran are those who wrote first, each is thought to use what it wrote: what lies on
+//! another node is remote. Where one wrote and others ran too, all are thought to use it alike, and a node that holds more than
+//! its threads' part of the CPU time has pages that are used from elsewhere, however well the rest may be placed: so much is
+//! remote at least. Pages of a mapping that is interleaved lie on all nodes in turn, whoever uses them: there the expectation
+//! is told.
+
+use super::fold::{MappingTrace, ThreadTrace, Trace};
+use host::facts::Topology;
+use model::{
+    Bytes, LatencyRatio, Nanos, NodeAllocations, Reading, Share, Toucher, TraceMethod, TraceReport,
+    TraceVerdict, TracedCpu, TracedMapping, TracedThread,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Remote up to here, in percent, is as it should be, on every CPU: the healthy program of the platform that published these
+/// figures had at most so much, and one CPU with 4.5 %.
+const HEALTHY: f64 = 0.5;
+/// Remote from here on, in percent of everything, is wrong.
+const SICK: f64 = 5.0;
+/// Parts of the CPU time below this are somebody passing by.
+const SLIGHT: f64 = 0.01;
+/// Mappings smaller than this part of all memory change nothing.
+const SMALL: f64 = 0.01;
+/// A program has to be seen so often, and to have used so much CPU time, before anything is said.
+const LOOKS: usize = 3;
+const LEAST_TIME: Nanos = Nanos(20_000_000);
+/// Those who run are those who wrote if their parts by node agree in so much.
+const ALIKE: f64 = 0.9;
+/// Mappings that advice is given for.
+const ADVISED: usize = 3;
+/// A mapping's first toucher is named as the culprit if it wrote at least this part.
+const ALONE: f64 = 90.0;
+
+/// What is known besides the looks.
+#[derive(Clone, Debug)]
+pub struct Facts<'a> {
+    /// The program, or what was watched.
+    pub command: String,
+    /// The machine's CPUs and nodes.
+    pub topology: &'a Topology,
+    /// Why there are no counters.
+    pub no_counters: Option<String>,
+    /// What each node's allocator did meanwhile.
+    pub allocations: BTreeMap<u32, Reading<NodeAllocations>>,
+    /// How long memory of another node takes.
+    pub latency: Reading<LatencyRatio>,
+    /// The kernel moves pages to those who use them by itself (kernel.numa_balancing).
+    pub balancing: bool,
+    /// How the program ended.
+    pub ended: Option<String>,
+    /// From start to end.
+    pub wall: Nanos,
+    /// CPU time looking took.
+    pub cost: Nanos,
+}
+
+/// Parts of a whole, by node; they sum to 1.
+type Parts = BTreeMap<u32, f64>;
+
+fn parts(amounts: impl Iterator<Item = (u32, f64)>) -> Parts {
+    let mut parts = Parts::new();
+    for (node, amount) in amounts {
+        *parts.entry(node).or_default() += amount;
+    }
+    let sum: f64 = parts.values().sum();
+    if sum > 0.0 {
+        parts.values_mut().for_each(|part| *part /= sum);
+    }
+    parts
+}
+
+/// A mapping, and how it lies to those who use it.
+struct Placed<'a> {
+    mapping: &'a MappingTrace,
+    bytes: f64,
+    pages: Parts,
+    users: Parts,
+    /// Of each node's users, the part of what they use that is not on their node.
+    remote_of: Parts,
+    /// Of all of it.
+    remote: f64,
+}
+
+fn node_of(topology: &Topology, cpu: u32) -> u32 {
+    topology.cpus.get(&cpu).and_then(|cpu| cpu.node).unwrap_or(0)
+}
+
+/// CPU time by CPU while it was used: after it grew, if there was such a time.
+fn used(mapping: &MappingTrace) -> &BTreeMap<u32, Nanos> {
+    let grown = mapping.used_by.values().any(|time| time.0 > 0);
+    if grown { &mapping.used_by } else { &mapping.used_growing }
+}
+
+fn placed<'a>(mapping: &'a MappingTrace, topology: &Topology) -> Placed<'a> {
+    let node = |cpu: &u32| node_of(topology, *cpu);
+    let pages = parts(mapping.by_node.iter().map(|(node, bytes)| (*node, bytes.0 as f64)));
+    let users = parts(used(mapping).iter().map(|(cpu, time)| (node(cpu), time.0 as f64)));
+    let writers = parts(mapping.touched_by.iter().map(|((_, cpu), bytes)| (node(cpu), *bytes as f64)));
+    let part = |parts: &Parts, node: &u32| parts.get(node).copied().unwrap_or(0.0);
+    let alike: f64 = users.iter().map(|(node, user)| user.min(part(&writers, node))).sum();
+    let wanted = if alike >= ALIKE { &writers } else { &users };
+    let interleaved = mapping.policy.contains("interleave");
+    let away = |node: &u32| {
+        let (here, wanted) = (part(&pages, node), part(wanted, node));
+        let at_home = if interleaved || wanted <= 0.0 { here } else { (here / wanted).min(1.0) };
+        1.0 - at_home
+    };
+    let remote_of: Parts =
+        users.iter().filter(|(_, user)| **user > 0.0).map(|(node, _)| (*node, away(node))).collect();
+    let remote = users.iter().map(|(node, user)| user * part(&remote_of, node)).sum();
+    let bytes = mapping.by_node.values().map(|bytes| bytes.0 as f64).sum();
+    Placed { mapping, bytes, pages, users, remote_of, remote }
+}
+
+/// What a trace comes to.
+pub fn traced(trace: &Trace, facts: Facts<'_>) -> TraceReport {
+    let topology = facts.topology;
+    let watched = trace.watched();
+    let mut all: Vec<Placed<'_>> = watched.mappings.values().map(|m| placed(m, topology)).collect();
+    all.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
+    // Pages of files that nobody writes are shared by all who run them.
+    let own = || all.iter().filter(|placed| placed.mapping.written);
+    let whole: f64 = own().map(|placed| placed.bytes).sum();
+    let large: Vec<&Placed<'_>> = own().filter(|placed| placed.bytes >= SMALL * whole).collect();
+    let cpus = cpus(trace, &large, topology);
+    let total = Share::of(
+        cpus.iter().map(|cpu| cpu.share.local).sum(),
+        cpus.iter().map(|cpu| cpu.share.remote).sum(),
+    );
+    let nodes: Vec<u32> = topology.nodes.keys().copied().collect();
+    let time = cpus.iter().fold(Nanos::ZERO, |sum, cpu| sum + cpu.time);
+    let (verdict, because) = judged(&nodes, trace.looks(), time, total, &cpus);
+    let mut threads: Vec<TracedThread> =
+        watched.threads.iter().map(|(tid, thread)| traced_thread(*tid, thread, &large, topology)).collect();
+    threads.sort_by_key(|thread| std::cmp::Reverse(thread.node_ns.values().map(|time| time.0).sum::<u64>()));
+    let advice =
+        if nodes.len() < 2 { Vec::new() } else { advice(verdict, &large, &threads, total, &facts, topology) };
+    TraceReport {
+        command: facts.command,
+        verdict,
+        because,
+        method: TraceMethod::Placement,
+        no_counters: facts.no_counters,
+        nodes,
+        total,
+        cpus,
+        threads,
+        mappings: all.iter().map(|placed| traced_mapping(placed, topology)).collect(),
+        allocations: facts.allocations,
+        latency: facts.latency,
+        advice,
+        ended: facts.ended,
+        wall: facts.wall,
+        looks: trace.looks(),
+        cost: facts.cost,
+    }
+}
+
+fn judged(
+    nodes: &[u32],
+    looks: usize,
+    time: Nanos,
+    total: Share,
+    cpus: &[TracedCpu],
+) -> (TraceVerdict, String) {
+    if nodes.len() < 2 {
+        let why = "this machine has one memory node: there is nothing to diagnose";
+        return (TraceVerdict::WorksRight, why.into());
+    }
+    if looks < LOOKS || time < LEAST_TIME {
+        let why = format!(
+            "the program was seen {looks} times and used {} ms of CPU time, which is too little to say anything",
+            time.0 / 1_000_000
+        );
+        return (TraceVerdict::CannotKnow, why);
+    }
+    let worst = cpus.iter().filter(|cpu| cpu.time.0 as f64 >= SLIGHT * time.0 as f64);
+    let worst = worst.max_by(|a, b| a.share.remote_pct.total_cmp(&b.share.remote_pct));
+    let worst_pct = worst.map_or(0.0, |cpu| cpu.share.remote_pct);
+    let of_cpu = worst.map_or(String::new(), |cpu| format!(", {:.1} % of CPU {}'s", worst_pct, cpu.cpu));
+    if total.remote_pct >= SICK {
+        let why = format!(
+            "at least {:.1} % of what the program used lay on another node{of_cpu}",
+            total.remote_pct
+        );
+        (TraceVerdict::DoesNot, why)
+    } else if worst_pct <= HEALTHY {
+        let why = format!("no CPU has to use more than {worst_pct:.1} % of its memory from another node");
+        (TraceVerdict::WorksRight, why)
+    } else {
+        let why = format!(
+            "{:.1} % of what the program used lay on another node{of_cpu}: little, and explained below",
+            total.remote_pct
+        );
+        (TraceVerdict::WorksRight, why)
+    }
+}
+
+fn cpus(trace: &Trace, placed: &[&Placed<'_>], topology: &Topology) -> Vec<TracedCpu> {
+    let mut times: BTreeMap<u32, Nanos> = BTreeMap::new();
+    for thread in trace.watched().threads.values() {
+        for (cpu, time) in &thread.by_cpu {
+            let sum = times.entry(*cpu).or_default();
+            *sum = *sum + *time;
+        }
+    }
+    let of = |(cpu, time): (u32, Nanos)| {
+        let node = node_of(topology, cpu);
+        let share = share_of(placed, &BTreeMap::from([(cpu, time)]), topology);
+        let package = topology.cpus.get(&cpu).map_or(0, |cpu| cpu.package);
+        TracedCpu { cpu, node, package, time, share, kinds: Vec::new() }
+    };
+    times.into_iter().filter(|(_, time)| time.0 > 0).map(of).collect()
+}
+
+/// Pages of 4096 bytes that somebody who ran so long on these CPUs has used: its part of each mapping, by its part of the time.
+fn share_of(placed: &[&Placed<'_>], by_cpu: &BTreeMap<u32, Nanos>, topology: &Topology) -> Share {
+    let (mut local, mut remote) = (0.0, 0.0);
+    for mapping in placed {
+        let used = used(mapping.mapping);
+        let whole: f64 = used.values().map(|time| time.0 as f64).sum();
+        for (cpu, time) in by_cpu {
+            // No more than all threads together had on this CPU while the mapping was there.
+            let there = used.get(cpu).map_or(0.0, |all| (time.0 as f64).min(all.0 as f64));
+            if whole > 0.0 && there > 0.0 {
+                let pages = mapping.bytes / 4096.0 * there / whole;
+                let away = mapping.remote_of.get(&node_of(topology, *cpu)).copied().unwrap_or(0.0);
+                local += pages * (1.0 - away);
+                remote += pages * away;
+            }
+        }
+    }
+    Share::of(local, remote)
+}
+
+fn traced_thread(
+    tid: u32,
+    thread: &ThreadTrace,
+    placed: &[&Placed<'_>],
+    topology: &Topology,
+) -> TracedThread {
+    let mut node_ns: BTreeMap<u32, Nanos> = BTreeMap::new();
+    for (cpu, time) in thread.by_cpu.iter().filter(|(_, time)| time.0 > 0) {
+        let sum = node_ns.entry(node_of(topology, *cpu)).or_default();
+        *sum = *sum + *time;
+    }
+    let own: Vec<&Placed<'_>> = placed.iter().copied().filter(|p| p.mapping.pid == thread.pid).collect();
+    TracedThread {
+        pid: thread.pid,
+        thread: tid,
+        name: thread.name.clone(),
+        bound: thread.bound.clone(),
+        cpus: thread.by_cpu.keys().copied().collect(),
+        node_ns,
+        first_touched_bytes: thread.touched,
+        share: share_of(&own, &thread.by_cpu, topology),
+    }
+}
+
+fn toucher(mapping: &MappingTrace, topology: &Topology) -> Option<Toucher> {
+    let all: u64 = mapping.touched_by.values().sum();
+    let mut by_thread: BTreeMap<u32, (u64, Parts)> = BTreeMap::new();
+    for ((tid, cpu), bytes) in &mapping.touched_by {
+        let (sum, nodes) = by_thread.entry(*tid).or_default();
+        *sum += bytes;
+        *nodes.entry(node_of(topology, *cpu)).or_default() += *bytes as f64;
+    }
+    let (thread, (bytes, nodes)) = by_thread.into_iter().max_by_key(|(_, (bytes, _))| *bytes)?;
+    let node = nodes.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?.0;
+    let share_pct = 100.0 * bytes as f64 / all.max(1) as f64;
+    (all > 0).then_some(Toucher { thread, node, share_pct, at: mapping.first.0 })
+}
+
+fn traced_mapping(placed: &Placed<'_>, topology: &Topology) -> TracedMapping {
+    let mapping = placed.mapping;
+    let name = match &*mapping.name {
+        "anonymous" => format!("anonymous at {:#x}", mapping.start),
+        other => other.to_string(),
+    };
+    TracedMapping {
+        pid: mapping.pid,
+        name,
+        policy: mapping.policy.clone(),
+        bytes: Bytes(placed.bytes as u64),
+        node_bytes: mapping.by_node.clone(),
+        first_touched_by: toucher(mapping, topology),
+        used_from_nodes: placed
+            .users
+            .iter()
+            .filter(|(_, part)| **part >= SLIGHT)
+            .map(|(node, _)| *node)
+            .collect(),
+        moved_bytes: Bytes(mapping.moved),
+        remote_pct: 100.0 * placed.remote,
+    }
+}
+
+/// What to do, in words.
+fn advice(
+    verdict: TraceVerdict,
+    large: &[&Placed<'_>],
+    threads: &[TracedThread],
+    total: Share,
+    facts: &Facts<'_>,
+    topology: &Topology,
+) -> Vec<String> {
+    let mut advice = Vec::new();
+    if verdict == TraceVerdict::CannotKnow {
+        advice.push("let it run longer, or give it more to do".to_string());
+        return advice;
+    }
+    let mut serial = false;
+    for placed in large.iter().filter(|placed| 100.0 * placed.remote >= SICK).take(ADVISED) {
+        let mapping = traced_mapping(placed, topology);
+        let size = format!("{:.1} MiB", placed.bytes / (1 << 20) as f64);
+        let users: Vec<String> = mapping.used_from_nodes.iter().map(u32::to_string).collect();
+        let users = users.join(", ");
+        if placed.mapping.policy.contains("interleave") {
+            advice.push(format!(
+                "{} ({size}) is interleaved: that spreads the load over all nodes, and most of what a thread reads is then on another one; bind it where each thread has a part of its own",
+                mapping.name
+            ));
+            continue;
+        }
+        match mapping.first_touched_by {
+            Some(toucher) if toucher.share_pct >= ALONE && mapping.used_from_nodes.len() > 1 => {
+                advice.push(format!(
+                    "{} ({size}) was first written by thread {} on node {}, so its pages lie there, and it is used from nodes {users}: write it first in parallel, with the same schedule as the loops that use it (pages come to the node of the thread that first writes them; memory that calloc takes from the heap again was written before)",
+                    mapping.name, toucher.thread, toucher.node
+                ));
+                serial = true;
+            }
+            _ => advice.push(format!(
+                "{} ({size}) lies on node{} and is used from nodes {users}: keep the threads where it is (numactl --cpunodebind and --membind), or place it anew (policy now: {})",
+                mapping.name,
+                list(&placed.pages),
+                mapping.policy
+            )),
+        }
+    }
+    if serial {
+        advice.push(
+            "where that cannot be: interleave it (numactl --interleave=all), give each node's threads a copy, or use an allocator that knows nodes (libnuma, jemalloc with arenas for each node)".into(),
+        );
+    }
+    if facts.balancing && verdict != TraceVerdict::CannotKnow {
+        advice.push(
+            "the kernel moves pages to those who use them by itself here (kernel.numa_balancing): what is told is what that came to, and its faults count among those by which first writers are known; to see what the program does alone, switch it off".into(),
+        );
+    }
+    let wandering: Vec<String> = threads
+        .iter()
+        .filter(|thread| {
+            let all: u64 = thread.node_ns.values().map(|time| time.0).sum();
+            let most = thread.node_ns.values().map(|time| time.0).max().unwrap_or(0);
+            all >= LEAST_TIME.0 && ((all - most) as f64) > 0.05 * all as f64
+        })
+        .map(|thread| thread.thread.to_string())
+        .collect();
+    if !wandering.is_empty() {
+        advice.push(format!(
+            "threads {} ran on several nodes: bind each to one (OMP_PROC_BIND=spread and OMP_PLACES=cores for OpenMP, numactl, pthread_setaffinity_np), or its memory stays behind",
+            wandering.join(", ")
+        ));
+    }
+    if verdict == TraceVerdict::DoesNot
+        && let Reading::Known(latency) = &facts.latency
+    {
+        let part = total.remote_pct / 100.0;
+        let gain = part * (latency.ratio - 1.0) / (1.0 + part * (latency.ratio - 1.0));
+        advice.push(format!(
+            "memory of another node takes {:.2} times as long here: with everything at home, time spent waiting for memory would be about {:.0} % less",
+            latency.ratio,
+            100.0 * gain.max(0.0)
+        ));
+    }
+    advice
+}
+
+fn list(parts: &Parts) -> String {
+    let held: BTreeSet<u32> =
+        parts.iter().filter(|(_, part)| **part >= SLIGHT).map(|(node, _)| *node).collect();
+    let names: Vec<String> = held.iter().map(u32::to_string).collect();
+    format!("{} {}", if names.len() > 1 { "s" } else { "" }, names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::look::{Look, Mapping, Process, Thread};
+    use super::*;
+    use host::facts::Cpu;
+
+    /// Two nodes of four CPUs, numbered in turn.
+    fn topology() -> Topology {
+        let cpu = |id: u32| Cpu {
+            id,
+            siblings: [id].into(),
+            package: id % 2,
+            node: Some(id % 2),
+            capacity: None,
+            caches: vec![],
+        };
+        Topology {
+            cpus: (0..8).map(|id| (id, cpu(id))).collect(),
+            nodes: [(0, vec![10, 20]), (1, vec![20, 10])].into(),
+            ..Topology::default()
+        }
+    }
+
+    /// A program of four threads on CPUs 0 to 3. Each moment says how much CPU time every thread used, how many faults each
+    /// had, and what lies on nodes 0 and 1, in MiB.
+    fn report(policy: &str, moments: &[(u64, [u64; 4], [u64; 2])]) -> TraceReport {
+        let mut trace = Trace::default();
+        let (mut time, mut faults) = (0, [0; 4]);
+        let looks = [(0, [0; 4], [0, 0])].into_iter().chain(moments.iter().copied());
+        for (n, (ran, faulted, mib)) in looks.enumerate() {
+            time += ran * 1_000_000;
+            let threads = (0..4u32).map(|n| {
+                faults[n as usize] += faulted[n as usize];
+                Thread {
+                    tid: 100 + n,
+                    name: format!("worker {n}"),
+                    cpu: n,
+                    bound: vec![n],
+                    time: Nanos(time),
+                    faults: faults[n as usize],
+                }
+            });
+            let by_node = [0, 1].map(|node| (node, Bytes(mib[node as usize] << 20)));
+            let mapping = Mapping {
+                start: 0x7f00,
+                name: "anonymous".into(),
+                policy: policy.into(),
+                written: true,
+                by_node: by_node.into_iter().filter(|(_, bytes)| bytes.0 > 0).collect(),
+            };
+            let mappings = Some(vec![mapping].into_iter().filter(|m| !m.by_node.is_empty()).collect());
+            let process = Process { pid: 100, threads: threads.collect(), mappings };
+            trace.add(&Look { at: Nanos(n as u64 * 50_000_000), processes: vec![process] });
+        }
+        let latency = LatencyRatio { local_ns: 90.0, remote_ns: 180.0, ratio: 2.0 };
+        let facts = Facts {
+            command: "made up".into(),
+            topology: &topology(),
+            no_counters: Some("none here".into()),
+            allocations: BTreeMap::new(),
+            latency: Reading::Known(latency),
+            balancing: false,
+            ended: None,
+            wall: Nanos(1),
+            cost: Nanos(1),
+        };
+        traced(&trace, facts)
+    }
+
+    const USE: (u64, [u64; 4]) = (50, [0; 4]);
+
+    #[test]
+    fn serial_initialisation_is_found_with_its_thread() {
+        let all = [200, 0];
+        let moments =
+            [(1, [50_000, 0, 0, 0], all), (USE.0, USE.1, all), (USE.0, USE.1, all), (USE.0, USE.1, all)];
+        let report = report("default", &moments);
+        assert_eq!(report.verdict, TraceVerdict::DoesNot, "{}", report.because);
+        // Half of it is remote, to half of the threads.
+        assert!((report.total.remote_pct - 50.0).abs() < 1.0, "{:?}", report.total);
+        let of: Vec<f64> = report.cpus.iter().map(|cpu| cpu.share.remote_pct.round()).collect();
+        assert_eq!(of, [0.0, 100.0, 0.0, 100.0]);
+        let mapping = &report.mappings[0];
+        let toucher = mapping.first_touched_by.unwrap();
+        assert_eq!((toucher.thread, toucher.node, toucher.share_pct), (100, 0, 100.0));
+        assert_eq!(mapping.used_from_nodes, [0, 1]);
+        assert!(report.advice[0].contains("first written by thread 100 on node 0"), "{:?}", report.advice);
+        // With half remote at twice the time, a third of the waiting goes.
+        assert!(report.advice.iter().any(|text| text.contains("about 33 % less")), "{:?}", report.advice);
+    }
+
+    #[test]
+    fn parallel_initialisation_works_right() {
+        let all = [100, 100];
+        let moments = [(5, [10_000; 4], all), (USE.0, USE.1, all), (USE.0, USE.1, all), (USE.0, USE.1, all)];
+        let report = report("default", &moments);
+        assert_eq!(report.verdict, TraceVerdict::WorksRight, "{}", report.because);
+        assert!(report.total.remote_pct <= 0.5, "{:?}", report.total);
+        assert_eq!(report.advice, Vec::<String>::new());
+        assert!(report.threads.iter().all(|thread| thread.share.remote_pct <= 0.5));
+    }
+
+    /// Threads that run longer on one node than on the other still use what they wrote.
+    #[test]
+    fn unequal_work_is_not_blamed() {
+        let all = [130, 70];
+        let moments = [(5, [13_000, 7_000, 13_000, 7_000], all), (USE.0, USE.1, all), (USE.0, USE.1, all)];
+        let report = report("default", &moments);
+        // Here all threads ran alike, and who wrote differs by more than a tenth.
+        assert!(report.total.remote_pct > 5.0, "{:?}", report.total);
+        let all = [104, 96];
+        let moments = [(5, [13_000, 12_000, 13_000, 12_000], all), (USE.0, USE.1, all), (USE.0, USE.1, all)];
+        let report = self::report("default", &moments);
+        assert_eq!(report.verdict, TraceVerdict::WorksRight, "{}", report.because);
+        assert!(report.total.remote_pct <= 0.5, "{:?}", report.total);
+    }
+
+    #[test]
+    fn a_page_across_the_border_blames_nobody() {
+        // Of 200 MiB one page lies on the wrong side: less than the tenth of a percent.
+        let all = [100, 100];
+        let moments = [
+            (5, [10_000, 10_000, 10_000, 10_001], all),
+            (52, USE.1, all),
+            (49, USE.1, all),
+            (50, USE.1, all),
+        ];
+        let report = report("default", &moments);
+        assert_eq!(report.verdict, TraceVerdict::WorksRight, "{}", report.because);
+    }
+
+    #[test]
+    fn policies_and_moves_are_shown_as_they_are() {
+        let all = [100, 100];
+        let spread = [(5, [10_000; 4], all), (USE.0, USE.1, all), (USE.0, USE.1, all)];
+        let interleaved = report("interleave:0-1", &spread);
+        assert_eq!(interleaved.mappings[0].policy, "interleave:0-1");
+        assert!((interleaved.total.remote_pct - 50.0).abs() < 1.0, "{:?}", interleaved.total);
+        assert!(interleaved.advice[0].contains("is interleaved"), "{:?}", interleaved.advice);
+        let bound = report(
+            "bind:1",
+            &[(5, [50_000, 0, 0, 0], [0, 200]), (USE.0, USE.1, [0, 200]), (50, USE.1, [0, 200])],
+        );
+        assert_eq!(bound.mappings[0].node_bytes.keys().collect::<Vec<_>>(), [&1]);
+        let moved = report(
+            "default",
+            &[(5, [50_000, 0, 0, 0], [200, 0]), (50, USE.1, [120, 80]), (50, USE.1, [100, 100])],
+        );
+        assert_eq!(moved.mappings[0].moved_bytes, Bytes(100 << 20));
+        assert_eq!(moved.mappings[0].node_bytes[&1], Bytes(100 << 20));
+    }
+
+    #[test]
+    fn too_little_is_said_to_be_too_little() {
+        let short = report("default", &[(1, [50, 0, 0, 0], [1, 0])]);
+        assert_eq!(short.verdict, TraceVerdict::CannotKnow, "{}", short.because);
+    }
+}

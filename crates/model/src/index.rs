@@ -1,0 +1,379 @@
+//! A machine's power index: what it can do, in parts with physical units; and the comparison of many of them.
+
+use crate::Reading;
+use serde::{Deserialize, Serialize};
+
+/// A part of the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum IndexPart {
+    /// Executions of a fixed loop in a second of CPU time.
+    #[serde(rename = "rounds_per_second")]
+    Rounds,
+    /// The core's clock.
+    #[serde(rename = "clock_ghz")]
+    Clock,
+    /// A read that waits for the one before, answered by the first cache.
+    #[serde(rename = "l1_ns")]
+    L1,
+    /// The same, by the second.
+    #[serde(rename = "l2_ns")]
+    L2,
+    /// The same, by the third.
+    #[serde(rename = "l3_ns")]
+    L3,
+    /// The same, by memory.
+    #[serde(rename = "dram_ns")]
+    Dram,
+    /// Reading memory from one end to the other.
+    #[serde(rename = "bandwidth_gb_s")]
+    Bandwidth,
+    /// What a branch costs more that went another way than the processor guessed.
+    #[serde(rename = "mispredict_ns")]
+    Mispredict,
+    /// The first touch of a page of 4 KiB.
+    #[serde(rename = "page_fault_ns")]
+    PageFault,
+    /// A system call that does next to nothing.
+    #[serde(rename = "syscall_ns")]
+    Syscall,
+    /// Starting this very program and reaping it.
+    #[serde(rename = "fork_exec_ns")]
+    ForkExec,
+}
+
+/// Parts that ail together: a bad memory module shows in all parts of its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IndexGroup {
+    /// The core and its own caches.
+    Core,
+    /// What is outside the core.
+    Memory,
+    /// What the kernel does.
+    Kernel,
+}
+
+impl IndexPart {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [IndexPart; 11] = [
+        IndexPart::Rounds,
+        IndexPart::Clock,
+        IndexPart::L1,
+        IndexPart::L2,
+        IndexPart::L3,
+        IndexPart::Dram,
+        IndexPart::Bandwidth,
+        IndexPart::Mispredict,
+        IndexPart::PageFault,
+        IndexPart::Syscall,
+        IndexPart::ForkExec,
+    ];
+
+    /// Its name in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            IndexPart::Rounds => "rounds_per_second",
+            IndexPart::Clock => "clock_ghz",
+            IndexPart::L1 => "l1_ns",
+            IndexPart::L2 => "l2_ns",
+            IndexPart::L3 => "l3_ns",
+            IndexPart::Dram => "dram_ns",
+            IndexPart::Bandwidth => "bandwidth_gb_s",
+            IndexPart::Mispredict => "mispredict_ns",
+            IndexPart::PageFault => "page_fault_ns",
+            IndexPart::Syscall => "syscall_ns",
+            IndexPart::ForkExec => "fork_exec_ns",
+        }
+    }
+
+    /// Its unit.
+    pub fn unit(self) -> &'static str {
+        match self {
+            IndexPart::Rounds => "1/s",
+            IndexPart::Clock => "GHz",
+            IndexPart::Bandwidth => "GB/s",
+            _ => "ns",
+        }
+    }
+
+    /// Whether more is better; of times, less is.
+    pub fn more_is_better(self) -> bool {
+        matches!(self, IndexPart::Rounds | IndexPart::Clock | IndexPart::Bandwidth)
+    }
+
+    /// With what it ails.
+    pub fn group(self) -> IndexGroup {
+        match self {
+            IndexPart::Rounds | IndexPart::Clock | IndexPart::L1 | IndexPart::L2 | IndexPart::Mispredict => {
+                IndexGroup::Core
+            }
+            IndexPart::L3 | IndexPart::Dram | IndexPart::Bandwidth => IndexGroup::Memory,
+            IndexPart::PageFault | IndexPart::Syscall | IndexPart::ForkExec => IndexGroup::Kernel,
+        }
+    }
+}
+
+impl IndexGroup {
+    /// All of them.
+    pub const ALL: [IndexGroup; 3] = [IndexGroup::Core, IndexGroup::Memory, IndexGroup::Kernel];
+
+    /// Its name in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            IndexGroup::Core => "core",
+            IndexGroup::Memory => "memory",
+            IndexGroup::Kernel => "kernel",
+        }
+    }
+}
+
+/// What one part came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexFigure {
+    /// The median of the turns' medians, in the part's unit.
+    pub value: f64,
+    /// 95 % interval of that median over turns.
+    pub ci95: Reading<[f64; 2]>,
+    /// Slices that count.
+    pub n: usize,
+    /// Slices that do not: somebody else had the CPU in them.
+    pub voided: usize,
+    /// Least of the slices that count.
+    pub min: f64,
+    /// Greatest of them.
+    pub max: f64,
+    /// How far turns stray from each other: 1.4826 median absolute deviations of their medians, in percent of the value.
+    pub repeatability_pct: f64,
+    /// The median of each turn that has one, in order.
+    pub turns: Vec<f64>,
+    /// Of the clock: what it was over that told by another chain of instructions in the same slices. Near 1 the slices are
+    /// right, and what moves the value is the clock itself.
+    pub control: Option<f64>,
+    /// What was done, in words, such as `walk of 24 KiB`.
+    pub how: String,
+}
+
+/// What the measurement was protected by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexArmour {
+    /// The scheduling class, `fifo` or `other`.
+    pub sched: &'static str,
+    /// The slot that was locked.
+    pub slot: Reading<u32>,
+    /// The CPU it was bound to.
+    pub cpu: Reading<u32>,
+    /// Whether the clock is kept at one frequency (as it was found).
+    pub frequency_held: Reading<bool>,
+    /// Governor, range and turbo, in words.
+    pub frequency: Reading<String>,
+    /// The memory node of the CPU, whose memory was used.
+    pub mem_node: Reading<u32>,
+    /// Huge pages were switched off for this process.
+    pub huge_pages_off: Reading<bool>,
+    /// What a hypervisor took of the CPU meanwhile, in ns.
+    pub steal_ns: Reading<u64>,
+    /// What was lacking, in words.
+    pub lacks: Vec<String>,
+}
+
+/// A machine's power index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Index {
+    /// This program's version.
+    pub version: String,
+    /// When it was taken, in seconds since 1970.
+    pub taken_at: u64,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+    /// Which machine: a name that was given, or a hash of its own identity.
+    pub machine: Reading<String>,
+    /// 16 digits over all that makes machines unequal (as the audit's).
+    pub fingerprint: String,
+    /// The processor's name.
+    pub cpu_model: Reading<String>,
+    /// Its microcode.
+    pub microcode: Reading<String>,
+    /// The kernel's release.
+    pub kernel: Reading<String>,
+    /// Memory, in bytes.
+    pub memory_bytes: Reading<u64>,
+    /// Data caches of the CPU, such as `L1 48K`.
+    pub caches: Vec<String>,
+    /// The start of the system it was taken in.
+    pub boot_id: Reading<String>,
+    /// What it was protected by.
+    pub armour: IndexArmour,
+    /// Each part once, in the order of [`IndexPart::ALL`].
+    pub parts: Vec<(IndexPart, Reading<IndexFigure>)>,
+}
+
+/// What a comparison knows of one saved index.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SavedIndex {
+    /// The file it was read from.
+    pub file: String,
+    /// Which machine; the file where none is named.
+    pub machine: String,
+    /// The processor's name, or what else tells equal machines apart from others.
+    pub model: String,
+    /// The start of the system.
+    pub boot: Option<String>,
+    /// In seconds since 1970.
+    pub taken_at: Option<u64>,
+    /// The version of the program that took it.
+    pub version: Option<String>,
+    /// The parts that are known.
+    pub values: Vec<(IndexPart, f64)>,
+}
+
+/// What strays: a part, or a whole group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum IndexSubject {
+    /// One part.
+    Part(IndexPart),
+    /// All parts of a group together.
+    Group(IndexGroup),
+}
+
+impl IndexSubject {
+    /// Its name in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            IndexSubject::Part(part) => part.name(),
+            IndexSubject::Group(group) => group.name(),
+        }
+    }
+}
+
+/// In which way a machine strays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StrayKind {
+    /// It is weaker or stronger than the others.
+    Level,
+    /// It becomes weaker or stronger, as the others do not.
+    Trend,
+}
+
+/// A machine that strays from its like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexStray {
+    /// Which one.
+    pub machine: String,
+    /// The file of its latest reading.
+    pub file: String,
+    /// The processor's name.
+    pub model: String,
+    /// In what.
+    pub subject: IndexSubject,
+    /// In which way.
+    pub kind: StrayKind,
+    /// How many robust deviations of the other machines it is away; above 0 is weaker.
+    pub robust_z: f64,
+    /// Level: its value over the median of all machines; trend: its last value over its first, by its slope. Of a group, the
+    /// geometric mean, with rates turned into times.
+    pub ratio: f64,
+    /// Whether it is weaker than the others, or becomes so.
+    pub weaker: bool,
+    /// Its readings.
+    pub readings: usize,
+}
+
+/// From where a part's variance comes, in percent of all.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct IndexVariance {
+    /// From machine to machine.
+    pub machine_pct: Reading<f64>,
+    /// From boot to boot of one machine.
+    pub boot_pct: Reading<f64>,
+    /// From run to run within a boot.
+    pub run_pct: Reading<f64>,
+    /// The whole as a standard deviation, in percent of the value.
+    pub total_pct: Reading<f64>,
+}
+
+/// A part over all machines of one model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComparedPart {
+    /// Which one.
+    pub part: IndexPart,
+    /// The median over machines.
+    pub median: f64,
+    /// One robust deviation over machines, in percent; `None` where it is not known.
+    pub deviation_pct: Reading<f64>,
+    /// From where the variance comes; strays are left out.
+    pub variance: IndexVariance,
+    /// Each machine that has it: its place in [`ComparedModel::machines`], value, ratio to the median, and robust z
+    /// where there is one, above 0 for weaker.
+    pub machines: Vec<ComparedValue>,
+}
+
+/// One machine's value of a part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComparedValue {
+    /// Its place in [`ComparedModel::machines`].
+    pub machine: usize,
+    /// The median of its readings.
+    pub value: f64,
+    /// That over the median of all machines.
+    pub ratio: f64,
+    /// Robust z, above 0 for weaker.
+    pub robust_z: Option<f64>,
+    /// Change over its readings in percent of its value, by its slope, where there are enough of them.
+    pub change_pct: Option<f64>,
+}
+
+/// One machine of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComparedMachine {
+    /// Its name.
+    pub name: String,
+    /// The files of its readings, in order of time.
+    pub files: Vec<String>,
+}
+
+/// Machines with the same processor, compared with each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComparedModel {
+    /// The processor's name.
+    pub model: String,
+    /// In the order in which they were first named.
+    pub machines: Vec<ComparedMachine>,
+    /// How far away is too far: the threshold for z of levels, and that of trends; `None` where nothing is tested.
+    pub level_z: Option<f64>,
+    /// See above.
+    pub trend_z: Option<f64>,
+    /// Parts that some machine has.
+    pub parts: Vec<ComparedPart>,
+    /// What to know before believing it.
+    pub notes: Vec<String>,
+}
+
+/// Many indices, compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexComparison {
+    /// Readings in all.
+    pub readings: usize,
+    /// One for each processor; the one with most machines first.
+    pub models: Vec<ComparedModel>,
+    /// Machines that stray; the farthest first.
+    pub strays: Vec<IndexStray>,
+    /// What to know of the whole.
+    pub notes: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_documents() {
+        for part in IndexPart::ALL {
+            assert_eq!(serde_json::to_string(&part).unwrap(), format!("\"{}\"", part.name()));
+        }
+        for group in IndexGroup::ALL {
+            assert_eq!(serde_json::to_string(&group).unwrap(), format!("\"{}\"", group.name()));
+            assert!(IndexPart::ALL.iter().any(|part| part.group() == group));
+        }
+    }
+}

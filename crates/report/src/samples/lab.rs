@@ -1,0 +1,67 @@
+//! Experiments for tests.
+
+use model::{
+    BenchEnd, Exit, LayoutClock, LayoutPeak, LayoutPoint, LayoutReport, LinkOrder, LinkOrderReport, Nanos,
+    Observation, OrderComparison, Reading, Vary,
+};
+
+fn machine() -> Vec<(String, String)> {
+    vec![("processor".into(), "Example <CPU> 9".into()), ("kernel".into(), "6.1.0".into())]
+}
+
+/// A sweep with one peak.
+pub(crate) fn layout() -> LayoutReport {
+    let point = |n: u32| {
+        let median = if (3..=4).contains(&n) { 1_250_003 } else { 1_000_001 + u64::from(n) };
+        LayoutPoint { at: 16 * n, median, min: median - 900, max: median + 70_000, n: 25 }
+    };
+    LayoutReport {
+        command: "./loop '<&>'".into(),
+        vary: Vary::Environment,
+        clock: LayoutClock::Cycles,
+        why_clock: None,
+        aslr: false,
+        quick: true,
+        points: (0..8).map(point).collect(),
+        mean: Reading::Known(1_000_004.5),
+        peaks: vec![LayoutPeak { from: 48, to: 64, width_bytes: 32, height_pct: 24.999_7, p: 2e-30 }],
+        distances: vec![],
+        sensitivity_pct: Reading::Known(25.0),
+        chance_pct: Reading::Known(1.25),
+        runs: 203,
+        void_runs: 3,
+        end: BenchEnd::Complete,
+        machine: machine(),
+    }
+}
+
+/// Two orders, one slower.
+pub(crate) fn link_orders() -> LinkOrderReport {
+    let order = |seed: u64, cpu: u64| {
+        let run = |n: u64| (Observation::unread(Exit::Code(0), Nanos(cpu + n), "made up"), true);
+        LinkOrder {
+            seed,
+            order: if seed == 0 { vec![0, 1] } else { vec![1, 0] },
+            cpu: Reading::unknown("made up"),
+            cycles: Reading::unknown("made up"),
+            n: 3,
+            against_given: (seed > 0).then_some(OrderComparison {
+                ratio: 1.07,
+                ratio_ci95: [1.06, 1.081],
+                different: true,
+            }),
+            runs: (0..3).map(run).collect(),
+        }
+    };
+    LinkOrderReport {
+        command: "a.o b.o".into(),
+        objects: vec!["a.o".into(), "<b>.o".into()],
+        orders: vec![order(0, 5_000_000), order(7, 5_350_000)],
+        clock: LayoutClock::CpuNs,
+        outputs_agree: true,
+        sensitivity_pct: Reading::Known(7.0),
+        chance_pct: Reading::Known(0.5),
+        end: BenchEnd::Failed("run 7 (order 7): exited with code 1".into()),
+        machine: machine(),
+    }
+}
