@@ -5,7 +5,7 @@ mod panel;
 use crate::html::escape;
 use crate::text::ranges;
 use model::{Bytes, NumaCore, NumaMap, NumaNode, Reading};
-use panel::Panel;
+use panel::{Grid, Panel};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -161,11 +161,10 @@ fn cache_size(size: &str) -> String {
 }
 
 fn distances(map: &NumaMap, rows: &[Vec<u32>]) -> Panel {
-    let ids: Vec<String> = map.nodes.iter().map(|node| node.id.to_string()).collect();
-    let cells = rows.iter().map(|row| row.iter().map(|d| (d.to_string(), *d > 10)).collect()).collect();
     let mut panel = Panel::of("table", "distance between nodes", WIDE, Vec::new());
     panel.lines = vec!["as the firmware tells it: 10 is a node's own memory".into()];
-    panel.grid = Some((ids, cells));
+    panel.grid =
+        Some(Grid { heads: map.nodes.iter().map(|node| node.id).collect(), rows: rows.to_vec(), near: 10 });
     panel
 }
 

@@ -21,12 +21,22 @@ pub(super) struct Panel {
     pub(super) lines: Vec<String>,
     /// A bar, this part of which is filled.
     pub(super) used: Option<f64>,
-    /// Heads of rows and columns, and cells, each with whether it stands out.
-    pub(super) grid: Option<(Vec<String>, Vec<Vec<(String, bool)>>)>,
+    /// A square of numbers.
+    pub(super) grid: Option<Grid>,
     /// What is in it.
     pub(super) inner: Vec<Panel>,
     /// Rows of what is in it are no wider, but for single boxes that are.
     pub(super) wide: f64,
+}
+
+/// A square of numbers between things that are numbered themselves.
+pub(super) struct Grid {
+    /// Of rows and of columns.
+    pub(super) heads: Vec<u32>,
+    /// From each to each.
+    pub(super) rows: Vec<Vec<u32>>,
+    /// Greater ones are drawn as far.
+    pub(super) near: u32,
 }
 
 impl Panel {
@@ -117,28 +127,27 @@ impl Panel {
     }
 
     fn grid_side(&self) -> f64 {
-        self.grid.as_ref().map_or(0.0, |(heads, _)| (heads.len() as f64 + 1.0) * CELL)
+        self.grid.as_ref().map_or(0.0, |grid| (grid.heads.len() as f64 + 1.0) * CELL)
     }
 
     fn draw_grid(&self, svg: &mut String, left: f64, top: f64) {
-        let Some((heads, rows)) = &self.grid else { return };
-        let text = |svg: &mut String, class: &str, column: usize, row: usize, words: &str| {
+        let Some(Grid { heads, rows, near }) = &self.grid else { return };
+        let text = |svg: &mut String, class: &str, column: usize, row: usize, number: u32| {
             let (x, y) = (left + (column as f64 + 0.5) * CELL, top + (row as f64 + 0.5) * CELL + 5.0);
-            let words = escape(words);
             put(
                 svg,
                 format_args!(
-                    "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{words}</text>\n"
+                    "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{number}</text>\n"
                 ),
             );
         };
         for (n, head) in heads.iter().enumerate() {
-            text(svg, "title", n + 1, 0, head);
-            text(svg, "title", 0, n + 1, head);
+            text(svg, "title", n + 1, 0, *head);
+            text(svg, "title", 0, n + 1, *head);
         }
         for (r, row) in rows.iter().enumerate() {
-            for (c, (words, far)) in row.iter().enumerate() {
-                let class = if *far { "far" } else { "near" };
+            for (c, number) in row.iter().enumerate() {
+                let class = if number > near { "far" } else { "near" };
                 let (x, y) = (left + (c as f64 + 1.0) * CELL, top + (r as f64 + 1.0) * CELL);
                 put(
                     svg,
@@ -146,7 +155,7 @@ impl Panel {
                         "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{CELL}\" height=\"{CELL}\"/>"
                     ),
                 );
-                text(svg, "", c + 1, r + 1, words);
+                text(svg, "", c + 1, r + 1, *number);
             }
         }
     }
