@@ -13,6 +13,7 @@ mod judge;
 mod judging;
 mod languages;
 mod load;
+mod loan;
 mod manual;
 mod numa;
 mod options;
@@ -80,6 +81,19 @@ enum Command {
     Completions(manual::CompletionsArgs),
 }
 
+impl Command {
+    /// It measures, or changes the machine: what an experiment that was killed has left changed is put back first.
+    fn minds_the_machine(&self) -> bool {
+        match self {
+            Command::Run(_) | Command::Judge(_) | Command::Verify(_) | Command::Bench(_) => true,
+            Command::Audit(_) | Command::Slots(_) | Command::Tune(_) | Command::Lab(_) => true,
+            Command::Index(_) | Command::Numa(_) => true,
+            Command::Languages(_) | Command::Clocks(_) | Command::Load(_) | Command::Probe(_) => false,
+            Command::Manual(_) | Command::Completions(_) => false,
+        }
+    }
+}
+
 /// How a command ended; the numbers are part of the command line's contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -110,6 +124,9 @@ fn main() -> ExitCode {
         return probe::toy();
     }
     let cli = Cli::parse();
+    if cli.command.minds_the_machine() {
+        loan::recover();
+    }
     let result = match cli.command {
         Command::Run(args) => run::main(args),
         Command::Judge(args) => judge::main(args),

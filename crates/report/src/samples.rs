@@ -1,6 +1,7 @@
 //! Values the tests of this crate show.
 
 pub(crate) mod bench;
+pub(crate) mod disturbed;
 pub(crate) mod index;
 pub(crate) mod lab;
 mod numa;

@@ -118,9 +118,13 @@ impl Session {
     }
 }
 
-/// The exit code of an experiment whose report was told.
+/// The exit code of an experiment whose report was told, so that a failure of the system is no second document.
 pub(crate) fn ended(end: &BenchEnd, failure: Option<Failure>) -> Result<Done, Failure> {
     match (failure, end) {
+        (Some(Failure::System(e)), _) => {
+            print_error(&format!("tauto: {e:#}\n"));
+            Ok(Done::Fault)
+        }
         (Some(failure), _) => Err(failure),
         (None, BenchEnd::Interrupted) => Ok(Done::Interrupted),
         (None, _) => Ok(Done::Good),
