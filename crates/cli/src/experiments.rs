@@ -15,7 +15,8 @@ use crate::run::command::find_program;
 use crate::subject::SubjectArgs;
 use crate::terminal::{Failure, print};
 use clap::{Args, Subcommand};
-use host::facts::Topology;
+use host::facts::{Facts, Topology};
+use host::identity;
 use host::machine::Machine;
 use report::json::{FaultDocument, to_text};
 use serde_json::{Value, json};
@@ -94,7 +95,9 @@ fn machine_facts() -> Vec<(String, String)> {
     };
     let read = |path: &str| machine.read(path).ok().map(|text| text.trim().to_string());
     let cpus = Topology::read(&machine).ok().map(|topology| topology.online().len().to_string());
+    let fingerprint = Facts::gather(&machine).ok().map(|facts| identity::fingerprint(&facts));
     [
+        ("fingerprint", fingerprint),
         ("processor", field("/proc/cpuinfo", "model name")),
         ("microcode", field("/proc/cpuinfo", "microcode")),
         ("CPUs", cpus),

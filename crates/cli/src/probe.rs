@@ -20,10 +20,23 @@ enum Kind {
     Compute,
     /// Waits for memory
     Memory,
+    /// Reads from memory, each time waiting for the read before; prints nanoseconds of one
+    Walk,
     /// Sieves so many numbers, of four bytes each
     Sieve,
     /// Adds to three static counters, so that where its stack lies may matter
     Toy,
+}
+
+/// Bytes of the walk: beyond caches, and little enough for small nodes.
+const WALK: usize = 128 << 20;
+
+fn walk() -> Result<Done, Failure> {
+    // Their setting would change what is measured; without the right to it, it does.
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
+    let latency = lab::index::latency(WALK).ok_or_else(|| Failure::system("no memory for the walk"))?;
+    print(&format!("{latency}\n"));
+    Ok(Done::Good)
 }
 
 /// Whether this process is the toy: `tauto probe toy`.
@@ -38,6 +51,7 @@ pub(crate) fn toy() -> ExitCode {
 
 pub(crate) fn main(args: &ProbeArgs) -> Result<Done, Failure> {
     let result = match args.kind {
+        Kind::Walk => return walk(),
         Kind::Compute => lab::probe::compute(),
         Kind::Memory => lab::probe::memory(),
         Kind::Sieve => lab::probe::sieve(usize::try_from(args.numbers).map_err(Failure::usage)?),

@@ -2,7 +2,7 @@
 //! it can be put back.
 //!
 //! Facts are read by [`facts`] below a given root, a recorded machine as well as this one, and judged by pure functions
-//! ([`audit`], [`slots`], [`tune::plan`]). Only [`tune`] and [`locks`] write.
+//! ([`audit`], [`slots`], [`numa`], [`tune::plan`]). Only [`tune`] and [`locks`] write.
 
 pub mod audit;
 pub mod busy;
@@ -12,5 +12,6 @@ pub mod identity;
 pub mod locks;
 pub mod machine;
 pub mod noise;
+pub mod numa;
 pub mod slots;
 pub mod tune;

@@ -10,6 +10,7 @@ pub mod layout;
 pub mod link_order;
 pub mod load;
 pub mod numa;
+pub mod offcore;
 pub mod perturb;
 pub mod probe;
 pub mod record;

@@ -1,6 +1,7 @@
 //! Does a program work on its own node's memory? Looks at a running program, folded into what its threads and mappings did,
 //! and what follows from that.
 
+pub mod counters;
 mod fold;
 mod look;
 mod verdict;

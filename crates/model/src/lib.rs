@@ -14,6 +14,7 @@ mod lab;
 mod ledger;
 mod limits;
 mod link_order;
+mod numa;
 mod observation;
 mod outcome;
 mod reading;
@@ -42,6 +43,7 @@ pub use lab::{
 pub use ledger::{Cause, Ledger};
 pub use limits::{Limits, WallLimit};
 pub use link_order::{LinkOrder, LinkOrderReport, OrderComparison};
+pub use numa::{NumaCache, NumaCore, NumaMap, NumaNode, OffcoreMask};
 pub use observation::{Evidence, Exit, Isolation, NodePages, Observation, Status, Times};
 pub use outcome::{CheckOutcome, Checked, Compilation, Judgement, Settled, Verification};
 pub use reading::Reading;

@@ -9,6 +9,7 @@ mod index;
 pub mod json;
 mod lab;
 pub mod markdown;
+pub mod svg;
 pub mod text;
 mod trace;
 

@@ -196,7 +196,7 @@ pub(crate) fn read_count(counter: &OwnedFd) -> io::Result<Count> {
 }
 
 /// Why a counter cannot be opened, in words that name the remedy (perf_event_open(2), "ERRORS").
-fn refusal(error: &io::Error, paranoid: impl FnOnce() -> io::Result<String>) -> String {
+pub(crate) fn refusal(error: &io::Error, paranoid: impl FnOnce() -> io::Result<String>) -> String {
     match error.raw_os_error() {
         Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => {
             "this machine has no such counter, as virtual machines often do not: have the hypervisor pass it on (QEMU: \

@@ -27,6 +27,7 @@ mod interrupts;
 mod launcher;
 mod message;
 mod plan;
+mod requests;
 mod seccomp;
 mod sys;
 
@@ -36,6 +37,7 @@ pub use error::{ErrorKind, SandboxError};
 pub use interrupts::Interrupts;
 pub use launcher::{ARGV0, launcher_main};
 pub use message::Capabilities;
+pub use requests::{RawCounter, RawEvent};
 
 /// Scheduling of the calling thread.
 pub mod sched {

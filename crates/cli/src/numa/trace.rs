@@ -4,19 +4,24 @@ use crate::Done;
 use crate::bench::words;
 use crate::exports::Export;
 use crate::options::seconds;
-use crate::run::command::find_program;
+use crate::run::command::{environment, find_program, show};
+use crate::subject::ended_well;
 use crate::terminal::{Failure, print, style_of};
 use clap::Args;
 use host::facts::Topology;
 use host::machine::Machine;
+use lab::numa::counters::{Counting, Processor, Recording, this_generation};
 use lab::numa::{Facts, Trace, allocations, look, traced, tree};
-use model::{Nanos, Reading, TraceReport, TraceVerdict};
+use lab::offcore::generation;
+use model::{LatencyRatio, Nanos, Placement, Reading, RunSpec, Stdio, TraceReport, TraceVerdict};
 use report::html::trace_page;
 use report::json::to_text;
 use report::text::trace_report;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid};
 use rustix::time::{ClockId, clock_gettime};
+use sandbox::{Launcher, LauncherOptions};
 use std::collections::BTreeSet;
+use std::io::{Read, Seek};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus};
@@ -42,6 +47,12 @@ pub(crate) struct TraceArgs {
     /// Watch for so long at most, and let the program go on [default: to its end]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     seconds: Option<Nanos>,
+    /// Do not measure how long memory of another node takes (about two seconds, where there are several)
+    #[arg(long)]
+    no_latency: bool,
+    /// Take counts from a recording instead of the processor
+    #[arg(long, value_name = "FILE", hide = true)]
+    counters: Option<PathBuf>,
     /// Print one JSON document; the program's own output goes to standard error then
     #[arg(long)]
     json: bool,
@@ -82,10 +93,13 @@ pub(crate) fn main(args: TraceArgs) -> Result<Done, Failure> {
     let topology = Topology::read(&machine).map_err(Failure::system)?;
     let html = Export::open(args.html.as_ref())?;
     let nodes: Vec<u32> = topology.nodes.keys().copied().collect();
+    // Before the program has the machine to itself, and only where there is something to compare.
+    let latency = latency(&args, &topology);
     let interrupted = Arc::new(AtomicBool::new(false));
     let told = interrupted.clone();
     ctrlc::set_handler(move || told.store(true, Ordering::SeqCst)).map_err(Failure::system)?;
     let mut subject = begin(&args, &machine)?;
+    let counting = counting(&args, &machine, &topology, &subject);
     let before = allocations(&machine, &nodes);
     let start = Instant::now();
     let (trace, ended) = watch(&args, &machine, &mut subject, start, &interrupted)?;
@@ -106,9 +120,9 @@ pub(crate) fn main(args: TraceArgs) -> Result<Done, Failure> {
     let facts = Facts {
         command: args.pid.map_or_else(|| words::join(&args.command), |pid| format!("process {pid}")),
         topology: &topology,
-        no_counters: None,
+        counted: counting.and_then(|counting| counting.end()),
         allocations: counted.collect(),
-        latency: Reading::unknown("not measured"),
+        latency,
         balancing: machine.read("/proc/sys/kernel/numa_balancing").is_ok_and(|text| text.trim() != "0"),
         ended,
         wall,
@@ -129,6 +143,64 @@ fn answer(report: &TraceReport, interrupted: bool) -> Done {
         TraceVerdict::DoesNot => Done::Bad,
         TraceVerdict::WorksRight | TraceVerdict::CannotKnow => Done::Good,
     }
+}
+
+/// Counters of the program's requests, where there are any.
+fn counting(
+    args: &TraceArgs,
+    machine: &Machine,
+    topology: &Topology,
+    subject: &Subject,
+) -> Result<Counting, String> {
+    if let Some(path) = &args.counters {
+        let fail = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+        let text = std::fs::read_to_string(path).map_err(|e| fail(&e))?;
+        let recording: Recording = serde_json::from_str(&text).map_err(|e| fail(&e))?;
+        let generation = generation(&recording.generation)
+            .ok_or_else(|| fail(&format!("there is no table for `{}`", recording.generation)))?;
+        return Counting::begin(Box::new(recording), generation, topology);
+    }
+    let Subject::Started(child) = subject else {
+        return Err("they are opened before a program starts, and this one runs".into());
+    };
+    Counting::begin(Box::new(Processor::of(child.id())), this_generation(machine)?, topology)
+}
+
+/// How long memory takes from the own node and from the farthest other one.
+fn latency(args: &TraceArgs, topology: &Topology) -> Reading<LatencyRatio> {
+    let Some((own, cpu)) = topology.cpus.values().find_map(|cpu| Some((cpu.node?, cpu.id))) else {
+        return Reading::unknown("the kernel tells no node of any CPU");
+    };
+    let far = topology.nodes.keys().copied().filter(|node| *node != own);
+    let Some(far) = far.max_by_key(|node| topology.distance(own, *node)) else {
+        return Reading::unknown("this machine has one memory node");
+    };
+    if args.no_latency {
+        return Reading::unknown("not asked for (--no-latency)");
+    }
+    let measured = || -> Result<LatencyRatio, Failure> {
+        let launcher = Launcher::start(&LauncherOptions::default())?;
+        let (local_ns, remote_ns) = (walk(&launcher, cpu, own)?, walk(&launcher, cpu, far)?);
+        Ok(LatencyRatio { local_ns, remote_ns, ratio: remote_ns / local_ns })
+    };
+    measured().map_or_else(|e| Reading::unknown(e.to_string()), Reading::Known)
+}
+
+/// Nanoseconds of a read from a node's memory, on this CPU.
+fn walk(launcher: &Launcher, cpu: u32, node: u32) -> Result<f64, Failure> {
+    let own = std::env::current_exe().map_err(Failure::system)?;
+    let argv = [own.to_string_lossy().into_owned(), "probe".into(), "walk".into()];
+    let mut fds = Vec::new();
+    let placement = Placement { cpus: vec![cpu], mem_node: Some(node), ..Placement::default() };
+    let mut spec = RunSpec { env: environment(&[]), placement, ..RunSpec::bare() };
+    show(&argv, &mut spec, &mut fds)?;
+    let mut output = tempfile::tempfile().map_err(Failure::system)?;
+    spec.stdio[1] = Stdio::Fd(fds.len() as u8);
+    fds.push(output.try_clone().map_err(Failure::system)?.into());
+    ended_well(&launcher.run(&spec, fds)?, &spec.limits)?;
+    let mut text = String::new();
+    output.rewind().and_then(|()| output.read_to_string(&mut text)).map_err(Failure::system)?;
+    text.trim().parse().map_err(|_| Failure::system(format!("the walk said `{}`", text.trim())))
 }
 
 /// Starts the program, stopped before its first instruction, or finds the process.

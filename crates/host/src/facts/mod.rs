@@ -8,6 +8,7 @@ mod idle;
 mod interrupts;
 mod kernel;
 mod memory;
+mod nodes;
 mod platform;
 mod tasks;
 mod topology;
@@ -20,6 +21,7 @@ pub use idle::{Idle, State};
 pub use interrupts::{Interrupt, Interrupts};
 pub use kernel::Kernel;
 pub use memory::{CacheGroup, Memory};
+pub use nodes::{Node, Nodes};
 pub use platform::Platform;
 pub use tasks::{Task, Tasks};
 pub use topology::{Cache, Cpu, Topology};
@@ -39,6 +41,8 @@ pub struct Facts {
     pub frequency: Frequency,
     /// How deep idle processors sleep.
     pub idle: Idle,
+    /// Memory nodes, and how much each has.
+    pub nodes: Nodes,
     /// What the kernel does with memory by itself.
     pub memory: Memory,
     /// Control groups.
@@ -66,6 +70,7 @@ impl Facts {
             platform: Platform::read(machine),
             frequency: Frequency::read(machine, &topology),
             idle: Idle::read(machine, &topology),
+            nodes: Nodes::read(machine),
             memory: Memory::read(machine),
             cgroups: Cgroups::read(machine),
             clock: Clock::read(machine),

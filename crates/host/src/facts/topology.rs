@@ -150,11 +150,15 @@ fn nodes(machine: &Machine) -> BTreeMap<u32, Vec<u32>> {
     let with_memory =
         machine.read(&format!("{NODES}/has_memory")).or_else(|_| machine.read(&format!("{NODES}/online")));
     let ids = with_memory.ok().and_then(|list| cpulist::parse(&list)).unwrap_or_default();
+    // A row has a number for each node that is online, also for those without memory.
+    let online = machine.read(&format!("{NODES}/online")).ok().and_then(|list| cpulist::parse(&list));
+    let online = online.unwrap_or_else(|| ids.clone());
     let distances = |node: u32| {
         let text = machine.read(&format!("{NODES}/node{node}/distance")).unwrap_or_default();
-        text.split_whitespace().filter_map(|d| d.parse().ok()).collect()
+        let row = text.split_whitespace().filter_map(|d| d.parse().ok());
+        online.iter().zip(row).filter(|(to, _)| ids.contains(to)).map(|(_, distance)| distance).collect()
     };
-    ids.into_iter().map(|node| (node, distances(node))).collect()
+    ids.iter().map(|node| (*node, distances(*node))).collect()
 }
 
 fn caches(machine: &Machine, cpu: u32) -> Vec<Cache> {

@@ -153,6 +153,21 @@ fn rounded(value: f64) -> f64 {
     format!("{value:.6e}").parse().unwrap_or(value)
 }
 
+/// Nanoseconds of a read that waits for the one before, through a buffer of so many bytes whose memory comes from the node the
+/// calling thread is given memory of: the least of some rounds, since disturbance only adds. `None` where there is no memory.
+pub fn latency(bytes: usize) -> Option<f64> {
+    const ROUNDS: usize = 5;
+    let mut walk = walk::Walk::new(bytes)?;
+    let steps = walk.once();
+    walk.steps(steps);
+    let mut round = || {
+        let start = std::time::Instant::now();
+        walk.steps(steps);
+        start.elapsed().as_nanos() as f64 / steps as f64
+    };
+    (0..ROUNDS).map(|_| round()).reduce(f64::min)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

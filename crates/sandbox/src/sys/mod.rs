@@ -22,7 +22,7 @@ pub(crate) use mounts::{
     mount_tmpfs_for_devices, pivot_here, remount_readonly, setns, unshare,
 };
 pub use pace::{add, multiply, reaped_cpu_time};
-pub(crate) use perf::{PerfEventAttr, perf_event_open, perf_event_open_on_cpu};
+pub(crate) use perf::{PerfEventAttr, perf_event_open, perf_event_open_on, perf_event_open_on_cpu};
 #[cfg(test)]
 pub(crate) use probe::SLICES;
 pub(crate) use probe::{Probed, probe_cpu, ticks_evenly};
