@@ -280,3 +280,51 @@ fn what_cannot_be_done_is_said_before_anything_begins() {
         }
     });
 }
+
+/// A knob that hurts nobody.
+const KNOB: &str = "/proc/sys/vm/stat_interval";
+
+/// The note of an experiment that changed it. Field 22 of proc_pid_stat(5) is when a process started.
+fn note(pid: u32, place: &Place) {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("boot");
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let started = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19)).unwrap_or("0");
+    let text = format!(
+        "{{\"pid\":{pid},\"started\":{started},\"boot\":\"{}\",\"ids\":[\"vmstat_interval\"]}}\n",
+        boot.trim()
+    );
+    fs::write(place.path("data/lab.loan"), text).expect("note");
+}
+
+#[test]
+fn what_a_killed_experiment_had_changed_is_put_back_by_the_next_call() {
+    for_everybody(|pass, place| {
+        let found = fs::read_to_string(KNOB).unwrap_or_default();
+        let can = pass == Pass::Root
+            && fs::OpenOptions::new().write(true).open(KNOB).is_ok()
+            && found.trim() != "120";
+        if !can {
+            return;
+        }
+        let tauto = |words: &[&str]| tauto::run(place.tauto().args(words), false, PATIENCE).expect("tauto");
+        let apply = tauto(&["tune", "apply", "--no-measure", "--only", "vmstat_interval"]);
+        let changed = fs::read_to_string(KNOB).expect("knob");
+        // It is still at work: this very process.
+        note(std::process::id(), place);
+        let meanwhile = tauto(&["slots"]);
+        let kept = fs::read_to_string(KNOB).expect("knob");
+        note(u32::MAX >> 1, place);
+        let next = tauto(&["slots"]);
+        let back = fs::read_to_string(KNOB).expect("knob");
+        let quiet = tauto(&["slots"]);
+        fs::write(KNOB, found.trim()).expect("put back");
+        assert_eq!(apply.code(), Ok(0), "{}", apply.stderr);
+        assert!(changed != found && kept == changed && meanwhile.stderr.is_empty(), "{}", meanwhile.stderr);
+        assert!(
+            next.stderr.contains("put back what an experiment that was cut off had changed: vmstat_interval"),
+            "{}",
+            next.stderr
+        );
+        assert_eq!((back, quiet.stderr), (found, String::new()));
+    });
+}
