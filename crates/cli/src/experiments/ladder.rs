@@ -53,6 +53,8 @@ pub(crate) struct LadderArgs {
 enum Kept {
     /// A run.
     Run { stage: Stage, observation: Box<Observation> },
+    /// What else the machine did while the runs before it were made.
+    Warned(Vec<String>),
     /// The machine refused what a rung needs.
     Refused { rung: usize, why: String },
 }
@@ -66,6 +68,8 @@ struct Climb<'a> {
     planned: Vec<Planned>,
     order: Vec<Stage>,
     runs: Vec<(Stage, Observation)>,
+    /// Of the last time runs were made.
+    warned: Vec<String>,
 }
 
 pub(crate) fn main(args: &LadderArgs) -> Result<Done, Failure> {
@@ -81,7 +85,7 @@ pub(crate) fn main(args: &LadderArgs) -> Result<Done, Failure> {
     });
     let (mut session, kept) = Session::open::<Kept>(&args.session, "ladder", asked)?;
     let order = schedule(&planned, args.runs as usize, SEED);
-    let mut climb = Climb { args, argv, ground, seats, planned, order, runs: Vec::new() };
+    let mut climb = Climb { args, argv, ground, seats, planned, order, runs: Vec::new(), warned: Vec::new() };
     let as_planned = (climb.planned.clone(), climb.order.clone());
     climb.resume(kept)?;
     if climb.left() == 0 && session.anew()? {
@@ -89,7 +93,7 @@ pub(crate) fn main(args: &LadderArgs) -> Result<Done, Failure> {
         climb.runs.clear();
     }
     session.tell_resumed(climb.runs.len());
-    let watch = Watch::begin();
+    let (watch, before) = (Watch::begin(), climb.runs.len());
     let (end, failure) = match climb.conduct(&mut session) {
         Ok(end) => (end, None),
         Err(failure) => (BenchEnd::Failed(failure.to_string()), Some(failure)),
@@ -99,8 +103,11 @@ pub(crate) fn main(args: &LadderArgs) -> Result<Done, Failure> {
     {
         return Err(failure);
     }
-    let busy = watch.told(&climb.ground.cpus.iter().copied().collect::<Vec<_>>());
-    let report = climb.drawn_up(shown, busy, end.clone());
+    if climb.runs.len() > before {
+        climb.warned = watch.told(&climb.ground.cpus.iter().copied().collect::<Vec<_>>());
+        session.keep(&Kept::Warned(climb.warned.clone()))?;
+    }
+    let report = climb.drawn_up(shown, end.clone());
     session.finish(&end, || ladder_csv(&report), || ladder_page(&report))?;
     match args.session.json {
         true => print(&to_text(&LadderDocument::new(&report))),
@@ -117,6 +124,7 @@ impl Climb<'_> {
                 Kept::Run { stage, observation } if self.order.get(self.runs.len()) == Some(&stage) => {
                     self.runs.push((stage, *observation));
                 }
+                Kept::Warned(told) => self.warned = told,
                 Kept::Refused { rung, why } if rung < self.planned.len() => self.refuse(rung, why),
                 _ => {
                     let why = format!(
@@ -240,7 +248,7 @@ impl Climb<'_> {
         Ok(observation)
     }
 
-    fn drawn_up(&self, command: String, busy: Vec<String>, end: BenchEnd) -> LadderReport {
+    fn drawn_up(&self, command: String, end: BenchEnd) -> LadderReport {
         let made = seats::notes(&self.ground, &self.seats, &self.planned);
         let stages = ladder::stages(&self.planned, &self.runs, &self.ground.place.floor());
         LadderReport {
@@ -248,7 +256,7 @@ impl Climb<'_> {
             steps: ladder::steps(&stages),
             whole: ladder::whole(&stages),
             stages,
-            notes: busy.into_iter().chain(made).collect(),
+            notes: self.warned.iter().cloned().chain(made).collect(),
             limits: self.args.subject.limits.limits(),
             end,
             machine: super::machine_facts(),

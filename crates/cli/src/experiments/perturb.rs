@@ -61,13 +61,14 @@ fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(Perturbation::ALL.map(Perturbation::name))
 }
 
-/// A run, as the record keeps it.
+/// A line of the record.
 #[derive(Serialize, Deserialize)]
-struct Kept {
-    trial: Perturbation,
-    pair: usize,
-    disturbed: bool,
-    observation: Observation,
+#[serde(rename_all = "snake_case")]
+enum Kept {
+    /// A run.
+    Run { trial: Perturbation, pair: usize, disturbed: bool, observation: Box<Observation> },
+    /// What else the machine did while the runs before it were made.
+    Warned(Vec<String>),
 }
 
 /// The experiment, as far as it has come.
@@ -83,6 +84,8 @@ struct Perturb<'a> {
     uncounted: Option<String>,
     order: Vec<Step>,
     runs: Vec<Observation>,
+    /// Of the last time runs were made.
+    warned: Vec<String>,
 }
 
 pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
@@ -112,13 +115,14 @@ pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
     });
     let (mut session, kept) = Session::open::<Kept>(&args.session, "perturb", asked)?;
     let order = schedule(there.len(), args.pairs as usize, SEED);
-    let mut all = Perturb { args, argv, ground, trials, there, uncounted, order, runs: Vec::new() };
+    let mut all =
+        Perturb { args, argv, ground, trials, there, uncounted, order, runs: Vec::new(), warned: Vec::new() };
     all.resume(kept)?;
     if all.left() == 0 && session.anew()? {
         all.runs.clear();
     }
     session.tell_resumed(all.runs.len());
-    let watch = Watch::begin();
+    let (watch, before) = (Watch::begin(), all.runs.len());
     let (end, failure) = match all.conduct(&mut session) {
         Ok(end) => (end, None),
         Err(failure) => (BenchEnd::Failed(failure.to_string()), Some(failure)),
@@ -128,8 +132,11 @@ pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
     {
         return Err(failure);
     }
-    let busy = watch.told(&all.ground.cpus.iter().copied().collect::<Vec<_>>());
-    let report = all.drawn_up(shown, busy, end.clone());
+    if all.runs.len() > before {
+        all.warned = watch.told(&all.ground.cpus.iter().copied().collect::<Vec<_>>());
+        session.keep(&Kept::Warned(all.warned.clone()))?;
+    }
+    let report = all.drawn_up(shown, end.clone());
     session.finish(&end, || perturb_csv(&report), || perturb_page(&report))?;
     match args.session.json {
         true => print(&to_text(&PerturbDocument::new(&report))),
@@ -141,17 +148,23 @@ pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
 impl Perturb<'_> {
     /// Goes as far as the record does.
     fn resume(&mut self, kept: Vec<Kept>) -> Result<(), Failure> {
-        for (n, run) in kept.into_iter().enumerate() {
-            let expected =
-                self.order.get(n).map(|step| (self.of(*step).perturbation, step.pair, step.disturbed));
-            if expected != Some((run.trial, run.pair, run.disturbed)) {
+        for (n, line) in kept.into_iter().enumerate() {
+            let (made, observation) = match line {
+                Kept::Run { trial, pair, disturbed, observation } => ((trial, pair, disturbed), observation),
+                Kept::Warned(told) => {
+                    self.warned = told;
+                    continue;
+                }
+            };
+            let next = self.order.get(self.runs.len());
+            if next.map(|step| (self.of(*step).perturbation, step.pair, step.disturbed)) != Some(made) {
                 let why = format!(
-                    "the record's run {} is not the one that belongs there; --fresh begins anew",
-                    n + 1
+                    "the record's line {} is not the one that belongs there; --fresh begins anew",
+                    n + 2
                 );
                 return Err(Failure::usage(why));
             }
-            self.runs.push(run.observation);
+            self.runs.push(*observation);
         }
         Ok(())
     }
@@ -186,9 +199,10 @@ impl Perturb<'_> {
                 return Ok(BenchEnd::Interrupted);
             }
             let observation = run.map_err(|e| in_run(&e, self.runs.len() + 1, &name))?;
-            let line = Kept { trial, pair: step.pair, disturbed: step.disturbed, observation };
+            let boxed = Box::new(observation.clone());
+            let line = Kept::Run { trial, pair: step.pair, disturbed: step.disturbed, observation: boxed };
             session.keep(&line)?;
-            self.runs.push(line.observation);
+            self.runs.push(observation);
         }
         loan.put_back()?;
         Ok(BenchEnd::Complete)
@@ -228,7 +242,7 @@ impl Perturb<'_> {
         Ok(observation)
     }
 
-    fn drawn_up(&self, command: String, busy: Vec<String>, end: BenchEnd) -> PerturbReport {
+    fn drawn_up(&self, command: String, end: BenchEnd) -> PerturbReport {
         let made = trials::notes(&self.ground, self.uncounted.as_ref());
         let floor = self.ground.place.floor();
         let one = |(n, trial): (usize, &Trial)| {
@@ -249,7 +263,7 @@ impl Perturb<'_> {
         PerturbReport {
             command,
             trials: self.trials.iter().enumerate().map(one).collect(),
-            notes: busy.into_iter().chain(made).collect(),
+            notes: self.warned.iter().cloned().chain(made).collect(),
             limits: self.args.subject.limits.limits(),
             end,
             machine: super::machine_facts(),
