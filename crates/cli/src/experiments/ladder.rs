@@ -4,14 +4,14 @@ mod seats;
 
 use super::disturber::Disturber;
 use super::ground::{Ground, Watch, in_run, program};
-use super::session::{Session, SessionArgs, ended};
+use super::session::{Forms, Session, SessionArgs, outcome};
 use super::subject_facts;
 use crate::Done;
 use crate::interrupt::Interrupt;
 use crate::loan::Loan;
 use crate::options::PlacementArgs;
 use crate::subject::{SubjectArgs, ended_well};
-use crate::terminal::{Failure, print, style_of};
+use crate::terminal::{Failure, style_of};
 use clap::Args;
 use lab::ladder::{self, Planned, Stage, rung_of, schedule};
 use model::{BenchEnd, LadderLoad, LadderReport, Observation};
@@ -94,10 +94,7 @@ pub(crate) fn main(args: &LadderArgs) -> Result<Done, Failure> {
     }
     session.tell_resumed(climb.runs.len());
     let (watch, before) = (Watch::begin(), climb.runs.len());
-    let (end, failure) = match climb.conduct(&mut session) {
-        Ok(end) => (end, None),
-        Err(failure) => (BenchEnd::Failed(failure.to_string()), Some(failure)),
-    };
+    let (end, failure) = outcome(climb.conduct(&mut session));
     if climb.runs.is_empty()
         && let Some(failure) = failure
     {
@@ -108,12 +105,13 @@ pub(crate) fn main(args: &LadderArgs) -> Result<Done, Failure> {
         session.keep(&Kept::Warned(climb.warned.clone()))?;
     }
     let report = climb.drawn_up(shown, end.clone());
-    session.finish(&end, || ladder_csv(&report), || ladder_page(&report))?;
-    match args.session.json {
-        true => print(&to_text(&LadderDocument::new(&report))),
-        false => print(&ladder_report(&report, style_of(&std::io::stdout()))),
-    }
-    ended(&end, failure)
+    let forms = Forms {
+        json: to_text(&LadderDocument::new(&report)),
+        csv: ladder_csv(&report),
+        html: ladder_page(&report),
+        text: ladder_report(&report, style_of(&std::io::stdout())),
+    };
+    session.finish(&end, failure, forms)
 }
 
 impl Climb<'_> {

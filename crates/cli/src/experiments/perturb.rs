@@ -4,14 +4,14 @@ mod trials;
 
 use super::disturber::Disturber;
 use super::ground::{Ground, Watch, in_run, program};
-use super::session::{Session, SessionArgs, ended};
+use super::session::{Forms, Session, SessionArgs, outcome};
 use super::subject_facts;
 use crate::Done;
 use crate::interrupt::Interrupt;
 use crate::loan::Loan;
 use crate::options::PlacementArgs;
 use crate::subject::{SubjectArgs, ended_well};
-use crate::terminal::{Failure, print, style_of};
+use crate::terminal::{Failure, style_of};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use host::tune::Standing;
@@ -123,10 +123,7 @@ pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
     }
     session.tell_resumed(all.runs.len());
     let (watch, before) = (Watch::begin(), all.runs.len());
-    let (end, failure) = match all.conduct(&mut session) {
-        Ok(end) => (end, None),
-        Err(failure) => (BenchEnd::Failed(failure.to_string()), Some(failure)),
-    };
+    let (end, failure) = outcome(all.conduct(&mut session));
     if all.runs.is_empty()
         && let Some(failure) = failure
     {
@@ -137,12 +134,13 @@ pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
         session.keep(&Kept::Warned(all.warned.clone()))?;
     }
     let report = all.drawn_up(shown, end.clone());
-    session.finish(&end, || perturb_csv(&report), || perturb_page(&report))?;
-    match args.session.json {
-        true => print(&to_text(&PerturbDocument::new(&report))),
-        false => print(&perturb_report(&report, style_of(&std::io::stdout()))),
-    }
-    ended(&end, failure)
+    let forms = Forms {
+        json: to_text(&PerturbDocument::new(&report)),
+        csv: perturb_csv(&report),
+        html: perturb_page(&report),
+        text: perturb_report(&report, style_of(&std::io::stdout())),
+    };
+    session.finish(&end, failure, forms)
 }
 
 impl Perturb<'_> {
