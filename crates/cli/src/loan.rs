@@ -68,7 +68,10 @@ fn others(machine: &Machine, slot: &Slot) -> Vec<u32> {
 
 /// The right to change these ids, as long as this lives.
 pub(crate) struct Loan {
+    /// Where the journal is.
     directory: PathBuf,
+    /// `/`, but in tests.
+    root: PathBuf,
     machine: Machine,
     ids: BTreeSet<String>,
 }
@@ -77,7 +80,7 @@ impl Loan {
     /// Nothing is changed yet.
     pub(crate) fn new() -> Result<Loan, Failure> {
         let machine = Machine::this().map_err(Failure::system)?;
-        Ok(Loan { directory: data_directory(), machine, ids: BTreeSet::new() })
+        Ok(Loan { directory: data_directory(), root: "/".into(), machine, ids: BTreeSet::new() })
     }
 
     /// Makes changes, until `stop`. What was refused stands in the outcome's records.
@@ -86,7 +89,7 @@ impl Loan {
         let mut journal = open(&self.machine, &self.directory)?;
         // The directory is there once the journal was open, and nothing is changed before the note is on disk.
         self.note().map_err(|e| Failure::system(format!("{}: {e}", self.directory.join(NOTE).display())))?;
-        let mut knobs = Writer::at(Path::new("/")).map_err(Failure::system)?;
+        let mut knobs = Writer::at(&self.root).map_err(Failure::system)?;
         let mut between = |_: usize, _: &Change| match stop() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
@@ -99,7 +102,7 @@ impl Loan {
         if self.ids.is_empty() {
             return Ok(());
         }
-        let left = undone(&self.machine, &self.directory, self.ids.iter().cloned().collect())?;
+        let left = undone(&self.machine, &self.root, &self.directory, self.ids.iter().cloned().collect())?;
         let removed = std::fs::remove_file(self.directory.join(NOTE));
         self.ids.clear();
         match removed {
@@ -133,9 +136,14 @@ impl Drop for Loan {
 }
 
 /// Undoes the changes of these ids. Gives what could not be, in words.
-fn undone(machine: &Machine, directory: &Path, ids: Vec<String>) -> Result<Vec<String>, Failure> {
+fn undone(
+    machine: &Machine,
+    root: &Path,
+    directory: &Path,
+    ids: Vec<String>,
+) -> Result<Vec<String>, Failure> {
     let mut journal = open(machine, directory)?;
-    let mut knobs = Writer::at(Path::new("/")).map_err(Failure::system)?;
+    let mut knobs = Writer::at(root).map_err(Failure::system)?;
     let wishes = Wishes { only: ids, ..Wishes::default() };
     let start = Instant::now();
     loop {
@@ -166,7 +174,10 @@ pub(crate) fn recover() {
         Ok(text) => text,
         Err(_) => return,
     };
-    match recovered(&directory, &note) {
+    match Machine::this()
+        .map_err(Failure::system)
+        .and_then(|machine| recovered(&machine, Path::new("/"), &directory, &note))
+    {
         Ok(None) => {}
         Ok(Some(told)) => {
             print_error(&format!("tauto: {told}\n"));
@@ -181,17 +192,105 @@ pub(crate) fn recover() {
 }
 
 /// `None`: its owner is still at work.
-fn recovered(directory: &Path, note: &str) -> Result<Option<String>, Failure> {
-    let machine = Machine::this().map_err(Failure::system)?;
+fn recovered(
+    machine: &Machine,
+    root: &Path,
+    directory: &Path,
+    note: &str,
+) -> Result<Option<String>, Failure> {
     let note: Note = serde_json::from_str(note).map_err(Failure::system)?;
-    let boot = tune::boot_id(&machine).map_err(Failure::system)?;
-    if note.boot == boot && started(&machine, note.pid) == Some(note.started) {
+    let boot = tune::boot_id(machine).map_err(Failure::system)?;
+    if note.boot == boot && started(machine, note.pid) == Some(note.started) {
         return Ok(None);
     }
-    let left = undone(&machine, directory, note.ids.clone())?;
+    let left = undone(machine, root, directory, note.ids.clone())?;
     let ids = note.ids.join(", ");
     match left.is_empty() {
         true => Ok(Some(format!("put back what an experiment that was cut off had changed: {ids}"))),
         false => Err(Failure::system(format!("cannot put back {}", left.join("; ")))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host::tune::{Form, Target};
+    use std::fs;
+    use tempfile::TempDir;
+
+    const MOST: &str = "/sys/devices/system/cpu/cpu1/cpufreq/scaling_max_freq";
+
+    /// A directory that looks like a machine with a frequency, on which this very process runs.
+    fn fake() -> TempDir {
+        let root = tempfile::tempdir().unwrap();
+        let own = fs::read_to_string("/proc/self/stat").unwrap();
+        let pid = std::process::id();
+        for (path, text) in [
+            (MOST.to_string(), "3000000\n".to_string()),
+            ("/proc/sys/kernel/random/boot_id".into(), "this-boot\n".into()),
+            (format!("/proc/{pid}/stat"), own),
+        ] {
+            let path = root.path().join(path.trim_start_matches('/'));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    fn loan(root: &Path) -> Loan {
+        let machine = Machine::at(root).unwrap();
+        Loan { directory: root.join("data"), root: root.into(), machine, ids: BTreeSet::new() }
+    }
+
+    fn lowered() -> Change {
+        Change {
+            id: "frequency_range".into(),
+            target: Target::File { path: MOST.into(), form: Form::Text },
+            found: "3000000".into(),
+            want: "800000".into(),
+        }
+    }
+
+    fn now(root: &Path) -> (String, bool) {
+        let value = fs::read_to_string(root.join(MOST.trim_start_matches('/'))).unwrap();
+        (value.trim().to_string(), root.join("data").join(NOTE).exists())
+    }
+
+    #[test]
+    fn what_is_borrowed_is_put_back() {
+        let root = fake();
+        let mut loan = loan(root.path());
+        for _ in 0..2 {
+            let outcome = loan.make(&[lowered()], &|| false).unwrap();
+            assert_eq!(outcome.records[0].standing, Standing::Verified);
+            assert_eq!(now(root.path()), ("800000".into(), true));
+            loan.put_back().unwrap();
+            assert_eq!(now(root.path()), ("3000000".into(), false));
+        }
+        loan.make(&[lowered()], &|| false).unwrap();
+        drop(loan);
+        assert_eq!(now(root.path()), ("3000000".into(), false));
+        assert!(!Journal::path_in(&root.path().join("data")).exists());
+    }
+
+    #[test]
+    fn what_a_killed_owner_has_borrowed_is_put_back_and_what_a_living_one_has_is_left() {
+        let root = fake();
+        let mut owner = loan(root.path());
+        owner.make(&[lowered()], &|| false).unwrap();
+        let note = fs::read_to_string(root.path().join("data").join(NOTE)).unwrap();
+        let recovered = |note: &str| {
+            let machine = Machine::at(root.path()).unwrap();
+            super::recovered(&machine, root.path(), &root.path().join("data"), note)
+        };
+        assert!(recovered(&note).unwrap().is_none());
+        assert_eq!(now(root.path()).0, "800000");
+        // Its number belongs to another process now.
+        let mut other: Note = serde_json::from_str(&note).unwrap();
+        other.started += 1;
+        let told = recovered(&serde_json::to_string(&other).unwrap()).unwrap();
+        assert!(told.is_some_and(|told| told.ends_with(": frequency_range")));
+        assert_eq!(now(root.path()).0, "3000000");
+        assert!(recovered("no note").is_err());
     }
 }

@@ -4,6 +4,7 @@ use super::super::disturber::{Disturbance, Disturber};
 use super::super::ground::Ground;
 use super::DROP_CACHES;
 use host::cpulist::to_list;
+use host::machine::Machine;
 use host::tune::{Change, Form, Target};
 use model::{Perturbation, Placement, Sched};
 
@@ -99,7 +100,7 @@ fn means(ground: &Ground, of: Perturbation) -> Result<(Means, String), String> {
             }
         },
         Perturbation::SiblingLoad => sibling(ground),
-        Perturbation::Frequency => frequency(ground),
+        Perturbation::Frequency => frequency(&ground.machine, &own),
         Perturbation::PageCacheDrop => drop_caches(),
     }
 }
@@ -136,19 +137,24 @@ fn sibling(ground: &Ground) -> Result<(Means, String), String> {
     Ok((load("cpu", siblings, None), words))
 }
 
-fn frequency(ground: &Ground) -> Result<(Means, String), String> {
-    let own = ground.bound();
+fn frequency(machine: &Machine, own: &[u32]) -> Result<(Means, String), String> {
+    let (change, words) = lowered(machine, own)?;
+    match rustix::process::geteuid().is_root() {
+        true => Ok((Means::Change(change), words)),
+        false => Err("lowering the frequency needs root".into()),
+    }
+}
+
+/// The most that the CPUs may run at becomes the least that they may.
+fn lowered(machine: &Machine, own: &[u32]) -> Result<(Change, String), String> {
     let directory =
         own.first().map(|cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq")).unwrap_or_default();
-    let read = |name: &str| ground.machine.number::<u64>(&format!("{directory}/{name}"));
+    let read = |name: &str| machine.number::<u64>(&format!("{directory}/{name}"));
     let (Ok(least), Ok(most)) = (read("scaling_min_freq"), read("scaling_max_freq")) else {
         return Err("no cpufreq here, as in most virtual machines".into());
     };
     if least >= most {
         return Err(format!("the frequency is held already, at {} MHz", most / 1000));
-    }
-    if !rustix::process::geteuid().is_root() {
-        return Err("lowering the frequency needs root".into());
     }
     let change = Change {
         id: "frequency_range".into(),
@@ -156,13 +162,9 @@ fn frequency(ground: &Ground) -> Result<(Means, String), String> {
         found: most.to_string(),
         want: least.to_string(),
     };
-    let words = format!(
-        "the most CPU {} may run at lowered from {} to {} MHz",
-        list(&own),
-        most / 1000,
-        least / 1000
-    );
-    Ok((Means::Change(change), words))
+    let words =
+        format!("the most CPU {} may run at lowered from {} to {} MHz", list(own), most / 1000, least / 1000);
+    Ok((change, words))
 }
 
 fn drop_caches() -> Result<(Means, String), String> {
@@ -186,4 +188,25 @@ pub(super) fn notes(ground: &Ground, uncounted: Option<&String>) -> Vec<String> 
 
 fn list(cpus: &[u32]) -> String {
     to_list(&cpus.iter().copied().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequencies_that_move_are_lowered() {
+        let machine = |least: u64, most: u64| {
+            let directory = "/sys/devices/system/cpu/cpu1/cpufreq";
+            let file = |name: &str, value: u64| format!("{directory}/{name}\n\t{value}\n");
+            let files = file("scaling_min_freq", least) + &file("scaling_max_freq", most);
+            Machine::parse(&format!("tauto recording 1\n{files}")).unwrap()
+        };
+        let (change, words) = lowered(&machine(800_000, 3_000_000), &[1]).unwrap();
+        assert_eq!((change.found.as_str(), change.want.as_str()), ("3000000", "800000"));
+        assert_eq!(words, "the most CPU 1 may run at lowered from 3000 to 800 MHz");
+        let held = lowered(&machine(3_000_000, 3_000_000), &[1]).unwrap_err();
+        assert_eq!(held, "the frequency is held already, at 3000 MHz");
+        assert!(lowered(&machine(800_000, 3_000_000), &[0]).unwrap_err().starts_with("no cpufreq"));
+    }
 }
