@@ -1,0 +1,99 @@
+//! Opening: where a database is, and how its connections are set up.
+
+use super::{Database, Pools};
+use crate::{Error, Result};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection};
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// How long a statement waits for others before it is [`Error::Busy`].
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Connections that read, of SQLite; all connections, of PostgreSQL.
+const CONNECTIONS: u32 = 8;
+
+impl Database {
+    /// See [`crate::Store::open`].
+    pub(crate) async fn open(url: &str) -> Result<Database> {
+        if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+            return postgres(url).await;
+        }
+        let path = url.strip_prefix("sqlite:").unwrap_or(url);
+        let path = path.strip_prefix("//").unwrap_or(path);
+        if path.is_empty() || path.contains("://") {
+            let why = "neither a path nor postgres://…".to_string();
+            return Err(Error::Connection { place: url.to_string(), why });
+        }
+        sqlite(Path::new(path)).await
+    }
+}
+
+async fn sqlite(path: &Path) -> Result<Database> {
+    let place = path.display().to_string();
+    make(path).map_err(|error| Error::of_file(&place, "making the file", &error))?;
+    // FULL: a commit is on disk when it returns; NORMAL could lose the last ones when the power fails.
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(PATIENCE);
+    let fails = |error| Error::of(&place, error);
+    let pool = |most| SqlitePoolOptions::new().max_connections(most).acquire_timeout(PATIENCE);
+    // Kept for good, and not asked whether they are alive: a file does not hang up.
+    let pool = |most| pool(most).idle_timeout(None).max_lifetime(None).test_before_acquire(false);
+    let writer = pool(1).connect_with(options.clone()).await.map_err(fails)?;
+    let readers = pool(CONNECTIONS).connect_lazy_with(options.pragma("query_only", "on"));
+    Ok(Database { pools: Pools::Sqlite { writer, readers }, place: place.into() })
+}
+
+impl Database {
+    /// Copies an SQLite database into an empty file.
+    pub(crate) async fn copy_to(&self, to: &Path) -> Result<()> {
+        let Pools::Sqlite { writer, .. } = &self.pools else {
+            return Err(Error::Unsupported(format!("{}: only a file can be copied", self.place)));
+        };
+        let place = to.display().to_string();
+        let fails = |error| Error::of(&place, error);
+        let mut connection =
+            writer.connect_options().connect().await.map_err(|e| Error::of(&self.place, e))?;
+        let copied = sqlx::query("VACUUM INTO $1").bind(place.as_str()).execute(&mut connection).await;
+        copied.map_err(fails)?;
+        connection.close().await.map_err(fails)
+    }
+}
+
+/// Makes the file where there is none, for its owner alone; SQLite gives the files beside it the same mode.
+fn make(path: &Path) -> std::io::Result<()> {
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    match made {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+async fn postgres(url: &str) -> Result<Database> {
+    // The address as it was typed may hold a password, so it is in no text before it is understood.
+    let options = PgConnectOptions::from_str(url).map_err(|error| Error::of("postgres", error))?;
+    let host =
+        options.get_socket().map_or_else(|| options.get_host().into(), |socket| socket.to_string_lossy());
+    let name = options.get_database().unwrap_or_else(|| options.get_username());
+    let place = format!("postgres {name} at {host}:{}", options.get_port());
+    let patience = PATIENCE.as_millis().to_string();
+    let options = options.application_name("tauto").options([
+        ("synchronous_commit", "on"),
+        ("client_min_messages", "warning"),
+        ("lock_timeout", patience.as_str()),
+        // What a machine that vanished has locked is free again after this.
+        ("idle_in_transaction_session_timeout", "60000"),
+    ]);
+    let pool = PgPoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(PATIENCE);
+    let pool = pool.connect_with(options).await.map_err(|error| Error::of(&place, error))?;
+    Ok(Database { pools: Pools::Postgres(pool), place: place.into() })
+}

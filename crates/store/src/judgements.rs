@@ -1,0 +1,286 @@
+//! Judgements. Each job adds one and none is ever overwritten. At most one of a submission is current: of those that were to be
+//! its verdict, the one that was asked for last; but a fault of ours (JE) never takes the place of a verdict.
+
+use crate::db::{Row, Tx, values};
+use crate::evidence::{self, FORM, Packed};
+use crate::jobs::lost;
+use crate::submissions::missing;
+use crate::{Error, Finished, JobId, JudgementId, Lease, Moment, Purpose, Result, Store, SubmissionId};
+use model::{Bytes, Confidence, Judgement, Nanos, Verdict};
+
+/// A judgement in short.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct JudgementSummary {
+    /// Its number among all judgements.
+    pub id: JudgementId,
+    /// The job it came of.
+    pub job: JobId,
+    /// 1 for the first judgement of a submission.
+    pub number: u64,
+    /// What it was made for.
+    pub purpose: Purpose,
+    /// It is the submission's verdict.
+    pub current: bool,
+    /// When it was stored.
+    pub finished: Moment,
+    /// What was earned.
+    pub verdict: Verdict,
+    /// Points, in scoring problems.
+    pub score: Option<f64>,
+    /// Time of the slowest test that was run.
+    #[serde(rename = "cpu_ns")]
+    pub cpu: Option<Nanos>,
+    /// Most memory of any test, where it is known of all of them.
+    #[serde(rename = "memory_bytes")]
+    pub memory: Option<Bytes>,
+    /// How firmly the verdict stands.
+    pub confidence: Confidence,
+    /// Runs that were made.
+    pub runs: u64,
+    /// Runs of these that were void.
+    pub void_runs: u64,
+}
+
+/// A judgement whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredJudgement {
+    /// In short.
+    pub summary: JudgementSummary,
+    /// The submission.
+    pub submission: SubmissionId,
+    /// Everything. The tests are without their runs where those were deleted.
+    pub judgement: Judgement,
+    /// Its runs were deleted ([`Store::forget`]).
+    pub forgotten: bool,
+}
+
+/// A statement that reads judgements in short, with more columns.
+macro_rules! summaries {
+    ($columns:literal, $rest:literal) => {
+        concat!(
+            "SELECT ",
+            $columns,
+            " j.id AS judgement, j.job, j.number, j.current, j.finished, j.verdict, j.score, j.cpu_ns, j.memory_bytes,
+             j.confidence, j.runs, j.void_runs, jobs.purpose
+             FROM judgements j JOIN jobs ON jobs.id = j.job ",
+            $rest
+        )
+    };
+}
+
+impl JudgementSummary {
+    pub(crate) fn read(row: &Row) -> Result<JudgementSummary> {
+        let unsigned = |value: Option<i64>| value.and_then(|value| u64::try_from(value).ok());
+        Ok(JudgementSummary {
+            id: JudgementId(row.get("judgement")?),
+            job: JobId(row.get("job")?),
+            number: row.count("number")?,
+            purpose: row.parse("purpose", Purpose::of)?,
+            current: row.get::<i64>("current")? == 1,
+            finished: Moment(row.get("finished")?),
+            verdict: row.parse("verdict", str::parse)?,
+            score: row.get("score")?,
+            cpu: unsigned(row.get("cpu_ns")?).map(Nanos),
+            memory: unsigned(row.get("memory_bytes")?).map(Bytes),
+            confidence: row.parse("confidence", confidence)?,
+            runs: row.count("runs")?,
+            void_runs: row.count("void_runs")?,
+        })
+    }
+}
+
+const CONFIDENCES: [(Confidence, &str); 3] =
+    [(Confidence::Clear, "clear"), (Confidence::Settled, "settled"), (Confidence::Open, "open")];
+
+fn confidence(name: &str) -> std::result::Result<Confidence, String> {
+    let found = CONFIDENCES.into_iter().find(|(_, known)| *known == name);
+    found.map(|(confidence, _)| confidence).ok_or_else(|| format!("`{name}` is no confidence"))
+}
+
+impl Store {
+    /// Stores what came of a job and ends it. On disk when this returns. May be repeated: what the same attempt stored before
+    /// stays as it was.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] where the lease is lost: the judgement is not stored, and whoever has the job now judges anew.
+    pub async fn finish(&self, lease: Lease, judgement: &Judgement, now: Moment) -> Result<Finished> {
+        let packed = evidence::pack(judgement);
+        let packed =
+            packed.map_err(|why| Error::Conflict(format!("judgement of job {}: {why}", lease.job)))?;
+        let mut tx = self.db.write().await?;
+        let ended = tx
+            .row(
+                "UPDATE jobs SET state = 'judged', lease = NULL
+                 WHERE id = $1 AND attempt = $2 AND state = 'claimed' RETURNING submission, purpose",
+                values![lease.job, lease.attempt],
+            )
+            .await?;
+        let Some(ended) = ended else { return already(&mut tx, lease).await };
+        let submission = SubmissionId(ended.get("submission")?);
+        let counts = ended.parse("purpose", Purpose::of)? == Purpose::Verdict;
+        // The row is locked from here: judgements of one submission are added one after the other.
+        let number = tx
+            .one(
+                "UPDATE submissions SET judgements = judgements + 1 WHERE id = $1 RETURNING judgements",
+                values![submission],
+            )
+            .await?
+            .get::<i64>("judgements")?;
+        let current = counts && becomes_current(&mut tx, submission, lease.job, judgement.verdict).await?;
+        if current {
+            tx.run(
+                "UPDATE judgements SET current = 0 WHERE submission = $1 AND current = 1",
+                values![submission],
+            )
+            .await?;
+        }
+        let place = Place { submission, number, job: lease.job, current, finished: now };
+        let id = insert(&mut tx, &place, judgement, &packed).await?;
+        tx.commit().await?;
+        Ok(Finished::Stored(id))
+    }
+
+    /// All judgements of a submission in short, in the order they came.
+    pub async fn history(&self, submission: SubmissionId) -> Result<Vec<JudgementSummary>> {
+        let mut tx = self.db.read().await?;
+        let statement = summaries!("", "WHERE j.submission = $1 ORDER BY j.number");
+        let rows = tx.rows(statement, values![submission]).await?;
+        rows.iter().map(JudgementSummary::read).collect()
+    }
+
+    /// One judgement whole, with every run and its evidence.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn judgement(&self, id: JudgementId) -> Result<StoredJudgement> {
+        let mut tx = self.db.read().await?;
+        let statement = summaries!("j.submission, j.form, j.body,", "WHERE j.id = $1");
+        let row = tx.row(statement, values![id]).await?;
+        let row = row.ok_or_else(|| Error::NotFound(format!("judgement {id}")))?;
+        let mut judgement: Judgement = evidence::body(&row)?;
+        let tests = tx
+            .rows("SELECT form, body FROM test_results WHERE judgement = $1 ORDER BY position", values![id])
+            .await?;
+        judgement.tests = tests.iter().map(evidence::body).collect::<Result<_>>()?;
+        let runs = tx.row("SELECT form, bytes FROM runs WHERE judgement = $1", values![id]).await?;
+        if let Some(runs) = &runs {
+            let by_test = evidence::runs(runs)?;
+            if by_test.len() != judgement.tests.len() {
+                return Err(row.damaged(format!("judgement {id}: runs of {} tests", by_test.len())));
+            }
+            for (test, runs) in judgement.tests.iter_mut().zip(by_test) {
+                test.runs = runs;
+            }
+        }
+        Ok(StoredJudgement {
+            summary: JudgementSummary::read(&row)?,
+            submission: SubmissionId(row.get("submission")?),
+            judgement,
+            forgotten: runs.is_none(),
+        })
+    }
+
+    /// The judgement of a submission that counts, whole.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for the submission, and while it has none.
+    pub async fn current_judgement(&self, submission: SubmissionId) -> Result<StoredJudgement> {
+        let current = self.submission(submission).await?.current;
+        let current =
+            current.ok_or_else(|| Error::NotFound(format!("a judgement of submission {submission}")))?;
+        self.judgement(current.id).await
+    }
+}
+
+/// The judgement this very attempt has stored, or that the lease is lost.
+async fn already(tx: &mut Tx, lease: Lease) -> Result<Finished> {
+    let stored = tx
+        .row(
+            "SELECT j.id FROM judgements j JOIN jobs ON jobs.id = j.job WHERE jobs.id = $1 AND jobs.attempt = $2",
+            values![lease.job, lease.attempt],
+        )
+        .await?;
+    match stored {
+        Some(row) => Ok(Finished::Already(JudgementId(row.get("id")?))),
+        None => Err(lost(tx, lease).await?),
+    }
+}
+
+/// Whether the judgement of this job is to take the place of the current one.
+async fn becomes_current(
+    tx: &mut Tx,
+    submission: SubmissionId,
+    job: JobId,
+    verdict: Verdict,
+) -> Result<bool> {
+    let current = tx
+        .row("SELECT job, verdict FROM judgements WHERE submission = $1 AND current = 1", values![submission])
+        .await?;
+    let rank = |verdict, job| (verdict != Verdict::JudgeError, job);
+    match current {
+        None => Ok(true),
+        Some(row) => Ok(rank(verdict, job) > rank(row.parse("verdict", str::parse)?, JobId(row.get("job")?))),
+    }
+}
+
+/// Where a judgement belongs.
+struct Place {
+    submission: SubmissionId,
+    number: i64,
+    job: JobId,
+    current: bool,
+    finished: Moment,
+}
+
+async fn insert(tx: &mut Tx, place: &Place, judgement: &Judgement, packed: &Packed) -> Result<JudgementId> {
+    let settled = judgement.settled;
+    let confidence = CONFIDENCES.into_iter().find(|(known, _)| *known == settled.confidence);
+    let row = tx
+        .one(
+            "INSERT INTO judgements (submission, number, job, current, finished, verdict, score, cpu_ns, memory_bytes,
+                 confidence, runs, void_runs, form, body)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING id",
+            values![
+                place.submission,
+                place.number,
+                place.job,
+                place.current,
+                place.finished,
+                judgement.verdict.code(),
+                judgement.score,
+                judgement.slowest().known().map(|cpu| cpu.0),
+                judgement.memory_peak().known().map(|memory| memory.0),
+                confidence.map_or("", |(_, name)| name),
+                settled.runs,
+                settled.void_runs,
+                FORM,
+                packed.body.as_str(),
+            ],
+        )
+        .await
+        .map_err(|e| e.in_words(|| format!("job {}: it has a judgement", place.job), || missing(place.submission).to_string()))?;
+    let id = JudgementId(row.get("id")?);
+    for (position, (test, body)) in (0u32..).zip(judgement.tests.iter().zip(&packed.tests)) {
+        tx.run(
+            "INSERT INTO test_results (judgement, position, name, verdict, cpu_ns, memory_bytes, form, body)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            values![
+                id,
+                position,
+                test.name.as_str(),
+                test.verdict.code(),
+                test.cpu.0,
+                test.memory_peak.known().map(|memory| memory.0),
+                FORM,
+                body.as_str(),
+            ],
+        )
+        .await?;
+    }
+    tx.run(
+        "INSERT INTO runs (judgement, form, bytes) VALUES ($1, $2, $3)",
+        values![id, FORM, packed.runs.clone()],
+    )
+    .await?;
+    Ok(id)
+}

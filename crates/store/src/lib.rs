@@ -1,0 +1,70 @@
+//! What a judging service remembers: problems, submissions, the queue of jobs, judgements with every run, and
+//! accounts. In SQLite, a file, or in PostgreSQL, by the same statements.
+//!
+//! Each operation of [`Store`] is one transaction: when it returns, what it did is on disk, and when it fails, nothing
+//! was done. Deliberately absent: clocks and randomness (times and secrets are arguments), and any decision about a
+//! verdict but which of several judgements is the current one.
+
+mod accounts;
+mod blobs;
+mod db;
+mod error;
+mod evidence;
+mod filter;
+mod ids;
+mod jobs;
+mod judgements;
+mod problems;
+mod schema;
+mod settings;
+mod submissions;
+mod upkeep;
+
+pub use accounts::{ApiToken, NewToken, NewUser, Role, Session, User};
+pub use blobs::{Hash, PIECE};
+pub use error::Error;
+pub use filter::{Filter, Page};
+pub use ids::{JobId, JudgementId, Moment, ProblemId, SubmissionId, TokenId, UserId, VersionId};
+pub use jobs::{Finished, Job, JobState, Lease, Purpose, Rejudge, Urgency};
+pub use judgements::{JudgementSummary, StoredJudgement};
+pub use problems::{NewVersion, Problem, Version};
+pub use schema::SCHEMA;
+pub use submissions::{NewSubmission, State, StoredFile, Submission};
+pub use upkeep::{Counts, Forgotten};
+
+use db::Database;
+
+/// An open database. Cheap to clone; clones share its connections.
+#[derive(Clone, Debug)]
+pub struct Store {
+    db: Database,
+}
+
+/// What every operation returns.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Store {
+    /// Opens a database, and brings its schema up to [`SCHEMA`].
+    ///
+    /// `url` is `postgres://…`, or the path of an SQLite file, with or without `sqlite:` before it. A file that is not there
+    /// is made, readable by its owner alone; its directory must be there.
+    ///
+    /// # Errors
+    /// [`Error::NewerSchema`] where a later version of this program has been at it, [`Error::Connection`] where nothing
+    /// answers or something else lies there.
+    pub async fn open(url: &str) -> Result<Store> {
+        let db = Database::open(url).await?;
+        schema::migrate(&db, schema::MIGRATIONS).await?;
+        Ok(Store { db })
+    }
+
+    /// Ends all connections, after what is going on in them. An SQLite file is then complete without the files beside it.
+    pub async fn close(&self) {
+        self.db.close().await;
+    }
+
+    /// Where it is: the path, or the address without the password.
+    pub fn place(&self) -> &str {
+        self.db.place()
+    }
+}

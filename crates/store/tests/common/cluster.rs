@@ -1,0 +1,122 @@
+//! A PostgreSQL server of Debian's package, for one test binary: its own cluster in a directory of its own, run by an
+//! ordinary user, reached by a Unix socket only, and ended with the tests however they end.
+
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+use std::ffi::OsStr;
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The user that `nobody` is on Debian; PostgreSQL refuses to run as root.
+const NOBODY: u32 = 65534;
+
+/// Far more than a start takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running server.
+pub struct Cluster {
+    server: Child,
+    directory: TempDir,
+}
+
+impl Cluster {
+    /// Makes a cluster and starts its server, which ends with the thread that calls this. `Err` names what is missing.
+    pub fn start() -> Result<Cluster, String> {
+        let programs = programs()?;
+        let directory = TempDir::with_prefix("pg-").map_err(|e| e.to_string())?;
+        let path = directory.path();
+        if geteuid().is_root() {
+            chown(path, Some(NOBODY), Some(NOBODY)).map_err(|e| e.to_string())?;
+        }
+        let log = std::fs::File::create(path.join("log")).map_err(|e| e.to_string())?;
+        let again = || log.try_clone().map(Stdio::from).map_err(|e| e.to_string());
+        let made = as_nobody(&[], programs.join("initdb"))
+            .args(["--auth=trust", "--username=tauto", "--encoding=UTF8", "--locale=C", "--no-sync", "-D"])
+            .arg(path.join("data"))
+            .current_dir(path)
+            .stdout(again()?)
+            .stderr(again()?)
+            .status();
+        if !made.as_ref().is_ok_and(|status| status.success()) {
+            return Err(format!("initdb: {made:?}: {}", written(path)));
+        }
+        // Ends with this thread, so that it ends also when the process is killed.
+        let server = as_nobody(&["--pdeathsig", "INT"], programs.join("postgres"))
+            .arg("-D")
+            .arg(path.join("data"))
+            .arg("-k")
+            .arg(path)
+            .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=100"])
+            .current_dir(path)
+            .stdout(again()?)
+            .stderr(again()?)
+            .spawn()
+            .map_err(|e| format!("postgres: {e}"))?;
+        let mut cluster = Cluster { server, directory };
+        cluster.wait_until_ready(&programs)?;
+        Ok(cluster)
+    }
+
+    fn wait_until_ready(&mut self, programs: &Path) -> Result<(), String> {
+        let begin = Instant::now();
+        loop {
+            let mut ask = Command::new(programs.join("pg_isready"));
+            ask.arg("--quiet").arg("--host").arg(self.directory.path());
+            if ask.status().is_ok_and(|status| status.success()) {
+                return Ok(());
+            }
+            if begin.elapsed() > PATIENCE || self.server.try_wait().map_err(|e| e.to_string())?.is_some() {
+                return Err(format!("postgres did not start: {}", written(self.directory.path())));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// The address of one of its databases.
+    pub fn url(&self, database: &str) -> String {
+        let socket = self.directory.path().display().to_string().replace('/', "%2F");
+        format!("postgres://tauto@{socket}/{database}")
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // A fast shutdown, which leaves nothing behind in shared memory.
+        let asked = Pid::from_child(&self.server);
+        if kill_process(asked, Signal::INT).is_ok() {
+            drop(self.server.wait());
+        }
+    }
+}
+
+/// A command as an ordinary user, with more options of `setpriv`.
+fn as_nobody(options: &[&str], program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(options);
+    if geteuid().is_root() {
+        let id = NOBODY.to_string();
+        command.args(["--reuid", &id, "--regid", &id, "--clear-groups"]);
+    }
+    command.arg("--").arg(program);
+    command
+}
+
+/// Where the programs of the newest installed version lie.
+fn programs() -> Result<PathBuf, String> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let found = versions.map(|version| version.path().join("bin")).filter(|bin| bin.join("initdb").exists());
+    let newest = found.max_by_key(|bin| {
+        let version = bin.parent().and_then(Path::file_name).and_then(OsStr::to_str);
+        version.and_then(|version| version.parse::<u32>().ok())
+    });
+    newest.ok_or_else(|| {
+        "there is no PostgreSQL in /usr/lib/postgresql: install the Debian package `postgresql` (scripts/setup does)"
+            .to_string()
+    })
+}
+
+fn written(directory: &Path) -> String {
+    std::fs::read_to_string(directory.join("log")).unwrap_or_else(|e| format!("no log: {e}"))
+}

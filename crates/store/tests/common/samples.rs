@@ -1,0 +1,104 @@
+//! Things to put into a store.
+
+use model::{
+    Bytes, Clock, Compilation, Confidence, Exit, Judgement, Limits, Nanos, Observation, Reading, Settled,
+    TestResult, Verdict,
+};
+use serde_json::json;
+use store::{Job, Lease, Moment, NewSubmission, NewVersion, Purpose, Rejudge, Store, SubmissionId, Urgency};
+
+/// A program.
+pub const SOURCE: &[u8] = b"int main() {}\n";
+
+/// A point in time so many seconds after some begin.
+pub const fn at(second: i64) -> Moment {
+    Moment(1_800_000_000_000_000 + second * 1_000_000)
+}
+
+/// A submission of a program to nothing in particular.
+pub fn submission(token: &str) -> NewSubmission<'_> {
+    NewSubmission {
+        token,
+        version: None,
+        author: None,
+        language: "c",
+        files: vec![("main.c", SOURCE)],
+        details: json!({}),
+        created: at(0),
+        urgency: Urgency::Live,
+    }
+}
+
+/// A version of the problem `sieve`, by its package.
+pub const fn version(package: &[u8]) -> NewVersion<'_> {
+    NewVersion { name: "sieve", title: "Sieve", package, author: None, created: at(0) }
+}
+
+/// One more judgement, to be the verdict.
+pub const AGAIN: Rejudge = Rejudge {
+    version: None,
+    purpose: Purpose::Verdict,
+    times: 1,
+    urgency: Urgency::Background,
+    created: at(9),
+};
+
+/// Hands in a program.
+pub async fn submit(store: &Store, token: &str) -> SubmissionId {
+    store.submit(&submission(token)).await.expect("it is taken").0
+}
+
+/// Gives the next job to a worker, for a minute.
+pub async fn claim(store: &Store, worker: &str) -> Option<Job> {
+    store.claim(worker, at(60)).await.expect("claiming works")
+}
+
+/// The right to this job.
+pub fn lease(job: &Job) -> Lease {
+    Lease { job: job.id, attempt: job.attempt }
+}
+
+/// Judges everything that waits.
+pub async fn judge_all(store: &Store, verdict: Verdict) {
+    while let Some(job) = claim(store, "w").await {
+        store.finish(lease(&job), &judgement(verdict), at(3)).await.expect("it is stored");
+    }
+}
+
+/// A test with one run.
+fn test(name: &str, verdict: Verdict, cpu: Nanos) -> TestResult {
+    TestResult {
+        name: name.into(),
+        verdict,
+        cpu,
+        wall: cpu,
+        memory_peak: Reading::Known(Bytes(4096)),
+        score: None,
+        settled: Settled { confidence: Confidence::Clear, runs: 1, void_runs: 0 },
+        runs: vec![Observation::unread(Exit::Code(0), cpu, "a sample")],
+        message: String::new(),
+    }
+}
+
+/// A judgement of two tests.
+pub fn judgement(verdict: Verdict) -> Judgement {
+    let tests = vec![
+        test("secret/01", Verdict::Accepted, Nanos::from_millis(100)),
+        test("secret/02", verdict, Nanos::from_millis(250)),
+    ];
+    Judgement {
+        submission: "main.c".into(),
+        language: "c".into(),
+        verdict,
+        score: None,
+        max_score: None,
+        clock: Clock::Cpu,
+        counted_by: None,
+        time_limit: Nanos::from_secs(1),
+        limits: Limits { cpu: Some(Nanos::from_secs(1)), ..Limits::default() },
+        compile: Compilation { ok: true, output: "warning: nothing\n".into() },
+        settled: Settled::of(&tests),
+        tests,
+        fault: (verdict == Verdict::JudgeError).then(|| "the slot vanished".into()),
+    }
+}
