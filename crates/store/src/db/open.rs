@@ -2,18 +2,18 @@
 
 use super::{Database, Pools};
 use crate::{Error, Result};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection};
 use std::fs::OpenOptions;
-use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
 /// How long a statement waits for others before it is [`Error::Busy`].
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Connections that read, of SQLite; all connections, of PostgreSQL.
 const CONNECTIONS: u32 = 8;
@@ -36,7 +36,7 @@ impl Database {
 
 async fn sqlite(path: &Path) -> Result<Database> {
     let place = path.display().to_string();
-    make(path).map_err(|error| Error::of_file(&place, "making the file", &error))?;
+    make(path).map_err(|error| Error::of_file(&place, "opening the file", &error))?;
     // FULL: a commit is on disk when it returns; NORMAL could lose the last ones when the power fails.
     let options = SqliteConnectOptions::new()
         .filename(path)
@@ -48,6 +48,15 @@ async fn sqlite(path: &Path) -> Result<Database> {
     let pool = |most| SqlitePoolOptions::new().max_connections(most).acquire_timeout(PATIENCE);
     // Kept for good, and not asked whether they are alive: a file does not hang up.
     let pool = |most| pool(most).idle_timeout(None).max_lifetime(None).test_before_acquire(false);
+    // SQLite rolls back by itself when the disk is full, which the driver does not learn of: it would refuse to begin anew.
+    let pool = |most| {
+        pool(most).after_release(|connection, _| {
+            Box::pin(async move {
+                connection.ping().await?;
+                Ok(!connection.is_in_transaction())
+            })
+        })
+    };
     let writer = pool(1).connect_with(options.clone()).await.map_err(fails)?;
     let readers = pool(CONNECTIONS).connect_lazy_with(options.pragma("query_only", "on"));
     Ok(Database { pools: Pools::Sqlite { writer, readers }, place: place.into() })
@@ -69,13 +78,13 @@ impl Database {
     }
 }
 
-/// Makes the file where there is none, for its owner alone; SQLite gives the files beside it the same mode.
+/// Makes the file where there is none, for its owner alone; SQLite gives the files beside it the same mode. Fails where
+/// SQLite could not write later, since it would not say why.
 fn make(path: &Path) -> std::io::Result<()> {
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    match made {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
-    }
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let access = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
+    Ok(accessat(CWD, directory.unwrap_or(Path::new(".")), access, AtFlags::EACCESS)?)
 }
 
 async fn postgres(url: &str) -> Result<Database> {

@@ -3,6 +3,7 @@
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use std::ffi::OsStr;
+use std::fs::File;
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -17,6 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running server.
 pub struct Cluster {
+    programs: PathBuf,
     server: Child,
     directory: TempDir,
 }
@@ -30,39 +32,41 @@ impl Cluster {
         if geteuid().is_root() {
             chown(path, Some(NOBODY), Some(NOBODY)).map_err(|e| e.to_string())?;
         }
-        let log = std::fs::File::create(path.join("log")).map_err(|e| e.to_string())?;
-        let again = || log.try_clone().map(Stdio::from).map_err(|e| e.to_string());
+        let log = File::create(path.join("log")).map_err(|e| e.to_string())?;
         let made = as_nobody(&[], programs.join("initdb"))
             .args(["--auth=trust", "--username=tauto", "--encoding=UTF8", "--locale=C", "--no-sync", "-D"])
             .arg(path.join("data"))
             .current_dir(path)
-            .stdout(again()?)
-            .stderr(again()?)
+            .stdout(Stdio::null())
+            .stderr(log)
             .status();
         if !made.as_ref().is_ok_and(|status| status.success()) {
             return Err(format!("initdb: {made:?}: {}", written(path)));
         }
-        // Ends with this thread, so that it ends also when the process is killed.
-        let server = as_nobody(&["--pdeathsig", "INT"], programs.join("postgres"))
-            .arg("-D")
-            .arg(path.join("data"))
-            .arg("-k")
-            .arg(path)
-            .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=100"])
-            .current_dir(path)
-            .stdout(again()?)
-            .stderr(again()?)
-            .spawn()
-            .map_err(|e| format!("postgres: {e}"))?;
-        let mut cluster = Cluster { server, directory };
-        cluster.wait_until_ready(&programs)?;
+        let server = serve(&programs, path)?;
+        let mut cluster = Cluster { programs, server, directory };
+        cluster.wait_until_ready()?;
         Ok(cluster)
     }
 
-    fn wait_until_ready(&mut self, programs: &Path) -> Result<(), String> {
+    /// Shuts the server down at once: what is going on in it ends with an error.
+    pub fn stop(&mut self) {
+        // A fast shutdown, which leaves nothing behind in shared memory.
+        if kill_process(Pid::from_child(&self.server), Signal::INT).is_ok() {
+            drop(self.server.wait());
+        }
+    }
+
+    /// Starts the server again.
+    pub fn start_again(&mut self) -> Result<(), String> {
+        self.server = serve(&self.programs, self.directory.path())?;
+        self.wait_until_ready()
+    }
+
+    fn wait_until_ready(&mut self) -> Result<(), String> {
         let begin = Instant::now();
         loop {
-            let mut ask = Command::new(programs.join("pg_isready"));
+            let mut ask = Command::new(self.programs.join("pg_isready"));
             ask.arg("--quiet").arg("--host").arg(self.directory.path());
             if ask.status().is_ok_and(|status| status.success()) {
                 return Ok(());
@@ -83,12 +87,27 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // A fast shutdown, which leaves nothing behind in shared memory.
-        let asked = Pid::from_child(&self.server);
-        if kill_process(asked, Signal::INT).is_ok() {
-            drop(self.server.wait());
+        if matches!(self.server.try_wait(), Ok(None)) {
+            self.stop();
         }
     }
+}
+
+/// Starts the server of the cluster in this directory.
+fn serve(programs: &Path, directory: &Path) -> Result<Child, String> {
+    let log = File::options().append(true).open(directory.join("log")).map_err(|e| e.to_string())?;
+    // Ends with this thread, so that it ends also when the process is killed.
+    as_nobody(&["--pdeathsig", "INT"], programs.join("postgres"))
+        .arg("-D")
+        .arg(directory.join("data"))
+        .arg("-k")
+        .arg(directory)
+        .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=100"])
+        .current_dir(directory)
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .map_err(|e| format!("postgres: {e}"))
 }
 
 /// A command as an ordinary user, with more options of `setpriv`.
