@@ -71,3 +71,50 @@ async fn version(tx: &mut Tx, engine: Engine) -> Result<i64> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: &str = "CREATE TABLE a (id {id}, n BIGINT); INSERT INTO a (n) VALUES (7);";
+    const SECOND: &str = "CREATE TABLE b (n BIGINT); INSERT INTO b SELECT n + 1 FROM a;";
+    const BROKEN: &str = "DROP TABLE a; CREATE TABLE c (n BIGINT); INSERT INTO nowhere VALUES (1);";
+
+    /// Migrates an empty file by one list of migrations after the other; what became of each, and what is then there.
+    fn after(lists: &[&[&str]]) -> (Vec<bool>, Vec<String>) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a.db").display().to_string();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let db = Database::open(&path).await.expect("it opens");
+            let mut done = Vec::new();
+            for list in lists {
+                done.push(migrate(&db, list).await.is_ok());
+            }
+            let mut tx = db.read().await.expect("it is read");
+            let names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name";
+            let mut there: Vec<String> =
+                tx.rows(names, []).await.expect("names").iter().map(|row| row.get("name").expect("text")).collect();
+            if there.iter().any(|name| name == "b") {
+                let n: i64 = tx.one("SELECT n FROM b", []).await.expect("a row").get("n").expect("a number");
+                there.push(n.to_string());
+            }
+            (done, there)
+        })
+    }
+
+    #[test]
+    fn each_step_is_done_once_and_whole() {
+        let check = |lists: &[&[&str]], done: &[bool], there: &[&str]| {
+            let found = after(lists);
+            assert_eq!(found, (done.to_vec(), there.iter().map(|name| name.to_string()).collect()));
+        };
+        check(&[&[FIRST]], &[true], &["a", "schema_versions"]);
+        check(&[&[FIRST], &[FIRST, SECOND]], &[true, true], &["a", "b", "schema_versions", "8"]);
+        check(&[&[FIRST, SECOND], &[FIRST, SECOND]], &[true, true], &["a", "b", "schema_versions", "8"]);
+        check(&[&[FIRST, SECOND], &[FIRST]], &[true, false], &["a", "b", "schema_versions", "8"]);
+        // A step that fails leaves all as it was, the steps before it included.
+        check(&[&[FIRST], &[FIRST, SECOND, BROKEN]], &[true, false], &["a", "schema_versions"]);
+        check(&[&[BROKEN], &[FIRST]], &[false, true], &["a", "schema_versions"]);
+    }
+}

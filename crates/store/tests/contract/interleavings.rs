@@ -148,7 +148,7 @@ impl Model {
         match finished {
             Ok(Finished::Stored(_)) => assert!(holds),
             Ok(Finished::Already(_)) => assert!(job.judged && job.attempt == lease.attempt),
-            Err(Error::Conflict(_)) => assert!(!holds && !(job.judged && job.attempt == lease.attempt)),
+            Err(Error::Conflict(_)) => assert!(!(holds || job.judged && job.attempt == lease.attempt)),
             Err(other) => panic!("{other}"),
         }
         if holds {
