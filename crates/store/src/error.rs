@@ -3,7 +3,7 @@
 use sqlx::error::{DatabaseError, ErrorKind};
 use std::io;
 
-/// Why an operation of a [`crate::Store`] was not done. Nothing of it was.
+/// Why an operation of a [`crate::Store`] was not done.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -51,7 +51,7 @@ pub enum Error {
         /// Newest version this program knows.
         known: i64,
     },
-    /// It does not answer, refuses us, or is no database of ours.
+    /// It does not answer, refuses us, or is no database of ours. Of a commit that was going on nobody knows.
     #[error("{place}: {why}; check the address, and that the database runs and lets this user in")]
     Connection {
         /// Which database.

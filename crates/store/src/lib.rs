@@ -2,7 +2,8 @@
 //! accounts. In SQLite, a file, or in PostgreSQL, by the same statements.
 //!
 //! Each operation of [`Store`] is one transaction: when it returns, what it did is on disk, and when it fails, nothing
-//! was done. Deliberately absent: clocks and randomness (times and secrets are arguments), and any decision about a
+//! was done (but nobody knows when the connection to PostgreSQL breaks during a commit: [`Store::submit`] and
+//! [`Store::finish`] can be repeated). Deliberately absent: clocks and randomness (times and secrets are arguments), and any decision about a
 //! verdict but which of several judgements is the current one.
 
 mod accounts;

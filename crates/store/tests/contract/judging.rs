@@ -12,6 +12,7 @@ pub(crate) const TESTS: &[(&str, Body)] = &[
     ("a fault of ours never takes the place of a verdict", faults),
     ("trials do not count", trials),
     ("another version can be judged by", versions),
+    ("what cannot be read is damaged", unreadable),
 ];
 
 /// Everything that a database or JSON could bend.
@@ -163,5 +164,38 @@ fn versions(database: &Database) {
             "the problem version: not found"
         );
         assert_eq!(store.jobs(id).await.unwrap().len(), 3);
+    });
+}
+
+fn unreadable(database: &Database) {
+    run(async {
+        let store = database.open().await;
+        let id = submit(&store, "1").await;
+        judge_all(&store, Verdict::Accepted).await;
+        let judgement = store.history(id).await.unwrap()[0].id;
+        for (damage, why, repair) in [
+            (
+                "UPDATE judgements SET form = 2",
+                "form 2 of a judgement, and this program knows 1",
+                "UPDATE judgements SET form = 1",
+            ),
+            ("UPDATE runs SET form = 0", "form 0 of a judgement", "UPDATE runs SET form = 1"),
+            (
+                "UPDATE judgements SET verdict = 'XX'",
+                "`XX` is no verdict",
+                "UPDATE judgements SET verdict = 'AC'",
+            ),
+            (
+                "UPDATE judgements SET body = '?' || body",
+                "column body: expected value",
+                "UPDATE judgements SET body = substr(body, 2)",
+            ),
+            ("DELETE FROM test_results WHERE position = 1", "runs of 2 tests", "UPDATE runs SET form = 1"),
+        ] {
+            database.execute(damage).await;
+            let error = store.judgement(judgement).await.unwrap_err();
+            assert!(matches!(&error, Error::Damaged { why: found, .. } if found.contains(why)), "{error}");
+            database.execute(repair).await;
+        }
     });
 }
