@@ -129,12 +129,12 @@ pub(crate) fn next_look(limit: u64, counted: u64, cpus: u64, idle: bool) -> Nano
     Nanos(left / RATE / cpus.max(1)).max(shortest)
 }
 
-/// When counting begins.
+/// When counting, or sampling, begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Begin {
-    /// With the exec of what is cloned from now on.
+pub enum Begin {
+    /// With the exec of the thread, or of what it clones from now on.
     Exec,
-    /// At once, with the calling thread.
+    /// At once.
     Now,
 }
 
@@ -196,7 +196,7 @@ pub(crate) fn read_count(counter: &OwnedFd) -> io::Result<Count> {
 }
 
 /// Why a counter cannot be opened, in words that name the remedy (perf_event_open(2), "ERRORS").
-fn refusal(error: &io::Error, paranoid: impl FnOnce() -> io::Result<String>) -> String {
+pub(crate) fn refusal(error: &io::Error, paranoid: impl FnOnce() -> io::Result<String>) -> String {
     match error.raw_os_error() {
         Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => {
             "this machine has no such counter, as virtual machines often do not: have the hypervisor pass it on (QEMU: \
