@@ -1,5 +1,6 @@
 //! `tauto numa`: memory nodes, and whether a program works on its own.
 
+mod faults;
 pub(crate) mod trace;
 
 use crate::Done;

@@ -1,11 +1,15 @@
 //! Looks at a program, one after another, folded into what each thread and each mapping did. Pure.
 
-use super::look::{Look, Mapping, Process, Thread};
+use super::look::{Code, Look, Mapping, Maps, Process, Thread};
+use super::touch::{Counts, Touches};
 use model::{Bytes, Nanos};
+use sandbox::Fault;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pages that come and go at the edge of a mapping are no move.
 const MOVED: u64 = 64 << 10;
+/// Processes that are forked from each other, one after another, of which this is not the end are nobody's design.
+const FORKS: usize = 64;
 
 /// A thread over the time it was seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,8 +22,6 @@ pub struct ThreadTrace {
     pub bound: Vec<u32>,
     /// CPU time by the CPU it was seen on.
     pub by_cpu: BTreeMap<u32, Nanos>,
-    /// Bytes of mappings that it touched first, as far as can be told.
-    pub touched: Bytes,
     time: Nanos,
     faults: u64,
 }
@@ -31,6 +33,8 @@ pub struct MappingTrace {
     pub pid: u32,
     /// Its first address.
     pub start: u64,
+    /// The address behind its last one, when that was farthest.
+    pub end: u64,
     /// Its name.
     pub name: String,
     /// Some of it was written.
@@ -41,8 +45,10 @@ pub struct MappingTrace {
     pub by_node: BTreeMap<u32, Bytes>,
     /// When its first bytes were seen, and whether that was in the first look.
     pub first: (Nanos, bool),
-    /// Bytes by the thread that wrote them first, and by the CPU it did so on.
-    pub touched_by: BTreeMap<(u32, u32), u64>,
+    /// Bytes that were there before the trace.
+    pub before: u64,
+    /// Bytes by the thread that had page faults while they came, and by the CPU it was on.
+    pub guessed_by: BTreeMap<(u32, u32), u64>,
     /// CPU time that each CPU's threads of this process had while it was there and did not grow.
     pub used_by: BTreeMap<u32, Nanos>,
     /// The same while it grew.
@@ -52,9 +58,40 @@ pub struct MappingTrace {
     now: BTreeMap<u32, Bytes>,
 }
 
+/// Who first wrote a mapping.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Touched {
+    /// Bytes by thread and CPU.
+    pub by: BTreeMap<(u32, u32), u64>,
+    /// When the first of them were there, after the start of the trace.
+    pub first: Nanos,
+    /// The instruction that wrote most of them, [`super::SYSTEM_CALL`] for any of the kernel; `None`: they were not seen being written, and
+    /// those who had page faults meanwhile are thought to have done it.
+    pub code: Option<u64>,
+}
+
 impl MappingTrace {
     fn total(&self) -> u64 {
         total(&self.by_node)
+    }
+
+    fn new(pid: u32, mapping: &Mapping, at: Nanos, before_trace: bool) -> MappingTrace {
+        MappingTrace {
+            pid,
+            start: mapping.start,
+            end: mapping.end,
+            name: mapping.name.clone(),
+            written: false,
+            policy: mapping.policy.clone(),
+            by_node: BTreeMap::new(),
+            first: (at, before_trace),
+            before: if before_trace { total(&mapping.by_node) } else { 0 },
+            guessed_by: BTreeMap::new(),
+            used_by: BTreeMap::new(),
+            used_growing: BTreeMap::new(),
+            moved: 0,
+            now: BTreeMap::new(),
+        }
     }
 }
 
@@ -80,20 +117,68 @@ pub struct Trace {
     faulted: BTreeMap<(u32, u32, u32), u64>,
     looks: usize,
     seen_processes: BTreeSet<u32>,
+    touches: Touches,
+    /// Times of faults are told by a clock that said so when the trace began.
+    began: Nanos,
+    /// By process.
+    code: BTreeMap<u32, Vec<Code>>,
+    parents: BTreeMap<u32, u32>,
 }
 
 impl Trace {
+    /// A trace that begins at this time of CLOCK_MONOTONIC.
+    pub fn new(began: Nanos, counts: Counts) -> Trace {
+        Trace { touches: Touches::new(counts), began, ..Trace::default() }
+    }
+
+    /// Adds page faults, in any order.
+    pub fn add_faults(&mut self, faults: &[Fault]) {
+        faults.iter().for_each(|fault| self.touches.add(fault));
+    }
+
+    /// Who first wrote a mapping: by the faults of its process, or of the nearest from which it was forked that had any there; if none were
+    /// seen, by guess. What was there before the trace is nobody's.
+    pub fn touched(&self, mapping: &MappingTrace) -> Touched {
+        let forked_from = |pid: &u32| self.parents.get(pid).copied();
+        let mut line = std::iter::successors(Some(mapping.pid), forked_from).take(FORKS);
+        let seen = line.find_map(|pid| {
+            let seen = self.touches.of(pid, mapping.start..mapping.end);
+            seen.first.is_some().then_some(seen)
+        });
+        let seen = seen.unwrap_or_default();
+        let parts: u64 = seen.by.values().sum();
+        let came = mapping.total().saturating_sub(mapping.before);
+        let (Some(first), true) = (seen.first, came > 0) else {
+            return Touched { by: mapping.guessed_by.clone(), first: mapping.first.0, code: None };
+        };
+        let bytes = |n: u64| (u128::from(came) * u128::from(n) / u128::from(parts.max(1))) as u64;
+        Touched {
+            by: seen.by.into_iter().map(|(who, n)| (who, bytes(n))).collect(),
+            first: Nanos(first.0.saturating_sub(self.began.0)),
+            code: seen.code.into_iter().max_by_key(|(_, n)| *n).map(|(code, _)| code),
+        }
+    }
+
+    /// The code of a process that was mapped around this address.
+    pub fn code_at(&self, pid: u32, address: u64) -> Option<&Code> {
+        self.code.get(&pid)?.iter().find(|code| (code.start..code.end).contains(&address))
+    }
+
     /// Adds a look; later ones last.
     pub fn add(&mut self, look: &Look) {
         self.looks += 1;
         for process in &look.processes {
+            // Whose parent has ended has another one later.
+            if let Some(thread) = process.threads.first() {
+                self.parents.entry(process.pid).or_insert(thread.parent);
+            }
             // What a process had when it was first seen was before the trace, unless that began with it.
             let known = self.seen_processes.contains(&process.pid) || look.at > Nanos::ZERO;
             for thread in &process.threads {
                 self.add_thread(process, thread, known);
             }
-            if let Some(mappings) = &process.mappings {
-                self.add_mappings(process.pid, look.at, mappings);
+            if let Some(maps) = &process.maps {
+                self.add_mappings(process.pid, look.at, maps);
                 self.seen_processes.insert(process.pid);
             }
         }
@@ -127,7 +212,42 @@ impl Trace {
         *self.faulted.entry((process.pid, thread.tid, thread.cpu)).or_default() += faults;
     }
 
-    fn add_mappings(&mut self, pid: u32, at: Nanos, mappings: &[Mapping]) {
+    /// A mapping that has another beginning than before goes on: it was joined with one below it, or has grown there.
+    fn carry_on(&mut self, pid: u32, mappings: &[Mapping]) {
+        let there: BTreeSet<(u64, &str)> = mappings.iter().map(|m| (m.start, &*m.name)).collect();
+        for mapping in mappings {
+            let key = (pid, mapping.start, mapping.name.clone());
+            if self.watched.mappings.contains_key(&key) {
+                continue;
+            }
+            let gone = self
+                .watched
+                .mappings
+                .range((pid, mapping.start, String::new())..(pid, mapping.end, String::new()));
+            let gone = gone
+                .filter(|((_, start, name), _)| *name == mapping.name && !there.contains(&(*start, &**name)));
+            let Some(old) = gone.max_by_key(|(_, trace)| trace.total()).map(|(key, _)| key.clone()) else {
+                continue;
+            };
+            if let Some(trace) = self.watched.mappings.remove(&old) {
+                self.watched.mappings.insert(key, MappingTrace { start: mapping.start, ..trace });
+            }
+        }
+    }
+
+    fn add_code(&mut self, pid: u32, code: &[Code]) {
+        let known = self.code.entry(pid).or_default();
+        for code in code.iter().filter(|code| !known.contains(code)).cloned().collect::<Vec<_>>() {
+            // What another file's mapping has replaced, as by exec, is of no use any more.
+            known.retain(|old| old.end <= code.start || old.start >= code.end);
+            known.push(code);
+        }
+    }
+
+    fn add_mappings(&mut self, pid: u32, at: Nanos, maps: &Maps) {
+        let mappings = &maps.mappings;
+        self.add_code(pid, &maps.code);
+        self.carry_on(pid, mappings);
         let own = |key: &u32| *key == pid;
         let ran: Vec<(u32, Nanos)> =
             self.ran.iter().filter(|((p, _), _)| own(p)).map(|((_, cpu), time)| (*cpu, *time)).collect();
@@ -143,20 +263,10 @@ impl Trace {
         let at_first = !self.seen_processes.contains(&pid);
         for mapping in mappings {
             let key = (pid, mapping.start, mapping.name.clone());
-            let trace = self.watched.mappings.entry(key).or_insert_with(|| MappingTrace {
-                pid,
-                start: mapping.start,
-                name: mapping.name.clone(),
-                written: false,
-                policy: mapping.policy.clone(),
-                by_node: BTreeMap::new(),
-                first: (at, at_first && at == Nanos::ZERO),
-                touched_by: BTreeMap::new(),
-                used_by: BTreeMap::new(),
-                used_growing: BTreeMap::new(),
-                moved: 0,
-                now: BTreeMap::new(),
-            });
+            let before_trace = at_first && at == Nanos::ZERO;
+            let new = || MappingTrace::new(pid, mapping, at, before_trace);
+            let trace = self.watched.mappings.entry(key).or_insert_with(new);
+            trace.end = trace.end.max(mapping.end);
             trace.written |= mapping.written;
             let before = total(&trace.now);
             let now = total(&mapping.by_node);
@@ -171,10 +281,7 @@ impl Trace {
                 // Whoever had page faults meanwhile was the one to touch, each by its part of them.
                 for ((tid, cpu), own) in &faulted {
                     let part = (u128::from(grew) * u128::from(*own) / u128::from(faults)) as u64;
-                    *trace.touched_by.entry((*tid, *cpu)).or_default() += part;
-                    if let Some(thread) = self.watched.threads.get_mut(tid) {
-                        thread.touched = thread.touched + Bytes(part);
-                    }
+                    *trace.guessed_by.entry((*tid, *cpu)).or_default() += part;
                 }
             }
             // What one node lost and others gained while the whole stayed as it was has moved.
