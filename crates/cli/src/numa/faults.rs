@@ -63,6 +63,11 @@ impl Watched {
         }
     }
 
+    /// How many there were so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.seen.faults
+    }
+
     /// What is to be told of it.
     pub(crate) fn told(self) -> Reading<SeenFaults> {
         let away = self.away + self.away_since.map_or(Duration::ZERO, |since| since.elapsed());

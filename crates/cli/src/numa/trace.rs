@@ -37,6 +37,9 @@ const LONGEST: Duration = Duration::from_millis(500);
 /// Between two looks lies so many times what the last one cost: together they take at most 1.5 % of a CPU.
 const RARELY: u32 = 200;
 const RARELY_AT_MAPPINGS: u32 = 100;
+/// Mappings are looked at sooner when the program has had twice as many page faults as at the last look, and so many more: it has taken that
+/// much memory, and what a look costs beside the faults is little.
+const MORE_FAULTS: u64 = 64;
 
 #[derive(Args, Debug)]
 pub(crate) struct TraceArgs {
@@ -254,7 +257,7 @@ fn watch(
             std::thread::sleep(Duration::from_micros(100));
         }
     }
-    let mut mappings_from = Instant::now();
+    let (mut mappings_from, mut faults_until) = (Instant::now(), 0);
     loop {
         let ended = ended(subject, machine)?;
         if ended.is_some() {
@@ -275,26 +278,29 @@ fn watch(
             Subject::Running(_) if trace.looks() == 0 => Nanos::ZERO,
             Subject::Running(_) => Nanos::from(start.elapsed()),
         };
-        let with_mappings = Instant::now() >= mappings_from;
+        let with_mappings = Instant::now() >= mappings_from || faults.count() >= faults_until;
         trace.add(&look(machine, &pids, at, with_mappings));
         let cost = Duration::from(own_time() - began);
         if with_mappings {
+            faults_until = 2 * faults.count() + MORE_FAULTS;
             mappings_from = Instant::now() + (cost * RARELY_AT_MAPPINGS).clamp(SHORTEST, 4 * LONGEST);
         }
         let pause = if with_mappings { SHORTEST } else { (cost * RARELY).clamp(SHORTEST, LONGEST) };
-        pause_for(pause, subject, (trace, faults), interrupted);
+        pause_for(pause, faults_until, subject, (trace, faults), interrupted);
     }
 }
 
 /// Not yet the program, but this binary that will become it.
 fn is_gate_still(machine: &Machine, pid: Pid) -> bool {
     let words = machine.read(&format!("/proc/{}/cmdline", pid.as_raw_nonzero()));
-    words.is_ok_and(|words| words.split('\0').next() == Some(GATE))
+    words.is_ok_and(|words| words.starts_with(GATE))
 }
 
-/// Sleeps, but not beyond the end of the program by more than some milliseconds, and takes in page faults meanwhile.
+/// Sleeps, but not beyond the end of the program by more than some milliseconds, and takes in page faults meanwhile, until there were so
+/// many in all.
 fn pause_for(
     pause: Duration,
+    faults_until: u64,
     subject: &mut Subject,
     (trace, faults): (&mut Trace, &mut Watched),
     interrupted: &AtomicBool,
@@ -305,7 +311,7 @@ fn pause_for(
             Subject::Started(child) => !matches!(child.try_wait(), Ok(None)),
             Subject::Running(_) => false,
         };
-        if over || interrupted.load(Ordering::SeqCst) {
+        if over || faults.count() >= faults_until || interrupted.load(Ordering::SeqCst) {
             return;
         }
         faults.wait(left.min(Duration::from_millis(20)));

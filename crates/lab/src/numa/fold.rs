@@ -136,26 +136,26 @@ impl Trace {
         faults.iter().for_each(|fault| self.touches.add(fault));
     }
 
-    /// Who first wrote a mapping: by the faults of its process, or of the nearest from which it was forked that had any there; if none were
+    /// Who first wrote a mapping, if it was written: by the faults of its process, or of the nearest from which it was forked that had any there; if none were
     /// seen, by guess. What was there before the trace is nobody's.
     pub fn touched(&self, mapping: &MappingTrace) -> Touched {
+        if !mapping.written {
+            return Touched { first: mapping.first.0, ..Touched::default() };
+        }
+        let came = mapping.total().saturating_sub(mapping.before);
         let forked_from = |pid: &u32| self.parents.get(pid).copied();
         let mut line = std::iter::successors(Some(mapping.pid), forked_from).take(FORKS);
         let seen = line.find_map(|pid| {
-            let seen = self.touches.of(pid, mapping.start..mapping.end);
-            seen.first.is_some().then_some(seen)
+            let seen = self.touches.of(pid, mapping.start..mapping.end, came);
+            Some((seen.first?, seen))
         });
-        let seen = seen.unwrap_or_default();
-        let parts: u64 = seen.by.values().sum();
-        let came = mapping.total().saturating_sub(mapping.before);
-        let (Some(first), true) = (seen.first, came > 0) else {
+        let Some((first, seen)) = seen.filter(|_| came > 0) else {
             return Touched { by: mapping.guessed_by.clone(), first: mapping.first.0, code: None };
         };
-        let bytes = |n: u64| (u128::from(came) * u128::from(n) / u128::from(parts.max(1))) as u64;
         Touched {
-            by: seen.by.into_iter().map(|(who, n)| (who, bytes(n))).collect(),
+            by: seen.by,
             first: Nanos(first.0.saturating_sub(self.began.0)),
-            code: seen.code.into_iter().max_by_key(|(_, n)| *n).map(|(code, _)| code),
+            code: seen.code.into_iter().max_by_key(|(_, bytes)| *bytes).map(|(code, _)| code),
         }
     }
 

@@ -40,7 +40,7 @@ pub struct Mapping {
     pub name: String,
     /// Its memory policy.
     pub policy: String,
-    /// Some of it was written: it is more than a file's pages that others share.
+    /// Some of it was written, and more may be: it is more than a file's pages that others share.
     pub written: bool,
     /// What of it is in memory, by node.
     pub by_node: BTreeMap<u32, Bytes>,
@@ -160,30 +160,36 @@ pub fn parse_thread(stat: &str) -> Option<Thread> {
 /// What is mapped, by the texts of `numa_maps` and `maps`. They are two looks, so that a mapping of the first may not be in the
 /// second: it then ends where what is in memory would.
 pub fn parse_maps(numa_maps: &str, maps: &str) -> Maps {
-    let areas: Vec<(Code, bool)> = maps.lines().filter_map(area).collect();
-    let ends: BTreeMap<u64, u64> = areas.iter().map(|(area, _)| (area.start, area.end)).collect();
+    let areas: Vec<(Code, &str)> = maps.lines().filter_map(area).collect();
+    let known: BTreeMap<u64, (u64, bool)> =
+        areas.iter().map(|(area, may)| (area.start, (area.end, may.contains('w')))).collect();
     let mappings = numa_maps.lines().filter_map(mapping).filter(|mapping| !mapping.by_node.is_empty());
     let mappings = mappings.map(|mapping| {
         let held: u64 = mapping.by_node.values().map(|bytes| bytes.0).sum();
-        let end = ends.get(&mapping.start).copied().unwrap_or(mapping.start.saturating_add(held));
-        Mapping { end, ..mapping }
+        let (end, writable) =
+            known.get(&mapping.start).copied().unwrap_or((mapping.start.saturating_add(held), true));
+        // Pages of a file that lies in memory itself are dirty even where they are only executed.
+        Mapping { end, written: mapping.written && writable, ..mapping }
     });
     Maps {
         mappings: mappings.collect(),
-        code: areas.into_iter().filter_map(|(area, code)| code.then_some(area)).collect(),
+        code: areas
+            .into_iter()
+            .filter(|(area, may)| may.contains('x') && area.path.starts_with('/'))
+            .map(|(area, _)| area)
+            .collect(),
     }
 }
 
-/// A line of `maps`, and whether it is code of a file: `START-END PERMISSIONS OFFSET DEVICE INODE   PATH`.
-fn area(line: &str) -> Option<(Code, bool)> {
+/// A line of `maps`, `START-END PERMISSIONS OFFSET DEVICE INODE   PATH`, and its permissions.
+fn area(line: &str) -> Option<(Code, &str)> {
     let mut words = line.splitn(6, ' ');
     let hex = |text: &str| u64::from_str_radix(text, 16).ok();
     let (start, end) = words.next()?.split_once('-')?;
     let (permissions, offset) = (words.next()?, words.next()?);
     let inode = words.nth(1)?.parse().ok()?;
     let path = words.next().unwrap_or_default().trim_start().to_string();
-    let code = permissions.contains('x') && path.starts_with('/');
-    Some((Code { start: hex(start)?, end: hex(end)?, offset: hex(offset)?, inode, path }, code))
+    Some((Code { start: hex(start)?, end: hex(end)?, offset: hex(offset)?, inode, path }, permissions))
 }
 
 fn mapping(line: &str) -> Option<Mapping> {
@@ -251,7 +257,7 @@ mod tests {
 
     #[test]
     fn mappings_are_read_as_the_kernel_writes_them() {
-        let text = "55d0 default file=/usr/bin/a\\040b mapped=12 mapmax=3 N0=12 kernelpagesize_kB=4\n\
+        let text = "55d0 default file=/usr/bin/a\\040b dirty=12 mapmax=3 N0=12 kernelpagesize_kB=4\n\
                     7f00 interleave:0-1 anon=600 dirty=600 active=0 N0=300 N1=300 kernelpagesize_kB=4\n\
                     7f80 prefer (many):0-1 heap anon=2 N1=2 kernelpagesize_kB=4\n\
                     8000 bind:1 huge anon=3 dirty=3 N1=3 kernelpagesize_kB=2048\n\
@@ -265,6 +271,8 @@ mod tests {
         let found = parse_maps(text, maps);
         let ends: Vec<u64> = found.mappings.iter().map(|mapping| mapping.end).collect();
         assert_eq!(ends, [0x55e0, 0x7f70, 0x7f80 + 8192, 0x9000, 0x9000 + 20480]);
+        let written: Vec<bool> = found.mappings.iter().map(|mapping| mapping.written).collect();
+        assert_eq!(written, [false, true, true, true, true]);
         let path = "/usr/bin/a b".to_string();
         assert_eq!(found.code, [Code { start: 0x55e0, end: 0x55f0, offset: 0x10000, inode: 1234, path }]);
         let seen: Vec<String> = found

@@ -149,7 +149,7 @@ fn mappings(report: &TraceReport) -> String {
     ];
     let line = |mapping: &model::TracedMapping| {
         let first = mapping.first_touched_by.as_ref();
-        let first = first.map_or("unknown: it was there before".into(), toucher);
+        let first = first.map_or("not during the trace".into(), toucher);
         row(
             "",
             &[
