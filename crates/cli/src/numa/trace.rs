@@ -34,9 +34,11 @@ const GATE: &str = "tauto-gate";
 const SHORTEST: Duration = Duration::from_millis(5);
 /// Between two looks, at most: so that the end of a program is noticed.
 const LONGEST: Duration = Duration::from_millis(500);
-/// Between two looks lies so many times what the last one cost: together they take at most 1.5 % of a CPU.
-const RARELY: u32 = 200;
-const RARELY_AT_MAPPINGS: u32 = 100;
+/// Between two looks lies so many times what the last one cost: together they take at most 0.9 % of a CPU. Page faults take about as much.
+const RARELY: u32 = 250;
+const RARELY_AT_MAPPINGS: u32 = 200;
+/// The end of a program is noticed so soon.
+const NOTICED: Duration = Duration::from_millis(40);
 /// Mappings are looked at sooner when the program has had twice as many page faults as at the last look, and so many more: it has taken that
 /// much memory, and what a look costs beside the faults is little.
 const MORE_FAULTS: u64 = 64;
@@ -314,7 +316,7 @@ fn pause_for(
         if over || faults.count() >= faults_until || interrupted.load(Ordering::SeqCst) {
             return;
         }
-        faults.wait(left.min(Duration::from_millis(20)));
+        faults.wait(left.min(NOTICED));
         faults.take(trace);
     }
 }

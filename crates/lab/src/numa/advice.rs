@@ -36,7 +36,11 @@ pub(super) fn advice(
             continue;
         }
         match &mapping.first_touched_by {
-            Some(toucher) if toucher.share_pct >= ALONE && mapping.used_from_nodes.len() > 1 => {
+            Some(toucher)
+                if toucher.share_pct >= ALONE
+                    && mapping.used_from_nodes.len() > 1
+                    && !mapping.policy.starts_with("bind") =>
+            {
                 advice.push(format!(
                     "{} ({size}) was first written by thread {} on node {}, so its pages lie there, and it is used from nodes {users}: write it first in parallel, with the same schedule as the loops that use it (pages come to the node of the thread that first writes them; memory that calloc takes from the heap again was written before)",
                     mapping.name, toucher.thread, toucher.node

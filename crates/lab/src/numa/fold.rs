@@ -301,3 +301,114 @@ impl Trace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEGIN: u64 = 0x7000_0000;
+    const PAGE: u64 = 4096;
+
+    fn mapping(start: u64, pages: u64, held: u64) -> Mapping {
+        Mapping {
+            start,
+            end: start + pages * PAGE,
+            name: "anonymous".into(),
+            policy: "default".into(),
+            written: true,
+            by_node: [(0, Bytes(held * PAGE))].into(),
+        }
+    }
+
+    /// A process of one thread, which has had so many faults.
+    fn process(pid: u32, parent: u32, faults: u64, mappings: &[Mapping]) -> Process {
+        let thread =
+            Thread { tid: pid, parent, name: "a".into(), cpu: 1, bound: vec![1], time: Nanos(1), faults };
+        let maps = Some(Maps { mappings: mappings.to_vec(), code: vec![] });
+        Process { pid, threads: vec![thread], maps }
+    }
+
+    fn look(at: u64, processes: Vec<Process>) -> Look {
+        Look { at: Nanos(at), processes }
+    }
+
+    fn faults(pid: u32, tid: u32, start: u64, pages: u64) -> Vec<Fault> {
+        let fault =
+            |n| Fault { pid, tid, cpu: 2, address: start + n * PAGE, code: 0x40, time: Nanos(1000 + n) };
+        (0..pages).map(fault).collect()
+    }
+
+    /// Pages of each mapping by the thread that wrote them, whether that was seen, and when it began.
+    fn told(trace: &Trace) -> Vec<(u32, Vec<(u32, u64)>, bool, u64)> {
+        let of = |mapping: &MappingTrace| {
+            let touched = trace.touched(mapping);
+            let by = touched.by.iter().map(|((tid, _), bytes)| (*tid, bytes / PAGE)).collect();
+            (mapping.pid, by, touched.code.is_some(), touched.first.0)
+        };
+        trace.watched().mappings.values().map(of).collect()
+    }
+
+    #[test]
+    fn what_was_seen_comes_before_what_can_be_guessed() {
+        let mut trace = Trace::new(Nanos(900), Counts::Last);
+        trace.add(&look(5, vec![process(10, 1, 100, &[mapping(BEGIN, 100, 100)])]));
+        assert_eq!(told(&trace), [(10, vec![(10, 100)], false, 5)]);
+        trace.add_faults(&faults(10, 11, BEGIN, 50));
+        // Of faults elsewhere nothing is said; those that were seen stand for all.
+        trace.add_faults(&faults(10, 12, BEGIN + 100 * PAGE, 50));
+        assert_eq!(told(&trace), [(10, vec![(11, 100)], true, 100)]);
+    }
+
+    #[test]
+    fn what_was_there_before_is_nobodys() {
+        let mut trace = Trace::new(Nanos(900), Counts::Last);
+        trace.add(&look(0, vec![process(10, 1, 100, &[mapping(BEGIN, 400, 100)])]));
+        assert_eq!(told(&trace), [(10, vec![], false, 0)]);
+        trace.add(&look(5, vec![process(10, 1, 400, &[mapping(BEGIN, 400, 300)])]));
+        trace.add_faults(&faults(10, 11, BEGIN + 100 * PAGE, 200));
+        assert_eq!(told(&trace), [(10, vec![(11, 200)], true, 100)]);
+    }
+
+    #[test]
+    fn a_fork_has_what_its_parent_wrote() {
+        let mut trace = Trace::new(Nanos(900), Counts::Last);
+        trace.add_faults(&faults(10, 11, BEGIN, 100));
+        let mappings = [mapping(BEGIN, 100, 100)];
+        trace.add(&look(5, vec![process(10, 1, 100, &mappings), process(20, 10, 3, &mappings)]));
+        // Its parent has ended since, and the fork of the fork has another one.
+        trace.add(&look(6, vec![process(20, 1, 3, &mappings), process(30, 20, 3, &mappings)]));
+        let by = vec![(11, 100)];
+        assert_eq!(told(&trace), [10, 20, 30].map(|pid| (pid, by.clone(), true, 100)));
+        trace.add_faults(&faults(20, 21, BEGIN, 100));
+        assert_eq!(told(&trace)[2], (30, vec![(21, 100)], true, 100));
+    }
+
+    #[test]
+    fn a_mapping_that_grew_downwards_is_the_same() {
+        let mut trace = Trace::new(Nanos(900), Counts::Last);
+        trace.add(&look(5, vec![process(10, 1, 0, &[mapping(BEGIN, 100, 100)])]));
+        let joined = mapping(BEGIN - 50 * PAGE, 150, 150);
+        trace.add(&look(6, vec![process(10, 1, 0, &[joined])]));
+        let mappings: Vec<_> = trace.watched().mappings.values().collect();
+        let seen = mappings.iter().map(|m| (m.start, m.end, m.first.0.0, m.total())).collect::<Vec<_>>();
+        assert_eq!(seen, [(BEGIN - 50 * PAGE, BEGIN + 100 * PAGE, 5, 150 * PAGE)]);
+        // One that is still there is another one.
+        let both = [mapping(BEGIN - 100 * PAGE, 20, 20), mapping(BEGIN - 50 * PAGE, 150, 150)];
+        trace.add(&look(7, vec![process(10, 1, 0, &both)]));
+        assert_eq!(trace.watched().mappings.len(), 2);
+    }
+
+    #[test]
+    fn code_is_found_by_address() {
+        let code =
+            |start, path: &str| Code { start, end: start + 0x100, offset: 0, inode: 1, path: path.into() };
+        let mut trace = Trace::default();
+        trace.add_code(10, &[code(0x1000, "a"), code(0x3000, "b")]);
+        // After an exec there is something else.
+        trace.add_code(10, &[code(0x1080, "c")]);
+        let path = |pid, address| trace.code_at(pid, address).map(|code| code.path.clone());
+        let found =
+            [(10, 0x1000), (10, 0x1080), (10, 0x30ff), (10, 0x3100), (11, 0x3000)].map(|(p, a)| path(p, a));
+        assert_eq!(found, [None, Some("c".into()), Some("b".into()), None, None]);
+    }
+}

@@ -225,7 +225,7 @@ fn judged(
         (TraceVerdict::WorksRight, why)
     } else {
         let why = format!(
-            "{:.1} % of what the program used lay on another node{of_cpu}: little, and explained below",
+            "{:.1} % of what the program used lay on another node{of_cpu}, which is little",
             total.remote_pct
         );
         (TraceVerdict::WorksRight, why)

@@ -164,7 +164,7 @@ fn mappings(report: &TraceReport) -> String {
             ],
         )
     };
-    let how = escape(&first_touch(report));
+    let how = escape(&first_touch(&report.first_touch));
     format!(
         "<h2>Mappings</h2>\n<p class=\"dim\">{how}.</p>\n{}",
         table(&head, report.mappings.iter().map(line))

@@ -51,7 +51,7 @@ pub fn trace_report(report: &TraceReport, style: Style) -> String {
         ));
     }
     rest(&mut text, report.threads.len(), TOLD, "threads");
-    text.push_str(&format!("mappings; {}\n", harmless(&first_touch(report))));
+    text.push_str(&format!("mappings; {}\n", harmless(&first_touch(&report.first_touch))));
     let whole: u64 = report.mappings.iter().map(|mapping| mapping.bytes.0).sum();
     let large = report.mappings.iter().filter(|mapping| mapping.bytes.0 >= whole / 100).count().min(TOLD);
     for mapping in report.mappings.iter().take(large) {
