@@ -338,8 +338,10 @@ mod tests {
         (0..pages).map(fault).collect()
     }
 
-    /// Pages of each mapping by the thread that wrote them, whether that was seen, and when it began.
-    fn told(trace: &Trace) -> Vec<(u32, Vec<(u32, u64)>, bool, u64)> {
+    /// A mapping's process, its pages by the thread that wrote them, whether that was seen, and when it began.
+    type Told = (u32, Vec<(u32, u64)>, bool, u64);
+
+    fn told(trace: &Trace) -> Vec<Told> {
         let of = |mapping: &MappingTrace| {
             let touched = trace.touched(mapping);
             let by = touched.by.iter().map(|((tid, _), bytes)| (*tid, bytes / PAGE)).collect();
