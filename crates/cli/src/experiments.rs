@@ -1,8 +1,12 @@
 //! `tauto lab`: experiments. Each is one command that shows how long it will take, can be stopped at any time and goes on where
 //! it was when it is started again.
 
+mod disturber;
+mod ground;
+mod ladder;
 mod layout;
 mod link_order;
+mod perturb;
 mod session;
 
 use crate::Done;
@@ -27,6 +31,10 @@ pub(crate) struct LabArgs {
 
 #[derive(Subcommand, Debug)]
 enum Experiment {
+    /// What makes a program's time steady? One stage after another, from untouched to a quiet slot, each idle and under load
+    Ladder(ladder::LadderArgs),
+    /// What disturbs a program, and by how much? Loads, interrupts, frequency, each way beside its own controls
+    Perturb(perturb::PerturbArgs),
     /// Does the place of a program's memory move its time? Sweeps the size of the environment, of argv[0] or the stack's begin
     Layout(layout::LayoutArgs),
     /// Does the order in which a program's objects are linked move its time? Builds seeded orders and compares them
@@ -35,6 +43,8 @@ enum Experiment {
 
 pub(crate) fn main(args: LabArgs) -> Result<Done, Failure> {
     let (json, done) = match args.experiment {
+        Experiment::Ladder(args) => (args.session.json, ladder::main(&args)),
+        Experiment::Perturb(args) => (args.session.json, perturb::main(&args)),
         Experiment::Layout(args) => (args.session.json, layout::main(&args)),
         Experiment::LinkOrder(args) => (args.session.json, link_order::main(&args)),
     };

@@ -2,23 +2,27 @@
 
 use crate::terminal::Failure;
 use sandbox::Ender;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Set when the user wants no more. While it is, and somebody looks, whatever these launchers run is ended.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Interrupt(Arc<AtomicBool>);
+#[derive(Clone, Default)]
+pub(crate) struct Interrupt {
+    came: Arc<AtomicBool>,
+    enders: Arc<Mutex<Vec<Ender>>>,
+}
 
 impl Interrupt {
     /// To be asked for once in a process.
     pub(crate) fn ending(enders: Vec<Ender>) -> Result<Interrupt, Failure> {
-        let interrupt = Interrupt::default();
-        let told = interrupt.0.clone();
+        let interrupt = Interrupt { came: Arc::default(), enders: Arc::new(Mutex::new(enders)) };
+        let told = interrupt.clone();
         ctrlc::set_handler(move || {
-            told.store(true, Ordering::SeqCst);
+            told.came.store(true, Ordering::SeqCst);
             // Again and again: the next run may be about to begin.
-            while Arc::strong_count(&told) > 1 {
+            while Arc::strong_count(&told.came) > 1 {
+                let enders = told.enders.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 enders.iter().for_each(|ender| ender.end_run(false));
                 std::thread::sleep(Duration::from_millis(20));
             }
@@ -27,7 +31,12 @@ impl Interrupt {
         Ok(interrupt)
     }
 
+    /// From now on it ends the runs of this launcher, and of no other.
+    pub(crate) fn now_ends(&self, launchers: Vec<Ender>) {
+        *self.enders.lock().unwrap_or_else(PoisonError::into_inner) = launchers;
+    }
+
     pub(crate) fn came(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        self.came.load(Ordering::SeqCst)
     }
 }

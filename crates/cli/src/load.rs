@@ -10,7 +10,7 @@ use host::machine::Machine;
 use lab::load::{self, Kind, LONGEST, Load, LoadError};
 use model::Nanos;
 use report::json::{LoadDocument, WorkerDocument, to_text};
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal, setsid};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -118,6 +118,9 @@ pub(crate) fn main(args: LoadArgs) -> Result<Done, Failure> {
 /// Has the kernel end this process when its parent ends.
 fn end_with(parent: u32) -> Result<(), Failure> {
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(Failure::system)?;
+    // In a session of its own: interrupts from a terminal are the parent's to deal with, and where sessions are scheduling
+    // groups (sched_autogroup) this one does not share the parent's.
+    setsid().map_err(Failure::system)?;
     // It may have ended before that.
     let own = getppid().map(Pid::as_raw_nonzero).and_then(|pid| u32::try_from(pid.get()).ok());
     if own == Some(parent) {

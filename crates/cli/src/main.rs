@@ -13,6 +13,7 @@ mod judge;
 mod judging;
 mod languages;
 mod load;
+mod loan;
 mod manual;
 mod numa;
 mod options;
@@ -30,7 +31,7 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a spread above --max-spread for bench, a bad finding for audit, a refused change for tune, a machine that strays for index --compare); 2 wrong usage or bad input; \
+Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a spread above --max-spread for bench, a bad finding for audit, a refused change for tune, a machine that strays for index --compare, a mask that counts nothing for numa); 2 wrong usage or bad input; \
 3 the system failed, or a package's own program did; 130 interrupted.";
 
 /// Judge and measuring instrument for programs: same code, same time, same verdict.
@@ -80,6 +81,19 @@ enum Command {
     Completions(manual::CompletionsArgs),
 }
 
+impl Command {
+    /// It measures, or changes the machine: what an experiment that was killed has left changed is put back first.
+    fn minds_the_machine(&self) -> bool {
+        match self {
+            Command::Run(_) | Command::Judge(_) | Command::Verify(_) | Command::Bench(_) => true,
+            Command::Audit(_) | Command::Slots(_) | Command::Tune(_) | Command::Lab(_) => true,
+            Command::Index(_) | Command::Numa(_) => true,
+            Command::Languages(_) | Command::Clocks(_) | Command::Load(_) | Command::Probe(_) => false,
+            Command::Manual(_) | Command::Completions(_) => false,
+        }
+    }
+}
+
 /// How a command ended; the numbers are part of the command line's contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -110,6 +124,9 @@ fn main() -> ExitCode {
         return probe::toy();
     }
     let cli = Cli::parse();
+    if cli.command.minds_the_machine() {
+        loan::recover();
+    }
     let result = match cli.command {
         Command::Run(args) => run::main(args),
         Command::Judge(args) => judge::main(args),

@@ -24,8 +24,8 @@ pub(crate) struct Place {
     /// Where everything else stays; empty: anywhere.
     housekeeping: Vec<u32>,
     held: Option<Held>,
-    /// Keeps idle CPUs awake while this lives (/dev/cpu_dma_latency); nobody without the right to it.
-    _awake: Option<File>,
+    /// Keeps idle CPUs awake while it is there (/dev/cpu_dma_latency); nobody without the right to it.
+    awake: Option<File>,
 }
 
 impl Place {
@@ -38,6 +38,11 @@ impl Place {
             held: held.unwrap_or_default(),
             ..LauncherOptions::default()
         })
+    }
+
+    /// Lets idle CPUs sleep again.
+    pub(crate) fn let_sleep(&mut self) {
+        self.awake = None;
     }
 
     /// The slot, where runs are in one.
@@ -83,25 +88,26 @@ pub(crate) fn in_slot(slot: &Slot) -> Result<Place, Failure> {
     places(&typed, SlotChoice::None, 1)?.pop().ok_or_else(|| Failure::system("no slot is left"))
 }
 
+/// The slot that was typed or the first, and all others with it, which stay empty: for experiments that disturb the whole machine.
+/// The slot's place comes first; on a machine without one it has none.
+pub(crate) fn whole_machine(typed: &PlacementArgs) -> Result<Vec<Place>, Failure> {
+    let choice = typed.slot_choice(SlotChoice::Auto)?;
+    let machine = Machine::this().map_err(Failure::system)?;
+    let plan = planned(&machine, &wishes_for(None)?)?;
+    let mut slots = chosen(usable(&machine, &plan), choice)?;
+    let others: Vec<&Slot> = plan.slots.iter().filter(|slot| slots.iter().all(|s| s.id != slot.id)).collect();
+    slots.extend(others);
+    if slots.is_empty() {
+        return Ok(vec![Place { placement: typed.placement(), ..Place::default() }]);
+    }
+    let jobs = slots.len();
+    taken(&machine, &plan, &slots, jobs, typed)
+}
+
 fn in_slots(typed: &PlacementArgs, choice: SlotChoice, jobs: usize) -> Result<Vec<Place>, Failure> {
     let machine = Machine::this().map_err(Failure::system)?;
     let plan = planned(&machine, &wishes_for(None)?)?;
-    let several_nodes = Topology::read(&machine).is_ok_and(|topology| topology.nodes.len() > 1);
-    let usable = usable(&machine, &plan);
-    let free: Vec<&Slot> = match choice {
-        SlotChoice::Number(n) => {
-            let known = usable.iter().filter(|slot| slot.id == n).copied().collect::<Vec<_>>();
-            if known.is_empty() {
-                let last = usable.iter().map(|slot| slot.id).max();
-                let there = last.map_or("it has none".into(), |last| format!("its slots are 0 to {last}"));
-                return Err(Failure::usage(format!(
-                    "--slot {n}: this machine has no such slot, {there}; see `tauto slots`"
-                )));
-            }
-            known
-        }
-        _ => usable,
-    };
+    let free = chosen(usable(&machine, &plan), choice)?;
     // Kept to CPUs outside every slot: there is nothing to choose from.
     if free.is_empty() && jobs == 1 {
         return Ok(vec![Place { placement: typed.placement(), ..Place::default() }]);
@@ -113,9 +119,35 @@ fn in_slots(typed: &PlacementArgs, choice: SlotChoice, jobs: usize) -> Result<Ve
         );
         return Err(Failure::usage(why));
     }
+    taken(&machine, &plan, &free, jobs, typed)
+}
+
+/// Of the usable slots those that were asked for.
+fn chosen(usable: Vec<&Slot>, choice: SlotChoice) -> Result<Vec<&Slot>, Failure> {
+    let SlotChoice::Number(n) = choice else { return Ok(usable) };
+    let known: Vec<&Slot> = usable.iter().filter(|slot| slot.id == n).copied().collect();
+    if known.is_empty() {
+        let last = usable.iter().map(|slot| slot.id).max();
+        let there = last.map_or("it has none".into(), |last| format!("its slots are 0 to {last}"));
+        return Err(Failure::usage(format!(
+            "--slot {n}: this machine has no such slot, {there}; see `tauto slots`"
+        )));
+    }
+    Ok(known)
+}
+
+/// So many of these slots, once they are free.
+fn taken(
+    machine: &Machine,
+    plan: &SlotPlan,
+    slots: &[&Slot],
+    jobs: usize,
+    typed: &PlacementArgs,
+) -> Result<Vec<Place>, Failure> {
+    let several_nodes = Topology::read(machine).is_ok_and(|topology| topology.nodes.len() > 1);
     let directories = lock_directories()?;
     locks::prepare(&directories[0], &plan.slots);
-    let taken = locks::wait_for(&directories, &free, jobs, &mut tell_waiting).map_err(unlockable)?;
+    let taken = locks::wait_for(&directories, slots, jobs, &mut tell_waiting).map_err(unlockable)?;
     let place = |(slot, held): (&Slot, Held)| {
         let isolated = slot.isolation != Isolation::None;
         let typed = typed.placement();
@@ -126,9 +158,9 @@ fn in_slots(typed: &PlacementArgs, choice: SlotChoice, jobs: usize) -> Result<Ve
             sched: typed.sched,
         };
         let housekeeping = if isolated { plan.housekeeping.clone() } else { vec![] };
-        let (slot, _awake) =
+        let (slot, awake) =
             (Some(slot.clone()).filter(|_| isolated), host::tune::hold_cpu_dma_latency().ok());
-        Place { placement, slot, housekeeping, held: Some(held), _awake }
+        Place { placement, slot, housekeeping, held: Some(held), awake }
     };
     Ok(taken.into_iter().map(place).collect())
 }

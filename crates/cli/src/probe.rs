@@ -9,6 +9,9 @@ use std::process::ExitCode;
 pub(crate) struct ProbeArgs {
     /// Which
     kind: Kind,
+    /// Of the sieve
+    #[arg(default_value_t = 16 << 20, value_parser = clap::value_parser!(u64).range(1000..=1 << 33))]
+    numbers: u64,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -19,6 +22,8 @@ enum Kind {
     Memory,
     /// Reads from memory, each time waiting for the read before; prints nanoseconds of one
     Walk,
+    /// Sieves so many numbers, of four bytes each
+    Sieve,
     /// Adds to three static counters, so that where its stack lies may matter
     Toy,
 }
@@ -49,6 +54,7 @@ pub(crate) fn main(args: &ProbeArgs) -> Result<Done, Failure> {
         Kind::Walk => return walk(),
         Kind::Compute => lab::probe::compute(),
         Kind::Memory => lab::probe::memory(),
+        Kind::Sieve => lab::probe::sieve(usize::try_from(args.numbers).map_err(Failure::usage)?),
         Kind::Toy => lab::probe::toy(),
     };
     print(&format!("{result}\n"));

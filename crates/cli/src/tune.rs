@@ -252,12 +252,12 @@ fn needs_root(verb: &str) -> Result<(), Failure> {
 }
 
 /// Only root tunes, so without a word on it the journal is root's for everybody.
-fn data_directory() -> PathBuf {
+pub(crate) fn data_directory() -> PathBuf {
     let set = std::env::var_os("TAUTO_DATA_DIR").filter(|value| !value.is_empty());
     set.map_or_else(|| OF_ROOT.into(), PathBuf::from)
 }
 
-fn open(machine: &Machine, directory: &Path) -> Result<Journal, Failure> {
+pub(crate) fn open(machine: &Machine, directory: &Path) -> Result<Journal, Failure> {
     let boot = tune::boot_id(machine).map_err(Failure::system)?;
     Journal::open(directory, &boot).map_err(Failure::system)
 }

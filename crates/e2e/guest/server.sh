@@ -216,3 +216,38 @@ stops() { # pid
     done
     return 1
 }
+
+# The experiments on an untuned machine, very small; what they leave changed, and what one that is killed in its partition
+# leaves to the next call.
+laboratory() {
+    tauto run -- true
+    remember
+    part ladder tauto lab ladder --json -n 2 --numbers 100000 --html /run/ladder.html
+    part ladder_page grep -c '<svg' /run/ladder.html
+    part ladder_changed changed
+    part perturb tauto lab perturb --json -n 1 --numbers 100000 --html /run/perturb.html
+    part perturb_page grep -c '<svg' /run/perturb.html
+    part perturb_changed changed
+    part cut_in_partition cut_in_partition
+    part cut_put_back changed
+}
+
+# Kills a ladder in its isolated partition: what has changed then, how many loads there are, and what the next call says.
+cut_in_partition() {
+    tauto lab ladder --json -n 50 --numbers 100000 --record /run/cut >/dev/null 2>&1 &
+    pid=$!
+    until grep -qs '"stage":5' /run/cut; do
+        kill -0 $pid || return
+        usleep 20000
+    done
+    kill -9 $pid
+    wait $pid
+    echo "killed $?"
+    for group in "$GROUPS_ROOT"/tauto-slot-*; do echo "${group##*/} $(cat "$group/cpuset.cpus.partition")"; done
+    # The kernel is still ending it.
+    sleep 1
+    echo "loads $(cat /proc/[0-9]*/task/*/comm 2>/dev/null | grep -c '^load-')"
+    tauto slots --json 2>&1 >/run/slots
+    echo "next $?"
+    tauto slots --json 2>&1 >/run/slots
+}

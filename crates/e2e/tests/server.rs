@@ -18,6 +18,10 @@ const PROGRAMS: [&str; 2] = ["cpu/loop", "placement/pages"];
 /// Lines of the first snapshot, so that an empty one proves nothing.
 const FILES: u64 = 200;
 
+/// What the ladder says of a machine whose frequency is the hypervisor's.
+const NO_CPUFREQ: &str =
+    "no cpufreq, no switch of turbo and no limit of the uncore here, as in most virtual machines";
+
 /// CPU, siblings, memory nodes and package of a slot.
 type Slot = (u32, &'static [u32], &'static [u32], u32);
 
@@ -59,7 +63,7 @@ const TWO_SOCKETS: Machine = Machine {
     disk: 0,
     append: "",
     first: "part remote tauto run --json --slot none --cpu 2 --mem-node 1 --stdout /run/pages_remote --memory 256M \
-            -- /vm/placement-pages; part watch_untuned watch none 4 0.5",
+            -- /vm/placement-pages; part watch_untuned watch none 4 0.5; laboratory",
     tuned: "part watch watch tauto-slot-4 4 2; part neighbours neighbours",
     housekeeping: &[0, 1],
     slots: &[(4, &[5], &[1], 1), (6, &[7], &[1], 1), (2, &[3], &[0], 0)],
@@ -176,6 +180,7 @@ fn two_sockets(parts: &Parts) -> Vec<String> {
     if cpus.len() != 2 {
         broken.push(format!("two runs at once were on the CPUs {cpus:?}"));
     }
+    broken.extend(laboratory(parts));
     // On a CPU of node 0 with memory of node 1.
     let remote = parts.document("remote");
     let evidence = &remote["evidence"];
@@ -184,6 +189,47 @@ fn two_sockets(parts: &Parts) -> Vec<String> {
     if seen != json!([[0], [1], 1]) || !named {
         broken.push(format!("remote memory: {evidence}, disturbed by {}", remote["disturbed"]));
     }
+    broken
+}
+
+/// Ladder and perturbations end with a page, do what only such a machine can, and leave nothing changed.
+fn laboratory(parts: &Parts) -> Vec<String> {
+    let mut broken = Vec::new();
+    for name in ["ladder", "perturb", "ladder_page", "perturb_page"] {
+        broken.extend(parts.ended(name, &[0]));
+    }
+    for name in ["ladder_changed", "perturb_changed", "cut_put_back"] {
+        broken.extend(parts.text_is(name, ""));
+    }
+    let stages = parts.document("ladder")["stages"].as_array().cloned().unwrap_or_default();
+    let seen =
+        stages.iter().map(|stage| json!([stage["name"], stage["load"], stage["n"], stage["isolation"]]));
+    let stage = |name: &str, n: u32, isolation: &str| {
+        ["idle", "cpu"].map(|load| match isolation {
+            "" => json!([name, load, n, { "unknown": NO_CPUFREQ }]),
+            _ => json!([name, load, n, isolation]),
+        })
+    };
+    let wanted = [
+        stage("untouched", 2, "none"),
+        stage("bound", 2, "affinity"),
+        stage("slot", 2, "partition"),
+        stage("frequency", 0, ""),
+        stage("node", 2, "partition"),
+    ];
+    if !seen.clone().eq(wanted.into_iter().flatten()) {
+        broken.push(format!("ladder: {:?}", seen.collect::<Vec<_>>()));
+    }
+    let trials = parts.document("perturb")["trials"].as_array().cloned().unwrap_or_default();
+    for name in ["same_cpu_load", "cache_load", "rt_load", "memory_load", "sibling_load", "page_cache_drop"] {
+        let trial = trials.iter().find(|trial| trial["name"] == name).cloned().unwrap_or_default();
+        if trial["available"] != true || trial["pairs"] != 1 {
+            broken.push(format!("perturb: {name}: {}", trial["reason"]));
+        }
+    }
+    let cut = "killed 137\ntauto-slot-4 isolated\nloads 0\n\
+               tauto: put back what an experiment that was cut off had changed: isolated_cpus\nnext 0";
+    broken.extend(parts.text_is("cut_in_partition", cut));
     broken
 }
 

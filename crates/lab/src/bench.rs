@@ -135,7 +135,8 @@ fn keep(runs: &mut Vec<BenchRun>, observation: Observation, plan: &Plan, floor: 
     }
 }
 
-fn condemn(runs: &mut [BenchRun]) {
+/// Says of each run whether it is void.
+pub(crate) fn condemn(runs: &mut [BenchRun]) {
     let from = analysis::void_from(runs);
     runs.iter_mut().for_each(|run| run.void = is_void(run, from));
 }

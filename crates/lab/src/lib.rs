@@ -5,11 +5,13 @@ pub const NOTHING: &str = "tauto-nothing";
 
 pub mod bench;
 pub mod index;
+pub mod ladder;
 pub mod layout;
 pub mod link_order;
 pub mod load;
 pub mod numa;
 pub mod offcore;
+pub mod perturb;
 pub mod probe;
 pub mod record;
 pub mod rounds;

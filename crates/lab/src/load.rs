@@ -221,6 +221,11 @@ pub fn run(
     })
 }
 
+/// Bytes of the last cache a CPU has, as far as the machine tells.
+pub fn last_level_bytes(topology: &Topology, cpu: u32) -> Option<usize> {
+    topology.cpus.get(&cpu).and_then(|cpu| cpu.caches.last()).and_then(cache_bytes)
+}
+
 /// Bytes a worker's buffer has. The workers that share a cache fill it together.
 fn buffer(load: &Load, cpu: u32, topology: &Topology) -> usize {
     let last = topology.cpus.get(&cpu).and_then(|cpu| cpu.caches.last());

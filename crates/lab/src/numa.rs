@@ -3,6 +3,7 @@
 
 mod advice;
 mod code;
+pub mod counters;
 mod fold;
 mod look;
 mod touch;

@@ -24,16 +24,32 @@ pub fn compute() -> u64 {
     x
 }
 
-/// A sieve of Eratosthenes over integers of four bytes: strides through memory that caches do not help. Returns the number
-/// of primes.
+/// [`sieve`] over [`NUMBERS`].
 pub fn memory() -> u64 {
-    let mut sieve = vec![1u32; black_box(NUMBERS)];
-    for i in (2..).take_while(|i| i * i < NUMBERS) {
+    sieve(NUMBERS)
+}
+
+/// A sieve of Eratosthenes over integers of four bytes: strides through memory that caches do not help. Returns the number
+/// of primes below `numbers`.
+pub fn sieve(numbers: usize) -> u64 {
+    let numbers = black_box(numbers);
+    let mut sieve = vec![1u32; numbers];
+    for i in (2..).take_while(|i| i * i < numbers) {
         if sieve[i] == 1 {
-            (i * i..NUMBERS).step_by(i).for_each(|j| sieve[j] = 0);
+            (i * i..numbers).step_by(i).for_each(|j| sieve[j] = 0);
         }
     }
-    sieve[2..].iter().map(|prime| u64::from(*prime)).sum()
+    sieve.iter().skip(2).map(|prime| u64::from(*prime)).sum()
+}
+
+/// Numbers of the sieve that fits a machine with so many bytes of last-level cache and of memory: sixteen times the cache, so that
+/// it lives in memory, from 64 MiB (a tenth of a second) to 2 GB, which is the published experiment (500 000 000 numbers);
+/// and at most an eighth of the memory.
+pub fn sieve_numbers(cache: Option<u64>, memory: Option<u64>) -> u64 {
+    const LEAST: u64 = 64 << 20;
+    const MOST: u64 = 2_000_000_000;
+    let wanted = (16 * cache.unwrap_or(0)).clamp(LEAST, MOST);
+    wanted.min(memory.map_or(LEAST, |bytes| bytes / 8)) / 4
 }
 
 /// Counters of [`toy`], side by side as in the published program.
@@ -63,8 +79,25 @@ mod tests {
     fn they_do_what_they_say() {
         // Primes below 2^24: OEIS A007053.
         assert_eq!(memory(), 1_077_871);
+        // OEIS A006880.
+        assert_eq!([10, 1000, 1_000_000].map(sieve), [4, 168, 78_498]);
         assert_eq!(toy(), 3_000_000);
         assert_eq!(compute(), compute());
         assert_ne!(compute(), 88_172_645_463_325_252);
+    }
+
+    #[test]
+    fn sieves_fit_their_machine() {
+        const MIB: u64 = 1 << 20;
+        for (cache, memory, numbers) in [
+            (Some(32 * MIB), Some(24_000 * MIB), 128 * MIB),
+            (Some(2 * MIB), Some(24_000 * MIB), 16 * MIB),
+            (None, Some(24_000 * MIB), 16 * MIB),
+            (Some(1024 * MIB), Some(512_000 * MIB), 500_000_000),
+            (Some(32 * MIB), Some(1024 * MIB), 32 * MIB),
+            (None, None, 16 * MIB),
+        ] {
+            assert_eq!(sieve_numbers(cache, memory), numbers, "{cache:?} {memory:?}");
+        }
     }
 }

@@ -1,5 +1,11 @@
 //! What experiments came to. Plain data that the lab, reports and stores share.
 
+mod ladder;
+mod perturb;
+
+pub use ladder::{LadderLoad, LadderReport, LadderStage, LadderStep, PUBLISHED_LADDER, PublishedStage, Rung};
+pub use perturb::{Effect, PerturbReport, PerturbRun, PerturbTrial, Perturbation};
+
 use crate::{BenchEnd, Reading};
 use serde::{Deserialize, Serialize};
 

@@ -35,7 +35,11 @@ pub use index::{
     ComparedMachine, ComparedModel, ComparedPart, ComparedValue, Index, IndexArmour, IndexComparison,
     IndexFigure, IndexGroup, IndexPart, IndexStray, IndexSubject, IndexVariance, SavedIndex, StrayKind,
 };
-pub use lab::{LayoutClock, LayoutPeak, LayoutPoint, LayoutReport, Vary};
+pub use lab::{
+    Effect, LadderLoad, LadderReport, LadderStage, LadderStep, LayoutClock, LayoutPeak, LayoutPoint,
+    LayoutReport, PUBLISHED_LADDER, PerturbReport, PerturbRun, PerturbTrial, Perturbation, PublishedStage,
+    Rung, Vary,
+};
 pub use ledger::{Cause, Ledger};
 pub use limits::{Limits, WallLimit};
 pub use link_order::{LinkOrder, LinkOrderReport, OrderComparison};

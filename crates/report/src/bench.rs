@@ -3,7 +3,7 @@
 use model::{BenchOutlier, BenchWarning, CpuLoad, Nanos, Reading};
 
 /// A warning in words.
-pub(crate) fn words(warning: &BenchWarning) -> String {
+pub fn words(warning: &BenchWarning) -> String {
     match warning {
         BenchWarning::SaturatedCores { busy, of, ours, load_average } => {
             saturated(busy, *of, *ours, load_average)

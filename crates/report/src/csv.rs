@@ -1,7 +1,9 @@
-//! Results as comma-separated values (RFC 4180): one line for each run of a bench, for each layout of a sweep.
+//! Results as comma-separated values (RFC 4180): one line for each run, or for each layout of a sweep.
 
 use crate::json::bench_run_document;
-use model::{BenchReport, LayoutClock, LayoutReport, LinkOrderReport};
+use model::{
+    BenchReport, BenchRun, LadderReport, LayoutClock, LayoutReport, Limits, LinkOrderReport, PerturbReport,
+};
 use serde_json::Value;
 
 /// Every run of every program, with its time and all its evidence. A reading that could not be taken is an empty cell;
@@ -18,14 +20,61 @@ pub fn bench_csv(report: &BenchReport) -> String {
                 program.parameters.iter().map(|(name, value)| (format!("parameter_{name}"), value.clone()));
             row.extend(parameters);
             row.push(("run".to_string(), (run + 1).to_string()));
-            let document = serde_json::to_value(bench_run_document(document, &report.limits));
-            // Documents have text keys only, so there is always one.
-            flatten(&document.unwrap_or_default(), &mut row);
+            flatten(&evidence(document, &report.limits), &mut row);
             rows.push(row);
         }
     }
+    joined(&rows)
+}
+
+/// Every run of every stage of a ladder, likewise.
+pub fn ladder_csv(report: &LadderReport) -> String {
+    let mut rows = Vec::new();
+    for stage in &report.stages {
+        for (run, document) in stage.runs.iter().enumerate() {
+            let mut row = named(&[
+                ("stage", stage.rung.name().into()),
+                ("load", stage.load.name().into()),
+                ("run", (run + 1).to_string()),
+            ]);
+            flatten(&evidence(document, &report.limits), &mut row);
+            rows.push(row);
+        }
+    }
+    joined(&rows)
+}
+
+/// Every run of every trial of a perturbation, likewise.
+pub fn perturb_csv(report: &PerturbReport) -> String {
+    let mut rows = Vec::new();
+    for trial in &report.trials {
+        for run in &trial.runs {
+            let role = if run.disturbed { "disturbed" } else { "control" };
+            let mut row = named(&[
+                ("trial", trial.perturbation.name().into()),
+                ("pair", run.pair.to_string()),
+                ("role", role.into()),
+            ]);
+            flatten(&evidence(&run.run, &report.limits), &mut row);
+            rows.push(row);
+        }
+    }
+    joined(&rows)
+}
+
+fn named(cells: &[(&str, String)]) -> Vec<(String, String)> {
+    cells.iter().map(|(name, value)| (name.to_string(), value.clone())).collect()
+}
+
+/// Documents have text keys only, so there is always one.
+fn evidence(run: &BenchRun, limits: &Limits) -> Value {
+    serde_json::to_value(bench_run_document(run, limits)).unwrap_or_default()
+}
+
+/// Rows of named cells, under the names of all of them.
+fn joined(rows: &[Vec<(String, String)>]) -> String {
     let mut columns: Vec<&str> = Vec::new();
-    for row in &rows {
+    for row in rows {
         for (at, (name, _)) in row.iter().enumerate() {
             if !columns.contains(&name.as_str()) {
                 // A field that earlier runs did not have stands behind the one it follows here.
@@ -35,7 +84,7 @@ pub fn bench_csv(report: &BenchReport) -> String {
         }
     }
     let mut text = line(columns.iter().copied());
-    for row in &rows {
+    for row in rows {
         let cell = |name: &&str| row.iter().find(|(own, _)| own == name).map_or("", |(_, value)| value);
         text.push_str(&line(columns.iter().map(cell)));
     }

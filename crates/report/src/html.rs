@@ -3,16 +3,20 @@
 mod bench;
 mod chart;
 mod index;
+mod ladder;
 mod layout;
 mod link_order;
+mod perturb;
 mod plots;
 mod tables;
 mod trace;
 
 pub use bench::bench_page;
 pub use index::{comparison_page, index_page};
+pub use ladder::ladder_page;
 pub use layout::layout_page;
 pub use link_order::link_order_page;
+pub use perturb::perturb_page;
 pub use trace::trace_page;
 
 /// Text as HTML shows it, in elements and in quoted attributes. What would turn or steer text is shown as `·`.
@@ -29,6 +33,12 @@ pub(crate) fn escape(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// Sentences, one below the other.
+pub(crate) fn list(sentences: &[String]) -> String {
+    let items: String = sentences.iter().map(|text| format!("<li>{}</li>\n", escape(text))).collect();
+    format!("<ul>\n{items}</ul>\n")
 }
 
 /// A whole page. `title` is text, `body` is HTML.

@@ -1,5 +1,11 @@
 //! What the forms of an experiment's report have in common: what was found, in words.
 
+mod ladder;
+mod perturb;
+
+pub(crate) use ladder::{ladder_findings, published, words as ladder_words};
+pub(crate) use perturb::perturb_findings;
+
 use model::{LayoutClock, LayoutReport, LinkOrderReport, Reading};
 
 /// What was found, a sentence each.

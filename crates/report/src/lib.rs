@@ -9,11 +9,14 @@ mod index;
 pub mod json;
 mod lab;
 pub mod markdown;
+pub mod svg;
 pub mod text;
 mod trace;
 
 #[cfg(test)]
 mod samples;
+
+pub use bench::words as warning_words;
 
 use model::Reading;
 use serde::Serialize;

@@ -1,8 +1,12 @@
 //! Values the tests of this crate show.
 
 pub(crate) mod bench;
+pub(crate) mod disturbed;
 pub(crate) mod index;
 pub(crate) mod lab;
+mod numa;
+
+pub(crate) use numa::{empty_mask, mask, numa_map};
 
 use crate::{LanguageStatus, ToolStatus};
 use model::{

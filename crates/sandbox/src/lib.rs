@@ -28,6 +28,7 @@ mod interrupts;
 mod launcher;
 mod message;
 mod plan;
+mod requests;
 mod seccomp;
 mod sys;
 
@@ -38,6 +39,7 @@ pub use faults::{Fault, Faults};
 pub use interrupts::Interrupts;
 pub use launcher::{ARGV0, launcher_main};
 pub use message::Capabilities;
+pub use requests::{RawCounter, RawEvent};
 
 /// Scheduling of the calling thread.
 pub mod sched {

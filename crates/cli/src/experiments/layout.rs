@@ -1,13 +1,13 @@
 //! `tauto lab layout`: does the place of a program's memory move its time?
 
-use super::session::{Session, SessionArgs, ended};
+use super::session::{Forms, Session, SessionArgs, outcome};
 use super::subject_facts;
 use crate::Done;
 use crate::interrupt::Interrupt;
 use crate::options::{OnOff, PlacementArgs, SlotChoice};
 use crate::place::{Place, places};
 use crate::subject::{SubjectArgs, ended_well};
-use crate::terminal::{Failure, print, style_of};
+use crate::terminal::{Failure, style_of};
 use clap::{Args, ValueEnum};
 use lab::layout::{Plan, Sweep, find};
 use model::{BenchEnd, Layout, LayoutClock, LayoutReport, Observation, Reading, Vary};
@@ -110,12 +110,13 @@ pub(crate) fn main(args: &LayoutArgs) -> Result<Done, Failure> {
         return Err(failure);
     }
     let report = drawn_up(args, &argv, clock, counted.err(), &sweep, end.clone());
-    session.finish(&end, || layout_csv(&report), || layout_page(&report, &others))?;
-    match args.session.json {
-        true => print(&to_text(&report)),
-        false => print(&layout_report(&report, style_of(&std::io::stdout()))),
-    }
-    ended(&end, failure)
+    let forms = Forms {
+        json: to_text(&report),
+        csv: layout_csv(&report),
+        html: layout_page(&report, &others),
+        text: layout_report(&report, style_of(&std::io::stdout())),
+    };
+    session.finish(&end, failure, forms)
 }
 
 fn plan(args: &LayoutArgs) -> Result<Plan, Failure> {
@@ -185,10 +186,7 @@ fn conduct(
         }
         Ok(BenchEnd::Complete)
     };
-    match measure() {
-        Ok(end) => (end, None),
-        Err(failure) => (BenchEnd::Failed(failure.to_string()), Some(failure)),
-    }
+    outcome(measure())
 }
 
 fn kept(at: u32, run: &Observation, clock: LayoutClock, floor: &Floor) -> Result<Kept, Failure> {

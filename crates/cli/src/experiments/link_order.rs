@@ -1,13 +1,13 @@
 //! `tauto lab link-order`: does the order in which a program's objects are linked move its time?
 
-use super::session::{Session, SessionArgs, ended};
+use super::session::{Forms, Session, SessionArgs, outcome};
 use crate::Done;
 use crate::bench::words;
 use crate::interrupt::Interrupt;
 use crate::options::{PlacementArgs, SlotChoice};
 use crate::place::{Place, places};
 use crate::subject::{SubjectArgs, ended_well};
-use crate::terminal::{Failure, print, print_error, style_of};
+use crate::terminal::{Failure, print_error, style_of};
 use clap::Args;
 use lab::link_order::{BuildError, Inputs, LinkPlan, compared, orders, prepare};
 use lab::rounds::Rounds;
@@ -106,12 +106,13 @@ pub(crate) fn main(args: &LinkOrderArgs) -> Result<Done, Failure> {
     }
     let report =
         drawn_up(args, subjects, kept, end.clone(), !matches!(&failure, Some(f) if is_disagreement(f)));
-    session.finish(&end, || link_order_csv(&report), || link_order_page(&report))?;
-    match args.session.json {
-        true => print(&to_text(&LinkOrderDocument::new(&report))),
-        false => print(&link_order_report(&report, style_of(&std::io::stdout()))),
-    }
-    ended(&end, failure)
+    let forms = Forms {
+        json: to_text(&LinkOrderDocument::new(&report)),
+        csv: link_order_csv(&report),
+        html: link_order_page(&report),
+        text: link_order_report(&report, style_of(&std::io::stdout())),
+    };
+    session.finish(&end, failure, forms)
 }
 
 fn split(option: &str, text: &str) -> Result<Vec<String>, Failure> {
@@ -218,10 +219,7 @@ fn conduct(
         }
         Ok(BenchEnd::Complete)
     };
-    match measure() {
-        Ok(end) => (end, None),
-        Err(failure) => (BenchEnd::Failed(failure.to_string()), Some(failure)),
-    }
+    outcome(measure())
 }
 
 const DISAGREE: &str = "its output differs from that of the order as given";

@@ -3,7 +3,7 @@
 use crate::Done;
 use crate::config::data_directory;
 use crate::exports::Export;
-use crate::terminal::{Failure, print_error};
+use crate::terminal::{Failure, print, print_error};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::record::{Record, RecordError};
@@ -35,11 +35,28 @@ pub(crate) struct SessionArgs {
     pub(crate) fresh: bool,
 }
 
+/// A report in all its forms.
+pub(crate) struct Forms {
+    pub(crate) json: String,
+    pub(crate) csv: String,
+    pub(crate) html: String,
+    pub(crate) text: String,
+}
+
+/// How an experiment ended, and what ended it if that was a failure.
+pub(crate) fn outcome(conducted: Result<BenchEnd, Failure>) -> (BenchEnd, Option<Failure>) {
+    match conducted {
+        Ok(end) => (end, None),
+        Err(failure) => (BenchEnd::Failed(failure.to_string()), Some(failure)),
+    }
+}
+
 /// An experiment under way.
 pub(crate) struct Session {
     experiment: &'static str,
     asked: Value,
     record: Record,
+    json: bool,
     /// The record has a file of its own only because the user did not name one.
     usual_place: bool,
     bar: ProgressBar,
@@ -61,7 +78,7 @@ impl Session {
         };
         let (record, runs) = Record::open(&path, experiment, &asked, args.fresh)?;
         let usual_place = args.record.is_none();
-        Ok((Session { experiment, asked, record, usual_place, bar: bar(), csv, html }, runs))
+        Ok((Session { experiment, asked, record, json: args.json, usual_place, bar: bar(), csv, html }, runs))
     }
 
     /// To be called where the record holds all runs already. One that the user named is reported as it is; another one
@@ -98,29 +115,37 @@ impl Session {
         Ok(self.record.append(run)?)
     }
 
-    /// Takes the bar away and writes the files that were asked for.
+    /// Takes the bar away, writes the files that were asked for, and tells. Gives the exit code.
     pub(crate) fn finish(
         self,
         end: &BenchEnd,
-        csv: impl FnOnce() -> String,
-        html: impl FnOnce() -> String,
-    ) -> Result<(), Failure> {
+        failure: Option<Failure>,
+        report: Forms,
+    ) -> Result<Done, Failure> {
         self.bar.finish_and_clear();
-        self.csv.write(csv)?;
-        self.html.write(html)?;
+        self.csv.write(|| report.csv)?;
+        self.html.write(|| report.html)?;
         if *end != BenchEnd::Complete {
             let path = self.record.path().display();
             print_error(&format!(
                 "tauto: the runs so far are kept in {path}; the same command goes on with them\n"
             ));
         }
-        Ok(())
+        match self.json {
+            true => print(&report.json),
+            false => print(&report.text),
+        }
+        ended(end, failure)
     }
 }
 
-/// The exit code of an experiment whose report was told.
-pub(crate) fn ended(end: &BenchEnd, failure: Option<Failure>) -> Result<Done, Failure> {
+/// The exit code of an experiment whose report was told, so that a failure of the system is no second document.
+fn ended(end: &BenchEnd, failure: Option<Failure>) -> Result<Done, Failure> {
     match (failure, end) {
+        (Some(Failure::System(e)), _) => {
+            print_error(&format!("tauto: {e:#}\n"));
+            Ok(Done::Fault)
+        }
         (Some(failure), _) => Err(failure),
         (None, BenchEnd::Interrupted) => Ok(Done::Interrupted),
         (None, _) => Ok(Done::Good),

@@ -11,7 +11,9 @@ use crate::terminal::{Failure, print, style_of};
 use clap::Args;
 use host::facts::Topology;
 use host::machine::Machine;
+use lab::numa::counters::{Counting, Processor, Recording, this_generation};
 use lab::numa::{Counts, Facts, Trace, allocations, look, named, traced, tree};
+use lab::offcore::generation;
 use model::{LatencyRatio, Nanos, Placement, Reading, RunSpec, Stdio, TraceReport, TraceVerdict};
 use report::html::trace_page;
 use report::json::to_text;
@@ -54,6 +56,9 @@ pub(crate) struct TraceArgs {
     /// Do not measure how long memory of another node takes (about two seconds, where there are several)
     #[arg(long)]
     no_latency: bool,
+    /// Take counts from a recording instead of the processor
+    #[arg(long, value_name = "FILE", hide = true)]
+    counters: Option<PathBuf>,
     /// Print one JSON document; the program's own output goes to standard error then
     #[arg(long)]
     json: bool,
@@ -94,12 +99,13 @@ pub(crate) fn main(args: TraceArgs) -> Result<Done, Failure> {
     let topology = Topology::read(&machine).map_err(Failure::system)?;
     let html = Export::open(args.html.as_ref())?;
     let nodes: Vec<u32> = topology.nodes.keys().copied().collect();
+    // Before the program has the machine to itself, and only where there is something to compare.
+    let latency = latency(&args, &topology);
     let interrupted = Arc::new(AtomicBool::new(false));
     let told = interrupted.clone();
     ctrlc::set_handler(move || told.store(true, Ordering::SeqCst)).map_err(Failure::system)?;
-    // Before the program has the machine to itself, and only where there is something to compare.
-    let latency = latency(&args, &topology);
     let mut subject = begin(&args, &machine)?;
+    let counting = counting(&args, &machine, &topology, &subject);
     let before = allocations(&machine, &nodes);
     let balancing = machine.read("/proc/sys/kernel/numa_balancing").is_ok_and(|text| text.trim() != "0");
     let mut faults = faults_of(&subject, &machine, &topology);
@@ -125,7 +131,7 @@ pub(crate) fn main(args: TraceArgs) -> Result<Done, Failure> {
     let facts = Facts {
         command: args.pid.map_or_else(|| words::join(&args.command), |pid| format!("process {pid}")),
         topology: &topology,
-        no_counters: None,
+        counted: counting.and_then(|counting| counting.end()),
         allocations: counted.collect(),
         latency,
         first_touch: faults.told(),
@@ -150,6 +156,27 @@ fn answer(report: &TraceReport, interrupted: bool) -> Done {
         TraceVerdict::DoesNot => Done::Bad,
         TraceVerdict::WorksRight | TraceVerdict::CannotKnow => Done::Good,
     }
+}
+
+/// Counters of the program's requests, where there are any.
+fn counting(
+    args: &TraceArgs,
+    machine: &Machine,
+    topology: &Topology,
+    subject: &Subject,
+) -> Result<Counting, String> {
+    if let Some(path) = &args.counters {
+        let fail = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+        let text = std::fs::read_to_string(path).map_err(|e| fail(&e))?;
+        let recording: Recording = serde_json::from_str(&text).map_err(|e| fail(&e))?;
+        let generation = generation(&recording.generation)
+            .ok_or_else(|| fail(&format!("there is no table for `{}`", recording.generation)))?;
+        return Counting::begin(Box::new(recording), generation, topology);
+    }
+    let Subject::Started(child) = subject else {
+        return Err("they are opened before a program starts, and this one runs".into());
+    };
+    Counting::begin(Box::new(Processor::of(child.id())), this_generation(machine)?, topology)
 }
 
 /// How long memory takes from the own node and from the farthest other one.

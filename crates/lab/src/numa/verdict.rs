@@ -10,10 +10,11 @@
 //! turn, whoever uses them: there the expectation is told.
 
 use super::advice::advice;
+use super::counters::ALL;
 use super::fold::{MappingTrace, ThreadTrace, Touched, Trace};
 use host::facts::Topology;
 use model::{
-    Bytes, LatencyRatio, Nanos, NodeAllocations, Reading, SeenFaults, Share, Toucher, TraceMethod,
+    Bytes, KindShare, LatencyRatio, Nanos, NodeAllocations, Reading, SeenFaults, Share, Toucher, TraceMethod,
     TraceReport, TraceVerdict, TracedCpu, TracedMapping, TracedThread,
 };
 use std::collections::BTreeMap;
@@ -40,8 +41,8 @@ pub struct Facts<'a> {
     pub command: String,
     /// The machine's CPUs and nodes.
     pub topology: &'a Topology,
-    /// Why there are no counters.
-    pub no_counters: Option<String>,
+    /// What the processors counted, by CPU and kind of request; why they did not.
+    pub counted: Result<BTreeMap<u32, Vec<KindShare>>, String>,
     /// How page faults were seen, or why they were not.
     pub first_touch: Reading<SeenFaults>,
     /// Names of places in the code, by process and address.
@@ -154,14 +155,18 @@ pub fn traced(trace: &Trace, facts: Facts<'_>) -> TraceReport {
     let own = || all.iter().filter(|placed| placed.mapping.written);
     let whole: f64 = own().map(|placed| placed.bytes).sum();
     let large: Vec<&Placed<'_>> = own().filter(|placed| placed.bytes >= SMALL * whole).collect();
-    let cpus = cpus(trace, &large, topology);
+    let cpus = match &facts.counted {
+        Ok(counted) => counted_cpus(trace, counted, topology),
+        Err(_) => cpus(trace, &large, topology),
+    };
+    let method = if facts.counted.is_ok() { TraceMethod::Counters } else { TraceMethod::Placement };
     let total = Share::of(
         cpus.iter().map(|cpu| cpu.share.local).sum(),
         cpus.iter().map(|cpu| cpu.share.remote).sum(),
     );
     let nodes: Vec<u32> = topology.nodes.keys().copied().collect();
     let time = cpus.iter().fold(Nanos::ZERO, |sum, cpu| sum + cpu.time);
-    let (verdict, because) = judged(&nodes, trace.looks(), time, total, &cpus);
+    let (verdict, because) = judged(&nodes, method, trace.looks(), time, total, &cpus);
     let wrote = first_written(&all);
     let thread = |(tid, thread): (&u32, &ThreadTrace)| {
         let wrote = wrote.get(tid).copied().unwrap_or_default();
@@ -174,8 +179,8 @@ pub fn traced(trace: &Trace, facts: Facts<'_>) -> TraceReport {
         command: facts.command,
         verdict,
         because,
-        method: TraceMethod::Placement,
-        no_counters: facts.no_counters,
+        method,
+        no_counters: facts.counted.err(),
         first_touch: facts.first_touch,
         nodes,
         total,
@@ -194,6 +199,7 @@ pub fn traced(trace: &Trace, facts: Facts<'_>) -> TraceReport {
 
 fn judged(
     nodes: &[u32],
+    method: TraceMethod,
     looks: usize,
     time: Nanos,
     total: Share,
@@ -203,7 +209,8 @@ fn judged(
         let why = "this machine has one memory node: there is nothing to diagnose";
         return (TraceVerdict::WorksRight, why.into());
     }
-    if looks < LOOKS || time < LEAST_TIME {
+    let counters = method == TraceMethod::Counters;
+    if (looks < LOOKS && !counters) || time < LEAST_TIME {
         let why = format!(
             "the program was seen {looks} times and used {} ms of CPU time, which is too little to say anything",
             time.0 / 1_000_000
@@ -214,25 +221,27 @@ fn judged(
     let worst = worst.max_by(|a, b| a.share.remote_pct.total_cmp(&b.share.remote_pct));
     let worst_pct = worst.map_or(0.0, |cpu| cpu.share.remote_pct);
     let of_cpu = worst.map_or(String::new(), |cpu| format!(", {:.1} % of CPU {}'s", worst_pct, cpu.cpu));
+    let what = match counters {
+        true => "of the requests to memory were answered by another node",
+        false => "of what the program used lay on another node",
+    };
     if total.remote_pct >= SICK {
-        let why = format!(
-            "at least {:.1} % of what the program used lay on another node{of_cpu}",
-            total.remote_pct
-        );
-        (TraceVerdict::DoesNot, why)
+        let least = if counters { "" } else { "at least " };
+        (TraceVerdict::DoesNot, format!("{least}{:.1} % {what}{of_cpu}", total.remote_pct))
     } else if worst_pct <= HEALTHY {
-        let why = format!("no CPU has to use more than {worst_pct:.1} % of its memory from another node");
+        let why = match counters {
+            true => format!("no CPU had more than {worst_pct:.1} % of its requests answered by another node"),
+            false => format!("no CPU has to use more than {worst_pct:.1} % of its memory from another node"),
+        };
         (TraceVerdict::WorksRight, why)
     } else {
-        let why = format!(
-            "{:.1} % of what the program used lay on another node{of_cpu}, which is little",
-            total.remote_pct
-        );
+        let why = format!("{:.1} % {what}{of_cpu}, which is little", total.remote_pct);
         (TraceVerdict::WorksRight, why)
     }
 }
 
-fn cpus(trace: &Trace, placed: &[&Placed<'_>], topology: &Topology) -> Vec<TracedCpu> {
+/// CPU time by the CPU it was had on.
+fn times(trace: &Trace) -> BTreeMap<u32, Nanos> {
     let mut times: BTreeMap<u32, Nanos> = BTreeMap::new();
     for thread in trace.watched().threads.values() {
         for (cpu, time) in &thread.by_cpu {
@@ -240,13 +249,35 @@ fn cpus(trace: &Trace, placed: &[&Placed<'_>], topology: &Topology) -> Vec<Trace
             *sum = *sum + *time;
         }
     }
+    times
+}
+
+/// CPUs as the processor has counted. Those on which nothing of the program ran are left out.
+fn counted_cpus(
+    trace: &Trace,
+    counted: &BTreeMap<u32, Vec<KindShare>>,
+    topology: &Topology,
+) -> Vec<TracedCpu> {
+    let times = times(trace);
+    let of = |(cpu, kinds): (&u32, &Vec<KindShare>)| {
+        let share = kinds.iter().find(|kind| kind.kind == ALL)?.share;
+        let time = times.get(cpu).copied().unwrap_or(Nanos::ZERO);
+        let package = topology.cpus.get(cpu).map_or(0, |cpu| cpu.package);
+        let ran = time > Nanos::ZERO || share.local + share.remote > 0.0;
+        let kinds = kinds.clone();
+        ran.then_some(TracedCpu { cpu: *cpu, node: node_of(topology, *cpu), package, time, share, kinds })
+    };
+    counted.iter().filter_map(of).collect()
+}
+
+fn cpus(trace: &Trace, placed: &[&Placed<'_>], topology: &Topology) -> Vec<TracedCpu> {
     let of = |(cpu, time): (u32, Nanos)| {
         let node = node_of(topology, cpu);
         let share = share_of(placed, &BTreeMap::from([(cpu, time)]), topology);
         let package = topology.cpus.get(&cpu).map_or(0, |cpu| cpu.package);
         TracedCpu { cpu, node, package, time, share, kinds: Vec::new() }
     };
-    times.into_iter().filter(|(_, time)| time.0 > 0).map(of).collect()
+    times(trace).into_iter().filter(|(_, time)| time.0 > 0).map(of).collect()
 }
 
 /// Pages of 4096 bytes that somebody who ran so long on these CPUs has used: its part of each mapping, by its part of the time.
@@ -395,7 +426,7 @@ mod tests {
         let facts = Facts {
             command: "made up".into(),
             topology: &topology(),
-            no_counters: Some("none here".into()),
+            counted: Err("none here".into()),
             first_touch: Reading::unknown("made up"),
             code: BTreeMap::new(),
             allocations: BTreeMap::new(),

@@ -183,7 +183,7 @@ impl Generation {
     }
 
     /// Requests that need no sum: single bits, or codes for AMD; from the lowest.
-    pub(super) fn request_bits(&self) -> Vec<(&str, u64)> {
+    pub(crate) fn request_bits(&self) -> Vec<(&str, u64)> {
         let mask = |value: u64| if self.rule == Rule::UnitMask { value } else { 1 << value };
         let mut bits: Vec<(&str, u64)> = self.request.iter().map(|(n, v)| (&**n, mask(*v))).collect();
         bits.sort_by_key(|(_, mask)| *mask);

@@ -3,6 +3,7 @@ use super::*;
 use model::OffcoreMask;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::slice::from_ref;
 
 fn of(name: &str) -> &'static Generation {
     generation(name).unwrap_or_else(|| panic!("a generation {name}"))
@@ -119,7 +120,7 @@ fn every_published_event_is_decoded_to_its_name_and_counts() {
                         g.prefix.iter().map(|p| &**p).chain([&**request, &**response]).collect();
                     assert!(decoded.events.contains(&event.join(".")), "{} {event:?}", g.id);
                     assert_eq!(decoded.why, None, "{} {event:?}", g.id);
-                    let back = encode(g, &[request.clone()], &[response.clone()]);
+                    let back = encode(g, from_ref(request), from_ref(response));
                     assert_eq!(back, Ok(r | s), "{} {event:?}", g.id);
                     all += 1;
                 }

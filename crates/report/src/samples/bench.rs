@@ -10,7 +10,7 @@ const TIMES: [u64; 11] =
     [102_310, 102_040, 101_900, 102_350, 102_600, 102_120, 102_280, 104_000, 102_330, 102_190, 102_460];
 const VOID: u64 = 131_000;
 
-fn run(cpu: u64, void: bool) -> BenchRun {
+pub(super) fn run(cpu: u64, void: bool) -> BenchRun {
     let mut observation = super::observation(Exit::Code(0));
     observation.time.cpu = Nanos::from_micros(cpu);
     observation.time.user = Nanos::from_micros(cpu - 2_000);
@@ -24,7 +24,7 @@ fn run(cpu: u64, void: bool) -> BenchRun {
     BenchRun { observation, disturbed, void }
 }
 
-fn figures(micros: impl Iterator<Item = u64>) -> Reading<Figures> {
+pub(super) fn figures(micros: impl Iterator<Item = u64>) -> Reading<Figures> {
     let mut sorted: Vec<u64> = micros.collect();
     sorted.sort_unstable();
     let at = |n: usize| Nanos::from_micros(sorted[n]);

@@ -24,7 +24,8 @@ pub(crate) use mounts::{
 };
 pub use pace::{add, multiply, reaped_cpu_time};
 pub(crate) use perf::{
-    PerfEventAttr, PerfSampleAttr, perf_event_open, perf_event_open_of, perf_event_open_on_cpu,
+    PerfEventAttr, PerfSampleAttr, perf_event_open, perf_event_open_of, perf_event_open_on,
+    perf_event_open_on_cpu,
 };
 pub(crate) use perf_ring::{Ring, share_output, switch};
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::os::fd::{OwnedFd, RawFd};
 
 const PERF_TYPE_HARDWARE: u32 = 0;
 const PERF_TYPE_SOFTWARE: u32 = 1;
+const PERF_TYPE_RAW: u32 = 4;
 const PERF_COUNT_HW_CPU_CYCLES: u64 = 0;
 const PERF_COUNT_HW_INSTRUCTIONS: u64 = 1;
 const PERF_COUNT_SW_CPU_CLOCK: u64 = 0;
@@ -67,6 +68,11 @@ impl PerfEventAttr {
     pub(crate) fn interrupts(period_ns: u64) -> PerfEventAttr {
         let clock = PerfEventAttr::of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
         PerfEventAttr { sample_period: period_ns, flags: EXCLUDE_USER | EXCLUDE_KERNEL, ..clock }
+    }
+
+    /// A raw event of the cores, in user space, of a task and all that it forks.
+    pub(crate) fn raw(config: u64, config1: u64) -> PerfEventAttr {
+        PerfEventAttr { config1, ..PerfEventAttr::of(PERF_TYPE_RAW, config) }
     }
 
     fn of(kind: u32, config: u64) -> PerfEventAttr {
@@ -144,6 +150,11 @@ pub(crate) fn perf_event_open(attr: &PerfEventAttr) -> io::Result<OwnedFd> {
 /// Opens a sampler on a thread and what it forks from now on, while they run on this CPU.
 pub(crate) fn perf_event_open_of(attr: &PerfSampleAttr, thread: u32, cpu: u32) -> io::Result<OwnedFd> {
     open(attr, thread as usize, cpu as usize)
+}
+
+/// Opens a counter of what a process, and all that it forks from now on, does on a CPU.
+pub(crate) fn perf_event_open_on(attr: &PerfEventAttr, pid: u32, cpu: u32) -> io::Result<OwnedFd> {
+    open(attr, pid as usize, cpu as usize)
 }
 
 /// Opens a counter of all that happens on a CPU.

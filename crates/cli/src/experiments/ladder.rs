@@ -1,0 +1,268 @@
+//! `tauto lab ladder`: one stage after another of what makes a program's time steady, each idle and under load.
+
+mod seats;
+
+use super::disturber::Disturber;
+use super::ground::{Ground, Watch, in_run, program};
+use super::session::{Forms, Session, SessionArgs, outcome};
+use super::subject_facts;
+use crate::Done;
+use crate::interrupt::Interrupt;
+use crate::loan::Loan;
+use crate::options::PlacementArgs;
+use crate::subject::{SubjectArgs, ended_well};
+use crate::terminal::{Failure, style_of};
+use clap::Args;
+use lab::ladder::{self, Planned, Stage, rung_of, schedule};
+use model::{BenchEnd, LadderLoad, LadderReport, Observation};
+use report::csv::ladder_csv;
+use report::html::ladder_page;
+use report::json::{LadderDocument, to_text};
+use report::text::ladder_report;
+use sandbox::{Launcher, LauncherOptions};
+use seats::{Seat, seats};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Seed of the order of runs.
+const SEED: u64 = 20_261_121;
+
+#[derive(Args, Debug)]
+pub(crate) struct LadderArgs {
+    /// Runs of each stage
+    #[arg(short = 'n', long, visible_short_alias = 'r', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
+    /// Numbers of the built-in sieve [default: by caches and memory; the published experiment has 500000000]
+    #[arg(long, value_name = "N", conflicts_with = "command", value_parser = clap::value_parser!(u64).range(1000..=1 << 32))]
+    numbers: Option<u64>,
+    /// The command, as for `tauto run` [default: a sieve of Eratosthenes]
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<String>,
+    #[command(flatten)]
+    pub(super) session: SessionArgs,
+    // Last, since their headings hold for what comes after them too.
+    #[command(flatten)]
+    subject: SubjectArgs,
+    #[command(flatten)]
+    placement: PlacementArgs,
+}
+
+/// A line of the record.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kept {
+    /// A run.
+    Run { stage: Stage, observation: Box<Observation> },
+    /// What else the machine did while the runs before it were made.
+    Warned(Vec<String>),
+    /// The machine refused what a rung needs.
+    Refused { rung: usize, why: String },
+}
+
+/// A climb, as far as it has come.
+struct Climb<'a> {
+    args: &'a LadderArgs,
+    argv: Vec<String>,
+    ground: Ground,
+    seats: Vec<Seat>,
+    planned: Vec<Planned>,
+    order: Vec<Stage>,
+    runs: Vec<(Stage, Observation)>,
+    /// Of the last time runs were made.
+    warned: Vec<String>,
+}
+
+pub(crate) fn main(args: &LadderArgs) -> Result<Done, Failure> {
+    let (argv, shown) = program(&args.command, args.numbers)?;
+    let ground = Ground::take(&args.placement)?;
+    // What cannot be run is told before anything is.
+    args.subject.prepared(&argv, &args.placement.placement(), args.placement.layout())?;
+    let (seats, planned) = seats(&ground, args.placement.sched);
+    let asked = json!({
+        "program": subject_facts(&argv, &args.subject)?, "runs": args.runs, "layout": args.placement.layout(),
+        "stages": planned.iter().map(|rung| (rung.rung, rung.phase, &rung.made)).collect::<Vec<_>>(),
+        "placements": seats.iter().map(|seat| &seat.placement).collect::<Vec<_>>(), "machine": super::machine_facts(),
+    });
+    let (mut session, kept) = Session::open::<Kept>(&args.session, "ladder", asked)?;
+    let order = schedule(&planned, args.runs as usize, SEED);
+    let mut climb = Climb { args, argv, ground, seats, planned, order, runs: Vec::new(), warned: Vec::new() };
+    let as_planned = (climb.planned.clone(), climb.order.clone());
+    climb.resume(kept)?;
+    if climb.left() == 0 && session.anew()? {
+        (climb.planned, climb.order) = as_planned;
+        climb.runs.clear();
+    }
+    session.tell_resumed(climb.runs.len());
+    let (watch, before) = (Watch::begin(), climb.runs.len());
+    let (end, failure) = outcome(climb.conduct(&mut session));
+    if climb.runs.is_empty()
+        && let Some(failure) = failure
+    {
+        return Err(failure);
+    }
+    if climb.runs.len() > before {
+        climb.warned = watch.told(&climb.ground.cpus.iter().copied().collect::<Vec<_>>());
+        session.keep(&Kept::Warned(climb.warned.clone()))?;
+    }
+    let report = climb.drawn_up(shown, end.clone());
+    let forms = Forms {
+        json: to_text(&LadderDocument::new(&report)),
+        csv: ladder_csv(&report),
+        html: ladder_page(&report),
+        text: ladder_report(&report, style_of(&std::io::stdout())),
+    };
+    session.finish(&end, failure, forms)
+}
+
+impl Climb<'_> {
+    /// Goes as far as the record does.
+    fn resume(&mut self, kept: Vec<Kept>) -> Result<(), Failure> {
+        for (n, line) in kept.into_iter().enumerate() {
+            match line {
+                Kept::Run { stage, observation } if self.order.get(self.runs.len()) == Some(&stage) => {
+                    self.runs.push((stage, *observation));
+                }
+                Kept::Warned(told) => self.warned = told,
+                Kept::Refused { rung, why } if rung < self.planned.len() => self.refuse(rung, why),
+                _ => {
+                    let why = format!(
+                        "the record's line {} is not the one that belongs there; --fresh begins anew",
+                        n + 2
+                    );
+                    return Err(Failure::usage(why));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A rung that the machine refuses has no runs.
+    fn refuse(&mut self, rung: usize, why: String) {
+        let mut later = self.order.split_off(self.runs.len());
+        later.retain(|stage| rung_of(*stage).0 != rung);
+        self.order.extend(later);
+        self.planned[rung].made = Err(why);
+    }
+
+    fn left(&self) -> usize {
+        self.order.len() - self.runs.len()
+    }
+
+    /// Makes the runs that are left, phase after phase. What was changed for them is put back at the end.
+    fn conduct(&mut self, session: &mut Session) -> Result<BenchEnd, Failure> {
+        if self.left() == 0 {
+            return Ok(BenchEnd::Complete);
+        }
+        let interrupt = Interrupt::ending(vec![])?;
+        let mut loan = Loan::new()?;
+        session.begin(self.runs.len());
+        let mut tuned = vec![false; self.seats.len()];
+        while let Some(stage) = self.order.get(self.runs.len()) {
+            let phase = self.planned[rung_of(*stage).0].phase;
+            if !self.prepare(phase, &mut tuned, &mut loan, session, &interrupt)? {
+                return Ok(BenchEnd::Interrupted);
+            }
+            if !self.climb(phase, session, &interrupt)? {
+                return Ok(BenchEnd::Interrupted);
+            }
+        }
+        loan.put_back()?;
+        Ok(BenchEnd::Complete)
+    }
+
+    /// Changes what the rungs up to this phase need. `false`: interrupted.
+    fn prepare(
+        &mut self,
+        phase: usize,
+        tuned: &mut [bool],
+        loan: &mut Loan,
+        session: &mut Session,
+        interrupt: &Interrupt,
+    ) -> Result<bool, Failure> {
+        for (rung, tuned) in tuned.iter_mut().enumerate() {
+            let due = self.planned[rung].phase <= phase && !*tuned && self.planned[rung].made.is_ok();
+            if !due || self.seats[rung].changes.is_empty() {
+                continue;
+            }
+            *tuned = true;
+            let outcome = loan.make(&self.seats[rung].changes, &|| interrupt.came())?;
+            if outcome.stopped {
+                return Ok(false);
+            }
+            let refused = seats::refused(&outcome);
+            let none_made = refused.len() == outcome.records.len();
+            self.seats[rung].refused = refused;
+            // A slot is one without a partition too.
+            if none_made && self.seats[rung].needs_changes {
+                let why = format!("the machine refuses it: {}", self.seats[rung].refused.join("; "));
+                session.keep(&Kept::Refused { rung, why: why.clone() })?;
+                self.refuse(rung, why);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Makes the runs of one phase. `false`: interrupted.
+    fn climb(&mut self, phase: usize, session: &mut Session, interrupt: &Interrupt) -> Result<bool, Failure> {
+        // Both before the first run: no stage starts anything that others do not.
+        let mut options = self.ground.place.launcher()?;
+        // Memory is bound by the placement of a run, on the rung that is about that, and not by the slot's group.
+        options.slot.iter_mut().for_each(|slot| slot.mem_nodes.clear());
+        let slotted = Launcher::start(&options)?;
+        let free = Launcher::start(&LauncherOptions::default())?;
+        interrupt.now_ends(vec![slotted.ender(), free.ender()]);
+        while let Some(stage) = self.order.get(self.runs.len()).copied() {
+            let (rung, load) = rung_of(stage);
+            if self.planned[rung].phase != phase {
+                return Ok(true);
+            }
+            let name = named(&self.planned[rung], load);
+            session.progress(self.runs.len(), self.left(), &name);
+            if interrupt.came() {
+                return Ok(false);
+            }
+            let launcher = if self.seats[rung].in_slot { &slotted } else { &free };
+            let run = self.run(rung, load, launcher);
+            if interrupt.came() {
+                return Ok(false);
+            }
+            let observation = run.map_err(|e| in_run(&e, self.runs.len() + 1, &name))?;
+            session.keep(&Kept::Run { stage, observation: Box::new(observation.clone()) })?;
+            self.runs.push((stage, observation));
+        }
+        Ok(true)
+    }
+
+    fn run(&self, rung: usize, load: LadderLoad, launcher: &Launcher) -> Result<Observation, Failure> {
+        let seat = &self.seats[rung];
+        // As whoever judges in a slot.
+        let _awake = seat.in_slot.then(|| host::tune::hold_cpu_dma_latency().ok());
+        let load = (load == LadderLoad::Cpu).then_some(&seat.load);
+        let _load = load.map(Disturber::start).transpose()?;
+        let (spec, fds) =
+            self.args.subject.prepared(&self.argv, &seat.placement, self.args.placement.layout())?;
+        let observation = launcher.run(&spec, fds)?;
+        ended_well(&observation, &spec.limits)?;
+        Ok(observation)
+    }
+
+    fn drawn_up(&self, command: String, end: BenchEnd) -> LadderReport {
+        let made = seats::notes(&self.ground, &self.seats, &self.planned);
+        let stages = ladder::stages(&self.planned, &self.runs, &self.ground.place.floor());
+        LadderReport {
+            command,
+            steps: ladder::steps(&stages),
+            whole: ladder::whole(&stages),
+            stages,
+            notes: self.warned.iter().cloned().chain(made).collect(),
+            limits: self.args.subject.limits.limits(),
+            end,
+            machine: super::machine_facts(),
+        }
+    }
+}
+
+fn named(rung: &Planned, load: LadderLoad) -> String {
+    let load = if load == LadderLoad::Cpu { "loaded" } else { "idle" };
+    format!("{}, {load}", rung.rung.name())
+}

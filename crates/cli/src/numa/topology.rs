@@ -1,0 +1,50 @@
+//! `tauto numa topology`: the map of memory nodes.
+
+use crate::Done;
+use crate::exports::Export;
+use crate::terminal::{Failure, print, style_of};
+use clap::Args;
+use host::facts::{Nodes, Platform, Topology};
+use host::machine::Machine;
+use host::numa;
+use report::json::{TopologyDocument, to_text};
+use report::svg::numa_picture;
+use report::text::topology_table;
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+pub(crate) struct TopologyArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    /// Also draw packages, nodes, caches and CPUs, as an SVG picture
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Look at another machine: the directory that holds its /proc and /sys, or a recording
+    #[arg(long, value_name = "DIR|FILE")]
+    root: Option<PathBuf>,
+}
+
+pub(crate) fn main(args: &TopologyArgs) -> Result<Done, Failure> {
+    let machine = match &args.root {
+        Some(root) => {
+            Machine::at(root).map_err(|e| Failure::usage(format!("--root {}: {e}", root.display())))?
+        }
+        None => Machine::this().map_err(Failure::system)?,
+    };
+    let topology = Topology::read(&machine).map_err(|e| match &args.root {
+        Some(root) => {
+            Failure::usage(format!("--root {}: its processors cannot be told: {e}", root.display()))
+        }
+        None => Failure::system(format!("the processors cannot be told: {e}")),
+    })?;
+    let picture = Export::open(args.svg.as_ref())?;
+    let guest = Platform::read(&machine).guest;
+    let map = numa::map(&topology, &Nodes::read(&machine), guest.as_deref());
+    picture.write(|| numa_picture(&map))?;
+    match args.json {
+        true => print(&to_text(&TopologyDocument::new(&map))),
+        false => print(&topology_table(&map, style_of(&std::io::stdout()))),
+    }
+    Ok(Done::Good)
+}
