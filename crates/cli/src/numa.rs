@@ -1,5 +1,6 @@
 //! `tauto numa`: memory nodes, and whether a program works on its own.
 
+mod faults;
 mod masks;
 mod topology;
 pub(crate) mod trace;

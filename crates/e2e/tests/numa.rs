@@ -152,3 +152,75 @@ fn the_generation_of_this_processor() {
         code => panic!("{code:?}: {}", ended.stderr),
     }
 }
+
+/// Counts of a Nehalem, as they were recorded: each kind of request on each CPU, those of CPU 1 counted for half of the time.
+fn recording(remote: u64) -> Value {
+    let kinds = [0xff, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80];
+    let count = |cpu: u64, mask: u64, value: u64| {
+        let running = if cpu == 1 { 500_000_000 } else { 1_000_000_000 };
+        json!({"cpu": cpu, "config": 0x1b7, "config1": mask, "value": value, "running_ns": running})
+    };
+    let counts: Vec<Value> = (0..2)
+        .flat_map(|cpu| {
+            kinds.iter().flat_map(move |kind| {
+                [
+                    count(cpu, kind | 0x4000, 1000),
+                    count(cpu, kind | 0x2000, if cpu == 1 { remote } else { 0 }),
+                ]
+            })
+        })
+        .collect();
+    json!({"generation": "nehalem", "ran_ns": {"0": 1_000_000_000, "1": 1_000_000_000}, "counts": counts})
+}
+
+/// What the processor has counted goes through the whole program, from the events to the document, with turns told.
+#[test]
+fn counters_are_believed_and_their_turns_are_told() {
+    let directory = tempfile::tempdir().expect("directory");
+    let write = |name: &str, value: &Value| {
+        let path = directory.path().join(name);
+        fs::write(&path, value.to_string()).expect("write");
+        path.to_string_lossy().into_owned()
+    };
+    let path = write("counts", &recording(1000));
+    let page = directory.path().join("page.html");
+    let page_name = page.to_string_lossy().into_owned();
+    let work = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done";
+    let trace = |counters: &str| {
+        let arguments = ["trace", "--json", "--no-latency", "--html", &page_name, "--counters", counters];
+        numa(&[&arguments[..], &["--", "sh", "-c", work]].concat())
+    };
+    let ended = trace(&path);
+    let document = ended.document().expect("a document");
+    assert_eq!(
+        (&document["method"], &document["no_counters"]),
+        (&json!("counters"), &Value::Null),
+        "{document}"
+    );
+    let cpus = document["cpus"].as_array().expect("CPUs");
+    let [zero, one] = [0, 1].map(|cpu| cpus.iter().find(|row| row["cpu"] == cpu).expect("a CPU"));
+    assert_eq!((&zero["local"], &zero["remote_pct"]), (&json!(1000.0), &json!(0.0)));
+    // Counted for half of the time: twice as many.
+    assert_eq!(
+        (&one["local"], &one["remote"], &one["remote_pct"]),
+        (&json!(2000.0), &json!(2000.0), &json!(50.0))
+    );
+    let kinds = one["kinds"].as_array().expect("kinds");
+    assert_eq!(kinds.len(), 9);
+    assert!(kinds.iter().all(|kind| kind["counted_pct"] == 50.0), "{kinds:?}");
+    let html = fs::read_to_string(&page).expect("page");
+    assert!(html.contains("PF_IFETCH") && html.contains("50.0 % remote"));
+    if document["nodes"].as_array().map(Vec::len) == Some(1) {
+        assert_eq!((ended.code(), &document["verdict"]), (Ok(0), &json!("works_right")));
+        assert!(document["because"].as_str().is_some_and(|why| why.contains("nothing to diagnose")));
+    }
+    // A recording of which something is missing, or of a processor nobody knows: the other way, and why.
+    let mut short = recording(0);
+    short["counts"].as_array_mut().expect("counts").truncate(3);
+    let unknown = json!({"generation": "abacus", "ran_ns": {}, "counts": []});
+    for (name, bad, part) in [("short", short, "has no event"), ("unknown", unknown, "abacus")] {
+        let document = trace(&write(name, &bad)).document().expect("a document");
+        assert_eq!(document["method"], "placement", "{name}");
+        assert!(document["no_counters"].as_str().is_some_and(|why| why.contains(part)), "{document}");
+    }
+}

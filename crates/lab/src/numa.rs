@@ -1,11 +1,18 @@
 //! Does a program work on its own node's memory? Looks at a running program, folded into what its threads and mappings did,
 //! and what follows from that.
 
+mod advice;
+mod code;
 pub mod counters;
 mod fold;
 mod look;
+mod touch;
 mod verdict;
 
-pub use fold::{Trace, Watched};
-pub use look::{Look, Mapping, Process, Thread, allocations, look, parse_mappings, parse_thread, tree};
+pub use code::named;
+pub use fold::{Touched, Trace, Watched};
+pub use look::{
+    Code, Look, Mapping, Maps, Process, Thread, allocations, look, parse_maps, parse_thread, tree,
+};
+pub use touch::{Counts, SYSTEM_CALL};
 pub use verdict::{Facts, traced};

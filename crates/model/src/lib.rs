@@ -49,8 +49,8 @@ pub use outcome::{CheckOutcome, Checked, Compilation, Judgement, Settled, Verifi
 pub use reading::Reading;
 pub use run::{Aslr, BoxId, BoxMount, FileMount, Layout, Placement, RunSpec, Sched, Stdio, View, ViewMount};
 pub use trace::{
-    KindShare, LatencyRatio, NodeAllocations, Share, Toucher, TraceMethod, TraceReport, TraceVerdict,
-    TracedCpu, TracedMapping, TracedThread,
+    KindShare, LatencyRatio, NodeAllocations, SeenFaults, Share, Toucher, TraceMethod, TraceReport,
+    TraceVerdict, TracedCpu, TracedMapping, TracedThread,
 };
 pub use units::{Bytes, Nanos};
 pub use verdict::{Confidence, ParseVerdictError, TestResult, Verdict};

@@ -99,8 +99,21 @@ pub struct TracedThread {
     pub share: Share,
 }
 
+/// How a program's page faults were seen, one by one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeenFaults {
+    /// So many were seen.
+    pub faults: u64,
+    /// So many were not, because they came too fast.
+    pub lost: u64,
+    /// Percent of the time in which none were looked at, so that a program that has very many is not slowed down.
+    pub unwatched_pct: f64,
+    /// Those that the kernel has in the program's system calls were seen too, as when it reads from a file to new memory.
+    pub in_system_calls: bool,
+}
+
 /// Who first wrote a mapping's pages.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Toucher {
     /// The thread that did so most.
     pub thread: u32,
@@ -111,6 +124,10 @@ pub struct Toucher {
     /// When the first pages were there, after the start of the trace.
     #[serde(rename = "at_ns")]
     pub at: Nanos,
+    /// The pages were seen being written; otherwise who had page faults meanwhile is thought to have done it.
+    pub seen: bool,
+    /// Where in the code most of them were written, such as `fill+0x1c (sum)`; `None`: not seen.
+    pub at_code: Option<String>,
 }
 
 /// A mapping of memory.
@@ -173,6 +190,8 @@ pub struct TraceReport {
     pub method: TraceMethod,
     /// Why the processors' counters were not used.
     pub no_counters: Option<String>,
+    /// How first writers are known; unknown: they are guessed from the counts of threads' page faults, and why.
+    pub first_touch: Reading<SeenFaults>,
     /// Memory nodes of the machine.
     pub nodes: Vec<u32>,
     /// All CPUs together.

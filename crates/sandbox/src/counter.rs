@@ -129,12 +129,12 @@ pub(crate) fn next_look(limit: u64, counted: u64, cpus: u64, idle: bool) -> Nano
     Nanos(left / RATE / cpus.max(1)).max(shortest)
 }
 
-/// When counting begins.
+/// When counting, or sampling, begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Begin {
-    /// With the exec of what is cloned from now on.
+pub enum Begin {
+    /// With the exec of the thread, or of what it clones from now on.
     Exec,
-    /// At once, with the calling thread.
+    /// At once.
     Now,
 }
 

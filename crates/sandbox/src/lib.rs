@@ -23,6 +23,7 @@ mod cgroup;
 mod client;
 mod counter;
 mod error;
+mod faults;
 mod interrupts;
 mod launcher;
 mod message;
@@ -32,8 +33,9 @@ mod seccomp;
 mod sys;
 
 pub use client::{Ender, Launcher, LauncherOptions};
-pub use counter::{Count, Counted, Events, counters, cycle_counter};
+pub use counter::{Begin, Count, Counted, Events, counters, cycle_counter};
 pub use error::{ErrorKind, SandboxError};
+pub use faults::{Fault, Faults};
 pub use interrupts::Interrupts;
 pub use launcher::{ARGV0, launcher_main};
 pub use message::Capabilities;

@@ -15,6 +15,8 @@ const TICK: u64 = 10_000_000;
 pub struct Thread {
     /// Its number.
     pub tid: u32,
+    /// Its process's parent.
+    pub parent: u32,
     /// Its name.
     pub name: String,
     /// The CPU it last ran on.
@@ -32,14 +34,40 @@ pub struct Thread {
 pub struct Mapping {
     /// Its first address.
     pub start: u64,
+    /// The address behind its last one.
+    pub end: u64,
     /// Its file, `heap`, `stack` or `anonymous`.
     pub name: String,
     /// Its memory policy.
     pub policy: String,
-    /// Some of it was written: it is more than a file's pages that others share.
+    /// Some of it was written, and more may be: it is more than a file's pages that others share.
     pub written: bool,
     /// What of it is in memory, by node.
     pub by_node: BTreeMap<u32, Bytes>,
+}
+
+/// A part of a file that is mapped to be executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// Its first address.
+    pub start: u64,
+    /// The address behind its last one.
+    pub end: u64,
+    /// Where in the file it begins.
+    pub offset: u64,
+    /// The file's inode, by which it is known that the file at this path is still the same.
+    pub inode: u64,
+    /// The file, as the process sees it.
+    pub path: String,
+}
+
+/// What a process has mapped, and from where it executes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Maps {
+    /// Mappings of which something is in memory.
+    pub mappings: Vec<Mapping>,
+    /// Its code.
+    pub code: Vec<Code>,
 }
 
 /// A process, as it was seen.
@@ -50,7 +78,7 @@ pub struct Process {
     /// Its threads.
     pub threads: Vec<Thread>,
     /// Its mappings; `None`: they were not looked at this time.
-    pub mappings: Option<Vec<Mapping>>,
+    pub maps: Option<Maps>,
 }
 
 /// What was seen at one time.
@@ -67,11 +95,12 @@ pub struct Look {
 pub fn look(machine: &Machine, pids: &BTreeSet<u32>, at: Nanos, mappings: bool) -> Look {
     let process = |pid: &u32| {
         let threads = threads(machine, *pid);
-        let mappings = match mappings {
-            true => Some(parse_mappings(&machine.read(&format!("/proc/{pid}/numa_maps")).ok()?)),
+        let read = |name: &str| machine.read(&format!("/proc/{pid}/{name}")).ok();
+        let maps = match mappings {
+            true => Some(parse_maps(&read("numa_maps")?, &read("maps")?)),
             false => None,
         };
-        (!threads.is_empty()).then_some(Process { pid: *pid, threads, mappings })
+        (!threads.is_empty()).then_some(Process { pid: *pid, threads, maps })
     };
     Look { at, processes: pids.iter().filter_map(process).collect() }
 }
@@ -119,6 +148,7 @@ pub fn parse_thread(stat: &str) -> Option<Thread> {
     }
     Some(Thread {
         tid: tid.trim().parse().ok()?,
+        parent: field(4)?.try_into().ok()?,
         name: name.to_string(),
         cpu: field(39)?.try_into().ok()?,
         bound: Vec::new(),
@@ -127,9 +157,39 @@ pub fn parse_thread(stat: &str) -> Option<Thread> {
     })
 }
 
-/// Mappings by the text of `numa_maps`. Those of which nothing is in memory are left out.
-pub fn parse_mappings(text: &str) -> Vec<Mapping> {
-    text.lines().filter_map(mapping).filter(|mapping| !mapping.by_node.is_empty()).collect()
+/// What is mapped, by the texts of `numa_maps` and `maps`. They are two looks, so that a mapping of the first may not be in the
+/// second: it then ends where what is in memory would.
+pub fn parse_maps(numa_maps: &str, maps: &str) -> Maps {
+    let areas: Vec<(Code, &str)> = maps.lines().filter_map(area).collect();
+    let known: BTreeMap<u64, (u64, bool)> =
+        areas.iter().map(|(area, may)| (area.start, (area.end, may.contains('w')))).collect();
+    let mappings = numa_maps.lines().filter_map(mapping).filter(|mapping| !mapping.by_node.is_empty());
+    let mappings = mappings.map(|mapping| {
+        let held: u64 = mapping.by_node.values().map(|bytes| bytes.0).sum();
+        let (end, writable) =
+            known.get(&mapping.start).copied().unwrap_or((mapping.start.saturating_add(held), true));
+        // Pages of a file that lies in memory itself are dirty even where they are only executed.
+        Mapping { end, written: mapping.written && writable, ..mapping }
+    });
+    Maps {
+        mappings: mappings.collect(),
+        code: areas
+            .into_iter()
+            .filter(|(area, may)| may.contains('x') && area.path.starts_with('/'))
+            .map(|(area, _)| area)
+            .collect(),
+    }
+}
+
+/// A line of `maps`, `START-END PERMISSIONS OFFSET DEVICE INODE   PATH`, and its permissions.
+fn area(line: &str) -> Option<(Code, &str)> {
+    let mut words = line.splitn(6, ' ');
+    let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+    let (start, end) = words.next()?.split_once('-')?;
+    let (permissions, offset) = (words.next()?, words.next()?);
+    let inode = words.nth(1)?.parse().ok()?;
+    let path = words.next().unwrap_or_default().trim_start().to_string();
+    Some((Code { start: hex(start)?, end: hex(end)?, offset: hex(offset)?, inode, path }, permissions))
 }
 
 fn mapping(line: &str) -> Option<Mapping> {
@@ -163,7 +223,7 @@ fn mapping(line: &str) -> Option<Mapping> {
         }
     }
     let by_node = pages.into_iter().map(|(node, count)| (node, Bytes(count.saturating_mul(size)))).collect();
-    Some(Mapping { start, name, policy, written, by_node })
+    Some(Mapping { start, end: start, name, policy, written, by_node })
 }
 
 /// What the allocator of each node has counted so far.
@@ -197,13 +257,26 @@ mod tests {
 
     #[test]
     fn mappings_are_read_as_the_kernel_writes_them() {
-        let text = "55d0 default file=/usr/bin/a\\040b mapped=12 mapmax=3 N0=12 kernelpagesize_kB=4\n\
+        let text = "55d0 default file=/usr/bin/a\\040b dirty=12 mapmax=3 N0=12 kernelpagesize_kB=4\n\
                     7f00 interleave:0-1 anon=600 dirty=600 active=0 N0=300 N1=300 kernelpagesize_kB=4\n\
                     7f80 prefer (many):0-1 heap anon=2 N1=2 kernelpagesize_kB=4\n\
                     8000 bind:1 huge anon=3 dirty=3 N1=3 kernelpagesize_kB=2048\n\
                     9000 default stack anon=5 dirty=5 N0=5 kernelpagesize_kB=4\n\
                     a000 default\nno line\n";
-        let seen: Vec<String> = parse_mappings(text)
+        let maps = "55d0-55e0 r--p 00000000 fe:00 1234                       /usr/bin/a b\n\
+                    55e0-55f0 r-xp 00010000 fe:00 1234                       /usr/bin/a b\n\
+                    7f00-7f70 rw-p 00000000 00:00 0 \n\
+                    8000-9000 rwxp 00000000 00:00 0                          [heap]\n\
+                    ffff-10000 --xp 00000000 00:00 0                  [vsyscall]\nno line\n";
+        let found = parse_maps(text, maps);
+        let ends: Vec<u64> = found.mappings.iter().map(|mapping| mapping.end).collect();
+        assert_eq!(ends, [0x55e0, 0x7f70, 0x7f80 + 8192, 0x9000, 0x9000 + 20480]);
+        let written: Vec<bool> = found.mappings.iter().map(|mapping| mapping.written).collect();
+        assert_eq!(written, [false, true, true, true, true]);
+        let path = "/usr/bin/a b".to_string();
+        assert_eq!(found.code, [Code { start: 0x55e0, end: 0x55f0, offset: 0x10000, inode: 1234, path }]);
+        let seen: Vec<String> = found
+            .mappings
             .iter()
             .map(|m| {
                 let nodes: Vec<String> = m.by_node.iter().map(|(n, b)| format!("{n}:{}", b.0)).collect();
@@ -231,7 +304,7 @@ mod tests {
         };
         for name in ["a", "b) R (c", "x y"] {
             let thread = parse_thread(&stat(name, "R")).unwrap();
-            assert_eq!((thread.tid, &*thread.name, thread.faults), (4711, name, 77));
+            assert_eq!((thread.tid, &*thread.name, thread.faults, thread.parent), (4711, name, 77, 1));
             assert_eq!((thread.time, thread.cpu), (Nanos(460_000_000), 6));
         }
         assert_eq!(parse_thread(&stat("a", "Z")), None);
@@ -249,7 +322,7 @@ mod tests {
         assert!(process.threads.iter().any(|thread| thread.tid == own && !thread.bound.is_empty()));
         // Without CONFIG_NUMA there is no such file.
         if machine.read("/proc/self/numa_maps").is_ok() {
-            assert!(process.mappings.as_ref().unwrap().iter().any(|mapping| mapping.name == "stack"));
+            assert!(process.maps.as_ref().unwrap().mappings.iter().any(|mapping| mapping.name == "stack"));
         }
         assert_eq!(look(&machine, &[u32::MAX].into(), Nanos(5), true).processes, []);
     }

@@ -2,7 +2,7 @@
 
 use super::tables::{row, table};
 use super::{escape, page};
-use crate::trace::{by_node, method, mib, numbers, verdict};
+use crate::trace::{by_node, first_touch, method, mib, numbers, toucher, verdict};
 use model::{Reading, Share, TraceReport, TraceVerdict};
 
 /// Width of a full bar, in the units of its drawing.
@@ -142,15 +142,14 @@ fn mappings(report: &TraceReport) -> String {
         "size",
         "by node",
         "policy",
-        "first written by",
+        "first written",
         "used from nodes",
         "moved",
         "remote at least (%)",
     ];
     let line = |mapping: &model::TracedMapping| {
-        let toucher = mapping.first_touched_by.map_or("unknown: it was there before".into(), |t| {
-            format!("thread {} on node {} ({:.0} %)", t.thread, t.node, t.share_pct)
-        });
+        let first = mapping.first_touched_by.as_ref();
+        let first = first.map_or("not during the trace".into(), toucher);
         row(
             "",
             &[
@@ -158,14 +157,18 @@ fn mappings(report: &TraceReport) -> String {
                 mib(mapping.bytes),
                 by_node(&mapping.node_bytes),
                 mapping.policy.clone(),
-                toucher,
+                first,
                 numbers(&mapping.used_from_nodes),
                 mib(mapping.moved_bytes),
                 format!("{:.1}", mapping.remote_pct),
             ],
         )
     };
-    format!("<h2>Mappings</h2>\n{}", table(&head, report.mappings.iter().map(line)))
+    let how = escape(&first_touch(&report.first_touch));
+    format!(
+        "<h2>Mappings</h2>\n<p class=\"dim\">{how}.</p>\n{}",
+        table(&head, report.mappings.iter().map(line))
+    )
 }
 
 fn allocations(report: &TraceReport) -> String {

@@ -1,7 +1,7 @@
 //! `tauto numa trace` for people.
 
 use super::{Paint, Style, harmless};
-use crate::trace::{by_node, method, mib, numbers, verdict};
+use crate::trace::{by_node, first_touch, method, mib, numbers, toucher, verdict};
 use model::{Reading, TraceReport, TraceVerdict};
 
 /// Threads and mappings that are told; the documents have all of them.
@@ -51,19 +51,18 @@ pub fn trace_report(report: &TraceReport, style: Style) -> String {
         ));
     }
     rest(&mut text, report.threads.len(), TOLD, "threads");
-    text.push_str("mappings\n");
+    text.push_str(&format!("mappings; {}\n", harmless(&first_touch(&report.first_touch))));
     let whole: u64 = report.mappings.iter().map(|mapping| mapping.bytes.0).sum();
     let large = report.mappings.iter().filter(|mapping| mapping.bytes.0 >= whole / 100).count().min(TOLD);
     for mapping in report.mappings.iter().take(large) {
-        let toucher = mapping.first_touched_by.map_or(String::new(), |t| {
-            format!("; first written by thread {} on node {} ({:.0} %)", t.thread, t.node, t.share_pct)
-        });
+        let first = mapping.first_touched_by.as_ref();
+        let first = first.map_or(String::new(), |t| format!("; first written {}", harmless(&toucher(t))));
         let moved = match mapping.moved_bytes.0 {
             0 => String::new(),
             _ => format!("; {} moved between nodes", mib(mapping.moved_bytes)),
         };
         text.push_str(&format!(
-            "  {}: {} ({}), {}{toucher}; used from nodes {}{moved}; {:.1} % remote at least\n",
+            "  {}: {} ({}), {}{first}; used from nodes {}{moved}; {:.1} % remote at least\n",
             harmless(&mapping.name),
             mib(mapping.bytes),
             by_node(&mapping.node_bytes),

@@ -8,6 +8,7 @@ mod kernel;
 mod mounts;
 mod pace;
 mod perf;
+mod perf_ring;
 mod probe;
 mod raw;
 
@@ -22,7 +23,11 @@ pub(crate) use mounts::{
     mount_tmpfs_for_devices, pivot_here, remount_readonly, setns, unshare,
 };
 pub use pace::{add, multiply, reaped_cpu_time};
-pub(crate) use perf::{PerfEventAttr, perf_event_open, perf_event_open_on, perf_event_open_on_cpu};
+pub(crate) use perf::{
+    PerfEventAttr, PerfSampleAttr, perf_event_open, perf_event_open_of, perf_event_open_on,
+    perf_event_open_on_cpu,
+};
+pub(crate) use perf_ring::{Ring, share_output, switch};
 #[cfg(test)]
 pub(crate) use probe::SLICES;
 pub(crate) use probe::{Probed, probe_cpu, ticks_evenly};
