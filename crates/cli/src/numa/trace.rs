@@ -36,9 +36,11 @@ const GATE: &str = "tauto-gate";
 const SHORTEST: Duration = Duration::from_millis(5);
 /// Between two looks, at most: so that the end of a program is noticed.
 const LONGEST: Duration = Duration::from_millis(500);
-/// Between two looks lies so many times what the last one cost: together they take at most 0.9 % of a CPU. Page faults take about as much.
-const RARELY: u32 = 250;
-const RARELY_AT_MAPPINGS: u32 = 200;
+/// Between two looks lies so many times what the last one cost: together they take at most half a percent of a CPU. Page faults take about as much.
+const RARELY: u32 = 500;
+const RARELY_AT_MAPPINGS: u32 = 400;
+/// So long one kind of request is counted before the next.
+const TURN: Duration = Duration::from_millis(50);
 /// The end of a program is noticed so soon.
 const NOTICED: Duration = Duration::from_millis(40);
 /// Mappings are looked at sooner when the program has had twice as many page faults as at the last look, and so many more: it has taken that
@@ -105,14 +107,15 @@ pub(crate) fn main(args: TraceArgs) -> Result<Done, Failure> {
     let told = interrupted.clone();
     ctrlc::set_handler(move || told.store(true, Ordering::SeqCst)).map_err(Failure::system)?;
     let mut subject = begin(&args, &machine)?;
-    let counting = counting(&args, &machine, &topology, &subject);
+    let mut counting = counting(&args, &machine, &topology, &subject);
     let before = allocations(&machine, &nodes);
     let balancing = machine.read("/proc/sys/kernel/numa_balancing").is_ok_and(|text| text.trim() != "0");
     let mut faults = faults_of(&subject, &machine, &topology);
     let start = Instant::now();
     let mut trace =
         Trace::new(clock(ClockId::Monotonic), if balancing { Counts::First } else { Counts::Last });
-    let ended = watch(&args, &machine, &mut subject, (&mut trace, &mut faults), start, &interrupted)?;
+    let looks = (&mut trace, &mut faults, counting.as_mut().ok());
+    let ended = watch(&args, &machine, &mut subject, looks, start, &interrupted)?;
     faults.take(&mut trace);
     let wall = Nanos::from(start.elapsed());
     let after = allocations(&machine, &nodes);
@@ -275,7 +278,7 @@ fn watch(
     args: &TraceArgs,
     machine: &Machine,
     subject: &mut Subject,
-    (trace, faults): (&mut Trace, &mut Watched),
+    (trace, faults, counting): (&mut Trace, &mut Watched, Option<&mut Counting>),
     start: Instant,
     interrupted: &AtomicBool,
 ) -> Result<Option<String>, Failure> {
@@ -287,6 +290,7 @@ fn watch(
         }
     }
     let (mut mappings_from, mut faults_until) = (Instant::now(), 0);
+    let (mut counting, mut turn_from) = (counting, Instant::now() + TURN);
     loop {
         let ended = ended(subject, machine)?;
         if ended.is_some() {
@@ -298,6 +302,10 @@ fn watch(
         }
         if args.seconds.is_some_and(|most| start.elapsed() >= most.into()) {
             return Ok(None);
+        }
+        if let Some(counting) = counting.as_mut().filter(|_| Instant::now() >= turn_from) {
+            counting.turn();
+            turn_from = Instant::now() + TURN;
         }
         let began = own_time();
         let pids = processes(subject, machine);

@@ -4,6 +4,9 @@ use super::verdict::{Facts, LEAST_TIME, Parts, Placed, SICK, SLIGHT};
 use model::{Reading, Share, TraceVerdict, TracedThread};
 use std::collections::BTreeSet;
 
+/// Memory of another node that takes no longer than this, over that of the own, is no reason for anything.
+const SLOWER: f64 = 1.05;
+
 /// Mappings that advice is given for.
 const ADVISED: usize = 3;
 /// A mapping's first toucher is named as the culprit if it wrote at least this part.
@@ -82,6 +85,7 @@ pub(super) fn advice(
     }
     if verdict == TraceVerdict::DoesNot
         && let Reading::Known(latency) = &facts.latency
+        && latency.ratio > SLOWER
     {
         let part = total.remote_pct / 100.0;
         let gain = part * (latency.ratio - 1.0) / (1.0 + part * (latency.ratio - 1.0));

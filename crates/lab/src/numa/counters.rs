@@ -1,7 +1,8 @@
 //! Requests answered by the own node's memory and by that of others, counted by the processor.
 //!
-//! Each kind of request has two events, near and far memory, on every CPU. There are more of them than registers, so that they
-//! take turns; the kernel tells for how long each was counted, and what is told is scaled by that, with the part of the time beside
+//! Each kind of request has two events, near and far memory, on every CPU. There are more of them than registers, and each one
+//! that is open costs the program time whenever it is scheduled; so one kind is counted at a time, all requests together every other
+//! time. The kernel tells for how long each was counted, and what is told is scaled by that, with the part of the time beside
 //! it. A kind that was never counted is not told.
 
 use crate::offcore::{Generation, Rule, of_processor};
@@ -92,11 +93,14 @@ pub fn this_generation(machine: &Machine) -> Result<&'static Generation, String>
 
 /// Where counts come from: the processor, or a recording.
 pub trait Source {
-    /// Begins to count an event on a CPU.
+    /// Opens an event on a CPU; it is counted from the program's exec on, or (`at_once` false) from when it is switched on.
     ///
     /// # Errors
     /// Why not.
-    fn open(&mut self, event: RawEvent, cpu: u32) -> Result<(), String>;
+    fn open(&mut self, event: RawEvent, cpu: u32, at_once: bool) -> Result<(), String>;
+
+    /// Counts it from now on, or not.
+    fn switch(&self, event: RawEvent, cpu: u32, on: bool);
 
     /// What was counted of it, and for how long; `None`: nothing can be said.
     fn read(&self, event: RawEvent, cpu: u32) -> Option<(u64, Nanos)>;
@@ -121,12 +125,17 @@ impl Processor {
 }
 
 impl Source for Processor {
-    fn open(&mut self, event: RawEvent, cpu: u32) -> Result<(), String> {
-        self.open.insert((event, cpu), RawCounter::of_process(event, self.pid, cpu)?);
+    fn open(&mut self, event: RawEvent, cpu: u32, at_once: bool) -> Result<(), String> {
+        self.open.insert((event, cpu), RawCounter::of_process(event, self.pid, cpu, at_once)?);
         if let Entry::Vacant(clock) = self.clocks.entry(cpu) {
             clock.insert(RawCounter::time_of_process(self.pid, cpu)?);
         }
         Ok(())
+    }
+
+    fn switch(&self, event: RawEvent, cpu: u32, on: bool) {
+        // Where it fails the counts tell: it was counted for longer or less long.
+        self.open.get(&(event, cpu)).map(|counter| counter.switch(on));
     }
 
     fn read(&self, event: RawEvent, cpu: u32) -> Option<(u64, Nanos)> {
@@ -169,11 +178,13 @@ pub struct Recorded {
 }
 
 impl Source for Recording {
-    fn open(&mut self, event: RawEvent, cpu: u32) -> Result<(), String> {
+    fn open(&mut self, event: RawEvent, cpu: u32, _: bool) -> Result<(), String> {
         self.read(event, cpu).map(drop).ok_or_else(|| {
             format!("the recording has no event {:#x}, {:#x} of CPU {cpu}", event.config, event.config1)
         })
     }
+
+    fn switch(&self, _: RawEvent, _: u32, _: bool) {}
 
     fn read(&self, event: RawEvent, cpu: u32) -> Option<(u64, Nanos)> {
         let found = self
@@ -193,6 +204,9 @@ pub struct Counting {
     source: Box<dyn Source>,
     wanted: Vec<Wanted>,
     cpus: Vec<u32>,
+    /// The kind that is counted now, and the one that was before all requests together.
+    now: usize,
+    kind: usize,
 }
 
 impl Counting {
@@ -206,16 +220,41 @@ impl Counting {
         topology: &Topology,
     ) -> Result<Counting, String> {
         let cpus: Vec<u32> = topology.cpus.keys().copied().collect();
-        let mut open = Vec::new();
+        let (mut open, mut refused): (Vec<Wanted>, Vec<String>) = (Vec::new(), Vec::new());
         for wanted in wanted(generation)? {
-            let opened = cpus.iter().try_for_each(|cpu| source.open(wanted.event, *cpu));
+            let opened = cpus.iter().try_for_each(|cpu| source.open(wanted.event, *cpu, wanted.kind == ALL));
             match opened {
                 Ok(()) => open.push(wanted),
                 Err(why) if wanted.kind == ALL => return Err(why),
-                Err(_) => {}
+                Err(_) => refused.push(wanted.kind),
             }
         }
-        Ok(Counting { source, wanted: open, cpus })
+        // A kind of which only one side can be counted says nothing.
+        open.retain(|wanted| !refused.contains(&wanted.kind));
+        Ok(Counting { source, wanted: open, cpus, now: 0, kind: 0 })
+    }
+
+    /// Goes on to the next kind.
+    pub fn turn(&mut self) {
+        let kinds = self.wanted.len() / 2;
+        if kinds < 2 {
+            return;
+        }
+        self.switch(self.now, false);
+        self.now = match self.now {
+            0 => {
+                self.kind = self.kind % (kinds - 1) + 1;
+                self.kind
+            }
+            _ => 0,
+        };
+        self.switch(self.now, true);
+    }
+
+    fn switch(&self, kind: usize, on: bool) {
+        for wanted in &self.wanted[2 * kind..2 * kind + 2] {
+            self.cpus.iter().for_each(|cpu| self.source.switch(wanted.event, *cpu, on));
+        }
     }
 
     /// What each CPU came to, by kind, all requests first. CPUs on which nothing was counted are left out.

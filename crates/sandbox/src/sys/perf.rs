@@ -90,6 +90,11 @@ impl PerfEventAttr {
         }
     }
 
+    /// Counting begins when it is switched on.
+    pub(crate) fn disabled(self) -> PerfEventAttr {
+        PerfEventAttr { flags: self.flags | DISABLED, ..self }
+    }
+
     /// Counting begins, in each child that inherits it, with the child's exec.
     pub(crate) fn enabled_on_exec(self) -> PerfEventAttr {
         PerfEventAttr { flags: self.flags | DISABLED | ENABLE_ON_EXEC, ..self }
