@@ -21,6 +21,7 @@ part() { # name command…
 
 # Every file that tuning touches, and its neighbours, as `file:line`; then the CPUs of tasks that can be moved. Left out:
 # what counts or draws numbers, what cannot be read, and what a read sets off.
+# Not the clock source: nothing of ours sets it, and the kernel leaves the TSC by itself where emulation is too uneven for its watchdog.
 snapshot() {
     find /proc/sys/kernel /proc/sys/vm -type f ! -path '*/random/*' ! -path '*/pty/nr' ! -name ns_last_pid \
         ! -name stat_refresh ! -name drop_caches ! -name compact_memory -exec grep -sH '' {} +
@@ -28,7 +29,6 @@ snapshot() {
     find /sys/devices/virtual/workqueue -name cpumask -exec grep -sH '' {} +
     grep -sH '' $CPUS/online $CPUS/offline $CPUS/isolated $CPUS/cpu*/online $CPUS/smt/* \
         /sys/devices/system/node/node*/cpulist /sys/class/net/*/queues/*/?ps_cpus \
-        /sys/devices/system/clocksource/clocksource0/current_clocksource \
         /sys/kernel/mm/ksm/run /sys/kernel/mm/transparent_hugepage/enabled \
         /sys/kernel/mm/transparent_hugepage/defrag /sys/kernel/mm/transparent_hugepage/khugepaged/defrag
     find $GROUPS_ROOT -type d
