@@ -91,7 +91,11 @@ pub(crate) fn link_order_findings(report: &LinkOrderReport) -> Vec<String> {
         .map(|(seed, a)| format!("{seed} ({:+.2} %)", 100.0 * (a.ratio - 1.0)))
         .collect();
     if !different.is_empty() {
-        found.push(format!("Different from the order as given: seeds {}.", different.join(", ")));
+        found.push(format!(
+            "Different from the order as given, by {}: seeds {}.",
+            layout_unit(report.clock),
+            different.join(", ")
+        ));
     }
     found
 }

@@ -119,21 +119,27 @@ fn split(option: &str, text: &str) -> Result<Vec<String>, Failure> {
     words::split(text).map_err(|why| Failure::usage(format!("{option}: {why}")))
 }
 
-/// What tells that a file, or what lies directly in a directory, is the same as before.
+/// What tells that a file, or all that lies below a directory, is the same as before.
 fn stamp(path: &Path) -> serde_json::Value {
     use std::os::unix::fs::MetadataExt;
-    let of = |path: &Path| {
-        let facts = std::fs::metadata(path).ok()?;
-        Some(json!([path, facts.len(), facts.mtime(), facts.mtime_nsec()]))
-    };
+    let facts = std::fs::metadata(path).ok().map(|facts| (facts.len(), facts.mtime(), facts.mtime_nsec()));
     let mut inside: Vec<PathBuf> = std::fs::read_dir(path)
         .into_iter()
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.is_file())
+        .filter(|path| !path.is_symlink() && !is_left_out(path))
         .collect();
     inside.sort();
-    json!([path, of(path), inside.iter().map(|path| of(path)).collect::<Vec<_>>()])
+    match path.is_dir() {
+        true => json!([path, inside.iter().map(|path| stamp(path)).collect::<Vec<_>>()]),
+        false => json!([path, facts]),
+    }
+}
+
+/// What no program is made from: hidden files, and what Cargo has built.
+fn is_left_out(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with('.') || (name == "target" && path.is_dir())
 }
 
 /// Compiles, and links every order.
@@ -324,6 +330,21 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(text).unwrap();
         file
+    }
+
+    /// Runs of a program are not gone on with when any of its sources has changed.
+    #[test]
+    fn a_source_deep_in_a_project_is_noticed() {
+        let project = tempfile::tempdir().unwrap();
+        let source = project.path().join("src/deep/a.rs");
+        std::fs::create_dir_all(source.parent().unwrap()).unwrap();
+        std::fs::write(&source, "fn a() {}").unwrap();
+        let before = stamp(project.path());
+        std::fs::create_dir(project.path().join("target")).unwrap();
+        std::fs::write(project.path().join(".hidden"), "x").unwrap();
+        assert_eq!(stamp(project.path()), before);
+        std::fs::write(&source, "fn a() { }").unwrap();
+        assert_ne!(stamp(project.path()), before);
     }
 
     #[test]
