@@ -3,7 +3,7 @@
 use crate::clocks::Means;
 use crate::languages::Languages;
 use crate::limits::{Overrides, Settings};
-use crate::source::Source;
+use source::Source;
 use judge::package::Package;
 use judge::scoring::JudgeMode;
 use model::{Event, JudgePhase, Layout};

@@ -3,7 +3,7 @@
 use crate::Fault;
 use crate::languages::{Languages, SCRIPT_LIMITS, script_env};
 use crate::limits::Allowance;
-use crate::source::Source;
+use source::Source;
 use judge::language::{Command, CompileLimits, DetectError, Language, PROGRAM_DIR, WarmUp};
 use judge::package::{Package, Program, SourceFile};
 use model::{Bytes, View};

@@ -8,7 +8,7 @@ use crate::limits::{Allowance, Settings};
 use crate::program::{Built, Compiled, compile};
 use crate::recipe::{Part, Recipe, Sources, detect, included, read_parts, recipe};
 use crate::settled::{SettledCase, judge_settled, limits_to_settle};
-use crate::source::{Source, SourceError, SourceLimits};
+use source::{Source, SourceError, SourceLimits};
 use crate::timelimit::TimeLimitInUse;
 use crate::{Fault, validate};
 use judge::expect::{SubmissionOutcome, TestOutcome};

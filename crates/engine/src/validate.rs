@@ -2,7 +2,7 @@
 
 use crate::limits::Settings;
 use crate::program::{Boxed, Built, Given};
-use crate::source::Source;
+use source::Source;
 use crate::{Fault, SystemError, files};
 use judge::compare::{CompareOptions, compare};
 use judge::package::{Format, TestCase};

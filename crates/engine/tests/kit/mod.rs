@@ -8,7 +8,7 @@ use engine::languages::Languages;
 use engine::limits::Overrides;
 use engine::simulated::{Simulated, Stage, observation};
 use engine::slot::{Control, Slot, Station};
-use engine::source::{Source, SourceLimits};
+use source::{Source, SourceLimits};
 use engine::submission::{JudgedSubmission, Submission, judge_submission};
 use engine::timelimit::time_limit;
 use engine::toolchain::{Host, Toolchain};

@@ -3,6 +3,7 @@
 
 mod archive;
 mod directory;
+pub mod files;
 
 use archive::Archive;
 use directory::Directory;
