@@ -1,6 +1,6 @@
 //! A task, and what comes of it.
 
-use model::{Clock, Executed, Execution, File, Judgement, Nanos};
+use model::{Clock, Executed, Execution, Judgement, Nanos, ProgramFile};
 use serde::{Deserialize, Serialize};
 
 /// A worker's right to a job, good for one attempt. The service's own; a worker only gives it back.
@@ -36,7 +36,7 @@ pub enum Work {
         /// Language id; `None`: by the names of the files.
         language: Option<String>,
         /// The sources. Empty where `jury` names a submission of the package.
-        files: Vec<File>,
+        files: Vec<ProgramFile>,
         /// Path of a jury submission in the package.
         jury: Option<String>,
         /// How far to go.

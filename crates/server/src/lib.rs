@@ -4,6 +4,7 @@
 //! ([`work`]) as soon as one is free, and what comes of it is stored before anybody hears of it. Who watches is told on the way
 //! ([`live`]). The faces (native API, Judge0, Piston, pages) translate between HTTP and these few functions.
 
+mod accounts;
 mod api;
 mod errors;
 mod live;

@@ -90,13 +90,21 @@ impl Startup {
             stop.await;
             ending.ending.send_replace(true);
         });
-        let mut ended = service.ending.subscribe();
-        let stopped = async move { drop(ended.wait_for(|ending| *ending).await) };
+        let stopped = ended(service.ending.subscribe());
         axum::serve(http, router(service.clone())).with_graceful_shutdown(stopped).await?;
         drop(working.await);
         upkeep.abort();
         service.store.close().await;
         Ok(())
+    }
+}
+
+/// Waits until the service is to end.
+pub(crate) async fn ended(mut ending: watch::Receiver<bool>) {
+    while !*ending.borrow_and_update() {
+        if ending.changed().await.is_err() {
+            return;
+        }
     }
 }
 

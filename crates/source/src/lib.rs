@@ -137,6 +137,11 @@ impl Source {
         &self.tree
     }
 
+    /// Calls the package so, where its file's name says nothing.
+    pub fn rename(&mut self, name: &str) {
+        self.tree.name = name.to_string();
+    }
+
     /// What was left out of the tree.
     pub fn left_out(&self) -> &[LeftOut] {
         &self.left_out

@@ -4,7 +4,7 @@ use crate::errors::Refusal;
 use crate::service::Service;
 use crate::submit::Details;
 use fleet::{Lease, Task, TimeLimit, Work};
-use model::File;
+use model::{Blob, ProgramFile};
 use store::{Job, Submission, VersionId};
 
 /// Where the time limit of a version of a problem is noted that had to be found by running jury submissions.
@@ -26,7 +26,7 @@ pub(crate) async fn task(service: &Service, job: &Job) -> Result<Assigned, Refus
     let mut files = Vec::new();
     for file in service.store.files(submission.id).await? {
         let content = service.store.blob(&file.hash).await?;
-        files.push(File { name: file.name, content, executable: false });
+        files.push(ProgramFile { name: file.name, content: Blob(content), executable: false });
     }
     let work = match job.version {
         Some(version) => judging(service, &submission, version, details, files).await?,
@@ -48,7 +48,7 @@ async fn judging(
     submission: &Submission,
     version: VersionId,
     details: Details,
-    files: Vec<File>,
+    files: Vec<ProgramFile>,
 ) -> Result<Work, Refusal> {
     let stored = service.store.version(version).await?;
     let known = service.store.setting(&limit_setting(version)).await?;
@@ -66,11 +66,11 @@ async fn judging(
     })
 }
 
-fn execution(files: Vec<File>) -> Result<Work, Refusal> {
+fn execution(files: Vec<ProgramFile>) -> Result<Work, Refusal> {
     let [file] = &files[..] else {
         return Err(Refusal::Fault(format!("an execution of {} files", files.len())));
     };
-    serde_json::from_slice(&file.content)
+    serde_json::from_slice(&file.content.0)
         .map(|execution| Work::Execute(Box::new(execution)))
         .map_err(|e| Refusal::Fault(format!("an execution: {e}")))
 }

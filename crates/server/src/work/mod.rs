@@ -6,10 +6,11 @@ mod result;
 
 use crate::live::LiveEvent;
 use crate::moment::now;
-use crate::service::Service;
+use crate::service::{Service, ended};
 use fleet::SlotFacts;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::{Moment, SubmissionId};
@@ -72,11 +73,11 @@ impl Workers {
 
 /// Serves workers until the service is to end and each has finished or given back its work.
 pub(crate) async fn serve(service: Arc<Service>, listener: UnixListener) {
-    let mut ending = service.ending.subscribe();
+    let mut ending = pin!(ended(service.ending.subscribe()));
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
-            _ = ending.wait_for(|ending| *ending) => break,
+            () = &mut ending => break,
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) if connection::is_trusted(&stream) => {

@@ -4,7 +4,7 @@ use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::Service;
 use fleet::Outcome;
-use model::{Clock, Compilation, Confidence, Judgement, Limits, Nanos, Settled, Verdict};
+use model::{Clock, Compilation, Confidence, Executed, Judgement, Limits, Nanos, Settled, TestResult, Verdict};
 use store::{Error, Finished, Lease};
 
 /// Stores a judgement, or puts the job back where there is none.
@@ -14,7 +14,7 @@ use store::{Error, Finished, Lease};
 pub(super) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome) -> Result<(), Error> {
     match outcome {
         Outcome::Judged { judgement } => store(service, lease, judgement).await,
-        Outcome::Executed { executed } => store(service, lease, &executed.judgement()).await,
+        Outcome::Executed { executed } => store(service, lease, &of_execution(executed)).await,
         Outcome::Refused { why } => store(service, lease, &judge_error(why)).await,
         Outcome::Failed { why } | Outcome::Returned { why } => {
             let job = service.store.job(lease.job).await?;
@@ -33,6 +33,40 @@ async fn store(service: &Service, lease: Lease, judgement: &Judgement) -> Result
     let current = service.store.submission(job.submission).await?.current.is_some_and(|current| current.id == id);
     service.live.tell(job.submission, LiveEvent::Judged { verdict: judgement.verdict, current });
     Ok(())
+}
+
+/// An execution as a judgement: each run that was asked for is a test.
+fn of_execution(executed: &Executed) -> Judgement {
+    let test = |(n, run): (usize, &model::ExecutedRun)| TestResult {
+        name: format!("run/{}", n + 1),
+        verdict: run.verdict,
+        cpu: run.cpu,
+        wall: run.wall,
+        memory_peak: run.memory_peak.clone(),
+        score: None,
+        message: String::new(),
+        settled: run.settled,
+        runs: run.runs.clone(),
+    };
+    let compile = executed.compile.as_ref().map_or_else(
+        || Compilation { ok: true, output: String::new() },
+        |compile| Compilation { ok: compile.ok, output: compile.stdout.content.text() + &compile.stderr.content.text() },
+    );
+    Judgement {
+        submission: String::new(),
+        language: executed.language.clone(),
+        clock: Clock::Cpu,
+        counted_by: None,
+        verdict: executed.verdict,
+        score: None,
+        max_score: None,
+        time_limit: executed.limits.cpu.unwrap_or_default(),
+        limits: executed.limits,
+        compile,
+        tests: executed.runs.iter().enumerate().map(test).collect(),
+        settled: executed.settled(),
+        fault: Some(executed.message.clone()).filter(|_| executed.verdict == Verdict::JudgeError),
+    }
 }
 
 /// A judgement that could not be: our fault or the package's, never the program's.
