@@ -16,16 +16,13 @@ pub(super) struct Link {
 }
 
 /// Why work does not go on over this connection.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub(super) enum Broken {
     /// Another one may do.
-    #[error("{0}")]
     Connection(String),
     /// The service does not want this worker.
-    #[error("{0}")]
     Refused(String),
     /// This process is not to be trusted any more.
-    #[error("{0}")]
     Worker(String),
 }
 

@@ -6,6 +6,7 @@ use super::packages::{Missing, Ready};
 use crate::clocks;
 use crate::options::ClockArgs;
 use engine::bench::{Bench, Programs};
+use engine::execute::{Conditions, execute};
 use engine::job::{Job, Options};
 use engine::limits::Overrides;
 use engine::submission::{Submission, judge_submission};
@@ -14,7 +15,7 @@ use engine::{Fault, Part};
 use fleet::{FromWorker, Mode, Outcome, Task, TimeLimit, ToWorker, Work};
 use judge::package::TimeLimit as PackageLimit;
 use judge::scoring::JudgeMode;
-use model::{Clock, Event, Layout, ProgramFile};
+use model::{Clock, Event, Execution, Layout, ProgramFile};
 use std::sync::Arc;
 
 /// Does a task. What goes wrong is part of the outcome.
@@ -24,7 +25,7 @@ pub(super) fn perform(worker: &mut Worker, link: &Link, task: &Task) -> Outcome 
             let asked = Asked { language, files, jury, mode: *mode, clock: *clock, limit: time_limit };
             judge(worker, link, task, (package, problem), &asked)
         }
-        Work::Execute(_) => Err(NotDone::Refused("programs without a problem are not run here".into())),
+        Work::Execute(execution) => run(worker, link, task, execution),
     };
     match done {
         Ok(outcome) => outcome,
@@ -112,6 +113,21 @@ fn judge(
     let submission = submission(task, asked, &job)?;
     let judgement = judge_submission(&bench, &submission, &limit, mode)?.judgement;
     Ok(Outcome::Judged { judgement: Box::new(judgement) })
+}
+
+/// Runs a program that belongs to no problem.
+fn run(worker: &Worker, link: &Link, task: &Task, execution: &Execution) -> Result<Outcome, NotDone> {
+    let emit = |event: Event| {
+        drop(link.say(&FromWorker::Event { lease: task.lease, event: Box::new(event) }));
+    };
+    let conditions = Conditions {
+        languages: &worker.languages,
+        floor: &worker.floor,
+        layout: Layout::default(),
+        cancel: worker.cancel,
+        emit: &emit,
+    };
+    Ok(Outcome::Executed { executed: Box::new(execute(worker.slot, execution, conditions)?) })
 }
 
 /// The package's programs, compiled the first time.
