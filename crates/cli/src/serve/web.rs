@@ -20,6 +20,7 @@ pub(super) const SOCKET: &str = "work.sock";
 
 pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
     let directory = args.directory.clone().ok_or_else(|| Failure::usage("--directory: missing"))?;
+    shrink_bounding_set();
     if let Some(user) = &args.user {
         become_user(user)?;
     }
@@ -80,15 +81,21 @@ fn become_user(user: &str) -> Result<(), Failure> {
     rustix::thread::set_thread_res_uid(uid, uid, uid).map_err(fail)
 }
 
-/// No capability, now or by any program: capabilities(7).
+/// No program that is started from here gets a capability: capabilities(7), "Capability bounding set".
+fn shrink_bounding_set() {
+    for bit in 0..u64::BITS {
+        // Without CAP_SETPCAP nothing can be taken from this set, and with no_new_privs nothing comes of it. Bits without a meaning
+        // are refused.
+        let capability = rustix::thread::CapabilitySet::from_bits_retain(1 << bit);
+        drop(rustix::thread::remove_capability_from_bounding_set(capability));
+    }
+}
+
+/// No capability, now or later.
 fn give_up_privileges() -> Result<(), Failure> {
     use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
     let fail = |e| Failure::system(format!("giving up privileges: {e}"));
     rustix::thread::set_no_new_privs(true).map_err(fail)?;
-    for capability in CapabilitySet::all().iter() {
-        // Without CAP_SETPCAP nothing can be taken from this set, and with no_new_privs nothing comes of it.
-        drop(rustix::thread::remove_capability_from_bounding_set(capability));
-    }
     let none = CapabilitySet::empty();
     set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none }).map_err(fail)
 }
