@@ -9,7 +9,7 @@ use engine::job::Options;
 use engine::languages::Languages;
 use engine::limits::Overrides;
 use engine::slot::{Slot, Station};
-use engine::source::{Source, SourceLimits};
+use source::{Source, SourceLimits};
 use engine::toolchain::Host;
 use judge::language::Table;
 use judge::package::Package;

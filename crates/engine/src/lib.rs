@@ -22,7 +22,6 @@ mod sandboxed;
 mod settled;
 pub mod simulated;
 pub mod slot;
-pub mod source;
 pub mod submission;
 pub mod timelimit;
 pub mod toolchain;

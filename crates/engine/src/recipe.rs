@@ -3,10 +3,10 @@
 use crate::Fault;
 use crate::languages::{Languages, SCRIPT_LIMITS, script_env};
 use crate::limits::Allowance;
-use crate::source::Source;
 use judge::language::{Command, CompileLimits, DetectError, Language, PROGRAM_DIR, Plan, WarmUp};
 use judge::package::{Package, Program, SourceFile};
 use model::{Bytes, View};
+use source::Source;
 
 /// One file of a program, with its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
