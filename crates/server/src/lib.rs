@@ -7,6 +7,7 @@
 mod accounts;
 mod api;
 mod errors;
+mod languages;
 mod live;
 mod moment;
 mod problems;
@@ -14,6 +15,7 @@ mod rejudge;
 mod secret;
 mod service;
 mod submit;
+mod view;
 mod work;
 
 pub use service::{Listeners, Settings, Startup, open};

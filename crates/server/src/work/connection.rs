@@ -84,6 +84,7 @@ pub(super) async fn serve(service: Arc<Service>, stream: UnixStream) {
             finished: 0,
         },
     );
+    result::note_floor(&service, &name, &hello.slot.floor).await;
     let mut connection =
         Connection { service: service.clone(), name: name.clone(), to, doing: None, ready: false };
     let end = connection.run(hello, &mut said).await;
@@ -207,7 +208,7 @@ impl Connection {
         let lease = Lease { job: job.id, attempt: job.attempt };
         self.doing = Some(Doing { lease, submission: job.submission, version: job.version });
         self.service.workers.change(&self.name, |worker| worker.judging = Some(job.submission));
-        let started = LiveEvent::Started { worker: self.name.clone(), attempt: job.attempt };
+        let started = LiveEvent::Started { job: job.id, worker: self.name.clone(), attempt: job.attempt };
         self.service.live.tell(job.submission, started);
     }
 
