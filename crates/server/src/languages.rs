@@ -73,7 +73,8 @@ pub(crate) async fn of(
     named: Option<&str>,
     files: &[(String, Vec<u8>)],
 ) -> Result<String, Refusal> {
-    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+    let files: Vec<(&str, &[u8])> =
+        files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
     match (SHIPPED.detect(&files, named), named) {
         (Ok(language), _) => Ok(language.id.clone()),
         // A node may have languages of its own.

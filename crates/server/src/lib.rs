@@ -9,6 +9,7 @@ mod api;
 mod errors;
 mod languages;
 mod live;
+mod metrics;
 mod moment;
 mod problems;
 mod rejudge;
@@ -18,6 +19,8 @@ mod submit;
 mod view;
 mod work;
 
+/// The OpenAPI document of the native API.
+pub use api::openapi;
 pub use service::{Listeners, Settings, Startup, open};
 
 /// How an operation of the service fails before a face has put it into its own form.

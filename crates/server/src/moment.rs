@@ -37,7 +37,10 @@ mod tests {
         assert_eq!(written(at), "2026-11-21T16:30:00.500000Z");
         assert_eq!(written(read("since", "2026-11-21").unwrap()), "2026-11-21T00:00:00.000000Z");
         for bad in ["", "yesterday", "2026-13-01T00:00:00Z", "9999999999"] {
-            assert!(matches!(read("since", bad), Err(Refusal::Bad(why)) if why.starts_with("since: ")), "{bad}");
+            assert!(
+                matches!(read("since", bad), Err(Refusal::Bad(why)) if why.starts_with("since: ")),
+                "{bad}"
+            );
         }
     }
 }

@@ -90,6 +90,7 @@ pub(crate) async fn submit(service: &Service, incoming: Incoming<'_>) -> Result<
         callback: incoming.callback,
     };
     let (id, job) = service.store.submit(&new).await?;
+    service.metrics.submitted(incoming.origin);
     service.work_came.notify_one();
     Ok(Accepted { id, token, job })
 }

@@ -218,10 +218,11 @@ async fn take(
     parts: Parts,
     key: Option<String>,
 ) -> Result<Response, Refusal> {
-    let problem = service.packages.newest(&service.store, &parts.problem).await.map_err(|error| match error {
-        Refusal::NotFound(_) => Refusal::Bad("problem: there is none of this name".into()),
-        other => other,
-    })?;
+    let problem =
+        service.packages.newest(&service.store, &parts.problem).await.map_err(|error| match error {
+            Refusal::NotFound(_) => Refusal::Bad("problem: there is none of this name".into()),
+            other => other,
+        })?;
     let language = check(service, &problem, &parts).await?;
     let mut details = parts.details;
     let mut token = secret::uuid()?;
@@ -244,7 +245,8 @@ async fn take(
     let (status, id) = match submit(service, incoming).await {
         Ok(accepted) => (StatusCode::CREATED, accepted.id),
         Err(Refusal::Conflict(why)) if details.request.is_some() => {
-            let known = service.store.submission_of_token(&token).await.map_err(|_| Refusal::Conflict(why))?;
+            let known =
+                service.store.submission_of_token(&token).await.map_err(|_| Refusal::Conflict(why))?;
             if crate::work::details(&known)?.request != details.request {
                 let why = "Idempotency-Key: it was used for another submission; take a new one";
                 return Err(Refusal::Conflict(why.into()));

@@ -7,13 +7,13 @@ use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::live::LiveEvent;
 use crate::service::{Service, ended};
-use crate::view::{Names, SubmissionView, may_read_message, test_view};
+use crate::view::{Names, SubmissionView, causes, may_read_message};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use model::Event as Judging;
+use model::{Event as Judging, Observation, TestResult};
 use serde_json::{Value as Json, json};
 use settle::Floor;
 use std::collections::VecDeque;
@@ -103,9 +103,7 @@ impl Place {
     fn of(id: &str) -> Place {
         let mut parts = id.split('.').map(|part| part.parse::<u64>().ok());
         match (parts.next().flatten(), parts.next().flatten(), parts.next().flatten()) {
-            (Some(job), Some(attempt), Some(n)) => {
-                Place { job: i64::try_from(job).unwrap_or(0), attempt, n }
-            }
+            (Some(job), Some(attempt), Some(n)) => Place { job: i64::try_from(job).unwrap_or(0), attempt, n },
             _ => Place::default(),
         }
     }
@@ -195,7 +193,7 @@ impl Watcher {
     /// The submission as it stands.
     async fn snapshot(&mut self) -> Result<(), Refusal> {
         let submission = self.service.store.submission(self.id).await?;
-        let names = Names::read(&self.service, [submission.author]).await?;
+        let names = Names::read(&self.service, &[submission.author]).await?;
         let view = SubmissionView::new(&submission, &names);
         let data = serde_json::to_value(view).map_err(|e| Refusal::Fault(e.to_string()))?;
         self.waiting.push_back(named("submission", &data).retry(RETRY));
@@ -241,15 +239,31 @@ fn shown(event: &LiveEvent, sees_all: bool, floor: &Floor) -> Option<(&'static s
             Judging::SubmissionStarted { language, tests, .. } => {
                 ("phase", json!({"phase": "judging", "language": language, "tests": tests}))
             }
-            Judging::TestFinished { result, .. } => {
-                let limits = model::Limits::default();
-                let mut test = test_view(result, &limits, floor, sees_all);
-                test.message = test.message.filter(|_| may_read_message(&test.name, sees_all));
-                ("test", serde_json::to_value(test).ok()?)
+            Judging::TestFinished { result, .. } => ("test", test(result, sees_all, floor)),
+            Judging::TimeLimit { limit, source } => {
+                ("time_limit", json!({"limit_ns": limit, "source": source}))
             }
-            Judging::TimeLimit { limit, source } => ("time_limit", json!({"limit_ns": limit, "source": source})),
             Judging::Warning { .. } | Judging::SubmissionFinished { .. } => return None,
         },
+    })
+}
+
+/// A test as it is told: in short, since the limits by which runs are named are in the judgement.
+fn test(result: &TestResult, sees_all: bool, floor: &Floor) -> Json {
+    let run = |run: &Observation| {
+        json!({"cpu_ns": run.time.cpu, "wall_ns": run.time.wall, "memory_peak_bytes": run.memory_peak,
+            "disturbed": causes(run, floor)})
+    };
+    json!({
+        "name": result.name,
+        "verdict": result.verdict,
+        "cpu_ns": result.cpu,
+        "wall_ns": result.wall,
+        "memory_peak_bytes": result.memory_peak,
+        "score": result.score,
+        "confidence": result.settled.confidence,
+        "message": may_read_message(&result.name, sees_all).then_some(&result.message),
+        "runs": result.runs.iter().map(run).collect::<Vec<_>>(),
     })
 }
 

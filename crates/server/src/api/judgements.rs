@@ -118,11 +118,8 @@ pub(super) async fn rejudge(
         (Some(of), true) => Some(service.store.problem(&of.name).await?.newest.id),
         _ => None,
     };
-    let ask = Ask {
-        version,
-        urgency: Urgency::Live,
-        ..Ask::new(Purpose::Verdict, 1, &ask.reason, caller.id())
-    };
+    let ask =
+        Ask { version, urgency: Urgency::Live, ..Ask::new(Purpose::Verdict, 1, &ask.reason, caller.id()) };
     let id = rejudge::again(&service, &[submission.id], ask).await?;
     let url = format!("/api/v1/rejudgings/{id}");
     Ok((StatusCode::ACCEPTED, axum::Json(Asked { rejudging: id.0, url })))

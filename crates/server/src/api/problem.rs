@@ -32,30 +32,65 @@ pub(crate) struct ProblemDetails {
     pub(crate) field: Option<String>,
 }
 
-pub(super) static MALFORMED: Kind =
-    Kind(StatusCode::BAD_REQUEST, "malformed", "Malformed request", "What was sent is not of the form it claims to have.");
-pub(super) static METHOD: Kind =
-    Kind(StatusCode::METHOD_NOT_ALLOWED, "method", "Method not allowed", "This address knows other methods: see `Allow`.");
-pub(super) static MEDIA_TYPE: Kind =
-    Kind(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", "Media type not supported", "Send another `Content-Type`.");
-static BAD: Kind =
-    Kind(StatusCode::UNPROCESSABLE_ENTITY, "bad-input", "Bad input", "What was sent is well formed and makes no sense; `field` says where.");
+pub(super) static MALFORMED: Kind = Kind(
+    StatusCode::BAD_REQUEST,
+    "malformed",
+    "Malformed request",
+    "What was sent is not of the form it claims to have.",
+);
+pub(super) static METHOD: Kind = Kind(
+    StatusCode::METHOD_NOT_ALLOWED,
+    "method",
+    "Method not allowed",
+    "This address knows other methods: see `Allow`.",
+);
+pub(super) static MEDIA_TYPE: Kind = Kind(
+    StatusCode::UNSUPPORTED_MEDIA_TYPE,
+    "media-type",
+    "Media type not supported",
+    "Send another `Content-Type`.",
+);
+static BAD: Kind = Kind(
+    StatusCode::UNPROCESSABLE_ENTITY,
+    "bad-input",
+    "Bad input",
+    "What was sent is well formed and makes no sense; `field` says where.",
+);
 static NOT_FOUND: Kind =
     Kind(StatusCode::NOT_FOUND, "not-found", "Not found", "It is not there, or not for you to see.");
-static UNAUTHENTICATED: Kind =
-    Kind(StatusCode::UNAUTHORIZED, "sign-in", "Not signed in", "Send an API token: `Authorization: Bearer TOKEN`.");
-static FORBIDDEN: Kind =
-    Kind(StatusCode::FORBIDDEN, "not-allowed", "Not allowed", "Whoever is signed in, or this token, may not do this.");
-static CONFLICT: Kind =
-    Kind(StatusCode::CONFLICT, "conflict", "Conflict", "It does not fit what is there.");
+static UNAUTHENTICATED: Kind = Kind(
+    StatusCode::UNAUTHORIZED,
+    "sign-in",
+    "Not signed in",
+    "Send an API token: `Authorization: Bearer TOKEN`.",
+);
+static FORBIDDEN: Kind = Kind(
+    StatusCode::FORBIDDEN,
+    "not-allowed",
+    "Not allowed",
+    "Whoever is signed in, or this token, may not do this.",
+);
+static CONFLICT: Kind = Kind(StatusCode::CONFLICT, "conflict", "Conflict", "It does not fit what is there.");
 pub(super) static TOO_LARGE: Kind =
     Kind(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", "It is larger than may be.");
-static TOO_MANY: Kind =
-    Kind(StatusCode::TOO_MANY_REQUESTS, "too-many", "Too many requests", "Wait as long as `Retry-After` says.");
-static UNAVAILABLE: Kind =
-    Kind(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Not now", "The database is busy, full, read-only or away. Nothing was done; try again.");
-static FAULT: Kind =
-    Kind(StatusCode::INTERNAL_SERVER_ERROR, "fault", "Fault of the service", "The service failed; its log says how.");
+static TOO_MANY: Kind = Kind(
+    StatusCode::TOO_MANY_REQUESTS,
+    "too-many",
+    "Too many requests",
+    "Wait as long as `Retry-After` says.",
+);
+static UNAVAILABLE: Kind = Kind(
+    StatusCode::SERVICE_UNAVAILABLE,
+    "unavailable",
+    "Not now",
+    "The database is busy, full, read-only or away. Nothing was done; try again.",
+);
+static FAULT: Kind = Kind(
+    StatusCode::INTERNAL_SERVER_ERROR,
+    "fault",
+    "Fault of the service",
+    "The service failed; its log says how.",
+);
 
 /// Every kind.
 static KINDS: [&Kind; 12] = [

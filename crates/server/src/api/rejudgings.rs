@@ -216,7 +216,8 @@ pub(super) async fn list(
     caller.must(Right::SeeAll)?;
     let limit = page_size(which.limit)?;
     let found = service.store.rejudgings(which.before.map(RejudgingId), limit).await?;
-    let names = Names::read(&service, found.iter().map(|rejudging| rejudging.by)).await?;
+    let names =
+        Names::read(&service, &found.iter().map(|rejudging| rejudging.by).collect::<Vec<_>>()).await?;
     let next = found.last().map(|last| last.id.0).filter(|_| found.len() == limit as usize);
     let rejudgings = found.iter().map(|rejudging| RejudgingView::new(rejudging, &names)).collect();
     Ok(axum::Json(Rejudgings { rejudgings, next }))
@@ -289,7 +290,7 @@ pub(super) async fn one(
     caller.must(Right::SeeAll)?;
     let limit = page_size(which.limit)? as usize;
     let (rejudging, rejudged) = service.store.rejudging(RejudgingId(id)).await?;
-    let names = Names::read(&service, [rejudging.by]).await?;
+    let names = Names::read(&service, &[rejudging.by]).await?;
     let changed = rejudged.iter().filter(|one| is_changed(one)).count() as u64;
     let only = which.changed.unwrap_or(false);
     let asked = rejudged.iter().filter(|one| !only || is_changed(one));

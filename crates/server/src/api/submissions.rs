@@ -41,7 +41,7 @@ pub(super) async fn one(
     Path(token): Path<String>,
 ) -> Result<Json<SubmissionView>, Problem> {
     let submission = found(&service, &caller, &token).await?;
-    let names = Names::read(&service, [submission.author]).await?;
+    let names = Names::read(&service, &[submission.author]).await?;
     Ok(Json(SubmissionView::new(&submission, &names)))
 }
 

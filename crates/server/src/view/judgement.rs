@@ -116,7 +116,9 @@ pub(crate) async fn whole(
     let fault = judgement.fault.as_ref().map(|fault| match sees_all {
         true => fault.clone(),
         // What failed may be a validator, and what it said may tell of secret data.
-        false => "a fault of the judge or of the problem's package; whoever runs the contest can see which".into(),
+        false => {
+            "a fault of the judge or of the problem's package; whoever runs the contest can see which".into()
+        }
     });
     Ok(JudgementView {
         brief: Brief::new(&stored.summary),
@@ -131,12 +133,16 @@ pub(crate) async fn whole(
         worker,
         floor,
         forgotten: stored.forgotten,
-        tests: judgement.tests.iter().map(|test| test_view(test, &judgement.limits, &floor, sees_all)).collect(),
+        tests: judgement
+            .tests
+            .iter()
+            .map(|test| test_view(test, &judgement.limits, &floor, sees_all))
+            .collect(),
     })
 }
 
 /// A test as it is shown.
-pub(crate) fn test_view(test: &TestResult, limits: &Limits, floor: &Floor, sees_all: bool) -> TestView {
+fn test_view(test: &TestResult, limits: &Limits, floor: &Floor, sees_all: bool) -> TestView {
     TestView {
         name: test.name.clone(),
         verdict: test.verdict,

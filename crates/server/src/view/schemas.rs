@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
-use utoipa::openapi::{RefOr, schema::SchemaFormat, schema::KnownFormat};
+use utoipa::openapi::{RefOr, schema::KnownFormat, schema::SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
 /// What a submission earned: accepted, partially accepted (less than the full score), wrong answer, time limit, run-time error,

@@ -1,7 +1,6 @@
 //! A submission judged again and again: how far its times wander.
 
-use super::judgement::causes;
-use super::{Brief, VerdictName, floor_of};
+use super::{Brief, VerdictName, causes, floor_of};
 use crate::errors::Refusal;
 use crate::service::Service;
 use model::{Clock, Judgement, Nanos, Observation, Verdict};
@@ -181,7 +180,12 @@ impl Building {
     }
 }
 
-fn point((judgement, run): (u64, u64), seen: &Observation, (clock, limit): (Clock, Nanos), floor: &Floor) -> Point {
+fn point(
+    (judgement, run): (u64, u64),
+    seen: &Observation,
+    (clock, limit): (Clock, Nanos),
+    floor: &Floor,
+) -> Point {
     let time = match clock {
         Clock::Cpu => None,
         Clock::Instructions => seen.instructions.known().map(|count| Nanos(*count)),
@@ -251,7 +255,8 @@ mod tests {
         building.add(2, &judged(&[110]), &Floor::assumed());
         let tests = building.tests();
         let [test] = &tests[..] else { panic!("{tests:?}") };
-        let figures = |spread: &Option<Spread>| spread.as_ref().map(|s| (s.n, s.min_ns, s.max_ns, s.spread_ns));
+        let figures =
+            |spread: &Option<Spread>| spread.as_ref().map(|s| (s.n, s.min_ns, s.max_ns, s.spread_ns));
         assert_eq!(figures(&test.settled), Some((2, 100, 110, 10)));
         assert_eq!(figures(&test.runs), Some((2, 100, 110, 10)), "the void run does not count");
         assert_eq!((test.void_runs, test.points.len()), (1, 3));

@@ -122,12 +122,9 @@ pub(crate) struct Names(HashMap<UserId, String>);
 
 impl Names {
     /// Those of these users.
-    pub(crate) async fn read(
-        service: &Service,
-        users: impl IntoIterator<Item = Option<UserId>>,
-    ) -> Result<Names, Refusal> {
+    pub(crate) async fn read(service: &Service, users: &[Option<UserId>]) -> Result<Names, Refusal> {
         let mut names = HashMap::new();
-        for id in users.into_iter().flatten() {
+        for id in users.iter().flatten().copied() {
             if let std::collections::hash_map::Entry::Vacant(free) = names.entry(id) {
                 free.insert(service.store.user(id).await?.name);
             }
@@ -137,7 +134,8 @@ impl Names {
 
     /// Those of the authors of these submissions.
     pub(crate) async fn of_authors(service: &Service, submissions: &[Submission]) -> Result<Names, Refusal> {
-        Names::read(service, submissions.iter().map(|submission| submission.author)).await
+        let authors: Vec<_> = submissions.iter().map(|submission| submission.author).collect();
+        Names::read(service, &authors).await
     }
 
     /// One of them.
