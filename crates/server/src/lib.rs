@@ -7,15 +7,20 @@
 mod accounts;
 mod api;
 mod errors;
+mod languages;
 mod live;
+mod metrics;
 mod moment;
 mod problems;
 mod rejudge;
 mod secret;
 mod service;
 mod submit;
+mod view;
 mod work;
 
+/// The OpenAPI document of the native API.
+pub use api::openapi;
 pub use service::{Listeners, Settings, Startup, open};
 
 /// How an operation of the service fails before a face has put it into its own form.
