@@ -231,7 +231,7 @@ impl Run<'_, '_> {
 }
 
 /// What to tell the jury about a test case.
-fn message(
+pub(crate) fn message(
     verdict: Verdict,
     run: &Observation,
     limits: &Limits,
