@@ -19,7 +19,7 @@ use judge::language::CompileLimits;
 use judge::verdict::{Validation, ValidationOutcome, test_verdict};
 use model::{
     Blob, Bytes, Event, Executed, ExecutedCompile, ExecutedRun, Execution, JudgePhase, Kept, Layout, Limits,
-    Reading, Status, Verdict,
+    ProgramKind, Reading, Status, Verdict,
 };
 use settle::Floor;
 use std::fs::File;
@@ -188,8 +188,10 @@ impl Runs<'_> {
             false => files::in_memory("standard error")?,
         };
         let stdin = files::reopen(self.stdin).map_err(reading("standard input"))?;
+        // It would print the files of these names.
+        let ignored = self.asked.program == ProgramKind::Text;
         let given = Given {
-            args: self.asked.args.clone(),
+            args: if ignored { Vec::new() } else { self.asked.args.clone() },
             limits: self.limits.stop,
             stdin: OwnedFd::from(stdin),
             stdout: duplicate(&stdout)?.into(),

@@ -8,7 +8,6 @@ use crate::limits::{Allowance, Settings};
 use crate::program::{Built, Compiled, compile};
 use crate::recipe::{Part, Recipe, Sources, detect, included, read_parts, recipe};
 use crate::settled::{SettledCase, judge_settled, limits_to_settle};
-use source::{Source, SourceError, SourceLimits};
 use crate::timelimit::TimeLimitInUse;
 use crate::{Fault, validate};
 use judge::expect::{SubmissionOutcome, TestOutcome};
@@ -19,6 +18,7 @@ use model::{
     Compilation, Confidence, Event, JudgePhase, Judgement, Limits, Nanos, Reading, Settled, TestResult,
     Verdict,
 };
+use source::{Source, SourceError, SourceLimits};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 

@@ -75,6 +75,7 @@ fn the_shipped_table_is_sound() {
         "python3",
         "ruby",
         "rust",
+        "sqlite",
     ] {
         let language = table.named(code).unwrap();
         assert!(language.has_code(code), "{code}");
