@@ -68,7 +68,8 @@ impl Packages {
         let fail = |e: std::io::Error| Refusal::Unavailable(format!("keeping a package: {e}"));
         tokio::task::spawn_blocking(move || {
             std::fs::create_dir_all(&directory)?;
-            let fresh = directory.join(format!("{}.new", crate::secret::uuid().map_err(std::io::Error::other)?));
+            let fresh =
+                directory.join(format!("{}.new", crate::secret::uuid().map_err(std::io::Error::other)?));
             std::fs::write(&fresh, bytes).and_then(|()| std::fs::rename(&fresh, &path))
         })
         .await
@@ -82,8 +83,8 @@ pub(crate) fn read(path: &std::path::Path, name: &str) -> Result<Opened, Refusal
     let inside = |message: String| Refusal::Bad(message.replace(&path.display().to_string(), name));
     let mut source = Source::open(path, SourceLimits::USUAL).map_err(|e| inside(e.to_string()))?;
     source.rename(name);
-    let (package, warnings) =
-        judge::package::read(source.tree()).map_err(|e| Refusal::Bad(format!("{}: {}", e.place, e.message)))?;
+    let (package, warnings) = judge::package::read(source.tree())
+        .map_err(|e| Refusal::Bad(format!("{}: {}", e.place, e.message)))?;
     let left_out = source.left_out().iter().map(|left| (left.path.clone(), left.why.clone()));
     let warnings = left_out.chain(warnings.into_iter().map(|w| (w.place, w.message))).collect();
     Ok(Opened { source, package, warnings })

@@ -3,7 +3,7 @@
 use crate::errors::Refusal;
 use crate::live::Live;
 use crate::problems::Packages;
-use crate::{api, work};
+use crate::{api, pages, work};
 use axum::Router;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -78,11 +78,16 @@ impl Startup {
     ///
     /// # Errors
     /// Where a listener fails.
-    pub async fn serve(self, listeners: Listeners, stop: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
+    pub async fn serve(
+        self,
+        listeners: Listeners,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> std::io::Result<()> {
         let service = self.service;
         listeners.http.set_nonblocking(true)?;
         listeners.work.set_nonblocking(true)?;
-        let (http, workers) = (TcpListener::from_std(listeners.http)?, UnixListener::from_std(listeners.work)?);
+        let (http, workers) =
+            (TcpListener::from_std(listeners.http)?, UnixListener::from_std(listeners.work)?);
         let working = tokio::spawn(work::serve(service.clone(), workers));
         let upkeep = tokio::spawn(work::take_back_lost(service.clone()));
         let ending = service.clone();
@@ -109,5 +114,6 @@ pub(crate) async fn ended(mut ending: watch::Receiver<bool>) {
 }
 
 fn router(service: Arc<Service>) -> Router {
-    Router::new().nest("/api/v1", api::router()).with_state(service)
+    let pages = pages::router(&service);
+    Router::new().nest("/api/v1", api::router()).merge(pages).with_state(service)
 }

@@ -4,7 +4,9 @@ use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::Service;
 use fleet::Outcome;
-use model::{Clock, Compilation, Confidence, Executed, Judgement, Limits, Nanos, Settled, TestResult, Verdict};
+use model::{
+    Clock, Compilation, Confidence, Executed, Judgement, Limits, Nanos, Settled, TestResult, Verdict,
+};
 use store::{Error, Finished, Lease};
 
 /// Stores a judgement, or puts the job back where there is none.
@@ -30,7 +32,8 @@ async fn store(service: &Service, lease: Lease, judgement: &Judgement) -> Result
     let job = service.store.job(lease.job).await?;
     let finished = service.store.finish(lease, judgement, now()).await?;
     let (Finished::Stored(id) | Finished::Already(id)) = finished;
-    let current = service.store.submission(job.submission).await?.current.is_some_and(|current| current.id == id);
+    let current =
+        service.store.submission(job.submission).await?.current.is_some_and(|current| current.id == id);
     service.live.tell(job.submission, LiveEvent::Judged { verdict: judgement.verdict, current });
     Ok(())
 }
@@ -50,7 +53,10 @@ fn of_execution(executed: &Executed) -> Judgement {
     };
     let compile = executed.compile.as_ref().map_or_else(
         || Compilation { ok: true, output: String::new() },
-        |compile| Compilation { ok: compile.ok, output: compile.stdout.content.text() + &compile.stderr.content.text() },
+        |compile| Compilation {
+            ok: compile.ok,
+            output: compile.stdout.content.text() + &compile.stderr.content.text(),
+        },
     );
     Judgement {
         submission: String::new(),
