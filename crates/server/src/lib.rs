@@ -9,6 +9,7 @@ mod api;
 mod errors;
 mod live;
 mod moment;
+mod pages;
 mod problems;
 mod rejudge;
 mod secret;

@@ -3,7 +3,7 @@
 use crate::errors::Refusal;
 use crate::live::Live;
 use crate::problems::Packages;
-use crate::{api, work};
+use crate::{api, pages, work};
 use axum::Router;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -114,5 +114,6 @@ pub(crate) async fn ended(mut ending: watch::Receiver<bool>) {
 }
 
 fn router(service: Arc<Service>) -> Router {
-    Router::new().nest("/api/v1", api::router()).with_state(service)
+    let pages = pages::router(&service);
+    Router::new().nest("/api/v1", api::router()).merge(pages).with_state(service)
 }

@@ -1,0 +1,32 @@
+//! The pages: rendered here, usable without a script, nothing loaded from elsewhere.
+//!
+//! A handler takes a [`Frame`], and answers with [`show`] or fails with [`Refused`]. Scripts and styles are files of the binary
+//! (`assets`); no page holds any in itself, so that the content security policy can forbid that.
+
+mod assets;
+mod frame;
+mod refused;
+mod theme;
+
+pub(crate) use frame::Frame;
+pub(crate) use refused::{Refused, show};
+
+use crate::service::Service;
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, post};
+use std::sync::Arc;
+
+/// All pages, and what they load. The service is needed for the frame of pages of errors.
+pub(crate) fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
+    Router::new()
+        .route("/theme", post(theme::choose))
+        .fallback(nothing)
+        .layer(from_fn_with_state(service.clone(), refused::as_page))
+        .route("/assets/{hash}/{name}", get(assets::serve))
+}
+
+/// What is asked for where nothing is.
+async fn nothing(frame: Frame) -> Refused {
+    crate::errors::Refusal::NotFound(frame.path).into()
+}
