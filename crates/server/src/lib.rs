@@ -6,7 +6,11 @@
 
 mod accounts;
 mod api;
+mod connections;
 mod errors;
+mod guard;
+mod headers;
+mod limits;
 mod live;
 mod moment;
 mod pages;
@@ -17,6 +21,8 @@ mod service;
 mod submit;
 mod work;
 
+pub use accounts::Access;
+pub use limits::{Limits, Rate};
 pub use service::{Listeners, Settings, Startup, open};
 
 /// How an operation of the service fails before a face has put it into its own form.

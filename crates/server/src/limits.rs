@@ -218,7 +218,7 @@ pub(crate) enum Class {
 
 /// Routes that are not [`Class::Read`] for GET and HEAD, [`Class::Write`] for the rest: method, route as the router knows it, class.
 pub(crate) const CLASSES: &[(Method, &str, Class)] = &[
-    (Method::GET, "/assets/{name}", Class::Asset),
+    (Method::GET, "/assets/{hash}/{name}", Class::Asset),
     (Method::POST, "/api/v1/submissions", Class::Submission),
     (Method::POST, "/api/v1/problems", Class::Upload),
     (Method::POST, "/problems/{name}", Class::Submission),

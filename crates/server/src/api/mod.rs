@@ -16,6 +16,7 @@ pub(crate) fn router() -> Router<Arc<Service>> {
     Router::new()
         .route("/submissions", get(submissions::list).post(submissions::create))
         .route("/submissions/{token}", get(submissions::one))
+        .merge(crate::accounts::api())
         .route("/health", get(|| async { axum::Json(serde_json::json!({"status": "ok"})) }))
 }
 

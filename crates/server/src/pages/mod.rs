@@ -9,7 +9,8 @@ mod refused;
 mod theme;
 
 pub(crate) use frame::Frame;
-pub(crate) use refused::{Refused, show};
+pub(crate) use refused::{Refused, refused, show};
+pub(crate) use theme::local;
 
 use crate::service::Service;
 use axum::Router;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 pub(crate) fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
     Router::new()
         .route("/theme", post(theme::choose))
+        .merge(crate::accounts::pages())
         .fallback(nothing)
         .layer(from_fn_with_state(service.clone(), refused::as_page))
         .route("/assets/{hash}/{name}", get(assets::serve))
