@@ -10,6 +10,8 @@ mod connections;
 mod errors;
 mod guard;
 mod headers;
+#[cfg(test)]
+mod kit;
 mod limits;
 mod live;
 mod moment;

@@ -39,7 +39,7 @@ pub struct Listeners {
 
 /// A service that is ready to serve.
 pub struct Startup {
-    service: Arc<Service>,
+    pub(crate) service: Arc<Service>,
 }
 
 /// What the parts of the service share.

@@ -14,6 +14,8 @@ mod manage;
 mod pages;
 mod password;
 mod sign_in;
+#[cfg(test)]
+mod tests;
 
 pub use access::Access;
 pub(crate) use api::{ApiDoc, router as api};
