@@ -13,6 +13,7 @@ mod pages;
 mod problems;
 mod secret;
 mod service;
+mod statement;
 mod submit;
 mod work;
 
