@@ -11,6 +11,7 @@ mod live;
 mod moment;
 mod pages;
 mod problems;
+mod rejudge;
 mod secret;
 mod service;
 mod statement;

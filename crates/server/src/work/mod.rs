@@ -4,6 +4,8 @@ mod assign;
 mod connection;
 mod result;
 
+pub(crate) use assign::details;
+
 use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::{Service, ended};
