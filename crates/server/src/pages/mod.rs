@@ -5,8 +5,13 @@
 
 mod assets;
 mod frame;
+mod hand_in;
+mod lists;
+mod problems;
 mod refused;
+mod rows;
 mod theme;
+mod words;
 
 pub(crate) use frame::Frame;
 pub(crate) use refused::{Refused, show};
@@ -20,6 +25,12 @@ use std::sync::Arc;
 /// All pages, and what they load. The service is needed for the frame of pages of errors.
 pub(crate) fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
     Router::new()
+        .route("/", get(problems::list))
+        .route("/problems/{name}", get(problems::one))
+        .route("/problems/{name}/files/{file}", get(problems::file))
+        .route("/problems/{name}/submit", post(hand_in::hand_in))
+        .route("/submissions", get(lists::mine))
+        .route("/status", get(lists::status))
         .route("/theme", post(theme::choose))
         .fallback(nothing)
         .layer(from_fn_with_state(service.clone(), refused::as_page))

@@ -6,21 +6,118 @@ use super::escape;
 
 /// Elements of text and of formulas.
 const ELEMENTS: [&str; 78] = [
-    "a", "abbr", "b", "blockquote", "br", "caption", "center", "cite", "code", "col", "colgroup", "dd", "del", "div", "dl", "dt", "em",
-    "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "ins", "kbd", "li", "ol", "p", "pre", "q", "s",
-    "samp", "section", "small", "span", "strong", "sub", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "tt", "u", "ul",
-    "var", "math", "mi", "mn", "mo", "ms", "mtext", "mspace", "mrow", "mfrac", "msqrt", "mroot", "msub", "msup", "msubsup", "munder",
-    "mover", "munderover", "mmultiscripts", "mprescripts", "mtable", "mtr", "mtd", "mpadded", "mphantom",
+    "a",
+    "abbr",
+    "b",
+    "blockquote",
+    "br",
+    "caption",
+    "center",
+    "cite",
+    "code",
+    "col",
+    "colgroup",
+    "dd",
+    "del",
+    "div",
+    "dl",
+    "dt",
+    "em",
+    "figcaption",
+    "figure",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "i",
+    "img",
+    "ins",
+    "kbd",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "q",
+    "s",
+    "samp",
+    "section",
+    "small",
+    "span",
+    "strong",
+    "sub",
+    "sup",
+    "table",
+    "tbody",
+    "td",
+    "tfoot",
+    "th",
+    "thead",
+    "tr",
+    "tt",
+    "u",
+    "ul",
+    "var",
+    "math",
+    "mi",
+    "mn",
+    "mo",
+    "ms",
+    "mtext",
+    "mspace",
+    "mrow",
+    "mfrac",
+    "msqrt",
+    "mroot",
+    "msub",
+    "msup",
+    "msubsup",
+    "munder",
+    "mover",
+    "munderover",
+    "mmultiscripts",
+    "mprescripts",
+    "mtable",
+    "mtr",
+    "mtd",
+    "mpadded",
+    "mphantom",
 ];
 /// Elements without an end.
 const EMPTY: [&str; 5] = ["br", "hr", "img", "col", "mspace"];
 /// Elements whose content is left out too.
-const DROPPED: [&str; 12] =
-    ["script", "style", "title", "iframe", "object", "template", "noscript", "textarea", "svg", "select", "xmp", "noembed"];
+const DROPPED: [&str; 12] = [
+    "script", "style", "title", "iframe", "object", "template", "noscript", "textarea", "svg", "select",
+    "xmp", "noembed",
+];
 /// Attributes that say how, never where to or what to do.
 const ATTRIBUTES: [&str; 24] = [
-    "alt", "title", "colspan", "rowspan", "align", "start", "lang", "dir", "width", "height", "display", "stretchy", "fence", "separator", "form",
-    "largeop", "movablelimits", "accent", "linethickness", "lspace", "rspace", "mathvariant", "displaystyle", "scriptlevel",
+    "alt",
+    "title",
+    "colspan",
+    "rowspan",
+    "align",
+    "start",
+    "lang",
+    "dir",
+    "width",
+    "height",
+    "display",
+    "stretchy",
+    "fence",
+    "separator",
+    "form",
+    "largeop",
+    "movablelimits",
+    "accent",
+    "linethickness",
+    "lspace",
+    "rspace",
+    "mathvariant",
+    "displaystyle",
+    "scriptlevel",
 ];
 
 /// The harmless part of some HTML. `picture` gives the address to use for that of an image, or `None` to leave it out.
@@ -64,7 +161,13 @@ struct Tag {
     attributes: Vec<(String, String)>,
 }
 
-fn write(out: &mut String, open: &mut Vec<&'static str>, name: &'static str, tag: &Tag, picture: &dyn Fn(&str) -> Option<String>) {
+fn write(
+    out: &mut String,
+    open: &mut Vec<&'static str>,
+    name: &'static str,
+    tag: &Tag,
+    picture: &dyn Fn(&str) -> Option<String>,
+) {
     if tag.end {
         // Only what is open is closed, with all that is in it.
         if let Some(at) = open.iter().rposition(|other| *other == name) {
@@ -124,7 +227,8 @@ fn text(out: &mut String, text: &str) {
 fn is_entity(text: &str) -> bool {
     let Some(end) = text.bytes().take(12).position(|b| b == b';') else { return false };
     let name = &text[1..end];
-    !name.is_empty() && name.bytes().enumerate().all(|(n, b)| b.is_ascii_alphanumeric() || (n == 0 && b == b'#'))
+    !name.is_empty()
+        && name.bytes().enumerate().all(|(n, b)| b.is_ascii_alphanumeric() || (n == 0 && b == b'#'))
 }
 
 /// The tag that a text begins with, and what follows it.
@@ -158,7 +262,8 @@ fn attributes(mut rest: &str) -> Option<(Vec<(String, String)>, &str)> {
                 quote @ ('"' | '\'') => after[1..].split_once(quote)?,
                 _ => after.split_at(after.find(|c: char| c.is_ascii_whitespace() || c == '>')?),
             };
-            value = raw.replace("&amp;", "&").replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">");
+            value =
+                raw.replace("&amp;", "&").replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">");
             rest = next;
         }
         // A lone `=` has no name.
@@ -198,13 +303,19 @@ mod tests {
             ("<img src=https://evil/x.png>", ""),
             ("<a href=javascript:x>y</a>", "<a>y</a>"),
             ("<a href=' JaVaScRiPt:x'>y</a>", "<a>y</a>"),
-            ("<a href=\"https://a.b/?x=1&amp;y\">z</a>", "<a href=\"https://a.b/?x=1&amp;y\" rel=\"noopener noreferrer\">z</a>"),
+            (
+                "<a href=\"https://a.b/?x=1&amp;y\">z</a>",
+                "<a href=\"https://a.b/?x=1&amp;y\" rel=\"noopener noreferrer\">z</a>",
+            ),
             ("<b><i>x</b>y", "<b><i>x</i></b>y"),
             ("</div>x<br/>y", "x<br>y"),
             ("<!-- <b> -->z", "z"),
             ("<style>p{}</style><svg><p>x</svg>q", "q"),
             ("1 < 2 <", "1 &lt; 2 &lt;"),
-            ("<math display=\"block\"><mi style=\"color:red\" mathvariant=\"normal\">x</mi></math>", "<math display=\"block\"><mi mathvariant=\"normal\">x</mi></math>"),
+            (
+                "<math display=\"block\"><mi style=\"color:red\" mathvariant=\"normal\">x</mi></math>",
+                "<math display=\"block\"><mi mathvariant=\"normal\">x</mi></math>",
+            ),
             ("<p title='\"><script>'>x</p>", "<p title=\"&quot;&gt;&lt;script&gt;\">x</p>"),
         ] {
             assert_eq!(cleaned(html), want, "{html}");

@@ -103,7 +103,9 @@ fn paragraphs(html: &str) -> String {
         let part = part.trim();
         match () {
             () if part.is_empty() => String::new(),
-            () if BLOCKS.iter().any(|block| part.starts_with(block)) || part.starts_with("<figure") => format!("{part}\n"),
+            () if BLOCKS.iter().any(|block| part.starts_with(block)) || part.starts_with("<figure") => {
+                format!("{part}\n")
+            }
             () => format!("<p>{part}</p>\n"),
         }
     };
@@ -322,13 +324,16 @@ impl<'a> Reader<'a> {
         let inside = self.upto(self.rest, &format!("\\end{{{name}}}"));
         // One of the same name may lie in it.
         let (mut inside, begin) = (inside.to_string(), format!("\\begin{{{name}}}"));
-        while inside.matches(&begin).count() > inside.matches(&format!("\\end{{{name}}}")).count() && !self.rest.is_empty() {
+        while inside.matches(&begin).count() > inside.matches(&format!("\\end{{{name}}}")).count()
+            && !self.rest.is_empty()
+        {
             let more = self.upto(self.rest, &format!("\\end{{{name}}}"));
             inside = format!("{inside}\\end{{{name}}}{more}");
         }
         let html = if FORMULAS.contains(&name) {
             let aligned = name.starts_with("align") || name.starts_with("gather");
-            let formula = if aligned { format!("\\begin{{aligned}}{inside}\\end{{aligned}}") } else { inside };
+            let formula =
+                if aligned { format!("\\begin{{aligned}}{inside}\\end{{aligned}}") } else { inside };
             math::display(&formula)
         } else if name.starts_with("tabular") {
             self.table(&inside)
@@ -385,7 +390,10 @@ fn outer_items(text: &str) -> Vec<&str> {
             depth += 1;
         } else if rest.starts_with("\\end{") {
             depth = depth.saturating_sub(1);
-        } else if depth == 0 && rest.starts_with("\\item") && !rest[5..].starts_with(|c: char| c.is_ascii_alphabetic()) {
+        } else if depth == 0
+            && rest.starts_with("\\item")
+            && !rest[5..].starts_with(|c: char| c.is_ascii_alphabetic())
+        {
             parts.push(&text[from..at]);
             from = at + 5;
         }
@@ -403,10 +411,19 @@ mod tests {
     fn statements_become_html() {
         for (tex, want) in [
             ("\\problemname{X}\nOne.\n\nTwo -- ``three''.", "<p>One.</p>\n<p>Two – “three”.</p>\n"),
-            ("\\section*{Input}\nA \\textbf{bold \\emph{one}} 50\\%.", "<h2>Input</h2>\n<p>A <strong>bold <em>one</em></strong> 50%.</p>\n"),
+            (
+                "\\section*{Input}\nA \\textbf{bold \\emph{one}} 50\\%.",
+                "<h2>Input</h2>\n<p>A <strong>bold <em>one</em></strong> 50%.</p>\n",
+            ),
             ("a % comment\nb < c & d", "<p>a \nb &lt; c &amp; d</p>\n"),
-            ("\\begin{itemize}\\item one \\item two \\begin{enumerate}\\item x\\end{enumerate}\\end{itemize}", "<ul><li>one</li><li>two <br><ol><li>x</li></ol><br></li></ul>\n"),
-            ("\\begin{tabular}{|l|r|}\\hline a & \\textit{b}\\\\ \\hline 1 & 2 \\\\\\end{tabular}", "<table><tbody><tr><td>a</td><td><em>b</em></td></tr><tr><td>1</td><td>2</td></tr></tbody></table>\n"),
+            (
+                "\\begin{itemize}\\item one \\item two \\begin{enumerate}\\item x\\end{enumerate}\\end{itemize}",
+                "<ul><li>one</li><li>two <br><ol><li>x</li></ol><br></li></ul>\n",
+            ),
+            (
+                "\\begin{tabular}{|l|r|}\\hline a & \\textit{b}\\\\ \\hline 1 & 2 \\\\\\end{tabular}",
+                "<table><tbody><tr><td>a</td><td><em>b</em></td></tr><tr><td>1</td><td>2</td></tr></tbody></table>\n",
+            ),
             ("\\begin{verbatim}\n<a>  b\n\\end{verbatim}", "<pre>&lt;a&gt;  b</pre>\n"),
             ("\\verb|x_1| \\unknown{kept}", "<p><code>x_1</code> kept</p>\n"),
         ] {

@@ -8,8 +8,17 @@ use pulldown_latex::{Parser, Storage, push_mathml};
 const LONGEST: usize = 4000;
 
 /// What could define commands, and so grow without end.
-const DEFINING: [&str; 9] =
-    ["\\def", "\\gdef", "\\edef", "\\xdef", "\\let", "\\futurelet", "\\newcommand", "\\renewcommand", "\\providecommand"];
+const DEFINING: [&str; 9] = [
+    "\\def",
+    "\\gdef",
+    "\\edef",
+    "\\xdef",
+    "\\let",
+    "\\futurelet",
+    "\\newcommand",
+    "\\renewcommand",
+    "\\providecommand",
+];
 
 /// A formula in a line of text.
 pub(super) fn inline(formula: &str) -> String {

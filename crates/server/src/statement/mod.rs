@@ -47,7 +47,8 @@ struct File<'a> {
 /// The statement of a package in a language, else in English, else in any. Blocks: call it where blocking is allowed.
 pub(crate) fn statement(opened: &Opened, problem: &str, wish: Option<&str>) -> Result<Statement, Refusal> {
     let files = files(opened);
-    let mut languages: Vec<String> = files.iter().filter_map(|file| Some(file.language?.to_string())).collect();
+    let mut languages: Vec<String> =
+        files.iter().filter_map(|file| Some(file.language?.to_string())).collect();
     languages.sort();
     languages.dedup();
     let rank = |file: &&File| {
@@ -57,7 +58,10 @@ pub(crate) fn statement(opened: &Opened, problem: &str, wish: Option<&str>) -> R
     };
     let text = files.iter().filter(|file| file.form != Form::Pdf).min_by_key(rank);
     let language = text.and_then(|file| file.language);
-    let pdf = files.iter().filter(|file| file.form == Form::Pdf).min_by_key(|file| (file.language != language, rank(file)));
+    let pdf = files
+        .iter()
+        .filter(|file| file.form == Form::Pdf)
+        .min_by_key(|file| (file.language != language, rank(file)));
     let body = match text {
         Some(file) => body(opened, problem, file)?,
         None => String::new(),
@@ -93,7 +97,10 @@ fn files(opened: &Opened) -> Vec<File<'_>> {
 
 fn body(opened: &Opened, problem: &str, file: &File) -> Result<String, Refusal> {
     if opened.source.tree().files.get(file.path).is_none_or(|entry| entry.size > LARGEST) {
-        return Err(Refusal::Bad(format!("{}: a statement of more than {LARGEST} bytes is not shown", file.path)));
+        return Err(Refusal::Bad(format!(
+            "{}: a statement of more than {LARGEST} bytes is not shown",
+            file.path
+        )));
     }
     let bytes = opened.source.bytes(file.path).map_err(|e| Refusal::Fault(e.to_string()))?;
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
@@ -113,7 +120,8 @@ fn body(opened: &Opened, problem: &str, file: &File) -> Result<String, Refusal> 
 fn picture(opened: &Opened, problem: &str, source: &str) -> Option<String> {
     let name = source.strip_prefix("./").unwrap_or(source);
     let names = ["", ".svg", ".png", ".jpg", ".jpeg"].map(|end| format!("{name}{end}"));
-    let found = names.iter().find(|name| picture_form(name).is_some() && picture_path(opened, name).is_some())?;
+    let found =
+        names.iter().find(|name| picture_form(name).is_some() && picture_path(opened, name).is_some())?;
     Some(format!("/problems/{problem}/files/{found}"))
 }
 
@@ -140,7 +148,10 @@ fn markdown(text: &str) -> String {
     // Where samples are to stand: they stand below the statement.
     let own = ["{{nextsample}}", "{{remainingsamples}}"];
     let text = own.iter().fold(text.to_string(), |text, place| text.replace(place, ""));
-    let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_MATH;
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_MATH;
     let events = Parser::new_ext(&text, options).map(|event| match event {
         Event::InlineMath(formula) => Event::InlineHtml(math::inline(&formula).into()),
         Event::DisplayMath(formula) => Event::Html(math::display(&formula).into()),
@@ -176,7 +187,9 @@ mod tests {
 
     #[test]
     fn markdown_has_tables_formulas_and_no_scripts() {
-        let html = shown("## Input\n\n| a | b |\n|---|---|\n| 1 | $x_1^2 \\le 10^6$ |\n\n<script>alert(1)</script> {{nextsample}}");
+        let html = shown(
+            "## Input\n\n| a | b |\n|---|---|\n| 1 | $x_1^2 \\le 10^6$ |\n\n<script>alert(1)</script> {{nextsample}}",
+        );
         assert!(html.contains("<h2>Input</h2>") && html.contains("<table>"), "{html}");
         assert!(html.contains("<math") && html.contains("<msubsup>"), "{html}");
         assert!(!html.contains("<script") && !html.contains("nextsample"), "{html}");

@@ -4,7 +4,7 @@ mod assign;
 mod connection;
 mod result;
 
-pub(crate) use assign::details;
+pub(crate) use assign::{details, limit_setting};
 
 use crate::live::LiveEvent;
 use crate::moment::now;
