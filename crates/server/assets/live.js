@@ -1,7 +1,7 @@
 // A part of a page that changes while work goes on: loaded anew whenever the service says that something happened, or every second
 // where it cannot say so. The part itself is written by the service, the same as for readers without scripts.
 
-import { localTimes } from "./page.js";
+import { localTimes, tables } from "./page.js";
 
 const part = document.getElementById("live");
 if (part?.dataset.part) follow(part);
@@ -30,6 +30,10 @@ function follow(part) {
     part.innerHTML = text;
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
     localTimes(part);
+    tables(part);
+    const said = document.getElementById("said");
+    const now = part.querySelector("[data-said]")?.dataset.said;
+    if (said && now && said.textContent !== now) said.textContent = now;
     if (!done) return;
     source?.close();
     clearInterval(timer);
@@ -39,7 +43,7 @@ function follow(part) {
 
   if (part.dataset.events) {
     source = new EventSource(part.dataset.events);
-    for (const name of ["message", "started", "progress", "returned", "judged", "state"]) source.addEventListener(name, load);
+    for (const name of ["submission", "started", "phase", "test", "returned", "judged", "end"]) source.addEventListener(name, load);
     source.addEventListener("error", poll);
     // Where nothing is said for long, it is asked.
     setInterval(load, 5000);

@@ -4,12 +4,14 @@
 //! (`assets`); no page holds any in itself, so that the content security policy can forbid that.
 
 mod assets;
+mod evidence;
 mod frame;
 mod hand_in;
 mod lists;
 mod problems;
 mod refused;
 mod rows;
+mod submission;
 mod theme;
 mod words;
 
@@ -30,6 +32,8 @@ pub(crate) fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
         .route("/problems/{name}/files/{file}", get(problems::file))
         .route("/problems/{name}/submit", post(hand_in::hand_in))
         .route("/submissions", get(lists::mine))
+        .route("/submissions/{token}", get(submission::one))
+        .route("/submissions/{token}/part", get(submission::part_alone))
         .route("/status", get(lists::status))
         .route("/theme", post(theme::choose))
         .fallback(nothing)

@@ -1,8 +1,8 @@
 //! Values as pages show them.
 
 use crate::moment::written;
-use std::borrow::Borrow;
 use model::{Bytes, Clock, Confidence, Nanos, Verdict};
+use std::borrow::Borrow;
 use store::{Moment, State};
 
 /// A verdict in words.
