@@ -7,7 +7,9 @@
 mod accounts;
 mod api;
 mod errors;
+mod languages;
 mod live;
+mod metrics;
 mod moment;
 mod pages;
 mod problems;
@@ -16,8 +18,11 @@ mod secret;
 mod service;
 mod statement;
 mod submit;
+mod view;
 mod work;
 
+/// The OpenAPI document of the native API.
+pub use api::openapi;
 pub use service::{Listeners, Settings, Startup, open};
 
 /// How an operation of the service fails before a face has put it into its own form.

@@ -2,9 +2,11 @@
 
 use crate::errors::Refusal;
 use crate::live::Live;
-use crate::problems::Packages;
+use crate::metrics::{self, Metrics, Readiness};
+use crate::problems::{Packages, install_examples};
 use crate::{api, pages, work};
-use axum::Router;
+use axum::routing::get;
+use axum::{Router, middleware};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +47,8 @@ pub(crate) struct Service {
     pub(crate) store: Store,
     pub(crate) live: Live,
     pub(crate) packages: Packages,
+    pub(crate) metrics: Metrics,
+    pub(crate) readiness: Readiness,
     /// A job was queued.
     pub(crate) work_came: Notify,
     /// The workers that are connected.
@@ -65,10 +69,15 @@ pub async fn open(settings: Settings) -> Result<Startup, Refusal> {
         store,
         live: Live::default(),
         packages,
+        metrics: Metrics::default(),
+        readiness: Readiness::default(),
         work_came: Notify::new(),
         workers: work::Workers::default(),
         ending: watch::Sender::new(false),
     };
+    if let Err(error) = install_examples(&service).await {
+        tracing::error!(%error, "installing the example problems");
+    }
     Ok(Startup { service: Arc::new(service) })
 }
 
@@ -114,6 +123,10 @@ pub(crate) async fn ended(mut ending: watch::Receiver<bool>) {
 }
 
 fn router(service: Arc<Service>) -> Router {
-    let pages = pages::router(&service);
-    Router::new().nest("/api/v1", api::router()).merge(pages).with_state(service)
+    Router::new()
+        .nest("/api/v1", api::router())
+        .route("/metrics", get(api::operation::metrics))
+        .merge(pages::router(&service))
+        .layer(middleware::from_fn_with_state(service.clone(), metrics::count))
+        .with_state(service)
 }

@@ -68,6 +68,7 @@ async fn take(service: &Service, frame: &Frame, name: &str, posted: &Posted) -> 
     };
     let visitor = frame.caller.visitor.as_deref().filter(|_| frame.caller.user.is_none());
     let incoming = Incoming {
+        token: None,
         version: Some(problem.newest.id),
         author: frame.caller.id(),
         origin: store::PARTICIPANT,

@@ -7,6 +7,7 @@ use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::live::LiveEvent;
 use crate::service::Service;
+use crate::view::floor_of;
 use crate::work::details;
 use askama::Template;
 use axum::extract::{Path, Query, State};
@@ -230,15 +231,6 @@ async fn judged(service: &Service, stored: StoredJudgement, sees_all: bool) -> R
     });
     let (tests, belief) = (evidence::tests(judgement, &floor, sees_all), evidence::belief(judgement, &floor));
     Ok(Judged { tests, belief, worker, fault, stored })
-}
-
-/// The noise floor of the slot that a judgement was made in, and the worker's name.
-pub(super) async fn floor_of(
-    service: &Service,
-    stored: &StoredJudgement,
-) -> Result<(Floor, Option<String>), Refusal> {
-    let _ = (service, stored);
-    Ok((Floor::assumed(), None))
 }
 
 /// What is known of a judgement that goes on.
