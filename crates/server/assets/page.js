@@ -93,8 +93,13 @@ function theme(form) {
   });
 }
 
+/** Makes the tables below an element sortable. */
+export function tables(root) {
+  root.querySelectorAll("table.sort").forEach(sortable);
+}
+
 localTimes(document);
-document.querySelectorAll("table.sort").forEach(sortable);
+tables(document);
 document.querySelectorAll("input[data-filters]").forEach(filtering);
 document.querySelectorAll("form.theme").forEach(theme);
 document.addEventListener("click", (event) => {

@@ -17,12 +17,17 @@ pub(crate) fn is_one(text: &str) -> bool {
 
 /// A random UUID (RFC 9562, version 4): the name of a submission.
 pub(crate) fn uuid() -> Result<String, getrandom::Error> {
-    let mut b = [0u8; 16];
-    getrandom::fill(&mut b)?;
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)?;
+    Ok(as_uuid(bytes))
+}
+
+/// These bytes in the form of a random UUID.
+pub(crate) fn as_uuid(mut b: [u8; 16]) -> String {
     b[6] = b[6] & 0x0f | 0x40;
     b[8] = b[8] & 0x3f | 0x80;
     let hex: String = b.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
 #[cfg(test)]

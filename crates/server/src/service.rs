@@ -3,9 +3,11 @@
 use crate::accounts::{Access, Accounts};
 use crate::errors::Refusal;
 use crate::live::Live;
-use crate::problems::Packages;
+use crate::metrics::{self, Metrics, Readiness};
+use crate::problems::{Packages, install_examples};
 use crate::{accounts, api, connections, guard, pages, work};
-use axum::Router;
+use axum::routing::get;
+use axum::{Router, middleware};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +51,8 @@ pub(crate) struct Service {
     pub(crate) live: Live,
     pub(crate) packages: Packages,
     pub(crate) accounts: Accounts,
+    pub(crate) metrics: Metrics,
+    pub(crate) readiness: Readiness,
     /// A job was queued.
     pub(crate) work_came: Notify,
     /// The workers that are connected.
@@ -71,10 +75,15 @@ pub async fn open(settings: Settings) -> Result<Startup, Refusal> {
         store,
         live: Live::default(),
         packages,
+        metrics: Metrics::default(),
+        readiness: Readiness::default(),
         work_came: Notify::new(),
         workers: work::Workers::default(),
         ending: watch::Sender::new(false),
     };
+    if let Err(error) = install_examples(&service).await {
+        tracing::error!(%error, "installing the example problems");
+    }
     Ok(Startup { service: Arc::new(service) })
 }
 
@@ -148,7 +157,11 @@ pub(crate) async fn ended(mut ending: watch::Receiver<bool>) {
 }
 
 pub(crate) fn router(service: Arc<Service>) -> Router {
-    let pages = pages::router(&service);
-    let routes = Router::new().nest("/api/v1", api::router()).merge(pages);
-    guard::guarded(routes, &service).with_state(service)
+    let routes = Router::new()
+        .nest("/api/v1", api::router())
+        .route("/metrics", get(api::operation::metrics))
+        .merge(pages::router(&service));
+    guard::guarded(routes, &service)
+        .layer(middleware::from_fn_with_state(service.clone(), metrics::count))
+        .with_state(service)
 }

@@ -5,41 +5,31 @@ use super::identity::Origin;
 use super::manage::{self, Imported};
 use super::{cookie, sign_in};
 use crate::api::Problem;
+use crate::api::extract::{Json, Path, Query};
 use crate::moment::written;
 use crate::service::Service;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Response};
-use axum::routing::{delete, get, patch, post, put};
-use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use store::{ApiToken, Role, TokenId, User, UserId};
-use utoipa::{OpenApi, ToSchema};
-
-/// What is described here of the API.
-#[derive(OpenApi)]
-#[openapi(
-    paths(
-        me, sign_in_by_password, sign_out, change_password, tokens, new_token, revoke_token, users, add_user, import_users,
-        change_user, password_link
-    ),
-    tags((name = "accounts", description = "Who is signed in, users, API tokens"))
-)]
-pub(crate) struct ApiDoc;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 /// The routes, below `/api/v1`.
-pub(crate) fn router() -> Router<Arc<Service>> {
-    Router::new()
-        .route("/me", get(me))
-        .route("/me/password", put(change_password))
-        .route("/session", post(sign_in_by_password).delete(sign_out))
-        .route("/tokens", get(tokens).post(new_token))
-        .route("/tokens/{id}", delete(revoke_token))
-        .route("/users", get(users).post(add_user))
-        .route("/users/import", post(import_users))
-        .route("/users/{id}", patch(change_user))
-        .route("/users/{id}/link", post(password_link))
+pub(crate) fn router() -> OpenApiRouter<Arc<Service>> {
+    OpenApiRouter::new()
+        .routes(routes!(me))
+        .routes(routes!(change_password))
+        .routes(routes!(sign_in_by_password, sign_out))
+        .routes(routes!(tokens, new_token))
+        .routes(routes!(revoke_token))
+        .routes(routes!(users, add_user))
+        .routes(routes!(import_users))
+        .routes(routes!(change_user))
+        .routes(routes!(password_link))
 }
 
 /// What a user may do at most.
@@ -147,8 +137,8 @@ impl From<Caller> for Me {
 /// Who am I
 #[utoipa::path(get, path = "/me", tag = "accounts",
     responses((status = 200, description = "Who is asking, and what they may do", body = Me)))]
-async fn me(caller: Caller) -> Json<Me> {
-    Json(caller.into())
+async fn me(caller: Caller) -> axum::Json<Me> {
+    axum::Json(caller.into())
 }
 
 /// Name and password.
@@ -178,7 +168,7 @@ async fn sign_in_by_password(
     let mut caller = Caller::nobody(false);
     (caller.user, caller.by) = (Some(user), By::Session);
     let cookie = AppendHeaders([(header::SET_COOKIE, cookie::begin_session(&secret, origin.secure))]);
-    Ok((cookie, Json(Me::from(caller))).into_response())
+    Ok((cookie, axum::Json(Me::from(caller))).into_response())
 }
 
 #[derive(Deserialize, utoipa::IntoParams)]
@@ -284,9 +274,9 @@ impl From<ApiToken> for TokenView {
 async fn tokens(
     State(service): State<Arc<Service>>,
     caller: Caller,
-) -> Result<Json<Vec<TokenView>>, Problem> {
+) -> Result<axum::Json<Vec<TokenView>>, Problem> {
     let owner = caller.must_have_signed_in()?;
-    Ok(Json(service.store.tokens(owner.id).await?.into_iter().map(TokenView::from).collect()))
+    Ok(axum::Json(service.store.tokens(owner.id).await?.into_iter().map(TokenView::from).collect()))
 }
 
 /// An API token to be made.
@@ -321,10 +311,10 @@ async fn new_token(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Json(new): Json<NewApiToken>,
-) -> Result<(StatusCode, Json<MadeToken>), Problem> {
+) -> Result<(StatusCode, axum::Json<MadeToken>), Problem> {
     let owner = caller.must_have_signed_in()?;
     let (id, token) = manage::new_token(&service, owner, &new.name, &new.scopes, new.days).await?;
-    Ok((StatusCode::CREATED, Json(MadeToken { id: id.0, token })))
+    Ok((StatusCode::CREATED, axum::Json(MadeToken { id: id.0, token })))
 }
 
 /// Revoke an API token
@@ -345,9 +335,9 @@ async fn revoke_token(
 /// List users
 #[utoipa::path(get, path = "/users", tag = "accounts",
     responses((status = 200, description = "All users, by name", body = [UserView])))]
-async fn users(State(service): State<Arc<Service>>, caller: Caller) -> Result<Json<Vec<UserView>>, Problem> {
+async fn users(State(service): State<Arc<Service>>, caller: Caller) -> Result<axum::Json<Vec<UserView>>, Problem> {
     caller.must(Right::Administer)?;
-    Ok(Json(service.store.users().await?.into_iter().map(UserView::from).collect()))
+    Ok(axum::Json(service.store.users().await?.into_iter().map(UserView::from).collect()))
 }
 
 /// A user to be added.
@@ -381,11 +371,11 @@ async fn add_user(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Json(new): Json<NewUser>,
-) -> Result<(StatusCode, Json<AddedUser>), Problem> {
+) -> Result<(StatusCode, axum::Json<AddedUser>), Problem> {
     caller.must(Right::Administer)?;
     let NewUser { name, display, role, password } = new;
     let (user, link) = manage::add(&service, &name, &display, role.into(), password.as_deref()).await?;
-    Ok((StatusCode::CREATED, Json(AddedUser { user: user.into(), link })))
+    Ok((StatusCode::CREATED, axum::Json(AddedUser { user: user.into(), link })))
 }
 
 /// Add many users
@@ -398,9 +388,9 @@ async fn import_users(
     State(service): State<Arc<Service>>,
     caller: Caller,
     table: String,
-) -> Result<(StatusCode, Json<Vec<Imported>>), Problem> {
+) -> Result<(StatusCode, axum::Json<Vec<Imported>>), Problem> {
     caller.must(Right::Administer)?;
-    Ok((StatusCode::CREATED, Json(manage::import(&service, &table).await?)))
+    Ok((StatusCode::CREATED, axum::Json(manage::import(&service, &table).await?)))
 }
 
 /// What shall be different about a user.
@@ -425,10 +415,10 @@ async fn change_user(
     caller: Caller,
     Path(id): Path<i64>,
     Json(change): Json<Change>,
-) -> Result<Json<UserView>, Problem> {
+) -> Result<axum::Json<UserView>, Problem> {
     caller.must(Right::Administer)?;
     let role = change.role.map(Role::from);
-    Ok(Json(manage::change(&service, UserId(id), role, change.disabled).await?.into()))
+    Ok(axum::Json(manage::change(&service, UserId(id), role, change.disabled).await?.into()))
 }
 
 /// A link that is good once, and for a day.
@@ -447,8 +437,8 @@ async fn password_link(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(id): Path<i64>,
-) -> Result<(StatusCode, Json<Link>), Problem> {
+) -> Result<(StatusCode, axum::Json<Link>), Problem> {
     caller.must(Right::Administer)?;
     let link = manage::new_password_link(&service, UserId(id)).await?;
-    Ok((StatusCode::CREATED, Json(Link { link })))
+    Ok((StatusCode::CREATED, axum::Json(Link { link })))
 }

@@ -18,7 +18,7 @@ mod sign_in;
 mod tests;
 
 pub use access::Access;
-pub(crate) use api::{ApiDoc, router as api};
+pub(crate) use api::router as api;
 pub(crate) use caller::{Caller, Right};
 pub(crate) use links::{has_admin, new_admin_link};
 pub(crate) use pages::router as pages;
