@@ -4,7 +4,8 @@
 //! before that. Whoever fails is rolled back alone; where the commit fails, or SQLite has rolled back everything, all of the
 //! group are told so.
 //!
-//! A future can be dropped at any await. What it leaves behind is tidied up by the next in line, and a task of its own commits.
+//! A future can be dropped at any await, as those of a client that hangs up are, and nobody knows then how far its last statement has
+//! come. What it leaves behind is tidied up before the next goes on, and commits are made, in tasks of their own, which nobody drops.
 
 use crate::Error;
 use sqlx::sqlite::SqliteConnectOptions;
@@ -62,7 +63,13 @@ impl Line {
         let Ok(mut group) = turn else {
             return Err(Error::of(place, sqlx::Error::PoolTimedOut));
         };
-        group.tidy().await;
+        if group.inside {
+            let tidied = tokio::spawn(async move {
+                group.tidy().await;
+                group
+            });
+            group = tidied.await.map_err(|_| Error::of(place, sqlx::Error::WorkerCrashed))?;
+        }
         let mut member = Member { group, line: self.clone() };
         member.group.enter().await?;
         Ok(member)
@@ -70,13 +77,17 @@ impl Line {
 
     /// Ends the connection, after what is going on in it.
     pub(super) async fn close(&self) {
-        let mut group = self.0.lock().await;
-        group.tidy().await;
-        group.commit().await;
-        if let Some(connection) = group.connection.take() {
-            // A file that cannot be put in order now is put in order when it is opened again.
-            drop(connection.close().await);
-        }
+        let line = self.clone();
+        let closed = tokio::spawn(async move {
+            let mut group = line.0.lock().await;
+            group.tidy().await;
+            group.commit().await;
+            if let Some(connection) = group.connection.take() {
+                // A file that cannot be put in order now is put in order when it is opened again.
+                drop(connection.close().await);
+            }
+        });
+        drop(closed.await);
     }
 }
 
@@ -89,21 +100,25 @@ impl Group {
     }
 
     async fn enter(&mut self) -> Result<(), Error> {
+        self.inside = true;
         if !self.open {
             self.open = true;
             if let Err(error) = self.run("BEGIN IMMEDIATE").await {
-                self.open = false;
+                (self.open, self.inside) = (false, false);
                 return Err(error);
             }
         }
-        self.inside = true;
         self.run("SAVEPOINT member").await
     }
 
-    /// Rolls back what a member left unfinished. Where that cannot be, SQLite has rolled back everything, as it does when the disk
-    /// is full, or nobody knows: then nothing of the group is to be kept.
+    /// Rolls back what a member left unfinished. Not to be dropped before its end.
+    ///
+    /// Its savepoint may not be there: it was not made yet, or was released, and then what was done is whole and is kept. Or
+    /// SQLite has rolled back everything, as it does when the disk is full.
     async fn tidy(&mut self) {
-        if self.inside && self.run("ROLLBACK TO member; RELEASE member").await.is_err() {
+        let rolled_back = !self.inside || self.run("ROLLBACK TO member; RELEASE member").await.is_ok();
+        // To begin is possible only where no transaction is open.
+        if !rolled_back && self.run("BEGIN").await.is_ok() {
             let error = self.error.take().unwrap_or_else(|| Error::Busy {
                 place: self.place.to_string(),
                 why: "what was written together was rolled back".to_string(),
@@ -114,7 +129,7 @@ impl Group {
         self.error = None;
     }
 
-    /// Makes durable what the members have done, and tells them.
+    /// Makes durable what the members have done, and tells them. Not to be dropped before its end.
     async fn commit(&mut self) {
         if !self.open {
             return;

@@ -23,7 +23,7 @@ pub(crate) struct Database {
 
 #[derive(Clone, Debug)]
 enum Pools {
-    Sqlite { writers: Line, readers: SqlitePool, options: SqliteConnectOptions },
+    Sqlite { writers: Line, readers: SqlitePool, options: Box<SqliteConnectOptions> },
     Postgres(PgPool),
 }
 

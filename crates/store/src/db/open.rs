@@ -50,7 +50,8 @@ async fn sqlite(path: &Path) -> Result<Database> {
     let pool = SqlitePoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(PATIENCE);
     // Kept for good, and not asked whether they are alive: a file does not hang up.
     let pool = pool.idle_timeout(None).max_lifetime(None).test_before_acquire(false);
-    // SQLite rolls back by itself when the disk is full, which the driver does not learn of: it would refuse to begin anew.
+    // SQLite ends a transaction by itself when there is no room for a large sort, which the driver does not learn of: it would
+    // refuse to begin anew.
     let pool = pool.after_release(|connection, _| {
         Box::pin(async move {
             connection.ping().await?;
@@ -59,7 +60,7 @@ async fn sqlite(path: &Path) -> Result<Database> {
     });
     let writers = Line::open(&options, &place).await?;
     let readers = pool.connect_lazy_with(options.clone().pragma("query_only", "on"));
-    Ok(Database { pools: Pools::Sqlite { writers, readers, options }, place })
+    Ok(Database { pools: Pools::Sqlite { writers, readers, options: Box::new(options) }, place })
 }
 
 impl Database {
