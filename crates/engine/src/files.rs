@@ -2,10 +2,10 @@
 
 use crate::SystemError;
 use rustix::fs::{MemfdFlags, memfd_create};
-use std::fs::{File, Permissions};
+pub use source::files::{on_disk, reopen};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 
 /// An empty file in memory: for what a run writes, which its output limit bounds.
 pub fn in_memory(name: &str) -> Result<File, SystemError> {
@@ -23,19 +23,6 @@ pub fn in_memory_with(name: &str, content: &[u8]) -> Result<File, SystemError> {
     Ok(file)
 }
 
-/// Copies `content` (at most `limit` bytes of it) into an unnamed file on disk that everyone may read and that
-/// can be mounted, which a file in memory cannot.
-pub fn on_disk(content: &mut dyn Read, limit: u64) -> io::Result<File> {
-    let mut file = tempfile::tempfile()?;
-    let copied = io::copy(&mut content.take(limit.saturating_add(1)), &mut file)?;
-    if copied > limit {
-        return Err(io::Error::other(format!("more than the {limit} bytes it may have")));
-    }
-    file.set_permissions(Permissions::from_mode(0o444))?;
-    file.seek(SeekFrom::Start(0))?;
-    Ok(file)
-}
-
 /// The same file that the user of a run may read, for a [`model::FileMount`]: itself, or a copy when its
 /// permissions forbid it to others.
 pub fn readable_for_everyone(mut file: File) -> io::Result<File> {
@@ -44,11 +31,6 @@ pub fn readable_for_everyone(mut file: File) -> io::Result<File> {
         return Ok(file);
     }
     on_disk(&mut file, metadata.len())
-}
-
-/// The same file opened anew for reading: with an offset of its own, and without the permission to write.
-pub fn reopen(file: &File) -> io::Result<File> {
-    File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 /// At most `limit` bytes from the start of a file, as text; says so when there was more.
@@ -66,6 +48,8 @@ pub fn head(file: &File, limit: u64) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn reopened_files_have_their_own_offset_and_cannot_be_written() {

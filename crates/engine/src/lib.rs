@@ -8,6 +8,7 @@
 pub mod bench;
 mod case;
 pub mod clocks;
+pub mod execute;
 mod fault;
 pub mod files;
 mod interact;
@@ -21,7 +22,6 @@ mod sandboxed;
 mod settled;
 pub mod simulated;
 pub mod slot;
-pub mod source;
 pub mod submission;
 pub mod timelimit;
 pub mod toolchain;

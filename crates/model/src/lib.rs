@@ -8,6 +8,7 @@ mod audit;
 mod bench;
 mod clock;
 mod event;
+mod execution;
 mod host;
 mod index;
 mod lab;
@@ -30,6 +31,9 @@ pub use bench::{
 };
 pub use clock::Clock;
 pub use event::{Event, JudgePhase};
+pub use execution::{
+    Blob, Executed, ExecutedCompile, ExecutedRun, Execution, Kept, ProgramFile, ProgramKind,
+};
 pub use host::{BootPlan, Change, ChangeState, CpuNoise, NoiseComparison, Severity, Slot, SlotPlan, Tuning};
 pub use index::{
     ComparedMachine, ComparedModel, ComparedPart, ComparedValue, Index, IndexArmour, IndexComparison,

@@ -28,11 +28,16 @@ impl Settled {
     /// Of all test cases together: the least firm confidence, and all runs.
     pub fn of(tests: &[TestResult]) -> Settled {
         let none = Settled { confidence: Confidence::Clear, runs: 0, void_runs: 0 };
-        tests.iter().map(|test| test.settled).fold(none, |all, one| Settled {
-            confidence: all.confidence.max(one.confidence),
-            runs: all.runs.saturating_add(one.runs),
-            void_runs: all.void_runs.saturating_add(one.void_runs),
-        })
+        tests.iter().fold(none, |all, test| all.and(test.settled))
+    }
+
+    /// Of both together.
+    pub fn and(self, other: Settled) -> Settled {
+        Settled {
+            confidence: self.confidence.max(other.confidence),
+            runs: self.runs.saturating_add(other.runs),
+            void_runs: self.void_runs.saturating_add(other.void_runs),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod archive;
 mod directory;
+pub mod files;
 
 use archive::Archive;
 use directory::Directory;
@@ -134,6 +135,11 @@ impl Source {
     /// The files.
     pub fn tree(&self) -> &FileTree {
         &self.tree
+    }
+
+    /// Calls the package so, where its file's name says nothing.
+    pub fn rename(&mut self, name: &str) {
+        self.tree.name = name.to_string();
     }
 
     /// What was left out of the tree.

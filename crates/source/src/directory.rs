@@ -167,7 +167,7 @@ impl Walk<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::source::{Source, SourceLimits};
+    use crate::{Source, SourceLimits};
     use std::fs;
     use std::os::unix::fs::symlink;
     use std::os::unix::net::UnixListener;

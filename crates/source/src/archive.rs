@@ -188,7 +188,7 @@ fn arrange(items: Vec<Item>, path: &Path) -> Result<(FileTree, BTreeMap<String, 
 
 #[cfg(test)]
 mod tests {
-    use crate::source::{Source, SourceError, SourceLimits};
+    use crate::{Source, SourceError, SourceLimits};
     use std::fs::File;
     use std::io::Write;
     use std::path::PathBuf;

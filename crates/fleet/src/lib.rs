@@ -1,0 +1,14 @@
+//! Handing work to judge nodes: what a task is, what comes of it, and how both travel between a service and its workers.
+//!
+//! A worker connects, tells who it is ([`Hello`]), and asks for work. Each connection serves one slot and does one task at a
+//! time. While a task is being done its events are passed on; what came of it is stored by the service before the worker is
+//! told so, and a worker that hears nothing keeps it and tells it again after connecting anew. So a connection may break at
+//! any moment on either side. Workers have no database and decide nothing about leases; the service runs nothing.
+
+mod message;
+mod task;
+mod wire;
+
+pub use message::{FromWorker, Hello, PROTOCOL, SlotFacts, ToWorker};
+pub use task::{Lease, Mode, Outcome, Task, TimeLimit, Work};
+pub use wire::{FRAME_LIMIT, Frame, WireError, encode, encode_bytes, header, read_frame, write_frame};

@@ -1,0 +1,103 @@
+//! A task, and what comes of it.
+
+use model::{Clock, Executed, Execution, Judgement, Nanos, ProgramFile};
+use serde::{Deserialize, Serialize};
+
+/// A worker's right to a job, good for one attempt. The service's own; a worker only gives it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Lease {
+    /// The job.
+    pub job: i64,
+    /// Which attempt at it.
+    pub attempt: u64,
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// The right to do it.
+    pub lease: Lease,
+    /// How the submission is called in events and judgements.
+    pub name: String,
+    /// What is to be done.
+    pub work: Work,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Work {
+    /// Judge a submission to a problem.
+    Judge {
+        /// SHA-256 of the package, a zip archive, in lower-case hexadecimal.
+        package: String,
+        /// The problem's short name, for messages and as the package's name.
+        problem: String,
+        /// Language id; `None`: by the names of the files.
+        language: Option<String>,
+        /// The sources. Empty where `jury` names a submission of the package.
+        files: Vec<ProgramFile>,
+        /// Path of a jury submission in the package.
+        jury: Option<String>,
+        /// How far to go.
+        mode: Mode,
+        /// What times are measured by; `None`: as the package or the node's configuration says.
+        clock: Option<Clock>,
+        /// The time limit, where it is known already; else the worker finds it ([`crate::FromWorker::TimeLimit`]).
+        time_limit: Option<TimeLimit>,
+    },
+    /// Run a program that belongs to no problem.
+    Execute(Box<Execution>),
+}
+
+/// How far judging goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Until the verdict is known.
+    #[default]
+    StopEarly,
+    /// Through all tests.
+    AllTests,
+}
+
+/// A time limit that all submissions to a version of a problem are judged by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimeLimit {
+    /// CPU time of a test, without language factors.
+    #[serde(rename = "limit_ns")]
+    pub limit: Nanos,
+    /// Where it comes from, in words.
+    pub source: String,
+}
+
+/// What came of a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    /// The submission was judged.
+    Judged {
+        /// The judgement.
+        judgement: Box<Judgement>,
+    },
+    /// The program was run.
+    Executed {
+        /// What came of it.
+        executed: Box<Executed>,
+    },
+    /// The input cannot be judged, here or elsewhere: a language that is not taken, a package whose programs fail.
+    Refused {
+        /// Why, with the remedy.
+        why: String,
+    },
+    /// This worker failed. Another attempt may do better.
+    Failed {
+        /// Why.
+        why: String,
+    },
+    /// It was not done: the worker is ending, or was told to leave it.
+    Returned {
+        /// Why.
+        why: String,
+    },
+}

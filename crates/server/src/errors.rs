@@ -1,0 +1,55 @@
+//! Why something that was asked for is not done.
+
+use store::Error;
+
+/// Why not, by what the one who asked can do about it. Each face has its own form for these.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// What was named is not there, or not for this caller to see.
+    #[error("{0}: not found")]
+    NotFound(String),
+    /// What was sent makes no sense; the text names the field.
+    #[error("{0}")]
+    Bad(String),
+    /// Nobody is signed in, and somebody must be.
+    #[error("{0}")]
+    Unauthenticated(String),
+    /// Whoever is signed in may not do this.
+    #[error("{0}")]
+    Forbidden(String),
+    /// It does not fit what is there.
+    #[error("{0}")]
+    Conflict(String),
+    /// It is larger than may be.
+    #[error("{0}")]
+    TooLarge(String),
+    /// Asked too often; again after so many seconds.
+    #[error("too many requests; try again in {0} s")]
+    TooMany(u64),
+    /// It cannot be done now: the database is busy, full, read-only or away.
+    #[error("{0}")]
+    Unavailable(String),
+    /// A fault of ours.
+    #[error("{0}")]
+    Fault(String),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        match error {
+            Error::NotFound(what) => Refusal::NotFound(what),
+            Error::Conflict(why) => Refusal::Conflict(why),
+            error @ (Error::Busy { .. }
+            | Error::DiskFull { .. }
+            | Error::ReadOnly { .. }
+            | Error::Connection { .. }) => Refusal::Unavailable(error.to_string()),
+            error => Refusal::Fault(error.to_string()),
+        }
+    }
+}
+
+impl From<getrandom::Error> for Refusal {
+    fn from(error: getrandom::Error) -> Refusal {
+        Refusal::Fault(format!("no randomness: {error}"))
+    }
+}

@@ -1,0 +1,22 @@
+//! The service: HTTP in front, judge nodes behind, a store between them.
+//!
+//! Nothing here runs a program or needs a privilege. A submission is taken in ([`submit`]), stored, handed to a worker
+//! ([`work`]) as soon as one is free, and what comes of it is stored before anybody hears of it. Who watches is told on the way
+//! ([`live`]). The faces (native API, Judge0, Piston, pages) translate between HTTP and these few functions.
+
+mod accounts;
+mod api;
+mod errors;
+mod live;
+mod moment;
+mod problems;
+mod rejudge;
+mod secret;
+mod service;
+mod submit;
+mod work;
+
+pub use service::{Listeners, Settings, Startup, open};
+
+/// How an operation of the service fails before a face has put it into its own form.
+pub use errors::Refusal;

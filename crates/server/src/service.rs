@@ -1,0 +1,118 @@
+//! The service as a whole: what its parts share, how it starts and how it ends.
+
+use crate::errors::Refusal;
+use crate::live::Live;
+use crate::problems::Packages;
+use crate::{api, work};
+use axum::Router;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Store;
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::{Notify, watch};
+
+/// What a site decides about its service.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The service's own directory: nothing else is written.
+    pub directory: PathBuf,
+    /// Address of the database, as [`Store::open`] takes it.
+    pub database: String,
+    /// Without signing in everybody may submit and see; right only where nobody else can connect.
+    pub anonymous: bool,
+    /// How long work may go on after the service was told to end.
+    pub grace: Duration,
+}
+
+/// Where the service is reached. Bound by the caller, which may have a right that the service has not.
+#[derive(Debug)]
+pub struct Listeners {
+    /// By HTTP.
+    pub http: std::net::TcpListener,
+    /// By workers.
+    pub work: std::os::unix::net::UnixListener,
+}
+
+/// A service that is ready to serve.
+pub struct Startup {
+    service: Arc<Service>,
+}
+
+/// What the parts of the service share.
+pub(crate) struct Service {
+    pub(crate) settings: Settings,
+    pub(crate) store: Store,
+    pub(crate) live: Live,
+    pub(crate) packages: Packages,
+    /// A job was queued.
+    pub(crate) work_came: Notify,
+    /// The workers that are connected.
+    pub(crate) workers: work::Workers,
+    /// Set when the service is to end.
+    pub(crate) ending: watch::Sender<bool>,
+}
+
+/// Opens the database and what else the service needs.
+///
+/// # Errors
+/// [`Refusal::Unavailable`] with the remedy where the database cannot be had.
+pub async fn open(settings: Settings) -> Result<Startup, Refusal> {
+    let store = Store::open(&settings.database).await?;
+    let packages = Packages::new(settings.directory.join("packages"));
+    let service = Service {
+        settings,
+        store,
+        live: Live::default(),
+        packages,
+        work_came: Notify::new(),
+        workers: work::Workers::default(),
+        ending: watch::Sender::new(false),
+    };
+    Ok(Startup { service: Arc::new(service) })
+}
+
+impl Startup {
+    /// Serves until `stop` is done, then ends: no new work is given out, what is being judged is waited for as long as the
+    /// settings say, then given back.
+    ///
+    /// # Errors
+    /// Where a listener fails.
+    pub async fn serve(
+        self,
+        listeners: Listeners,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> std::io::Result<()> {
+        let service = self.service;
+        listeners.http.set_nonblocking(true)?;
+        listeners.work.set_nonblocking(true)?;
+        let (http, workers) =
+            (TcpListener::from_std(listeners.http)?, UnixListener::from_std(listeners.work)?);
+        let working = tokio::spawn(work::serve(service.clone(), workers));
+        let upkeep = tokio::spawn(work::take_back_lost(service.clone()));
+        let ending = service.clone();
+        tokio::spawn(async move {
+            stop.await;
+            ending.ending.send_replace(true);
+        });
+        let stopped = ended(service.ending.subscribe());
+        axum::serve(http, router(service.clone())).with_graceful_shutdown(stopped).await?;
+        drop(working.await);
+        upkeep.abort();
+        service.store.close().await;
+        Ok(())
+    }
+}
+
+/// Waits until the service is to end.
+pub(crate) async fn ended(mut ending: watch::Receiver<bool>) {
+    while !*ending.borrow_and_update() {
+        if ending.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+fn router(service: Arc<Service>) -> Router {
+    Router::new().nest("/api/v1", api::router()).with_state(service)
+}

@@ -1,0 +1,87 @@
+//! Taking in submissions, whichever face they come through.
+
+use crate::errors::Refusal;
+use crate::moment::now;
+use crate::secret;
+use crate::service::Service;
+use fleet::Mode;
+use model::{Clock, Verdict};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use store::{JobId, NewSubmission, SubmissionId, Urgency, UserId, VersionId};
+
+/// What is noted with a submission, as the store keeps it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Details {
+    /// How far judging goes.
+    pub(crate) mode: Mode,
+    /// What its times are measured by, where it differs from the package's wish.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) clock: Option<Clock>,
+    /// The jury submission of the package that it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) jury: Option<Jury>,
+    /// It is an execution: its only file is the `model::Execution` as JSON.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) execution: bool,
+    /// What the face it came through wants to know later.
+    #[serde(skip_serializing_if = "Json::is_null")]
+    pub(crate) face: Json,
+}
+
+/// A jury submission and its promise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Jury {
+    /// Its path in the package.
+    pub(crate) path: String,
+    /// The verdicts it may have; empty: any.
+    pub(crate) expected: Vec<Verdict>,
+}
+
+/// A submission that comes in.
+#[derive(Debug)]
+pub(crate) struct Incoming<'a> {
+    pub(crate) version: Option<VersionId>,
+    pub(crate) author: Option<UserId>,
+    /// Which face it came through: [`store::PARTICIPANT`] or a name such as `judge0`.
+    pub(crate) origin: &'a str,
+    /// The visitor whose it is, where nobody is signed in.
+    pub(crate) visitor: Option<&'a str>,
+    pub(crate) language: &'a str,
+    pub(crate) files: Vec<(&'a str, &'a [u8])>,
+    pub(crate) details: Details,
+    pub(crate) urgency: Urgency,
+    /// An address to be told of its first verdict.
+    pub(crate) callback: Option<&'a str>,
+}
+
+/// What was taken in.
+#[derive(Clone, Debug)]
+pub(crate) struct Accepted {
+    pub(crate) id: SubmissionId,
+    pub(crate) token: String,
+    pub(crate) job: JobId,
+}
+
+/// Takes a submission in: when this returns it is on disk and will be judged.
+pub(crate) async fn submit(service: &Service, incoming: Incoming<'_>) -> Result<Accepted, Refusal> {
+    let token = secret::uuid()?;
+    let details = serde_json::to_value(&incoming.details).map_err(|e| Refusal::Fault(e.to_string()))?;
+    let new = NewSubmission {
+        token: &token,
+        version: incoming.version,
+        author: incoming.author,
+        origin: incoming.origin,
+        visitor: incoming.visitor,
+        language: incoming.language,
+        files: incoming.files,
+        details,
+        created: now(),
+        urgency: incoming.urgency,
+        callback: incoming.callback,
+    };
+    let (id, job) = service.store.submit(&new).await?;
+    service.work_came.notify_one();
+    Ok(Accepted { id, token, job })
+}

@@ -1,0 +1,353 @@
+//! One worker: a connection, a slot, one task at a time.
+
+use super::{ATTEMPTS, LEASE, Worker, assign, result};
+use crate::live::LiveEvent;
+use crate::moment::now;
+use crate::service::Service;
+use fleet::{Frame, FromWorker, Hello, Outcome, PROTOCOL, TimeLimit, ToWorker, WireError};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Job, JobId, Lease, Moment, SubmissionId, VersionId};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::mpsc;
+
+/// An idle worker looks for work this often even when nobody tells it: another service may have queued it.
+const IDLE_LOOK: Duration = Duration::from_millis(500);
+
+/// Whether the other end may be a worker: of root, or of the user the service runs as. Judgements are believed.
+pub(super) fn is_trusted(stream: &UnixStream) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    stream.peer_cred().is_ok_and(|peer| peer.uid() == 0 || peer.uid() == own)
+}
+
+/// What a worker is at.
+struct Doing {
+    lease: Lease,
+    submission: SubmissionId,
+    version: Option<VersionId>,
+}
+
+struct Connection {
+    service: Arc<Service>,
+    name: String,
+    to: OwnedWriteHalf,
+    doing: Option<Doing>,
+    ready: bool,
+}
+
+/// Why a connection ends.
+#[derive(Debug, thiserror::Error)]
+enum End {
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    #[error("{0}")]
+    Protocol(&'static str),
+    #[error("the store: {0}")]
+    Store(#[from] store::Error),
+    /// The service ends and this worker has nothing to do.
+    #[error("the service is ending")]
+    Ending,
+}
+
+impl From<std::io::Error> for End {
+    fn from(error: std::io::Error) -> End {
+        End::Wire(error.into())
+    }
+}
+
+/// Serves a worker until one side ends it, and gives back what it had not finished.
+pub(super) async fn serve(service: Arc<Service>, stream: UnixStream) {
+    let (from, mut to) = stream.into_split();
+    let (tx, mut said) = mpsc::channel(64);
+    let reading = tokio::spawn(listen(from, tx));
+    let hello = match greeted(&mut said, &mut to).await {
+        Ok(hello) => hello,
+        Err(error) => {
+            tracing::warn!(%error, "a worker was refused");
+            reading.abort();
+            return;
+        }
+    };
+    let name = format!("{}/{}", hello.node, hello.slot.id);
+    tracing::info!(worker = name, version = hello.version, "worker connected");
+    service.workers.enter(
+        &name,
+        Worker {
+            node: hello.node.clone(),
+            slot: hello.slot.clone(),
+            version: hello.version.clone(),
+            since: now(),
+            judging: None,
+            finished: 0,
+        },
+    );
+    let mut connection =
+        Connection { service: service.clone(), name: name.clone(), to, doing: None, ready: false };
+    let end = connection.run(hello, &mut said).await;
+    reading.abort();
+    service.workers.leave(&name);
+    let why = match &end {
+        Err(error) => error.to_string(),
+        Ok(()) => "it left".to_string(),
+    };
+    tracing::info!(worker = name, why, "worker gone");
+    connection.give_back(&format!("worker {name}: {why}")).await;
+}
+
+/// Reads frames into a channel, so that waiting for one can be given up without losing half of it.
+async fn listen(mut from: OwnedReadHalf, to: mpsc::Sender<Result<FromWorker, WireError>>) {
+    loop {
+        let message = read(&mut from).await;
+        let broken = message.is_err();
+        if to.send(message).await.is_err() || broken {
+            return;
+        }
+    }
+}
+
+async fn read(from: &mut OwnedReadHalf) -> Result<FromWorker, WireError> {
+    let mut head = [0; 5];
+    from.read_exact(&mut head).await?;
+    let (kind, length) = fleet::header(head)?;
+    let mut body = vec![0; length];
+    from.read_exact(&mut body).await?;
+    match Frame::of(kind, body)? {
+        Frame::Message(message) => Ok(message),
+        Frame::Bytes(_) => Err(WireError::Form("bytes where a message was expected".into())),
+    }
+}
+
+async fn greeted(
+    said: &mut mpsc::Receiver<Result<FromWorker, WireError>>,
+    to: &mut OwnedWriteHalf,
+) -> Result<Hello, End> {
+    let first = tokio::time::timeout(LEASE, said.recv()).await;
+    let hello = match first {
+        Ok(Some(Ok(FromWorker::Hello(hello)))) => hello,
+        Ok(Some(Err(error))) => return Err(error.into()),
+        _ => return Err(End::Protocol("no greeting")),
+    };
+    if hello.protocol != PROTOCOL {
+        let why = format!(
+            "this service speaks version {PROTOCOL} with workers, the worker {}; install the same tauto on both",
+            hello.protocol
+        );
+        to.write_all(&fleet::encode(&ToWorker::Refused { why })?).await?;
+        return Err(End::Protocol("another version"));
+    }
+    to.write_all(&fleet::encode(&ToWorker::Welcome)?).await?;
+    Ok(hello)
+}
+
+fn lease_end() -> Moment {
+    now().plus_micros(i64::try_from(LEASE.as_micros()).unwrap_or(i64::MAX))
+}
+
+fn of_store(lease: fleet::Lease) -> Lease {
+    Lease { job: JobId(lease.job), attempt: lease.attempt }
+}
+
+impl Connection {
+    async fn say(&mut self, message: &ToWorker) -> Result<(), End> {
+        Ok(self.to.write_all(&fleet::encode(message)?).await?)
+    }
+
+    async fn run(
+        &mut self,
+        hello: Hello,
+        said: &mut mpsc::Receiver<Result<FromWorker, WireError>>,
+    ) -> Result<(), End> {
+        if let Some(holding) = hello.holding {
+            self.resume(of_store(holding)).await;
+        }
+        let mut ending = self.service.ending.subscribe();
+        let mut beat = tokio::time::interval(LEASE / 3);
+        let mut grace = pin!(tokio::time::sleep(Duration::MAX));
+        let mut told = false;
+        let service = self.service.clone();
+        loop {
+            let waiting = self.ready && self.doing.is_none();
+            if *ending.borrow() && !told {
+                told = true;
+                grace.as_mut().reset(tokio::time::Instant::now() + service.settings.grace);
+            }
+            if told && self.doing.is_none() {
+                return Err(End::Ending);
+            }
+            if waiting && self.assign().await? {
+                continue;
+            }
+            tokio::select! {
+                message = said.recv() => match message {
+                    Some(message) => self.hear(message?).await?,
+                    None => return Ok(()),
+                },
+                () = service.work_came.notified(), if waiting => {}
+                () = tokio::time::sleep(IDLE_LOOK), if waiting => {}
+                _ = ending.changed(), if !told => {}
+                () = &mut grace, if told => return Err(End::Ending),
+                _ = beat.tick(), if self.doing.is_some() => self.keep().await?,
+            }
+        }
+    }
+
+    /// A worker that was at something when the connection broke goes on with it, if nobody else has it now.
+    async fn resume(&mut self, lease: Lease) {
+        if self.service.store.extend(lease, lease_end()).await.is_ok() {
+            if let Ok(job) = self.service.store.job(lease.job).await {
+                self.begin(&job);
+            }
+        }
+    }
+
+    fn begin(&mut self, job: &Job) {
+        let lease = Lease { job: job.id, attempt: job.attempt };
+        self.doing = Some(Doing { lease, submission: job.submission, version: job.version });
+        self.service.workers.change(&self.name, |worker| worker.judging = Some(job.submission));
+        let started = LiveEvent::Started { worker: self.name.clone(), attempt: job.attempt };
+        self.service.live.tell(job.submission, started);
+    }
+
+    fn end(&mut self) {
+        self.doing = None;
+        self.service.workers.change(&self.name, |worker| worker.judging = None);
+    }
+
+    /// Gives the worker the next job, if there is one.
+    async fn assign(&mut self) -> Result<bool, End> {
+        let job = match self.service.store.claim(&self.name, lease_end()).await {
+            Ok(Some(job)) => job,
+            Ok(None) => return Ok(false),
+            // A full or busy database hands out nothing for a while.
+            Err(error) => {
+                tracing::error!(%error, "claiming a job");
+                tokio::time::sleep(IDLE_LOOK).await;
+                return Ok(false);
+            }
+        };
+        self.begin(&job);
+        let lease = Lease { job: job.id, attempt: job.attempt };
+        if job.attempt > ATTEMPTS {
+            let last = job.returned.as_deref().unwrap_or("no reason is known");
+            let why = format!("given up after {ATTEMPTS} attempts; the last ended so: {last}");
+            self.conclude(lease, &Outcome::Refused { why }).await?;
+            return Ok(true);
+        }
+        match assign::task(&self.service, &job).await {
+            Ok(assigned) => {
+                self.ready = false;
+                self.say(&ToWorker::Task(Box::new(assigned.task))).await?;
+            }
+            Err(refusal) => self.conclude(lease, &Outcome::Refused { why: refusal.to_string() }).await?,
+        }
+        Ok(true)
+    }
+
+    /// Keeps the job for the worker.
+    async fn keep(&mut self) -> Result<(), End> {
+        let Some(lease) = self.doing.as_ref().map(|doing| doing.lease) else { return Ok(()) };
+        match self.service.store.extend(lease, lease_end()).await {
+            Ok(()) => Ok(()),
+            Err(store::Error::Conflict(_) | store::Error::NotFound(_)) => {
+                self.end();
+                self.say(&ToWorker::Cancel {
+                    lease: fleet::Lease { job: lease.job.0, attempt: lease.attempt },
+                })
+                .await
+            }
+            // The database may be back before the lease is over.
+            Err(error) => {
+                tracing::error!(%error, "keeping a job");
+                Ok(())
+            }
+        }
+    }
+
+    async fn hear(&mut self, message: FromWorker) -> Result<(), End> {
+        match message {
+            FromWorker::Hello(_) => Err(End::Protocol("a second greeting")),
+            FromWorker::Ready => {
+                self.ready = true;
+                Ok(())
+            }
+            FromWorker::Node { facts } => {
+                result::note_node(&self.service, &self.name, &facts).await;
+                Ok(())
+            }
+            FromWorker::NeedPackage { hash } => self.send_package(&hash).await,
+            FromWorker::Event { lease, event } => {
+                if let Some(doing) = self.doing.as_ref().filter(|doing| doing.lease == of_store(lease)) {
+                    self.service.live.tell(doing.submission, LiveEvent::Progress { progress: event });
+                }
+                Ok(())
+            }
+            FromWorker::TimeLimit { lease, found } => {
+                let limit = self.limit_in_force(found).await?;
+                self.say(&ToWorker::TimeLimit { lease, limit }).await
+            }
+            FromWorker::Done { lease, outcome } => {
+                self.conclude(of_store(lease), &outcome).await?;
+                self.service.workers.change(&self.name, |worker| worker.finished += 1);
+                self.say(&ToWorker::Heard { lease }).await
+            }
+        }
+    }
+
+    /// The first limit that was found for a version is everybody's.
+    async fn limit_in_force(&mut self, found: TimeLimit) -> Result<TimeLimit, End> {
+        let Some(version) = self.doing.as_ref().and_then(|doing| doing.version) else { return Ok(found) };
+        let Ok(json) = serde_json::to_value(&found) else { return Ok(found) };
+        let kept = self.service.store.setting_or(&assign::limit_setting(version), &json).await?;
+        Ok(serde_json::from_value(kept).unwrap_or(found))
+    }
+
+    /// Stores what came of a job, or puts it back.
+    async fn conclude(&mut self, lease: Lease, outcome: &Outcome) -> Result<(), End> {
+        let concluded = result::conclude(&self.service, lease, outcome).await;
+        if self.doing.as_ref().is_some_and(|doing| doing.lease == lease) {
+            self.end();
+        }
+        match concluded {
+            Ok(()) => Ok(()),
+            // Somebody else has the job now, and judges it.
+            Err(store::Error::Conflict(why)) => {
+                tracing::warn!(job = lease.job.0, why, "a late result was dropped");
+                Ok(())
+            }
+            Err(store::Error::NotFound(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn send_package(&mut self, hash: &str) -> Result<(), End> {
+        let known = hash.parse::<store::Hash>().ok();
+        let size = match &known {
+            Some(known) => self.service.store.blob_size(known).await.ok(),
+            None => None,
+        };
+        self.say(&ToWorker::Package { hash: hash.to_string(), bytes: size }).await?;
+        let (Some(hash), Some(size)) = (known, size) else { return Ok(()) };
+        let pieces = size.div_ceil(store::PIECE as u64);
+        for piece in 0..u32::try_from(pieces).unwrap_or(u32::MAX) {
+            let bytes = self.service.store.blob_piece(&hash, piece).await?;
+            self.to.write_all(&fleet::encode_bytes(&bytes)?).await?;
+        }
+        Ok(())
+    }
+
+    /// Puts back what the worker had not finished.
+    async fn give_back(&mut self, why: &str) {
+        let Some(doing) = self.doing.take() else { return };
+        match self.service.store.give_back(doing.lease, why).await {
+            Ok(()) => {
+                self.service.live.tell(doing.submission, LiveEvent::Returned { why: why.to_string() });
+                self.service.work_came.notify_one();
+            }
+            // The lease will end by itself.
+            Err(error) => tracing::warn!(%error, job = doing.lease.job.0, "giving a job back"),
+        }
+    }
+}

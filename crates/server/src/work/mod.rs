@@ -1,0 +1,125 @@
+//! Handing work to judge nodes: who is connected, what each has, and what comes back.
+
+mod assign;
+mod connection;
+mod result;
+
+pub(crate) use assign::details;
+
+use crate::live::LiveEvent;
+use crate::moment::now;
+use crate::service::{Service, ended};
+use fleet::SlotFacts;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use store::{Moment, SubmissionId};
+use tokio::net::UnixListener;
+use tokio::task::JoinSet;
+
+/// How long a job stays with a worker that is not heard of. Extended while it is connected.
+pub(crate) const LEASE: Duration = Duration::from_secs(15);
+
+/// A job that was begun this often and never finished is given up: what it does to workers it would do to the next.
+pub(crate) const ATTEMPTS: u64 = 10;
+
+/// The workers that are connected, by node and slot.
+#[derive(Debug, Default)]
+pub(crate) struct Workers {
+    all: Mutex<BTreeMap<String, Worker>>,
+}
+
+/// A worker, as it is shown.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Worker {
+    /// The machine.
+    pub(crate) node: String,
+    /// The slot it serves.
+    pub(crate) slot: SlotFacts,
+    /// Version of its program.
+    pub(crate) version: String,
+    /// Since when it is connected.
+    pub(crate) since: Moment,
+    /// The submission it is at.
+    pub(crate) judging: Option<SubmissionId>,
+    /// Tasks it has finished since then.
+    pub(crate) finished: u64,
+}
+
+impl Workers {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Worker>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Those that are connected now.
+    pub(crate) fn connected(&self) -> Vec<Worker> {
+        self.all().values().cloned().collect()
+    }
+
+    fn enter(&self, name: &str, worker: Worker) {
+        self.all().insert(name.to_string(), worker);
+    }
+
+    fn leave(&self, name: &str) {
+        self.all().remove(name);
+    }
+
+    fn change(&self, name: &str, change: impl FnOnce(&mut Worker)) {
+        if let Some(worker) = self.all().get_mut(name) {
+            change(worker);
+        }
+    }
+}
+
+/// Serves workers until the service is to end and each has finished or given back its work.
+pub(crate) async fn serve(service: Arc<Service>, listener: UnixListener) {
+    let mut ending = pin!(ended(service.ending.subscribe()));
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            () = &mut ending => break,
+            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) if connection::is_trusted(&stream) => {
+                    connections.spawn(connection::serve(service.clone(), stream));
+                }
+                Ok(_) => tracing::warn!("a worker of another user was refused"),
+                Err(error) => {
+                    tracing::error!(%error, "workers cannot connect");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+    }
+    // New connections are refused from here.
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+}
+
+/// Takes jobs back from workers that were not heard of.
+pub(crate) async fn take_back_lost(service: Arc<Service>) {
+    let mut every = tokio::time::interval(Duration::from_secs(1));
+    every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        every.tick().await;
+        match service.store.reap(now()).await {
+            Ok(lost) => {
+                for lease in lost {
+                    tracing::warn!(
+                        job = lease.job.0,
+                        attempt = lease.attempt,
+                        "a worker was not heard of; its job is queued again"
+                    );
+                    if let Ok(job) = service.store.job(lease.job).await {
+                        let why = "the worker was not heard of".to_string();
+                        service.live.tell(job.submission, LiveEvent::Returned { why });
+                    }
+                    service.work_came.notify_one();
+                }
+            }
+            Err(error) => tracing::error!(%error, "taking back jobs"),
+        }
+    }
+}

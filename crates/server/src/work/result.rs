@@ -1,0 +1,119 @@
+//! From what a worker says came of a task to what is stored.
+
+use crate::live::LiveEvent;
+use crate::moment::now;
+use crate::service::Service;
+use fleet::Outcome;
+use model::{
+    Clock, Compilation, Confidence, Executed, Judgement, Limits, Nanos, Settled, TestResult, Verdict,
+};
+use store::{Error, Finished, Lease, Output};
+
+/// Stores a judgement, or puts the job back where there is none.
+///
+/// # Errors
+/// [`Error::Conflict`] where the job is somebody else's by now.
+pub(super) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome) -> Result<(), Error> {
+    match outcome {
+        Outcome::Judged { judgement } => store(service, lease, judgement, None).await,
+        Outcome::Executed { executed } => {
+            store(service, lease, &of_execution(executed), Some(&output(executed))).await
+        }
+        Outcome::Refused { why } => store(service, lease, &judge_error(why), None).await,
+        Outcome::Failed { why } | Outcome::Returned { why } => {
+            let job = service.store.job(lease.job).await?;
+            service.store.give_back(lease, why).await?;
+            service.live.tell(job.submission, LiveEvent::Returned { why: why.clone() });
+            service.work_came.notify_one();
+            Ok(())
+        }
+    }
+}
+
+async fn store(
+    service: &Service,
+    lease: Lease,
+    judgement: &Judgement,
+    output: Option<&Output>,
+) -> Result<(), Error> {
+    let job = service.store.job(lease.job).await?;
+    let finished = service.store.finish(lease, judgement, output, now()).await?;
+    let (Finished::Stored(id) | Finished::Already(id)) = finished;
+    let current =
+        service.store.submission(job.submission).await?.current.is_some_and(|current| current.id == id);
+    service.live.tell(job.submission, LiveEvent::Judged { verdict: judgement.verdict, current });
+    Ok(())
+}
+
+/// What an execution wrote, and the whole of it without that and without runs.
+fn output(executed: &Executed) -> Output {
+    let mut rest = executed.clone();
+    let stdout = std::mem::take(&mut rest.stdout.content).0;
+    let stderr = std::mem::take(&mut rest.stderr.content).0;
+    rest.runs.iter_mut().for_each(|run| run.runs.clear());
+    Output { stdout, stderr, details: serde_json::to_value(&rest).unwrap_or_default() }
+}
+
+/// An execution as a judgement: each run that was asked for is a test.
+fn of_execution(executed: &Executed) -> Judgement {
+    let test = |(n, run): (usize, &model::ExecutedRun)| TestResult {
+        name: format!("run/{}", n + 1),
+        verdict: run.verdict,
+        cpu: run.cpu,
+        wall: run.wall,
+        memory_peak: run.memory_peak.clone(),
+        score: None,
+        message: String::new(),
+        settled: run.settled,
+        runs: run.runs.clone(),
+    };
+    let compile = executed.compile.as_ref().map_or_else(
+        || Compilation { ok: true, output: String::new() },
+        |compile| Compilation {
+            ok: compile.ok,
+            output: compile.stdout.content.text() + &compile.stderr.content.text(),
+        },
+    );
+    Judgement {
+        submission: String::new(),
+        language: executed.language.clone(),
+        clock: Clock::Cpu,
+        counted_by: None,
+        verdict: executed.verdict,
+        score: None,
+        max_score: None,
+        time_limit: executed.limits.cpu.unwrap_or_default(),
+        limits: executed.limits,
+        compile,
+        tests: executed.runs.iter().enumerate().map(test).collect(),
+        settled: executed.settled(),
+        fault: Some(executed.message.clone()).filter(|_| executed.verdict == Verdict::JudgeError),
+    }
+}
+
+/// A judgement that could not be: our fault or the package's, never the program's.
+fn judge_error(why: &str) -> Judgement {
+    Judgement {
+        submission: String::new(),
+        language: String::new(),
+        clock: Clock::Cpu,
+        counted_by: None,
+        verdict: Verdict::JudgeError,
+        score: None,
+        max_score: None,
+        time_limit: Nanos::ZERO,
+        limits: Limits::default(),
+        compile: Compilation::default(),
+        tests: Vec::new(),
+        settled: Settled { confidence: Confidence::Clear, runs: 0, void_runs: 0 },
+        fault: Some(why.to_string()),
+    }
+}
+
+/// Keeps what a node tells of itself.
+pub(super) async fn note_node(service: &Service, worker: &str, facts: &serde_json::Value) {
+    let node = worker.rsplit_once('/').map_or(worker, |(node, _)| node);
+    if let Err(error) = service.store.set_setting(&format!("node/{node}"), facts).await {
+        tracing::error!(%error, node, "noting a node");
+    }
+}
