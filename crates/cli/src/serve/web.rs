@@ -41,6 +41,7 @@ pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
         directory,
         database,
         anonymous: address.ip().is_loopback() && !args.accounts,
+        access: server::Access::default(),
         grace: Duration::from_secs(args.grace),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
