@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout)]
 
-use e2e::chaos::{Report, storm};
+use e2e::chaos::{Plan, Report, storm};
 use e2e::traffic::percentile;
 use std::error::Error;
 use std::process::ExitCode;
@@ -23,12 +23,12 @@ fn main() -> ExitCode {
 
 fn run() -> Result<bool, Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let rounds = words.first().map_or(Ok(ROUNDS), |word| word.parse())?;
+    let blows = words.first().map_or(Ok(ROUNDS), |word| word.parse())?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     let seed = words.get(1).map_or(Ok(now), |word| word.parse())?;
-    println!("{rounds} rounds, seed {seed}");
+    println!("{blows} rounds, seed {seed}");
     let data = tempfile::Builder::new().prefix("tauto-chaos-").tempdir()?;
-    let report = storm(data.path(), rounds, seed);
+    let report = storm(data.path(), Plan { blows, seed, slow: true });
     if !report.as_ref().is_ok_and(|report| report.wrong.is_empty()) {
         println!("what is left: {}", data.keep().display());
     }
