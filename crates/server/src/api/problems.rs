@@ -83,7 +83,7 @@ pub(super) struct ProblemView {
     brief: ProblemBrief,
     /// CPU time of a test, without factors of languages; null while it has to be found by running jury submissions.
     time_limit_ns: Option<u64>,
-    /// Where the time limit comes from.
+    /// Where the time limit comes from; only the jury sees it.
     time_limit_source: Option<String>,
     /// Memory of a run, where the package says.
     memory_limit_bytes: Option<u64>,
@@ -140,7 +140,8 @@ pub(super) async fn one(
     Ok(Json(ProblemView {
         brief: ProblemBrief::new(&problem),
         time_limit_ns: time_limit,
-        time_limit_source: source,
+        // It may name submissions of the jury.
+        time_limit_source: source.filter(|_| caller.may(Right::SeeAll)),
         memory_limit_bytes: package.limits.memory.map(|limit| limit.0),
         output_limit_bytes: package.limits.output.map(|limit| limit.0),
         code_limit_bytes: package.limits.code.map(|limit| limit.0),

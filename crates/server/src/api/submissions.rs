@@ -102,7 +102,7 @@ pub(super) async fn list(
     let Some(filter) = filter else {
         return Ok(Json(Submissions { submissions: Vec::new(), next: None }));
     };
-    let page = Page { before: which.before.map(SubmissionId), skip: 0, limit };
+    let page = Page { before: before(which.before)?.map(SubmissionId), skip: 0, limit };
     let mut found = service.store.submissions(&filter, page).await?;
     let next = found.last().map(|last| last.id.0).filter(|_| found.len() == limit as usize);
     found.retain(|submission| caller.sees(submission));
@@ -119,12 +119,22 @@ pub(super) fn page_size(asked: Option<u32>) -> Result<u32, Refusal> {
     }
 }
 
+/// From where a page is asked for.
+pub(super) fn before(asked: Option<i64>) -> Result<Option<i64>, Refusal> {
+    match asked {
+        Some(number) if number < 0 => Err(Refusal::Bad("before: a number, 0 or more".into())),
+        asked => Ok(asked),
+    }
+}
+
 /// A filter narrowed to what may be the caller's, so that their pages are full; `None` where that is nothing. What they may see is
 /// decided for each submission.
 fn own(filter: Filter, caller: &Caller) -> Option<Filter> {
     match caller.id() {
         _ if caller.may(Right::SeeAll) => Some(filter),
-        Some(id) if filter.author.is_none_or(|asked| asked == id) => Some(Filter { author: Some(id), ..filter }),
+        Some(id) if filter.author.is_none_or(|asked| asked == id) => {
+            Some(Filter { author: Some(id), ..filter })
+        }
         None if filter.author.is_none() => Some(filter),
         _ => None,
     }

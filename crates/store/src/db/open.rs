@@ -45,6 +45,8 @@ async fn sqlite(path: &Path) -> Result<Database> {
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
+        // Files for what a statement may have to undo would be made in /tmp, where a confined process may not write.
+        .pragma("temp_store", "memory")
         .busy_timeout(PATIENCE);
     let place = Arc::from(place);
     let pool = SqlitePoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(PATIENCE);
