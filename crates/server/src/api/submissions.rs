@@ -97,12 +97,12 @@ pub(super) async fn list(
     Query(which): Query<Which>,
 ) -> Result<Json<Submissions>, Problem> {
     caller.must(Right::Submit)?;
-    let limit = page_size(which.limit)?;
+    let (limit, before) = (page_size(which.limit)?, before(which.before)?);
     let filter = filter(&service, &which).await?.and_then(|filter| own(filter, &caller));
     let Some(filter) = filter else {
         return Ok(Json(Submissions { submissions: Vec::new(), next: None }));
     };
-    let page = Page { before: before(which.before)?.map(SubmissionId), skip: 0, limit };
+    let page = Page { before: before.map(SubmissionId), skip: 0, limit };
     let mut found = service.store.submissions(&filter, page).await?;
     let next = found.last().map(|last| last.id.0).filter(|_| found.len() == limit as usize);
     found.retain(|submission| caller.sees(submission));
