@@ -44,6 +44,8 @@ async fn sqlite(path: &Path) -> Result<Database> {
         .filename(path)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
+        // What a savepoint undoes is kept beside the database otherwise, in a directory we may not write to.
+        .pragma("temp_store", "memory")
         .foreign_keys(true)
         // Files for what a statement may have to undo would be made in /tmp, where a confined process may not write.
         .pragma("temp_store", "memory")
