@@ -61,11 +61,6 @@ pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
 
 async fn serve(settings: Settings, listeners: Listeners) -> Result<Done, Failure> {
     let startup = server::open(settings).await.map_err(Failure::system)?;
-    if let Some(link) = startup.admin_link().await.map_err(Failure::system)? {
-        print_error(&format!(
-            "tauto: nobody is admin yet; whoever opens http://127.0.0.1{link} becomes it\n"
-        ));
-    }
     startup.serve(listeners, told_to_end()).await.map_err(Failure::system)?;
     Ok(Done::Good)
 }

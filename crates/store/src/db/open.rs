@@ -47,8 +47,6 @@ async fn sqlite(path: &Path) -> Result<Database> {
         // What a savepoint undoes is kept beside the database otherwise, in a directory we may not write to.
         .pragma("temp_store", "memory")
         .foreign_keys(true)
-        // Files for what a statement may have to undo would be made in /tmp, where a confined process may not write.
-        .pragma("temp_store", "memory")
         .busy_timeout(PATIENCE);
     let place = Arc::from(place);
     let pool = SqlitePoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(PATIENCE);
