@@ -2,6 +2,7 @@
 //! privilege, and one worker for each slot, which hold no database.
 
 pub(crate) mod nursery;
+pub(crate) mod user;
 mod web;
 
 use crate::Done;
@@ -11,11 +12,12 @@ use crate::terminal::{Failure, print_error};
 use crate::worker;
 use clap::{Args, ValueEnum};
 use nursery::{Child, Nursery};
-use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::process::Signal;
 use std::ffi::OsString;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use user::User;
 
 #[derive(Args, Debug)]
 pub(crate) struct ServeArgs {
@@ -60,17 +62,6 @@ enum LogForm {
     Json,
 }
 
-/// The web process's uid and gid where no user is named and none is called `tautochrone`: in a range that systemd leaves unused
-/// (<https://systemd.io/UIDS-GIDS/>, "Summary": 60578 to 61183).
-const OWN_UID: u32 = 60_780;
-
-/// Who the web process is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct WebUser {
-    uid: Uid,
-    gid: Gid,
-}
-
 pub(crate) fn main(args: ServeArgs) -> Result<Done, Failure> {
     begin_log(args.log);
     if args.web { web::main(&args) } else { supervise(&args) }
@@ -91,7 +82,7 @@ fn supervise(args: &ServeArgs) -> Result<Done, Failure> {
         Failure::usage(format!("--listen {}: {e}; is another service there? choose another port", args.listen))
     })?;
     let address = http.local_addr().map_err(Failure::system)?;
-    let user = web_user(args)?;
+    let user = user::of_service(args.user.as_deref())?;
     let directory = service_directory(&data_directory()?, user)?;
     let slots = match (args.no_worker, args.slots.is_empty()) {
         (true, _) => Vec::new(),
@@ -112,7 +103,7 @@ fn supervise(args: &ServeArgs) -> Result<Done, Failure> {
     })
 }
 
-fn web_child(args: &ServeArgs, http: TcpListener, directory: &Path, user: Option<WebUser>) -> Child {
+fn web_child(args: &ServeArgs, http: TcpListener, directory: &Path, user: Option<User>) -> Child {
     let mut words: Vec<OsString> = vec!["serve".into(), "--web".into(), "--directory".into(), directory.into()];
     words.extend(["--listen".into(), args.listen.to_string().into()]);
     words.extend(["--grace".into(), args.grace.to_string().into()]);
@@ -120,7 +111,7 @@ fn web_child(args: &ServeArgs, http: TcpListener, directory: &Path, user: Option
         words.extend(["--database".into(), database.into()]);
     }
     if let Some(user) = user {
-        words.extend(["--user".into(), format!("{}:{}", user.uid.as_raw(), user.gid.as_raw()).into()]);
+        words.extend(["--user".into(), user.to_string().into()]);
     }
     if args.accounts {
         words.push("--accounts".into());
@@ -131,43 +122,8 @@ fn web_child(args: &ServeArgs, http: TcpListener, directory: &Path, user: Option
     Child { name: "web".into(), args: words, stdin: Some(http.into()) }
 }
 
-/// Who the web process is to be; `None`: who we are, where that is not root.
-fn web_user(args: &ServeArgs) -> Result<Option<WebUser>, Failure> {
-    if !rustix::process::geteuid().is_root() {
-        return match &args.user {
-            Some(_) => Err(Failure::usage("--user: only root can become another user")),
-            None => Ok(None),
-        };
-    }
-    let named = args.user.as_deref();
-    let numbers = |uid: u32, gid: u32| WebUser { uid: Uid::from_raw(uid), gid: Gid::from_raw(gid) };
-    let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let found = match named {
-        Some(name) => match name.split_once(':').map(|(uid, gid)| (uid.parse(), gid.parse())) {
-            Some((Ok(uid), Ok(gid))) => numbers(uid, gid),
-            _ => match (of_passwd(&passwd, name), name.parse()) {
-                (Some((uid, gid)), _) => numbers(uid, gid),
-                (None, Ok(uid)) => numbers(uid, uid),
-                (None, Err(_)) => return Err(Failure::usage(format!("--user {name}: there is no such user"))),
-            },
-        },
-        None => of_passwd(&passwd, "tautochrone").map_or(numbers(OWN_UID, OWN_UID), |(uid, gid)| numbers(uid, gid)),
-    };
-    if found.uid.is_root() || found.gid.is_root() {
-        return Err(Failure::usage("--user: the web process must not be root"));
-    }
-    Ok(Some(found))
-}
-
-/// Uid and gid of a user (passwd(5)).
-fn of_passwd(passwd: &str, name: &str) -> Option<(u32, u32)> {
-    let fields = |line: &str| line.split(':').map(str::to_owned).collect::<Vec<_>>();
-    let line = passwd.lines().map(fields).find(|fields| fields.first().is_some_and(|first| first == name))?;
-    Some((line.get(2)?.parse().ok()?, line.get(3)?.parse().ok()?))
-}
-
 /// The directory below the data directory that is the web process's alone.
-fn service_directory(data: &Path, user: Option<WebUser>) -> Result<PathBuf, Failure> {
+fn service_directory(data: &Path, user: Option<User>) -> Result<PathBuf, Failure> {
     let path = data.join("service");
     let fail = |e: &dyn std::fmt::Display| Failure::usage(format!("{}: {e}; set TAUTO_DATA_DIR to a directory that this user may write to", path.display()));
     std::fs::create_dir_all(data).map_err(|e| fail(&e))?;
@@ -203,18 +159,4 @@ fn data_of(service: &Path) -> &Path {
 /// Ends this process with the one that started it, however that ends.
 pub(crate) fn die_with_parent() -> Result<(), Failure> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(Failure::system)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn users_are_found_by_name() {
-        let passwd = "root:x:0:0:root:/root:/bin/sh\ntautochrone:x:998:997::/:/bin/false\nbad:x:y:1\n";
-        assert_eq!(of_passwd(passwd, "tautochrone"), Some((998, 997)));
-        assert_eq!(of_passwd(passwd, "root"), Some((0, 0)));
-        assert_eq!(of_passwd(passwd, "bad"), None);
-        assert_eq!(of_passwd(passwd, "tauto"), None);
-    }
 }

@@ -1,5 +1,6 @@
 //! The web process: gives up what it can, then serves.
 
+use super::user::User;
 use super::{ServeArgs, die_with_parent};
 use crate::Done;
 use crate::terminal::{Failure, print_error};
@@ -7,7 +8,7 @@ use landlock::{
     ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreatedAttr,
 };
-use rustix::fs::{Gid, Mode, Uid};
+use rustix::fs::Mode;
 use server::{Listeners, Settings};
 use std::net::TcpListener;
 use std::os::fd::AsFd;
@@ -22,7 +23,8 @@ pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
     let directory = args.directory.clone().ok_or_else(|| Failure::usage("--directory: missing"))?;
     shrink_bounding_set();
     if let Some(user) = &args.user {
-        become_user(user)?;
+        let bad = |()| Failure::usage(format!("--user {user}: of the web process it is UID:GID"));
+        user.parse::<User>().map_err(bad)?.take_over()?;
     }
     // After the change of user, which clears it.
     die_with_parent()?;
@@ -66,19 +68,6 @@ async fn told_to_end() {
     let interrupt = signal(SignalKind::interrupt());
     term.recv().await;
     drop(interrupt);
-}
-
-/// Becomes UID:GID, for good.
-fn become_user(user: &str) -> Result<(), Failure> {
-    let bad = || Failure::usage(format!("--user {user}: of the web process it is UID:GID"));
-    let (uid, gid) = user.split_once(':').ok_or_else(bad)?;
-    let uid = Uid::from_raw(uid.parse().map_err(|_| bad())?);
-    let gid = Gid::from_raw(gid.parse().map_err(|_| bad())?);
-    let fail = |e| Failure::system(format!("becoming user {user}: {e}"));
-    // This process has one thread as yet.
-    rustix::thread::set_thread_groups(&[]).map_err(fail)?;
-    rustix::thread::set_thread_res_gid(gid, gid, gid).map_err(fail)?;
-    rustix::thread::set_thread_res_uid(uid, uid, uid).map_err(fail)
 }
 
 /// No program that is started from here gets a capability: capabilities(7), "Capability bounding set".
