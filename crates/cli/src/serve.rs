@@ -4,13 +4,15 @@
 pub(crate) mod nursery;
 pub(crate) mod user;
 mod web;
+pub(crate) mod wishes;
 
 use crate::Done;
 use crate::config::data_directory;
+use crate::log::{LogForm, begin};
 use crate::options::SlotChoice;
 use crate::terminal::{Failure, print_error};
 use crate::worker;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use nursery::{Child, Nursery};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::process::Signal;
@@ -18,12 +20,17 @@ use std::ffi::OsString;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use user::User;
+pub(crate) use web::DATABASE;
+use wishes::Wanted;
+
+/// The service's directory in the data directory.
+pub(crate) const SERVICE: &str = "service";
 
 #[derive(Args, Debug)]
 pub(crate) struct ServeArgs {
-    /// Address and port to serve HTTP on
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
-    listen: SocketAddr,
+    /// Address and port to serve HTTP on [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
     /// The database: a file, or postgres://… [default: a file in the data directory]
     #[arg(long, value_name = "URL")]
     database: Option<String>,
@@ -39,12 +46,12 @@ pub(crate) struct ServeArgs {
     /// Everybody must sign in, on the loopback address too
     #[arg(long)]
     accounts: bool,
-    /// Seconds that judging may go on when the service is to end
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    grace: u64,
-    /// How log lines are written
-    #[arg(long, value_enum, default_value = "text")]
-    log: LogForm,
+    /// Seconds that judging may go on when the service is to end [default: 20]
+    #[arg(long, value_name = "N")]
+    grace: Option<u64>,
+    /// How log lines are written [default: text]
+    #[arg(long, value_enum)]
+    log: Option<LogForm>,
     /// Languages of your own: a table laid over the shipped one
     #[arg(long, value_name = "FILE", env = "TAUTO_LANGUAGES")]
     languages: Option<PathBuf>,
@@ -56,42 +63,33 @@ pub(crate) struct ServeArgs {
     directory: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum LogForm {
-    Text,
-    Json,
-}
-
 pub(crate) fn main(args: ServeArgs) -> Result<Done, Failure> {
-    begin_log(args.log);
-    if args.web { web::main(&args) } else { supervise(&args) }
+    // The web process reads the configuration while it may read as much as whoever started it.
+    let wanted = Wanted::read(&args)?;
+    begin(wanted.log);
+    if args.web { web::main(&args, wanted) } else { supervise(&args, &wanted) }
 }
 
-fn begin_log(form: LogForm) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("TAUTO_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
-    match form {
-        LogForm::Text => log.init(),
-        LogForm::Json => log.json().init(),
-    }
-}
-
-fn supervise(args: &ServeArgs) -> Result<Done, Failure> {
-    let http = TcpListener::bind(args.listen).map_err(|e| {
-        Failure::usage(format!("--listen {}: {e}; is another service there? choose another port", args.listen))
+fn supervise(args: &ServeArgs, wanted: &Wanted) -> Result<Done, Failure> {
+    let http = TcpListener::bind(wanted.listen).map_err(|e| {
+        Failure::usage(format!(
+            "--listen {}: {e}; is another service there? choose another port",
+            wanted.listen
+        ))
     })?;
     let address = http.local_addr().map_err(Failure::system)?;
-    let user = user::of_service(args.user.as_deref())?;
+    let user = user::of_service(wanted.user.as_deref())?;
     let directory = service_directory(&data_directory()?, user)?;
     let slots = match (args.no_worker, args.slots.is_empty()) {
         (true, _) => Vec::new(),
         (false, true) => worker::all_slots()?,
         (false, false) => args.slots.clone(),
     };
-    let mut children = vec![web_child(args, http, &directory, user)];
+    let mut children = vec![web_child(args, wanted.log, http, &directory, user)];
     let socket = directory.join(web::SOCKET);
-    children.extend(slots.iter().map(|slot| worker::child(*slot, &socket, None, args.languages.as_deref())));
+    children.extend(
+        slots.iter().map(|slot| worker::child(*slot, &socket, None, args.languages.as_deref(), wanted.log)),
+    );
     let nursery = Nursery::start(children)?;
     print_error(&format!("tauto: serving at http://{address}/ (Ctrl-C ends it)\n"));
     // Workers last: what they are judging is waited for by the web process.
@@ -103,50 +101,67 @@ fn supervise(args: &ServeArgs) -> Result<Done, Failure> {
     })
 }
 
-fn web_child(args: &ServeArgs, http: TcpListener, directory: &Path, user: Option<User>) -> Child {
-    let mut words: Vec<OsString> = vec!["serve".into(), "--web".into(), "--directory".into(), directory.into()];
-    words.extend(["--listen".into(), args.listen.to_string().into()]);
-    words.extend(["--grace".into(), args.grace.to_string().into()]);
-    if let Some(database) = &args.database {
-        words.extend(["--database".into(), database.into()]);
-    }
-    if let Some(user) = user {
-        words.extend(["--user".into(), user.to_string().into()]);
+/// What was typed; the configuration it reads itself.
+fn web_child(
+    args: &ServeArgs,
+    log: LogForm,
+    http: TcpListener,
+    directory: &Path,
+    user: Option<User>,
+) -> Child {
+    let mut words: Vec<OsString> =
+        vec!["serve".into(), "--web".into(), "--directory".into(), directory.into()];
+    let typed = [
+        ("--grace", args.grace.map(|grace| grace.to_string())),
+        ("--database", args.database.clone()),
+        ("--user", user.map(|user| user.to_string())),
+        ("--log", Some(log.name().to_string())),
+    ];
+    for (name, value) in typed {
+        words.extend(value.into_iter().flat_map(|value| [name.into(), value.into()]));
     }
     if args.accounts {
         words.push("--accounts".into());
-    }
-    if args.log == LogForm::Json {
-        words.extend(["--log".into(), "json".into()]);
     }
     Child { name: "web".into(), args: words, stdin: Some(http.into()) }
 }
 
 /// The directory below the data directory that is the web process's alone.
 fn service_directory(data: &Path, user: Option<User>) -> Result<PathBuf, Failure> {
-    let path = data.join("service");
-    let fail = |e: &dyn std::fmt::Display| Failure::usage(format!("{}: {e}; set TAUTO_DATA_DIR to a directory that this user may write to", path.display()));
+    let path = data.join(SERVICE);
+    let fail = |e: &dyn std::fmt::Display| {
+        Failure::usage(format!(
+            "{}: {e}; set TAUTO_DATA_DIR to a directory that this user may write to",
+            path.display()
+        ))
+    };
     std::fs::create_dir_all(data).map_err(|e| fail(&e))?;
     // By descriptor: what lies in a directory that root made is root's, but its entry `service` is given away below.
-    let data = rustix::fs::open(data, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(|e| fail(&e))?;
-    match rustix::fs::mkdirat(&data, "service", Mode::from_raw_mode(0o700)) {
+    let data =
+        rustix::fs::open(data, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(|e| fail(&e))?;
+    match rustix::fs::mkdirat(&data, SERVICE, Mode::from_raw_mode(0o700)) {
         Ok(()) | Err(rustix::io::Errno::EXIST) => {}
         Err(e) => return Err(fail(&e)),
     }
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let service = rustix::fs::openat(&data, "service", flags, Mode::empty()).map_err(|e| fail(&e))?;
+    let service = rustix::fs::openat(&data, SERVICE, flags, Mode::empty()).map_err(|e| fail(&e))?;
     if let Some(user) = user {
         let stat = rustix::fs::fstat(&service).map_err(|e| fail(&e))?;
         if stat.st_uid == 0 {
             rustix::fs::fchown(&service, Some(user.uid), Some(user.gid)).map_err(|e| fail(&e))?;
         } else if stat.st_uid != user.uid.as_raw() {
-            let why = format!("belongs to user {}, not to {}, who is to run the service; see --user", stat.st_uid, user.uid.as_raw());
+            let why = format!(
+                "belongs to user {}, not to {}, who is to run the service; see --user",
+                stat.st_uid,
+                user.uid.as_raw()
+            );
             return Err(fail(&why));
         }
         // The way to it must be passable for that user.
         let passable = rustix::fs::statat(CWD, data_of(&path), AtFlags::empty()).map_err(|e| fail(&e))?;
         if passable.st_mode & 0o001 == 0 && passable.st_uid == 0 {
-            rustix::fs::fchmod(&data, Mode::from_raw_mode((passable.st_mode | 0o011) & 0o7777)).map_err(|e| fail(&e))?;
+            rustix::fs::fchmod(&data, Mode::from_raw_mode((passable.st_mode | 0o011) & 0o7777))
+                .map_err(|e| fail(&e))?;
         }
     }
     Ok(path)

@@ -14,6 +14,7 @@ mod rejudge;
 mod secret;
 mod service;
 mod submit;
+mod upkeep;
 mod work;
 
 pub use service::{Listeners, Settings, Startup, open};

@@ -3,7 +3,7 @@
 use crate::errors::Refusal;
 use crate::live::Live;
 use crate::problems::Packages;
-use crate::{api, work};
+use crate::{api, upkeep, work};
 use axum::Router;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,6 +23,8 @@ pub struct Settings {
     pub anonymous: bool,
     /// How long work may go on after the service was told to end.
     pub grace: Duration,
+    /// How long sources, runs and outputs of submissions are kept, and samples of nodes; `None`: for good.
+    pub retention: Option<Duration>,
 }
 
 /// Where the service is reached. Bound by the caller, which may have a right that the service has not.
@@ -89,7 +91,8 @@ impl Startup {
         let (http, workers) =
             (TcpListener::from_std(listeners.http)?, UnixListener::from_std(listeners.work)?);
         let working = tokio::spawn(work::serve(service.clone(), workers));
-        let upkeep = tokio::spawn(work::take_back_lost(service.clone()));
+        let reaping = tokio::spawn(work::take_back_lost(service.clone()));
+        let upkeep = tokio::spawn(upkeep::serve(service.clone()));
         let ending = service.clone();
         tokio::spawn(async move {
             stop.await;
@@ -98,6 +101,8 @@ impl Startup {
         let stopped = ended(service.ending.subscribe());
         axum::serve(http, router(service.clone())).with_graceful_shutdown(stopped).await?;
         drop(working.await);
+        reaping.abort();
+        // In the middle of a step nothing is lost: a step is done or not.
         upkeep.abort();
         service.store.close().await;
         Ok(())

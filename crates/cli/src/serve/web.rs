@@ -1,6 +1,7 @@
 //! The web process: gives up what it can, then serves.
 
 use super::user::User;
+use super::wishes::Wanted;
 use super::{ServeArgs, die_with_parent};
 use crate::Done;
 use crate::terminal::{Failure, print_error};
@@ -14,12 +15,13 @@ use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::time::Duration;
 
+/// The database, where no other is named, in the service's directory.
+pub(crate) const DATABASE: &str = "tautochrone.db";
 /// The socket for workers, in the service's directory.
 pub(super) const SOCKET: &str = "work.sock";
 
-pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
+pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
     let directory = args.directory.clone().ok_or_else(|| Failure::usage("--directory: missing"))?;
     shrink_bounding_set();
     if let Some(user) = &args.user {
@@ -37,12 +39,14 @@ pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
     let http = TcpListener::from(http);
     let work = work_socket(&directory.join(SOCKET))?;
     let address = http.local_addr().map_err(Failure::system)?;
-    let database = args.database.clone().unwrap_or_else(|| directory.join("tautochrone.db").display().to_string());
+    let database =
+        wanted.database.unwrap_or_else(|| directory.join(DATABASE).display().to_string());
     let settings = Settings {
         directory,
         database,
-        anonymous: address.ip().is_loopback() && !args.accounts,
-        grace: Duration::from_secs(args.grace),
+        anonymous: address.ip().is_loopback() && !wanted.accounts,
+        grace: wanted.grace,
+        retention: wanted.retention,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -86,7 +90,8 @@ fn give_up_privileges() -> Result<(), Failure> {
     let fail = |e| Failure::system(format!("giving up privileges: {e}"));
     rustix::thread::set_no_new_privs(true).map_err(fail)?;
     let none = CapabilitySet::empty();
-    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none }).map_err(fail)
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
+        .map_err(fail)
 }
 
 /// Writing is possible beneath the service's directory alone, where the kernel has Landlock; reading where names, certificates and
