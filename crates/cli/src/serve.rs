@@ -87,9 +87,7 @@ fn supervise(args: &ServeArgs, wanted: &Wanted) -> Result<Done, Failure> {
     };
     let mut children = vec![web_child(args, wanted.log, http, &directory, user)];
     let socket = directory.join(web::SOCKET);
-    children.extend(
-        slots.iter().map(|slot| worker::child(*slot, &socket, None, args.languages.as_deref(), wanted.log)),
-    );
+    children.extend(worker::children(&slots, &socket, None, args.languages.as_deref(), wanted.log));
     let nursery = Nursery::start(children)?;
     print_error(&format!("tauto: serving at http://{address}/ (Ctrl-C ends it)\n"));
     // Workers last: what they are judging is waited for by the web process.
