@@ -6,17 +6,32 @@
 
 mod accounts;
 mod api;
+mod connections;
 mod errors;
+mod guard;
+mod headers;
+#[cfg(test)]
+mod kit;
+mod limits;
+mod languages;
 mod live;
+mod metrics;
 mod moment;
+mod pages;
 mod problems;
 mod rejudge;
 mod secret;
 mod service;
+mod statement;
 mod submit;
 mod upkeep;
+mod view;
 mod work;
 
+pub use accounts::Access;
+pub use limits::{Limits, Rate};
+/// The OpenAPI document of the native API.
+pub use api::openapi;
 pub use service::{Listeners, Settings, Startup, open};
 
 /// How an operation of the service fails before a face has put it into its own form.
