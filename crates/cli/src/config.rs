@@ -96,6 +96,9 @@ mod tests {
             ("[slot]\n", "slot"),
             ("[serve]\nretention = 3\n", "line 2"),
             ("[serve]\nretention_days = 0\n", "serve.retention_days"),
+            ("[serve.limits]\nqueued = 0\n", "serve.limits.queued"),
+            ("[serve.limits]\nrequests = { burst = 5, per_minute = 0 }\n", "serve.limits.requests"),
+            ("[serve.limits]\nrequests = 5\n", "requests"),
             ("[serve]\nlisten = \"8080\"\n", "listen"),
             ("[tune]\nonly = [\"hyperthreads\"]\n", "unknown id `hyperthreads`"),
         ] {
