@@ -28,6 +28,8 @@ mod slots;
 mod subject;
 mod terminal;
 mod tune;
+#[cfg(test)]
+mod units;
 mod verify;
 mod worker;
 

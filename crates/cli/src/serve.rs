@@ -20,7 +20,7 @@ use std::ffi::OsString;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use user::User;
-pub(crate) use web::DATABASE;
+pub(crate) use web::{DATABASE, SOCKET};
 use wishes::Wanted;
 
 /// The service's directory in the data directory.
@@ -86,7 +86,7 @@ fn supervise(args: &ServeArgs, wanted: &Wanted) -> Result<Done, Failure> {
         (false, false) => args.slots.clone(),
     };
     let mut children = vec![web_child(args, wanted.log, http, &directory, user)];
-    let socket = directory.join(web::SOCKET);
+    let socket = directory.join(SOCKET);
     children.extend(worker::children(&slots, &socket, None, args.languages.as_deref(), wanted.log));
     let nursery = Nursery::start(children)?;
     print_error(&format!("tauto: serving at http://{address}/ (Ctrl-C ends it)\n"));

@@ -22,7 +22,7 @@ use std::path::Path;
 /// The database, where no other is named, in the service's directory.
 pub(crate) const DATABASE: &str = "tautochrone.db";
 /// The socket for workers, in the service's directory.
-pub(super) const SOCKET: &str = "work.sock";
+pub(crate) const SOCKET: &str = "work.sock";
 
 pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
     let directory = args.directory.clone().ok_or_else(|| Failure::usage("--directory: missing"))?;
