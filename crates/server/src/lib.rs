@@ -24,6 +24,7 @@ mod secret;
 mod service;
 mod statement;
 mod submit;
+mod upkeep;
 mod view;
 mod work;
 
