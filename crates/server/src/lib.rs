@@ -12,8 +12,8 @@ mod guard;
 mod headers;
 #[cfg(test)]
 mod kit;
-mod limits;
 mod languages;
+mod limits;
 mod live;
 mod metrics;
 mod moment;
@@ -24,13 +24,14 @@ mod secret;
 mod service;
 mod statement;
 mod submit;
+mod upkeep;
 mod view;
 mod work;
 
 pub use accounts::Access;
-pub use limits::{Limits, Rate};
 /// The OpenAPI document of the native API.
 pub use api::openapi;
+pub use limits::{Limits, Rate};
 pub use service::{Listeners, Settings, Startup, open};
 
 /// How an operation of the service fails before a face has put it into its own form.

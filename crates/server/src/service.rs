@@ -5,7 +5,7 @@ use crate::errors::Refusal;
 use crate::live::Live;
 use crate::metrics::{self, Metrics, Readiness};
 use crate::problems::{Packages, install_examples};
-use crate::{accounts, api, connections, guard, pages, work};
+use crate::{accounts, api, connections, guard, pages, upkeep, work};
 use axum::routing::get;
 use axum::{Router, middleware};
 use std::path::PathBuf;
@@ -28,6 +28,8 @@ pub struct Settings {
     pub access: Access,
     /// How long work may go on after the service was told to end.
     pub grace: Duration,
+    /// How long sources, runs and outputs of submissions are kept, and samples of nodes; `None`: for good.
+    pub retention: Option<Duration>,
 }
 
 /// Where the service is reached. Bound by the caller, which may have a right that the service has not.
@@ -130,7 +132,8 @@ impl Startup {
         let (http, workers) =
             (TcpListener::from_std(listeners.http)?, UnixListener::from_std(listeners.work)?);
         let working = tokio::spawn(work::serve(service.clone(), workers));
-        let upkeep = tokio::spawn(work::take_back_lost(service.clone()));
+        let reaping = tokio::spawn(work::take_back_lost(service.clone()));
+        let upkeep = tokio::spawn(upkeep::serve(service.clone()));
         let ending = service.clone();
         tokio::spawn(async move {
             stop.await;
@@ -141,6 +144,8 @@ impl Startup {
         connections::serve(http, router(service.clone()), access.limits, &access.proxies, grace, stopped)
             .await;
         drop(working.await);
+        reaping.abort();
+        // In the middle of a step nothing is lost: a step is done or not.
         upkeep.abort();
         service.store.close().await;
         Ok(())

@@ -159,6 +159,14 @@ impl Caller {
         }
     }
 
+    /// Refuses who may not look around: at problems, languages, nodes, what is theirs. Whoever may hand in may, and tokens that only read.
+    pub(crate) fn must_look(&self) -> Result<(), Refusal> {
+        match self.user {
+            Some(_) if self.has(Scope::Read) => Ok(()),
+            _ => self.must(Right::Submit),
+        }
+    }
+
     /// Who they are, where they signed in with their password: for what no token may do.
     pub(crate) fn must_have_signed_in(&self) -> Result<&User, Refusal> {
         match (&self.user, &self.by) {
