@@ -187,15 +187,18 @@ pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
     accepted.is_some_and(|forms| forms.contains("text/html"))
 }
 
+/// The owner of what a visitor hands in, from their cookie: it is stored with submissions, where the cookie itself would be a secret in clear.
+pub(crate) fn visitor_of(cookie: &str) -> String {
+    Hash::of(format!("visitor:{cookie}").as_bytes()).as_str().into()
+}
+
 fn be_visitor(caller: &mut Caller, secret: &str) {
     caller.csrf = form_secret(secret);
-    // Stored with submissions, where the cookie itself would be a secret in clear.
-    caller.visitor =
-        caller.anonymous_allowed.then(|| Hash::of(format!("visitor:{secret}").as_bytes()).as_str().into());
+    caller.visitor = caller.anonymous_allowed.then(|| visitor_of(secret));
 }
 
 /// What forms carry, from the cookie they belong to: nobody without the cookie can tell it, and it does not tell the cookie.
-fn form_secret(cookie: &str) -> String {
+pub(crate) fn form_secret(cookie: &str) -> String {
     Hash::of(format!("form:{cookie}").as_bytes()).as_str()[..32].to_string()
 }
 

@@ -96,7 +96,7 @@ pub(super) async fn list(
     caller: Caller,
     Query(which): Query<Which>,
 ) -> Result<Json<Submissions>, Problem> {
-    caller.must(Right::Submit)?;
+    caller.must(Right::Look)?;
     let limit = page_size(which.limit)?;
     let filter = filter(&service, &which).await?.and_then(|filter| own(filter, &caller));
     let Some(filter) = filter else {
