@@ -6,7 +6,13 @@
 
 mod accounts;
 mod api;
+mod connections;
 mod errors;
+mod guard;
+mod headers;
+#[cfg(test)]
+mod kit;
+mod limits;
 mod languages;
 mod live;
 mod metrics;
@@ -21,6 +27,8 @@ mod submit;
 mod view;
 mod work;
 
+pub use accounts::Access;
+pub use limits::{Limits, Rate};
 /// The OpenAPI document of the native API.
 pub use api::openapi;
 pub use service::{Listeners, Settings, Startup, open};

@@ -164,8 +164,9 @@ impl Metrics {
             }
         }
         let mut text = String::new();
-        // Writing to a string cannot fail.
-        drop(encode(&mut text, &self.registry));
+        if encode(&mut text, &self.registry).is_err() {
+            tracing::error!("writing to a string failed");
+        }
         text
     }
 

@@ -10,6 +10,11 @@ pub(crate) fn secret() -> Result<String, getrandom::Error> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
+/// Whether a text has the form of [`secret`], so that anything else need not be looked up.
+pub(crate) fn is_one(text: &str) -> bool {
+    text.len() == 43 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+}
+
 /// A random UUID (RFC 9562, version 4): the name of a submission.
 pub(crate) fn uuid() -> Result<String, getrandom::Error> {
     let mut bytes = [0; 16];
@@ -35,6 +40,6 @@ mod tests {
         assert_eq!((one.len(), &one[14..15]), (36, "4"));
         assert!("89ab".contains(&one[19..20]), "{one}");
         assert_ne!(one, uuid().unwrap());
-        assert_eq!(secret().unwrap().len(), 43);
+        assert!(is_one(&secret().unwrap()) && !is_one(&uuid().unwrap()));
     }
 }

@@ -1,10 +1,11 @@
 //! The service as a whole: what its parts share, how it starts and how it ends.
 
+use crate::accounts::{Access, Accounts};
 use crate::errors::Refusal;
 use crate::live::Live;
 use crate::metrics::{self, Metrics, Readiness};
 use crate::problems::{Packages, install_examples};
-use crate::{api, pages, work};
+use crate::{accounts, api, connections, guard, pages, work};
 use axum::routing::get;
 use axum::{Router, middleware};
 use std::path::PathBuf;
@@ -23,6 +24,8 @@ pub struct Settings {
     pub database: String,
     /// Without signing in everybody may submit and see; right only where nobody else can connect.
     pub anonymous: bool,
+    /// How it is reached, and what one caller may ask of it.
+    pub access: Access,
     /// How long work may go on after the service was told to end.
     pub grace: Duration,
 }
@@ -38,7 +41,7 @@ pub struct Listeners {
 
 /// A service that is ready to serve.
 pub struct Startup {
-    service: Arc<Service>,
+    pub(crate) service: Arc<Service>,
 }
 
 /// What the parts of the service share.
@@ -47,6 +50,7 @@ pub(crate) struct Service {
     pub(crate) store: Store,
     pub(crate) live: Live,
     pub(crate) packages: Packages,
+    pub(crate) accounts: Accounts,
     pub(crate) metrics: Metrics,
     pub(crate) readiness: Readiness,
     /// A job was queued.
@@ -64,8 +68,10 @@ pub(crate) struct Service {
 pub async fn open(settings: Settings) -> Result<Startup, Refusal> {
     let store = Store::open(&settings.database).await?;
     let packages = Packages::new(settings.directory.join("packages"));
+    let accounts = Accounts::new(&settings.access);
     let service = Service {
         settings,
+        accounts,
         store,
         live: Live::default(),
         packages,
@@ -82,6 +88,26 @@ pub async fn open(settings: Settings) -> Result<Startup, Refusal> {
 }
 
 impl Startup {
+    /// A link by which the first admin is made, where there is none yet; below the address under which the service is reached. It is good once,
+    /// and for a day; the one of an earlier start is not good any more.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn admin_link(&self) -> Result<Option<String>, Refusal> {
+        match accounts::has_admin(&self.service).await? {
+            true => Ok(None),
+            false => accounts::new_admin_link(&self.service).await.map(Some),
+        }
+    }
+
+    /// Another such link, for an admin who cannot sign in any more.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn new_admin_link(&self) -> Result<String, Refusal> {
+        accounts::new_admin_link(&self.service).await
+    }
+
     /// Serves until `stop` is done, then ends: no new work is given out, what is being judged is waited for as long as the
     /// settings say, then given back.
     ///
@@ -93,6 +119,12 @@ impl Startup {
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> std::io::Result<()> {
         let service = self.service;
+        let listening = listeners.http.local_addr()?;
+        service
+            .settings
+            .access
+            .check(service.settings.anonymous, listening)
+            .map_err(std::io::Error::other)?;
         listeners.http.set_nonblocking(true)?;
         listeners.work.set_nonblocking(true)?;
         let (http, workers) =
@@ -105,7 +137,9 @@ impl Startup {
             ending.ending.send_replace(true);
         });
         let stopped = ended(service.ending.subscribe());
-        axum::serve(http, router(service.clone())).with_graceful_shutdown(stopped).await?;
+        let Settings { access, grace, .. } = service.settings.clone();
+        connections::serve(http, router(service.clone()), access.limits, &access.proxies, grace, stopped)
+            .await;
         drop(working.await);
         upkeep.abort();
         service.store.close().await;
@@ -122,11 +156,12 @@ pub(crate) async fn ended(mut ending: watch::Receiver<bool>) {
     }
 }
 
-fn router(service: Arc<Service>) -> Router {
-    Router::new()
+pub(crate) fn router(service: Arc<Service>) -> Router {
+    let routes = Router::new()
         .nest("/api/v1", api::router())
         .route("/metrics", get(api::operation::metrics))
-        .merge(pages::router(&service))
+        .merge(pages::router(&service));
+    guard::guarded(routes, &service)
         .layer(middleware::from_fn_with_state(service.clone(), metrics::count))
         .with_state(service)
 }

@@ -51,9 +51,19 @@ pub(super) fn complete(api: &mut OpenApi) {
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some("An API token"));
     components.add_security_scheme("token", SecurityScheme::Http(bearer.build()));
     components.schemas.entry(ProblemDetails::name().into_owned()).or_insert_with(ProblemDetails::schema);
+    for (status, description) in ANSWERS {
+        let schema = Ref::from_schema_name(ProblemDetails::name());
+        let content = ContentBuilder::new().schema(Some(schema)).build();
+        let answer = ResponseBuilder::new().description(description).content(PROBLEM_JSON, content).build();
+        components.responses.insert(name_of(status), RefOr::T(answer));
+    }
     for item in api.paths.paths.values_mut() {
         operations(item).for_each(add_answers);
     }
+}
+
+fn name_of(status: &str) -> String {
+    format!("Problem{status}")
 }
 
 fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
@@ -61,11 +71,9 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
 }
 
 fn add_answers(operation: &mut Operation) {
-    let details =
-        || ContentBuilder::new().schema(Some(Ref::from_schema_name(ProblemDetails::name()))).build();
-    for (status, description) in ANSWERS {
-        let answer = ResponseBuilder::new().description(description).content(PROBLEM_JSON, details());
-        operation.responses.responses.entry(status.into()).or_insert_with(|| RefOr::T(answer.build()));
+    for (status, _) in ANSWERS {
+        let answer = || RefOr::Ref(Ref::from_response_name(name_of(status)));
+        operation.responses.responses.entry(status.into()).or_insert_with(answer);
     }
 }
 

@@ -83,6 +83,7 @@ fn documented() -> OpenApiRouter<Arc<Service>> {
         .routes(routes!(operation::ready))
         .routes(routes!(operation::version))
         .routes(routes!(problem::explain))
+        .merge(crate::accounts::api().layer(DefaultBodyLimit::max(REQUEST_LIMIT)))
 }
 
 async fn unknown() -> Problem {

@@ -17,7 +17,6 @@ use axum::response::{IntoResponse, Response};
 use judge::package::TimeLimit;
 use model::Verdict;
 use serde::{Deserialize, Serialize};
-use std::io::Read;
 use std::sync::Arc;
 use store::{Problem, Version};
 use utoipa::{IntoParams, ToSchema};
@@ -192,8 +191,7 @@ fn text(opened: &Opened, path: &str) -> Option<String> {
     if path.is_empty() {
         return None;
     }
-    let mut bytes = Vec::new();
-    opened.source.file(path).ok()?.take(SAMPLE).read_to_end(&mut bytes).ok()?;
+    let bytes = opened.source.head(path, SAMPLE).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

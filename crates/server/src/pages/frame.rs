@@ -73,7 +73,7 @@ impl Frame {
 
     /// What forms carry so that no other site can post them.
     pub(crate) fn csrf(&self) -> String {
-        String::new()
+        self.caller.csrf.clone()
     }
 
     /// What the switch changes to without a script, which could see what the browser wishes.

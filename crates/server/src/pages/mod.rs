@@ -21,7 +21,8 @@ mod upload;
 mod words;
 
 pub(crate) use frame::Frame;
-pub(crate) use refused::{Refused, show};
+pub(crate) use refused::{Refused, refused, show};
+pub(crate) use theme::local;
 
 use crate::problems::PACKAGE_LIMIT;
 use crate::service::Service;
@@ -60,6 +61,7 @@ pub(crate) fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
         .route("/about", get(about::page))
         .route("/status", get(lists::status))
         .route("/theme", post(theme::choose))
+        .merge(crate::accounts::pages())
         .fallback(nothing)
         .layer(from_fn_with_state(service.clone(), refused::as_page))
         .route("/assets/{hash}/{name}", get(assets::serve))

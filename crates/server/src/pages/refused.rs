@@ -90,6 +90,15 @@ pub(super) async fn as_page(State(service): State<Arc<Service>>, request: Reques
     let (mut parts, body) = request.into_parts();
     let Ok(frame) = Frame::from_request_parts(&mut parts, &service).await;
     let response = next.run(Request::from_parts(parts, body)).await;
+    dressed(frame, response)
+}
+
+/// A refusal as a page, for what is refused before a page is asked for.
+pub(crate) fn refused(frame: Frame, refusal: Refusal) -> Response {
+    dressed(frame, Refused(refusal).into_response())
+}
+
+fn dressed(frame: Frame, response: Response) -> Response {
     let status = response.status();
     let said = response.extensions().get::<Said>().cloned();
     let is_page = response

@@ -25,7 +25,10 @@ pub(super) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome)
         Outcome::Refused { why } => store(service, lease, &judge_error(why), None).await,
         Outcome::Failed { why } | Outcome::Returned { why } => {
             let job = service.store.job(lease.job).await?;
-            service.store.give_back(lease, why).await?;
+            match outcome {
+                Outcome::Failed { .. } => drop(service.store.fail(lease, why).await?),
+                _ => service.store.give_back(lease, why).await?,
+            }
             service.live.tell(job.submission, LiveEvent::Returned { why: why.clone() });
             service.work_came.notify_one();
             Ok(())
