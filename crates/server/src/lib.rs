@@ -4,6 +4,8 @@
 //! ([`work`]) as soon as one is free, and what comes of it is stored before anybody hears of it. Who watches is told on the way
 //! ([`live`]). The faces (native API, Judge0, Piston, pages) translate between HTTP and these few functions.
 
+#[cfg(test)]
+mod access_table;
 mod accounts;
 mod api;
 mod connections;
@@ -12,8 +14,8 @@ mod guard;
 mod headers;
 #[cfg(test)]
 mod kit;
-mod limits;
 mod languages;
+mod limits;
 mod live;
 mod metrics;
 mod moment;
@@ -28,9 +30,9 @@ mod view;
 mod work;
 
 pub use accounts::Access;
-pub use limits::{Limits, Rate};
 /// The OpenAPI document of the native API.
 pub use api::openapi;
+pub use limits::{Limits, Rate};
 pub use service::{Listeners, Settings, Startup, open};
 
 /// How an operation of the service fails before a face has put it into its own form.

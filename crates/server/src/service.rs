@@ -1,6 +1,7 @@
 //! The service as a whole: what its parts share, how it starts and how it ends.
 
 use crate::accounts::{Access, Accounts};
+use crate::connections::Bounds;
 use crate::errors::Refusal;
 use crate::live::Live;
 use crate::metrics::{self, Metrics, Readiness};
@@ -137,9 +138,8 @@ impl Startup {
             ending.ending.send_replace(true);
         });
         let stopped = ended(service.ending.subscribe());
-        let Settings { access, grace, .. } = service.settings.clone();
-        connections::serve(http, router(service.clone()), access.limits, &access.proxies, grace, stopped)
-            .await;
+        let bounds = Bounds::of(&service.settings.access, service.settings.grace);
+        connections::serve(http, router(service.clone()), bounds, stopped).await;
         drop(working.await);
         upkeep.abort();
         service.store.close().await;

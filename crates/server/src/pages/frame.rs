@@ -67,8 +67,8 @@ impl Frame {
     }
 
     /// Refuses a form that did not come from a page of ours.
-    pub(crate) fn must_own(&self, _csrf: &str) -> Result<(), crate::errors::Refusal> {
-        Ok(())
+    pub(crate) fn must_own(&self, csrf: &str) -> Result<(), crate::errors::Refusal> {
+        self.caller.must_own_form(csrf)
     }
 
     /// What forms carry so that no other site can post them.

@@ -63,6 +63,7 @@ pub(crate) fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
         .route("/theme", post(theme::choose))
         .merge(crate::accounts::pages())
         .fallback(nothing)
+        .layer(from_fn_with_state(service.clone(), crate::accounts::forms_are_own))
         .layer(from_fn_with_state(service.clone(), refused::as_page))
         .route("/assets/{hash}/{name}", get(assets::serve))
 }
