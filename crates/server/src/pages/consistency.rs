@@ -138,8 +138,6 @@ fn chart(test: &SeriesTest, clock: Clock) -> String {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Ordered {
-    #[serde(default)]
-    csrf: String,
     times: u32,
 }
 
@@ -150,7 +148,6 @@ pub(super) async fn order(
     Path(token): Path<String>,
     Form(ordered): Form<Ordered>,
 ) -> Result<Response, Refused> {
-    frame.must_own(&ordered.csrf)?;
     let submission = found(&service, &frame.caller, &token).await?;
     may_try(&service, &frame.caller, &submission, ordered.times).await?;
     let ask = Ask::new(Purpose::Trial, ordered.times, "how far its times wander", frame.caller.id());
@@ -158,20 +155,12 @@ pub(super) async fn order(
     Ok(Redirect::to(&format!("/submissions/{token}/consistency")).into_response())
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct Again {
-    #[serde(default)]
-    csrf: String,
-}
-
 /// `POST /submissions/{token}/rejudge`: one more judgement, which counts.
 pub(super) async fn again(
     State(service): State<Arc<Service>>,
     frame: Frame,
     Path(token): Path<String>,
-    Form(form): Form<Again>,
 ) -> Result<Response, Refused> {
-    frame.must_own(&form.csrf)?;
     let submission = found(&service, &frame.caller, &token).await?;
     frame.caller.must(Right::Rejudge)?;
     let urgency = store::Urgency::Live;

@@ -84,8 +84,6 @@ pub(super) async fn choose(
 #[derive(Debug, Deserialize)]
 pub(super) struct Ordered {
     #[serde(default)]
-    csrf: String,
-    #[serde(default)]
     reason: String,
     #[serde(default)]
     newest: String,
@@ -108,7 +106,6 @@ pub(super) async fn order(
     Form(ordered): Form<Ordered>,
 ) -> Result<Response, Refused> {
     frame.caller.must(Right::Rejudge)?;
-    frame.must_own(&ordered.csrf)?;
     let Ordered { reason, newest, problem, author, language, verdict, origin, .. } = ordered;
     let narrowed = Narrowed { problem, author, language, verdict, origin, ..Narrowed::default() };
     if !narrowed.is_narrow() {

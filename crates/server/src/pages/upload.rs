@@ -7,11 +7,9 @@ use crate::errors::Refusal;
 use crate::problems::{self, JuryVerification, name_of_file};
 use crate::service::Service;
 use askama::Template;
-use axum::Form;
 use axum::extract::{Multipart, Path, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
-use serde::Deserialize;
 use std::sync::Arc;
 use store::{Problem, Version};
 
@@ -31,7 +29,6 @@ pub(super) async fn form(frame: Frame) -> Result<Response, Refused> {
 /// A form as it was posted.
 #[derive(Default)]
 struct Posted {
-    csrf: String,
     name: String,
     file: String,
     package: Vec<u8>,
@@ -42,7 +39,6 @@ async fn read(mut form: Multipart) -> Result<Posted, Refusal> {
     let mut posted = Posted::default();
     while let Some(field) = form.next_field().await.map_err(broken)? {
         match field.name().unwrap_or_default() {
-            "csrf" => posted.csrf = field.text().await.map_err(broken)?,
             "name" => posted.name = field.text().await.map_err(broken)?.trim().to_string(),
             "verify" => posted.verify = true,
             "package" => {
@@ -63,7 +59,6 @@ pub(super) async fn upload(
 ) -> Result<Response, Refused> {
     frame.caller.must(Right::Problems)?;
     let posted = read(form).await?;
-    frame.must_own(&posted.csrf)?;
     let name = if posted.name.is_empty() { name_of_file(&posted.file) } else { &posted.name };
     if posted.package.is_empty() {
         let error = Some("package: choose a zip file".to_string());
@@ -171,21 +166,13 @@ pub(super) async fn part_alone(
     Ok(response)
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct Ordered {
-    #[serde(default)]
-    csrf: String,
-}
-
 /// `POST /problems/{name}/verification`.
 pub(super) async fn order(
     State(service): State<Arc<Service>>,
     frame: Frame,
     Path(name): Path<String>,
-    Form(ordered): Form<Ordered>,
 ) -> Result<Response, Refused> {
     frame.caller.must(Right::Problems)?;
-    frame.must_own(&ordered.csrf)?;
     problems::verify(&service, &name, frame.caller.id()).await?;
     Ok(Redirect::to(&format!("/problems/{name}/verification")).into_response())
 }
