@@ -40,9 +40,21 @@ fn json(value: &impl Serialize) -> std::result::Result<String, String> {
 }
 
 fn deflate(value: &impl Serialize) -> std::result::Result<Vec<u8>, String> {
+    deflate_bytes(json(value)?.as_bytes())
+}
+
+/// Compresses by zlib.
+pub(crate) fn deflate_bytes(bytes: &[u8]) -> std::result::Result<Vec<u8>, String> {
     let mut compressor = ZlibEncoder::new(Vec::new(), Compression::fast());
-    let written = compressor.write_all(json(value)?.as_bytes());
+    let written = compressor.write_all(bytes);
     written.and_then(|()| compressor.finish()).map_err(|e| e.to_string())
+}
+
+/// The inverse of [`deflate_bytes`].
+pub(crate) fn inflate_bytes(bytes: &[u8]) -> std::result::Result<Vec<u8>, String> {
+    let mut inflated = Vec::new();
+    ZlibDecoder::new(bytes).read_to_end(&mut inflated).map_err(|e| e.to_string())?;
+    Ok(inflated)
 }
 
 /// The JSON in column `body`.
@@ -59,12 +71,11 @@ pub(crate) fn runs(row: &Row) -> Result<Vec<Vec<Observation>>> {
 }
 
 fn inflate<T: DeserializeOwned>(bytes: &[u8]) -> std::result::Result<T, String> {
-    let mut text = String::new();
-    ZlibDecoder::new(bytes).read_to_string(&mut text).map_err(|e| e.to_string())?;
-    serde_json::from_str(&text).map_err(|e| e.to_string())
+    serde_json::from_slice(&inflate_bytes(bytes)?).map_err(|e| e.to_string())
 }
 
-fn known(row: &Row) -> Result<()> {
+/// That the row is of a form this program can read.
+pub(crate) fn known(row: &Row) -> Result<()> {
     match row.get("form")? {
         FORM => Ok(()),
         other => Err(row.damaged(format!("form {other} of a judgement, and this program knows {FORM}"))),

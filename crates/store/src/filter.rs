@@ -1,7 +1,7 @@
 //! Which submissions are asked for.
 
 use crate::db::{Value, values};
-use crate::{Moment, ProblemId, SubmissionId, UserId};
+use crate::{Moment, ProblemId, State, SubmissionId, UserId};
 use model::Verdict;
 
 /// What submissions must be to be let through; what is `None` does not matter.
@@ -15,6 +15,12 @@ pub struct Filter {
     pub language: Option<String>,
     /// Their current verdict.
     pub verdict: Option<Verdict>,
+    /// How far judging them has come.
+    pub state: Option<State>,
+    /// Where they came from.
+    pub origin: Option<String>,
+    /// Handed in by this visitor, without signing in.
+    pub visitor: Option<String>,
     /// Handed in at this time or later.
     pub since: Option<Moment>,
     /// Handed in before this time.
@@ -44,6 +50,29 @@ impl Page {
     }
 }
 
+/// The open jobs for a verdict, in the words of the index that has them.
+macro_rules! open {
+    ($rest:literal) => {
+        concat!("(SELECT submission FROM jobs WHERE purpose = 'verdict' AND state <> 'judged'", $rest, ")")
+    };
+}
+
+impl State {
+    /// What holds of a submission `s` in this state; see the column `state` of [`crate::submissions`].
+    const fn condition(self) -> &'static str {
+        match self {
+            State::Waiting => concat!(
+                "s.id IN ",
+                open!(" AND state = 'queued'"),
+                " AND NOT EXISTS ",
+                open!(" AND state = 'claimed' AND submission = s.id")
+            ),
+            State::Judging => concat!("s.id IN ", open!(" AND state = 'claimed'")),
+            State::Judged => concat!("NOT EXISTS ", open!(" AND submission = s.id")),
+        }
+    }
+}
+
 impl Filter {
     /// `WHERE …` on submissions `s` and their current judgement `j`, and the arguments from `$1` on. Only what is asked for
     /// is in it, so that the database can choose an index by it.
@@ -54,17 +83,20 @@ impl Filter {
             ("s.author = ", "", self.author.map(Value::from)),
             ("s.language = ", "", self.language.as_deref().map(Value::from)),
             ("j.verdict = ", "", self.verdict.map(|v| Value::from(v.code()))),
+            ("s.origin = ", "", self.origin.as_deref().map(Value::from)),
+            ("s.visitor = ", "", self.visitor.as_deref().map(Value::from)),
             ("s.created >= ", "", self.since.map(Value::from)),
             ("s.created < ", "", self.until.map(Value::from)),
             ("s.id < ", "", before.map(Value::from)),
         ];
-        let (mut conditions, mut values) = (String::new(), values![]);
+        let (mut conditions, mut values) = (Vec::new(), values![]);
         for (left, right, value) in all {
             let Some(value) = value else { continue };
             values.push(value);
-            let word = if values.len() == 1 { "WHERE" } else { " AND" };
-            conditions += &format!("{word} {left}${}{right}", values.len());
+            conditions.push(format!("{left}${}{right}", values.len()));
         }
-        (conditions, values)
+        conditions.extend(self.state.map(|state| state.condition().to_string()));
+        let word = if conditions.is_empty() { "" } else { "WHERE " };
+        (format!("{word}{}", conditions.join(" AND ")), values)
     }
 }

@@ -45,6 +45,10 @@ id! {
     JobId
     /// What came of a job.
     JudgementId
+    /// A request to judge many submissions again. Later ones have higher numbers.
+    RejudgingId
+    /// A callback.
+    CallbackId
     /// Microseconds since 1970-01-01 UTC.
     Moment
 }

@@ -8,9 +8,10 @@
 //! A claim is known by job and attempt. Whoever lost it, because the lease passed and the job was taken back, can neither
 //! extend nor finish it. Time alone takes nothing away: a late worker whose job nobody took back is still heard.
 
-use crate::db::{Row, Tx, values};
-use crate::submissions::missing;
-use crate::{Error, JobId, JudgementId, Moment, Result, Store, SubmissionId, UserId, VersionId};
+use crate::db::{Row, Tx, Value, numbered, values};
+use crate::{Error, JobId, JudgementId, Moment, RejudgingId, Result, Store, SubmissionId, UserId, VersionId};
+use sqlx::AssertSqlSafe;
+use std::collections::BTreeMap;
 
 /// Which line a job waits in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -88,10 +89,15 @@ pub struct Job {
     pub purpose: Purpose,
     /// How often it was claimed.
     pub attempt: u64,
+    /// How many attempts failed: given back by [`Store::fail`], or their lease ended. A worker that stopped in good order does not
+    /// count.
+    pub failed: u64,
     /// Where it stands.
     pub state: JobState,
     /// Why it came back the last time, if it ever did.
     pub returned: Option<String>,
+    /// The rejudging of many submissions it belongs to.
+    pub rejudging: Option<RejudgingId>,
     /// When it was asked for.
     pub created: Moment,
 }
@@ -114,21 +120,7 @@ pub enum Finished {
     Already(JudgementId),
 }
 
-/// Judgements to be asked for of a submission that was judged, or waits to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rejudge {
-    /// What to judge it by; `None`: what it was handed in for.
-    pub version: Option<VersionId>,
-    /// What for.
-    pub purpose: Purpose,
-    /// How many.
-    pub times: u32,
-    /// Which line they wait in.
-    pub urgency: Urgency,
-    /// When this is asked for.
-    pub created: Moment,
-}
-
+#[derive(Clone, Copy)]
 pub(crate) struct NewJob {
     pub(crate) submission: SubmissionId,
     pub(crate) version: Option<VersionId>,
@@ -136,12 +128,13 @@ pub(crate) struct NewJob {
     pub(crate) purpose: Purpose,
     pub(crate) urgency: Urgency,
     pub(crate) created: Moment,
+    pub(crate) rejudging: Option<RejudgingId>,
 }
 
 /// Columns of a job, for SELECT and RETURNING.
 macro_rules! columns {
     () => {
-        "id, submission, version, purpose, state, attempt, worker, lease, returned, created"
+        "id, submission, version, purpose, state, attempt, failed, worker, lease, returned, rejudging, created"
     };
 }
 
@@ -160,34 +153,60 @@ fn job(row: &Row) -> Result<Job> {
         version: row.get::<Option<i64>>("version")?.map(VersionId),
         purpose: row.parse("purpose", Purpose::of)?,
         attempt: row.count("attempt")?,
+        failed: row.count("failed")?,
         state,
         returned: row.get("returned")?,
+        rejudging: row.get::<Option<i64>>("rejudging")?.map(RejudgingId),
         created: Moment(row.get("created")?),
     })
 }
 
-/// Adds a job at the end of its author's part of the line.
-pub(crate) async fn enqueue(tx: &mut Tx, new: &NewJob) -> Result<JobId> {
-    let author = new.author.map_or(0, |author| author.0);
-    let urgency = new.urgency.number();
-    let served = tx.one("SELECT served FROM turns WHERE urgency = $1", values![urgency]).await?;
-    let last = tx
+/// Jobs that go into one statement.
+const AT_ONCE: usize = 200;
+
+/// Adds jobs, each at the end of its author's part of the line; their numbers, lowest first.
+pub(crate) async fn enqueue(tx: &mut Tx, new: &[NewJob]) -> Result<Vec<JobId>> {
+    let mut tickets = BTreeMap::new();
+    let mut ids = Vec::with_capacity(new.len());
+    for some in new.chunks(AT_ONCE) {
+        let mut values = Vec::new();
+        for job in some {
+            let (author, urgency) = (job.author.map_or(0, |author| author.0), job.urgency.number());
+            let last = match tickets.get(&(author, urgency)) {
+                Some(last) => *last,
+                None => last_ticket(tx, author, urgency).await?,
+            };
+            tickets.insert((author, urgency), last + 1);
+            values.extend(values![job.submission, job.version, author, job.purpose.name(), urgency]);
+            values.extend(values![last + 1, "queued", job.created, job.rejudging]);
+        }
+        let rows: Vec<_> = (0..some.len()).map(|n| numbered(n * 9 + 1, 9)).collect();
+        let insert = format!(
+            "INSERT INTO jobs (submission, version, author, purpose, urgency, ticket, state, created, rejudging)
+             VALUES {} RETURNING id",
+            rows.join(", ")
+        );
+        let rows = tx.rows(AssertSqlSafe(insert), values).await;
+        let rows =
+            rows.map_err(|e| e.in_words(|| "the job is there".into(), || "the problem version".into()))?;
+        for row in rows {
+            ids.push(JobId(row.get("id")?));
+        }
+    }
+    ids.sort();
+    Ok(ids)
+}
+
+/// The highest ticket of an author that is waited with or was served.
+async fn last_ticket(tx: &mut Tx, author: i64, urgency: i64) -> Result<i64> {
+    let row = tx
         .one(
-            "SELECT COALESCE(MAX(ticket), 0) AS last FROM jobs
-             WHERE state = 'queued' AND author = $1 AND urgency = $2",
+            "SELECT served, (SELECT MAX(ticket) FROM jobs WHERE state = 'queued' AND author = $1 AND urgency = $2) AS last
+             FROM turns WHERE urgency = $2",
             values![author, urgency],
         )
         .await?;
-    let ticket = served.get::<i64>("served")?.max(last.get("last")?) + 1;
-    let row = tx
-        .one(
-            "INSERT INTO jobs (submission, version, author, purpose, urgency, ticket, state, created)
-             VALUES ($1, $2, $3, $4, $5, $6, 'queued', $7) RETURNING id",
-            values![new.submission, new.version, author, new.purpose.name(), urgency, ticket, new.created],
-        )
-        .await
-        .map_err(|e| e.in_words(|| "the job is there".into(), || "the problem version".into()))?;
-    Ok(JobId(row.get("id")?))
+    Ok(row.get::<i64>("served")?.max(row.get::<Option<i64>>("last")?.unwrap_or(0)))
 }
 
 /// Makes everyone else who claims or takes back wait until this transaction has ended.
@@ -244,81 +263,79 @@ impl Store {
         tx.commit().await
     }
 
-    /// Puts a job back to where it was in the line, for this reason.
+    /// Puts a job back to where it was in the line, for this reason, which is nobody's fault: the worker stops in good order.
     ///
     /// # Errors
     /// [`Error::Conflict`] where the lease is lost: there is nothing to give back.
     pub async fn give_back(&self, lease: Lease, why: &str) -> Result<()> {
-        let mut tx = self.db.write().await?;
-        let returned = tx
-            .run(
-                "UPDATE jobs SET state = 'queued', worker = NULL, lease = NULL, returned = $1
-                 WHERE id = $2 AND attempt = $3 AND state = 'claimed'",
-                values![why, lease.job, lease.attempt],
-            )
-            .await?;
-        if returned == 0 {
-            return Err(lost(&mut tx, lease).await?);
-        }
-        tx.commit().await
+        self.put_back(lease, why, 0).await.map(drop)
     }
 
-    /// Takes back every job whose lease ended at `now` or before, and returns what was taken. A lease is over only through
-    /// this.
+    /// Puts a job back to where it was in the line because this attempt at it failed, and counts that: the number of attempts that
+    /// failed. Who finds it too many does not call this, but [`Store::finish`] with a judgement that is a fault of ours (JE).
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] where the lease is lost: there is nothing to give back.
+    pub async fn fail(&self, lease: Lease, why: &str) -> Result<u64> {
+        self.put_back(lease, why, 1).await
+    }
+
+    async fn put_back(&self, lease: Lease, why: &str, failed: u32) -> Result<u64> {
+        let mut tx = self.db.write().await?;
+        let returned = tx
+            .row(
+                "UPDATE jobs SET state = 'queued', worker = NULL, lease = NULL, returned = $1, failed = failed + $2
+                 WHERE id = $3 AND attempt = $4 AND state = 'claimed' RETURNING failed",
+                values![why, failed, lease.job, lease.attempt],
+            )
+            .await?;
+        let Some(returned) = returned else { return Err(lost(&mut tx, lease).await?) };
+        tx.commit().await?;
+        returned.count("failed")
+    }
+
+    /// Takes back every job whose lease ended at `now` or before, counts the attempt as failed, and returns what was taken. A lease
+    /// is over only through this and [`Store::take_back`].
     pub async fn reap(&self, now: Moment) -> Result<Vec<Lease>> {
         let due = "SELECT id FROM jobs WHERE state = 'claimed' AND lease <= $1 LIMIT 1";
         if self.db.read().await?.row(due, values![now]).await?.is_none() {
             return Ok(Vec::new());
         }
+        let take = "UPDATE jobs SET state = 'queued', lease = NULL, worker = NULL, failed = failed + 1,
+                    returned = 'the lease of ' || worker || ' ended'
+                    WHERE state = 'claimed' AND lease <= $1 RETURNING id, attempt";
+        self.take(take, values![now]).await
+    }
+
+    /// Takes back every job of the workers whose names begin so, whatever their leases, and returns what was taken. For a server that
+    /// starts: what an earlier self had claimed nobody works at. Not counted as failed attempts.
+    pub async fn take_back(&self, worker: &str, why: &str) -> Result<Vec<Lease>> {
+        let take = "UPDATE jobs SET state = 'queued', lease = NULL, worker = NULL, returned = $2
+                    WHERE state = 'claimed' AND substr(worker, 1, length($1)) = $1 RETURNING id, attempt";
+        self.take(take, values![worker, why]).await
+    }
+
+    async fn take(&self, take: &'static str, values: Vec<Value>) -> Result<Vec<Lease>> {
         let mut tx = self.db.write().await?;
         take_turn(&mut tx).await?;
-        let rows = tx
-            .rows(
-                "UPDATE jobs SET state = 'queued', lease = NULL, worker = NULL,
-                 returned = 'the lease of ' || worker || ' ended'
-                 WHERE state = 'claimed' AND lease <= $1 RETURNING id, attempt",
-                values![now],
-            )
-            .await?;
+        let rows = tx.rows(take, values).await?;
         let lease = |row: &Row| Ok(Lease { job: JobId(row.get("id")?), attempt: row.count("attempt")? });
         let taken = rows.iter().map(lease).collect::<Result<Vec<_>>>()?;
         tx.commit().await?;
         Ok(taken)
     }
 
-    /// Asks for more judgements of a submission. What was judged before stays.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`], and [`Error::Conflict`] where its sources were deleted.
-    pub async fn rejudge(&self, submission: SubmissionId, ask: Rejudge) -> Result<Vec<JobId>> {
-        let mut tx = self.db.write().await?;
-        // Locks the row: retention must not delete the sources meanwhile.
-        let row = tx
-            .row(
-                "UPDATE submissions SET judgements = judgements WHERE id = $1
-                 RETURNING version, author, forgotten",
-                values![submission],
+    /// How many jobs would be given to workers before this one, as things stand; 0 when it does not wait.
+    pub async fn ahead(&self, job: JobId) -> Result<u64> {
+        let mut tx = self.db.read().await?;
+        let before = tx
+            .one(
+                "SELECT COUNT(*) AS n FROM jobs WHERE state = 'queued' AND (urgency, ticket, id) <
+                 (SELECT urgency, ticket, id FROM jobs WHERE id = $1 AND state = 'queued')",
+                values![job],
             )
             .await?;
-        let row = row.ok_or_else(|| missing(submission))?;
-        if row.get::<Option<i64>>("forgotten")?.is_some() {
-            let why = format!("submission {submission}: its sources were deleted; it cannot be judged again");
-            return Err(Error::Conflict(why));
-        }
-        let new = NewJob {
-            submission,
-            version: ask.version.or(row.get::<Option<i64>>("version")?.map(VersionId)),
-            author: row.get::<Option<i64>>("author")?.map(UserId),
-            purpose: ask.purpose,
-            urgency: ask.urgency,
-            created: ask.created,
-        };
-        let mut jobs = Vec::new();
-        for _ in 0..ask.times {
-            jobs.push(enqueue(&mut tx, &new).await?);
-        }
-        tx.commit().await?;
-        Ok(jobs)
+        before.count("n")
     }
 
     /// One job.

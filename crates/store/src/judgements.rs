@@ -5,7 +5,10 @@ use crate::db::{Row, Tx, values};
 use crate::evidence::{self, FORM, Packed};
 use crate::jobs::lost;
 use crate::submissions::missing;
-use crate::{Error, Finished, JobId, JudgementId, Lease, Moment, Purpose, Result, Store, SubmissionId};
+use crate::{
+    Error, Finished, JobId, JudgementId, Lease, Moment, Output, Purpose, Result, Store, SubmissionId,
+    callbacks, outputs,
+};
 use model::{Bytes, Confidence, Judgement, Nanos, Verdict};
 
 /// A judgement in short.
@@ -67,6 +70,7 @@ macro_rules! summaries {
         )
     };
 }
+pub(crate) use summaries;
 
 impl JudgementSummary {
     pub(crate) fn read(row: &Row) -> Result<JudgementSummary> {
@@ -98,15 +102,21 @@ fn confidence(name: &str) -> std::result::Result<Confidence, String> {
 }
 
 impl Store {
-    /// Stores what came of a job and ends it. On disk when this returns. May be repeated: what the same attempt stored before
-    /// stays as it was.
+    /// Stores what came of a job, with what was written where that is to be kept, and ends the job. On disk when this returns.
+    /// May be repeated: what the same attempt stored before stays as it was.
     ///
     /// # Errors
     /// [`Error::Conflict`] where the lease is lost: the judgement is not stored, and whoever has the job now judges anew.
-    pub async fn finish(&self, lease: Lease, judgement: &Judgement, now: Moment) -> Result<Finished> {
-        let packed = evidence::pack(judgement);
-        let packed =
-            packed.map_err(|why| Error::Conflict(format!("judgement of job {}: {why}", lease.job)))?;
+    pub async fn finish(
+        &self,
+        lease: Lease,
+        judgement: &Judgement,
+        output: Option<&Output>,
+        now: Moment,
+    ) -> Result<Finished> {
+        let unfit = |why| Error::Conflict(format!("judgement of job {}: {why}", lease.job));
+        let packed = evidence::pack(judgement).map_err(unfit)?;
+        let output = output.map(outputs::pack).transpose().map_err(unfit)?;
         let mut tx = self.db.write().await?;
         let ended = tx
             .row(
@@ -136,6 +146,12 @@ impl Store {
         }
         let place = Place { submission, number, job: lease.job, current, finished: now };
         let id = insert(&mut tx, &place, judgement, &packed).await?;
+        if let Some(output) = output {
+            outputs::insert(&mut tx, id, output).await?;
+        }
+        if counts {
+            callbacks::verdict_is_there(&mut tx, submission, now).await?;
+        }
         tx.commit().await?;
         Ok(Finished::Stored(id))
     }

@@ -1,5 +1,5 @@
-//! What a judging service remembers: problems, submissions, the queue of jobs, judgements with every run, and
-//! accounts. In SQLite, a file, or in PostgreSQL, by the same statements.
+//! What a judging service remembers: problems, submissions, the queue of jobs, judgements with every run, nodes,
+//! callbacks and accounts. In SQLite, a file, or in PostgreSQL, by the same statements.
 //!
 //! Each operation of [`Store`] is one transaction: when it returns, what it did is on disk, and when it fails, nothing
 //! was done (but nobody knows when the connection to PostgreSQL breaks during a commit: [`Store::submit`] and
@@ -8,6 +8,7 @@
 
 mod accounts;
 mod blobs;
+mod callbacks;
 mod db;
 mod error;
 mod evidence;
@@ -15,7 +16,11 @@ mod filter;
 mod ids;
 mod jobs;
 mod judgements;
+mod nodes;
+mod outputs;
 mod problems;
+mod rejudgings;
+mod retention;
 mod schema;
 mod settings;
 mod submissions;
@@ -23,15 +28,22 @@ mod upkeep;
 
 pub use accounts::{ApiToken, NewToken, NewUser, Role, Session, User};
 pub use blobs::{Hash, PIECE};
+pub use callbacks::{Callback, CallbackState};
 pub use error::Error;
 pub use filter::{Filter, Page};
-pub use ids::{JobId, JudgementId, Moment, ProblemId, SubmissionId, TokenId, UserId, VersionId};
-pub use jobs::{Finished, Job, JobState, Lease, Purpose, Rejudge, Urgency};
+pub use ids::{
+    CallbackId, JobId, JudgementId, Moment, ProblemId, RejudgingId, SubmissionId, TokenId, UserId, VersionId,
+};
+pub use jobs::{Finished, Job, JobState, Lease, Purpose, Urgency};
 pub use judgements::{JudgementSummary, StoredJudgement};
+pub use nodes::{Node, NodeState, Sample};
+pub use outputs::Output;
 pub use problems::{NewVersion, Problem, Version};
+pub use rejudgings::{Rejudge, Rejudged, Rejudging};
+pub use retention::Forgotten;
 pub use schema::SCHEMA;
-pub use submissions::{NewSubmission, State, StoredFile, Submission};
-pub use upkeep::{Counts, Forgotten};
+pub use submissions::{NewSubmission, PARTICIPANT, State, StoredFile, Submission};
+pub use upkeep::Counts;
 
 use db::Database;
 

@@ -6,7 +6,7 @@ use crate::jobs::{self, NewJob};
 use crate::judgements::JudgementSummary;
 use crate::{
     Error, Hash, JobId, Moment, ProblemId, Purpose, Result, Store, SubmissionId, Urgency, UserId, VersionId,
-    blobs,
+    blobs, callbacks,
 };
 use serde_json::Value as Json;
 use sqlx::AssertSqlSafe;
@@ -20,6 +20,10 @@ pub struct NewSubmission<'a> {
     pub version: Option<VersionId>,
     /// Who hands it in, where that is known.
     pub author: Option<UserId>,
+    /// Where it comes from: [`PARTICIPANT`], or another short name.
+    pub origin: &'a str,
+    /// Whose it is, where nobody has signed in.
+    pub visitor: Option<&'a str>,
     /// The language's short name.
     pub language: &'a str,
     /// Names and contents, in the order in which they are compiled. The names differ.
@@ -30,7 +34,12 @@ pub struct NewSubmission<'a> {
     pub created: Moment,
     /// Which line it waits in.
     pub urgency: Urgency,
+    /// An address to be told of its first verdict.
+    pub callback: Option<&'a str>,
 }
+
+/// The origin of what somebody handed in to be judged; everything before there were origins is of this one.
+pub const PARTICIPANT: &str = "participant";
 
 /// How far judging a submission has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -55,6 +64,10 @@ pub struct Submission {
     pub problem: Option<SubmittedFor>,
     /// Who handed it in.
     pub author: Option<UserId>,
+    /// Where it came from.
+    pub origin: String,
+    /// Whose it is, where nobody had signed in.
+    pub visitor: Option<String>,
     /// The language's short name.
     pub language: String,
     /// What the one who took it in noted.
@@ -93,11 +106,12 @@ pub struct StoredFile {
     pub size: u64,
 }
 
-/// What is read of submissions.
+/// What is read of submissions. `state` is that of its open jobs: `claimed`, which comes first in the alphabet, where one is.
 const SELECT: &str = "
-    SELECT s.id, s.token, s.version, s.author, s.language, s.details, s.created, s.forgotten,
+    SELECT s.id, s.token, s.version, s.author, s.origin, s.visitor, s.language, s.details, s.created, s.forgotten,
         v.problem, v.number AS version_number, p.name AS problem_name,
-        (SELECT state FROM jobs WHERE submission = s.id AND purpose = 'verdict' ORDER BY id DESC LIMIT 1) AS state,
+        (SELECT MIN(state) FROM jobs
+         WHERE submission = s.id AND purpose = 'verdict' AND state <> 'judged') AS state,
         j.id AS judgement, j.job, j.number, j.current, j.finished, j.verdict, j.score, j.cpu_ns, j.memory_bytes,
         j.confidence, j.runs, j.void_runs, 'verdict' AS purpose
     FROM submissions s
@@ -121,16 +135,18 @@ fn submission(row: &Row) -> Result<Submission> {
         token: row.get("token")?,
         problem: problem.transpose()?,
         author: row.get::<Option<i64>>("author")?.map(UserId),
+        origin: row.get("origin")?,
+        visitor: row.get("visitor")?,
         language: row.get("language")?,
         details: row.json("details")?,
         created: Moment(row.get("created")?),
         forgotten: row.get::<Option<i64>>("forgotten")?.map(Moment),
-        state: row.parse("state", |state| match state {
-            "queued" => Ok(State::Waiting),
-            "claimed" => Ok(State::Judging),
-            "judged" => Ok(State::Judged),
-            other => Err(format!("`{other}` is no state")),
-        })?,
+        state: match row.get::<Option<String>>("state")?.as_deref() {
+            None => State::Judged,
+            Some("queued") => State::Waiting,
+            Some("claimed") => State::Judging,
+            Some(other) => return Err(row.damaged(format!("`{other}` is no state"))),
+        },
         current: judged.then(|| JudgementSummary::read(row)).transpose()?,
     })
 }
@@ -143,38 +159,23 @@ impl Store {
     /// [`Error::NotFound`] for a version or an author that is not there.
     pub async fn submit(&self, new: &NewSubmission<'_>) -> Result<(SubmissionId, JobId)> {
         let mut tx = self.db.write().await?;
-        let row = tx
-            .one(
-                "INSERT INTO submissions (token, version, author, language, details, created)
-                 VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
-                values![
-                    new.token,
-                    new.version,
-                    new.author,
-                    new.language,
-                    new.details.to_string(),
-                    new.created
-                ],
-            )
-            .await
-            .map_err(|e| {
-                let token = new.token;
-                let taken = || format!("submission {token}: there is one of this name; ask for it instead");
-                e.in_words(taken, || format!("the problem version or the author of submission {token}"))
-            })?;
-        let submission = SubmissionId(row.get("id")?);
-        add_files(&mut tx, submission, &new.files).await?;
-        let job = NewJob {
-            submission,
-            version: new.version,
-            author: new.author,
-            purpose: Purpose::Verdict,
-            urgency: new.urgency,
-            created: new.created,
-        };
-        let job = jobs::enqueue(&mut tx, &job).await?;
+        let ids = add(&mut tx, new).await?;
         tx.commit().await?;
-        Ok((submission, job))
+        Ok(ids)
+    }
+
+    /// Keeps several submissions, all or none, in this order.
+    ///
+    /// # Errors
+    /// As [`Store::submit`].
+    pub async fn submit_many(&self, new: &[NewSubmission<'_>]) -> Result<Vec<(SubmissionId, JobId)>> {
+        let mut tx = self.db.write().await?;
+        let mut ids = Vec::with_capacity(new.len());
+        for new in new {
+            ids.push(add(&mut tx, new).await?);
+        }
+        tx.commit().await?;
+        Ok(ids)
     }
 
     /// One submission.
@@ -232,12 +233,18 @@ impl Store {
         rows.iter().map(submission).collect()
     }
 
-    /// How many submissions a filter lets through.
-    pub async fn count_submissions(&self, filter: &Filter) -> Result<u64> {
-        let (conditions, values) = filter.conditions(None);
+    /// How many submissions a filter lets through; counts to `most` and no further.
+    pub async fn count_submissions(&self, filter: &Filter, most: u32) -> Result<u64> {
+        let (conditions, mut values) = filter.conditions(None);
+        values.extend(values![most]);
+        let join = if filter.verdict.is_some() {
+            "JOIN judgements j ON j.submission = s.id AND j.current = 1"
+        } else {
+            ""
+        };
         let statement = format!(
-            "SELECT COUNT(*) AS n FROM submissions s
-             LEFT JOIN judgements j ON j.submission = s.id AND j.current = 1 {conditions}"
+            "SELECT COUNT(*) AS n FROM (SELECT s.id FROM submissions s {join} {conditions} LIMIT ${}) AS found",
+            values.len()
         );
         let mut tx = self.db.read().await?;
         tx.one(AssertSqlSafe(statement), values).await?.count("n")
@@ -246,6 +253,48 @@ impl Store {
 
 pub(crate) fn missing(id: SubmissionId) -> Error {
     Error::NotFound(format!("submission {id}"))
+}
+
+/// Keeps a submission, its files, its callback and its job.
+async fn add(tx: &mut Tx, new: &NewSubmission<'_>) -> Result<(SubmissionId, JobId)> {
+    let row = tx
+        .one(
+            "INSERT INTO submissions (token, version, author, origin, visitor, language, details, created)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id",
+            values![
+                new.token,
+                new.version,
+                new.author,
+                new.origin,
+                new.visitor,
+                new.language,
+                new.details.to_string(),
+                new.created
+            ],
+        )
+        .await
+        .map_err(|e| {
+            let token = new.token;
+            let taken = || format!("submission {token}: there is one of this name; ask for it instead");
+            e.in_words(taken, || format!("the problem version or the author of submission {token}"))
+        })?;
+    let submission = SubmissionId(row.get("id")?);
+    add_files(tx, submission, &new.files).await?;
+    if let Some(url) = new.callback {
+        callbacks::add(tx, submission, url, None).await?;
+    }
+    let job = NewJob {
+        submission,
+        version: new.version,
+        author: new.author,
+        purpose: Purpose::Verdict,
+        urgency: new.urgency,
+        created: new.created,
+        rejudging: None,
+    };
+    let jobs = jobs::enqueue(tx, &[job]).await?;
+    let job = jobs.first().ok_or_else(|| missing(submission))?;
+    Ok((submission, *job))
 }
 
 async fn add_files(tx: &mut Tx, submission: SubmissionId, files: &[(&str, &[u8])]) -> Result<()> {

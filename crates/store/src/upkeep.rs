@@ -1,7 +1,7 @@
-//! What an operator does: counts, retention, backup, and looking whether all is well.
+//! What an operator does: counts, backup, and looking whether all is well.
 
-use crate::db::{Engine, Row, Tx, values};
-use crate::{Error, Hash, Moment, Result, Store, SubmissionId, blobs};
+use crate::db::{Engine, Tx, values};
+use crate::{Error, Hash, Moment, Result, Store};
 use model::Verdict;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
@@ -28,17 +28,8 @@ pub struct Counts {
     pub content_bytes: u64,
 }
 
-/// What retention has deleted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Forgotten {
-    /// Submissions whose sources and runs are gone.
-    pub submissions: u64,
-    /// Contents nothing refers to any more.
-    pub contents: u64,
-}
-
 /// Rules that hold between the tables, each as a statement that finds what breaks it, and what to say of that.
-const RULES: [(&str, &str); 9] = [
+const RULES: [(&str, &str); 12] = [
     (
         "submission {}: no job asks for its verdict",
         "SELECT s.id FROM submissions s WHERE NOT EXISTS
@@ -88,6 +79,22 @@ const RULES: [(&str, &str); 9] = [
         "SELECT j.id FROM judgements j JOIN submissions s ON s.id = j.submission WHERE s.forgotten IS NULL
          AND NOT EXISTS (SELECT 1 FROM runs WHERE judgement = j.id) ORDER BY j.id LIMIT 20",
     ),
+    (
+        "judgement {}: its output was deleted, and is there",
+        "SELECT o.judgement AS id FROM outputs o WHERE NOT EXISTS
+         (SELECT 1 FROM runs WHERE judgement = o.judgement) ORDER BY o.judgement LIMIT 20",
+    ),
+    (
+        "callback {}: it waits for a verdict that is there, or does not wait for one that is not",
+        "SELECT c.id FROM callbacks c WHERE (c.state = 'waiting') =
+         EXISTS (SELECT 1 FROM judgements WHERE submission = c.submission AND current = 1) ORDER BY c.id LIMIT 20",
+    ),
+    (
+        "job {}: its rejudging does not name its submission",
+        "SELECT jobs.id FROM jobs WHERE rejudging IS NOT NULL AND NOT EXISTS
+         (SELECT 1 FROM rejudged r WHERE r.rejudging = jobs.rejudging AND r.submission = jobs.submission)
+         ORDER BY jobs.id LIMIT 20",
+    ),
 ];
 
 impl Store {
@@ -119,47 +126,6 @@ impl Store {
         let content = "SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) AS n FROM blobs";
         counts.content_bytes = tx.one(content, []).await?.count("n")?;
         Ok(counts)
-    }
-
-    /// Deletes the sources and runs of submissions handed in before `before`, of at most `most` of them, oldest first; those that
-    /// are still to be judged are left alone. Their judgements stay, test by test. To be called until nothing is left, so
-    /// that nobody waits long.
-    pub async fn forget(&self, before: Moment, most: u32, now: Moment) -> Result<Forgotten> {
-        let mut tx = self.db.write().await?;
-        let rows = tx
-            .rows(
-                "SELECT id FROM submissions WHERE forgotten IS NULL AND created < $1
-                 AND NOT EXISTS (SELECT 1 FROM jobs WHERE submission = submissions.id AND state <> 'judged')
-                 ORDER BY created, id LIMIT $2",
-                values![before, most],
-            )
-            .await?;
-        let mut done = Forgotten::default();
-        let mut hashes = Vec::new();
-        for row in &rows {
-            if let Some(files) = forget_one(&mut tx, SubmissionId(row.get("id")?), now).await? {
-                done.submissions += 1;
-                hashes.extend(files);
-            }
-        }
-        hashes.sort();
-        hashes.dedup();
-        for hash in &hashes {
-            done.contents += blobs::drop_unused(&mut tx, hash).await.map_err(|e| self.in_use(e, hash))?;
-        }
-        tx.commit().await?;
-        Ok(done)
-    }
-
-    /// Somebody began to refer to it at this moment.
-    fn in_use(&self, error: Error, hash: &str) -> Error {
-        match error {
-            Error::NotFound(_) => Error::Busy {
-                place: self.place().to_string(),
-                why: format!("content {hash} is handed in anew"),
-            },
-            other => other,
-        }
     }
 
     /// Copies the database, as it is at this moment, to a new file, which is on disk when this returns. Work goes on meanwhile.
@@ -241,29 +207,6 @@ async fn content(tx: &mut Tx, hash: &str) -> Result<Hash> {
         hasher.update(row.get::<Vec<u8>>("bytes")?);
     }
     Ok(Hash::finish(hasher))
-}
-
-/// Deletes sources and runs of one submission; the hashes of its files, or `None` when it is to be judged again after all.
-async fn forget_one(tx: &mut Tx, id: SubmissionId, now: Moment) -> Result<Option<Vec<String>>> {
-    // Locks the row first and looks then: a rejudge that came in between is seen.
-    tx.run("UPDATE submissions SET judgements = judgements WHERE id = $1", values![id]).await?;
-    let forgotten = tx
-        .run(
-            "UPDATE submissions SET forgotten = $1 WHERE id = $2 AND forgotten IS NULL
-             AND NOT EXISTS (SELECT 1 FROM jobs WHERE submission = $2 AND state <> 'judged')",
-            values![now, id],
-        )
-        .await?;
-    if forgotten == 0 {
-        return Ok(None);
-    }
-    let files = tx.rows("DELETE FROM files WHERE submission = $1 RETURNING hash", values![id]).await?;
-    tx.run(
-        "DELETE FROM runs WHERE judgement IN (SELECT id FROM judgements WHERE submission = $1)",
-        values![id],
-    )
-    .await?;
-    files.iter().map(|row: &Row| row.get("hash")).collect::<Result<_>>().map(Some)
 }
 
 /// Makes the copy durable, and only then known by its name, which must be free.

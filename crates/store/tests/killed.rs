@@ -87,7 +87,7 @@ async fn judge(store: Store) {
             store.give_back(lease(&job), "tired").await.expect("it is taken back");
             continue;
         }
-        store.finish(lease(&job), &judgement(Verdict::Accepted), at(1)).await.expect("it is stored");
+        store.finish(lease(&job), &judgement(Verdict::Accepted), None, at(1)).await.expect("it is stored");
         say(&format!("judged {} {}", job.submission, job.id));
     }
 }

@@ -4,7 +4,7 @@
 mod open;
 mod value;
 
-pub(crate) use value::{Row, Value, values};
+pub(crate) use value::{Row, Value, numbered, values};
 
 use crate::{Error, Result};
 use sqlx::{PgPool, Postgres, SqlSafeStr, Sqlite, SqlitePool, Transaction};
@@ -68,6 +68,11 @@ impl Database {
             Pools::Postgres(pool) => pool.begin().await.map(Inner::Postgres),
         };
         Ok(Tx { inner: inner.map_err(|e| self.fails(e))?, place: Arc::clone(&self.place) })
+    }
+
+    /// Begins to write much.
+    pub(crate) async fn write_alone(&self) -> Result<Tx> {
+        self.write().await
     }
 
     /// Begins to read one unchanging state.

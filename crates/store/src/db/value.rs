@@ -58,6 +58,12 @@ macro_rules! values {
 }
 pub(crate) use values;
 
+/// `($3, $4)`: places for so many arguments, counted from `first` on.
+pub(crate) fn numbered(first: usize, count: usize) -> String {
+    let places: Vec<_> = (first..first + count).map(|n| format!("${n}")).collect();
+    format!("({})", places.join(", "))
+}
+
 /// What a column can be read as.
 pub(crate) trait Column:
     for<'r> Decode<'r, Sqlite> + Type<Sqlite> + for<'r> Decode<'r, Postgres> + Type<Postgres>

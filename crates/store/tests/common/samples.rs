@@ -5,7 +5,10 @@ use model::{
     TestResult, Verdict,
 };
 use serde_json::json;
-use store::{Job, Lease, Moment, NewSubmission, NewVersion, Purpose, Rejudge, Store, SubmissionId, Urgency};
+use store::{
+    Job, Lease, Moment, NewSubmission, NewVersion, PARTICIPANT, Purpose, Rejudge, Store, SubmissionId,
+    Urgency,
+};
 
 /// A program.
 pub const SOURCE: &[u8] = b"int main() {}\n";
@@ -21,11 +24,14 @@ pub fn submission(token: &str) -> NewSubmission<'_> {
         token,
         version: None,
         author: None,
+        origin: PARTICIPANT,
+        visitor: None,
         language: "c",
         files: vec![("main.c", SOURCE)],
         details: json!({}),
         created: at(0),
         urgency: Urgency::Live,
+        callback: None,
     }
 }
 
@@ -61,7 +67,7 @@ pub fn lease(job: &Job) -> Lease {
 /// Judges everything that waits.
 pub async fn judge_all(store: &Store, verdict: Verdict) {
     while let Some(job) = claim(store, "w").await {
-        store.finish(lease(&job), &judgement(verdict), at(3)).await.expect("it is stored");
+        store.finish(lease(&job), &judgement(verdict), None, at(3)).await.expect("it is stored");
     }
 }
 

@@ -142,7 +142,7 @@ impl Model {
     }
 
     async fn finish(&mut self, store: &Store, lease: Lease, verdict: Verdict) {
-        let finished = store.finish(lease, &judgement(verdict), at(self.now)).await;
+        let finished = store.finish(lease, &judgement(verdict), None, at(self.now)).await;
         let holds = self.holds(lease);
         let job = self.job(lease);
         match finished {
@@ -291,7 +291,7 @@ async fn work_badly(store: Store, n: usize, now: Arc<AtomicI64>) {
         match i % 5 {
             0 => drop(store.give_back(lease(&job), "no time").await),
             1 => {}
-            _ => match store.finish(lease(&job), &judgement(Verdict::Accepted), at(second)).await {
+            _ => match store.finish(lease(&job), &judgement(Verdict::Accepted), None, at(second)).await {
                 Ok(Finished::Stored(_)) | Err(Error::Conflict(_)) => {}
                 other => panic!("{other:?}"),
             },

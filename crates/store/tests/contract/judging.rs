@@ -41,7 +41,8 @@ fn whole(database: &Database) {
         {
             let id = submit(&store, token).await;
             let job = claim(&store, "w").await.unwrap();
-            let Finished::Stored(stored) = store.finish(lease(&job), &judgement, at(5)).await.unwrap() else {
+            let Finished::Stored(stored) = store.finish(lease(&job), &judgement, None, at(5)).await.unwrap()
+            else {
                 panic!("{token}: finished before")
             };
             let found = store.judgement(stored).await.unwrap();
@@ -69,7 +70,7 @@ fn whole(database: &Database) {
 
 async fn finish(store: &Store, job: JobId, verdict: Verdict) {
     let job = store.job(job).await.unwrap();
-    store.finish(lease(&job), &judgement(verdict), at(5)).await.unwrap();
+    store.finish(lease(&job), &judgement(verdict), None, at(5)).await.unwrap();
 }
 
 /// The verdicts in the order they came, and the current one.

@@ -9,6 +9,7 @@ mod interleavings;
 mod judging;
 mod lists;
 mod queue;
+mod service;
 mod upkeep;
 
 use common::cluster::Cluster;
@@ -31,6 +32,7 @@ fn trials(shared: &Server) -> Vec<Trial> {
         judging::TESTS,
         lists::TESTS,
         queue::TESTS,
+        service::TESTS,
         upkeep::TESTS,
     ];
     let both = |(name, body): (&'static str, Body)| {

@@ -96,6 +96,8 @@ fn first_schema(database: &Database) {
             (judged.summary.verdict, judged.judgement),
             (Verdict::WrongAnswer, judgement(Verdict::WrongAnswer))
         );
+        assert_eq!((old.origin.as_str(), old.visitor), ("participant", None));
+        assert_eq!(store.output(judged.summary.id).await.unwrap(), None);
         assert_eq!(store.user_of_name("ann").await.unwrap().password.as_deref(), Some("$argon2id$x"));
         assert_eq!(store.token_of_secret("token", at(1)).await.unwrap().0.scopes, ["submit"]);
         store.session("session", at(1)).await.unwrap();
@@ -116,11 +118,11 @@ fn retention(database: &Database) {
         }
         for _ in 0..4 {
             let job = claim(&store, "w").await.unwrap();
-            store.finish(lease(&job), &judgement(Verdict::TimeLimit), at(10)).await.unwrap();
+            store.finish(lease(&job), &judgement(Verdict::TimeLimit), None, at(10)).await.unwrap();
         }
         store.rejudge(ids[1], AGAIN).await.unwrap();
         // 1 is to be judged again, 4 was never judged, 3 is too young; two at a time.
-        let some = |submissions, contents| Forgotten { submissions, contents };
+        let some = |submissions, contents| Forgotten { submissions, contents, samples: 0 };
         assert_eq!(store.forget(at(3), 1, at(99)).await.unwrap(), some(1, 1));
         assert_eq!(store.forget(at(3), 9, at(99)).await.unwrap(), some(1, 1));
         assert_eq!(store.forget(at(3), 9, at(99)).await.unwrap(), some(0, 0));
@@ -149,7 +151,10 @@ fn shared_content(database: &Database) {
         store.add_version(version(SOURCE)).await.unwrap();
         submit(&store, "1").await;
         judge_all(&store, Verdict::Accepted).await;
-        assert_eq!(store.forget(at(9), 9, at(9)).await.unwrap(), Forgotten { submissions: 1, contents: 0 });
+        assert_eq!(
+            store.forget(at(9), 9, at(9)).await.unwrap(),
+            Forgotten { submissions: 1, contents: 0, samples: 0 }
+        );
         assert_eq!(store.blob(&Hash::of(SOURCE)).await.unwrap(), SOURCE);
     });
 }
