@@ -44,10 +44,16 @@ pub(crate) struct Jury {
 pub(crate) struct Incoming<'a> {
     pub(crate) version: Option<VersionId>,
     pub(crate) author: Option<UserId>,
+    /// Which face it came through: [`store::PARTICIPANT`] or a name such as `judge0`.
+    pub(crate) origin: &'a str,
+    /// The visitor whose it is, where nobody is signed in.
+    pub(crate) visitor: Option<&'a str>,
     pub(crate) language: &'a str,
     pub(crate) files: Vec<(&'a str, &'a [u8])>,
     pub(crate) details: Details,
     pub(crate) urgency: Urgency,
+    /// An address to be told of its first verdict.
+    pub(crate) callback: Option<&'a str>,
 }
 
 /// What was taken in.
@@ -66,11 +72,14 @@ pub(crate) async fn submit(service: &Service, incoming: Incoming<'_>) -> Result<
         token: &token,
         version: incoming.version,
         author: incoming.author,
+        origin: incoming.origin,
+        visitor: incoming.visitor,
         language: incoming.language,
         files: incoming.files,
         details,
         created: now(),
         urgency: incoming.urgency,
+        callback: incoming.callback,
     };
     let (id, job) = service.store.submit(&new).await?;
     service.work_came.notify_one();

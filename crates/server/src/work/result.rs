@@ -4,8 +4,10 @@ use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::Service;
 use fleet::Outcome;
-use model::{Clock, Compilation, Confidence, Executed, Judgement, Limits, Nanos, Settled, TestResult, Verdict};
-use store::{Error, Finished, Lease};
+use model::{
+    Clock, Compilation, Confidence, Executed, Judgement, Limits, Nanos, Settled, TestResult, Verdict,
+};
+use store::{Error, Finished, Lease, Output};
 
 /// Stores a judgement, or puts the job back where there is none.
 ///
@@ -13,9 +15,11 @@ use store::{Error, Finished, Lease};
 /// [`Error::Conflict`] where the job is somebody else's by now.
 pub(super) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome) -> Result<(), Error> {
     match outcome {
-        Outcome::Judged { judgement } => store(service, lease, judgement).await,
-        Outcome::Executed { executed } => store(service, lease, &of_execution(executed)).await,
-        Outcome::Refused { why } => store(service, lease, &judge_error(why)).await,
+        Outcome::Judged { judgement } => store(service, lease, judgement, None).await,
+        Outcome::Executed { executed } => {
+            store(service, lease, &of_execution(executed), Some(&output(executed))).await
+        }
+        Outcome::Refused { why } => store(service, lease, &judge_error(why), None).await,
         Outcome::Failed { why } | Outcome::Returned { why } => {
             let job = service.store.job(lease.job).await?;
             service.store.give_back(lease, why).await?;
@@ -26,13 +30,28 @@ pub(super) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome)
     }
 }
 
-async fn store(service: &Service, lease: Lease, judgement: &Judgement) -> Result<(), Error> {
+async fn store(
+    service: &Service,
+    lease: Lease,
+    judgement: &Judgement,
+    output: Option<&Output>,
+) -> Result<(), Error> {
     let job = service.store.job(lease.job).await?;
-    let finished = service.store.finish(lease, judgement, now()).await?;
+    let finished = service.store.finish(lease, judgement, output, now()).await?;
     let (Finished::Stored(id) | Finished::Already(id)) = finished;
-    let current = service.store.submission(job.submission).await?.current.is_some_and(|current| current.id == id);
+    let current =
+        service.store.submission(job.submission).await?.current.is_some_and(|current| current.id == id);
     service.live.tell(job.submission, LiveEvent::Judged { verdict: judgement.verdict, current });
     Ok(())
+}
+
+/// What an execution wrote, and the whole of it without that and without runs.
+fn output(executed: &Executed) -> Output {
+    let mut rest = executed.clone();
+    let stdout = std::mem::take(&mut rest.stdout.content).0;
+    let stderr = std::mem::take(&mut rest.stderr.content).0;
+    rest.runs.iter_mut().for_each(|run| run.runs.clear());
+    Output { stdout, stderr, details: serde_json::to_value(&rest).unwrap_or_default() }
 }
 
 /// An execution as a judgement: each run that was asked for is a test.
@@ -50,7 +69,10 @@ fn of_execution(executed: &Executed) -> Judgement {
     };
     let compile = executed.compile.as_ref().map_or_else(
         || Compilation { ok: true, output: String::new() },
-        |compile| Compilation { ok: compile.ok, output: compile.stdout.content.text() + &compile.stderr.content.text() },
+        |compile| Compilation {
+            ok: compile.ok,
+            output: compile.stdout.content.text() + &compile.stderr.content.text(),
+        },
     );
     Judgement {
         submission: String::new(),
