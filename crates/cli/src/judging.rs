@@ -9,7 +9,6 @@ use engine::job::Options;
 use engine::languages::Languages;
 use engine::limits::Overrides;
 use engine::slot::{Slot, Station};
-use source::{Source, SourceLimits};
 use engine::toolchain::Host;
 use judge::language::Table;
 use judge::package::Package;
@@ -17,6 +16,7 @@ use judge::scoring::JudgeMode;
 use model::{Clock, Event, Placement};
 use sandbox::{Launcher, LauncherOptions};
 use serde::Deserialize;
+use source::{Source, SourceLimits};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +34,17 @@ pub(crate) struct Opened {
 
 /// Reads a package, or says what is wrong with it.
 pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
-    let source = Source::open(path, SourceLimits::USUAL)?;
+    read(Source::open(path, SourceLimits::USUAL)?, path)
+}
+
+/// Reads a package whose file is not called as the package is.
+pub(crate) fn open_as(path: &Path, name: &str) -> Result<Opened, Failure> {
+    let mut source = Source::open(path, SourceLimits::USUAL)?;
+    source.rename(name);
+    read(source, Path::new(name))
+}
+
+fn read(source: Source, path: &Path) -> Result<Opened, Failure> {
     let inside = |place: &str| path.join(place).display().to_string();
     let (package, warnings) = judge::package::read(source.tree())
         .map_err(|e| Failure::usage(format!("{}: {}", inside(&e.place), e.message)))?;

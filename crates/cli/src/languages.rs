@@ -24,13 +24,21 @@ pub(crate) struct LanguagesArgs {
 
 pub(crate) fn main(args: LanguagesArgs) -> Result<Done, Failure> {
     let languages = languages(args.languages.as_ref())?;
-    let all: Vec<LanguageStatus> =
-        languages.table().languages().iter().map(|language| status(&languages, language)).collect();
+    let all = statuses(&languages);
     match args.json {
         true => print(&to_text(&LanguagesDocument::new(&all))),
         false => print(&languages_table(&all, style_of(&std::io::stdout()))),
     }
     Ok(Done::Good)
+}
+
+fn statuses(languages: &Languages) -> Vec<LanguageStatus> {
+    languages.table().languages().iter().map(|language| status(languages, language)).collect()
+}
+
+/// What the command prints with `--json`, as a value.
+pub(crate) fn document(languages: &Languages) -> serde_json::Value {
+    serde_json::to_value(LanguagesDocument::new(&statuses(languages))).unwrap_or_default()
 }
 
 fn status(languages: &Languages, language: &Language) -> LanguageStatus {

@@ -21,11 +21,13 @@ mod place;
 mod probe;
 mod progress;
 mod run;
+mod serve;
 mod slots;
 mod subject;
 mod terminal;
 mod tune;
 mod verify;
+mod worker;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -73,6 +75,10 @@ enum Command {
     Probe(probe::ProbeArgs),
     /// Measure the machine's power: clock, caches, memory, branches, kernel; or compare machines
     Index(index::IndexArgs),
+    /// Serve: pages in the browser, an API, and judging on this machine's slots
+    Serve(serve::ServeArgs),
+    /// Judge for a service that runs elsewhere
+    Worker(worker::WorkerArgs),
     /// Write the manual pages to a directory
     #[command(hide = true)]
     Manual(manual::ManualArgs),
@@ -89,6 +95,7 @@ impl Command {
             Command::Audit(_) | Command::Slots(_) | Command::Tune(_) | Command::Lab(_) => true,
             Command::Index(_) | Command::Numa(_) => true,
             Command::Languages(_) | Command::Clocks(_) | Command::Load(_) | Command::Probe(_) => false,
+            Command::Serve(_) | Command::Worker(_) => false,
             Command::Manual(_) | Command::Completions(_) => false,
         }
     }
@@ -142,6 +149,8 @@ fn main() -> ExitCode {
         Command::Load(args) => load::main(args),
         Command::Index(args) => index::main(&args),
         Command::Probe(args) => probe::main(&args),
+        Command::Serve(args) => serve::main(args),
+        Command::Worker(args) => worker::main(args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),
     };

@@ -9,7 +9,7 @@ use crate::slot::{Control, Slot, Station, needs_auxiliary};
 use crate::{Fault, SystemError};
 use judge::package::{Program, Validator};
 use model::{Event, JudgePhase, Layout};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::scope;
 
@@ -21,8 +21,8 @@ pub struct Bench<'a> {
     programs: Arc<Programs<'a>>,
 }
 
-/// The package's programs, ready to run.
-struct Programs<'a> {
+/// A package's programs, compiled on a slot: its validators and its grader. Whoever judges many packages by turns keeps them.
+pub struct Programs<'a> {
     validators: Vec<Built<'a>>,
     grader: Option<Built<'a>>,
 }
@@ -30,22 +30,13 @@ struct Programs<'a> {
 impl<'a> Bench<'a> {
     /// Compiles what the package brings on a slot.
     pub fn new(job: Job<'a>, slot: &'a Slot) -> Result<Bench<'a>, Fault> {
-        let settings = job.settings();
-        let programs: &[Program] = match &job.package.validator {
-            Validator::Default => &[],
-            Validator::Custom(programs) => programs,
-        };
-        let (mut validators, mut grader) = (Vec::new(), None);
-        if needs_auxiliary(job.package) {
-            job.phase(None, JudgePhase::PreparingValidators);
-            let missing = || SystemError::new("preparing validators", "the slot has no auxiliary runner");
-            let station = slot.auxiliary.as_ref().ok_or_else(missing)?;
-            let place = place(station, Layout::default(), &job);
-            let built = |program: &Program| prepare(&job, place, program, &settings);
-            validators = programs.iter().map(built).collect::<Result<_, _>>()?;
-            grader = job.package.grader.as_ref().map(built).transpose()?;
-        }
-        Ok(Bench { job, settings, slot, programs: Arc::new(Programs { validators, grader }) })
+        let programs = Programs::compile(&job, slot, job.cancel)?;
+        Ok(Bench::with(job, slot, Arc::new(programs)))
+    }
+
+    /// A bench on a slot where the package's programs have been compiled before, by the same limits.
+    pub fn with(job: Job<'a>, slot: &'a Slot, programs: Arc<Programs<'a>>) -> Bench<'a> {
+        Bench { job, settings: job.settings(), slot, programs }
     }
 
     /// One bench on each slot, made at the same time. At least one slot.
@@ -76,7 +67,7 @@ impl<'a> Bench<'a> {
     }
 
     pub(crate) fn place(&self) -> Place<'_> {
-        place(&self.slot.main, self.job.options.layout, &self.job)
+        place(&self.slot.main, self.job.options.layout, self.job.cancel)
     }
 
     pub(crate) fn court(&self) -> Court<'_> {
@@ -90,9 +81,30 @@ impl<'a> Bench<'a> {
     }
 }
 
-fn place<'a>(station: &'a Station, layout: Layout, job: &Job<'a>) -> Place<'a> {
+impl<'a> Programs<'a> {
+    /// Compiles what the package of a job brings.
+    pub fn compile(job: &Job, slot: &'a Slot, cancel: &'a AtomicBool) -> Result<Programs<'a>, Fault> {
+        let mut programs = Programs { validators: Vec::new(), grader: None };
+        if !needs_auxiliary(job.package) {
+            return Ok(programs);
+        }
+        job.phase(None, JudgePhase::PreparingValidators);
+        let missing = || SystemError::new("preparing validators", "the slot has no auxiliary runner");
+        let station = slot.auxiliary.as_ref().ok_or_else(missing)?;
+        let place = place(station, Layout::default(), cancel);
+        let settings = job.settings();
+        let built = |program: &Program| prepare(job, place, program, &settings);
+        if let Validator::Custom(validators) = &job.package.validator {
+            programs.validators = validators.iter().map(built).collect::<Result<_, _>>()?;
+        }
+        programs.grader = job.package.grader.as_ref().map(built).transpose()?;
+        Ok(programs)
+    }
+}
+
+fn place<'a>(station: &'a Station, layout: Layout, cancel: &'a AtomicBool) -> Place<'a> {
     let (placement, caches) = (&station.placement, &station.caches);
-    Place { runner: &*station.runner, placement, caches, layout, cancel: job.cancel }
+    Place { runner: &*station.runner, placement, caches, layout, cancel }
 }
 
 fn prepare<'a>(

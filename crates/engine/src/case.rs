@@ -4,12 +4,12 @@ use crate::clocks::Means;
 use crate::interact::{Interaction, Pipes, Side, interact};
 use crate::limits::Settings;
 use crate::program::{Boxed, Built, Given, Place, duplicate, how_it_ended};
-use source::Source;
 use crate::validate::{Validating, default_validation, read_head};
 use crate::{Fault, SystemError, files};
 use judge::package::{Package, TestCase, Validator};
 use judge::verdict::{self, Validation, ValidationOutcome, test_verdict};
 use model::{BoxMount, Bytes, Limits, Observation, Status, Verdict};
+use source::Source;
 use std::collections::BTreeSet;
 use std::fs::File;
 
@@ -231,7 +231,7 @@ impl Run<'_, '_> {
 }
 
 /// What to tell the jury about a test case.
-fn message(
+pub(crate) fn message(
     verdict: Verdict,
     run: &Observation,
     limits: &Limits,

@@ -1,8 +1,8 @@
 //! Unnamed files: they vanish with the process, whichever way it ends.
 
 use crate::SystemError;
-pub use source::files::{on_disk, reopen};
 use rustix::fs::{MemfdFlags, memfd_create};
+pub use source::files::{on_disk, reopen};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;

@@ -3,11 +3,11 @@
 use crate::clocks::Means;
 use crate::languages::Languages;
 use crate::limits::{Overrides, Settings};
-use source::Source;
 use judge::package::Package;
 use judge::scoring::JudgeMode;
 use model::{Event, JudgePhase, Layout};
 use settle::Floor;
+use source::Source;
 use std::sync::atomic::AtomicBool;
 
 /// What the user asked for.

@@ -8,6 +8,7 @@
 pub mod bench;
 mod case;
 pub mod clocks;
+pub mod execute;
 mod fault;
 pub mod files;
 mod interact;

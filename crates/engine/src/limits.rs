@@ -4,7 +4,7 @@ use judge::package::Package;
 use model::{Bytes, Limits, Nanos, WallLimit};
 
 /// Memory where the package states none: what DOMjudge and the legacy specification ("typical") give.
-const MEMORY: Bytes = Bytes::from_mib(2048);
+pub(crate) const MEMORY: Bytes = Bytes::from_mib(2048);
 /// Output where the package states none: the same sources.
 const OUTPUT: Bytes = Bytes::from_mib(8);
 /// Processes and threads, as DOMjudge gives: far more than a program needs, far less than a fork bomb wants.

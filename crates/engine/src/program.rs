@@ -11,12 +11,28 @@ use model::{
 };
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Most of a compiler's output that is kept.
 const COMPILE_OUTPUT: u64 = 64 << 10;
+
+/// Most that the links to a program's files may take of a message to the launcher, whose bound is 192 KiB.
+const LINKS: usize = 96 << 10;
+/// What a link takes besides the names: the program's directory, and punctuation.
+const PER_LINK: usize = PROGRAM_DIR.len() + 8;
+
+/// How long a text is in a message to the launcher (JSON: RFC 8259, section 7), without its quotes.
+pub(crate) fn message_length(text: &str) -> usize {
+    let length = |byte| match byte {
+        b'"' | b'\\' => 2,
+        0..0x20 => 6,
+        _ => 1,
+    };
+    text.bytes().map(length).sum()
+}
 
 /// A runner and where its runs take place.
 #[derive(Clone, Copy)]
@@ -29,17 +45,46 @@ pub(crate) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Runs a program to its end.
+    /// Runs a program to its end. One of the box that cannot be executed, because nothing was compiled or it is no program,
+    /// fails as it would under a shell.
     pub(crate) fn run(&self, spec: &RunSpec, fds: Vec<OwnedFd>) -> Result<Observation, Fault> {
         self.check_cancelled()?;
+        let errors = errors_of(spec, &fds)?;
         let observation = self.runner.run(spec, fds);
         self.check_cancelled()?;
-        Ok(observation?)
+        match observation {
+            Err(e) if e.cannot_exec && brought(spec) => Ok(cannot_execute(&e, errors)?),
+            observation => Ok(observation?),
+        }
     }
 
     pub(crate) fn check_cancelled(&self) -> Result<(), Fault> {
         if self.cancel.load(Ordering::SeqCst) { Err(Fault::Cancelled) } else { Ok(()) }
     }
+}
+
+/// Whether the program to be run is not a tool of the host's.
+fn brought(spec: &RunSpec) -> bool {
+    let program = spec.argv.first().and_then(|program| program.strip_prefix(PROGRAM_DIR));
+    program.is_some_and(|name| name.starts_with('/'))
+}
+
+/// Where the program writes its errors.
+fn errors_of(spec: &RunSpec, fds: &[OwnedFd]) -> Result<Option<File>, SystemError> {
+    let Stdio::Fd(n) = spec.stdio[2] else { return Ok(None) };
+    let errors = fds.get(usize::from(n)).map(OwnedFd::try_clone).transpose();
+    Ok(errors.map_err(|e| SystemError::new("duplicating a descriptor", e.to_string()))?.map(File::from))
+}
+
+/// What a shell makes of a program that cannot be executed: a message and the exit code 126 (POSIX, 2.8.2 "Exit Status for
+/// Commands").
+fn cannot_execute(why: &SystemError, errors: Option<File>) -> Result<Observation, SystemError> {
+    if let Some(mut errors) = errors {
+        let written =
+            writeln!(errors, "cannot execute {}: {}", why.what.trim_start_matches("executing "), why.why);
+        written.map_err(|e| SystemError::new("writing to standard error", e.to_string()))?;
+    }
+    Ok(Observation::unread(model::Exit::Code(126), Nanos::ZERO, "the program could not be executed"))
 }
 
 /// A box that is removed when it is no longer needed.
@@ -85,18 +130,64 @@ pub(crate) enum Compiled<'a> {
     Failed { output: String },
 }
 
-/// Puts a program into a box and compiles it there.
+/// What a compilation may use.
+#[derive(Clone, Copy)]
+pub(crate) struct CompileBounds {
+    /// As the language gives them, or who asked for it.
+    pub(crate) limits: CompileLimits,
+    /// Elapsed time of each step; `None`: what fits the CPU time.
+    pub(crate) wall: Option<WallLimit>,
+}
+
+/// How a compilation ended.
+pub(crate) struct Compilation<'a> {
+    /// The program, or why there is none.
+    pub(crate) program: Result<Built<'a>, String>,
+    /// What was observed of each step.
+    pub(crate) steps: Vec<Observation>,
+}
+
+/// Puts a program into a box and compiles it there, within a package's limits.
 pub(crate) fn compile<'a>(
     place: Place<'a>,
     recipe: &Recipe,
     settings: &Settings,
 ) -> Result<Compiled<'a>, Fault> {
+    let usual = recipe.compile_limits;
+    let limits = CompileLimits {
+        cpu: settings.compilation_time.unwrap_or(usual.cpu),
+        memory: settings.compilation_memory.unwrap_or(usual.memory),
+        ..usual
+    };
+    let printed = files::in_memory("compiler output")?;
+    let bounds = CompileBounds { limits, wall: None };
+    let compilation = compile_to(place, recipe, bounds, [&printed, &printed])?;
+    let mut output = files::head(&printed, COMPILE_OUTPUT)
+        .map_err(|e| SystemError::new("reading the compiler's output", e.to_string()))?;
+    Ok(match compilation.program {
+        Ok(program) => Compiled::Built { program, output },
+        Err(why) => {
+            if !output.is_empty() && !output.ends_with('\n') {
+                output.push('\n');
+            }
+            output.push_str(&why);
+            Compiled::Failed { output }
+        }
+    })
+}
+
+/// The same with the compiler's two streams going into these files.
+pub(crate) fn compile_to<'a>(
+    place: Place<'a>,
+    recipe: &Recipe,
+    bounds: CompileBounds,
+    streams: [&File; 2],
+) -> Result<Compilation<'a>, Fault> {
     let boxed = Boxed::new(place.runner, PROGRAM_BOX)?;
     for part in &recipe.parts {
         let content = files::in_memory_with(&part.name, &part.content)?;
         place.runner.put(boxed.id, &part.name, part.executable, &content)?;
     }
-    let printed = files::in_memory("compiler output")?;
     let own_cache;
     let cache = match warmed(place, recipe)? {
         Warmed::Needless => None,
@@ -106,29 +197,22 @@ pub(crate) fn compile<'a>(
             Some(BoxMount { id: own_cache.id, at: CACHE_DIR.to_owned(), writable: true })
         }
     };
-    let usual = recipe.compile_limits;
-    let stated = CompileLimits {
-        cpu: settings.compilation_time.unwrap_or(usual.cpu),
-        memory: settings.compilation_memory.unwrap_or(usual.memory),
-        ..usual
-    };
     let boxes = [program_box(boxed.id)].into_iter().chain(cache).collect();
-    let failed = compile_steps(place, recipe, &recipe.compile, boxes, stated, &printed)?;
-    let mut output = files::head(&printed, COMPILE_OUTPUT)
-        .map_err(|e| SystemError::new("reading the compiler's output", e.to_string()))?;
+    let (steps, failed) = compile_steps(place, recipe, &recipe.compile, boxes, bounds, streams)?;
     if let Some(why) = failed {
-        if !output.is_empty() && !output.ends_with('\n') {
-            output.push('\n');
-        }
-        output.push_str(&why);
-        return Ok(Compiled::Failed { output });
+        return Ok(Compilation { program: Err(why), steps });
     }
     let names = place.runner.list(boxed.id)?;
     let first = |name: &String| name.split('/').next().unwrap_or(name).to_owned();
-    let entries = names.iter().map(first).collect();
+    let entries: BTreeSet<String> = names.iter().map(first).collect();
+    // Each is linked into the directory of every run, and all links travel in one message.
+    if entries.iter().map(|name| 2 * message_length(name) + PER_LINK).sum::<usize>() > LINKS {
+        let why = format!("it has too many files at its root: {}", entries.len());
+        return Ok(Compilation { program: Err(why), steps });
+    }
     let (run, view) = (recipe.run.clone(), recipe.run_view.clone());
     let program = Built { place, allowance: recipe.allowance, boxed, run, view, entries };
-    Ok(Compiled::Built { program, output })
+    Ok(Compilation { program: Ok(program), steps })
 }
 
 /// What a language's programs have in common, compiled.
@@ -154,7 +238,9 @@ fn warmed(place: Place, recipe: &Recipe) -> Result<Warmed, Fault> {
         vec![program_box(program.id), BoxMount { id: cache.id, at: CACHE_DIR.to_owned(), writable: true }];
     let printed = files::in_memory("compiler output")?;
     // Not the package's limits: this is no program of it.
-    let failed = compile_steps(place, recipe, &warm_up.commands, boxes, recipe.compile_limits, &printed)?;
+    let bounds = CompileBounds { limits: recipe.compile_limits, wall: None };
+    let streams = [&printed, &printed];
+    let (_, failed) = compile_steps(place, recipe, &warm_up.commands, boxes, bounds, streams)?;
     let made = failed.is_none().then(|| cache.keep());
     caches.insert(recipe.language.clone(), made);
     Ok(made.map_or(Warmed::Failed, Warmed::Cache))
@@ -164,16 +250,17 @@ fn program_box(id: BoxId) -> BoxMount {
     BoxMount { id, at: PROGRAM_DIR.to_owned(), writable: true }
 }
 
-/// Runs the commands, within the limits for all of them; the answer is why one failed.
+/// Runs the commands, within the limits for all of them; what was observed, and why one failed.
 fn compile_steps(
     place: Place,
     recipe: &Recipe,
     commands: &[Command],
     boxes: Vec<BoxMount>,
-    bounds: CompileLimits,
-    printed: &File,
-) -> Result<Option<String>, Fault> {
-    let mut left = bounds.cpu;
+    bounds: CompileBounds,
+    streams: [&File; 2],
+) -> Result<(Vec<Observation>, Option<String>), Fault> {
+    let mut left = bounds.limits.cpu;
+    let mut steps = Vec::new();
     for command in commands {
         let limits = compile_limits(bounds, left);
         let spec = RunSpec {
@@ -186,26 +273,31 @@ fn compile_steps(
             files: Vec::new(),
             cwd: PROGRAM_DIR.to_owned(),
             links: Vec::new(),
-            stdio: [Stdio::Null, Stdio::Fd(0), Stdio::Fd(0)],
+            stdio: [Stdio::Null, Stdio::Fd(0), Stdio::Fd(1)],
             limits,
             placement: place.placement.clone(),
             layout: place.layout,
         };
-        let observation = place.run(&spec, vec![duplicate(printed)?.into()])?;
+        let fds = streams.map(|stream| duplicate(stream).map(OwnedFd::from));
+        let observation = place.run(&spec, fds.into_iter().collect::<Result<_, _>>()?)?;
         left = left - observation.time.cpu;
-        if let Some(why) = compile_failure(&observation, &limits) {
-            return Ok(Some(why));
+        let failed = compile_failure(&observation, &limits);
+        steps.push(observation);
+        if failed.is_some() {
+            return Ok((steps, failed));
         }
     }
-    Ok(None)
+    Ok((steps, None))
 }
 
-fn compile_limits(bounds: CompileLimits, cpu: Nanos) -> Limits {
+fn compile_limits(bounds: CompileBounds, cpu: Nanos) -> Limits {
+    let wall = WallLimit { time: cpu.scale(2.0) + Nanos::from_secs(5), excuse_waiting: true };
+    let CompileBounds { limits: bounds, wall: stated } = bounds;
     Limits {
         instructions: None,
         reference: None,
         cpu: Some(cpu),
-        wall: Some(WallLimit { time: cpu.scale(2.0) + Nanos::from_secs(5), excuse_waiting: true }),
+        wall: Some(stated.unwrap_or(wall)),
         memory: Some(bounds.memory),
         stack: None,
         output: Some(bounds.output),

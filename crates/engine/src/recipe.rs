@@ -3,10 +3,10 @@
 use crate::Fault;
 use crate::languages::{Languages, SCRIPT_LIMITS, script_env};
 use crate::limits::Allowance;
-use source::Source;
-use judge::language::{Command, CompileLimits, DetectError, Language, PROGRAM_DIR, WarmUp};
+use judge::language::{Command, CompileLimits, DetectError, Language, PROGRAM_DIR, Plan, WarmUp};
 use judge::package::{Package, Program, SourceFile};
 use model::{Bytes, View};
+use source::Source;
 
 /// One file of a program, with its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,6 +111,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) added: Vec<Part>,
     /// The file or class to begin in, where it is named.
     pub(crate) entry: Option<&'a str>,
+    /// Options for the compiler.
+    pub(crate) options: &'a [String],
 }
 
 /// The recipe of a program of this language. `memory` is the limit of its runs without the allowance.
@@ -122,7 +124,7 @@ pub(crate) fn recipe(
     languages: &Languages,
     counted: bool,
 ) -> Result<Recipe, Fault> {
-    let Sources { own, added, entry } = sources;
+    let Sources { own, added, entry, options } = sources;
     let input = |why: String| Fault::Input { place: place.to_owned(), why };
     let found = languages.usable(language).map_err(|absent| Fault::NoToolchain {
         place: place.to_owned(),
@@ -133,7 +135,9 @@ pub(crate) fn recipe(
     let included: Vec<String> = added.iter().map(|part| part.name.clone()).collect();
     let included: Vec<&str> = included.iter().map(String::as_str).collect();
     let parts = overlay(own, added);
+    language.check_options(options).map_err(|e| input(e.to_string()))?;
     let plan = language.plan(&contents(&parts), &included, entry).map_err(|e| input(e.to_string()))?;
+    let plan = Plan { options: options.to_vec(), ..plan };
     let binary = |part: &&Part| language.is_source(&part.name) && part.content.contains(&0);
     if let Some(part) = parts.iter().find(binary) {
         return Err(input(format!("`{}` is binary, not source text", part.name)));
@@ -178,7 +182,7 @@ pub(crate) fn package_recipe(
     let parts = read_parts(&program.files, source, &package.constants)?;
     if !parts.iter().any(|part| part.name == "build" && part.executable) {
         let language = detect(&program.path, &parts, languages, None)?;
-        let sources = Sources { own: parts, added: Vec::new(), entry: None };
+        let sources = Sources { own: parts, added: Vec::new(), entry: None, options: &[] };
         // Programs of the package are never what is timed.
         return recipe(&program.path, sources, language, memory, languages, false);
     }

@@ -12,12 +12,14 @@ pub struct SystemError {
     pub what: String,
     /// What went wrong.
     pub why: String,
+    /// The program to be run does not exist or cannot be executed.
+    pub cannot_exec: bool,
 }
 
 impl SystemError {
     /// A fault met while doing `what`.
     pub fn new(what: impl Into<String>, why: impl Into<String>) -> SystemError {
-        SystemError { what: what.into(), why: why.into() }
+        SystemError { what: what.into(), why: why.into(), cannot_exec: false }
     }
 }
 

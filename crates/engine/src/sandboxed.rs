@@ -2,13 +2,13 @@
 
 use crate::{Runner, SystemError};
 use model::{BoxId, Bytes, Observation, RunSpec};
-use sandbox::{Launcher, SandboxError};
+use sandbox::{ErrorKind, Launcher, SandboxError};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 
 impl From<SandboxError> for SystemError {
     fn from(e: SandboxError) -> SystemError {
-        SystemError { what: e.what, why: e.why }
+        SystemError { what: e.what, why: e.why, cannot_exec: e.kind == ErrorKind::CannotExec }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::Fault;
 use crate::case::{CaseLimits, Court, Judged};
 use crate::clocks::Means;
-use crate::program::Built;
+use crate::program::{Built, Place};
 use crate::slot::Control;
 use judge::package::TestCase;
 use model::{Confidence, Nanos, Observation, Reading, Settled, Verdict};
@@ -16,6 +16,8 @@ const NEAR: f64 = 1.5;
 pub(crate) struct SettledCase {
     /// The attempt that decides everything but time: the first that kept the limit, else the first.
     pub(crate) judged: Judged,
+    /// Which attempt that is, from 0.
+    pub(crate) attempt: usize,
     /// Every run of every attempt, in order.
     pub(crate) runs: Vec<Observation>,
     /// CPU time that counts, and the elapsed time of the same run.
@@ -39,11 +41,17 @@ struct Attempt {
     wall: Nanos,
 }
 
+/// What an attempt is judged by, apart from itself.
+pub(crate) struct Ruling<'a> {
+    pub(crate) means: Means,
+    pub(crate) limits: &'a CaseLimits,
+    pub(crate) floor: &'a Floor,
+    /// The control program of the slot, and where it is run.
+    pub(crate) control: Option<(&'a Control, Place<'a>)>,
+}
+
 /// Judges a test case, and again while its time does not decide. Interactive and multi-pass cases are repeated as a
 /// whole; their time is that of their slowest pass.
-///
-/// Before one fails firmly near its limit the control program is run: neighbours that share caches and memory slow a machine
-/// for seconds, in which all runs agree and no other evidence shows it.
 pub(crate) fn judge_settled(
     court: &Court<'_>,
     built: &Built,
@@ -52,12 +60,26 @@ pub(crate) fn judge_settled(
     control: Option<&Control>,
     case: &TestCase,
 ) -> Result<SettledCase, Fault> {
+    let control = control.map(|control| (control, built.place));
+    let ruling = Ruling { means: court.means, limits, floor, control };
+    settle_attempts(&ruling, || court.judge(built, limits, case))
+}
+
+/// Makes attempts until their times decide.
+///
+/// Before one fails firmly near its limit the control program is run: neighbours that share caches and memory slow a machine
+/// for seconds, in which all runs agree and no other evidence shows it.
+pub(crate) fn settle_attempts(
+    ruling: &Ruling<'_>,
+    mut attempt: impl FnMut() -> Result<Judged, Fault>,
+) -> Result<SettledCase, Fault> {
+    let Ruling { means, limits, floor, control } = *ruling;
     let mut attempts: Vec<Attempt> = Vec::new();
     loop {
-        let judged = court.judge(built, limits, case)?;
+        let judged = attempt()?;
         let (timed, wall) = timed(&judged.runs, floor);
         attempts.push(Attempt { judged, timed, wall });
-        let end = match court.means {
+        let end = match means {
             Means::Kernel => decided(&attempts, limits, floor),
             // The same again would be the same again.
             Means::Processor | Means::Emulator(_) | Means::Reference(_) => {
@@ -65,11 +87,10 @@ pub(crate) fn judge_settled(
             }
         };
         let Some(mut end) = end else { continue };
-        let control = control.filter(|_| {
-            court.means == Means::Kernel && fails_near(&attempts, limits) && end.0 != Confidence::Open
-        });
-        if let Some(control) = control {
-            let slowdown = control.slowdown(&built.place)?;
+        let control = control
+            .filter(|_| means == Means::Kernel && fails_near(&attempts, limits) && end.0 != Confidence::Open);
+        if let Some((control, place)) = control {
+            let slowdown = control.slowdown(&place)?;
             note_slowdown(&mut attempts, slowdown, floor);
             let Some(now) = decided(&attempts, limits, floor) else { continue };
             end = now;
@@ -80,8 +101,9 @@ pub(crate) fn judge_settled(
         let wall = attempts.iter().find(|attempt| attempt.timed.time == time).map_or(Nanos::ZERO, |a| a.wall);
         let settled = Settled { confidence, runs: u32::try_from(runs.len()).unwrap_or(u32::MAX), void_runs };
         let kept = attempts.iter().position(|attempt| attempt.judged.verdict != Verdict::TimeLimit);
-        let judged = attempts.swap_remove(kept.unwrap_or(0)).judged;
-        return Ok(SettledCase { judged, runs, time: (time, wall), settled });
+        let attempt = kept.unwrap_or(0);
+        let judged = attempts.swap_remove(attempt).judged;
+        return Ok(SettledCase { judged, attempt, runs, time: (time, wall), settled });
     }
 }
 

@@ -8,7 +8,6 @@ use crate::limits::{Allowance, Settings};
 use crate::program::{Built, Compiled, compile};
 use crate::recipe::{Part, Recipe, Sources, detect, included, read_parts, recipe};
 use crate::settled::{SettledCase, judge_settled, limits_to_settle};
-use source::{Source, SourceError, SourceLimits};
 use crate::timelimit::TimeLimitInUse;
 use crate::{Fault, validate};
 use judge::expect::{SubmissionOutcome, TestOutcome};
@@ -19,6 +18,7 @@ use model::{
     Compilation, Confidence, Event, JudgePhase, Judgement, Limits, Nanos, Reading, Settled, TestResult,
     Verdict,
 };
+use source::{Source, SourceError, SourceLimits};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -200,7 +200,7 @@ fn plan(job: &Job, settings: &Settings, submission: &Submission) -> Result<Plann
     let added = read_parts(&included(job.package, language), job.source, &job.package.constants)?;
     let (parts, entry) = (submission.parts.clone(), submission.entry.as_deref());
     let counted = job.options.means != Means::Kernel;
-    let sources = Sources { own: parts, added, entry };
+    let sources = Sources { own: parts, added, entry, options: &[] };
     recipe(name, sources, language, settings.memory, job.languages, counted)
         .map(|recipe| Planned::Recipe(Box::new(recipe)))
 }
@@ -387,7 +387,13 @@ fn messages(judged: &Judged, counted: &CaseResult) -> Vec<String> {
 
 /// A test case of a problem whose answers are handed in: there is no time to settle.
 fn without_runs(judged: Judged) -> SettledCase {
-    SettledCase { judged, runs: Vec::new(), time: (Nanos::ZERO, Nanos::ZERO), settled: SETTLED_AT_ONCE }
+    SettledCase {
+        judged,
+        attempt: 0,
+        runs: Vec::new(),
+        time: (Nanos::ZERO, Nanos::ZERO),
+        settled: SETTLED_AT_ONCE,
+    }
 }
 
 fn test_result(case: &TestCase, judged: SettledCase, counted: CaseResult) -> TestResult {

@@ -2,13 +2,13 @@
 
 use crate::limits::Settings;
 use crate::program::{Boxed, Built, Given};
-use source::Source;
 use crate::{Fault, SystemError, files};
 use judge::compare::{CompareOptions, compare};
 use judge::package::{Format, TestCase};
 use judge::scoring::{GroupResult, parse_grade};
 use judge::verdict::{FeedbackFiles, Validation, ValidationOutcome, validation};
 use model::{BoxMount, Bytes, Limits, Observation, RunSpec, Status};
+use source::Source;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, empty};

@@ -101,4 +101,3 @@ pub enum Outcome {
         why: String,
     },
 }
-

@@ -65,9 +65,9 @@ impl<T: DeserializeOwned> Frame<T> {
     /// The frame of this kind with this body.
     pub fn of(kind: u8, body: Vec<u8>) -> Result<Frame<T>, WireError> {
         match kind {
-            JSON => serde_json::from_slice(&body)
-                .map(Frame::Message)
-                .map_err(|e| WireError::Form(e.to_string())),
+            JSON => {
+                serde_json::from_slice(&body).map(Frame::Message).map_err(|e| WireError::Form(e.to_string()))
+            }
             BYTES => Ok(Frame::Bytes(body)),
             other => Err(WireError::Form(format!("a frame of kind {other}"))),
         }
@@ -111,7 +111,8 @@ mod tests {
 
     #[test]
     fn what_is_no_frame_is_refused_before_memory_is_taken_for_it() {
-        let refused = |bytes: &[u8]| matches!(read_frame::<FromWorker>(&mut { bytes }), Err(WireError::Form(_)));
+        let refused =
+            |bytes: &[u8]| matches!(read_frame::<FromWorker>(&mut { bytes }), Err(WireError::Form(_)));
         assert!(refused(&[0xff, 0xff, 0xff, 0xff, 0]), "too long");
         assert!(refused(&[0, 0, 0, 1, 0, b'{']), "no JSON");
         assert!(refused(&[0, 0, 0, 1, 9, b'x']), "of no kind");

@@ -91,7 +91,7 @@ pub struct Execution {
     /// Options for the compiler, one word each. Each language says which it takes.
     #[serde(default)]
     pub compiler_options: Vec<String>,
-    /// Arguments of the program.
+    /// Arguments of the program; a text takes none.
     #[serde(default)]
     pub args: Vec<String>,
     /// Its standard input.

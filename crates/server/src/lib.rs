@@ -10,6 +10,7 @@ mod errors;
 mod live;
 mod moment;
 mod problems;
+mod rejudge;
 mod secret;
 mod service;
 mod submit;

@@ -78,11 +78,16 @@ impl Startup {
     ///
     /// # Errors
     /// Where a listener fails.
-    pub async fn serve(self, listeners: Listeners, stop: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
+    pub async fn serve(
+        self,
+        listeners: Listeners,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> std::io::Result<()> {
         let service = self.service;
         listeners.http.set_nonblocking(true)?;
         listeners.work.set_nonblocking(true)?;
-        let (http, workers) = (TcpListener::from_std(listeners.http)?, UnixListener::from_std(listeners.work)?);
+        let (http, workers) =
+            (TcpListener::from_std(listeners.http)?, UnixListener::from_std(listeners.work)?);
         let working = tokio::spawn(work::serve(service.clone(), workers));
         let upkeep = tokio::spawn(work::take_back_lost(service.clone()));
         let ending = service.clone();

@@ -74,10 +74,17 @@ impl State {
 }
 
 impl Filter {
+    /// The column to sort by: the number of the submission, read from the index that is in this order after the verdict where
+    /// one is asked for. By the other SQLite would sort all of that verdict.
+    pub(crate) const fn number(&self) -> &'static str {
+        if self.verdict.is_some() { "j.submission" } else { "s.id" }
+    }
+
     /// `WHERE …` on submissions `s` and their current judgement `j`, and the arguments from `$1` on. Only what is asked for
     /// is in it, so that the database can choose an index by it.
     pub(crate) fn conditions(&self, before: Option<SubmissionId>) -> (String, Vec<Value>) {
         let problem = "s.version IN (SELECT id FROM problem_versions WHERE problem = ";
+        let older = &format!("{} < ", self.number());
         let all = [
             (problem, ")", self.problem.map(Value::from)),
             ("s.author = ", "", self.author.map(Value::from)),
@@ -87,7 +94,7 @@ impl Filter {
             ("s.visitor = ", "", self.visitor.as_deref().map(Value::from)),
             ("s.created >= ", "", self.since.map(Value::from)),
             ("s.created < ", "", self.until.map(Value::from)),
-            ("s.id < ", "", before.map(Value::from)),
+            (older, "", before.map(Value::from)),
         ];
         let (mut conditions, mut values) = (Vec::new(), values![]);
         for (left, right, value) in all {

@@ -226,7 +226,7 @@ impl Store {
     pub async fn submissions(&self, filter: &Filter, page: Page) -> Result<Vec<Submission>> {
         let (conditions, mut values) = filter.conditions(page.before);
         let limit = values.len() + 1;
-        let order = format!("ORDER BY s.id DESC LIMIT ${limit} OFFSET ${}", limit + 1);
+        let order = format!("ORDER BY {} DESC LIMIT ${limit} OFFSET ${}", filter.number(), limit + 1);
         values.extend(values![page.limit, page.skip]);
         let mut tx = self.db.read().await?;
         let rows = tx.rows(AssertSqlSafe(format!("{SELECT} {conditions} {order}")), values).await?;

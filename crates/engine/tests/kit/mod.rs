@@ -3,12 +3,12 @@
 #![allow(dead_code, reason = "every test binary uses a part of the kit")]
 
 use engine::bench::Bench;
+use engine::execute::{Conditions, execute};
 use engine::job::{Job, Options};
 use engine::languages::Languages;
 use engine::limits::Overrides;
 use engine::simulated::{Simulated, Stage, observation};
 use engine::slot::{Control, Slot, Station};
-use source::{Source, SourceLimits};
 use engine::submission::{JudgedSubmission, Submission, judge_submission};
 use engine::timelimit::time_limit;
 use engine::toolchain::{Host, Toolchain};
@@ -18,6 +18,7 @@ use judge::language::{Paths, Table};
 use judge::package::*;
 use judge::scoring::JudgeMode;
 use model::*;
+use source::{Source, SourceLimits};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -32,7 +33,8 @@ const TABLE: &str = r#"
 id = "sim"
 name = "Simulated"
 extensions = ["sim"]
-compile = [["/compiler", "{sources}"]]
+compile = [["/compiler", "{sources}", "{options}"]]
+options = ["-O*"]
 run = ["/program/{entry}"]
 
 [[language]]
@@ -41,6 +43,15 @@ name = "Simulated, twice as slow"
 extensions = ["slow"]
 run = ["/program/{entry}"]
 time_factor = 2.0
+
+[[language]]
+id = "heavy"
+name = "Simulated, with a runtime"
+extensions = ["heavy"]
+run = ["/program/{entry}", "{memory_mib}"]
+time_factor = 3.0
+memory_allowance_mib = 100
+process_allowance = 7
 
 [[language]]
 id = "absent"
@@ -283,6 +294,20 @@ impl Kit {
         })
     }
 
+    /// Executes a program by itself.
+    pub(crate) fn execute(&mut self, asked: &Execution) -> Result<Executed, Fault> {
+        self.with_job(JudgeMode::AllTests, 1, |job, slots| {
+            let conditions = Conditions {
+                languages: job.languages,
+                floor: &job.options.floor,
+                layout: job.options.layout,
+                cancel: job.cancel,
+                emit: job.emit,
+            };
+            execute(&slots[0], asked, conditions)
+        })
+    }
+
     pub(crate) fn verify(&mut self, jobs: usize) -> Result<Verification, Fault> {
         self.with_job(JudgeMode::AllTests, jobs, |job, slots| verify_package(job, slots, &|_| {}))
     }
@@ -296,8 +321,11 @@ impl Kit {
             run_view: View::default(),
         };
         let host = Host { root: PathBuf::from("/"), path: Vec::new(), homes: Vec::new() };
-        let languages = Languages::new(Table::parse(TABLE, "test").unwrap(), host)
-            .with_toolchains(vec![toolchain("sim"), toolchain("slow")]);
+        let languages = Languages::new(Table::parse(TABLE, "test").unwrap(), host).with_toolchains(vec![
+            toolchain("sim"),
+            toolchain("slow"),
+            toolchain("heavy"),
+        ]);
         self.runners = (0..jobs).map(|_| (self.runner(), self.runner())).collect();
         let station =
             |runner: &Arc<Simulated>| Station::new(Box::new(Shared(runner.clone())), Placement::default());
@@ -337,8 +365,8 @@ impl Kit {
                 }
                 return ok(1);
             }
-            if called == "control" {
-                return programs["control"](stage);
+            if let Some(play) = programs.get(called.as_str()) {
+                return play(stage);
             }
             let name = String::from_utf8(stage.file(&called).expect("no such program")).unwrap();
             let play = programs.get(name.as_str()).unwrap_or_else(|| panic!("no program plays `{name}`"));

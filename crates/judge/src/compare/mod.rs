@@ -4,12 +4,14 @@
 //! Both sides are streamed. Equal stretches are compared as blocks; only where they differ does the comparison
 //! look at tokens, of which it keeps at most [`TOKEN_KEPT`] bytes: enough for a number and for a message.
 
+mod lines;
 mod number;
 mod options;
 mod source;
 #[cfg(test)]
 mod tests;
 
+pub use lines::first_different_line;
 pub use options::{CompareFlagError, CompareOptions};
 
 use source::Source;

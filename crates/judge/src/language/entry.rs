@@ -12,6 +12,8 @@ pub struct Plan {
     pub sources: Vec<String>,
     /// The entry point: a path below the program's directory, or a class. Empty for linked programs.
     pub entry: String,
+    /// Options for the compiler beyond the language's own: [`Language::check_options`] holds.
+    pub options: Vec<String>,
 }
 
 /// Why a program cannot be built.
@@ -75,6 +77,7 @@ impl Language {
             sources: sources.iter().map(|(name, content)| place(name, content)).collect(),
             placed: files.iter().map(|(name, content)| ((*name).to_owned(), place(name, content))).collect(),
             entry,
+            options: Vec::new(),
         })
     }
 

@@ -34,12 +34,12 @@ pub struct MissingPath {
     pub name: String,
 }
 
-const IN_COMPILE: &[&str] = &["dir", "entry", "sources", "others", "cache"];
+const IN_COMPILE: &[&str] = &["dir", "entry", "sources", "others", "options", "cache"];
 const IN_RUN: &[&str] = &["dir", "entry", "memory_mib", "memory_kib"];
 
 impl Language {
     /// The commands that compile a program, in order, to be run in [`PROGRAM_DIR`]. The program is good when all
-    /// exit with 0. `{sources}` and `{others}` (all but the entry file) must be arguments of their own.
+    /// exit with 0. `{sources}`, `{others}` (all but the entry file) and `{options}` must be arguments of their own.
     pub fn compile_commands(&self, plan: &Plan, paths: &Paths) -> Result<Vec<Command>, MissingPath> {
         let values = |name: &str| match name {
             "cache" => Some(CACHE_DIR.to_owned()),
@@ -56,6 +56,7 @@ impl Language {
             placed: vec![(name.clone(), name.clone())],
             sources: vec![name.clone()],
             entry: name.clone(),
+            options: Vec::new(),
         };
         let commands = self.compile_commands(&plan, paths)?;
         Ok(Some(WarmUp { name, text: text.clone(), commands }))
@@ -109,6 +110,7 @@ impl Language {
             "{others}" => {
                 Ok(plan.sources.iter().filter(|s| **s != plan.entry).map(|s| as_argument(s)).collect())
             }
+            "{options}" => Ok(plan.options.clone()),
             "{entry}" if self.entry == EntryRule::File => Ok(vec![as_argument(&plan.entry)]),
             _ => Ok(vec![self.expand(template, paths, values)?]),
         };
@@ -184,7 +186,7 @@ fn parts(template: &str) -> Vec<Part<'_>> {
 }
 
 /// Placeholders that stand for any number of arguments.
-const LISTS: &[&str] = &["{sources}", "{others}"];
+const LISTS: &[&str] = &["{sources}", "{others}", "{options}"];
 
 /// Every placeholder of a language must mean something where it stands.
 pub(super) fn check(language: &Language) -> Result<(), String> {
@@ -208,14 +210,12 @@ pub(super) fn check(language: &Language) -> Result<(), String> {
             }
             let joined = |t: &&String| LISTS.iter().any(|list| t.contains(list) && t != list);
             if let Some(argument) = step.iter().find(joined) {
-                return Err(format!(
-                    "{key}: in `{argument}`, a list of files must be an argument of its own"
-                ));
+                return Err(format!("{key}: in `{argument}`, a list must be an argument of its own"));
             }
             step.iter().try_for_each(|t| check(key, t, known.clone()))?;
         }
         let single: Vec<&str> =
-            known.iter().copied().filter(|n| !matches!(*n, "sources" | "others")).collect();
+            known.iter().copied().filter(|n| !matches!(*n, "sources" | "others" | "options")).collect();
         stage.env.iter().try_for_each(|(_, t)| check(&format!("{key}_env"), t, single.clone()))?;
         for mount in &stage.mounts {
             let key = format!("{key}_mounts");

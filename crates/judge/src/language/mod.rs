@@ -7,12 +7,14 @@
 mod detect;
 mod entry;
 mod expand;
+mod options;
 mod parse;
 mod source_text;
 
 pub use detect::DetectError;
 pub use entry::{Plan, PlanError};
 pub use expand::{Command, MissingPath, WarmUp};
+pub use options::{OptionRefused, WordsError, words};
 pub use parse::TableError;
 
 use model::{Bytes, Nanos};
@@ -61,6 +63,9 @@ pub struct Language {
     pub version: Vec<String>,
     /// Compilation: steps in order, all in the program's directory. May be none.
     pub compile: Stage,
+    /// Options for the compiler that whoever hands in a program may add, as patterns; see [`Language::check_options`]. A `*` at
+    /// the end is any text; a `!` before it refuses what fits.
+    pub options: Vec<String>,
     /// A source text that is compiled once, with `{cache}` writable, so that later compilations find there,
     /// read-only, what they all need. Trusted, so no submission can change what another is compiled with.
     pub warm_up: Option<String>,

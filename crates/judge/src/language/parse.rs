@@ -70,6 +70,7 @@ raw_language! {
     roots: BTreeMap<String, RawRoot>,
     version: Vec<String>,
     compile: Vec<Vec<String>>,
+    options: Vec<String>,
     warm_up: String,
     compile_env: BTreeMap<String, String>,
     compile_mounts: Vec<String>,
@@ -252,6 +253,7 @@ fn language(raw: &RawLanguage, all: &Sources) -> Result<Language, String> {
         roots: raw.roots.clone().unwrap_or_default().into_iter().map(|(k, v)| (k, v.into())).collect(),
         version: raw.version.clone().unwrap_or_default(),
         compile: stage(raw.compile.clone().unwrap_or_default(), &raw.compile_env, &raw.compile_mounts),
+        options: raw.options.clone().unwrap_or_default(),
         warm_up: raw.warm_up.clone(),
         counted: {
             let steps = raw.counted_run.clone().filter(|run| !run.is_empty()).unwrap_or_else(|| run.clone());

@@ -75,6 +75,7 @@ fn the_shipped_table_is_sound() {
         "python3",
         "ruby",
         "rust",
+        "sqlite",
     ] {
         let language = table.named(code).unwrap();
         assert!(language.has_code(code), "{code}");
@@ -125,7 +126,7 @@ fn what_is_wrong_with_a_table_is_told_with_its_place() {
         (
             language("compile = [[\"-o{sources}\"]]"),
             2,
-            "in `-o{sources}`, a list of files must be an argument of its own",
+            "in `-o{sources}`, a list must be an argument of its own",
         ),
         (language("compile_env = { A = \"{others}\" }"), 2, "compile_env: nothing is called `{others}` here"),
         (language("compile = [[]]"), 2, "compile: a command is empty"),

@@ -58,7 +58,8 @@ impl IntoResponse for Problem {
         if status == StatusCode::INTERNAL_SERVER_ERROR {
             tracing::error!(error = %self.0, "fault");
         }
-        let details = Details { r#type: "about:blank", title, status: status.as_u16(), detail: self.0.to_string() };
+        let details =
+            Details { r#type: "about:blank", title, status: status.as_u16(), detail: self.0.to_string() };
         let mut response = (status, axum::Json(details)).into_response();
         let form = header::HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(header::CONTENT_TYPE, form);

@@ -46,10 +46,13 @@ pub(super) async fn create(
     let incoming = Incoming {
         version: Some(problem.newest.id),
         author: None,
+        origin: store::PARTICIPANT,
+        visitor: None,
         language: &create.language,
         files,
         details: Details { mode: create.mode, ..Details::default() },
         urgency: Urgency::Live,
+        callback: None,
     };
     let accepted = submit(&service, incoming).await?;
     Ok((StatusCode::CREATED, Json(json!({"id": accepted.id, "token": accepted.token}))))

@@ -253,7 +253,10 @@ impl Connection {
             Ok(()) => Ok(()),
             Err(store::Error::Conflict(_) | store::Error::NotFound(_)) => {
                 self.end();
-                self.say(&ToWorker::Cancel { lease: fleet::Lease { job: lease.job.0, attempt: lease.attempt } }).await
+                self.say(&ToWorker::Cancel {
+                    lease: fleet::Lease { job: lease.job.0, attempt: lease.attempt },
+                })
+                .await
             }
             // The database may be back before the lease is over.
             Err(error) => {

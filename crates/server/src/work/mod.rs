@@ -4,6 +4,8 @@ mod assign;
 mod connection;
 mod result;
 
+pub(crate) use assign::details;
+
 use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::{Service, ended};
@@ -105,7 +107,11 @@ pub(crate) async fn take_back_lost(service: Arc<Service>) {
         match service.store.reap(now()).await {
             Ok(lost) => {
                 for lease in lost {
-                    tracing::warn!(job = lease.job.0, attempt = lease.attempt, "a worker was not heard of; its job is queued again");
+                    tracing::warn!(
+                        job = lease.job.0,
+                        attempt = lease.attempt,
+                        "a worker was not heard of; its job is queued again"
+                    );
                     if let Ok(job) = service.store.job(lease.job).await {
                         let why = "the worker was not heard of".to_string();
                         service.live.tell(job.submission, LiveEvent::Returned { why });

@@ -1,0 +1,177 @@
+//! Processes that are started, started again when they end, and ended together.
+
+use crate::Done;
+use crate::terminal::Failure;
+use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A process to be kept alive: this program again, with other arguments.
+pub(crate) struct Child {
+    pub(crate) name: String,
+    pub(crate) args: Vec<OsString>,
+    /// What it gets as standard input; nothing where `None`.
+    pub(crate) stdin: Option<OwnedFd>,
+}
+
+/// A process that is looked after.
+pub(crate) struct Tended {
+    pub(crate) name: String,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    pid: Option<Pid>,
+    gone: bool,
+}
+
+impl Tended {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends it a signal, if it is there.
+    pub(crate) fn tell(&self, signal: Signal) {
+        if let Some(pid) = self.state().pid {
+            // It may have ended; nobody else has its number until it is waited for, and that takes the lock.
+            drop(kill_process(pid, signal));
+        }
+    }
+
+    /// Waits until it is there no more, and will not be started again.
+    pub(crate) fn wait(&self) {
+        let mut state = self.state();
+        while !state.gone {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// The processes.
+pub(crate) struct Nursery {
+    children: Vec<Arc<Tended>>,
+    ending: Arc<AtomicBool>,
+    ends: mpsc::Receiver<End>,
+}
+
+enum End {
+    /// Somebody wants everything to end.
+    Asked,
+    /// A process says that starting it again is no use.
+    Hopeless(String),
+}
+
+/// The shortest and the longest wait before a process is started again.
+const WAITS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+/// A process that lived this long is started again at once.
+const LIVED: Duration = Duration::from_secs(10);
+
+impl Nursery {
+    /// Starts them all.
+    pub(crate) fn start(children: Vec<Child>) -> Result<Nursery, Failure> {
+        let (tell, ends) = mpsc::channel();
+        let ending = Arc::new(AtomicBool::new(false));
+        let asked = tell.clone();
+        ctrlc::set_handler(move || drop(asked.send(End::Asked))).map_err(Failure::system)?;
+        let tend = |child: Child| {
+            let tended =
+                Arc::new(Tended { name: child.name.clone(), state: Mutex::default(), changed: Condvar::new() });
+            let (own, ending, tell) = (tended.clone(), ending.clone(), tell.clone());
+            // This thread lives as long as the process: it is the parent whose death the process is told of.
+            thread::spawn(move || look_after(&child, &own, &ending, &tell));
+            tended
+        };
+        let children = children.into_iter().map(tend).collect();
+        Ok(Nursery { children, ending, ends })
+    }
+
+    /// Waits until somebody wants an end or a process is hopeless; `end` then tells the processes, in its order, and all are waited
+    /// for.
+    pub(crate) fn attend(self, end: impl Fn(&[Arc<Tended>])) -> Result<Done, Failure> {
+        let why = self.ends.recv().unwrap_or(End::Asked);
+        self.ending.store(true, Ordering::SeqCst);
+        end(&self.children);
+        for child in &self.children {
+            child.tell(Signal::TERM);
+            child.wait();
+        }
+        match why {
+            End::Asked => Ok(Done::Good),
+            End::Hopeless(why) => Err(Failure::usage(why)),
+        }
+    }
+}
+
+fn look_after(child: &Child, tended: &Tended, ending: &AtomicBool, tell: &mpsc::Sender<End>) {
+    let mut wait = WAITS.0;
+    while !ending.load(Ordering::SeqCst) {
+        let begun = Instant::now();
+        match once(child, tended) {
+            Ok(status) if ending.load(Ordering::SeqCst) => tracing::debug!(child.name, %status, "ended"),
+            // It has said why; that will not change by itself.
+            Ok(status) if status.code() == Some(2) => {
+                drop(tell.send(End::Hopeless(format!("the process `{}` cannot work; see above", child.name))));
+                break;
+            }
+            Ok(status) => tracing::warn!(child.name, %status, "ended; starting it again"),
+            Err(error) => tracing::error!(child.name, %error, "cannot be started"),
+        }
+        if begun.elapsed() > LIVED {
+            wait = WAITS.0;
+        }
+        let until = Instant::now() + wait;
+        while Instant::now() < until && !ending.load(Ordering::SeqCst) {
+            thread::sleep(WAITS.0);
+        }
+        wait = (wait * 2).min(WAITS.1);
+    }
+    tended.state().gone = true;
+    tended.changed.notify_all();
+}
+
+fn once(child: &Child, tended: &Tended) -> std::io::Result<ExitStatus> {
+    let stdin = match &child.stdin {
+        Some(fd) => Stdio::from(fd.try_clone()?),
+        None => Stdio::null(),
+    };
+    let mut process = Command::new("/proc/self/exe").arg0_of(&child.name).args(&child.args).stdin(stdin).spawn()?;
+    tended.state().pid = i32::try_from(process.id()).ok().and_then(Pid::from_raw);
+    // Its number is its own until it is reaped, which happens under the lock.
+    let status = loop {
+        {
+            let mut state = tended.state();
+            if let Some(status) = process.try_wait()? {
+                state.pid = None;
+                break status;
+            }
+        }
+        wait_for_end(process.id());
+    };
+    Ok(status)
+}
+
+/// Waits until a child has ended, without reaping it.
+fn wait_for_end(pid: u32) {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return };
+    drop(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT));
+}
+
+trait Named {
+    fn arg0_of(&mut self, name: &str) -> &mut Self;
+}
+
+impl Named for Command {
+    /// What `ps` shows.
+    fn arg0_of(&mut self, name: &str) -> &mut Self {
+        use std::os::unix::process::CommandExt;
+        self.arg0(format!("tauto: {name}"))
+    }
+}

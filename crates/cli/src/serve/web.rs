@@ -1,0 +1,144 @@
+//! The web process: gives up what it can, then serves.
+
+use super::{ServeArgs, die_with_parent};
+use crate::Done;
+use crate::terminal::{Failure, print_error};
+use landlock::{
+    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreatedAttr,
+};
+use rustix::fs::{Gid, Mode, Uid};
+use server::{Listeners, Settings};
+use std::net::TcpListener;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::time::Duration;
+
+/// The socket for workers, in the service's directory.
+pub(super) const SOCKET: &str = "work.sock";
+
+pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
+    let directory = args.directory.clone().ok_or_else(|| Failure::usage("--directory: missing"))?;
+    shrink_bounding_set();
+    if let Some(user) = &args.user {
+        become_user(user)?;
+    }
+    // After the change of user, which clears it.
+    die_with_parent()?;
+    give_up_privileges()?;
+    // Its files are nobody else's.
+    rustix::process::umask(Mode::from_raw_mode(0o077));
+    confine(&directory);
+    let stdin = std::io::stdin();
+    let http = stdin.as_fd().try_clone_to_owned().map_err(Failure::system)?;
+    let http = TcpListener::from(http);
+    let work = work_socket(&directory.join(SOCKET))?;
+    let address = http.local_addr().map_err(Failure::system)?;
+    let database = args.database.clone().unwrap_or_else(|| directory.join("tautochrone.db").display().to_string());
+    let settings = Settings {
+        directory,
+        database,
+        anonymous: address.ip().is_loopback() && !args.accounts,
+        grace: Duration::from_secs(args.grace),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(Failure::system)?;
+    runtime.block_on(serve(settings, Listeners { http, work }))
+}
+
+async fn serve(settings: Settings, listeners: Listeners) -> Result<Done, Failure> {
+    let startup = server::open(settings).await.map_err(Failure::system)?;
+    startup.serve(listeners, told_to_end()).await.map_err(Failure::system)?;
+    Ok(Done::Good)
+}
+
+async fn told_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut term) = signal(SignalKind::terminate()) else {
+        print_error("tauto: cannot hear SIGTERM\n");
+        return std::future::pending().await;
+    };
+    // Ctrl-C reaches every process of the terminal; whoever started us decides what it means.
+    let interrupt = signal(SignalKind::interrupt());
+    term.recv().await;
+    drop(interrupt);
+}
+
+/// Becomes UID:GID, for good.
+fn become_user(user: &str) -> Result<(), Failure> {
+    let bad = || Failure::usage(format!("--user {user}: of the web process it is UID:GID"));
+    let (uid, gid) = user.split_once(':').ok_or_else(bad)?;
+    let uid = Uid::from_raw(uid.parse().map_err(|_| bad())?);
+    let gid = Gid::from_raw(gid.parse().map_err(|_| bad())?);
+    let fail = |e| Failure::system(format!("becoming user {user}: {e}"));
+    // This process has one thread as yet.
+    rustix::thread::set_thread_groups(&[]).map_err(fail)?;
+    rustix::thread::set_thread_res_gid(gid, gid, gid).map_err(fail)?;
+    rustix::thread::set_thread_res_uid(uid, uid, uid).map_err(fail)
+}
+
+/// No program that is started from here gets a capability: capabilities(7), "Capability bounding set".
+fn shrink_bounding_set() {
+    for bit in 0..u64::BITS {
+        // Without CAP_SETPCAP nothing can be taken from this set, and with no_new_privs nothing comes of it. Bits without a meaning
+        // are refused.
+        let capability = rustix::thread::CapabilitySet::from_bits_retain(1 << bit);
+        drop(rustix::thread::remove_capability_from_bounding_set(capability));
+    }
+}
+
+/// No capability, now or later.
+fn give_up_privileges() -> Result<(), Failure> {
+    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+    let fail = |e| Failure::system(format!("giving up privileges: {e}"));
+    rustix::thread::set_no_new_privs(true).map_err(fail)?;
+    let none = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none }).map_err(fail)
+}
+
+/// Writing is possible beneath the service's directory alone, where the kernel has Landlock; reading where names, certificates and
+/// time zones are.
+fn confine(directory: &Path) {
+    const READ: [&str; 6] = ["/etc", "/usr", "/lib", "/lib64", "/proc", "/run"];
+    let all = AccessFs::from_all(ABI::V5);
+    let confined = || -> Result<_, Box<dyn std::error::Error>> {
+        let mut rules = Ruleset::default()
+            .set_compatibility(CompatLevel::BestEffort)
+            .handle_access(all)?
+            .create()?
+            .add_rule(PathBeneath::new(PathFd::new(directory)?, all))?;
+        for path in READ {
+            if let Ok(fd) = PathFd::new(path) {
+                rules = rules.add_rule(PathBeneath::new(fd, AccessFs::from_read(ABI::V5)))?;
+            }
+        }
+        for path in ["/dev/null", "/dev/urandom"] {
+            if let Ok(fd) = PathFd::new(path) {
+                let rights = AccessFs::ReadFile | AccessFs::WriteFile;
+                rules = rules.add_rule(PathBeneath::new(fd, rights))?;
+            }
+        }
+        Ok(rules.restrict_self()?.ruleset)
+    };
+    match confined() {
+        Ok(landlock::RulesetStatus::NotEnforced) => {
+            tracing::warn!("no Landlock: the web process is confined by its user alone");
+        }
+        Ok(_) => {}
+        Err(error) => tracing::warn!(%error, "the web process is confined by its user alone"),
+    }
+}
+
+/// The socket, made anew: the one of an earlier process is dead.
+fn work_socket(path: &Path) -> Result<UnixListener, Failure> {
+    let fail = |e: std::io::Error| Failure::system(format!("{}: {e}", path.display()));
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(fail(e)),
+        _ => {}
+    }
+    UnixListener::bind(path).map_err(fail)
+}

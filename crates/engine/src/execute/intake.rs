@@ -1,0 +1,168 @@
+//! What was handed in to be executed: whether it can be, and its recipe.
+
+use crate::Fault;
+use crate::languages::{Languages, SCRIPT_LIMITS, script_env};
+use crate::limits::{Allowance, MEMORY};
+use crate::program::message_length;
+use crate::recipe::{Part, Recipe, Sources, detect, recipe};
+use judge::language::{Command, PROGRAM_DIR};
+use model::{Execution, ProgramFile, ProgramKind, View};
+use std::collections::BTreeSet;
+
+/// Most directories on the way to a file, itself included: the sandbox's own bound.
+const DEPTH: usize = 32;
+/// Most bytes of a name in a path (NAME_MAX of the kernel).
+const NAME: usize = 255;
+/// Most bytes of all arguments, each with what it costs to hand it over. The kernel grants 128 KiB however small the stack
+/// is (execve(2)).
+const ARGUMENTS: usize = 64 << 10;
+/// What an argument costs besides its text: a pointer, its end, quotes.
+const PER_ARGUMENT: usize = 16;
+
+/// What is wrong with it is told, not a fault.
+pub(super) enum Intake {
+    Recipe(Box<Recipe>),
+    Refused { language: String, why: String },
+}
+
+/// How a program is compiled and run.
+pub(super) fn intake(asked: &Execution, languages: &Languages) -> Result<Intake, Fault> {
+    let parts: Vec<Part> = asked.files.iter().map(part).collect();
+    let language = match &asked.program {
+        ProgramKind::Language(name) => detect("language", &parts, languages, Some(name))?.id.clone(),
+        ProgramKind::Scripts => "scripts".to_owned(),
+        ProgramKind::Executable => "executable".to_owned(),
+        ProgramKind::Text => "text".to_owned(),
+    };
+    if let Err(why) = check(asked) {
+        return Ok(Intake::Refused { language, why });
+    }
+    let recipe = match &asked.program {
+        ProgramKind::Language(name) => of_language(asked, name, parts, languages),
+        ProgramKind::Scripts => scripts(parts),
+        ProgramKind::Executable => Ok(executable(parts)),
+        ProgramKind::Text => Ok(text(parts)),
+    };
+    match recipe {
+        Ok(recipe) => Ok(Intake::Recipe(Box::new(recipe))),
+        Err(Fault::Input { why, .. }) => Ok(Intake::Refused { language, why }),
+        Err(fault) => Err(fault),
+    }
+}
+
+fn part(file: &ProgramFile) -> Part {
+    Part { name: file.name.clone(), executable: file.executable, content: file.content.0.clone() }
+}
+
+fn of_language(
+    asked: &Execution,
+    name: &str,
+    own: Vec<Part>,
+    languages: &Languages,
+) -> Result<Recipe, Fault> {
+    let language = detect("language", &own, languages, Some(name))?;
+    let (entry, options) = (asked.entry.as_deref(), asked.compiler_options.as_slice());
+    let sources = Sources { own, added: Vec::new(), entry, options };
+    recipe("the program", sources, language, asked.limits.memory.unwrap_or(MEMORY), languages, false)
+}
+
+/// Whether files, arguments and options are such that a program can be made of them and started.
+fn check(asked: &Execution) -> Result<(), String> {
+    let mut files = BTreeSet::new();
+    for file in &asked.files {
+        let name = &file.name;
+        check_name(name)?;
+        if !files.insert(name.as_str()) {
+            return Err(format!("two files are called `{name}`"));
+        }
+    }
+    let inside = |name: &str| name.match_indices('/').any(|(at, _)| files.contains(&name[..at]));
+    if let Some(name) = files.iter().find(|name| inside(name)) {
+        return Err(format!("`{name}` lies in a file as if that were a directory"));
+    }
+    if files.is_empty() {
+        return Err("there is no file".to_owned());
+    }
+    check_words("argument", &asked.args)?;
+    check_words("compiler option", &asked.compiler_options)?;
+    match asked.program {
+        ProgramKind::Language(_) => Ok(()),
+        _ if asked.compiler_options.is_empty() => Ok(()),
+        _ => Err("a program of this kind takes no compiler options".to_owned()),
+    }
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    let parts = name.split('/');
+    let plain = |part: &str| !matches!(part, "" | "." | "..") && part.len() <= NAME;
+    if name.contains('\0') || parts.clone().count() > DEPTH || !parts.clone().all(plain) {
+        let shown: String = name.chars().take(60).flat_map(char::escape_debug).collect();
+        return Err(format!("`{shown}` is no name of a file here: it must be relative, plain and short"));
+    }
+    Ok(())
+}
+
+fn check_words(what: &str, words: &[String]) -> Result<(), String> {
+    if words.iter().any(|word| word.contains('\0')) {
+        return Err(format!("the {what}s hold a zero byte"));
+    }
+    let length = words.iter().map(|word| message_length(word) + PER_ARGUMENT).sum::<usize>();
+    if length > ARGUMENTS {
+        return Err(format!("the {what}s are too long: {length} bytes of {ARGUMENTS}"));
+    }
+    Ok(())
+}
+
+/// A program that brings its own scripts; everything installed is shown to it.
+fn scripts(parts: Vec<Part>) -> Result<Recipe, Fault> {
+    let script = |names: [&str; 2]| {
+        let name = names.into_iter().find(|name| parts.iter().any(|part| part.name == *name))?;
+        Some(command(&["/bin/bash", &in_program(name)]))
+    };
+    let missing = || Fault::Input {
+        place: "the program".to_owned(),
+        why: "there is no `run` and no `run.sh` at the root of its files".to_owned(),
+    };
+    let run = script(["run", "run.sh"]).ok_or_else(missing)?;
+    let compile = script(["compile", "compile.sh"]).into_iter().collect();
+    Ok(Recipe { compile, ..simple("scripts", parts, run) })
+}
+
+fn executable(mut parts: Vec<Part>) -> Recipe {
+    let run = command(&[&in_program(&first(&parts))]);
+    parts.iter_mut().take(1).for_each(|part| part.executable = true);
+    simple("executable", parts, run)
+}
+
+fn text(parts: Vec<Part>) -> Recipe {
+    let run = command(&["/bin/cat", &in_program(&first(&parts))]);
+    simple("text", parts, run)
+}
+
+fn first(parts: &[Part]) -> String {
+    parts.first().map(|part| part.name.clone()).unwrap_or_default()
+}
+
+fn in_program(name: &str) -> String {
+    format!("{PROGRAM_DIR}/{name}")
+}
+
+fn command(argv: &[&str]) -> Command {
+    Command { argv: argv.iter().map(|word| word.to_string()).collect(), env: script_env() }
+}
+
+/// What is run as it is.
+fn simple(language: &str, parts: Vec<Part>, run: Command) -> Recipe {
+    Recipe {
+        language: language.to_owned(),
+        stands_in: None,
+        parts,
+        compile: Vec::new(),
+        warm_up: None,
+        compile_view: View::default(),
+        compile_limits: SCRIPT_LIMITS,
+        run,
+        run_view: View::default(),
+        allowance: Allowance::NONE,
+    }
+}

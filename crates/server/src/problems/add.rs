@@ -1,0 +1,97 @@
+//! A package that is handed in.
+
+use crate::errors::Refusal;
+use crate::moment::now;
+use crate::service::Service;
+use store::{Hash, NewVersion, Problem, UserId, Version};
+
+/// Bytes a package may have when it is handed in. It is held in memory once.
+pub(crate) const PACKAGE_LIMIT: usize = 128 << 20;
+
+/// A package that was taken in.
+#[derive(Debug)]
+pub(crate) struct Added {
+    pub(crate) problem: Problem,
+    pub(crate) version: Version,
+    /// It was not the newest version already.
+    pub(crate) fresh: bool,
+    /// What is untidy about it: place and message.
+    pub(crate) warnings: Vec<(String, String)>,
+}
+
+/// Takes a package in, a zip archive, as the newest version of the problem `name`, which is made where there is none. The very
+/// package that is the newest version already adds nothing.
+///
+/// # Errors
+/// [`Refusal::Bad`] with place and reason where it cannot be judged; nothing is kept then. [`Refusal::TooLarge`].
+pub(crate) async fn add(
+    service: &Service,
+    by: Option<UserId>,
+    name: &str,
+    zip: Vec<u8>,
+) -> Result<Added, Refusal> {
+    is_name(name)?;
+    if zip.len() > PACKAGE_LIMIT {
+        return Err(Refusal::TooLarge(format!(
+            "package: {} bytes, at most {PACKAGE_LIMIT} may be",
+            zip.len()
+        )));
+    }
+    let hash = Hash::of(&zip);
+    let opened = service.packages.check(&hash, name, &zip).await?;
+    let before = match service.store.problem(name).await {
+        Ok(problem) => Some(problem.newest.id),
+        Err(store::Error::NotFound(_)) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let title = match opened.package.title.trim() {
+        "" => name,
+        title => title,
+    };
+    let new = NewVersion { name, title, package: &zip, author: by, created: now() };
+    let version = service.store.add_version(new).await?;
+    let problem = service.store.problem(name).await?;
+    service.packages.forget_name(name);
+    tracing::info!(problem = name, version = version.number, package = %hash.as_str(), "package taken in");
+    Ok(Added { fresh: before != Some(version.id), problem, version, warnings: opened.warnings.clone() })
+}
+
+/// Names of problems go into addresses and file names.
+fn is_name(name: &str) -> Result<(), Refusal> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if name.len() <= 64 && name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(fits) {
+        return Ok(());
+    }
+    let rule =
+        "1 to 64 letters of the Latin alphabet, digits, `.`, `_` or `-`, beginning with a letter or digit";
+    Err(Refusal::Bad(format!("name: `{}` is no name of a problem: {rule}", name.escape_default())))
+}
+
+/// The name of a problem by that of its package's file: without directory and ending.
+pub(crate) fn name_of_file(file: &str) -> &str {
+    let base = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    let cut = |ending: &str| base.strip_suffix(ending);
+    cut(".zip").or_else(|| cut(".kpp")).unwrap_or(base)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_safe_in_addresses_and_file_names() {
+        for good in ["a", "sieve", "Two-Sums_2.1", "0"] {
+            assert!(is_name(good).is_ok(), "{good}");
+        }
+        for bad in ["", ".", "..", "-a", "a/b", "a b", "ä", "a\0", &"a".repeat(65)] {
+            assert!(matches!(is_name(bad), Err(Refusal::Bad(_))), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_file_tells_the_name() {
+        for (file, name) in [("a.zip", "a"), ("C:\\x\\b.kpp", "b"), ("/t/c", "c"), ("d.tar", "d.tar")] {
+            assert_eq!(name_of_file(file), name);
+        }
+    }
+}
