@@ -140,3 +140,19 @@ pub(crate) async fn wait(
         }
     }
 }
+
+/// Why the times of a program can be believed: how firmly they stand, and every run that was made.
+pub(crate) async fn evidence(service: &Service, ran: &Ran) -> Result<Json, Refusal> {
+    let stored = service.store.judgement(ran.summary.id).await?;
+    let tests = &stored.judgement.tests;
+    let runs: Vec<Json> = tests.iter().map(|test| serde_json::to_value(&test.runs).unwrap_or_default()).collect();
+    Ok(serde_json::json!({
+        "verdict": ran.summary.verdict,
+        "confidence": ran.summary.confidence,
+        "runs": ran.summary.runs,
+        "void_runs": ran.summary.void_runs,
+        "limits": stored.judgement.limits,
+        "stands_in": ran.executed.as_ref().and_then(|executed| executed.stands_in.clone()),
+        "observations": runs,
+    }))
+}

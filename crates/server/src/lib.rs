@@ -6,7 +6,10 @@
 
 mod accounts;
 mod api;
+mod callbacks;
 mod errors;
+mod execution;
+mod judge0;
 mod live;
 mod moment;
 mod problems;
@@ -14,8 +17,10 @@ mod rejudge;
 mod secret;
 mod service;
 mod submit;
+mod toolchains;
 mod work;
 
+pub use callbacks::{Allowed as AllowedCallbacks, Network, NoNetwork};
 pub use service::{Listeners, Settings, Startup, open};
 
 /// How an operation of the service fails before a face has put it into its own form.

@@ -2,8 +2,10 @@
 
 use crate::errors::Refusal;
 use crate::live::Live;
+use crate::callbacks::{self, Courier};
 use crate::problems::Packages;
-use crate::{api, work};
+use crate::toolchains::Toolchains;
+use crate::{api, judge0, work};
 use axum::Router;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,6 +25,8 @@ pub struct Settings {
     pub anonymous: bool,
     /// How long work may go on after the service was told to end.
     pub grace: Duration,
+    /// Where callbacks may go.
+    pub callbacks: callbacks::Allowed,
 }
 
 /// Where the service is reached. Bound by the caller, which may have a right that the service has not.
@@ -45,6 +49,10 @@ pub(crate) struct Service {
     pub(crate) store: Store,
     pub(crate) live: Live,
     pub(crate) packages: Packages,
+    /// The languages of the nodes.
+    pub(crate) toolchains: Toolchains,
+    /// What Judge0's clients are told about numbers.
+    pub(crate) statistics: judge0::Statistics,
     /// A job was queued.
     pub(crate) work_came: Notify,
     /// The workers that are connected.
@@ -65,6 +73,8 @@ pub async fn open(settings: Settings) -> Result<Startup, Refusal> {
         store,
         live: Live::default(),
         packages,
+        toolchains: Toolchains::default(),
+        statistics: judge0::Statistics::default(),
         work_came: Notify::new(),
         workers: work::Workers::default(),
         ending: watch::Sender::new(false),
@@ -90,6 +100,8 @@ impl Startup {
             (TcpListener::from_std(listeners.http)?, UnixListener::from_std(listeners.work)?);
         let working = tokio::spawn(work::serve(service.clone(), workers));
         let upkeep = tokio::spawn(work::take_back_lost(service.clone()));
+        let courier = Courier::of_system(service.settings.callbacks.clone());
+        let delivering = tokio::spawn(callbacks::deliver(service.clone(), courier));
         let ending = service.clone();
         tokio::spawn(async move {
             stop.await;
@@ -99,6 +111,7 @@ impl Startup {
         axum::serve(http, router(service.clone())).with_graceful_shutdown(stopped).await?;
         drop(working.await);
         upkeep.abort();
+        delivering.abort();
         service.store.close().await;
         Ok(())
     }
@@ -114,5 +127,5 @@ pub(crate) async fn ended(mut ending: watch::Receiver<bool>) {
 }
 
 fn router(service: Arc<Service>) -> Router {
-    Router::new().nest("/api/v1", api::router()).with_state(service)
+    Router::new().nest("/api/v1", api::router()).nest("/judge0", judge0::router()).with_state(service)
 }

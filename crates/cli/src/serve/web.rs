@@ -41,6 +41,7 @@ pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
         database,
         anonymous: address.ip().is_loopback() && !args.accounts,
         grace: Duration::from_secs(args.grace),
+        callbacks: server::AllowedCallbacks::default(),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -110,10 +110,13 @@ fn judge_error(why: &str) -> Judgement {
     }
 }
 
+/// The pool of nodes that name none.
+const POOL: &str = "default";
+
 /// Keeps what a node tells of itself.
 pub(super) async fn note_node(service: &Service, worker: &str, facts: &serde_json::Value) {
     let node = worker.rsplit_once('/').map_or(worker, |(node, _)| node);
-    if let Err(error) = service.store.set_setting(&format!("node/{node}"), facts).await {
+    if let Err(error) = service.store.note_node(node, POOL, facts, now()).await {
         tracing::error!(%error, node, "noting a node");
     }
 }
