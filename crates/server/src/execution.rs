@@ -145,7 +145,8 @@ pub(crate) async fn wait(
 pub(crate) async fn evidence(service: &Service, ran: &Ran) -> Result<Json, Refusal> {
     let stored = service.store.judgement(ran.summary.id).await?;
     let tests = &stored.judgement.tests;
-    let runs: Vec<Json> = tests.iter().map(|test| serde_json::to_value(&test.runs).unwrap_or_default()).collect();
+    let runs: Vec<Json> =
+        tests.iter().map(|test| serde_json::to_value(&test.runs).unwrap_or_default()).collect();
     Ok(serde_json::json!({
         "verdict": ran.summary.verdict,
         "confidence": ran.summary.confidence,

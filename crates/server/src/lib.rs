@@ -12,6 +12,7 @@ mod execution;
 mod judge0;
 mod live;
 mod moment;
+mod piston;
 mod problems;
 mod rejudge;
 mod secret;

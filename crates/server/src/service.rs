@@ -1,11 +1,11 @@
 //! The service as a whole: what its parts share, how it starts and how it ends.
 
+use crate::callbacks::{self, Courier};
 use crate::errors::Refusal;
 use crate::live::Live;
-use crate::callbacks::{self, Courier};
 use crate::problems::Packages;
 use crate::toolchains::Toolchains;
-use crate::{api, judge0, work};
+use crate::{api, judge0, piston, work};
 use axum::Router;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -127,5 +127,10 @@ pub(crate) async fn ended(mut ending: watch::Receiver<bool>) {
 }
 
 fn router(service: Arc<Service>) -> Router {
-    Router::new().nest("/api/v1", api::router()).nest("/judge0", judge0::router()).with_state(service)
+    Router::new()
+        .nest("/api/v1", api::router())
+        .nest("/judge0", judge0::router())
+        .nest("/api/v2", piston::router())
+        .nest("/api/v2/piston", piston::router())
+        .with_state(service)
 }

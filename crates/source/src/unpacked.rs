@@ -38,7 +38,8 @@ pub struct NotUnpacked(pub String);
 /// No archive, larger than the limits, or with an entry that is neither a file nor a directory, is encrypted, leaves the
 /// archive by its name or is there twice.
 pub fn unpack(bytes: &[u8], limits: UnpackLimits) -> Result<Vec<UnpackedFile>, NotUnpacked> {
-    let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|e| NotUnpacked(format!("no zip archive: {e}")))?;
+    let mut zip =
+        ZipArchive::new(Cursor::new(bytes)).map_err(|e| NotUnpacked(format!("no zip archive: {e}")))?;
     if zip.has_duplicate_names() {
         return Err(NotUnpacked("two entries have the same name".to_owned()));
     }

@@ -66,7 +66,9 @@ impl Courier {
     /// Puts a JSON document to an address. Done is whatever answers with a status of success.
     pub(crate) async fn put(&self, url: &str, body: Vec<u8>) -> Result<(), Undeliverable> {
         let sent = tokio::time::timeout(PATIENCE, self.send(url, body)).await;
-        sent.unwrap_or_else(|_| Err(Undeliverable::Failed(format!("no answer within {} s", PATIENCE.as_secs()))))
+        sent.unwrap_or_else(|_| {
+            Err(Undeliverable::Failed(format!("no answer within {} s", PATIENCE.as_secs())))
+        })
     }
 
     async fn send(&self, url: &str, body: Vec<u8>) -> Result<(), Undeliverable> {
@@ -81,7 +83,9 @@ impl Courier {
         };
         match status {
             200..=299 => Ok(()),
-            300..=399 => Err(Undeliverable::Failed(format!("it answered {status}; redirects are not followed"))),
+            300..=399 => {
+                Err(Undeliverable::Failed(format!("it answered {status}; redirects are not followed")))
+            }
             _ => Err(Undeliverable::Failed(format!("it answered {status}"))),
         }
     }

@@ -13,9 +13,9 @@ pub use address::{Allowed, Network, NoNetwork, Undeliverable};
 pub(crate) use courier::Courier;
 
 use crate::errors::Refusal;
+use crate::judge0;
 use crate::moment::now;
 use crate::service::Service;
-use crate::judge0;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,8 +48,14 @@ pub(crate) async fn deliver(service: Arc<Service>, courier: Courier) {
         let room = AT_ONCE.saturating_sub(tasks.len());
         // Those under way are due still, and come first.
         let due = service.store.due_callbacks(now(), u32::try_from(AT_ONCE + room).unwrap_or(1)).await;
-        let due = due.inspect_err(|error| tracing::error!(%error, "looking for callbacks")).unwrap_or_default();
-        for callback in due.into_iter().filter(|callback| !under_way.contains(&callback.id)).take(room).collect::<Vec<_>>() {
+        let due =
+            due.inspect_err(|error| tracing::error!(%error, "looking for callbacks")).unwrap_or_default();
+        for callback in due
+            .into_iter()
+            .filter(|callback| !under_way.contains(&callback.id))
+            .take(room)
+            .collect::<Vec<_>>()
+        {
             under_way.insert(callback.id);
             tasks.spawn(one(service.clone(), courier.clone(), callback));
         }
@@ -66,7 +72,12 @@ async fn one(service: Arc<Service>, courier: Arc<Courier>, callback: Callback) -
         Ok(()) => service.store.callback_done(callback.id).await,
         Err(why) => {
             let next = next_try(callback.attempts, now());
-            tracing::info!(callback = callback.id.0, why, again = next.is_some(), "a callback was not delivered");
+            tracing::info!(
+                callback = callback.id.0,
+                why,
+                again = next.is_some(),
+                "a callback was not delivered"
+            );
             service.store.callback_failed(callback.id, why, next).await
         }
     };

@@ -2,8 +2,8 @@
 
 use super::request::{ARCHIVE, Face};
 use super::status;
-use crate::execution::{self, Ran};
 use crate::errors::Refusal;
+use crate::execution::{self, Ran};
 use crate::service::Service;
 use crate::work::details;
 use base64::Engine;
@@ -18,12 +18,41 @@ const USUAL: &[&str] =
 
 /// What `*` stands for: the documented attributes and those the official client knows. That client fails at any other.
 const ALL: &[&str] = &[
-    "source_code", "language_id", "stdin", "expected_output", "stdout", "status_id", "created_at", "finished_at", "time",
-    "memory", "stderr", "token", "number_of_runs", "cpu_time_limit", "cpu_extra_time", "wall_time_limit", "memory_limit",
-    "stack_limit", "max_processes_and_or_threads", "enable_per_process_and_thread_time_limit",
-    "enable_per_process_and_thread_memory_limit", "max_file_size", "compile_output", "exit_code", "exit_signal", "message",
-    "wall_time", "compiler_options", "command_line_arguments", "redirect_stderr_to_stdout", "callback_url",
-    "additional_files", "enable_network", "status", "language",
+    "source_code",
+    "language_id",
+    "stdin",
+    "expected_output",
+    "stdout",
+    "status_id",
+    "created_at",
+    "finished_at",
+    "time",
+    "memory",
+    "stderr",
+    "token",
+    "number_of_runs",
+    "cpu_time_limit",
+    "cpu_extra_time",
+    "wall_time_limit",
+    "memory_limit",
+    "stack_limit",
+    "max_processes_and_or_threads",
+    "enable_per_process_and_thread_time_limit",
+    "enable_per_process_and_thread_memory_limit",
+    "max_file_size",
+    "compile_output",
+    "exit_code",
+    "exit_signal",
+    "message",
+    "wall_time",
+    "compiler_options",
+    "command_line_arguments",
+    "redirect_stderr_to_stdout",
+    "callback_url",
+    "additional_files",
+    "enable_network",
+    "status",
+    "language",
 ];
 
 /// What must be asked for by name: later columns of Judge0's, and our evidence.
@@ -76,7 +105,11 @@ pub(super) struct View {
 }
 
 /// Reads what the fields need.
-pub(super) async fn view(service: &Service, submission: Submission, fields: &Fields) -> Result<View, Refusal> {
+pub(super) async fn view(
+    service: &Service,
+    submission: Submission,
+    fields: &Fields,
+) -> Result<View, Refusal> {
     let face = serde_json::from_value(details(&submission)?.face)
         .map_err(|e| Refusal::Fault(format!("submission {}: how it was asked for: {e}", submission.id)))?;
     let ran = execution::ran(service, &submission).await?;
@@ -110,10 +143,12 @@ impl View {
                 let source = self.asked.as_ref().filter(|asked| asked.program != model::ProgramKind::Scripts);
                 text(source.and_then(|asked| asked.files.first()).map(|file| file.content.0.as_slice()))?
             }
-            "stdin" => text(self.asked.as_ref().map(|asked| &*asked.stdin.0).filter(|stdin| !stdin.is_empty()))?,
-            "expected_output" => {
-                text(self.asked.as_ref().and_then(|asked| asked.expected.as_ref()).map(|expected| &*expected.0))?
+            "stdin" => {
+                text(self.asked.as_ref().map(|asked| &*asked.stdin.0).filter(|stdin| !stdin.is_empty()))?
             }
+            "expected_output" => text(
+                self.asked.as_ref().and_then(|asked| asked.expected.as_ref()).map(|expected| &*expected.0),
+            )?,
             "additional_files" => json!(self.archive.as_ref().map(|archive| STANDARD.encode(archive))),
             "stdout" | "stderr" | "compile_output" | "message" => text(self.words(field).as_deref())?,
             "token" => json!(self.submission.token),
@@ -161,7 +196,9 @@ impl View {
     }
 
     fn measured(&self, field: &str) -> Json {
-        let Some(executed) = self.ran.as_ref().and_then(|ran| ran.executed.as_ref()) else { return Json::Null };
+        let Some(executed) = self.ran.as_ref().and_then(|ran| ran.executed.as_ref()) else {
+            return Json::Null;
+        };
         let exit = executed.last().map(|run| run.exit);
         match (field, exit) {
             ("time", _) => json!(executed.mean_cpu().map(seconds)),
@@ -235,7 +272,9 @@ mod tests {
 
     #[test]
     fn numbers_and_moments_have_judge0s_form() {
-        for (nanos, text) in [(0, "0.0"), (152_345_678, "0.152345"), (5_000_000_000, "5.0"), (1_500_000_000, "1.5")] {
+        for (nanos, text) in
+            [(0, "0.0"), (152_345_678, "0.152345"), (5_000_000_000, "5.0"), (1_500_000_000, "1.5")]
+        {
             assert_eq!(seconds(Nanos(nanos)), text);
         }
         assert_eq!(stamp(Moment(1_733_765_000_662_123)), "2024-12-09T17:23:20.662Z");

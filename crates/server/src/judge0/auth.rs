@@ -72,7 +72,9 @@ mod tests {
     fn tokens_are_found_in_judge0s_headers() {
         let of = |given: &[(&'static str, &'static str)], names| {
             let mut headers = HeaderMap::new();
-            given.iter().for_each(|(name, value)| drop(headers.insert(*name, HeaderValue::from_static(value))));
+            given
+                .iter()
+                .for_each(|(name, value)| drop(headers.insert(*name, HeaderValue::from_static(value))));
             as_bearer(&mut headers, names);
             headers.get("authorization").map(|value| value.to_str().unwrap().to_owned())
         };

@@ -153,8 +153,7 @@ fn limits(face: &Face) -> Limits {
     let cpu = if face.cpu_time_limit > 0.0 { face.cpu_time_limit } else { config::CPU_TIME.1 };
     Limits {
         cpu: Nanos::from_secs_f64(cpu),
-        wall: Nanos::from_secs_f64(face.wall_time_limit)
-            .map(|time| WallLimit { time, excuse_waiting: true }),
+        wall: Nanos::from_secs_f64(face.wall_time_limit).map(|time| WallLimit { time, excuse_waiting: true }),
         memory: Some(Bytes(kib(face.memory_limit))),
         stack: Some(Bytes(kib(or_most(face.stack_limit, config::STACK.1)))),
         output: Some(Bytes(kib(or_most(face.max_file_size, config::FILE_SIZE.1)))),
@@ -258,7 +257,9 @@ impl Fields<'_> {
             Some(Json::Bool(flag)) => *flag,
             Some(Json::String(text)) if matches!(text.as_str(), "true" | "1") => true,
             Some(Json::String(text)) if matches!(text.as_str(), "false" | "0" | "") => false,
-            Some(Json::Number(number)) if number.as_u64().is_some_and(|n| n < 2) => number.as_u64() == Some(1),
+            Some(Json::Number(number)) if number.as_u64().is_some_and(|n| n < 2) => {
+                number.as_u64() == Some(1)
+            }
             Some(_) => {
                 self.fault(name, "is neither true nor false");
                 false
@@ -295,7 +296,8 @@ impl Fields<'_> {
         }
         let name = language.and_then(|language| language.source_file.clone()).unwrap_or_default();
         let own = source.filter(|_| !project);
-        let own = own.map(|content| ProgramFile { name: name.clone(), content: Blob(content), executable: false });
+        let own =
+            own.map(|content| ProgramFile { name: name.clone(), content: Blob(content), executable: false });
         let limits = UnpackLimits {
             entries: ARCHIVE_ENTRIES,
             total_size: kib(config::MAX_EXTRACT_SIZE),

@@ -125,7 +125,8 @@ pub(super) async fn show_many(
     Query(asked): Query<Asked>,
 ) -> Result<Json<Value>, Fault> {
     let fields = asked.fields()?;
-    let tokens: Vec<&str> = asked.tokens.split(',').map(str::trim).filter(|token| !token.is_empty()).collect();
+    let tokens: Vec<&str> =
+        asked.tokens.split(',').map(str::trim).filter(|token| !token.is_empty()).collect();
     bounded(tokens.len())?;
     let mut all = Vec::new();
     for token in tokens {
@@ -231,11 +232,8 @@ async fn accept(service: &Service, caller: &Caller, wanted: &Wanted) -> Result<A
 
 /// Refuses while too many wait.
 async fn room(service: &Service, more: usize) -> Result<(), Fault> {
-    let waiting = Filter {
-        origin: Some(ORIGIN.to_owned()),
-        state: Some(store::State::Waiting),
-        ..Filter::default()
-    };
+    let waiting =
+        Filter { origin: Some(ORIGIN.to_owned()), state: Some(store::State::Waiting), ..Filter::default() };
     let waiting = service.store.count_submissions(&waiting, config::MAX_QUEUE_SIZE).await?;
     if waiting + more as u64 > u64::from(config::MAX_QUEUE_SIZE) {
         return Err(Fault::new(StatusCode::SERVICE_UNAVAILABLE, "queue is full"));
@@ -247,9 +245,10 @@ fn bounded(number: usize) -> Result<(), Fault> {
     let bad = |why: String| Err(Fault::new(StatusCode::BAD_REQUEST, why));
     match number {
         0 => bad("there should be at least one submission in a batch".to_owned()),
-        n if n > config::MAX_BATCH => {
-            bad(format!("number of submissions in a batch should be less than or equal to {}", config::MAX_BATCH))
-        }
+        n if n > config::MAX_BATCH => bad(format!(
+            "number of submissions in a batch should be less than or equal to {}",
+            config::MAX_BATCH
+        )),
         _ => Ok(()),
     }
 }
