@@ -14,6 +14,7 @@ mod judging;
 mod languages;
 mod load;
 mod loan;
+mod log;
 mod manual;
 mod numa;
 mod options;

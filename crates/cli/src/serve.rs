@@ -6,10 +6,11 @@ mod web;
 
 use crate::Done;
 use crate::config::data_directory;
+use crate::log::{LogForm, begin};
 use crate::options::SlotChoice;
 use crate::terminal::{Failure, print_error};
 use crate::worker;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use nursery::{Child, Nursery};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid};
 use rustix::process::Signal;
@@ -54,12 +55,6 @@ pub(crate) struct ServeArgs {
     directory: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum LogForm {
-    Text,
-    Json,
-}
-
 /// The web process's uid and gid where no user is named and none is called `tautochrone`: in a range that systemd leaves unused
 /// (<https://systemd.io/UIDS-GIDS/>, "Summary": 60578 to 61183).
 const OWN_UID: u32 = 60_780;
@@ -72,23 +67,16 @@ struct WebUser {
 }
 
 pub(crate) fn main(args: ServeArgs) -> Result<Done, Failure> {
-    begin_log(args.log);
+    begin(args.log);
     if args.web { web::main(&args) } else { supervise(&args) }
-}
-
-fn begin_log(form: LogForm) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("TAUTO_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
-    match form {
-        LogForm::Text => log.init(),
-        LogForm::Json => log.json().init(),
-    }
 }
 
 fn supervise(args: &ServeArgs) -> Result<Done, Failure> {
     let http = TcpListener::bind(args.listen).map_err(|e| {
-        Failure::usage(format!("--listen {}: {e}; is another service there? choose another port", args.listen))
+        Failure::usage(format!(
+            "--listen {}: {e}; is another service there? choose another port",
+            args.listen
+        ))
     })?;
     let address = http.local_addr().map_err(Failure::system)?;
     let user = web_user(args)?;
@@ -100,7 +88,9 @@ fn supervise(args: &ServeArgs) -> Result<Done, Failure> {
     };
     let mut children = vec![web_child(args, http, &directory, user)];
     let socket = directory.join(web::SOCKET);
-    children.extend(slots.iter().map(|slot| worker::child(*slot, &socket, None, args.languages.as_deref())));
+    children.extend(
+        slots.iter().map(|slot| worker::child(*slot, &socket, None, args.languages.as_deref(), args.log)),
+    );
     let nursery = Nursery::start(children)?;
     print_error(&format!("tauto: serving at http://{address}/ (Ctrl-C ends it)\n"));
     // Workers last: what they are judging is waited for by the web process.
@@ -113,7 +103,8 @@ fn supervise(args: &ServeArgs) -> Result<Done, Failure> {
 }
 
 fn web_child(args: &ServeArgs, http: TcpListener, directory: &Path, user: Option<WebUser>) -> Child {
-    let mut words: Vec<OsString> = vec!["serve".into(), "--web".into(), "--directory".into(), directory.into()];
+    let mut words: Vec<OsString> =
+        vec!["serve".into(), "--web".into(), "--directory".into(), directory.into()];
     words.extend(["--listen".into(), args.listen.to_string().into()]);
     words.extend(["--grace".into(), args.grace.to_string().into()]);
     if let Some(database) = &args.database {
@@ -125,9 +116,7 @@ fn web_child(args: &ServeArgs, http: TcpListener, directory: &Path, user: Option
     if args.accounts {
         words.push("--accounts".into());
     }
-    if args.log == LogForm::Json {
-        words.extend(["--log".into(), "json".into()]);
-    }
+    words.extend(["--log".into(), args.log.name().into()]);
     Child { name: "web".into(), args: words, stdin: Some(http.into()) }
 }
 
@@ -148,10 +137,13 @@ fn web_user(args: &ServeArgs) -> Result<Option<WebUser>, Failure> {
             _ => match (of_passwd(&passwd, name), name.parse()) {
                 (Some((uid, gid)), _) => numbers(uid, gid),
                 (None, Ok(uid)) => numbers(uid, uid),
-                (None, Err(_)) => return Err(Failure::usage(format!("--user {name}: there is no such user"))),
+                (None, Err(_)) => {
+                    return Err(Failure::usage(format!("--user {name}: there is no such user")));
+                }
             },
         },
-        None => of_passwd(&passwd, "tautochrone").map_or(numbers(OWN_UID, OWN_UID), |(uid, gid)| numbers(uid, gid)),
+        None => of_passwd(&passwd, "tautochrone")
+            .map_or(numbers(OWN_UID, OWN_UID), |(uid, gid)| numbers(uid, gid)),
     };
     if found.uid.is_root() || found.gid.is_root() {
         return Err(Failure::usage("--user: the web process must not be root"));
@@ -169,10 +161,16 @@ fn of_passwd(passwd: &str, name: &str) -> Option<(u32, u32)> {
 /// The directory below the data directory that is the web process's alone.
 fn service_directory(data: &Path, user: Option<WebUser>) -> Result<PathBuf, Failure> {
     let path = data.join("service");
-    let fail = |e: &dyn std::fmt::Display| Failure::usage(format!("{}: {e}; set TAUTO_DATA_DIR to a directory that this user may write to", path.display()));
+    let fail = |e: &dyn std::fmt::Display| {
+        Failure::usage(format!(
+            "{}: {e}; set TAUTO_DATA_DIR to a directory that this user may write to",
+            path.display()
+        ))
+    };
     std::fs::create_dir_all(data).map_err(|e| fail(&e))?;
     // By descriptor: what lies in a directory that root made is root's, but its entry `service` is given away below.
-    let data = rustix::fs::open(data, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(|e| fail(&e))?;
+    let data =
+        rustix::fs::open(data, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(|e| fail(&e))?;
     match rustix::fs::mkdirat(&data, "service", Mode::from_raw_mode(0o700)) {
         Ok(()) | Err(rustix::io::Errno::EXIST) => {}
         Err(e) => return Err(fail(&e)),
@@ -184,13 +182,18 @@ fn service_directory(data: &Path, user: Option<WebUser>) -> Result<PathBuf, Fail
         if stat.st_uid == 0 {
             rustix::fs::fchown(&service, Some(user.uid), Some(user.gid)).map_err(|e| fail(&e))?;
         } else if stat.st_uid != user.uid.as_raw() {
-            let why = format!("belongs to user {}, not to {}, who is to run the service; see --user", stat.st_uid, user.uid.as_raw());
+            let why = format!(
+                "belongs to user {}, not to {}, who is to run the service; see --user",
+                stat.st_uid,
+                user.uid.as_raw()
+            );
             return Err(fail(&why));
         }
         // The way to it must be passable for that user.
         let passable = rustix::fs::statat(CWD, data_of(&path), AtFlags::empty()).map_err(|e| fail(&e))?;
         if passable.st_mode & 0o001 == 0 && passable.st_uid == 0 {
-            rustix::fs::fchmod(&data, Mode::from_raw_mode((passable.st_mode | 0o011) & 0o7777)).map_err(|e| fail(&e))?;
+            rustix::fs::fchmod(&data, Mode::from_raw_mode((passable.st_mode | 0o011) & 0o7777))
+                .map_err(|e| fail(&e))?;
         }
     }
     Ok(path)

@@ -7,6 +7,7 @@ mod task;
 
 use crate::Done;
 use crate::judging::{Site, languages, worst_floor};
+use crate::log::LogForm;
 use crate::options::{PlacementArgs, SlotChoice};
 use crate::place::{Place, places, planned, wishes_for};
 use crate::serve::nursery::{Child, Nursery};
@@ -38,6 +39,9 @@ pub(crate) struct WorkerArgs {
     /// Languages of your own: a table laid over the shipped one
     #[arg(long, value_name = "FILE", env = "TAUTO_LANGUAGES")]
     languages: Option<PathBuf>,
+    /// How log lines are written
+    #[arg(long, value_enum, default_value = "text")]
+    log: LogForm,
     /// Serve one slot, as the process for it
     #[arg(long, hide = true, requires = "slots")]
     single: bool,
@@ -45,12 +49,14 @@ pub(crate) struct WorkerArgs {
 
 /// One process for each slot, or the process of one slot.
 pub(crate) fn main(args: WorkerArgs) -> Result<Done, Failure> {
+    crate::log::begin(args.log);
     let slots = if args.slots.is_empty() { all_slots()? } else { args.slots.clone() };
     match (args.single, &slots[..]) {
         (true, [slot]) => serve(&args, *slot),
         (true, _) => Err(Failure::usage("--single: one slot")),
         (false, slots) => {
-            let children = slots.iter().map(|slot| child(*slot, &args.connect, args.node.as_deref(), args.languages.as_deref()));
+            let (node, languages) = (args.node.as_deref(), args.languages.as_deref());
+            let children = slots.iter().map(|slot| child(*slot, &args.connect, node, languages, args.log));
             Nursery::start(children.collect())?.attend(|_| {})
         }
     }
@@ -70,19 +76,27 @@ pub(crate) fn child(
     connect: &std::path::Path,
     node: Option<&str>,
     languages: Option<&std::path::Path>,
+    log: LogForm,
 ) -> Child {
     let slot = match slot {
         SlotChoice::Number(n) => n.to_string(),
         _ => "none".to_string(),
     };
-    let mut args: Vec<std::ffi::OsString> =
-        vec!["worker".into(), "--single".into(), "--slots".into(), slot.clone().into(), "--connect".into(), connect.into()];
+    let mut args: Vec<std::ffi::OsString> = vec![
+        "worker".into(),
+        "--single".into(),
+        "--slots".into(),
+        slot.clone().into(),
+        "--connect".into(),
+        connect.into(),
+    ];
     if let Some(node) = node {
         args.extend(["--node".into(), node.into()]);
     }
     if let Some(languages) = languages {
         args.extend(["--languages".into(), languages.into()]);
     }
+    args.extend(["--log".into(), log.name().into()]);
     Child { name: format!("worker {slot}"), args, stdin: None }
 }
 
@@ -155,7 +169,9 @@ impl Worker {
                     wait = Duration::from_millis(50);
                     match self.converse(&link, &mut held) {
                         Ok(done) => return Ok(done),
-                        Err(Broken::Connection(why)) => tracing::warn!(why, "the service is gone; connecting again"),
+                        Err(Broken::Connection(why)) => {
+                            tracing::warn!(why, "the service is gone; connecting again")
+                        }
                         Err(Broken::Refused(why)) => return Err(Failure::usage(why)),
                         Err(Broken::Worker(why)) => return Err(Failure::system(why)),
                     }

@@ -81,8 +81,11 @@ impl Nursery {
         let asked = tell.clone();
         ctrlc::set_handler(move || drop(asked.send(End::Asked))).map_err(Failure::system)?;
         let tend = |child: Child| {
-            let tended =
-                Arc::new(Tended { name: child.name.clone(), state: Mutex::default(), changed: Condvar::new() });
+            let tended = Arc::new(Tended {
+                name: child.name.clone(),
+                state: Mutex::default(),
+                changed: Condvar::new(),
+            });
             let (own, ending, tell) = (tended.clone(), ending.clone(), tell.clone());
             // This thread lives as long as the process: it is the parent whose death the process is told of.
             thread::spawn(move || look_after(&child, &own, &ending, &tell));
@@ -117,7 +120,9 @@ fn look_after(child: &Child, tended: &Tended, ending: &AtomicBool, tell: &mpsc::
             Ok(status) if ending.load(Ordering::SeqCst) => tracing::debug!(child.name, %status, "ended"),
             // It has said why; that will not change by itself.
             Ok(status) if status.code() == Some(2) => {
-                drop(tell.send(End::Hopeless(format!("the process `{}` cannot work; see above", child.name))));
+                drop(
+                    tell.send(End::Hopeless(format!("the process `{}` cannot work; see above", child.name))),
+                );
                 break;
             }
             Ok(status) => tracing::warn!(child.name, %status, "ended; starting it again"),
@@ -141,7 +146,8 @@ fn once(child: &Child, tended: &Tended) -> std::io::Result<ExitStatus> {
         Some(fd) => Stdio::from(fd.try_clone()?),
         None => Stdio::null(),
     };
-    let mut process = Command::new("/proc/self/exe").arg0_of(&child.name).args(&child.args).stdin(stdin).spawn()?;
+    let mut process =
+        Command::new("/proc/self/exe").arg0_of(&child.name).args(&child.args).stdin(stdin).spawn()?;
     tended.state().pid = i32::try_from(process.id()).ok().and_then(Pid::from_raw);
     // Its number is its own until it is reaped, which happens under the lock.
     let status = loop {

@@ -35,7 +35,8 @@ pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
     let http = TcpListener::from(http);
     let work = work_socket(&directory.join(SOCKET))?;
     let address = http.local_addr().map_err(Failure::system)?;
-    let database = args.database.clone().unwrap_or_else(|| directory.join("tautochrone.db").display().to_string());
+    let database =
+        args.database.clone().unwrap_or_else(|| directory.join("tautochrone.db").display().to_string());
     let settings = Settings {
         directory,
         database,
@@ -98,7 +99,8 @@ fn give_up_privileges() -> Result<(), Failure> {
     let fail = |e| Failure::system(format!("giving up privileges: {e}"));
     rustix::thread::set_no_new_privs(true).map_err(fail)?;
     let none = CapabilitySet::empty();
-    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none }).map_err(fail)
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
+        .map_err(fail)
 }
 
 /// Writing is possible beneath the service's directory alone, where the kernel has Landlock; reading where names, certificates and

@@ -41,8 +41,8 @@ impl From<std::io::Error> for Broken {
 impl Link {
     /// Connects and says who we are.
     pub(super) fn connect(path: &Path, hello: &Hello) -> Result<Link, Broken> {
-        let from = UnixStream::connect(path)
-            .map_err(|e| Broken::Connection(format!("{}: {e}", path.display())))?;
+        let from =
+            UnixStream::connect(path).map_err(|e| Broken::Connection(format!("{}: {e}", path.display())))?;
         from.set_read_timeout(Some(PATIENCE))?;
         let to = from.try_clone()?;
         to.set_write_timeout(Some(PATIENCE))?;
@@ -84,13 +84,24 @@ impl Link {
                     Frame::Bytes(_) => Err(Broken::Connection("bytes where a message was expected".into())),
                 }
             }
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => Ok(None),
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+                ) =>
+            {
+                Ok(None)
+            }
             Err(e) => Err(e.into()),
         }
     }
 
     /// The content that was announced, in so many bytes.
-    pub(super) fn bytes(&self, size: u64, mut take: impl FnMut(&[u8]) -> std::io::Result<()>) -> Result<(), Broken> {
+    pub(super) fn bytes(
+        &self,
+        size: u64,
+        mut take: impl FnMut(&[u8]) -> std::io::Result<()>,
+    ) -> Result<(), Broken> {
         let mut left = size;
         while left > 0 {
             match fleet::read_frame::<ToWorker>(&mut &self.from)? {

@@ -94,8 +94,13 @@ fn judge(
         Mode::StopEarly => JudgeMode::StopEarly,
         Mode::AllTests => JudgeMode::AllTests,
     };
-    let options =
-        Options { overrides: Overrides::default(), mode, layout: Layout::default(), means, floor: worker.floor };
+    let options = Options {
+        overrides: Overrides::default(),
+        mode,
+        layout: Layout::default(),
+        means,
+        floor: worker.floor,
+    };
     // Who watches is told as long as somebody listens; judging does not depend on it.
     let emit = |event: Event| {
         drop(link.say(&FromWorker::Event { lease: task.lease, event: Box::new(event) }));
@@ -142,7 +147,8 @@ fn programs(worker: &Worker, ready: &Ready, job: &Job) -> Result<Arc<Programs<'s
 fn submission(task: &Task, asked: &Asked, job: &Job) -> Result<Submission, NotDone> {
     if let Some(path) = asked.jury {
         let jury = job.package.submissions.iter().find(|jury| jury.program.path == *path);
-        let jury = jury.ok_or_else(|| NotDone::Refused(format!("{path}: the package has no such submission")))?;
+        let jury =
+            jury.ok_or_else(|| NotDone::Refused(format!("{path}: the package has no such submission")))?;
         return Ok(Submission::of_jury(jury, job)?);
     }
     let part = |file: &ProgramFile| Part {
@@ -160,7 +166,13 @@ fn submission(task: &Task, asked: &Asked, job: &Job) -> Result<Submission, NotDo
 }
 
 /// The time limit: told, stated by the package, or found here and made everybody's by the service.
-fn limit(link: &Link, task: &Task, job: &Job, bench: &Bench, asked: &Asked) -> Result<TimeLimitInUse, NotDone> {
+fn limit(
+    link: &Link,
+    task: &Task,
+    job: &Job,
+    bench: &Bench,
+    asked: &Asked,
+) -> Result<TimeLimitInUse, NotDone> {
     let in_use = |known: TimeLimit| TimeLimitInUse {
         limit: known.limit,
         source: known.source,

@@ -1,0 +1,33 @@
+//! The log of processes that stay: lines on standard error.
+
+use clap::ValueEnum;
+use tracing_subscriber::EnvFilter;
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogForm {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl LogForm {
+    /// As it is typed.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            LogForm::Text => "text",
+            LogForm::Json => "json",
+        }
+    }
+}
+
+/// Begins it, once in a process. `TAUTO_LOG` says what is told, such as `warn` or `server=debug`.
+pub(crate) fn begin(form: LogForm) {
+    let filter = EnvFilter::try_from_env("TAUTO_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
+    match form {
+        LogForm::Text => log.init(),
+        LogForm::Json => log.json().init(),
+    }
+}
