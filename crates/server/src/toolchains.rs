@@ -62,7 +62,7 @@ impl Toolchains {
 /// What of the document of `tauto languages --json` is needed.
 #[derive(Deserialize)]
 struct Document {
-    languages: Vec<Told>,
+    languages: Vec<serde_json::Value>,
 }
 
 #[derive(Deserialize)]
@@ -72,7 +72,7 @@ struct Told {
     #[serde(default)]
     tools: Vec<Tool>,
     #[serde(default)]
-    compile: Vec<String>,
+    compile: Option<Vec<String>>,
     #[serde(default)]
     run: Vec<String>,
 }
@@ -96,11 +96,12 @@ fn of_facts(facts: &serde_json::Value) -> Vec<Toolchain> {
             id: told.id,
             tool: path.rsplit('/').next().unwrap_or_default().to_owned(),
             version: number(&says).map(str::to_owned),
-            compile: told.compile,
+            compile: told.compile.unwrap_or_default(),
             run: told.run,
         }
     };
-    document.languages.into_iter().filter(|told| told.available).map(toolchain).collect()
+    let told = document.languages.iter().filter_map(|told| Told::deserialize(told).ok());
+    told.filter(|told| told.available).map(toolchain).collect()
 }
 
 /// The first number with a dot in a text; else its first number, where the text says little more than that.
@@ -142,7 +143,8 @@ mod tests {
         let facts = json!({"languages": {"languages": [
             {"id": "cpp", "available": true, "run": ["{dir}/program"], "compile": ["{cxx}"],
              "tools": [{"name": "cxx", "path": "/usr/bin/g++", "version": "g++ 12.2.0"}]},
-            {"id": "go", "available": false, "tools": [{"name": "go", "path": null}]},
+            {"id": "go", "available": false, "tools": [{"name": "go", "path": null}], "compile": null},
+            {"id": "of another version", "available": "perhaps"},
         ]}});
         let expected = Toolchain {
             id: "cpp".into(),
