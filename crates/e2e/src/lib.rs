@@ -8,8 +8,11 @@
 pub mod bait;
 pub mod compile;
 pub mod condition;
+pub mod http;
 pub mod leftovers;
 pub mod package;
 pub mod program;
+pub mod service;
 pub mod stage;
 pub mod tauto;
+pub mod traffic;

@@ -5,6 +5,7 @@ use crate::accounts::Caller;
 use crate::errors::Refusal;
 use crate::service::{Service, ended};
 use crate::submit::{Accepted, Details, Incoming, submit};
+use crate::view;
 use model::{Executed, Execution};
 use serde_json::Value as Json;
 use std::time::Duration;
@@ -44,6 +45,7 @@ pub(crate) async fn hand_in(
     let mut files: Vec<(&str, &[u8])> = vec![(FILE, &json)];
     files.extend(program.kept);
     let incoming = Incoming {
+        token: None,
         version: None,
         author: caller.id(),
         origin: program.origin,
@@ -141,19 +143,10 @@ pub(crate) async fn wait(
     }
 }
 
-/// Why the times of a program can be believed: how firmly they stand, and every run that was made.
+/// Why the times of a program can be believed: its judgement with every run, as the native API shows it.
 pub(crate) async fn evidence(service: &Service, ran: &Ran) -> Result<Json, Refusal> {
     let stored = service.store.judgement(ran.summary.id).await?;
-    let tests = &stored.judgement.tests;
-    let runs: Vec<Json> =
-        tests.iter().map(|test| serde_json::to_value(&test.runs).unwrap_or_default()).collect();
-    Ok(serde_json::json!({
-        "verdict": ran.summary.verdict,
-        "confidence": ran.summary.confidence,
-        "runs": ran.summary.runs,
-        "void_runs": ran.summary.void_runs,
-        "limits": stored.judgement.limits,
-        "stands_in": ran.executed.as_ref().and_then(|executed| executed.stands_in.clone()),
-        "observations": runs,
-    }))
+    // It is the caller's own from end to end: there are no secret tests.
+    let shown = view::whole(service, &stored, true).await?;
+    serde_json::to_value(shown).map_err(|e| Refusal::Fault(e.to_string()))
 }

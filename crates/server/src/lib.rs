@@ -7,21 +7,36 @@
 mod accounts;
 mod api;
 mod callbacks;
+mod connections;
 mod errors;
 mod execution;
+mod guard;
+mod headers;
 mod judge0;
+#[cfg(test)]
+mod kit;
+mod languages;
+mod limits;
 mod live;
+mod metrics;
 mod moment;
+mod pages;
 mod piston;
 mod problems;
 mod rejudge;
 mod secret;
 mod service;
+mod statement;
 mod submit;
 mod toolchains;
+mod view;
 mod work;
 
+pub use accounts::Access;
 pub use callbacks::{Allowed as AllowedCallbacks, Network, NoNetwork};
+pub use limits::{Limits, Rate};
+/// The OpenAPI document of the native API.
+pub use api::openapi;
 pub use service::{Listeners, Settings, Startup, open};
 
 /// How an operation of the service fails before a face has put it into its own form.

@@ -1,12 +1,16 @@
 //! The service as a whole: what its parts share, how it starts and how it ends.
 
+use crate::accounts::{Access, Accounts};
 use crate::callbacks::{self, Courier};
 use crate::errors::Refusal;
 use crate::live::Live;
-use crate::problems::Packages;
+use crate::metrics::{self, Metrics, Readiness};
+use crate::problems::{Packages, install_examples};
 use crate::toolchains::Toolchains;
-use crate::{api, judge0, piston, work};
-use axum::Router;
+use crate::{accounts, api, connections, guard, judge0, pages, piston, work};
+use axum::extract::Request;
+use axum::routing::get;
+use axum::{Router, middleware};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +27,8 @@ pub struct Settings {
     pub database: String,
     /// Without signing in everybody may submit and see; right only where nobody else can connect.
     pub anonymous: bool,
+    /// How it is reached, and what one caller may ask of it.
+    pub access: Access,
     /// How long work may go on after the service was told to end.
     pub grace: Duration,
     /// Where callbacks may go.
@@ -40,7 +46,7 @@ pub struct Listeners {
 
 /// A service that is ready to serve.
 pub struct Startup {
-    service: Arc<Service>,
+    pub(crate) service: Arc<Service>,
 }
 
 /// What the parts of the service share.
@@ -53,6 +59,9 @@ pub(crate) struct Service {
     pub(crate) toolchains: Toolchains,
     /// What Judge0's clients are told about numbers.
     pub(crate) statistics: judge0::Statistics,
+    pub(crate) accounts: Accounts,
+    pub(crate) metrics: Metrics,
+    pub(crate) readiness: Readiness,
     /// A job was queued.
     pub(crate) work_came: Notify,
     /// The workers that are connected.
@@ -68,21 +77,48 @@ pub(crate) struct Service {
 pub async fn open(settings: Settings) -> Result<Startup, Refusal> {
     let store = Store::open(&settings.database).await?;
     let packages = Packages::new(settings.directory.join("packages"));
+    let accounts = Accounts::new(&settings.access);
     let service = Service {
         settings,
+        accounts,
         store,
         live: Live::default(),
         packages,
         toolchains: Toolchains::default(),
         statistics: judge0::Statistics::default(),
+        metrics: Metrics::default(),
+        readiness: Readiness::default(),
         work_came: Notify::new(),
         workers: work::Workers::default(),
         ending: watch::Sender::new(false),
     };
+    if let Err(error) = install_examples(&service).await {
+        tracing::error!(%error, "installing the example problems");
+    }
     Ok(Startup { service: Arc::new(service) })
 }
 
 impl Startup {
+    /// A link by which the first admin is made, where there is none yet; below the address under which the service is reached. It is good once,
+    /// and for a day; the one of an earlier start is not good any more.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn admin_link(&self) -> Result<Option<String>, Refusal> {
+        match accounts::has_admin(&self.service).await? {
+            true => Ok(None),
+            false => accounts::new_admin_link(&self.service).await.map(Some),
+        }
+    }
+
+    /// Another such link, for an admin who cannot sign in any more.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn new_admin_link(&self) -> Result<String, Refusal> {
+        accounts::new_admin_link(&self.service).await
+    }
+
     /// Serves until `stop` is done, then ends: no new work is given out, what is being judged is waited for as long as the
     /// settings say, then given back.
     ///
@@ -94,6 +130,12 @@ impl Startup {
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> std::io::Result<()> {
         let service = self.service;
+        let listening = listeners.http.local_addr()?;
+        service
+            .settings
+            .access
+            .check(service.settings.anonymous, listening)
+            .map_err(std::io::Error::other)?;
         listeners.http.set_nonblocking(true)?;
         listeners.work.set_nonblocking(true)?;
         let (http, workers) =
@@ -108,7 +150,9 @@ impl Startup {
             ending.ending.send_replace(true);
         });
         let stopped = ended(service.ending.subscribe());
-        axum::serve(http, router(service.clone())).with_graceful_shutdown(stopped).await?;
+        let Settings { access, grace, .. } = service.settings.clone();
+        connections::serve(http, router(service.clone()), access.limits, &access.proxies, grace, stopped)
+            .await;
         drop(working.await);
         upkeep.abort();
         delivering.abort();
@@ -126,11 +170,27 @@ pub(crate) async fn ended(mut ending: watch::Receiver<bool>) {
     }
 }
 
-fn router(service: Arc<Service>) -> Router {
-    Router::new()
+/// Clients of other judges have their own places for tokens.
+async fn tokens_of_other_judges(mut request: Request) -> Request {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    if let Some(path) = path.strip_prefix("/judge0") {
+        judge0::as_bearer(&method, path, request.headers_mut());
+    } else if path.starts_with("/api/v2/") {
+        piston::as_bearer(request.headers_mut());
+    }
+    request
+}
+
+pub(crate) fn router(service: Arc<Service>) -> Router {
+    let routes = Router::new()
         .nest("/api/v1", api::router())
         .nest("/judge0", judge0::router())
         .nest("/api/v2", piston::router())
         .nest("/api/v2/piston", piston::router())
+        .route("/metrics", get(api::operation::metrics))
+        .merge(pages::router(&service));
+    guard::guarded(routes, &service)
+        .layer(middleware::map_request(tokens_of_other_judges))
+        .layer(middleware::from_fn_with_state(service.clone(), metrics::count))
         .with_state(service)
 }

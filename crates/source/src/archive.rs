@@ -6,7 +6,7 @@ use crate::files;
 use judge::package::{Entry, FileTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use zip::ZipArchive;
@@ -56,6 +56,23 @@ impl Archive {
         let (tree, index) = arrange(items, path)?;
         let reading = Mutex::new(Reading { zip, done: BTreeMap::new() });
         Ok((Archive { path: path.to_owned(), index, reading }, tree))
+    }
+
+    /// The first bytes of an entry, at most `limit`. Nothing is unpacked to disk and nothing stays open.
+    pub(super) fn head(&self, name: &str, limit: u64) -> Result<Vec<u8>, SourceError> {
+        let why = |why: String| SourceError::Entry { path: self.path.clone(), entry: name.to_owned(), why };
+        let index = *self.index.get(name).ok_or_else(|| why("there is no such file".to_owned()))?;
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = reading.zip.by_index(index).map_err(|e| why(e.to_string()))?;
+        let (size, mut bytes) = (entry.size(), Vec::new());
+        entry
+            .take(limit.min(size.saturating_add(1)))
+            .read_to_end(&mut bytes)
+            .map_err(|e| why(e.to_string()))?;
+        if bytes.len() as u64 > size {
+            return Err(why(format!("more than the {size} bytes it may have")));
+        }
+        Ok(bytes)
     }
 
     /// Opens the content of an entry.
@@ -313,7 +330,7 @@ mod tests {
         std::fs::write(&made.path, lying).unwrap();
         let source = Source::open(&made.path, SourceLimits::USUAL).unwrap();
         assert!(source.bytes("b").is_err());
-        assert_eq!(source.bytes("c").unwrap(), b"1");
+        assert_eq!((source.bytes("c").unwrap(), source.head("c", 0).unwrap()), (b"1".to_vec(), Vec::new()));
     }
 
     #[test]

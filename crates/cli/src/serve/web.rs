@@ -2,12 +2,15 @@
 
 use super::{ServeArgs, die_with_parent};
 use crate::Done;
+use crate::place::{planned, wishes_for};
 use crate::terminal::{Failure, print_error};
+use host::machine::Machine;
 use landlock::{
     ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreatedAttr,
 };
 use rustix::fs::{Gid, Mode, Uid};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use server::{Listeners, Settings};
 use std::net::TcpListener;
 use std::os::fd::AsFd;
@@ -20,6 +23,7 @@ pub(super) const SOCKET: &str = "work.sock";
 
 pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
     let directory = args.directory.clone().ok_or_else(|| Failure::usage("--directory: missing"))?;
+    keep_house()?;
     shrink_bounding_set();
     if let Some(user) = &args.user {
         become_user(user)?;
@@ -30,6 +34,9 @@ pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
     // Its files are nobody else's.
     rustix::process::umask(Mode::from_raw_mode(0o077));
     confine(&directory);
+    // What is unpacked lies where this process may write.
+    tempfile::env::override_temp_dir(&directory)
+        .map_err(|other| Failure::system(format!("unnamed files are made in {}", other.display())))?;
     let stdin = std::io::stdin();
     let http = stdin.as_fd().try_clone_to_owned().map_err(Failure::system)?;
     let http = TcpListener::from(http);
@@ -41,6 +48,7 @@ pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
         directory,
         database,
         anonymous: address.ip().is_loopback() && !args.accounts,
+        access: server::Access::default(),
         grace: Duration::from_secs(args.grace),
         callbacks: server::AllowedCallbacks::default(),
     };
@@ -68,6 +76,21 @@ async fn told_to_end() {
     let interrupt = signal(SignalKind::interrupt());
     term.recv().await;
     drop(interrupt);
+}
+
+/// Stays off the CPUs of slots, where there are others: what is measured there is not to be disturbed by requests.
+fn keep_house() -> Result<(), Failure> {
+    let machine = Machine::this().map_err(Failure::system)?;
+    let plan = planned(&machine, &wishes_for(None)?)?;
+    let mut cpus = CpuSet::new();
+    plan.housekeeping.iter().filter_map(|cpu| usize::try_from(*cpu).ok()).for_each(|cpu| cpus.set(cpu));
+    if plan.slots.is_empty() || cpus.count() == 0 {
+        return Ok(());
+    }
+    if let Err(error) = sched_setaffinity(None, &cpus) {
+        tracing::warn!(%error, "the web process may run on the slots' CPUs");
+    }
+    Ok(())
 }
 
 /// Becomes UID:GID, for good.

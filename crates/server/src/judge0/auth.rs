@@ -7,7 +7,7 @@ use crate::errors::Refusal;
 use crate::service::Service;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ impl FromRequestParts<Arc<Service>> for Authenticated {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, service: &Arc<Service>) -> Result<Self, Response> {
-        let caller = caller(parts, service, ["x-auth-token", "x-auth-user"]).await?;
+        let Ok(caller) = Caller::from_request_parts(parts, service).await;
         caller.must(Right::Submit).map_err(refused)?;
         Ok(Authenticated(caller))
     }
@@ -31,7 +31,7 @@ impl FromRequestParts<Arc<Service>> for Authorized {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, service: &Arc<Service>) -> Result<Self, Response> {
-        let caller = caller(parts, service, ["x-auth-user", "x-auth-token"]).await?;
+        let Ok(caller) = Caller::from_request_parts(parts, service).await;
         // Who is nobody is told so, but who may use the service without signing in has nothing to sign in for.
         match caller.must(Right::SeeAll) {
             Ok(()) => Ok(Authorized(caller)),
@@ -47,18 +47,21 @@ fn refused(refusal: Refusal) -> Response {
     Fault::from(refusal).into_response()
 }
 
-async fn caller(parts: &mut Parts, service: &Arc<Service>, names: [&str; 2]) -> Result<Caller, Response> {
-    as_bearer(&mut parts.headers, names);
-    Caller::from_request_parts(parts, service).await.map_err(IntoResponse::into_response)
-}
-
-/// Puts a token from the first of these headers where tokens are looked for, unless there is one.
-fn as_bearer(headers: &mut HeaderMap, names: [&str; 2]) {
-    if headers.contains_key(header::AUTHORIZATION) {
-        return;
-    }
-    let token = names.iter().find_map(|name| headers.get(*name)).and_then(|value| value.to_str().ok());
-    if let Some(Ok(mut value)) = token.map(|token| HeaderValue::try_from(format!("Bearer {token}"))) {
+/// Puts the token that is to count for a request of this face where tokens are looked for, unless there is one: for what is
+/// administered, `X-Auth-User` comes first.
+pub(crate) fn as_bearer(method: &Method, path: &str, headers: &mut HeaderMap) {
+    let path = path.strip_prefix("/extra").unwrap_or(path);
+    let administered = matches!(
+        (method, path),
+        (&Method::GET | &Method::HEAD, "/submissions") | (&Method::DELETE, _) | (_, "/authorize")
+    );
+    let names = ["x-auth-user", "x-auth-token"];
+    let named = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let token = if administered { names.into_iter().find_map(named) } else { names.into_iter().rev().find_map(named) };
+    let bearer = token.map(|token| HeaderValue::try_from(format!("Bearer {token}")));
+    if let Some(Ok(mut value)) = bearer
+        && !headers.contains_key(header::AUTHORIZATION)
+    {
         value.set_sensitive(true);
         headers.insert(header::AUTHORIZATION, value);
     }
@@ -70,20 +73,26 @@ mod tests {
 
     #[test]
     fn tokens_are_found_in_judge0s_headers() {
-        let of = |given: &[(&'static str, &'static str)], names| {
-            let mut headers = HeaderMap::new();
-            given
-                .iter()
-                .for_each(|(name, value)| drop(headers.insert(*name, HeaderValue::from_static(value))));
-            as_bearer(&mut headers, names);
-            headers.get("authorization").map(|value| value.to_str().unwrap().to_owned())
-        };
-        let (use_it, run_it) = (["x-auth-token", "x-auth-user"], ["x-auth-user", "x-auth-token"]);
         let both = [("x-auth-token", "a"), ("x-auth-user", "b")];
-        assert_eq!(of(&both, use_it).as_deref(), Some("Bearer a"));
-        assert_eq!(of(&both, run_it).as_deref(), Some("Bearer b"));
-        assert_eq!(of(&both[..1], run_it).as_deref(), Some("Bearer a"));
-        assert_eq!(of(&[("authorization", "Bearer c"), both[0]], use_it).as_deref(), Some("Bearer c"));
-        assert_eq!(of(&[], use_it), None);
+        for (method, path, given, bearer) in [
+            (Method::POST, "/submissions", &both[..], Some("Bearer a")),
+            (Method::GET, "/submissions/x", &both, Some("Bearer a")),
+            (Method::GET, "/submissions", &both, Some("Bearer b")),
+            (Method::GET, "/extra/submissions", &both, Some("Bearer b")),
+            (Method::DELETE, "/submissions/x", &both, Some("Bearer b")),
+            (Method::POST, "/authorize", &both, Some("Bearer b")),
+            (Method::POST, "/authorize", &both[..1], Some("Bearer a")),
+            (Method::POST, "/authenticate", &both[1..], Some("Bearer b")),
+            (Method::POST, "/authenticate", &[("authorization", "Bearer c"), both[0]], Some("Bearer c")),
+            (Method::GET, "/about", &[], None),
+        ] {
+            let mut headers = HeaderMap::new();
+            for (name, value) in given {
+                headers.insert(*name, HeaderValue::from_static(value));
+            }
+            as_bearer(&method, path, &mut headers);
+            let found = headers.get("authorization").map(|value| value.to_str().unwrap());
+            assert_eq!(found, bearer, "{method} {path} {given:?}");
+        }
     }
 }

@@ -13,6 +13,7 @@ mod request;
 mod status;
 mod submissions;
 
+pub(crate) use auth::as_bearer;
 pub(crate) use info::Statistics;
 pub(crate) use submissions::callback_body;
 

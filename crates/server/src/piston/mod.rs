@@ -12,7 +12,7 @@ use crate::service::Service;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{DefaultBodyLimit, FromRequestParts, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -72,21 +72,26 @@ impl IntoResponse for Fault {
     }
 }
 
-/// Somebody who may hand in. Piston's clients send their key as it is.
+/// Somebody who may hand in.
 struct Asker(Caller);
 
 impl FromRequestParts<Arc<Service>> for Asker {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, service: &Arc<Service>) -> Result<Self, Response> {
-        let bare = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let bare = bare.filter(|value| !value.contains(' ')).map(|key| format!("Bearer {key}"));
-        if let Some(Ok(value)) = bare.map(HeaderValue::try_from) {
-            parts.headers.insert(header::AUTHORIZATION, value);
-        }
-        let caller = Caller::from_request_parts(parts, service).await.map_err(IntoResponse::into_response)?;
+        let Ok(caller) = Caller::from_request_parts(parts, service).await;
         caller.must(Right::Submit).map_err(|refusal| Fault::from(refusal).into_response())?;
         Ok(Asker(caller))
+    }
+}
+
+/// Piston's clients send their key without saying what it is.
+pub(crate) fn as_bearer(headers: &mut HeaderMap) {
+    let bare = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bare = bare.filter(|value| !value.contains(' ')).map(|key| format!("Bearer {key}"));
+    if let Some(Ok(mut value)) = bare.map(HeaderValue::try_from) {
+        value.set_sensitive(true);
+        headers.insert(header::AUTHORIZATION, value);
     }
 }
 

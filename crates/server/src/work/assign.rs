@@ -58,7 +58,8 @@ async fn judging(
         package: stored.package.as_str().to_string(),
         problem,
         language: Some(submission.language.clone()).filter(|language| !language.is_empty()),
-        files,
+        // Those of a jury submission are in the package; they are kept with the submission to be looked at.
+        files: if details.jury.is_some() { Vec::new() } else { files },
         jury: details.jury.map(|jury| jury.path),
         mode: details.mode,
         clock: details.clock,

@@ -7,7 +7,7 @@ use crate::service::Service;
 use fleet::{Frame, FromWorker, Hello, Outcome, PROTOCOL, TimeLimit, ToWorker, WireError};
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::{Job, JobId, Lease, Moment, SubmissionId, VersionId};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -28,6 +28,7 @@ struct Doing {
     lease: Lease,
     submission: SubmissionId,
     version: Option<VersionId>,
+    since: Instant,
 }
 
 struct Connection {
@@ -84,6 +85,7 @@ pub(super) async fn serve(service: Arc<Service>, stream: UnixStream) {
             finished: 0,
         },
     );
+    result::note_floor(&service, &name, &hello.slot.floor).await;
     let mut connection =
         Connection { service: service.clone(), name: name.clone(), to, doing: None, ready: false };
     let end = connection.run(hello, &mut said).await;
@@ -205,9 +207,10 @@ impl Connection {
 
     fn begin(&mut self, job: &Job) {
         let lease = Lease { job: job.id, attempt: job.attempt };
-        self.doing = Some(Doing { lease, submission: job.submission, version: job.version });
+        self.doing =
+            Some(Doing { lease, submission: job.submission, version: job.version, since: Instant::now() });
         self.service.workers.change(&self.name, |worker| worker.judging = Some(job.submission));
-        let started = LiveEvent::Started { worker: self.name.clone(), attempt: job.attempt };
+        let started = LiveEvent::Started { job: job.id, worker: self.name.clone(), attempt: job.attempt };
         self.service.live.tell(job.submission, started);
     }
 
@@ -289,6 +292,9 @@ impl Connection {
                 self.say(&ToWorker::TimeLimit { lease, limit }).await
             }
             FromWorker::Done { lease, outcome } => {
+                if let Some(doing) = self.doing.as_ref().filter(|doing| doing.lease == of_store(lease)) {
+                    self.service.metrics.judging_took(doing.since.elapsed());
+                }
                 self.conclude(of_store(lease), &outcome).await?;
                 self.service.workers.change(&self.name, |worker| worker.finished += 1);
                 self.say(&ToWorker::Heard { lease }).await

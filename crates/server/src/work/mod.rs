@@ -4,7 +4,7 @@ mod assign;
 mod connection;
 mod result;
 
-pub(crate) use assign::details;
+pub(crate) use assign::{details, limit_setting};
 
 use crate::live::LiveEvent;
 use crate::moment::now;
@@ -24,6 +24,11 @@ pub(crate) const LEASE: Duration = Duration::from_secs(15);
 
 /// A job that was begun this often and never finished is given up: what it does to workers it would do to the next.
 pub(crate) const ATTEMPTS: u64 = 10;
+
+/// Where the noise floor of a worker's slot is kept, as it was last told: judgements are looked at when the worker is long gone.
+pub(crate) fn floor_setting(worker: &str) -> String {
+    format!("floor/{worker}")
+}
 
 /// The workers that are connected, by node and slot.
 #[derive(Debug, Default)]
@@ -56,6 +61,11 @@ impl Workers {
     /// Those that are connected now.
     pub(crate) fn connected(&self) -> Vec<Worker> {
         self.all().values().cloned().collect()
+    }
+
+    /// The noise floor of a worker's slot, where the worker is connected.
+    pub(crate) fn floor(&self, name: &str) -> Option<serde_json::Value> {
+        self.all().get(name).map(|worker| worker.slot.floor.clone())
     }
 
     fn enter(&self, name: &str, worker: Worker) {

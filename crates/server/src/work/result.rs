@@ -7,7 +7,10 @@ use fleet::Outcome;
 use model::{
     Clock, Compilation, Confidence, Executed, Judgement, Limits, Nanos, Settled, TestResult, Verdict,
 };
-use store::{Error, Finished, Lease, Output};
+use store::{Error, Finished, Lease, Output, Sample};
+
+/// The pool of the nodes of a service without a fleet.
+const POOL: &str = "default";
 
 /// Stores a judgement, or puts the job back where there is none.
 ///
@@ -110,13 +113,32 @@ fn judge_error(why: &str) -> Judgement {
     }
 }
 
-/// The pool of nodes that name none.
-const POOL: &str = "default";
+/// Keeps the noise floor of a worker's slot.
+pub(super) async fn note_floor(service: &Service, worker: &str, floor: &serde_json::Value) {
+    let name = super::floor_setting(worker);
+    let known = service.store.setting(&name).await;
+    if known.is_ok_and(|known| known.as_ref() == Some(floor)) {
+        return;
+    }
+    if let Err(error) = service.store.set_setting(&name, floor).await {
+        tracing::error!(%error, worker, "noting a noise floor");
+    }
+}
 
-/// Keeps what a node tells of itself.
+/// Keeps what a node tells of itself; its index also as one of many readings over time.
 pub(super) async fn note_node(service: &Service, worker: &str, facts: &serde_json::Value) {
     let node = worker.rsplit_once('/').map_or(worker, |(node, _)| node);
-    if let Err(error) = service.store.note_node(node, POOL, facts, now()).await {
+    let noted = async {
+        let at = now();
+        service.store.note_node(node, POOL, facts, at).await?;
+        match facts.get("index") {
+            Some(index) if !index.is_null() => {
+                service.store.add_sample(node, "index", &Sample { at, value: index.clone() }).await
+            }
+            _ => Ok(()),
+        }
+    };
+    if let Err(error) = noted.await {
         tracing::error!(%error, node, "noting a node");
     }
 }
