@@ -7,7 +7,9 @@ use crate::problems::install_examples;
 use model::{Clock, Compilation, Confidence, Judgement, Limits, Nanos, Settled, Verdict};
 use serde_json::json;
 use std::path::PathBuf;
-use store::{Hash, Lease, Moment, NewSubmission, NewToken, Purpose, Rejudge, Role, SubmissionId, Urgency, UserId};
+use store::{
+    Hash, Lease, Moment, NewSubmission, NewToken, Purpose, Rejudge, Role, SubmissionId, Urgency, UserId,
+};
 
 /// The kinds of callers, in the order of the table's columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,15 +41,28 @@ enum Who {
 use Who::*;
 
 const ALL: [Who; 16] = [
-    Nobody, Owner, Other, Jury, Admin, OwnerSubmit, OwnerRead, OwnerAll, AdminSubmit, AdminRead, AdminProblems, AdminRejudge,
-    AdminAdmin, Visitor, OtherVisitor, CommandLine,
+    Nobody,
+    Owner,
+    Other,
+    Jury,
+    Admin,
+    OwnerSubmit,
+    OwnerRead,
+    OwnerAll,
+    AdminSubmit,
+    AdminRead,
+    AdminProblems,
+    AdminRejudge,
+    AdminAdmin,
+    Visitor,
+    OtherVisitor,
+    CommandLine,
 ];
 
 /// Route, what stands in for its parameters (by default that of [`path_of`]), and for each caller: `+` let through, `1` not signed in (401), `3` forbidden
 /// (403), `4` not found (404). Columns: nobody · owner other jury admin · owner's tokens: submit read all · admin's tokens: submit read problems
 /// rejudge admin · without accounts: visitor, other visitor, command line.
-const TABLE: &[(&str, &str)] = &[
-];
+const TABLE: &[(&str, &str)] = &[];
 
 /// What every request could find: one submission, judged, of the owner; in a database that is copied for each request.
 struct World {
@@ -89,9 +104,12 @@ async fn world(anonymous: bool) -> World {
     let directory = tempfile::tempdir().unwrap();
     let kit = Kit::new(anonymous).await;
     let (service, store) = (&kit.service, &kit.service.store);
-    for (name, role) in
-        [("owner", Role::Participant), ("other", Role::Participant), ("jury", Role::Jury), ("admin", Role::Admin)]
-    {
+    for (name, role) in [
+        ("owner", Role::Participant),
+        ("other", Role::Participant),
+        ("jury", Role::Jury),
+        ("admin", Role::Admin),
+    ] {
         kit.user(name, role).await;
     }
     let tokens: [(Who, i64, &[&str]); 8] = [
@@ -106,12 +124,22 @@ async fn world(anonymous: bool) -> World {
     ];
     for (who, owner, scopes) in tokens {
         let secret = secret(letter(who));
-        let token = NewToken { owner: UserId(owner), name: "t", secret: &secret, scopes, created: now(), expires: None };
+        let token = NewToken {
+            owner: UserId(owner),
+            name: "t",
+            secret: &secret,
+            scopes,
+            created: now(),
+            expires: None,
+        };
         store.add_token(token).await.unwrap();
     }
     let later = now().plus_micros(3_600_000_000);
     for (who, user) in [(Owner, 1), (Other, 2), (Jury, 3), (Admin, 4)] {
-        store.begin_session(&secret(letter(who)), UserId(user), &json!({"began": now().0}), now(), later).await.unwrap();
+        store
+            .begin_session(&secret(letter(who)), UserId(user), &json!({"began": now().0}), now(), later)
+            .await
+            .unwrap();
     }
     install_examples(service).await.unwrap();
     let problem = store.problem("fence").await.unwrap();
@@ -133,7 +161,13 @@ async fn world(anonymous: bool) -> World {
     let job = store.claim("w", later).await.unwrap().unwrap();
     let lease = Lease { job: job.id, attempt: job.attempt };
     store.finish(lease, &judgement(), None, now()).await.unwrap();
-    let again = Rejudge { version: None, purpose: Purpose::Verdict, times: 1, urgency: Urgency::Background, created: now() };
+    let again = Rejudge {
+        version: None,
+        purpose: Purpose::Verdict,
+        times: 1,
+        urgency: Urgency::Background,
+        created: now(),
+    };
     store.add_rejudging("why", Some(UserId(3)), &[SubmissionId(1)], again).await.unwrap();
     store.note_node("here", "default", &json!({}), now()).await.unwrap();
     let links = (secret('y'), secret('z'));
@@ -173,9 +207,9 @@ impl World {
 fn body_of(route: &str, csrf: &str) -> (&'static str, String) {
     let json = |value: serde_json::Value| ("application/json", value.to_string());
     match route {
-        "POST /api/v1/submissions" => {
-            json(json!({"problem": "fence", "language": "c", "files": [{"name": "a.c", "content": "int main;"}]}))
-        }
+        "POST /api/v1/submissions" => json(
+            json!({"problem": "fence", "language": "c", "files": [{"name": "a.c", "content": "int main;"}]}),
+        ),
         "POST /api/v1/problems" => ("application/zip", "no zip".into()),
         "POST /api/v1/users/import" => ("text/csv", "team".into()),
         "POST /api/v1/users" => json(json!({"name": "new", "role": "jury"})),
@@ -185,9 +219,12 @@ fn body_of(route: &str, csrf: &str) -> (&'static str, String) {
         "POST /api/v1/rejudgings" => json(json!({"reason": "why"})),
         "POST /api/v1/submissions/{token}/trials" => json(json!({"times": 2})),
         api if api.contains(" /api/") => json(json!({})),
-        _ => ("application/x-www-form-urlencoded", format!(
-            "csrf={csrf}&name=new&display=&role=jury&table=team&old=x&password=short&again=short&scopes=read&times=2&source=x&language=c"
-        )),
+        _ => (
+            "application/x-www-form-urlencoded",
+            format!(
+                "csrf={csrf}&name=new&display=&role=jury&table=team&old=x&password=short&again=short&scopes=read&times=2&source=x&language=c"
+            ),
+        ),
     }
 }
 

@@ -61,6 +61,7 @@ pub(crate) fn settings(directory: &Path, anonymous: bool) -> Settings {
         anonymous,
         access: Access::default(),
         grace: Duration::from_secs(1),
+        callbacks: crate::callbacks::Allowed::default(),
     }
 }
 

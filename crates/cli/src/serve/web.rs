@@ -50,6 +50,7 @@ pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
         anonymous: address.ip().is_loopback() && !args.accounts,
         access: server::Access::default(),
         grace: Duration::from_secs(args.grace),
+        callbacks: server::AllowedCallbacks::default(),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
