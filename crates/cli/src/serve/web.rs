@@ -55,6 +55,7 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
         grace: wanted.grace,
         retention: wanted.retention,
         access: wanted.access,
+        callbacks: server::AllowedCallbacks::default(),
     };
     settings.access.check(settings.anonymous, address).map_err(|why| Failure::usage(format!("serve: {why}")))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
