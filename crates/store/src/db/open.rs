@@ -44,6 +44,8 @@ async fn sqlite(path: &Path) -> Result<Database> {
         .filename(path)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
+        // What a savepoint undoes is kept beside the database otherwise, in a directory we may not write to.
+        .pragma("temp_store", "memory")
         .foreign_keys(true)
         .busy_timeout(PATIENCE);
     let place = Arc::from(place);
