@@ -58,6 +58,14 @@ impl Client {
         self.ask("POST", path, &headers, document.to_string().as_bytes())
     }
 
+    /// Has what is at a path removed.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn delete(&mut self, path: &str) -> Result<Response> {
+        self.ask("DELETE", path, &[], b"")
+    }
+
     fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<Response> {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
