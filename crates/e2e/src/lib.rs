@@ -6,6 +6,7 @@
 //! been ([`bait`]). Runs of this suite take place one at a time, so that whatever is left has one author.
 
 pub mod bait;
+pub mod browser;
 pub mod compile;
 pub mod condition;
 pub mod http;
