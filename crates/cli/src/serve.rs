@@ -14,6 +14,7 @@ use clap::Args;
 use nursery::{Child, Nursery};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid};
 use rustix::process::Signal;
+use server::Network;
 use std::ffi::OsString;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -41,6 +42,9 @@ pub(crate) struct ServeArgs {
     /// Seconds that judging may go on when the service is to end
     #[arg(long, value_name = "N", default_value_t = 20)]
     grace: u64,
+    /// A network that callbacks may go to although it is not public, such as 10.1.0.0/16; can be given several times
+    #[arg(long, value_name = "NETWORK")]
+    callback_network: Vec<Network>,
     /// How log lines are written
     #[arg(long, value_enum, default_value = "text")]
     log: LogForm,

@@ -33,10 +33,10 @@ mod view;
 mod work;
 
 pub use accounts::Access;
-pub use callbacks::{Allowed as AllowedCallbacks, Network, NoNetwork};
-pub use limits::{Limits, Rate};
 /// The OpenAPI document of the native API.
 pub use api::openapi;
+pub use callbacks::{Allowed as AllowedCallbacks, Network, NoNetwork};
+pub use limits::{Limits, Rate};
 pub use service::{Listeners, Settings, Startup, open};
 
 /// How an operation of the service fails before a face has put it into its own form.

@@ -11,7 +11,7 @@ use landlock::{
 };
 use rustix::fs::{Gid, Mode, Uid};
 use rustix::thread::{CpuSet, sched_setaffinity};
-use server::{Listeners, Settings};
+use server::{AllowedCallbacks, Listeners, Settings};
 use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
@@ -50,7 +50,10 @@ pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
         anonymous: address.ip().is_loopback() && !args.accounts,
         access: server::Access::default(),
         grace: Duration::from_secs(args.grace),
-        callbacks: server::AllowedCallbacks::default(),
+        callbacks: AllowedCallbacks {
+            networks: args.callback_network.clone(),
+            ..AllowedCallbacks::default()
+        },
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

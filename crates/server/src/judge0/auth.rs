@@ -57,7 +57,11 @@ pub(crate) fn as_bearer(method: &Method, path: &str, headers: &mut HeaderMap) {
     );
     let names = ["x-auth-user", "x-auth-token"];
     let named = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let token = if administered { names.into_iter().find_map(named) } else { names.into_iter().rev().find_map(named) };
+    let token = if administered {
+        names.into_iter().find_map(named)
+    } else {
+        names.into_iter().rev().find_map(named)
+    };
     let bearer = token.map(|token| HeaderValue::try_from(format!("Bearer {token}")));
     if let Some(Ok(mut value)) = bearer
         && !headers.contains_key(header::AUTHORIZATION)
