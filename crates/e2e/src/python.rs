@@ -4,6 +4,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// Told of what a command said that failed.
+const LINES: usize = 40;
+
 /// A virtual environment with these packages from the package index, made once. `packages` are lines of a requirements file.
 ///
 /// # Errors
@@ -58,5 +61,10 @@ pub fn source_distribution(
 pub fn run(command: &mut Command) -> Result<String, String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| format!("{command:?}: {error}"))?;
     let said = [output.stdout.as_slice(), output.stderr.as_slice()].map(String::from_utf8_lossy).concat();
-    if output.status.success() { Ok(said) } else { Err(format!("{command:?}: {}: {said}", output.status)) }
+    if output.status.success() {
+        return Ok(said);
+    }
+    let lines: Vec<&str> = said.lines().collect();
+    let last = lines[lines.len().saturating_sub(LINES)..].join("\n");
+    Err(format!("{command:?}: {}: {last}", output.status))
 }

@@ -66,7 +66,10 @@ fn the_tests_of_judge0_s_own_client_pass_whole() {
     let service = service(data.path(), &[]);
     let results = place.join("results.xml");
     let mut tests = Command::new(&python);
-    tests.args(["-m", "pytest", "-p", "no:cacheprovider", "--junit-xml"]).arg(&results).arg("tests");
+    tests
+        .args(["-m", "pytest", "-p", "no:cacheprovider", "--tb=line", "--junit-xml"])
+        .arg(&results)
+        .arg("tests");
     tests
         .current_dir(&client)
         .env_clear()
