@@ -13,6 +13,7 @@ pub mod http;
 pub mod leftovers;
 pub mod package;
 pub mod program;
+pub mod python;
 pub mod service;
 pub mod stage;
 pub mod tauto;
