@@ -7,6 +7,7 @@
 
 pub mod bait;
 pub mod browser;
+pub mod chaos;
 pub mod compile;
 pub mod condition;
 pub mod http;
