@@ -70,6 +70,14 @@ impl Client {
         self.ask("POST", path, &headers, document.to_string().as_bytes())
     }
 
+    /// Has what is at a path removed.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn delete(&mut self, path: &str) -> Result<Response> {
+        self.ask("DELETE", path, &[], b"")
+    }
+
     /// Sends any request.
     ///
     /// # Errors

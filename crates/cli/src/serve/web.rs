@@ -13,7 +13,7 @@ use landlock::{
 };
 use rustix::fs::Mode;
 use rustix::thread::{CpuSet, sched_setaffinity};
-use server::{Listeners, Settings};
+use server::{AllowedCallbacks, Listeners, Settings};
 use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
@@ -55,6 +55,10 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
         grace: wanted.grace,
         retention: wanted.retention,
         access: wanted.access,
+        callbacks: AllowedCallbacks {
+            networks: args.callback_network.clone(),
+            ..AllowedCallbacks::default()
+        },
     };
     settings.access.check(settings.anonymous, address).map_err(|why| Failure::usage(format!("serve: {why}")))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -69,7 +69,7 @@ pub(super) async fn list(
     State(service): State<Arc<Service>>,
     caller: Caller,
 ) -> Result<Json<Problems>, Failure> {
-    caller.must_look()?;
+    caller.must(Right::Look)?;
     let problems = service.store.problems().await?;
     Ok(Json(Problems { problems: problems.iter().map(ProblemBrief::new).collect() }))
 }
@@ -128,7 +128,7 @@ pub(super) async fn one(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<Json<ProblemView>, Failure> {
-    caller.must_look()?;
+    caller.must(Right::Look)?;
     let problem = found(&service, &name).await?;
     let opened = service.packages.get(&service.store, &problem.newest.package, &problem.name).await?;
     let (time_limit, source) = time_limit(&service, &problem.newest, &opened).await?;

@@ -96,7 +96,7 @@ pub(super) async fn list(
     caller: Caller,
     Query(which): Query<Which>,
 ) -> Result<Json<Submissions>, Problem> {
-    caller.must_look()?;
+    caller.must(Right::Look)?;
     let (limit, before) = (page_size(which.limit)?, before(which.before)?);
     let filter = filter(&service, &which).await?.and_then(|filter| own(filter, &caller));
     let Some(filter) = filter else {
