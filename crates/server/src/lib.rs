@@ -8,10 +8,13 @@
 mod access_table;
 mod accounts;
 mod api;
+mod callbacks;
 mod connections;
 mod errors;
+mod execution;
 mod guard;
 mod headers;
+mod judge0;
 #[cfg(test)]
 mod kit;
 mod languages;
@@ -20,18 +23,22 @@ mod live;
 mod metrics;
 mod moment;
 mod pages;
+mod piston;
 mod problems;
 mod rejudge;
 mod secret;
 mod service;
 mod statement;
 mod submit;
+mod toolchains;
+mod upkeep;
 mod view;
 mod work;
 
 pub use accounts::Access;
 /// The OpenAPI document of the native API.
 pub use api::openapi;
+pub use callbacks::{Allowed as AllowedCallbacks, Network, NoNetwork};
 pub use limits::{Limits, Rate};
 pub use service::{Listeners, Settings, Startup, open};
 

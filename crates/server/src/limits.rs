@@ -240,8 +240,11 @@ pub(crate) const CLASSES: &[(Method, &str, Class)] = &[
     (Method::POST, "/api/v1/problems", Class::Upload),
     (Method::POST, "/problems/{name}/submit", Class::Submission),
     (Method::POST, "/problems/new", Class::Upload),
-    (Method::POST, "/submissions", Class::Execution),
-    (Method::POST, "/submissions/batch", Class::Execution),
+    (Method::POST, "/judge0/submissions", Class::Execution),
+    (Method::POST, "/judge0/submissions/batch", Class::Execution),
+    (Method::POST, "/judge0/extra/submissions", Class::Execution),
+    (Method::POST, "/judge0/extra/submissions/batch", Class::Execution),
+    (Method::POST, "/api/v2/execute", Class::Execution),
     (Method::POST, "/api/v2/piston/execute", Class::Execution),
 ];
 

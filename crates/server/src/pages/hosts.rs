@@ -101,7 +101,7 @@ struct HostsPage {
 
 /// `GET /hosts`.
 pub(super) async fn page(State(service): State<Arc<Service>>, frame: Frame) -> Result<Response, Refused> {
-    frame.caller.must(Right::Submit)?;
+    frame.caller.must(Right::Look)?;
     // What is wrong with a machine is for those who run it; without accounts that is whoever is at it.
     let sees_audit = frame.caller.may(Right::SeeAll) || frame.caller.anonymous_allowed;
     let nodes = service.store.nodes().await?;

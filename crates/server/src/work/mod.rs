@@ -2,6 +2,7 @@
 
 mod assign;
 mod connection;
+mod node;
 mod result;
 
 pub(crate) use assign::{details, limit_setting};
