@@ -4,6 +4,8 @@
 //! ([`work`]) as soon as one is free, and what comes of it is stored before anybody hears of it. Who watches is told on the way
 //! ([`live`]). The faces (native API, Judge0, Piston, pages) translate between HTTP and these few functions.
 
+#[cfg(test)]
+mod access_table;
 mod accounts;
 mod api;
 mod callbacks;
@@ -29,6 +31,7 @@ mod service;
 mod statement;
 mod submit;
 mod toolchains;
+mod upkeep;
 mod view;
 mod work;
 

@@ -34,7 +34,7 @@ impl Access {
     ///
     /// # Errors
     /// What is wrong, and the remedy.
-    pub(crate) fn check(&self, anonymous: bool, listening: SocketAddr) -> Result<(), String> {
+    pub fn check(&self, anonymous: bool, listening: SocketAddr) -> Result<(), String> {
         if anonymous && !listening.ip().is_loopback() {
             return Err(format!(
                 "without accounts everybody who reaches {listening} may submit; listen on 127.0.0.1, or start with --accounts"

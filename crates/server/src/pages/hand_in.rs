@@ -21,7 +21,6 @@ const MOST: usize = 50;
 /// A form as it was posted.
 #[derive(Debug, Default)]
 struct Posted {
-    csrf: String,
     language: String,
     source: String,
     files: Vec<(String, Vec<u8>)>,
@@ -36,7 +35,6 @@ pub(super) async fn hand_in(
 ) -> Result<Response, Refused> {
     frame.caller.must(Right::Submit)?;
     let posted = read(form).await?;
-    frame.must_own(&posted.csrf)?;
     match take(&service, &frame, &name, &posted).await {
         Ok(token) => Ok(Redirect::to(&format!("/submissions/{token}")).into_response()),
         // What was typed is not to be lost.
@@ -122,7 +120,6 @@ async fn read(mut form: Multipart) -> Result<Posted, Refusal> {
     let mut posted = Posted::default();
     while let Some(field) = form.next_field().await.map_err(broken)? {
         match field.name().unwrap_or_default() {
-            "csrf" => posted.csrf = text(field).await?,
             "language" => posted.language = text(field).await?,
             "source" => posted.source = text(field).await?,
             "files" => {

@@ -1,6 +1,6 @@
 //! One worker: a connection, a slot, one task at a time.
 
-use super::{ATTEMPTS, LEASE, Worker, assign, result};
+use super::{ATTEMPTS, LEASE, Worker, assign, node, result};
 use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::Service;
@@ -96,7 +96,7 @@ pub(super) async fn serve(service: Arc<Service>, stream: UnixStream) {
         Ok(()) => "it left".to_string(),
     };
     tracing::info!(worker = name, why, "worker gone");
-    connection.give_back(&format!("worker {name}: {why}")).await;
+    connection.put_back(&format!("worker {name}: {why}"), matches!(end, Err(End::Ending))).await;
 }
 
 /// Reads frames into a channel, so that waiting for one can be given up without losing half of it.
@@ -233,9 +233,9 @@ impl Connection {
         };
         self.begin(&job);
         let lease = Lease { job: job.id, attempt: job.attempt };
-        if job.attempt > ATTEMPTS {
+        if job.failed >= ATTEMPTS {
             let last = job.returned.as_deref().unwrap_or("no reason is known");
-            let why = format!("given up after {ATTEMPTS} attempts; the last ended so: {last}");
+            let why = format!("given up after {ATTEMPTS} attempts that failed; the last ended so: {last}");
             self.conclude(lease, &Outcome::Refused { why }).await?;
             return Ok(true);
         }
@@ -277,7 +277,7 @@ impl Connection {
                 Ok(())
             }
             FromWorker::Node { facts } => {
-                result::note_node(&self.service, &self.name, &facts).await;
+                node::note(&self.service, &self.name, &facts).await;
                 Ok(())
             }
             FromWorker::NeedPackage { hash } => self.send_package(&hash).await,
@@ -344,10 +344,15 @@ impl Connection {
         Ok(())
     }
 
-    /// Puts back what the worker had not finished.
-    async fn give_back(&mut self, why: &str) {
+    /// Puts back what the worker had not finished. A worker that went away by itself may have been ended by the job.
+    async fn put_back(&mut self, why: &str, innocent: bool) {
         let Some(doing) = self.doing.take() else { return };
-        match self.service.store.give_back(doing.lease, why).await {
+        let store = &self.service.store;
+        let back = match innocent {
+            true => store.give_back(doing.lease, why).await,
+            false => store.fail(doing.lease, why).await.map(drop),
+        };
+        match back {
             Ok(()) => {
                 self.service.live.tell(doing.submission, LiveEvent::Returned { why: why.to_string() });
                 self.service.work_came.notify_one();

@@ -2,6 +2,7 @@
 
 mod assign;
 mod connection;
+mod node;
 mod result;
 
 pub(crate) use assign::{details, limit_setting};
@@ -25,8 +26,9 @@ use tokio::task::JoinSet;
 /// How long a job stays with a worker that is not heard of. Extended while it is connected.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
 
-/// A job that was begun this often and never finished is given up: what it does to workers it would do to the next.
-pub(crate) const ATTEMPTS: u64 = 10;
+/// A job at which this many attempts failed is given up: what it does to workers it would do to the next. Many, since workers also
+/// fail for reasons of their own.
+pub(crate) const ATTEMPTS: u64 = 20;
 
 /// Where the noise floor of a worker's slot is kept, as it was last told: judgements are looked at when the worker is long gone.
 pub(crate) fn floor_setting(worker: &str) -> String {

@@ -7,10 +7,7 @@ use fleet::Outcome;
 use model::{
     Clock, Compilation, Confidence, Executed, Judgement, Limits, Nanos, Settled, TestResult, Verdict,
 };
-use store::{Error, Finished, Lease, Output, Sample};
-
-/// The pool of the nodes of a service without a fleet.
-const POOL: &str = "default";
+use store::{Error, Finished, Lease, Output};
 
 /// Stores a judgement, or puts the job back where there is none.
 ///
@@ -25,7 +22,10 @@ pub(crate) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome)
         Outcome::Refused { why } => store(service, lease, &judge_error(why), None).await,
         Outcome::Failed { why } | Outcome::Returned { why } => {
             let job = service.store.job(lease.job).await?;
-            service.store.give_back(lease, why).await?;
+            match outcome {
+                Outcome::Failed { .. } => drop(service.store.fail(lease, why).await?),
+                _ => service.store.give_back(lease, why).await?,
+            }
             service.live.tell(job.submission, LiveEvent::Returned { why: why.clone() });
             service.work_came.notify_one();
             Ok(())
@@ -122,23 +122,5 @@ pub(super) async fn note_floor(service: &Service, worker: &str, floor: &serde_js
     }
     if let Err(error) = service.store.set_setting(&name, floor).await {
         tracing::error!(%error, worker, "noting a noise floor");
-    }
-}
-
-/// Keeps what a node tells of itself; its index also as one of many readings over time.
-pub(super) async fn note_node(service: &Service, worker: &str, facts: &serde_json::Value) {
-    let node = worker.rsplit_once('/').map_or(worker, |(node, _)| node);
-    let noted = async {
-        let at = now();
-        service.store.note_node(node, POOL, facts, at).await?;
-        match facts.get("index") {
-            Some(index) if !index.is_null() => {
-                service.store.add_sample(node, "index", &Sample { at, value: index.clone() }).await
-            }
-            _ => Ok(()),
-        }
-    };
-    if let Err(error) = noted.await {
-        tracing::error!(%error, node, "noting a node");
     }
 }
