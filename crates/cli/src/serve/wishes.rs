@@ -124,7 +124,9 @@ impl ServeWishes {
         if self.retention_days == Some(0) {
             return Err("serve.retention_days: must be 1 or more; leave it out to keep everything".into());
         }
-        let nothing = |(_, rate): &(_, Option<RateWish>)| rate.is_some_and(|rate| rate.burst == 0 || rate.per_minute == 0);
+        let nothing = |(_, rate): &(_, Option<RateWish>)| {
+            rate.is_some_and(|rate| rate.burst == 0 || rate.per_minute == 0)
+        };
         if let Some((name, _)) = self.limits.rates().into_iter().find(nothing) {
             return Err(format!("serve.limits.{name}: burst and per_minute must be 1 or more"));
         }
@@ -209,7 +211,10 @@ mod tests {
         let site = "listen = '10.0.0.1:80'\ndatabase = 'a.db'\ngrace_seconds = 5\nlog = 'json'\naccounts = true\nretention_days = 2";
         let of_site = wanted(&[], site);
         assert_eq!((of_site.listen.port(), of_site.grace), (80, Duration::from_secs(5)));
-        assert_eq!((of_site.database.as_deref(), of_site.accounts, of_site.log), (Some("a.db"), true, LogForm::Json));
+        assert_eq!(
+            (of_site.database.as_deref(), of_site.accounts, of_site.log),
+            (Some("a.db"), true, LogForm::Json)
+        );
         assert_eq!(of_site.retention, Some(Duration::from_secs(172_800)));
         let limits = "proxies = ['::1']\n[limits]\nqueued = 7\nrequests = { burst = 1, per_minute = 2 }";
         let access = wanted(&[], limits).access;
@@ -221,8 +226,12 @@ mod tests {
         let networks: Vec<String> = callbacks.networks.iter().map(Network::to_string).collect();
         assert_eq!(networks, ["10.1.0.0/16", "fd00::1/128"]);
         assert_eq!(callbacks.ports, [443..=443, 8000..=8999]);
-        let typed = wanted(&["--listen", "[::1]:81", "--database", "b.db", "--grace", "6", "--log", "text"], site);
+        let typed =
+            wanted(&["--listen", "[::1]:81", "--database", "b.db", "--grace", "6", "--log", "text"], site);
         assert_eq!((typed.listen.port(), typed.grace), (81, Duration::from_secs(6)));
-        assert_eq!((typed.database.as_deref(), typed.accounts, typed.log), (Some("b.db"), true, LogForm::Text));
+        assert_eq!(
+            (typed.database.as_deref(), typed.accounts, typed.log),
+            (Some("b.db"), true, LogForm::Text)
+        );
     }
 }

@@ -138,7 +138,7 @@ impl Allowed {
 
 /// Why a callback does not reach its address.
 #[derive(Debug, thiserror::Error)]
-pub enum Undeliverable {
+pub(crate) enum Undeliverable {
     /// The text is no address that callbacks go to.
     #[error("`{0}` is no address for callbacks: {1}")]
     Url(String, &'static str),
