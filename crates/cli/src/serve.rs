@@ -122,6 +122,9 @@ fn web_child(
     for (name, value) in typed {
         words.extend(value.into_iter().flat_map(|value| [name.into(), value.into()]));
     }
+    for network in &args.callback_network {
+        words.extend(["--callback-network".into(), network.to_string().into()]);
+    }
     if args.accounts {
         words.push("--accounts".into());
     }
