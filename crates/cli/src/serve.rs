@@ -15,7 +15,7 @@ use nursery::{Child, Nursery};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid};
 use rustix::process::Signal;
 use std::ffi::OsString;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
@@ -38,6 +38,15 @@ pub(crate) struct ServeArgs {
     /// Everybody must sign in, on the loopback address too
     #[arg(long)]
     accounts: bool,
+    /// Where browsers find the service, such as https://judge.example.org [default: the listening address]
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+    /// Reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed
+    #[arg(long, value_name = "ADDR", value_delimiter = ',')]
+    proxy: Vec<IpAddr>,
+    /// Print a new one-time link to become an admin, also where there is one
+    #[arg(long)]
+    admin_link: bool,
     /// Seconds that judging may go on when the service is to end
     #[arg(long, value_name = "N", default_value_t = 20)]
     grace: u64,
@@ -113,8 +122,14 @@ fn web_child(args: &ServeArgs, http: TcpListener, directory: &Path, user: Option
     if let Some(user) = user {
         words.extend(["--user".into(), format!("{}:{}", user.uid.as_raw(), user.gid.as_raw()).into()]);
     }
-    if args.accounts {
-        words.push("--accounts".into());
+    for (given, word) in [(args.accounts, "--accounts"), (args.admin_link, "--admin-link")] {
+        words.extend(given.then(|| word.into()));
+    }
+    if let Some(url) = &args.public_url {
+        words.extend(["--public-url".into(), url.into()]);
+    }
+    for proxy in &args.proxy {
+        words.extend(["--proxy".into(), proxy.to_string().into()]);
     }
     words.extend(["--log".into(), args.log.name().into()]);
     Child { name: "web".into(), args: words, stdin: Some(http.into()) }

@@ -12,7 +12,7 @@ use landlock::{
 use rustix::fs::{Gid, Mode, Uid};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use server::{Listeners, Settings};
-use std::net::TcpListener;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -47,8 +47,16 @@ pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
     let settings = Settings {
         directory,
         database,
-        anonymous: address.ip().is_loopback() && !args.accounts,
-        access: server::Access::default(),
+        // Where something stands in front, loopback is not this machine's user.
+        anonymous: address.ip().is_loopback()
+            && !args.accounts
+            && args.public_url.is_none()
+            && args.proxy.is_empty(),
+        access: server::Access {
+            public_url: args.public_url.clone(),
+            proxies: args.proxy.clone(),
+            ..server::Access::default()
+        },
         grace: Duration::from_secs(args.grace),
         callbacks: server::AllowedCallbacks::default(),
     };
@@ -57,11 +65,35 @@ pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
         .enable_all()
         .build()
         .map_err(Failure::system)?;
-    runtime.block_on(serve(settings, Listeners { http, work }))
+    let base = args.public_url.clone().unwrap_or_else(|| format!("http://{}", reached(address)));
+    runtime.block_on(serve(settings, Listeners { http, work }, &base, args.admin_link))
 }
 
-async fn serve(settings: Settings, listeners: Listeners) -> Result<Done, Failure> {
+/// Where a listener is found from this machine.
+fn reached(listening: SocketAddr) -> SocketAddr {
+    let here = match listening.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(here, listening.port())
+}
+
+/// `base` is the address under which the service is reached.
+async fn serve(
+    settings: Settings,
+    listeners: Listeners,
+    base: &str,
+    new_link: bool,
+) -> Result<Done, Failure> {
     let startup = server::open(settings).await.map_err(Failure::system)?;
+    let link = match new_link {
+        true => startup.new_admin_link().await.map(Some),
+        false => startup.admin_link().await,
+    };
+    if let Some(path) = link.map_err(Failure::system)? {
+        print_error(&format!("tauto: to become the admin, open {base}{path} (good once, and for a day)\n"));
+    }
     startup.serve(listeners, told_to_end()).await.map_err(Failure::system)?;
     Ok(Done::Good)
 }
