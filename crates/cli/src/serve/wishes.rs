@@ -177,9 +177,9 @@ impl Wanted {
             log: args.log.or(site.log).unwrap_or(LogForm::Text),
             retention: site.retention_days.map(|days| Duration::from_secs(u64::from(days) * 86_400)),
             access: Access {
-                public_url: site.public_url,
+                public_url: args.public_url.clone().or(site.public_url),
                 names: site.names,
-                proxies: site.proxies,
+                proxies: if args.proxy.is_empty() { site.proxies } else { args.proxy.clone() },
                 limits: site.limits.over(Limits::USUAL),
             },
             callbacks: site.callbacks.over(AllowedCallbacks::default(), &args.callback_network),
