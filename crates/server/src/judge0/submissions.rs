@@ -20,8 +20,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use store::{Filter, Page, Submission};
 
-/// How long a result is waited for at most (Judge0 waits as long).
-const PATIENCE: Duration = Duration::from_secs(600);
+/// How long a result is waited for at most: about as long as Judge0 does, and less than a request may take
+/// ([`crate::limits::Class::Execution`]).
+const PATIENCE: Duration = Duration::from_secs(590);
 /// Submissions on a page, where nothing is asked for, and the most.
 const PAGE: (u32, u32) = (20, 100);
 /// Pages are counted up to so many submissions.
