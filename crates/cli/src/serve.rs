@@ -16,6 +16,7 @@ use clap::Args;
 use nursery::{Child, Nursery};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::process::Signal;
+use server::Network;
 use std::ffi::OsString;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -49,6 +50,9 @@ pub(crate) struct ServeArgs {
     /// Seconds that judging may go on when the service is to end [default: 20]
     #[arg(long, value_name = "N")]
     grace: Option<u64>,
+    /// A network that callbacks may go to although it is not public, such as 10.1.0.0/16; can be given several times
+    #[arg(long, value_name = "NETWORK")]
+    callback_network: Vec<Network>,
     /// How log lines are written [default: text]
     #[arg(long, value_enum)]
     log: Option<LogForm>,
@@ -117,6 +121,9 @@ fn web_child(
     ];
     for (name, value) in typed {
         words.extend(value.into_iter().flat_map(|value| [name.into(), value.into()]));
+    }
+    for network in &args.callback_network {
+        words.extend(["--callback-network".into(), network.to_string().into()]);
     }
     if args.accounts {
         words.push("--accounts".into());

@@ -7,12 +7,15 @@
 
 pub mod bait;
 pub mod browser;
+pub mod chaos;
 pub mod compile;
 pub mod condition;
 pub mod http;
 pub mod leftovers;
 pub mod package;
 pub mod program;
+pub mod python;
+pub mod queue;
 pub mod service;
 pub mod stage;
 pub mod tauto;

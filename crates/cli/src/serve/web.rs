@@ -46,8 +46,7 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
     let http = TcpListener::from(http);
     let work = work_socket(&directory.join(SOCKET))?;
     let address = http.local_addr().map_err(Failure::system)?;
-    let database =
-        wanted.database.unwrap_or_else(|| directory.join(DATABASE).display().to_string());
+    let database = wanted.database.unwrap_or_else(|| directory.join(DATABASE).display().to_string());
     let settings = Settings {
         directory,
         database,
@@ -55,9 +54,12 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
         grace: wanted.grace,
         retention: wanted.retention,
         access: wanted.access,
-        callbacks: server::AllowedCallbacks::default(),
+        callbacks: wanted.callbacks,
     };
-    settings.access.check(settings.anonymous, address).map_err(|why| Failure::usage(format!("serve: {why}")))?;
+    settings
+        .access
+        .check(settings.anonymous, address)
+        .map_err(|why| Failure::usage(format!("serve: {why}")))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -68,10 +70,14 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
 
 async fn serve(settings: Settings, listeners: Listeners) -> Result<Done, Failure> {
     let url = settings.access.public_url.clone();
-    let url = url.unwrap_or_else(|| listeners.http.local_addr().map_or_else(|_| String::new(), |at| format!("http://{at}")));
+    let url = url.unwrap_or_else(|| {
+        listeners.http.local_addr().map_or_else(|_| String::new(), |at| format!("http://{at}"))
+    });
     let startup = server::open(settings).await.map_err(Failure::system)?;
     if let Some(link) = startup.admin_link().await.map_err(Failure::system)? {
-        print_error(&format!("tauto: nobody is admin yet; whoever opens {url}{link} becomes it (once, within a day)\n"));
+        print_error(&format!(
+            "tauto: nobody is admin yet; whoever opens {url}{link} becomes it (once, within a day)\n"
+        ));
     }
     startup.serve(listeners, told_to_end()).await.map_err(Failure::system)?;
     Ok(Done::Good)
