@@ -7,7 +7,7 @@ use model::{
 };
 use report::html::{ChartedRun, RunsChart, runs_chart};
 use report::text::disturbance_words;
-use settle::{Floor, Policy, Timed, band, disturbances, explained};
+use settle::{Floor, Policy, band, disturbances};
 use std::collections::BTreeMap;
 
 /// A run as a page shows it.
@@ -95,9 +95,8 @@ pub(super) fn clocked(run: &Observation, clock: Clock) -> Nanos {
 }
 
 /// Whether a run says nothing about the limit, by the settle rule. Clocks that count are not disturbed.
-pub(super) fn is_void(run: &Observation, clock: Clock, limit: Nanos, causes: &[Cause]) -> bool {
-    let timed = Timed { time: run.time.cpu, disturbed: !causes.is_empty(), explained: explained(causes) };
-    clock == Clock::Cpu && limit > Nanos::ZERO && timed.is_void(limit)
+fn is_void(run: &Observation, clock: Clock, limit: Nanos, floor: &Floor) -> bool {
+    clock == Clock::Cpu && limit > Nanos::ZERO && crate::view::is_void(run, limit, floor)
 }
 
 /// Tests as they are shown to one who sees all, or only what is theirs.
@@ -162,7 +161,7 @@ fn run_shown(number: usize, run: &Observation, (clock, limit): (Clock, Nanos), f
         time: words::time(clocked(run, clock), clock),
         wall: run.time.wall.to_string(),
         readings,
-        void: is_void(run, clock, limit, &causes),
+        void: is_void(run, clock, limit, floor),
         causes: causes.iter().map(|cause| (cause.name, disturbance_words(cause.name), cost(cause))).collect(),
         place: place(run),
     }
@@ -381,7 +380,7 @@ fn chart(judgement: &Judgement, floor: &Floor) -> Option<String> {
     }
     let run = |column: usize, test: &TestResult, (n, run): (usize, &Observation)| {
         let causes = disturbances(run, floor);
-        let void = is_void(run, judgement.clock, limit, &causes);
+        let void = is_void(run, judgement.clock, limit, floor);
         let names: Vec<&str> = causes.iter().map(|cause| cause.name).collect();
         let why =
             if names.is_empty() { String::new() } else { format!(", disturbed by {}", names.join(", ")) };
@@ -411,6 +410,7 @@ fn chart(judgement: &Judgement, floor: &Floor) -> Option<String> {
 mod tests {
     use super::*;
     use model::{Bytes, Compilation, Exit, Limits, Settled};
+    use settle::Timed;
 
     const LIMIT: Nanos = Nanos(1_000_000_000);
 
