@@ -4,6 +4,7 @@ mod audit;
 mod bench;
 mod clocks;
 mod config;
+mod database;
 mod experiments;
 mod exports;
 mod floor;
@@ -27,6 +28,8 @@ mod slots;
 mod subject;
 mod terminal;
 mod tune;
+#[cfg(test)]
+mod units;
 mod verify;
 mod worker;
 
@@ -80,6 +83,8 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Judge for a service that runs elsewhere
     Worker(worker::WorkerArgs),
+    /// The service's database: copy it, look whether all is well, delete what is old
+    Database(database::DatabaseArgs),
     /// Write the manual pages to a directory
     #[command(hide = true)]
     Manual(manual::ManualArgs),
@@ -96,7 +101,7 @@ impl Command {
             Command::Audit(_) | Command::Slots(_) | Command::Tune(_) | Command::Lab(_) => true,
             Command::Index(_) | Command::Numa(_) => true,
             Command::Languages(_) | Command::Clocks(_) | Command::Load(_) | Command::Probe(_) => false,
-            Command::Serve(_) | Command::Worker(_) => false,
+            Command::Serve(_) | Command::Worker(_) | Command::Database(_) => false,
             Command::Manual(_) | Command::Completions(_) => false,
         }
     }
@@ -152,6 +157,7 @@ fn main() -> ExitCode {
         Command::Probe(args) => probe::main(&args),
         Command::Serve(args) => serve::main(args),
         Command::Worker(args) => worker::main(args),
+        Command::Database(args) => database::main(&args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),
     };

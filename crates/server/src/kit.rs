@@ -56,6 +56,7 @@ impl Answer {
 /// Settings for a service in a directory.
 pub(crate) fn settings(directory: &Path, anonymous: bool) -> Settings {
     Settings {
+        retention: None,
         directory: directory.into(),
         database: directory.join("a.db").display().to_string(),
         anonymous,

@@ -31,6 +31,7 @@ mod service;
 mod statement;
 mod submit;
 mod toolchains;
+mod upkeep;
 mod view;
 mod work;
 

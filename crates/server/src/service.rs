@@ -8,7 +8,7 @@ use crate::live::Live;
 use crate::metrics::{self, Metrics, Readiness};
 use crate::problems::{Packages, install_examples};
 use crate::toolchains::Toolchains;
-use crate::{accounts, api, connections, guard, judge0, pages, piston, work};
+use crate::{accounts, api, connections, guard, judge0, pages, piston, upkeep, work};
 use axum::extract::Request;
 use axum::routing::get;
 use axum::{Router, middleware};
@@ -32,6 +32,8 @@ pub struct Settings {
     pub access: Access,
     /// How long work may go on after the service was told to end.
     pub grace: Duration,
+    /// How long sources, runs and outputs of submissions are kept, and samples of nodes; `None`: for good.
+    pub retention: Option<Duration>,
     /// Where callbacks may go.
     pub callbacks: callbacks::Allowed,
 }
@@ -142,7 +144,8 @@ impl Startup {
         let (http, workers) =
             (TcpListener::from_std(listeners.http)?, UnixListener::from_std(listeners.work)?);
         let working = tokio::spawn(work::serve(service.clone(), workers));
-        let upkeep = tokio::spawn(work::take_back_lost(service.clone()));
+        let reaping = tokio::spawn(work::take_back_lost(service.clone()));
+        let upkeep = tokio::spawn(upkeep::serve(service.clone()));
         let courier = Courier::of_system(service.settings.callbacks.clone());
         let delivering = tokio::spawn(callbacks::deliver(service.clone(), courier));
         let ending = service.clone();
@@ -154,6 +157,8 @@ impl Startup {
         let bounds = Bounds::of(&service.settings.access, service.settings.grace);
         connections::serve(http, router(service.clone()), bounds, stopped).await;
         drop(working.await);
+        reaping.abort();
+        // In the middle of a step nothing is lost: a step is done or not.
         upkeep.abort();
         delivering.abort();
         service.store.close().await;

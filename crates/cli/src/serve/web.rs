@@ -1,5 +1,7 @@
 //! The web process: gives up what it can, then serves.
 
+use super::user::User;
+use super::wishes::Wanted;
 use super::{ServeArgs, die_with_parent};
 use crate::Done;
 use crate::place::{planned, wishes_for};
@@ -9,24 +11,26 @@ use landlock::{
     ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreatedAttr,
 };
-use rustix::fs::{Gid, Mode, Uid};
+use rustix::fs::Mode;
 use rustix::thread::{CpuSet, sched_setaffinity};
-use server::{Listeners, Settings};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use server::{AllowedCallbacks, Listeners, Settings};
+use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::time::Duration;
 
+/// The database, where no other is named, in the service's directory.
+pub(crate) const DATABASE: &str = "tautochrone.db";
 /// The socket for workers, in the service's directory.
-pub(super) const SOCKET: &str = "work.sock";
+pub(crate) const SOCKET: &str = "work.sock";
 
-pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
+pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
     let directory = args.directory.clone().ok_or_else(|| Failure::usage("--directory: missing"))?;
     keep_house()?;
     shrink_bounding_set();
     if let Some(user) = &args.user {
-        become_user(user)?;
+        let bad = |()| Failure::usage(format!("--user {user}: of the web process it is UID:GID"));
+        user.parse::<User>().map_err(bad)?.take_over()?;
     }
     // After the change of user, which clears it.
     die_with_parent()?;
@@ -42,57 +46,43 @@ pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
     let http = TcpListener::from(http);
     let work = work_socket(&directory.join(SOCKET))?;
     let address = http.local_addr().map_err(Failure::system)?;
-    let database =
-        args.database.clone().unwrap_or_else(|| directory.join("tautochrone.db").display().to_string());
+    let database = wanted.database.unwrap_or_else(|| directory.join(DATABASE).display().to_string());
     let settings = Settings {
         directory,
         database,
-        // Where something stands in front, loopback is not this machine's user.
-        anonymous: address.ip().is_loopback()
-            && !args.accounts
-            && args.public_url.is_none()
-            && args.proxy.is_empty(),
-        access: server::Access {
-            public_url: args.public_url.clone(),
-            proxies: args.proxy.clone(),
-            ..server::Access::default()
+        anonymous: address.ip().is_loopback() && !wanted.accounts,
+        grace: wanted.grace,
+        retention: wanted.retention,
+        access: wanted.access,
+        callbacks: AllowedCallbacks {
+            networks: args.callback_network.clone(),
+            ..AllowedCallbacks::default()
         },
-        grace: Duration::from_secs(args.grace),
-        callbacks: server::AllowedCallbacks::default(),
     };
+    settings
+        .access
+        .check(settings.anonymous, address)
+        .map_err(|why| Failure::usage(format!("serve: {why}")))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(Failure::system)?;
-    let base = args.public_url.clone().unwrap_or_else(|| format!("http://{}", reached(address)));
-    runtime.block_on(serve(settings, Listeners { http, work }, &base, args.admin_link))
+    runtime.block_on(serve(settings, Listeners { http, work }, args.admin_link))
 }
 
-/// Where a listener is found from this machine.
-fn reached(listening: SocketAddr) -> SocketAddr {
-    let here = match listening.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        ip => ip,
-    };
-    SocketAddr::new(here, listening.port())
-}
-
-/// `base` is the address under which the service is reached.
-async fn serve(
-    settings: Settings,
-    listeners: Listeners,
-    base: &str,
-    new_link: bool,
-) -> Result<Done, Failure> {
+async fn serve(settings: Settings, listeners: Listeners, new_admin_link: bool) -> Result<Done, Failure> {
+    let url = settings.access.public_url.clone();
+    let url = url.unwrap_or_else(|| {
+        listeners.http.local_addr().map_or_else(|_| String::new(), |at| format!("http://{at}"))
+    });
     let startup = server::open(settings).await.map_err(Failure::system)?;
-    let link = match new_link {
+    let link = match new_admin_link {
         true => startup.new_admin_link().await.map(Some),
         false => startup.admin_link().await,
     };
-    if let Some(path) = link.map_err(Failure::system)? {
-        print_error(&format!("tauto: to become the admin, open {base}{path} (good once, and for a day)\n"));
+    if let Some(link) = link.map_err(Failure::system)? {
+        print_error(&format!("tauto: whoever opens {url}{link} becomes admin (once, within a day)\n"));
     }
     startup.serve(listeners, told_to_end()).await.map_err(Failure::system)?;
     Ok(Done::Good)
@@ -123,19 +113,6 @@ fn keep_house() -> Result<(), Failure> {
         tracing::warn!(%error, "the web process may run on the slots' CPUs");
     }
     Ok(())
-}
-
-/// Becomes UID:GID, for good.
-fn become_user(user: &str) -> Result<(), Failure> {
-    let bad = || Failure::usage(format!("--user {user}: of the web process it is UID:GID"));
-    let (uid, gid) = user.split_once(':').ok_or_else(bad)?;
-    let uid = Uid::from_raw(uid.parse().map_err(|_| bad())?);
-    let gid = Gid::from_raw(gid.parse().map_err(|_| bad())?);
-    let fail = |e| Failure::system(format!("becoming user {user}: {e}"));
-    // This process has one thread as yet.
-    rustix::thread::set_thread_groups(&[]).map_err(fail)?;
-    rustix::thread::set_thread_res_gid(gid, gid, gid).map_err(fail)?;
-    rustix::thread::set_thread_res_uid(uid, uid, uid).map_err(fail)
 }
 
 /// No program that is started from here gets a capability: capabilities(7), "Capability bounding set".

@@ -9,7 +9,7 @@ mod address;
 mod courier;
 
 pub(crate) use address::check;
-pub use address::{Allowed, Network, NoNetwork, Undeliverable};
+pub use address::{Allowed, Network, NoNetwork};
 pub(crate) use courier::Courier;
 
 use crate::errors::Refusal;
@@ -102,11 +102,79 @@ fn next_try(failed: u64, now: Moment) -> Option<Moment> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kit::Kit;
+    use model::Verdict;
+    use std::sync::Mutex;
+    use store::CallbackState;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
 
     #[test]
     fn a_callback_is_tried_three_times_with_growing_waits() {
         let tries: Vec<_> = (0..3).map(|failed| next_try(failed, Moment(5))).collect();
         assert_eq!(tries, [Some(Moment(2_000_005)), Some(Moment(15_000_005)), None]);
         assert_eq!(next_try(u64::MAX, Moment(5)), None);
+    }
+
+    /// Counts connections, keeps what they say, and answers all but the first.
+    async fn listener() -> (u16, Arc<Mutex<Vec<String>>>) {
+        let listener = TcpListener::bind(("127.0.0.2", 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let keep = heard.clone();
+        tokio::spawn(async move {
+            let mut held = Vec::new();
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut said = Vec::new();
+                while !said.ends_with(b"}}") && stream.read_buf(&mut said).await.unwrap_or(0) > 0 {}
+                let first = {
+                    let mut keep = keep.lock().unwrap();
+                    keep.push(String::from_utf8_lossy(&said).into_owned());
+                    keep.len() == 1
+                };
+                if first {
+                    held.push(stream);
+                } else {
+                    stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+                }
+            }
+        });
+        (port, heard)
+    }
+
+    async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+        for _ in 0..500 {
+            if holds().await {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{what}");
+    }
+
+    #[tokio::test]
+    async fn a_callback_that_was_under_way_when_the_service_ended_is_delivered_again() {
+        let (port, heard) = listener().await;
+        let allowed = Allowed { networks: vec!["127.0.0.2".parse().unwrap()], ..Allowed::default() };
+        let kit = Kit::with(true, |settings| settings.callbacks = allowed.clone()).await;
+        let id = judge0::tests::judged_with_callback(
+            &kit,
+            &format!("http://127.0.0.2:{port}/x"),
+            Verdict::WrongAnswer,
+        )
+        .await;
+        let deliver_now = || tokio::spawn(deliver(kit.service.clone(), Courier::of_system(allowed.clone())));
+        let first = deliver_now();
+        until("no first try", async || !heard.lock().unwrap().is_empty()).await;
+        first.abort();
+        assert!(first.await.unwrap_err().is_cancelled());
+        let state = async || kit.service.store.callbacks(id).await.unwrap()[0].state;
+        assert_eq!(state().await, CallbackState::Due);
+        let second = deliver_now();
+        until("no second try", async || state().await == CallbackState::Done).await;
+        second.abort();
+        let heard = heard.lock().unwrap().clone();
+        assert_eq!(heard.len(), 2);
+        assert!(heard.iter().all(|put| put.contains("\"description\":\"Wrong Answer\"")), "{heard:?}");
     }
 }

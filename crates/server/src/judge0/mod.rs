@@ -119,3 +119,6 @@ impl IntoResponse for Fault {
         (self.status, Json(self.body)).into_response()
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,6 +1,7 @@
 //! Handing in through the form of a problem.
 
 use super::problems::{Entered, page};
+use super::refused::LATER;
 use super::{Frame, Refused, words};
 use crate::accounts::Right;
 use crate::errors::Refusal;
@@ -41,8 +42,9 @@ pub(super) async fn hand_in(
         Err(
             error @ (Refusal::Bad(_) | Refusal::TooLarge(_) | Refusal::TooMany(_) | Refusal::Unavailable(_)),
         ) => {
-            let entered =
-                Entered { language: posted.language, source: posted.source, error: Some(error.to_string()) };
+            let hidden = matches!(error, Refusal::Unavailable(_)) && !frame.caller.is_trusted();
+            let error = Some(if hidden { LATER.to_string() } else { error.to_string() });
+            let entered = Entered { language: posted.language, source: posted.source, error };
             page(&service, frame, &name, None, entered).await
         }
         Err(error) => Err(error.into()),

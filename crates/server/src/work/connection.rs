@@ -1,6 +1,6 @@
 //! One worker: a connection, a slot, one task at a time.
 
-use super::{ATTEMPTS, LEASE, Worker, assign, result};
+use super::{ATTEMPTS, LEASE, Worker, assign, node, result};
 use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::Service;
@@ -277,7 +277,7 @@ impl Connection {
                 Ok(())
             }
             FromWorker::Node { facts } => {
-                result::note_node(&self.service, &self.name, &facts).await;
+                node::note(&self.service, &self.name, &facts).await;
                 Ok(())
             }
             FromWorker::NeedPackage { hash } => self.send_package(&hash).await,

@@ -2,9 +2,13 @@
 
 mod assign;
 mod connection;
+mod node;
 mod result;
 
 pub(crate) use assign::{details, limit_setting};
+
+#[cfg(test)]
+pub(crate) use result::conclude;
 
 use crate::live::LiveEvent;
 use crate::moment::now;

@@ -7,16 +7,13 @@ use fleet::Outcome;
 use model::{
     Clock, Compilation, Confidence, Executed, Judgement, Limits, Nanos, Settled, TestResult, Verdict,
 };
-use store::{Error, Finished, Lease, Output, Sample};
-
-/// The pool of the nodes of a service without a fleet.
-const POOL: &str = "default";
+use store::{Error, Finished, Lease, Output};
 
 /// Stores a judgement, or puts the job back where there is none.
 ///
 /// # Errors
 /// [`Error::Conflict`] where the job is somebody else's by now.
-pub(super) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome) -> Result<(), Error> {
+pub(crate) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome) -> Result<(), Error> {
     match outcome {
         Outcome::Judged { judgement } => store(service, lease, judgement, None).await,
         Outcome::Executed { executed } => {
@@ -125,23 +122,5 @@ pub(super) async fn note_floor(service: &Service, worker: &str, floor: &serde_js
     }
     if let Err(error) = service.store.set_setting(&name, floor).await {
         tracing::error!(%error, worker, "noting a noise floor");
-    }
-}
-
-/// Keeps what a node tells of itself; its index also as one of many readings over time.
-pub(super) async fn note_node(service: &Service, worker: &str, facts: &serde_json::Value) {
-    let node = worker.rsplit_once('/').map_or(worker, |(node, _)| node);
-    let noted = async {
-        let at = now();
-        service.store.note_node(node, POOL, facts, at).await?;
-        match facts.get("index") {
-            Some(index) if !index.is_null() => {
-                service.store.add_sample(node, "index", &Sample { at, value: index.clone() }).await
-            }
-            _ => Ok(()),
-        }
-    };
-    if let Err(error) = noted.await {
-        tracing::error!(%error, node, "noting a node");
     }
 }

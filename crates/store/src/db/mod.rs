@@ -5,6 +5,7 @@ mod group;
 mod open;
 mod value;
 
+pub(crate) use open::file_of;
 pub(crate) use value::{Row, Value, numbered, values};
 
 use crate::{Error, Result};

@@ -23,17 +23,38 @@ const CONNECTIONS: u32 = 8;
 impl Database {
     /// See [`crate::Store::open`].
     pub(crate) async fn open(url: &str) -> Result<Database> {
-        if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            return postgres(url).await;
+        match file_of(url)? {
+            Some(path) => sqlite(path).await,
+            None => postgres(url).await,
         }
-        let path = url.strip_prefix("sqlite:").unwrap_or(url);
-        let path = path.strip_prefix("//").unwrap_or(path);
-        if path.is_empty() || path.contains("://") {
-            let why = "neither a path nor postgres://…".to_string();
-            return Err(Error::Connection { place: url.to_string(), why });
-        }
-        sqlite(Path::new(path)).await
     }
+
+    /// See [`crate::Store::open_as_is`].
+    pub(crate) async fn open_there(url: &str) -> Result<Database> {
+        if let Some(path) = file_of(url)? {
+            let place = path.display().to_string();
+            match std::fs::metadata(path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(Error::NotFound(place)),
+                Err(error) => return Err(Error::of_file(&place, "opening the file", &error)),
+                Ok(_) => {}
+            }
+        }
+        Database::open(url).await
+    }
+}
+
+/// The path in an address; `None`: it is one of PostgreSQL.
+pub(crate) fn file_of(url: &str) -> Result<Option<&Path>> {
+    if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+        return Ok(None);
+    }
+    let path = url.strip_prefix("sqlite:").unwrap_or(url);
+    let path = path.strip_prefix("//").unwrap_or(path);
+    if path.is_empty() || path.contains("://") {
+        let why = "neither a path nor postgres://…".to_string();
+        return Err(Error::Connection { place: url.to_string(), why });
+    }
+    Ok(Some(Path::new(path)))
 }
 
 async fn sqlite(path: &Path) -> Result<Database> {
