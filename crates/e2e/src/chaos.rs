@@ -14,9 +14,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Clients, and how many of its submissions each lets wait.
+/// Clients, and how long each thinks after it has handed in.
 const CLIENTS: u64 = 4;
-const OUTSTANDING: usize = 4;
+const THINKS: Duration = Duration::from_millis(50);
 /// A blow falls at any moment from the recovery to this long after.
 const LONGEST_PEACE: Duration = Duration::from_millis(1500);
 /// For the service to be whole again.
@@ -134,6 +134,8 @@ pub struct Plan {
     pub seed: u64,
     /// Programs that exceed the time limit are among those handed in: on a busy machine each takes a minute, since it is run again.
     pub slow: bool,
+    /// Submissions of each client that wait: no more are handed in until some are judged.
+    pub waiting: usize,
 }
 
 /// Blows to a service over this data directory.
@@ -145,12 +147,11 @@ pub fn storm(data: &Path, plan: Plan) -> Result<Report, String> {
     let before = Snapshot::take();
     let mut service = Service::start(data, SocketAddr::from(([127, 0, 0, 1], 0)), &[])?;
     let mut report = Report::default();
-    let Plan { blows, seed, slow } = plan;
     let (stop, address) = (AtomicBool::new(false), service.address());
     let accepted = std::thread::scope(|scope| {
-        let client = |n| hand_in(address, Dice(seed ^ (n + 1) << 32), slow, &format!("{seed}-{n}"), &stop);
+        let client = |n| hand_in(address, n, plan, &stop);
         let clients: Vec<_> = (0..CLIENTS).map(|n| scope.spawn(move || client(n))).collect();
-        let struck = strike(&mut service, data, &before, blows, Dice(seed), &mut report);
+        let struck = strike(&mut service, data, &before, plan, &mut report);
         stop.store(true, Ordering::SeqCst);
         let mut all = Vec::new();
         for client in clients {
@@ -164,7 +165,7 @@ pub fn storm(data: &Path, plan: Plan) -> Result<Report, String> {
         *report.accepted.entry(one.verdict).or_default() += 1;
     }
     report.recoveries.sort();
-    settle_accounts(&mut service, &accepted, &mut report)?;
+    settle_accounts(&service, &accepted, &mut report)?;
     service.stop()?;
     // Where the keeper itself was killed nobody is left to remove its empty cgroups: whoever comes next does.
     before.wait_until_no_processes(GONE_WITHIN)?;
@@ -179,12 +180,12 @@ fn strike(
     service: &mut Service,
     data: &Path,
     before: &Snapshot,
-    blows: usize,
-    mut dice: Dice,
+    plan: Plan,
     report: &mut Report,
 ) -> Result<(), String> {
+    let mut dice = Dice(plan.seed);
     wait_until_whole(service)?;
-    for _ in 0..blows {
+    for _ in 0..plan.blows {
         let peace = dice.below(LONGEST_PEACE.as_micros().try_into().unwrap_or(u64::MAX));
         std::thread::sleep(Duration::from_micros(peace));
         let first = dice.below(Part::ALL.len() as u64);
@@ -229,28 +230,28 @@ fn last_lines(text: &str) -> String {
     lines[lines.len().saturating_sub(30)..].join("\n")
 }
 
-/// A client: hands in until it is told to stop, each submission until it is accepted, and lets few wait.
+/// Client number `n`: hands in until it is told to stop, each submission until it is accepted.
 fn hand_in(
     address: SocketAddr,
-    mut dice: Dice,
-    slow: bool,
-    name: &str,
+    n: u64,
+    plan: Plan,
     stop: &AtomicBool,
 ) -> Result<(Vec<Accepted>, usize), String> {
+    let mut dice = Dice(plan.seed ^ ((n + 1) << 32));
     let (mut client, mut accepted, mut repeated) = (Client::new(address), Vec::new(), 0);
     let mut waiting: VecDeque<String> = VecDeque::new();
     while !stop.load(Ordering::SeqCst) {
-        if waiting.len() >= OUTSTANDING {
-            std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(THINKS);
+        if waiting.len() >= plan.waiting {
             let judged = waiting.front().map(|token| traffic::state(&mut client, token));
             if judged.is_some_and(|state| state.is_ok_and(|state| traffic::verdict(&state).is_some())) {
                 waiting.pop_front();
             }
             continue;
         }
-        let program = dice.program(slow);
+        let program = dice.program(plan.slow);
         let document = submission(PROBLEM, program.language, program.file, program.source, false);
-        let key = format!("{name}-{}", accepted.len());
+        let key = format!("{}-{n}-{}", plan.seed, accepted.len());
         let (id, token, again) = insist(&mut client, &key, &document)?;
         repeated += again;
         waiting.push_back(token.clone());
@@ -278,14 +279,14 @@ fn insist(client: &mut Client, key: &str, document: &Value) -> Result<(i64, Stri
 }
 
 /// Waits until everything is judged; then looks at every submission that was accepted.
-fn settle_accounts(service: &mut Service, accepted: &[Accepted], report: &mut Report) -> Result<(), String> {
+fn settle_accounts(service: &Service, accepted: &[Accepted], report: &mut Report) -> Result<(), String> {
     let mut client = service.client();
     // Its number tells how many there are.
     let last = &PROGRAMS[1];
     let document = submission(PROBLEM, last.language, last.file, last.source, false);
     let (id, token) = traffic::post(&mut client, &document)?;
-    let patience = JUDGED_WITHIN * u32::try_from(OUTSTANDING * 4).unwrap_or(1);
-    traffic::wait_judged(&mut client, &token, patience)?;
+    // Judged last, since it was handed in last.
+    traffic::wait_judged(&mut client, &token, JUDGED_WITHIN * 4)?;
     if usize::try_from(id) != Ok(accepted.len() + 1) {
         report.wrong.push(format!("there are {} submissions, and {} were accepted", id - 1, accepted.len()));
     }

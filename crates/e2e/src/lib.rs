@@ -15,6 +15,7 @@ pub mod leftovers;
 pub mod package;
 pub mod program;
 pub mod python;
+pub mod queue;
 pub mod service;
 pub mod stage;
 pub mod tauto;

@@ -13,8 +13,8 @@ use landlock::{
 };
 use rustix::fs::Mode;
 use rustix::thread::{CpuSet, sched_setaffinity};
-use server::{AllowedCallbacks, Listeners, Settings};
-use std::net::TcpListener;
+use server::{Listeners, Settings};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -50,14 +50,15 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
     let settings = Settings {
         directory,
         database,
-        anonymous: address.ip().is_loopback() && !wanted.accounts,
+        // Where something stands in front, loopback is not this machine's user.
+        anonymous: address.ip().is_loopback()
+            && !wanted.accounts
+            && wanted.access.public_url.is_none()
+            && wanted.access.proxies.is_empty(),
         grace: wanted.grace,
         retention: wanted.retention,
         access: wanted.access,
-        callbacks: AllowedCallbacks {
-            networks: args.callback_network.clone(),
-            ..AllowedCallbacks::default()
-        },
+        callbacks: wanted.callbacks,
     };
     settings
         .access
@@ -68,21 +69,35 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
         .enable_all()
         .build()
         .map_err(Failure::system)?;
-    runtime.block_on(serve(settings, Listeners { http, work }, args.admin_link))
+    let base =
+        settings.access.public_url.clone().unwrap_or_else(|| format!("http://{}", reached(address)));
+    runtime.block_on(serve(settings, Listeners { http, work }, &base, args.admin_link))
 }
 
-async fn serve(settings: Settings, listeners: Listeners, new_admin_link: bool) -> Result<Done, Failure> {
-    let url = settings.access.public_url.clone();
-    let url = url.unwrap_or_else(|| {
-        listeners.http.local_addr().map_or_else(|_| String::new(), |at| format!("http://{at}"))
-    });
+/// Where a listener is found from this machine.
+fn reached(listening: SocketAddr) -> SocketAddr {
+    let here = match listening.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(here, listening.port())
+}
+
+/// `base` is the address under which the service is reached.
+async fn serve(
+    settings: Settings,
+    listeners: Listeners,
+    base: &str,
+    new_link: bool,
+) -> Result<Done, Failure> {
     let startup = server::open(settings).await.map_err(Failure::system)?;
-    let link = match new_admin_link {
+    let link = match new_link {
         true => startup.new_admin_link().await.map(Some),
         false => startup.admin_link().await,
     };
-    if let Some(link) = link.map_err(Failure::system)? {
-        print_error(&format!("tauto: whoever opens {url}{link} becomes admin (once, within a day)\n"));
+    if let Some(path) = link.map_err(Failure::system)? {
+        print_error(&format!("tauto: to become the admin, open {base}{path} (good once, and for a day)\n"));
     }
     startup.serve(listeners, told_to_end()).await.map_err(Failure::system)?;
     Ok(Done::Good)

@@ -28,7 +28,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
     let seed = words.get(1).map_or(Ok(now), |word| word.parse())?;
     println!("{blows} rounds, seed {seed}");
     let data = tempfile::Builder::new().prefix("tauto-chaos-").tempdir()?;
-    let report = storm(data.path(), Plan { blows, seed, slow: true });
+    let report = storm(data.path(), Plan { blows, seed, slow: true, waiting: 25 });
     if !report.as_ref().is_ok_and(|report| report.wrong.is_empty()) {
         println!("what is left: {}", data.keep().display());
     }
