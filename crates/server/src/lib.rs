@@ -26,6 +26,7 @@ mod statement;
 mod submit;
 mod upkeep;
 mod view;
+mod waiting;
 mod work;
 
 pub use accounts::Access;
@@ -33,6 +34,7 @@ pub use limits::{Limits, Rate};
 /// The OpenAPI document of the native API.
 pub use api::openapi;
 pub use service::{Listeners, Settings, Startup, open};
+pub use waiting::open_when_possible;
 
 /// How an operation of the service fails before a face has put it into its own form.
 pub use errors::Refusal;

@@ -13,7 +13,7 @@ use landlock::{
 };
 use rustix::fs::Mode;
 use rustix::thread::{CpuSet, sched_setaffinity};
-use server::{Listeners, Settings};
+use server::Settings;
 use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
@@ -44,7 +44,6 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
     let stdin = std::io::stdin();
     let http = stdin.as_fd().try_clone_to_owned().map_err(Failure::system)?;
     let http = TcpListener::from(http);
-    let work = work_socket(&directory.join(SOCKET))?;
     let address = http.local_addr().map_err(Failure::system)?;
     let database =
         wanted.database.unwrap_or_else(|| directory.join(DATABASE).display().to_string());
@@ -62,17 +61,22 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
         .enable_all()
         .build()
         .map_err(Failure::system)?;
-    runtime.block_on(serve(settings, Listeners { http, work }))
+    runtime.block_on(serve(settings, http))
 }
 
-async fn serve(settings: Settings, listeners: Listeners) -> Result<Done, Failure> {
-    let url = settings.access.public_url.clone();
-    let url = url.unwrap_or_else(|| listeners.http.local_addr().map_or_else(|_| String::new(), |at| format!("http://{at}")));
-    let startup = server::open(settings).await.map_err(Failure::system)?;
+async fn serve(settings: Settings, http: TcpListener) -> Result<Done, Failure> {
+    let listening = || http.local_addr().map_or_else(|_| String::new(), |at| format!("http://{at}"));
+    let url = settings.access.public_url.clone().unwrap_or_else(listening);
+    let socket = settings.directory.join(SOCKET);
+    let mut stop = Box::pin(told_to_end());
+    let (startup, listeners) = tokio::select! {
+        opened = server::open_when_possible(&settings, http, || work_socket(&socket)) => opened.map_err(Failure::system)?,
+        () = &mut stop => return Ok(Done::Good),
+    };
     if let Some(link) = startup.admin_link().await.map_err(Failure::system)? {
         print_error(&format!("tauto: nobody is admin yet; whoever opens {url}{link} becomes it (once, within a day)\n"));
     }
-    startup.serve(listeners, told_to_end()).await.map_err(Failure::system)?;
+    startup.serve(listeners, stop).await.map_err(Failure::system)?;
     Ok(Done::Good)
 }
 
@@ -157,11 +161,10 @@ fn confine(directory: &Path) {
 }
 
 /// The socket, made anew: the one of an earlier process is dead.
-fn work_socket(path: &Path) -> Result<UnixListener, Failure> {
-    let fail = |e: std::io::Error| Failure::system(format!("{}: {e}", path.display()));
+fn work_socket(path: &Path) -> std::io::Result<UnixListener> {
     match std::fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(fail(e)),
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
         _ => {}
     }
-    UnixListener::bind(path).map_err(fail)
+    UnixListener::bind(path)
 }
