@@ -22,11 +22,23 @@ pub struct Client {
 pub struct Response {
     /// The status code.
     pub status: u16,
+    /// Its headers, names in lower case.
+    pub headers: Vec<(String, String)>,
     /// What came with it.
     pub body: Vec<u8>,
 }
 
 impl Response {
+    /// The value of a header, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
     /// The body as JSON; null where it is none.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
@@ -66,7 +78,25 @@ impl Client {
         self.ask("POST", path, &headers, document.to_string().as_bytes())
     }
 
-    fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<Response> {
+    /// Has what is at a path removed.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn delete(&mut self, path: &str) -> Result<Response> {
+        self.ask("DELETE", path, &[], b"")
+    }
+
+    /// Sends any request.
+    ///
+    /// # Errors
+    /// No answer. Whether the request was carried out is not known then.
+    pub fn ask(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Response> {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
             None => self.connect()?,
@@ -112,19 +142,26 @@ fn read(stream: &mut impl BufRead) -> Result<(Response, bool)> {
     let first = line(stream)?;
     let status = first.split(' ').nth(1).and_then(|code| code.parse().ok());
     let status = status.ok_or_else(|| bad(format!("`{first}` is no status line")))?;
-    let (mut size, mut chunked, mut keep) = (0, false, true);
+    let (mut size, mut chunked, mut keep, mut headers) = (0, false, true, Vec::new());
     loop {
-        let header = line(stream)?.to_ascii_lowercase();
+        let header = line(stream)?;
         let Some((name, value)) = header.split_once(':') else { break };
-        match (name, value.trim()) {
+        let (name, value) = (name.to_ascii_lowercase(), value.trim().to_string());
+        match (name.as_str(), value.to_ascii_lowercase().as_str()) {
             ("content-length", length) => size = length.parse().map_err(|_| bad(header.clone()))?,
             ("transfer-encoding", "chunked") => chunked = true,
             ("connection", "close") => keep = false,
             _ => {}
         }
+        headers.push((name, value));
     }
-    let body = if chunked { chunks(stream)? } else { exactly(stream, size)? };
-    Ok((Response { status, body }, keep))
+    let body = match status {
+        // Never has one.
+        204 | 304 => Vec::new(),
+        _ if chunked => chunks(stream)?,
+        _ => exactly(stream, size)?,
+    };
+    Ok((Response { status, headers, body }, keep))
 }
 
 fn chunks(stream: &mut impl BufRead) -> Result<Vec<u8>> {

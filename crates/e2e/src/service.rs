@@ -1,6 +1,6 @@
 //! A service of a test's own: started with its own data directory, watched, killed in parts, and ended.
 
-use crate::http::Client;
+use crate::http::{Client, Response};
 use crate::tauto;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -143,6 +143,38 @@ impl Service {
         Client::new(self.address)
     }
 
+    /// Makes the first admin by the link the service has said; a token of theirs that may do everything.
+    ///
+    /// # Errors
+    /// The service said no link, or does not take it.
+    pub fn admin_token(&self) -> Result<String, String> {
+        let said = self.log();
+        let link = said.rsplit_once("/setup/").ok_or("the service said no link for an admin")?.1;
+        let secret: String =
+            link.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
+        let (link, mut client) = (format!("/setup/{secret}"), self.client());
+        let fail = |error: std::io::Error| format!("making an admin: {error}");
+        let page = client.ask("GET", &link, &[("accept", "text/html")], b"").map_err(fail)?;
+        let csrf = page.text().split("name=\"csrf\" value=\"").nth(1).map(str::to_string);
+        let csrf = csrf.ok_or_else(|| format!("{link}: no form: {}", page.text()))?;
+        let csrf = csrf.split('"').next().unwrap_or_default();
+        let form = format!("csrf={csrf}&name=root&password=correct+horse&again=correct+horse");
+        let cookies = cookies(&page);
+        let headers = [
+            ("content-type", "application/x-www-form-urlencoded"),
+            ("sec-fetch-site", "same-origin"),
+            ("cookie", cookies.as_str()),
+        ];
+        let made = client.ask("POST", &link, &headers, form.as_bytes()).map_err(fail)?;
+        let session = format!("{}; {cookies}", self::cookies(&made));
+        let scopes = ["submit", "read", "problems", "rejudge", "admin"];
+        let asked = serde_json::json!({ "name": "test", "scopes": scopes });
+        let headers = [("sec-fetch-site", "same-origin"), ("cookie", session.as_str())];
+        let token = client.post("/api/v1/tokens", &headers, &asked).map_err(fail)?;
+        let token = token.json()["token"].as_str().map(str::to_string);
+        token.ok_or_else(|| format!("no token: {} {}", made.status, made.text()))
+    }
+
     /// What it has said so far.
     pub fn log(&self) -> String {
         fs::read(&self.log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
@@ -197,6 +229,13 @@ impl Drop for Service {
             drop(self.end());
         }
     }
+}
+
+/// The cookies that an answer sets, as they are sent back.
+fn cookies(answer: &Response) -> String {
+    let set = answer.headers.iter().filter(|(name, _)| name == "set-cookie");
+    let pairs: Vec<_> = set.filter_map(|(_, line)| line.split(';').next()).collect();
+    pairs.join("; ")
 }
 
 /// Children of a process, oldest first, whichever of its threads has them.

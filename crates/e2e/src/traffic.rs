@@ -1,6 +1,7 @@
 //! Many submissions to a service at once, and what became of them.
 
 use crate::http::Client;
+use jiff::Timestamp;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -90,12 +91,13 @@ pub fn state(client: &mut Client, token: &str) -> Result<Value, String> {
 
 /// Its current verdict, once nothing is to be waited for.
 pub fn verdict(state: &Value) -> Option<&str> {
-    (state["state"] == "judged").then(|| state["current"]["verdict"].as_str()).flatten()
+    (state["state"] == "judged").then(|| state["judgement"]["verdict"].as_str()).flatten()
 }
 
-/// When its current judgement was stored, in seconds.
+/// When its current judgement was stored, in seconds since 1970.
 pub fn finished(state: &Value) -> Option<f64> {
-    state["current"]["finished"].as_f64().map(|micros| micros / 1e6)
+    let written: Timestamp = state["judgement"]["finished"].as_str()?.parse().ok()?;
+    Some(written.as_microsecond() as f64 / 1e6)
 }
 
 /// Waits until a submission is judged: how it stands then.

@@ -94,6 +94,17 @@ fn until_ready(client: &mut Client) -> Result<(), String> {
     Err("the service did not recover".into())
 }
 
+fn until_judging(client: &mut Client, token: &str) -> Result<(), String> {
+    let begun = Instant::now();
+    while begun.elapsed() < JUDGED_WITHIN {
+        if e2e::traffic::state(client, token)?["state"] != "queued" {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Err(format!("{token}: nobody judges it"))
+}
+
 /// Every accepted submission has its one verdict.
 fn all_judged(client: &mut Client, tokens: &[String]) -> Result<(), String> {
     for token in tokens {
@@ -123,11 +134,13 @@ fn fill(file: &Path) -> Result<(), String> {
 fn disk_full() -> Done {
     let stage = Stage::new()?;
     let mut client = stage.service.client();
-    let mut accepted = Vec::new();
+    // The worker is there and has the package; the next it is at when the disk becomes full.
+    let mut accepted = vec![post(&mut client, &right())?.1];
+    all_judged(&mut client, &accepted)?;
     for _ in 0..4 {
         accepted.push(post(&mut client, &right())?.1);
     }
-    // While some wait and one is being judged.
+    until_judging(&mut client, &accepted[1])?;
     let ballast = stage.directory()?.join("ballast");
     fill(&ballast)?;
     let refused = until_refused(&mut client, &mut accepted)?;
@@ -192,7 +205,7 @@ fn read_only() -> Done {
         }
     };
     assert!(is_refused(&refused, "let the user who runs this write"), "{}", said(&refused));
-    assert!(stage.service.log().contains("read-only"), "{}", stage.service.log());
+    assert!(stage.service.log().contains("Read-only file system"), "{}", stage.service.log());
     stage.inside(&["mount", "-o", "remount,rw", &place])?;
     let mut client = stage.service.client();
     until_ready(&mut client)?;

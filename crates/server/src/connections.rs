@@ -1,6 +1,6 @@
 //! The connections of clients: how many there may be, and how long one may dawdle.
 
-use crate::limits::Limits;
+use crate::accounts::Access;
 use axum::Router;
 use axum::extract::{ConnectInfo, Request};
 use hyper::body::Incoming;
@@ -61,16 +61,42 @@ impl Drop for Place {
     }
 }
 
-/// Serves connections until `stop` is done, then lets what is being answered go on for `grace` at most.
+/// What connections are held to.
+#[derive(Clone, Debug)]
+pub(crate) struct Bounds {
+    /// Open ones in all.
+    pub(crate) connections: usize,
+    /// Of one address that is neither this machine nor a proxy of the site's.
+    pub(crate) of_address: usize,
+    /// Addresses that may have as many as there are.
+    pub(crate) proxies: Vec<IpAddr>,
+    /// How long the head of a request may take, the pause before it included.
+    pub(crate) head: Duration,
+    /// How long answers may go on after the service was told to end.
+    pub(crate) grace: Duration,
+}
+
+impl Bounds {
+    /// As a site has decided.
+    pub(crate) fn of(access: &Access, grace: Duration) -> Bounds {
+        Bounds {
+            connections: access.limits.connections,
+            of_address: access.limits.connections_of_address,
+            proxies: access.proxies.clone(),
+            head: HEAD,
+            grace,
+        }
+    }
+}
+
+/// Serves connections until `stop` is done, then lets what is being answered be finished.
 pub(crate) async fn serve(
     listener: TcpListener,
     routes: Router,
-    limits: Limits,
-    proxies: &[IpAddr],
-    grace: Duration,
+    bounds: Bounds,
     stop: impl Future<Output = ()>,
 ) {
-    let places = Arc::new(Semaphore::new(limits.connections));
+    let places = Arc::new(Semaphore::new(bounds.connections));
     let open = Open::default();
     let ending = tokio::sync::watch::Sender::new(false);
     let mut tasks = JoinSet::new();
@@ -80,12 +106,12 @@ pub(crate) async fn serve(
             let Ok(place) = places.clone().acquire_owned().await else { return };
             let Some((stream, peer)) = accept(&listener).await else { continue };
             let address = peer.ip().to_canonical();
-            let known = address.is_loopback() || proxies.contains(&address);
-            let most = if known { usize::MAX } else { limits.connections_of_address };
+            let known = address.is_loopback() || bounds.proxies.contains(&address);
+            let most = if known { usize::MAX } else { bounds.of_address };
             let Some(own) = Place::take(&open, address, most) else { continue };
-            let (routes, ending) = (routes.clone(), ending.subscribe());
+            let (routes, ending, head) = (routes.clone(), ending.subscribe(), bounds.head);
             tasks.spawn(async move {
-                attend(stream, peer, routes, ending).await;
+                attend(stream, peer, routes, head, ending).await;
                 drop((place, own));
             });
             while tasks.try_join_next().is_some() {}
@@ -98,7 +124,7 @@ pub(crate) async fn serve(
     drop(listener);
     ending.send_replace(true);
     let all = async { while tasks.join_next().await.is_some() {} };
-    if tokio::time::timeout(grace, all).await.is_err() {
+    if tokio::time::timeout(bounds.grace, all).await.is_err() {
         tracing::warn!(connections = tasks.len(), "connections were cut off");
     }
     tasks.shutdown().await;
@@ -126,6 +152,7 @@ async fn attend(
     stream: TcpStream,
     peer: SocketAddr,
     routes: Router,
+    head: Duration,
     mut ending: tokio::sync::watch::Receiver<bool>,
 ) {
     // Answers are written whole; waiting for more to send would only make them late.
@@ -136,7 +163,7 @@ async fn attend(
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD)
+        .header_read_timeout(head)
         .max_headers(HEAD_LINES)
         .max_header_size(HEAD_BYTES)
         .max_buf_size(BUFFER)
@@ -164,6 +191,103 @@ async fn attend(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    /// Enough for a busy machine; nothing waits so long where all is well.
+    const LONG: Duration = Duration::from_secs(30);
+
+    /// Serves what `slow` takes a while over, and lets `clients` do as they please.
+    async fn with_server<F: Future<Output = ()>>(
+        connections: usize,
+        head: Duration,
+        clients: impl FnOnce(SocketAddr) -> F,
+    ) {
+        let slow = || async {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            "slow"
+        };
+        let routes = Router::new()
+            .route(
+                "/",
+                axum::routing::get(|ConnectInfo(peer): ConnectInfo<SocketAddr>| async move {
+                    peer.ip().to_string()
+                }),
+            )
+            .route("/slow", axum::routing::get(slow));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let bounds = Bounds { connections, of_address: 1, proxies: Vec::new(), head, grace: LONG };
+        let clients = clients(address);
+        tokio::time::timeout(LONG, serve(listener, routes, bounds, clients)).await.expect("it ends");
+    }
+
+    async fn said(stream: &mut TcpStream) -> String {
+        let mut text = Vec::new();
+        let end = tokio::time::timeout(LONG, stream.read_to_end(&mut text)).await.expect("it closes");
+        // One that is closed with something unread is reset.
+        drop(end);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    async fn ask(address: SocketAddr, text: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(text.as_bytes()).await.unwrap();
+        stream
+    }
+
+    #[tokio::test]
+    async fn who_dawdles_is_cut_off_and_others_are_served() {
+        with_server(64, Duration::from_millis(300), async |address| {
+            let mut silent = ask(address, "").await;
+            let mut half = ask(address, "GET / HTTP/1.1\r\nHost: a\r\nX-").await;
+            let mut good = ask(address, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
+            assert!(said(&mut good).await.ends_with("127.0.0.1"));
+            assert!(!said(&mut silent).await.contains("200"));
+            assert!(!said(&mut half).await.contains("200"));
+            let mut idle = ask(address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+            assert!(said(&mut idle).await.contains("200"), "and is closed after a pause");
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn heads_are_bounded() {
+        with_server(64, LONG, async |address| {
+            let long = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n", "x".repeat(HEAD_BYTES));
+            let many = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "X: y\r\n".repeat(HEAD_LINES + 1));
+            for text in [long, many] {
+                let answer = said(&mut ask(address, &text).await).await;
+                assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+            }
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn those_who_come_when_all_places_are_taken_wait() {
+        with_server(1, LONG, async |address| {
+            let first = ask(address, "").await;
+            let mut second = ask(address, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
+            let early = tokio::time::timeout(Duration::from_millis(200), second.readable()).await;
+            assert!(early.is_err(), "it was served");
+            drop(first);
+            assert!(said(&mut second).await.contains("200"));
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn what_is_being_answered_at_the_end_is_finished() {
+        let (hear, told) = tokio::sync::oneshot::channel();
+        with_server(64, LONG, async |address| {
+            let mut stream = ask(address, "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").await;
+            tokio::spawn(async move { hear.send(said(&mut stream).await) });
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        })
+        .await;
+        assert!(told.await.unwrap().ends_with("slow"));
+    }
 
     #[test]
     fn an_address_has_so_many_places() {

@@ -3,7 +3,7 @@
 use crate::accounts::{Caller, Right, identity};
 use crate::errors::Refusal;
 use crate::headers::harden;
-use crate::limits::Class;
+use crate::limits::{Class, Rates};
 use crate::pages;
 use crate::service::Service;
 use axum::Router;
@@ -72,6 +72,9 @@ async fn admit(
         }
     };
     service.accounts.rates.request(&known.caller, class)?;
+    if matches!(class, Class::Submission | Class::Execution) && known.caller.may(Right::Submit) {
+        Rates::queue(service, &known.caller).await?;
+    }
     if class == Class::Upload {
         // Before its body is read: only few may send so much.
         known.caller.must(Right::Problems)?;

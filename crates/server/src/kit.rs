@@ -62,6 +62,7 @@ pub(crate) fn settings(directory: &Path, anonymous: bool) -> Settings {
         anonymous,
         access: Access::default(),
         grace: Duration::from_secs(1),
+        callbacks: crate::callbacks::Allowed::default(),
     }
 }
 
@@ -72,6 +73,15 @@ impl Kit {
 
     pub(crate) async fn with(anonymous: bool, change: impl FnOnce(&mut Settings)) -> Kit {
         let directory = tempfile::tempdir().unwrap();
+        Kit::over(directory, anonymous, change).await
+    }
+
+    /// A service on a directory that may have a database already.
+    pub(crate) async fn over(
+        directory: tempfile::TempDir,
+        anonymous: bool,
+        change: impl FnOnce(&mut Settings),
+    ) -> Kit {
         let mut settings = settings(directory.path(), anonymous);
         change(&mut settings);
         let Startup { service } = open(settings).await.unwrap();
@@ -81,6 +91,8 @@ impl Kit {
     /// All routes, as `METHOD /route`: read from what the router tells of itself, so that none can be forgotten.
     pub(crate) fn routes(&self) -> Vec<String> {
         let text = format!("{:?}", self.routes);
+        // What is said of fallbacks looks alike.
+        let text = text.split("fallback_router:").next().unwrap_or_default();
         let mut methods = std::collections::HashMap::new();
         let mut routes = Vec::new();
         for part in text.split("RouteId(").skip(1) {
@@ -88,7 +100,6 @@ impl Kit {
             if let Some(allowed) = rest.split("allow_header: Bytes(b\"").nth(1) {
                 methods.insert(id, allowed.split('"').next().unwrap_or_default());
             } else if let Some(path) = rest.strip_prefix('"') {
-                // The second list of paths is that of the fallback.
                 let path = path.split('"').next().unwrap_or_default();
                 let allowed = methods.get(id).copied().unwrap_or_default();
                 if !path.contains("__private") {
@@ -122,8 +133,7 @@ impl Kit {
         secret
     }
 
-    /// Sends a request: `METHOD path`, header lines as `name: value`, and a body.
-    pub(crate) async fn send(&self, what: &str, headers: &[&str], body: impl Into<Body>) -> Answer {
+    async fn answer(&self, what: &str, headers: &[&str], body: Body) -> axum::response::Response {
         let (method, path) = what.split_once(' ').unwrap();
         let mut request = Request::builder().method(method).uri(path);
         if !headers.iter().any(|line| line.starts_with("host:")) {
@@ -133,10 +143,19 @@ impl Kit {
             let (name, value) = line.split_once(": ").unwrap();
             request = request.header(name, value);
         }
-        let mut request = request.body(body.into()).unwrap();
+        let mut request = request.body(body).unwrap();
         request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 9))));
-        let response = self.routes.clone().oneshot(request).await.unwrap();
-        let (parts, body) = response.into_parts();
+        self.routes.clone().oneshot(request).await.unwrap()
+    }
+
+    /// Sends a request, and hears how its answer begins.
+    pub(crate) async fn begin(&self, what: &str, headers: &[&str], body: impl Into<Body>) -> StatusCode {
+        self.answer(what, headers, body.into()).await.status()
+    }
+
+    /// Sends a request: `METHOD path`, header lines as `name: value`, and a body.
+    pub(crate) async fn send(&self, what: &str, headers: &[&str], body: impl Into<Body>) -> Answer {
+        let (parts, body) = self.answer(what, headers, body.into()).await.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         Answer {
             status: parts.status,

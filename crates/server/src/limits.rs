@@ -2,6 +2,7 @@
 
 use crate::accounts::Caller;
 use crate::errors::Refusal;
+use crate::service::Service;
 use axum::http::Method;
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -117,6 +118,9 @@ impl<K: Hash + Eq> Buckets<K> {
     }
 }
 
+/// When to try again where the queue is full, in seconds.
+const QUEUE_WAIT_S: u64 = 10;
+
 /// Whose bucket it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Who {
@@ -151,6 +155,19 @@ impl Rates {
             submissions: buckets(limits.submissions),
             failed: buckets(limits.failed_sign_ins),
             failed_in_all: buckets(limits.failed_sign_ins_in_all),
+        }
+    }
+
+    /// Refuses a submission of one of whom too many wait already.
+    ///
+    /// # Errors
+    /// [`Refusal::TooMany`].
+    pub(crate) async fn queue(service: &Service, caller: &Caller) -> Result<(), Refusal> {
+        let limits = &service.settings.access.limits;
+        let most = if caller.is_trusted() { limits.queued_trusted } else { limits.queued };
+        match service.store.waiting_of(caller.id(), most).await? < u64::from(most) {
+            true => Ok(()),
+            false => Err(Refusal::TooMany(QUEUE_WAIT_S)),
         }
     }
 
@@ -221,10 +238,13 @@ pub(crate) const CLASSES: &[(Method, &str, Class)] = &[
     (Method::GET, "/assets/{hash}/{name}", Class::Asset),
     (Method::POST, "/api/v1/submissions", Class::Submission),
     (Method::POST, "/api/v1/problems", Class::Upload),
-    (Method::POST, "/problems/{name}", Class::Submission),
+    (Method::POST, "/problems/{name}/submit", Class::Submission),
     (Method::POST, "/problems/new", Class::Upload),
-    (Method::POST, "/submissions", Class::Execution),
-    (Method::POST, "/submissions/batch", Class::Execution),
+    (Method::POST, "/judge0/submissions", Class::Execution),
+    (Method::POST, "/judge0/submissions/batch", Class::Execution),
+    (Method::POST, "/judge0/extra/submissions", Class::Execution),
+    (Method::POST, "/judge0/extra/submissions/batch", Class::Execution),
+    (Method::POST, "/api/v2/execute", Class::Execution),
     (Method::POST, "/api/v2/piston/execute", Class::Execution),
 ];
 
@@ -311,8 +331,8 @@ mod tests {
     fn the_memory_for_callers_is_bounded() {
         let mut buckets = Buckets::new(Rate { burst: 2, per_minute: 1 });
         for n in 0..3 {
-            assert_eq!(buckets.take(n, 0.0).is_ok(), true);
-            assert_eq!(buckets.take(n, 0.0).is_ok(), true);
+            assert!(buckets.take(n, 0.0).is_ok());
+            assert!(buckets.take(n, 0.0).is_ok());
         }
         for n in 3..KNOWN + 10 {
             assert!(buckets.take(n, 0.0).is_ok());
@@ -326,7 +346,7 @@ mod tests {
     fn routes_have_classes() {
         let check = |method, route, class| assert_eq!(Class::of(&method, route), class, "{method} {route}");
         check(Method::GET, "/problems/{name}", Class::Read);
-        check(Method::POST, "/problems/{name}", Class::Submission);
+        check(Method::POST, "/problems/{name}/submit", Class::Submission);
         check(Method::DELETE, "/api/v1/tokens/{id}", Class::Write);
     }
 }

@@ -1,11 +1,15 @@
 //! The service as a whole: what its parts share, how it starts and how it ends.
 
 use crate::accounts::{Access, Accounts};
+use crate::callbacks::{self, Courier};
+use crate::connections::Bounds;
 use crate::errors::Refusal;
 use crate::live::Live;
 use crate::metrics::{self, Metrics, Readiness};
 use crate::problems::{Packages, install_examples};
-use crate::{accounts, api, connections, guard, pages, upkeep, work};
+use crate::toolchains::Toolchains;
+use crate::{accounts, api, connections, guard, judge0, pages, piston, upkeep, work};
+use axum::extract::Request;
 use axum::routing::get;
 use axum::{Router, middleware};
 use std::path::PathBuf;
@@ -30,6 +34,8 @@ pub struct Settings {
     pub grace: Duration,
     /// How long sources, runs and outputs of submissions are kept, and samples of nodes; `None`: for good.
     pub retention: Option<Duration>,
+    /// Where callbacks may go.
+    pub callbacks: callbacks::Allowed,
 }
 
 /// Where the service is reached. Bound by the caller, which may have a right that the service has not.
@@ -52,6 +58,10 @@ pub(crate) struct Service {
     pub(crate) store: Store,
     pub(crate) live: Live,
     pub(crate) packages: Packages,
+    /// The languages of the nodes.
+    pub(crate) toolchains: Toolchains,
+    /// What Judge0's clients are told about numbers.
+    pub(crate) statistics: judge0::Statistics,
     pub(crate) accounts: Accounts,
     pub(crate) metrics: Metrics,
     pub(crate) readiness: Readiness,
@@ -77,6 +87,8 @@ pub async fn open(settings: Settings) -> Result<Startup, Refusal> {
         store,
         live: Live::default(),
         packages,
+        toolchains: Toolchains::default(),
+        statistics: judge0::Statistics::default(),
         metrics: Metrics::default(),
         readiness: Readiness::default(),
         work_came: Notify::new(),
@@ -134,19 +146,21 @@ impl Startup {
         let working = tokio::spawn(work::serve(service.clone(), workers));
         let reaping = tokio::spawn(work::take_back_lost(service.clone()));
         let upkeep = tokio::spawn(upkeep::serve(service.clone()));
+        let courier = Courier::of_system(service.settings.callbacks.clone());
+        let delivering = tokio::spawn(callbacks::deliver(service.clone(), courier));
         let ending = service.clone();
         tokio::spawn(async move {
             stop.await;
             ending.ending.send_replace(true);
         });
         let stopped = ended(service.ending.subscribe());
-        let Settings { access, grace, .. } = service.settings.clone();
-        connections::serve(http, router(service.clone()), access.limits, &access.proxies, grace, stopped)
-            .await;
+        let bounds = Bounds::of(&service.settings.access, service.settings.grace);
+        connections::serve(http, router(service.clone()), bounds, stopped).await;
         drop(working.await);
         reaping.abort();
         // In the middle of a step nothing is lost: a step is done or not.
         upkeep.abort();
+        delivering.abort();
         service.store.close().await;
         Ok(())
     }
@@ -161,12 +175,27 @@ pub(crate) async fn ended(mut ending: watch::Receiver<bool>) {
     }
 }
 
+/// Clients of other judges have their own places for tokens.
+async fn tokens_of_other_judges(mut request: Request) -> Request {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    if let Some(path) = path.strip_prefix("/judge0") {
+        judge0::as_bearer(&method, path, request.headers_mut());
+    } else if path.starts_with("/api/v2/") {
+        piston::as_bearer(request.headers_mut());
+    }
+    request
+}
+
 pub(crate) fn router(service: Arc<Service>) -> Router {
     let routes = Router::new()
         .nest("/api/v1", api::router())
+        .nest("/judge0", judge0::router())
+        .nest("/api/v2", piston::router())
+        .nest("/api/v2/piston", piston::router())
         .route("/metrics", get(api::operation::metrics))
         .merge(pages::router(&service));
     guard::guarded(routes, &service)
+        .layer(middleware::map_request(tokens_of_other_judges))
         .layer(middleware::from_fn_with_state(service.clone(), metrics::count))
         .with_state(service)
 }

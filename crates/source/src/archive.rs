@@ -100,9 +100,6 @@ fn item(
     path: &Path,
     limits: SourceLimits,
 ) -> Result<Option<Item>, SourceError> {
-    const TYPE: u32 = 0o170_000;
-    const REGULAR: u32 = 0o100_000;
-    const DIRECTORY: u32 = 0o040_000;
     let broken =
         |e: zip::result::ZipError| SourceError::Archive { path: path.to_owned(), why: e.to_string() };
     let data = zip.by_index_data(index).map_err(broken)?;
@@ -118,7 +115,7 @@ fn item(
         return Err(refuse("is encrypted"));
     }
     let mode = data.unix_mode().unwrap_or(0);
-    if data.is_symlink() || ![0, REGULAR, DIRECTORY].contains(&(mode & TYPE)) {
+    if data.is_symlink() || !kind(mode) {
         return Err(refuse("is neither a file nor a directory; put the file itself into the archive"));
     }
     let name = clean_name(&name).map_err(|why| refuse(&why))?;
@@ -135,8 +132,16 @@ fn item(
     Ok(Some(Item { name, index, directory: data.is_dir(), entry }))
 }
 
+/// Whether an entry of this mode is a file or a directory, or does not say.
+pub(super) fn kind(mode: u32) -> bool {
+    const TYPE: u32 = 0o170_000;
+    const REGULAR: u32 = 0o100_000;
+    const DIRECTORY: u32 = 0o040_000;
+    [0, REGULAR, DIRECTORY].contains(&(mode & TYPE))
+}
+
 /// The name as a path of the tree, or why there is none.
-fn clean_name(name: &str) -> Result<String, String> {
+pub(super) fn clean_name(name: &str) -> Result<String, String> {
     if name.contains(['\0', '\\']) {
         return Err("its name has a backslash or a zero byte; use `/` between directories".to_owned());
     }

@@ -4,6 +4,9 @@
 mod archive;
 mod directory;
 pub mod files;
+mod unpacked;
+
+pub use unpacked::{NotUnpacked, UnpackLimits, UnpackedFile, unpack};
 
 use archive::Archive;
 use directory::Directory;

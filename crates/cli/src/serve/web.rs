@@ -14,7 +14,7 @@ use landlock::{
 use rustix::fs::Mode;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use server::Settings;
-use std::net::TcpListener;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -45,36 +45,68 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
     let http = stdin.as_fd().try_clone_to_owned().map_err(Failure::system)?;
     let http = TcpListener::from(http);
     let address = http.local_addr().map_err(Failure::system)?;
-    let database =
-        wanted.database.unwrap_or_else(|| directory.join(DATABASE).display().to_string());
+    let database = wanted.database.unwrap_or_else(|| directory.join(DATABASE).display().to_string());
     let settings = Settings {
         directory,
         database,
-        anonymous: address.ip().is_loopback() && !wanted.accounts,
+        // Where something stands in front, loopback is not this machine's user.
+        anonymous: address.ip().is_loopback()
+            && !wanted.accounts
+            && wanted.access.public_url.is_none()
+            && wanted.access.proxies.is_empty(),
         grace: wanted.grace,
         retention: wanted.retention,
         access: wanted.access,
+        callbacks: wanted.callbacks,
     };
-    settings.access.check(settings.anonymous, address).map_err(|why| Failure::usage(format!("serve: {why}")))?;
+    settings
+        .access
+        .check(settings.anonymous, address)
+        .map_err(|why| Failure::usage(format!("serve: {why}")))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(Failure::system)?;
-    runtime.block_on(serve(settings, http))
+    let base =
+        settings.access.public_url.clone().unwrap_or_else(|| format!("http://{}", reached(address)));
+    runtime.block_on(serve(settings, http, &base, args.admin_link))
 }
 
-async fn serve(settings: Settings, http: TcpListener) -> Result<Done, Failure> {
-    let listening = || http.local_addr().map_or_else(|_| String::new(), |at| format!("http://{at}"));
-    let url = settings.access.public_url.clone().unwrap_or_else(listening);
+/// Where a listener is found from this machine.
+fn reached(listening: SocketAddr) -> SocketAddr {
+    let here = match listening.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(here, listening.port())
+}
+
+/// `base` is the address under which the service is reached.
+async fn serve(
+    settings: Settings,
+    http: TcpListener,
+    base: &str,
+    new_link: bool,
+) -> Result<Done, Failure> {
     let socket = settings.directory.join(SOCKET);
     let mut stop = Box::pin(told_to_end());
     let (startup, listeners) = tokio::select! {
         opened = server::open_when_possible(&settings, http, || work_socket(&socket)) => opened.map_err(Failure::system)?,
         () = &mut stop => return Ok(Done::Good),
     };
-    if let Some(link) = startup.admin_link().await.map_err(Failure::system)? {
-        print_error(&format!("tauto: nobody is admin yet; whoever opens {url}{link} becomes it (once, within a day)\n"));
+    let link = match new_link {
+        true => startup.new_admin_link().await.map(Some),
+        false => startup.admin_link().await,
+    };
+    match link {
+        Ok(Some(path)) => {
+            print_error(&format!("tauto: to become the admin, open {base}{path} (good once, and for a day)\n"));
+        }
+        Ok(None) => {}
+        // A full disk, most likely; the service says so to everybody, and serves what it can.
+        Err(error) => tracing::error!(%error, "no link for an admin; start again with --admin-link"),
     }
     startup.serve(listeners, stop).await.map_err(Failure::system)?;
     Ok(Done::Good)

@@ -43,7 +43,9 @@ const NAMES: usize = 12;
 
 /// The chart as SVG, without a style: its classes are those of the pages of this crate, and `zone` for the grey band.
 pub fn runs_chart(chart: &RunsChart) -> String {
-    let times = || chart.runs.iter().map(|run| run.time).chain(chart.limit).chain(chart.lines.iter().map(|line| line.1));
+    let times = || {
+        chart.runs.iter().map(|run| run.time).chain(chart.limit).chain(chart.lines.iter().map(|line| line.1))
+    };
     let (unit, size) = unit(times().max().unwrap_or_default());
     let y = |time: Nanos| time.0 as f64 / size;
     let band = chart.band.into_iter().flatten();
@@ -120,26 +122,44 @@ mod tests {
     fn chart(runs: Vec<ChartedRun>) -> RunsChart {
         let limit = Some(Nanos::from_millis(1000));
         let band = Some([Nanos::from_millis(950), Nanos::from_millis(1100)]);
-        RunsChart { title: "t".into(), x_label: "test".into(), columns: vec![], runs, limit, band, from_zero: true, lines: vec![] }
+        RunsChart {
+            title: "t".into(),
+            x_label: "test".into(),
+            columns: vec![],
+            runs,
+            limit,
+            band,
+            from_zero: true,
+            lines: vec![],
+        }
     }
 
     #[test]
     fn every_run_is_drawn_and_void_ones_are_crosses() {
         let svg = runs_chart(&chart(vec![run(0, 900, false), run(0, 1300, true), run(1, 20, false)]));
         assert_eq!((svg.matches("class=\"dot\"").count(), svg.matches("class=\"cross\"").count()), (2, 1));
-        assert!(svg.contains("class=\"zone\"") && svg.contains(">limit 1") && svg.contains("20 &lt;ms&gt;"), "{svg}");
+        assert!(
+            svg.contains("class=\"zone\"") && svg.contains(">limit 1") && svg.contains("20 &lt;ms&gt;"),
+            "{svg}"
+        );
     }
 
     #[test]
     fn runs_of_a_column_stand_side_by_side() {
         let at = spread(&[run(0, 1, false), run(0, 2, false), run(1, 3, false)]);
-        assert!((at[0] + 0.15).abs() < 1e-9 && (at[1] - 0.15).abs() < 1e-9 && (at[2] - 1.0).abs() < 1e-9, "{at:?}");
+        assert!(
+            (at[0] + 0.15).abs() < 1e-9 && (at[1] - 0.15).abs() < 1e-9 && (at[2] - 1.0).abs() < 1e-9,
+            "{at:?}"
+        );
     }
 
     #[test]
     fn nothing_to_draw_and_too_many_names_do_no_harm() {
         assert!(runs_chart(&RunsChart { limit: None, band: None, ..chart(vec![]) }).starts_with("<svg"));
-        let many = RunsChart { columns: (0..500).map(|n| format!("secret/{n}")).collect(), ..chart(vec![run(499, 5, false)]) };
+        let many = RunsChart {
+            columns: (0..500).map(|n| format!("secret/{n}")).collect(),
+            ..chart(vec![run(499, 5, false)])
+        };
         let svg = runs_chart(&many);
         assert!(!svg.contains("secret/") && svg.matches("class=\"tick\"").count() < 540);
     }

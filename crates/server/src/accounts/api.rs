@@ -335,7 +335,10 @@ async fn revoke_token(
 /// List users
 #[utoipa::path(get, path = "/users", tag = "accounts",
     responses((status = 200, description = "All users, by name", body = [UserView])))]
-async fn users(State(service): State<Arc<Service>>, caller: Caller) -> Result<axum::Json<Vec<UserView>>, Problem> {
+async fn users(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+) -> Result<axum::Json<Vec<UserView>>, Problem> {
     caller.must(Right::Administer)?;
     Ok(axum::Json(service.store.users().await?.into_iter().map(UserView::from).collect()))
 }

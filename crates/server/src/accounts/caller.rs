@@ -11,7 +11,9 @@ use store::{Role, Submission, User, UserId};
 /// Something that not everybody may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Right {
-    /// Hand in submissions, and see one's own.
+    /// See problems and machines, and one's own submissions.
+    Look,
+    /// Hand in submissions.
     Submit,
     /// See everybody's submissions, sources and secret tests.
     SeeAll,
@@ -60,14 +62,16 @@ impl Scope {
         Scope::ALL.into_iter().find(|scope| scope.name() == name)
     }
 
-    /// The scope that a token needs for something.
-    const fn needed(right: Right) -> Scope {
+    /// The scopes of which a token needs one for something.
+    const fn needed(right: Right) -> &'static [Scope] {
         match right {
-            Right::Submit => Scope::Submit,
-            Right::SeeAll => Scope::Read,
-            Right::Problems => Scope::Problems,
-            Right::Rejudge => Scope::Rejudge,
-            Right::Administer => Scope::Admin,
+            // Whoever hands in wants to know what came of it.
+            Right::Look => &[Scope::Read, Scope::Submit],
+            Right::Submit => &[Scope::Submit],
+            Right::SeeAll => &[Scope::Read],
+            Right::Problems => &[Scope::Problems],
+            Right::Rejudge => &[Scope::Rejudge],
+            Right::Administer => &[Scope::Admin],
         }
     }
 }
@@ -132,16 +136,16 @@ impl Caller {
             (Some(Role::Admin), _) => true,
             (Some(Role::Jury), Right::Administer) => false,
             (Some(Role::Jury), _) => true,
-            (Some(Role::Participant), right) => right == Right::Submit,
-            (None, right) => self.anonymous_allowed && right == Right::Submit,
+            (Some(Role::Participant), right) => matches!(right, Right::Look | Right::Submit),
+            (None, right) => self.anonymous_allowed && matches!(right, Right::Look | Right::Submit),
         };
-        role && self.has(Scope::needed(right))
+        role && self.has_one_of(Scope::needed(right))
     }
 
-    /// Whether what they are known by is good for this.
-    fn has(&self, scope: Scope) -> bool {
+    /// Whether what they are known by is good for one of these.
+    fn has_one_of(&self, needed: &[Scope]) -> bool {
         match &self.by {
-            By::Token(scopes) => scopes.contains(&scope),
+            By::Token(scopes) => needed.iter().any(|scope| scopes.contains(scope)),
             By::Nothing | By::Session => true,
         }
     }
@@ -151,8 +155,8 @@ impl Caller {
         match (self.may(right), &self.user) {
             (true, _) => Ok(()),
             (false, None) => Err(Refusal::Unauthenticated("sign in first".into())),
-            (false, Some(user)) if !self.has(Scope::needed(right)) => {
-                let scope = Scope::needed(right).name();
+            (false, Some(user)) if !self.has_one_of(Scope::needed(right)) => {
+                let scope = Scope::needed(right)[0].name();
                 Err(Refusal::Forbidden(format!("this token of {} has no scope `{scope}`", user.name)))
             }
             (false, Some(user)) => Err(Refusal::Forbidden(format!("{} may not do this", user.name))),
@@ -198,7 +202,7 @@ impl Caller {
             (None, Some(_)) => false,
             (None, None) => self.anonymous_allowed && self.owns_as_visitor(submission),
         };
-        own && (self.has(Scope::Read) || self.has(Scope::Submit))
+        own && self.has_one_of(Scope::needed(Right::Look))
     }
 
     fn owns_as_visitor(&self, submission: &Submission) -> bool {

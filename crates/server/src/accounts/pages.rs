@@ -86,7 +86,6 @@ async fn sign_in_page(frame: Frame, Query(Back { back }): Query<Back>) -> Respon
 
 #[derive(Deserialize)]
 struct SignIn {
-    csrf: String,
     name: String,
     password: String,
     #[serde(default)]
@@ -100,7 +99,6 @@ async fn sign_in_form(
     headers: HeaderMap,
     Form(form): Form<SignIn>,
 ) -> Answer {
-    frame.caller.must_own_form(&form.csrf)?;
     let before = cookie::value(&headers, cookie::SESSION, origin.secure);
     let name = form.name.trim();
     match sign_in::sign_in(&service, name, &form.password, origin, before).await {
@@ -113,7 +111,6 @@ async fn sign_in_form(
 
 #[derive(Deserialize)]
 struct SignOut {
-    csrf: String,
     #[serde(default)]
     everywhere: bool,
 }
@@ -125,7 +122,6 @@ async fn sign_out(
     headers: HeaderMap,
     Form(form): Form<SignOut>,
 ) -> Answer {
-    caller.must_own_form(&form.csrf)?;
     if form.everywhere {
         service.store.end_sessions(caller.must_have_signed_in()?.id).await?;
     } else if let Some(secret) = cookie::value(&headers, cookie::SESSION, origin.secure) {
@@ -148,7 +144,6 @@ struct SetPasswordPage<'a> {
 
 #[derive(Deserialize)]
 struct SetPassword {
-    csrf: String,
     #[serde(default)]
     name: String,
     password: String,
@@ -177,7 +172,6 @@ async fn setup_form(
     Path(secret): Path<String>,
     Form(form): Form<SetPassword>,
 ) -> Answer {
-    frame.caller.must_own_form(&form.csrf)?;
     let done = match form.same() {
         Ok(()) => links::become_admin(&service, &secret, &form.name, &form.password).await,
         Err(refusal) => Err(refusal),
@@ -206,7 +200,6 @@ async fn set_password_form(
     Path((id, secret)): Path<(i64, String)>,
     Form(form): Form<SetPassword>,
 ) -> Answer {
-    frame.caller.must_own_form(&form.csrf)?;
     let id = UserId(id);
     let done = match form.same() {
         Ok(()) => links::set_password(&service, id, &secret, &form.password).await,
@@ -233,7 +226,6 @@ struct AccountPage {
     tokens: Vec<ApiToken>,
     scopes: &'static [Scope],
     wrong: Option<String>,
-    done: Option<&'static str>,
     /// A token that was made: it is shown this once.
     made: Option<String>,
 }
@@ -245,7 +237,7 @@ impl AccountPage {
         let now = now();
         tokens.retain(|token| token.revoked.is_none() && token.expires.is_none_or(|end| end > now));
         let scopes = manage::scopes_of(user.role);
-        Ok(AccountPage { frame, user, tokens, scopes, wrong: None, done: None, made: None })
+        Ok(AccountPage { frame, user, tokens, scopes, wrong: None, made: None })
     }
 
     /// What a scope lets one do, in words.
@@ -275,7 +267,6 @@ async fn account(State(service): State<Arc<Service>>, frame: Frame) -> Answer {
 
 #[derive(Deserialize)]
 struct ChangePassword {
-    csrf: String,
     old: String,
     password: String,
     again: String,
@@ -287,7 +278,6 @@ async fn change_password(
     origin: Origin,
     Form(form): Form<ChangePassword>,
 ) -> Answer {
-    frame.caller.must_own_form(&form.csrf)?;
     let page = AccountPage::read(&service, frame).await?;
     let done = match form.password == form.again {
         true => manage::change_password(&service, &page.user, &form.old, &form.password, origin).await,
@@ -301,7 +291,6 @@ async fn change_password(
 
 #[derive(Deserialize)]
 struct NewToken {
-    csrf: String,
     name: String,
     /// Days; empty: no end.
     #[serde(default)]
@@ -333,7 +322,6 @@ impl NewToken {
 }
 
 async fn new_token(State(service): State<Arc<Service>>, frame: Frame, Form(form): Form<NewToken>) -> Answer {
-    frame.caller.must_own_form(&form.csrf)?;
     let owner = frame.caller.must_have_signed_in()?;
     let made = match form.days() {
         Ok(days) => manage::new_token(&service, owner, &form.name, &form.scopes(), days).await,
@@ -346,19 +334,7 @@ async fn new_token(State(service): State<Arc<Service>>, frame: Frame, Form(form)
     }
 }
 
-/// A form that is nothing but a button.
-#[derive(Deserialize)]
-struct Button {
-    csrf: String,
-}
-
-async fn revoke_token(
-    State(service): State<Arc<Service>>,
-    caller: Caller,
-    Path(id): Path<i64>,
-    Form(form): Form<Button>,
-) -> Answer {
-    caller.must_own_form(&form.csrf)?;
+async fn revoke_token(State(service): State<Arc<Service>>, caller: Caller, Path(id): Path<i64>) -> Answer {
     manage::revoke(&service, caller.must_have_signed_in()?.id, TokenId(id)).await?;
     Ok(Redirect::to("/account").into_response())
 }
@@ -396,7 +372,6 @@ async fn users(State(service): State<Arc<Service>>, frame: Frame) -> Answer {
 
 #[derive(Deserialize)]
 struct AddUser {
-    csrf: String,
     name: String,
     #[serde(default)]
     display: String,
@@ -404,7 +379,6 @@ struct AddUser {
 }
 
 async fn add_user(State(service): State<Arc<Service>>, frame: Frame, Form(form): Form<AddUser>) -> Answer {
-    frame.caller.must_own_form(&form.csrf)?;
     frame.caller.must(Right::Administer)?;
     let added = match manage::role_of(&form.role) {
         Ok(role) => manage::add(&service, &form.name, &form.display, role, None).await,
@@ -422,12 +396,10 @@ async fn add_user(State(service): State<Arc<Service>>, frame: Frame, Form(form):
 
 #[derive(Deserialize)]
 struct Import {
-    csrf: String,
     table: String,
 }
 
 async fn import_users(State(service): State<Arc<Service>>, frame: Frame, Form(form): Form<Import>) -> Answer {
-    frame.caller.must_own_form(&form.csrf)?;
     frame.caller.must(Right::Administer)?;
     let imported = manage::import(&service, &form.table).await;
     let page = UsersPage::read(&service, frame).await?;
@@ -441,7 +413,6 @@ async fn import_users(State(service): State<Arc<Service>>, frame: Frame, Form(fo
 
 #[derive(Deserialize)]
 struct Change {
-    csrf: String,
     #[serde(default)]
     role: Option<String>,
     #[serde(default)]
@@ -454,7 +425,6 @@ async fn change_user(
     Path(id): Path<i64>,
     Form(form): Form<Change>,
 ) -> Answer {
-    frame.caller.must_own_form(&form.csrf)?;
     frame.caller.must(Right::Administer)?;
     let changed = match form.role.as_deref().map(manage::role_of).transpose() {
         Ok(role) => manage::change(&service, UserId(id), role, form.disabled).await,
@@ -469,13 +439,7 @@ async fn change_user(
     }
 }
 
-async fn password_link(
-    State(service): State<Arc<Service>>,
-    frame: Frame,
-    Path(id): Path<i64>,
-    Form(form): Form<Button>,
-) -> Answer {
-    frame.caller.must_own_form(&form.csrf)?;
+async fn password_link(State(service): State<Arc<Service>>, frame: Frame, Path(id): Path<i64>) -> Answer {
     frame.caller.must(Right::Administer)?;
     let user = service.store.user(UserId(id)).await?;
     let path = manage::new_password_link(&service, user.id).await?;

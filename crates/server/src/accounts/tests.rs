@@ -159,7 +159,7 @@ async fn tokens_do_what_their_scopes_say() {
     assert_eq!(made.status, 201, "{}", made.text);
     let token = made.json()["token"].as_str().unwrap().to_string();
     assert!(token.starts_with("tauto_"), "{token}");
-    for line in [format!("authorization: Bearer {token}"), format!("x-auth-token: {token}")] {
+    for line in [format!("authorization: Bearer {token}"), format!("Authorization: bearer {token}")] {
         let me = kit.send("GET /api/v1/me", &[&line], "").await.json();
         assert_eq!(
             (&me["user"]["name"], &me["may_submit"], &me["may_administer"]),

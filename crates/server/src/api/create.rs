@@ -31,7 +31,7 @@ const KEY: usize = 255;
 /// A submission to a problem.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = NewSubmission)]
+#[schema(as = NewSubmission, example = json!({"problem": "fence", "files": [{"name": "fence.py", "content": "print(8)\n"}]}))]
 pub(super) struct Create {
     /// Short name of the problem.
     problem: String,

@@ -26,6 +26,8 @@ mod problem;
 mod problems;
 pub(crate) mod rejudgings;
 mod submissions;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use problem::{PROBLEM_JSON, Problem, ProblemDetails};
 

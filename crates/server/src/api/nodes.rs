@@ -46,7 +46,7 @@ pub(super) async fn languages(
     State(service): State<Arc<Service>>,
     caller: Caller,
 ) -> Result<Json<Languages>, Problem> {
-    caller.must(Right::Submit)?;
+    caller.must(Right::Look)?;
     let language = |known: languages::Known| Language {
         available: known.available(),
         id: known.id,
@@ -160,7 +160,7 @@ pub(super) async fn list(
     State(service): State<Arc<Service>>,
     caller: Caller,
 ) -> Result<Json<Nodes>, Problem> {
-    caller.must(Right::Submit)?;
+    caller.must(Right::Look)?;
     let connected = service.workers.connected();
     let nodes = service.store.nodes().await?;
     Ok(Json(Nodes { nodes: nodes.iter().map(|node| NodeView::new(node, &connected)).collect() }))
@@ -188,7 +188,7 @@ pub(super) async fn one(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<Json<NodeWhole>, Problem> {
-    caller.must(Right::Submit)?;
+    caller.must(Right::Look)?;
     let node = found(&service, &name).await?;
     let view = NodeView::new(&node, &service.workers.connected());
     Ok(Json(NodeWhole { node: view, facts: node.facts }))
@@ -242,7 +242,7 @@ pub(super) async fn index(
     Path(name): Path<String>,
     Query(which): Query<WhichSamples>,
 ) -> Result<Json<Samples>, Problem> {
-    caller.must(Right::Submit)?;
+    caller.must(Right::Look)?;
     let limit = which.limit.unwrap_or(100);
     if !(1..=1000).contains(&limit) {
         return Err(Refusal::Bad("limit: 1 to 1000 may be".into()).into());

@@ -76,7 +76,7 @@ pub(super) async fn queue(
     State(service): State<Arc<Service>>,
     caller: Caller,
 ) -> Result<Json<Queue>, Problem> {
-    caller.must(Right::Submit)?;
+    caller.must(Right::Look)?;
     let counts = service.metrics.counts(&service.store).await?;
     let age = counts.oldest.map(|oldest| now().0.saturating_sub(oldest.0).max(0) as u64);
     Ok(Json(Queue {

@@ -207,7 +207,7 @@ pub(super) struct ErrorKind {
 /// What a kind of error means
 ///
 /// The `type` of every error leads here.
-#[utoipa::path(get, path = "/errors/{name}", tag = "service", params(("name" = String, Path, description = "The end of a `type`")),
+#[utoipa::path(get, path = "/errors/{name}", tag = "service", params(("name" = String, Path, description = "The end of a `type`", example = "not-found")),
     responses((status = 200, description = "It is explained", body = ErrorKind)))]
 pub(super) async fn explain(Path(name): Path<String>) -> Result<Json<ErrorKind>, Problem> {
     let found = KINDS.iter().find(|kind| kind.1 == name);

@@ -69,7 +69,7 @@ pub(super) async fn list(
     State(service): State<Arc<Service>>,
     caller: Caller,
 ) -> Result<Json<Problems>, Failure> {
-    caller.must(Right::Submit)?;
+    caller.must(Right::Look)?;
     let problems = service.store.problems().await?;
     Ok(Json(Problems { problems: problems.iter().map(ProblemBrief::new).collect() }))
 }
@@ -83,7 +83,7 @@ pub(super) struct ProblemView {
     brief: ProblemBrief,
     /// CPU time of a test, without factors of languages; null while it has to be found by running jury submissions.
     time_limit_ns: Option<u64>,
-    /// Where the time limit comes from.
+    /// Where the time limit comes from; only the jury sees it.
     time_limit_source: Option<String>,
     /// Memory of a run, where the package says.
     memory_limit_bytes: Option<u64>,
@@ -121,14 +121,14 @@ pub(super) struct Sample {
 /// A problem
 ///
 /// Its limits, languages and samples.
-#[utoipa::path(get, path = "/problems/{name}", tag = "problems", params(("name" = String, Path, description = "Short name of the problem")),
+#[utoipa::path(get, path = "/problems/{name}", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence")),
     responses((status = 200, description = "Its newest version", body = ProblemView)))]
 pub(super) async fn one(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<Json<ProblemView>, Failure> {
-    caller.must(Right::Submit)?;
+    caller.must(Right::Look)?;
     let problem = found(&service, &name).await?;
     let opened = service.packages.get(&service.store, &problem.newest.package, &problem.name).await?;
     let (time_limit, source) = time_limit(&service, &problem.newest, &opened).await?;
@@ -140,7 +140,8 @@ pub(super) async fn one(
     Ok(Json(ProblemView {
         brief: ProblemBrief::new(&problem),
         time_limit_ns: time_limit,
-        time_limit_source: source,
+        // It may name submissions of the jury.
+        time_limit_source: source.filter(|_| caller.may(Right::SeeAll)),
         memory_limit_bytes: package.limits.memory.map(|limit| limit.0),
         output_limit_bytes: package.limits.output.map(|limit| limit.0),
         code_limit_bytes: package.limits.code.map(|limit| limit.0),
@@ -229,7 +230,7 @@ pub(super) struct Versions {
 }
 
 /// The versions of a problem
-#[utoipa::path(get, path = "/problems/{name}/versions", tag = "problems", params(("name" = String, Path, description = "Short name of the problem")),
+#[utoipa::path(get, path = "/problems/{name}/versions", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence")),
     responses((status = 200, description = "Newest first", body = Versions)))]
 pub(super) async fn versions(
     State(service): State<Arc<Service>>,
@@ -261,7 +262,7 @@ async fn version(service: &Service, problem: &Problem, which: &WhichVersion) -> 
 }
 
 /// Download a package
-#[utoipa::path(get, path = "/problems/{name}/package", tag = "problems", params(("name" = String, Path, description = "Short name of the problem"), WhichVersion),
+#[utoipa::path(get, path = "/problems/{name}/package", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence"), WhichVersion),
     responses((status = 200, description = "The zip archive as it was handed in", body = String, content_type = "application/zip")))]
 pub(super) async fn package(
     State(service): State<Arc<Service>>,
@@ -285,7 +286,7 @@ pub(super) async fn package(
 #[into_params(parameter_in = Query)]
 pub(super) struct Named {
     /// Short name of the problem; in a form, that of the file where nothing is said.
-    #[param(max_length = 64)]
+    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     name: Option<String>,
 }
 
@@ -295,6 +296,7 @@ pub(super) struct Named {
 #[expect(dead_code, reason = "describes the form, which is read part by part")]
 pub(super) struct Form {
     /// Short name of the problem; that of the file where nothing is said.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     name: Option<String>,
     /// The zip archive.
     #[schema(format = Binary, content_media_type = "application/zip")]
@@ -426,7 +428,7 @@ pub(super) struct Check {
 ///
 /// Its jury submissions are handed in, through all tests, and must earn what their directories promise; see `GET` on `verification`. To verify again is to judge
 /// them again.
-#[utoipa::path(post, path = "/problems/{name}/verify", tag = "problems", params(("name" = String, Path, description = "Short name of the problem")),
+#[utoipa::path(post, path = "/problems/{name}/verify", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence")),
     responses((status = 202, description = "They are handed in", body = Verification)))]
 pub(super) async fn verify(
     State(service): State<Arc<Service>>,
@@ -440,7 +442,7 @@ pub(super) async fn verify(
 }
 
 /// How a verification stands
-#[utoipa::path(get, path = "/problems/{name}/verification", tag = "problems", params(("name" = String, Path, description = "Short name of the problem"), WhichVersion),
+#[utoipa::path(get, path = "/problems/{name}/verification", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence"), WhichVersion),
     responses((status = 200, description = "What each jury submission promised, and what came of it", body = Verification)))]
 pub(super) async fn verification(
     State(service): State<Arc<Service>>,

@@ -3,7 +3,7 @@
 use super::extract::{Json, Path, Query};
 use super::judgements::Asked;
 use super::problem::Problem;
-use super::submissions::{Which, filter, page_size};
+use super::submissions::{Which, before, filter, page_size};
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::moment::written;
@@ -190,6 +190,7 @@ impl RejudgingView {
 #[into_params(parameter_in = Query)]
 pub(super) struct WhichRejudgings {
     /// `next` of the page before.
+    #[param(minimum = 0)]
     before: Option<i64>,
     /// How many, 50 where nothing is said.
     #[param(minimum = 1, maximum = 200)]
@@ -215,7 +216,7 @@ pub(super) async fn list(
 ) -> Result<axum::Json<Rejudgings>, Problem> {
     caller.must(Right::SeeAll)?;
     let limit = page_size(which.limit)?;
-    let found = service.store.rejudgings(which.before.map(RejudgingId), limit).await?;
+    let found = service.store.rejudgings(before(which.before)?.map(RejudgingId), limit).await?;
     let names =
         Names::read(&service, &found.iter().map(|rejudging| rejudging.by).collect::<Vec<_>>()).await?;
     let next = found.last().map(|last| last.id.0).filter(|_| found.len() == limit as usize);

@@ -88,7 +88,7 @@ pub(super) struct Submissions {
 
 /// List submissions
 ///
-/// Newest first: one's own; the jury sees all. A problem or author that is not there has none.
+/// Newest first: one's own; the jury sees all. A page may have fewer than was asked for; it is the last when `next` is null. A problem or author that is not there has none.
 #[utoipa::path(get, path = "/submissions", tag = "submissions", params(Which),
     responses((status = 200, description = "A page of submissions", body = Submissions)))]
 pub(super) async fn list(
@@ -96,16 +96,17 @@ pub(super) async fn list(
     caller: Caller,
     Query(which): Query<Which>,
 ) -> Result<Json<Submissions>, Problem> {
-    caller.must(Right::Submit)?;
-    let limit = page_size(which.limit)?;
+    caller.must(Right::Look)?;
+    let (limit, before) = (page_size(which.limit)?, before(which.before)?);
     let filter = filter(&service, &which).await?.and_then(|filter| own(filter, &caller));
     let Some(filter) = filter else {
         return Ok(Json(Submissions { submissions: Vec::new(), next: None }));
     };
-    let page = Page { before: which.before.map(SubmissionId), skip: 0, limit };
-    let found = service.store.submissions(&filter, page).await?;
-    let names = Names::of_authors(&service, &found).await?;
+    let page = Page { before: before.map(SubmissionId), skip: 0, limit };
+    let mut found = service.store.submissions(&filter, page).await?;
     let next = found.last().map(|last| last.id.0).filter(|_| found.len() == limit as usize);
+    found.retain(|submission| caller.sees(submission));
+    let names = Names::of_authors(&service, &found).await?;
     let submissions = found.iter().map(|submission| SubmissionView::new(submission, &names)).collect();
     Ok(Json(Submissions { submissions, next }))
 }
@@ -118,16 +119,23 @@ pub(super) fn page_size(asked: Option<u32>) -> Result<u32, Refusal> {
     }
 }
 
-/// A filter narrowed to what the caller may see; `None` where that is nothing.
-fn own(filter: Filter, caller: &Caller) -> Option<Filter> {
-    if caller.may(Right::SeeAll) {
-        return Some(filter);
+/// From where a page is asked for.
+pub(super) fn before(asked: Option<i64>) -> Result<Option<i64>, Refusal> {
+    match asked {
+        Some(number) if number < 0 => Err(Refusal::Bad("before: a number, 0 or more".into())),
+        asked => Ok(asked),
     }
-    match (caller.id(), caller.visitor.clone()) {
-        (Some(id), _) if filter.author.is_none_or(|asked| asked == id) => {
+}
+
+/// A filter narrowed to what may be the caller's, so that their pages are full; `None` where that is nothing. What they may see is
+/// decided for each submission.
+fn own(filter: Filter, caller: &Caller) -> Option<Filter> {
+    match caller.id() {
+        _ if caller.may(Right::SeeAll) => Some(filter),
+        Some(id) if filter.author.is_none_or(|asked| asked == id) => {
             Some(Filter { author: Some(id), ..filter })
         }
-        (None, Some(visitor)) if filter.author.is_none() => Some(Filter { visitor: Some(visitor), ..filter }),
+        None if filter.author.is_none() => Some(filter),
         _ => None,
     }
 }

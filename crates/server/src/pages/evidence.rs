@@ -80,6 +80,8 @@ pub(crate) struct Belief {
     pub(crate) sentences: Vec<(Weight, String)>,
     /// All runs against the limit, as SVG.
     pub(crate) chart: Option<String>,
+    /// The limit and the grey band are in it.
+    pub(crate) near: bool,
 }
 
 /// The time of a run by a clock.
@@ -213,7 +215,12 @@ pub(super) fn belief(judgement: &Judgement, floor: &Floor) -> Belief {
     }
     sentences.extend(unknown(&runs));
     sentences.extend(weaker(&runs));
-    Belief { sentences, chart: chart(judgement, floor) }
+    let near = judgement
+        .tests
+        .iter()
+        .flat_map(|test| &test.runs)
+        .any(|run| is_near(clocked(run, judgement.clock), judgement.time_limit));
+    Belief { sentences, chart: chart(judgement, floor), near }
 }
 
 fn counts(judgement: &Judgement) -> (Weight, String) {
@@ -292,14 +299,15 @@ fn disturbed(runs: &[&Observation], floor: &Floor) -> Vec<(Weight, String)> {
         let text = "Nothing is known to have disturbed any run: what was stolen, interrupted, waited for or moved is within what quiet runs show here.";
         return vec![(Weight::Good, text.into())];
     }
-    let sentence = |(name, count): (&'static str, u64)| {
-        let runs = words::counted(count, "run was", "runs were");
-        (
-            Weight::Note,
-            format!("{runs} disturbed: {}. Disturbance only ever adds time.", disturbance_words(name)),
-        )
+    let part = |(name, count): (&'static str, u64)| {
+        format!("{} ({})", disturbance_words(name), words::counted(count, "run", "runs"))
     };
-    causes.into_iter().map(sentence).collect()
+    let parts: Vec<String> = causes.into_iter().map(part).collect();
+    let text = format!(
+        "Known to have disturbed runs: {}. Disturbance only ever adds time: a run that kept the limit all the same is proof.",
+        parts.join("; ")
+    );
+    vec![(Weight::Note, text)]
 }
 
 fn noise(floor: &Floor) -> (Weight, String) {
@@ -324,13 +332,15 @@ fn noise(floor: &Floor) -> (Weight, String) {
 fn unknown(runs: &[&Observation]) -> Option<(Weight, String)> {
     let first = runs.first()?;
     let e = &first.evidence;
+    // With one node there is nothing to know.
+    let nodes = why(&e.pages_by_node).filter(|_| e.mem_nodes.len() > 1);
     let all: [(&str, Option<&str>); 6] = [
         ("stolen time", why(&e.steal)),
         ("waiting for a CPU", why(&e.run_queue_wait)),
         ("interrupts", why(&e.irq)),
         ("other work", why(&e.foreign)),
         ("the clock rate", why(&e.frequency_ratio)),
-        ("places of memory", why(&e.pages_by_node)),
+        ("places of memory", nodes),
     ];
     let lacking: Vec<String> =
         all.iter().filter_map(|(name, why)| Some(format!("{name} ({})", (*why)?))).collect();
@@ -349,6 +359,11 @@ fn weaker(runs: &[&Observation]) -> Vec<(Weight, String)> {
     all.sort();
     all.dedup();
     all.into_iter().map(|text| (Weight::Weak, format!("Not in force: {text}."))).collect()
+}
+
+/// Whether the limit is drawn beside such a time: far above all points it would only make them small.
+fn is_near(time: Nanos, limit: Nanos) -> bool {
+    time >= limit.scale(0.2)
 }
 
 /// Runs that are drawn at most; of more, those of the slowest tests.
@@ -379,8 +394,7 @@ fn chart(judgement: &Judgement, floor: &Floor) -> Option<String> {
     };
     let runs: Vec<ChartedRun> = tests.iter().enumerate().flat_map(of).collect();
     let most = runs.iter().map(|run| run.time).max()?;
-    // Far below the limit the band would only make the points small.
-    let near = most >= limit.scale(0.2);
+    let near = is_near(most, limit);
     Some(runs_chart(&RunsChart {
         title: "CPU time of every run of every test against the limit".into(),
         x_label: "test".into(),

@@ -66,11 +66,6 @@ impl Frame {
         super::problems::own(self.caller.id(), self.caller.visitor.as_deref())
     }
 
-    /// Refuses a form that did not come from a page of ours.
-    pub(crate) fn must_own(&self, _csrf: &str) -> Result<(), crate::errors::Refusal> {
-        Ok(())
-    }
-
     /// What forms carry so that no other site can post them.
     pub(crate) fn csrf(&self) -> String {
         self.caller.csrf.clone()

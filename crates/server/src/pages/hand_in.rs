@@ -1,6 +1,7 @@
 //! Handing in through the form of a problem.
 
 use super::problems::{Entered, page};
+use super::refused::LATER;
 use super::{Frame, Refused, words};
 use crate::accounts::Right;
 use crate::errors::Refusal;
@@ -21,7 +22,6 @@ const MOST: usize = 50;
 /// A form as it was posted.
 #[derive(Debug, Default)]
 struct Posted {
-    csrf: String,
     language: String,
     source: String,
     files: Vec<(String, Vec<u8>)>,
@@ -36,15 +36,15 @@ pub(super) async fn hand_in(
 ) -> Result<Response, Refused> {
     frame.caller.must(Right::Submit)?;
     let posted = read(form).await?;
-    frame.must_own(&posted.csrf)?;
     match take(&service, &frame, &name, &posted).await {
         Ok(token) => Ok(Redirect::to(&format!("/submissions/{token}")).into_response()),
         // What was typed is not to be lost.
         Err(
             error @ (Refusal::Bad(_) | Refusal::TooLarge(_) | Refusal::TooMany(_) | Refusal::Unavailable(_)),
         ) => {
-            let entered =
-                Entered { language: posted.language, source: posted.source, error: Some(error.to_string()) };
+            let hidden = matches!(error, Refusal::Unavailable(_)) && !frame.caller.is_trusted();
+            let error = Some(if hidden { LATER.to_string() } else { error.to_string() });
+            let entered = Entered { language: posted.language, source: posted.source, error };
             page(&service, frame, &name, None, entered).await
         }
         Err(error) => Err(error.into()),
@@ -122,7 +122,6 @@ async fn read(mut form: Multipart) -> Result<Posted, Refusal> {
     let mut posted = Posted::default();
     while let Some(field) = form.next_field().await.map_err(broken)? {
         match field.name().unwrap_or_default() {
-            "csrf" => posted.csrf = text(field).await?,
             "language" => posted.language = text(field).await?,
             "source" => posted.source = text(field).await?,
             "files" => {

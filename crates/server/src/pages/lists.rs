@@ -137,7 +137,7 @@ pub(super) async fn mine(
     frame: Frame,
     Query(narrowed): Query<Narrowed>,
 ) -> Result<Response, Refused> {
-    frame.caller.must(Right::Submit)?;
+    frame.caller.must(Right::Look)?;
     let whose = frame.own();
     let narrowed = Narrowed { author: String::new(), origin: String::new(), ..narrowed };
     list(&service, frame, narrowed, Some(whose)).await
@@ -151,7 +151,7 @@ pub(super) async fn status(
 ) -> Result<Response, Refused> {
     let sees_all = frame.caller.may(Right::SeeAll);
     if !sees_all {
-        frame.caller.must(Right::Submit)?;
+        frame.caller.must(Right::Look)?;
     }
     // What the jury hands in tells of the tests.
     let origin = if sees_all { narrowed.origin.clone() } else { store::PARTICIPANT.to_string() };

@@ -2,7 +2,7 @@
 
 use super::rows::class;
 use super::{Frame, Refused, show, words};
-use crate::accounts::Right;
+use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::problems::Opened;
 use crate::service::Service;
@@ -49,6 +49,7 @@ impl ProblemsPage {
 
 /// `GET /`.
 pub(super) async fn list(State(service): State<Arc<Service>>, frame: Frame) -> Result<Response, Refused> {
+    frame.caller.must(Right::Look)?;
     let mut mine = mine(&service, &frame).await?;
     let listed = |problem: Problem| {
         let (best, tries) = mine.remove(&problem.name).unwrap_or_default();
@@ -136,6 +137,7 @@ pub(super) async fn one(
     Path(name): Path<String>,
     Query(wish): Query<Wish>,
 ) -> Result<Response, Refused> {
+    frame.caller.must(Right::Look)?;
     page(&service, frame, &name, wish.lang, Entered::default()).await
 }
 
@@ -258,8 +260,10 @@ fn interaction(text: &str) -> Vec<(bool, String)> {
 /// `GET /problems/{name}/files/{file}`: pictures of the statement, and statements that are PDF. Nothing else of a package.
 pub(super) async fn file(
     State(service): State<Arc<Service>>,
+    caller: Caller,
     Path((name, file)): Path<(String, String)>,
 ) -> Result<Response, Refused> {
+    caller.must(Right::Look)?;
     let missing = || Refusal::NotFound(format!("{name}: {file}"));
     let problem = service.store.problem(&name).await?;
     let form = statement::picture_form(&file).ok_or_else(missing)?;

@@ -21,6 +21,10 @@ impl<E: Into<Refusal>> From<E> for Refused {
     }
 }
 
+/// What is said to those who cannot do anything about the service: paths and addresses are not for them.
+pub(super) const LATER: &str =
+    "The service cannot do this for the moment. Nothing is lost; try again in a minute.";
+
 /// What a page of an error says.
 #[derive(Clone, Debug)]
 struct Said {
@@ -108,7 +112,10 @@ fn dressed(frame: Frame, response: Response) -> Response {
     if is_page || !(status.is_client_error() || status.is_server_error()) {
         return response;
     }
-    let said = said.unwrap_or(Said { text: String::new(), id: None });
+    let mut said = said.unwrap_or(Said { text: String::new(), id: None });
+    if status == StatusCode::SERVICE_UNAVAILABLE && !frame.caller.is_trusted() {
+        said.text = LATER.into();
+    }
     let page = ErrorPage { frame, status, said };
     let headers: Vec<_> = response
         .headers()

@@ -24,10 +24,6 @@ impl Row {
         self.submission.created
     }
 
-    pub(crate) fn is_judged(&self) -> bool {
-        self.submission.state == State::Judged
-    }
-
     /// The judgement that counts, of a submission that is not being judged for the first time.
     pub(crate) fn current(&self) -> Option<&JudgementSummary> {
         self.submission.current.as_ref()

@@ -29,8 +29,7 @@ pub(crate) struct JudgementView {
     /// CPU time a test may take, with the language's factor.
     pub(crate) time_limit_ns: u64,
     /// The limits of a run.
-    #[schema(value_type = Object)]
-    pub(crate) limits: Limits,
+    pub(crate) limits: LimitsView,
     /// Its compilation.
     pub(crate) compile: CompileView,
     /// Why the verdict is JE.
@@ -44,6 +43,37 @@ pub(crate) struct JudgementView {
     pub(crate) forgotten: bool,
     /// Every test that was run, in order.
     pub(crate) tests: Vec<TestView>,
+}
+
+/// The limits of a run; null where there is none.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Limits)]
+pub(crate) struct LimitsView {
+    /// CPU time, user and system.
+    pub(crate) cpu_ns: Option<u64>,
+    /// Elapsed time. Never scored; it ends what sleeps.
+    pub(crate) wall_ns: Option<u64>,
+    /// Memory.
+    pub(crate) memory_bytes: Option<u64>,
+    /// Stack of the main thread; null: as memory.
+    pub(crate) stack_bytes: Option<u64>,
+    /// What it may write.
+    pub(crate) output_bytes: Option<u64>,
+    /// Processes and threads at one time, those of the language's runtime included.
+    pub(crate) processes: Option<u32>,
+}
+
+impl LimitsView {
+    fn new(limits: &Limits) -> LimitsView {
+        LimitsView {
+            cpu_ns: limits.cpu.map(|limit| limit.0),
+            wall_ns: limits.wall.map(|limit| limit.time.0),
+            memory_bytes: limits.memory.map(|limit| limit.0),
+            stack_bytes: limits.stack.map(|limit| limit.0),
+            output_bytes: limits.output.map(|limit| limit.0),
+            processes: limits.processes,
+        }
+    }
 }
 
 /// A compilation.
@@ -127,7 +157,7 @@ pub(crate) async fn whole(
         counted_by: judgement.counted_by.clone(),
         max_score: judgement.max_score,
         time_limit_ns: judgement.time_limit.0,
-        limits: judgement.limits,
+        limits: LimitsView::new(&judgement.limits),
         compile: CompileView { ok: judgement.compile.ok, output: judgement.compile.output.clone() },
         fault,
         worker,

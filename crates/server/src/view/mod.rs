@@ -9,5 +9,5 @@ mod submission;
 
 pub(crate) use judgement::{CompileView, JudgementView, TestView, causes, floor_of, may_read_message, whole};
 pub(crate) use schemas::{ConfidenceName, PurposeName, ReadingOfInteger, StateName, VerdictName};
-pub(crate) use series::{Series, is_void, series};
+pub(crate) use series::{Point, Series, SeriesTest, is_void, series};
 pub(crate) use submission::{Brief, Names, SubmissionView, SubmittedFor};

@@ -68,9 +68,8 @@ async fn judging(
 }
 
 fn execution(files: Vec<ProgramFile>) -> Result<Work, Refusal> {
-    let [file] = &files[..] else {
-        return Err(Refusal::Fault(format!("an execution of {} files", files.len())));
-    };
+    let missing = || Refusal::Fault(format!("an execution without {}", crate::execution::FILE));
+    let file = files.iter().find(|file| file.name == crate::execution::FILE).ok_or_else(missing)?;
     serde_json::from_slice(&file.content.0)
         .map(|execution| Work::Execute(Box::new(execution)))
         .map_err(|e| Refusal::Fault(format!("an execution: {e}")))

@@ -7,6 +7,9 @@ mod result;
 
 pub(crate) use assign::{details, limit_setting};
 
+#[cfg(test)]
+pub(crate) use result::conclude;
+
 use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::{Service, ended};

@@ -13,7 +13,7 @@ use store::{Error, Finished, Lease, Output};
 ///
 /// # Errors
 /// [`Error::Conflict`] where the job is somebody else's by now.
-pub(super) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome) -> Result<(), Error> {
+pub(crate) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome) -> Result<(), Error> {
     match outcome {
         Outcome::Judged { judgement } => store(service, lease, judgement, None).await,
         Outcome::Executed { executed } => {
