@@ -42,7 +42,10 @@ impl Stage {
     }
 
     fn supervisor(&self) -> Result<i32, String> {
-        self.service.process(Part::Supervisor).map(|pid| pid.as_raw_nonzero().get()).ok_or_else(|| "no supervisor".into())
+        self.service
+            .process(Part::Supervisor)
+            .map(|pid| pid.as_raw_nonzero().get())
+            .ok_or_else(|| "no supervisor".into())
     }
 
     /// The service's directory as the service sees it.
@@ -70,7 +73,13 @@ impl Stage {
 }
 
 fn right() -> serde_json::Value {
-    submission("snowwall", "c", "newton.c", include_str!("../../../examples/snowwall/submissions/accepted/newton.c"), false)
+    submission(
+        "snowwall",
+        "c",
+        "newton.c",
+        include_str!("../../../examples/snowwall/submissions/accepted/newton.c"),
+        false,
+    )
 }
 
 /// 503, problem details, and the remedy.

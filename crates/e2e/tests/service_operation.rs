@@ -95,7 +95,13 @@ fn ready(client: &mut Client) -> Result<(), String> {
 }
 
 fn right() -> serde_json::Value {
-    submission("snowwall", "c", "newton.c", include_str!("../../../examples/snowwall/submissions/accepted/newton.c"), false)
+    submission(
+        "snowwall",
+        "c",
+        "newton.c",
+        include_str!("../../../examples/snowwall/submissions/accepted/newton.c"),
+        false,
+    )
 }
 
 fn judged_right(client: &mut Client, token: &str) -> Result<(), String> {

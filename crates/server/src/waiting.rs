@@ -1,7 +1,7 @@
 //! While the service cannot begin: whoever asks is told why, and it is tried again.
 
 use crate::api::Problem;
-use crate::connections;
+use crate::connections::{self, Bounds};
 use crate::errors::Refusal;
 use crate::service::{Listeners, Settings, Startup, open};
 use axum::Router;
@@ -46,9 +46,8 @@ async fn refuse(settings: &Settings, http: &std::net::TcpListener, why: String) 
     let http = http.try_clone()?;
     http.set_nonblocking(true)?;
     let routes = Router::new().fallback(async move || Problem::from(Refusal::Unavailable(why.clone())));
-    let access = &settings.access;
-    let stop = tokio::time::sleep(AGAIN);
-    connections::serve(TcpListener::from_std(http)?, routes, access.limits, &access.proxies, AGAIN, stop).await;
+    let bounds = Bounds::of(&settings.access, AGAIN);
+    connections::serve(TcpListener::from_std(http)?, routes, bounds, tokio::time::sleep(AGAIN)).await;
     Ok(())
 }
 
@@ -82,7 +81,10 @@ mod tests {
             open_when_possible(&settings, http, bind).await.map(drop)
         });
         let answer = ask(address).await;
-        assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("application/problem+json"), "{answer}");
+        assert!(
+            answer.starts_with("HTTP/1.1 503 ") && answer.contains("application/problem+json"),
+            "{answer}"
+        );
         assert!(answer.contains("No such file") && answer.contains("let the user"), "{answer}");
         assert!(!opening.is_finished());
         std::fs::create_dir(&later).unwrap();

@@ -68,8 +68,7 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
         .enable_all()
         .build()
         .map_err(Failure::system)?;
-    let base =
-        settings.access.public_url.clone().unwrap_or_else(|| format!("http://{}", reached(address)));
+    let base = settings.access.public_url.clone().unwrap_or_else(|| format!("http://{}", reached(address)));
     runtime.block_on(serve(settings, http, &base, args.admin_link))
 }
 
@@ -84,12 +83,7 @@ fn reached(listening: SocketAddr) -> SocketAddr {
 }
 
 /// `base` is the address under which the service is reached.
-async fn serve(
-    settings: Settings,
-    http: TcpListener,
-    base: &str,
-    new_link: bool,
-) -> Result<Done, Failure> {
+async fn serve(settings: Settings, http: TcpListener, base: &str, new_link: bool) -> Result<Done, Failure> {
     let socket = settings.directory.join(SOCKET);
     let mut stop = Box::pin(told_to_end());
     let (startup, listeners) = tokio::select! {
@@ -102,7 +96,9 @@ async fn serve(
     };
     match link {
         Ok(Some(path)) => {
-            print_error(&format!("tauto: to become the admin, open {base}{path} (good once, and for a day)\n"));
+            print_error(&format!(
+                "tauto: to become the admin, open {base}{path} (good once, and for a day)\n"
+            ));
         }
         Ok(None) => {}
         // A full disk, most likely; the service says so to everybody, and serves what it can.
