@@ -48,6 +48,9 @@ pub(crate) struct WorkerArgs {
     /// Serve one slot, as the process for it
     #[arg(long, hide = true, requires = "slots")]
     single: bool,
+    /// The process that starts this one
+    #[arg(long, hide = true, value_name = "PID")]
+    parent: Option<u32>,
     /// Tell the service of this machine, as one of its workers
     #[arg(long, hide = true, requires = "single")]
     speaker: bool,
@@ -125,7 +128,7 @@ const LIVED: Duration = Duration::from_secs(2);
 const REST: Duration = Duration::from_secs(1);
 
 fn serve(args: &WorkerArgs, slot: SlotChoice) -> Result<Done, Failure> {
-    crate::serve::die_with_parent()?;
+    crate::serve::die_with_parent(args.parent)?;
     let typed = PlacementArgs { slot: Some(slot), ..PlacementArgs::default() };
     let places = places(&typed, SlotChoice::Auto, 1)?;
     let floor = worst_floor(&places);

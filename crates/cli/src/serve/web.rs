@@ -33,7 +33,7 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
         user.parse::<User>().map_err(bad)?.take_over()?;
     }
     // After the change of user, which clears it.
-    die_with_parent()?;
+    die_with_parent(args.parent)?;
     give_up_privileges()?;
     // Its files are nobody else's.
     rustix::process::umask(Mode::from_raw_mode(0o077));

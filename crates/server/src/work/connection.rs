@@ -74,13 +74,14 @@ pub(super) async fn serve(service: Arc<Service>, stream: UnixStream) {
     };
     let name = format!("{}/{}", hello.node, hello.slot.id);
     tracing::info!(worker = name, version = hello.version, "worker connected");
+    let since = now();
     service.workers.enter(
         &name,
         Worker {
             node: hello.node.clone(),
             slot: hello.slot.clone(),
             version: hello.version.clone(),
-            since: now(),
+            since,
             judging: None,
             finished: 0,
         },
@@ -90,7 +91,7 @@ pub(super) async fn serve(service: Arc<Service>, stream: UnixStream) {
         Connection { service: service.clone(), name: name.clone(), to, doing: None, ready: false };
     let end = connection.run(hello, &mut said).await;
     reading.abort();
-    service.workers.leave(&name);
+    service.workers.leave(&name, since);
     let why = match &end {
         Err(error) => error.to_string(),
         Ok(()) => "it left".to_string(),
