@@ -70,7 +70,9 @@ pub(crate) fn main(args: &DatabaseArgs) -> Result<Done, Failure> {
 /// The error as the operator's or the system's.
 fn failure(error: store::Error) -> Failure {
     match error {
-        store::Error::NotFound(_) | store::Error::Conflict(_) | store::Error::Unsupported(_) => Failure::usage(error),
+        store::Error::NotFound(_) | store::Error::Conflict(_) | store::Error::Unsupported(_) => {
+            Failure::usage(error)
+        }
         error => Failure::system(error),
     }
 }
@@ -88,11 +90,14 @@ fn become_keeper(address: &str) -> Result<(), Failure> {
 fn keeper(address: &str) -> Result<Option<user::User>, Failure> {
     let file = Store::file_of(address).map_err(Failure::usage)?;
     let Some(file) = file.filter(|_| rustix::process::geteuid().is_root()) else { return Ok(None) };
-    user::keeper(file).map_err(|e| Failure::usage(format!("{}: {e}; is there a service here? see --database", file.display())))
+    user::keeper(file).map_err(|e| {
+        Failure::usage(format!("{}: {e}; is there a service here? see --database", file.display()))
+    })
 }
 
 fn wait<T>(work: impl Future<Output = Result<T, store::Error>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::system)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::system)?;
     runtime.block_on(work).map_err(failure)
 }
 
@@ -230,7 +235,8 @@ fn forget(address: &str, days: u32, json: bool) -> Result<Done, Failure> {
     let before = now.plus_micros(-i64::from(days) * 86_400_000_000);
     let gone = wait(async {
         let store = open(address).await?;
-        let mut gone = ForgetDocument { sessions: store.drop_old_sessions(now).await?, ..ForgetDocument::default() };
+        let mut gone =
+            ForgetDocument { sessions: store.drop_old_sessions(now).await?, ..ForgetDocument::default() };
         loop {
             let some = store.forget(before, AT_A_TIME, now).await?;
             gone.submissions += some.submissions;

@@ -18,7 +18,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::process::Signal;
 use server::Network;
 use std::ffi::OsString;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use user::User;
 pub(crate) use web::{DATABASE, SOCKET};
@@ -47,6 +47,15 @@ pub(crate) struct ServeArgs {
     /// Everybody must sign in, on the loopback address too
     #[arg(long)]
     accounts: bool,
+    /// Where browsers find the service, such as https://judge.example.org [default: the listening address]
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+    /// Reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed
+    #[arg(long, value_name = "ADDR", value_delimiter = ',')]
+    proxy: Vec<IpAddr>,
+    /// Print a new one-time link to become an admin, also where there is one
+    #[arg(long)]
+    admin_link: bool,
     /// Seconds that judging may go on when the service is to end [default: 20]
     #[arg(long, value_name = "N")]
     grace: Option<u64>,
@@ -125,8 +134,17 @@ fn web_child(
     for (name, value) in typed {
         words.extend(value.into_iter().flat_map(|value| [name.into(), value.into()]));
     }
-    if args.accounts {
-        words.push("--accounts".into());
+    for network in &args.callback_network {
+        words.extend(["--callback-network".into(), network.to_string().into()]);
+    }
+    for (given, word) in [(args.accounts, "--accounts"), (args.admin_link, "--admin-link")] {
+        words.extend(given.then(|| word.into()));
+    }
+    if let Some(url) = &args.public_url {
+        words.extend(["--public-url".into(), url.into()]);
+    }
+    for proxy in &args.proxy {
+        words.extend(["--proxy".into(), proxy.to_string().into()]);
     }
     Child { name: "web".into(), args: words, stdin: Some(http.into()) }
 }

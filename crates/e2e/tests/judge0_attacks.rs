@@ -118,11 +118,12 @@ fn post(service: &Service, body: &Value) -> (u16, Value) {
     (answer.status, answer.json())
 }
 
-/// A program of several files with these scripts.
+/// A program of several files with these scripts; the first is seen to have run to its end.
 fn project(service: &Service, compile: &str, run: &str) -> Value {
-    let files = archive(&[("compile", compile), ("run", run)]);
+    let files = archive(&[("compile", &format!("{compile}\necho planted\n")), ("run", run)]);
     let (status, answer) = post(service, &json!({"language_id": 89, "additional_files": files}));
     assert_eq!(status, 201, "{answer}");
+    assert!(answer["compile_output"].as_str().unwrap_or_default().contains("planted"), "{answer}");
     answer
 }
 

@@ -93,9 +93,9 @@ impl Visit {
 
     /// Looks at it in the other colours.
     fn look_dark(&mut self, name: &str) {
-        self.browser.prefer("dark").expect("dark");
+        self.script("document.documentElement.dataset.theme = 'dark'");
         self.look(&format!("{name}-dark"));
-        self.browser.prefer("light").expect("light");
+        self.script("document.documentElement.dataset.theme = 'light'");
     }
 
     /// Nothing is on the console but what is expected.
@@ -146,9 +146,11 @@ fn from_the_first_visit_to_a_rejudging() {
 }
 
 fn first_visit(visit: &mut Visit) {
+    visit.browser.prefer("dark").expect("dark");
     visit.open("/");
+    visit.look("problems-wished-dark");
+    visit.browser.prefer("light").expect("light");
     visit.look("problems");
-    visit.look_dark("problems");
     visit.open("/submissions");
     visit.look("submissions-empty");
     visit.open("/problems/snowwall");
@@ -285,6 +287,7 @@ fn jury(visit: &mut Visit) {
     visit.click("main form button");
     visit.wait_for("document.querySelector('.chart svg') && !document.querySelector('#live progress')");
     visit.look("consistency");
+    visit.look_dark("consistency");
 }
 
 /// A package as an archive; its path.

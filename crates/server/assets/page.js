@@ -100,6 +100,8 @@ export function tables(root) {
 
 localTimes(document);
 tables(document);
+// Where the bar is scrolled sideways, the reader sees where they are.
+document.querySelector(".bar [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 document.querySelectorAll("input[data-filters]").forEach(filtering);
 document.querySelectorAll("form.theme").forEach(theme);
 document.addEventListener("click", (event) => {

@@ -10,9 +10,7 @@ use crate::problems::install_examples;
 use model::{Clock, Compilation, Confidence, Judgement, Limits, Nanos, Settled, Verdict};
 use serde_json::json;
 use std::path::PathBuf;
-use store::{
-    Hash, Lease, Moment, NewSubmission, NewToken, Purpose, Rejudge, Role, SubmissionId, Urgency, UserId,
-};
+use store::{Hash, Lease, NewSubmission, NewToken, Purpose, Rejudge, Role, SubmissionId, Urgency, UserId};
 
 /// The kinds of callers, in the order of the table's columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -331,8 +331,8 @@ mod tests {
     fn the_memory_for_callers_is_bounded() {
         let mut buckets = Buckets::new(Rate { burst: 2, per_minute: 1 });
         for n in 0..3 {
-            assert_eq!(buckets.take(n, 0.0).is_ok(), true);
-            assert_eq!(buckets.take(n, 0.0).is_ok(), true);
+            assert!(buckets.take(n, 0.0).is_ok());
+            assert!(buckets.take(n, 0.0).is_ok());
         }
         for n in 3..KNOWN + 10 {
             assert!(buckets.take(n, 0.0).is_ok());

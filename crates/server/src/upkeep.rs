@@ -24,7 +24,9 @@ pub(crate) async fn serve(service: Arc<Service>) {
         every.tick().await;
         match tidy(&service.store, service.settings.retention, now()).await {
             Ok(0) => {}
-            Ok(submissions) => tracing::info!(submissions, "sources and runs of old submissions were deleted"),
+            Ok(submissions) => {
+                tracing::info!(submissions, "sources and runs of old submissions were deleted")
+            }
             // A full or busy database is tidied the next time.
             Err(error) => tracing::error!(%error, "retention"),
         }

@@ -13,8 +13,8 @@ use landlock::{
 };
 use rustix::fs::Mode;
 use rustix::thread::{CpuSet, sched_setaffinity};
-use server::{AllowedCallbacks, Listeners, Settings};
-use std::net::TcpListener;
+use server::Settings;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -44,39 +44,67 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
     let stdin = std::io::stdin();
     let http = stdin.as_fd().try_clone_to_owned().map_err(Failure::system)?;
     let http = TcpListener::from(http);
-    let work = work_socket(&directory.join(SOCKET))?;
     let address = http.local_addr().map_err(Failure::system)?;
-    let database =
-        wanted.database.unwrap_or_else(|| directory.join(DATABASE).display().to_string());
+    let database = wanted.database.unwrap_or_else(|| directory.join(DATABASE).display().to_string());
     let settings = Settings {
         directory,
         database,
-        anonymous: address.ip().is_loopback() && !wanted.accounts,
+        // Where something stands in front, loopback is not this machine's user.
+        anonymous: address.ip().is_loopback()
+            && !wanted.accounts
+            && wanted.access.public_url.is_none()
+            && wanted.access.proxies.is_empty(),
         grace: wanted.grace,
         retention: wanted.retention,
         access: wanted.access,
-        callbacks: AllowedCallbacks {
-            networks: args.callback_network.clone(),
-            ..AllowedCallbacks::default()
-        },
+        callbacks: wanted.callbacks,
     };
-    settings.access.check(settings.anonymous, address).map_err(|why| Failure::usage(format!("serve: {why}")))?;
+    settings
+        .access
+        .check(settings.anonymous, address)
+        .map_err(|why| Failure::usage(format!("serve: {why}")))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(Failure::system)?;
-    runtime.block_on(serve(settings, Listeners { http, work }))
+    let base = settings.access.public_url.clone().unwrap_or_else(|| format!("http://{}", reached(address)));
+    runtime.block_on(serve(settings, http, &base, args.admin_link))
 }
 
-async fn serve(settings: Settings, listeners: Listeners) -> Result<Done, Failure> {
-    let url = settings.access.public_url.clone();
-    let url = url.unwrap_or_else(|| listeners.http.local_addr().map_or_else(|_| String::new(), |at| format!("http://{at}")));
-    let startup = server::open(settings).await.map_err(Failure::system)?;
-    if let Some(link) = startup.admin_link().await.map_err(Failure::system)? {
-        print_error(&format!("tauto: nobody is admin yet; whoever opens {url}{link} becomes it (once, within a day)\n"));
+/// Where a listener is found from this machine.
+fn reached(listening: SocketAddr) -> SocketAddr {
+    let here = match listening.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(here, listening.port())
+}
+
+/// `base` is the address under which the service is reached.
+async fn serve(settings: Settings, http: TcpListener, base: &str, new_link: bool) -> Result<Done, Failure> {
+    let socket = settings.directory.join(SOCKET);
+    let mut stop = Box::pin(told_to_end());
+    let (startup, listeners) = tokio::select! {
+        opened = server::open_when_possible(&settings, http, || work_socket(&socket)) => opened.map_err(Failure::system)?,
+        () = &mut stop => return Ok(Done::Good),
+    };
+    let link = match new_link {
+        true => startup.new_admin_link().await.map(Some),
+        false => startup.admin_link().await,
+    };
+    match link {
+        Ok(Some(path)) => {
+            print_error(&format!(
+                "tauto: to become the admin, open {base}{path} (good once, and for a day)\n"
+            ));
+        }
+        Ok(None) => {}
+        // A full disk, most likely; the service says so to everybody, and serves what it can.
+        Err(error) => tracing::error!(%error, "no link for an admin; start again with --admin-link"),
     }
-    startup.serve(listeners, told_to_end()).await.map_err(Failure::system)?;
+    startup.serve(listeners, stop).await.map_err(Failure::system)?;
     Ok(Done::Good)
 }
 
@@ -161,11 +189,10 @@ fn confine(directory: &Path) {
 }
 
 /// The socket, made anew: the one of an earlier process is dead.
-fn work_socket(path: &Path) -> Result<UnixListener, Failure> {
-    let fail = |e: std::io::Error| Failure::system(format!("{}: {e}", path.display()));
+fn work_socket(path: &Path) -> std::io::Result<UnixListener> {
     match std::fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(fail(e)),
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
         _ => {}
     }
-    UnixListener::bind(path).map_err(fail)
+    UnixListener::bind(path)
 }

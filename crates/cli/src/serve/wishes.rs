@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::log::LogForm;
 use crate::terminal::Failure;
 use serde::Deserialize;
-use server::{Access, Limits, Rate};
+use server::{Access, AllowedCallbacks, Limits, Network, Rate};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -35,6 +35,39 @@ pub(crate) struct ServeWishes {
     pub(crate) proxies: Vec<IpAddr>,
     /// What one caller may ask for.
     pub(crate) limits: LimitsWishes,
+    /// Where callbacks of Judge0's interface may go.
+    pub(crate) callbacks: CallbackWishes,
+}
+
+/// The section `[serve.callbacks]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct CallbackWishes {
+    /// Networks that are not public, such as `10.1.0.0/16`, that callbacks may go to all the same.
+    networks: Vec<Network>,
+    /// Ports that callbacks may go to, each a number or first and last: `443`, `[1024, 65535]`.
+    ports: Option<Vec<PortsWish>>,
+}
+
+/// One port, or the first and the last of many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+enum PortsWish {
+    One(u16),
+    Between([u16; 2]),
+}
+
+impl CallbackWishes {
+    fn over(self, usual: AllowedCallbacks, typed: &[Network]) -> AllowedCallbacks {
+        let range = |wish: PortsWish| match wish {
+            PortsWish::One(port) => port..=port,
+            PortsWish::Between([first, last]) => first..=last,
+        };
+        AllowedCallbacks {
+            networks: self.networks.into_iter().chain(typed.iter().copied()).collect(),
+            ports: self.ports.map_or(usual.ports, |ports| ports.into_iter().map(range).collect()),
+        }
+    }
 }
 
 /// The section `[serve.limits]`: what is not named is as usual ([`Limits::USUAL`]).
@@ -91,7 +124,9 @@ impl ServeWishes {
         if self.retention_days == Some(0) {
             return Err("serve.retention_days: must be 1 or more; leave it out to keep everything".into());
         }
-        let nothing = |(_, rate): &(_, Option<RateWish>)| rate.is_some_and(|rate| rate.burst == 0 || rate.per_minute == 0);
+        let nothing = |(_, rate): &(_, Option<RateWish>)| {
+            rate.is_some_and(|rate| rate.burst == 0 || rate.per_minute == 0)
+        };
         if let Some((name, _)) = self.limits.rates().into_iter().find(nothing) {
             return Err(format!("serve.limits.{name}: burst and per_minute must be 1 or more"));
         }
@@ -119,6 +154,7 @@ pub(super) struct Wanted {
     pub(super) log: LogForm,
     pub(super) retention: Option<Duration>,
     pub(super) access: Access,
+    pub(super) callbacks: AllowedCallbacks,
 }
 
 /// Where the service listens unless told otherwise.
@@ -141,11 +177,12 @@ impl Wanted {
             log: args.log.or(site.log).unwrap_or(LogForm::Text),
             retention: site.retention_days.map(|days| Duration::from_secs(u64::from(days) * 86_400)),
             access: Access {
-                public_url: site.public_url,
+                public_url: args.public_url.clone().or(site.public_url),
                 names: site.names,
-                proxies: site.proxies,
+                proxies: if args.proxy.is_empty() { site.proxies } else { args.proxy.clone() },
                 limits: site.limits.over(Limits::USUAL),
             },
+            callbacks: site.callbacks.over(AllowedCallbacks::default(), &args.callback_network),
         }
     }
 }
@@ -174,15 +211,27 @@ mod tests {
         let site = "listen = '10.0.0.1:80'\ndatabase = 'a.db'\ngrace_seconds = 5\nlog = 'json'\naccounts = true\nretention_days = 2";
         let of_site = wanted(&[], site);
         assert_eq!((of_site.listen.port(), of_site.grace), (80, Duration::from_secs(5)));
-        assert_eq!((of_site.database.as_deref(), of_site.accounts, of_site.log), (Some("a.db"), true, LogForm::Json));
+        assert_eq!(
+            (of_site.database.as_deref(), of_site.accounts, of_site.log),
+            (Some("a.db"), true, LogForm::Json)
+        );
         assert_eq!(of_site.retention, Some(Duration::from_secs(172_800)));
         let limits = "proxies = ['::1']\n[limits]\nqueued = 7\nrequests = { burst = 1, per_minute = 2 }";
         let access = wanted(&[], limits).access;
         assert_eq!((access.proxies.len(), access.limits.queued), (1, 7));
         assert_eq!(access.limits.requests, Rate { burst: 1, per_minute: 2 });
         assert_eq!(access.limits.submissions, Limits::USUAL.submissions);
-        let typed = wanted(&["--listen", "[::1]:81", "--database", "b.db", "--grace", "6", "--log", "text"], site);
+        let callbacks = "[callbacks]\nnetworks = ['10.1.0.0/16']\nports = [443, [8000, 8999]]";
+        let callbacks = wanted(&["--callback-network", "fd00::1"], callbacks).callbacks;
+        let networks: Vec<String> = callbacks.networks.iter().map(Network::to_string).collect();
+        assert_eq!(networks, ["10.1.0.0/16", "fd00::1/128"]);
+        assert_eq!(callbacks.ports, [443..=443, 8000..=8999]);
+        let typed =
+            wanted(&["--listen", "[::1]:81", "--database", "b.db", "--grace", "6", "--log", "text"], site);
         assert_eq!((typed.listen.port(), typed.grace), (81, Duration::from_secs(6)));
-        assert_eq!((typed.database.as_deref(), typed.accounts, typed.log), (Some("b.db"), true, LogForm::Text));
+        assert_eq!(
+            (typed.database.as_deref(), typed.accounts, typed.log),
+            (Some("b.db"), true, LogForm::Text)
+        );
     }
 }

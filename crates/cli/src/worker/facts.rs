@@ -77,7 +77,11 @@ fn facts(languages: Value) -> Value {
 /// Sizes and times of the files that other commands leave and this one shows: equal as long as none of them was changed.
 fn kept_files() -> String {
     let Ok(data) = data_directory() else { return String::new() };
-    stamp([data.join(index::KEPT), data.join("floors"), host::tune::Journal::path_in(&tune::data_directory())])
+    stamp([
+        data.join(index::KEPT),
+        data.join("floors"),
+        host::tune::Journal::path_in(&tune::data_directory()),
+    ])
 }
 
 fn stamp(paths: impl IntoIterator<Item = PathBuf>) -> String {

@@ -3,8 +3,8 @@
 use fleet::{Frame, FromWorker, Hello, ToWorker, WireError};
 use rustix::fs::{Mode, OFlags};
 use std::io::{ErrorKind, Read};
-use std::os::unix::net::UnixStream;
 use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -51,14 +51,19 @@ fn to_owner(path: &Path) -> std::io::Result<UnixStream> {
     let directory = rustix::fs::open(parent, flags, Mode::empty())?;
     let stat = rustix::fs::fstat(&directory)?;
     if stat.st_mode & 0o002 != 0 {
-        return Err(std::io::Error::other("everybody may write to its directory; name the socket in the service's own"));
+        return Err(std::io::Error::other(
+            "everybody may write to its directory; name the socket in the service's own",
+        ));
     }
     // By descriptor: what was looked at is what is connected to, and the path is never too long for an address.
     let held = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
     let stream = UnixStream::connect(held.join(name))?;
     let peer = rustix::net::sockopt::socket_peercred(&stream)?.uid.as_raw();
     if peer != stat.st_uid {
-        let why = format!("user {peer} listens there, and its directory is of user {}; nothing was said", stat.st_uid);
+        let why = format!(
+            "user {peer} listens there, and its directory is of user {}; nothing was said",
+            stat.st_uid
+        );
         return Err(std::io::Error::other(why));
     }
     Ok(stream)
@@ -132,7 +137,7 @@ impl Link {
             match fleet::read_frame::<ToWorker>(&mut &self.from)? {
                 Frame::Bytes(bytes) if bytes.len() as u64 <= left && !bytes.is_empty() => {
                     left -= bytes.len() as u64;
-                    take(&bytes).map_err(|e| Broken::Worker(format!("keeping a package: {e}")))?;
+                    take(&bytes).map_err(|e| Broken::Connection(format!("keeping a package: {e}")))?;
                 }
                 _ => return Err(Broken::Connection("a package ended early".into())),
             }

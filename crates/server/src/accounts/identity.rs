@@ -48,7 +48,7 @@ pub(crate) fn origin(headers: &HeaderMap, peer: Option<IpAddr>, access: &super::
         .map_while(|hop| hop.trim().parse().ok())
         .collect();
     let client = hops.iter().rev().find(|hop| !known(hop));
-    let proto = text("x-forwarded-proto").last();
+    let proto = text("x-forwarded-proto").next_back();
     Origin { address: Some(*client.unwrap_or(&proxy)), secure: proto.map_or(https, |proto| proto == "https") }
 }
 

@@ -94,7 +94,10 @@ impl Passwords {
         let (password, hash) = (password.to_string(), hash.map(String::from));
         self.away(move || match hash {
             Some(hash) => Ok(verify(&password, &hash)),
-            None => Ok(verify(&password, nobodys()?) && false),
+            None => {
+                std::hint::black_box(verify(&password, nobodys()?));
+                Ok(false)
+            }
         })
         .await
     }

@@ -57,17 +57,28 @@ pub(super) fn complete(api: &mut OpenApi) {
         let answer = ResponseBuilder::new().description(description).content(PROBLEM_JSON, content).build();
         components.responses.insert(name_of(status), RefOr::T(answer));
     }
-    for item in api.paths.paths.values_mut() {
-        operations(item).for_each(add_answers);
+    for (path, item) in &mut api.paths.paths {
+        for (method, operation) in operations(item) {
+            operation.operation_id = Some(id_of(method, path));
+            add_answers(operation);
+        }
     }
+}
+
+/// The id of an operation, which no other has: `get_submissions_token` of `GET /submissions/{token}`.
+fn id_of(method: &str, path: &str) -> String {
+    let words = path.split(['/', '{', '}', '.', '-']).filter(|word| !word.is_empty());
+    words.fold(method.to_string(), |id, word| id + "_" + word)
 }
 
 fn name_of(status: &str) -> String {
     format!("Problem{status}")
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    [&mut item.get, &mut item.post, &mut item.put, &mut item.patch, &mut item.delete].into_iter().flatten()
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
+    let PathItem { get, post, put, patch, delete, .. } = item;
+    let all = [("get", get), ("post", post), ("put", put), ("patch", patch), ("delete", delete)];
+    all.into_iter().filter_map(|(method, operation)| operation.as_mut().map(|operation| (method, operation)))
 }
 
 fn add_answers(operation: &mut Operation) {
@@ -87,6 +98,16 @@ mod tests {
     use crate::api::openapi;
 
     const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+
+    #[test]
+    fn ids_of_operations_are_distinct() {
+        let api: serde_json::Value = serde_json::from_str(&openapi()).expect("JSON");
+        let items = api["paths"].as_object().into_iter().flat_map(|paths| paths.values());
+        let operations = items.flat_map(|item| item.as_object().into_iter().flat_map(|item| item.values()));
+        let ids: Vec<_> = operations.map(|operation| operation["operationId"].to_string()).collect();
+        let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
+        assert!(ids.len() > 25 && distinct.len() == ids.len(), "{ids:?}");
+    }
 
     /// With `TAUTO_WRITE_OPENAPI` set the file is written anew.
     #[test]

@@ -9,7 +9,8 @@ use std::str::FromStr;
 const LONGEST: usize = 2048;
 
 /// A network: the addresses that begin like one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "String")]
 pub struct Network {
     address: IpAddr,
     prefix: u8,
@@ -55,6 +56,14 @@ impl FromStr for Network {
         let whole = if address.is_ipv4() { 32 } else { 128 };
         let prefix = prefix.map_or(Ok(whole), str::parse).map_err(|_| bad())?;
         if prefix > whole { Err(bad()) } else { Ok(Network { address, prefix }) }
+    }
+}
+
+impl TryFrom<String> for Network {
+    type Error = NoNetwork;
+
+    fn try_from(text: String) -> Result<Network, NoNetwork> {
+        text.parse()
     }
 }
 
@@ -129,7 +138,7 @@ impl Allowed {
 
 /// Why a callback does not reach its address.
 #[derive(Debug, thiserror::Error)]
-pub enum Undeliverable {
+pub(crate) enum Undeliverable {
     /// The text is no address that callbacks go to.
     #[error("`{0}` is no address for callbacks: {1}")]
     Url(String, &'static str),

@@ -41,7 +41,9 @@ pub(crate) fn confidence(confidence: impl Borrow<Confidence>) -> &'static str {
 /// How firmly a verdict stands, in a sentence.
 pub(crate) fn confidence_words(confidence: impl Borrow<Confidence>) -> &'static str {
     match *confidence.borrow() {
-        Confidence::Clear => "One run of each test was enough: none came near the limit.",
+        Confidence::Clear => {
+            "One run of each test was enough: none lay so near the limit that it had to be repeated."
+        }
         Confidence::Settled => {
             "Repeated runs were enough: another judgement of the same program says the same, but for less than one in a thousand."
         }

@@ -196,7 +196,9 @@ fn write(
     if name == "img" && !tag.attributes.iter().any(|(key, _)| key == "alt") {
         put("alt", "");
     }
-    out.push_str(&format!("<{name}{attributes}>"));
+    // In formulas an element ends where it says so (HTML, section "Foreign elements"); elsewhere the slash means nothing.
+    let end = if name == "mspace" { "/" } else { "" };
+    out.push_str(&format!("<{name}{attributes}{end}>"));
     if !EMPTY.contains(&name) {
         open.push(name);
     }
@@ -311,6 +313,10 @@ mod tests {
             ("</div>x<br/>y", "x<br>y"),
             ("<!-- <b> -->z", "z"),
             ("<style>p{}</style><svg><p>x</svg>q", "q"),
+            (
+                "<math><mn>1</mn><mspace width='1em' /><mn>0</mn></math>",
+                "<math><mn>1</mn><mspace width=\"1em\"/><mn>0</mn></math>",
+            ),
             ("1 < 2 <", "1 &lt; 2 &lt;"),
             (
                 "<math display=\"block\"><mi style=\"color:red\" mathvariant=\"normal\">x</mi></math>",

@@ -242,12 +242,16 @@ impl<'a> Reader<'a> {
         }
         if let Some((_, arguments)) = SILENT.iter().find(|(known, _)| *known == name) {
             self.argument('[', ']');
-            (0..*arguments).for_each(|_| drop(self.argument('{', '}')));
+            for _ in 0..*arguments {
+                self.argument('{', '}');
+            }
             return;
         }
         match name {
             "begin" => self.environment(),
-            "end" => drop(self.argument('{', '}')),
+            "end" => {
+                self.argument('{', '}');
+            }
             "par" => self.out.push(BREAK),
             "verb" => self.verb(),
             "url" => {
@@ -349,14 +353,14 @@ impl<'a> Reader<'a> {
 
     fn items(&self, inside: &str, element: &str) -> String {
         if matches!(element, "blockquote" | "center") {
-            return self.nested(inside).replace(BREAK, "<br>");
+            return joined(&self.nested(inside));
         }
         let mut parts = outer_items(inside).into_iter();
         parts.next();
         let item = |part: &str| {
             let mut reader = Reader { rest: part, out: String::new(), depth: self.depth };
             let term = reader.argument('[', ']').map(|term| self.nested(term));
-            let text = self.nested(reader.rest).trim().replace(BREAK, "<br>");
+            let text = joined(&self.nested(reader.rest));
             match (element, term) {
                 ("dl", term) => format!("<dt>{}</dt><dd>{text}</dd>", term.unwrap_or_default()),
                 (_, Some(term)) => format!("<li>{term} {text}</li>"),
@@ -371,13 +375,19 @@ impl<'a> Reader<'a> {
         reader.argument('{', '}');
         let row = |row: &str| {
             let cells = row.replace("\\&", "\u{2}");
-            let cell = |cell: &str| format!("<td>{}</td>", self.nested(&cell.replace('\u{2}', "\\&")).trim());
+            let cell =
+                |cell: &str| format!("<td>{}</td>", joined(&self.nested(&cell.replace('\u{2}', "\\&"))));
             format!("<tr>{}</tr>", cells.split('&').map(cell).collect::<String>())
         };
         let text = reader.rest.replace("\\hline", "");
         let rows: String = text.split("\\\\").filter(|text| !text.trim().is_empty()).map(row).collect();
         format!("{BREAK}<table><tbody>{rows}</tbody></table>{BREAK}")
     }
+}
+
+/// Text whose paragraphs are lines of one element.
+fn joined(text: &str) -> String {
+    text.trim_matches(|c: char| c == BREAK || c.is_whitespace()).replace(BREAK, "<br>")
 }
 
 /// A list cut at its own `\item`, not at those of lists in it.
@@ -418,10 +428,10 @@ mod tests {
             ("a % comment\nb < c & d", "<p>a \nb &lt; c &amp; d</p>\n"),
             (
                 "\\begin{itemize}\\item one \\item two \\begin{enumerate}\\item x\\end{enumerate}\\end{itemize}",
-                "<ul><li>one</li><li>two <br><ol><li>x</li></ol><br></li></ul>\n",
+                "<ul><li>one</li><li>two <br><ol><li>x</li></ol></li></ul>\n",
             ),
             (
-                "\\begin{tabular}{|l|r|}\\hline a & \\textit{b}\\\\ \\hline 1 & 2 \\\\\\end{tabular}",
+                "\\begin{tabular}{|l|r|}\n\\hline\na & \\textit{b}\\\\ \\hline 1 & 2 \\\\\\end{tabular}",
                 "<table><tbody><tr><td>a</td><td><em>b</em></td></tr><tr><td>1</td><td>2</td></tr></tbody></table>\n",
             ),
             ("\\begin{verbatim}\n<a>  b\n\\end{verbatim}", "<pre>&lt;a&gt;  b</pre>\n"),

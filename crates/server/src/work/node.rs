@@ -32,7 +32,8 @@ async fn keep(store: &Store, node: &str, facts: &Value, now: Moment) -> Result<(
 fn measured(facts: &Value, now: Moment) -> Vec<(String, Sample)> {
     let index = facts.get("index").filter(|index| index.is_object()).map(|index| {
         // In seconds since 1970.
-        let taken = index.get("taken_at").and_then(Value::as_i64).map(|seconds| seconds.saturating_mul(1_000_000));
+        let taken =
+            index.get("taken_at").and_then(Value::as_i64).map(|seconds| seconds.saturating_mul(1_000_000));
         let at = Moment(taken.unwrap_or(now.0).min(now.0));
         ("index".to_string(), Sample { at, value: index.clone() })
     });
