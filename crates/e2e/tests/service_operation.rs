@@ -129,7 +129,7 @@ fn apart() -> Done {
         ready(&mut client)?;
         for name in ["CapEff", "CapPrm", "CapInh", "CapAmb"] {
             let set = status_of(serving.0.id(), name)?;
-            if set.trim_start_matches('0') != "" {
+            if !set.trim_start_matches('0').is_empty() {
                 return Err(format!("the web process has {name} {set}"));
             }
         }
