@@ -1,6 +1,6 @@
 //! `make service-load`: a service whose queue is full. Ten thousand submissions are handed in over eight connections while a slot judges;
 //! then it judges in turn with `tauto verify` on the same programs and tests; it is ended and killed with the queue full and
-//! must have lost nothing. `queue N`: so many submissions.
+//! must have lost nothing. `queue N BLOCKS`: so many submissions, so many blocks.
 
 #![allow(clippy::print_stdout)]
 
@@ -26,10 +26,10 @@ const OF_A_BLOCK: usize = 60;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
-    let wanted = std::env::args().nth(1).map_or(Ok(SUBMISSIONS), |number| number.parse());
-    let done = match wanted {
-        Ok(wanted) => measure(wanted),
-        Err(error) => Err(format!("a number of submissions: {error}").into()),
+    let number = |n, usual| std::env::args().nth(n).map_or(Ok(usual), |word| word.parse());
+    let done = match (number(1, SUBMISSIONS), number(2, BLOCKS)) {
+        (Ok(wanted), Ok(blocks)) => measure(wanted, blocks),
+        (Err(error), _) | (_, Err(error)) => Err(format!("how many submissions and blocks: {error}").into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -40,12 +40,12 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure(wanted: usize) -> Outcome<()> {
+fn measure(wanted: usize, blocks: usize) -> Outcome<()> {
     let data = tempfile::Builder::new().prefix("tauto-queue-").tempdir()?;
     let sources = Sources::read()?;
     println!("{}", machine());
     let (tokens, posting) = fill(data.path(), &sources, wanted)?;
-    let working = work_off(data.path(), &sources, &tokens)?;
+    let working = work_off(data.path(), &sources, &tokens, blocks)?;
     let most = posting.max(working) as f64 / 1048576.0;
     row("most memory of the web process", &format!("{most:.1} MiB"), "bounded");
     for (name, kill) in [("SIGTERM", false), ("kill -9", true)] {
@@ -91,9 +91,12 @@ fn fill(data: &Path, sources: &Sources, wanted: usize) -> Outcome<(Vec<String>, 
 }
 
 /// `tauto verify`, service, verify, service …: how fast each judges the same programs.
-fn work_off(data: &Path, sources: &Sources, tokens: &[String]) -> Outcome<u64> {
+fn work_off(data: &Path, sources: &Sources, tokens: &[String], blocks: usize) -> Outcome<u64> {
     let turns =
-        (0..BLOCKS).map(|_| turn(data, sources, tokens, OF_A_BLOCK)).collect::<Result<Vec<_>, _>>()?;
+        (0..blocks).map(|_| turn(data, sources, tokens, OF_A_BLOCK)).collect::<Result<Vec<_>, _>>()?;
+    if turns.is_empty() {
+        return Ok(0);
+    }
     let (mut alone, mut served, mut ratios) = (vec![], vec![], vec![]);
     for turn in &turns {
         alone.push(1.0 / turn.alone);
@@ -105,7 +108,7 @@ fn work_off(data: &Path, sources: &Sources, tokens: &[String]) -> Outcome<u64> {
     row("the service with its queue full, by block", &written(&served), "");
     let by_block = written(&ratios);
     ratios.sort_by(f64::total_cmp);
-    let middle = (ratios[(BLOCKS - 1) / 2] + ratios[BLOCKS / 2]) / 2.0;
+    let middle = (ratios[(blocks - 1) / 2] + ratios[blocks / 2]) / 2.0;
     let both = format!("{middle:.1} % (median of {by_block})");
     row("throughput of the service ÷ that of `tauto verify`", &both, "≥ 95 %");
     Ok(turns.iter().map(|turn| turn.memory).max().unwrap_or_default())
