@@ -69,8 +69,7 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
         .enable_all()
         .build()
         .map_err(Failure::system)?;
-    let base =
-        settings.access.public_url.clone().unwrap_or_else(|| format!("http://{}", reached(address)));
+    let base = settings.access.public_url.clone().unwrap_or_else(|| format!("http://{}", reached(address)));
     runtime.block_on(serve(settings, Listeners { http, work }, &base, args.admin_link))
 }
 

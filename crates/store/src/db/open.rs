@@ -34,7 +34,9 @@ impl Database {
         if let Some(path) = file_of(url)? {
             let place = path.display().to_string();
             match std::fs::metadata(path) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(Error::NotFound(place)),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    return Err(Error::NotFound(place));
+                }
                 Err(error) => return Err(Error::of_file(&place, "opening the file", &error)),
                 Ok(_) => {}
             }
