@@ -71,6 +71,9 @@ pub(crate) struct ServeArgs {
     /// Be the web process; the listening socket is standard input
     #[arg(long, hide = true)]
     web: bool,
+    /// The process that starts this one
+    #[arg(long, hide = true, value_name = "PID")]
+    parent: Option<u32>,
     /// The service's directory, of the web process
     #[arg(long, hide = true, value_name = "DIR")]
     directory: Option<PathBuf>,
@@ -191,7 +194,11 @@ fn data_of(service: &Path) -> &Path {
     service.parent().unwrap_or(service)
 }
 
-/// Ends this process with the one that started it, however that ends.
-pub(crate) fn die_with_parent() -> Result<(), Failure> {
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(Failure::system)
+/// Ends this process with the one that started it, however that ends. `parent`: its number, where it may be gone already.
+pub(crate) fn die_with_parent(parent: Option<u32>) -> Result<(), Failure> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(Failure::system)?;
+    match parent.is_none_or(|parent| parent == std::os::unix::process::parent_id()) {
+        true => Ok(()),
+        false => Err(Failure::system("the process that started this one is gone")),
+    }
 }

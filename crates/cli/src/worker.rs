@@ -26,7 +26,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[derive(Args, Debug)]
 pub(crate) struct WorkerArgs {
@@ -48,6 +48,9 @@ pub(crate) struct WorkerArgs {
     /// Serve one slot, as the process for it
     #[arg(long, hide = true, requires = "slots")]
     single: bool,
+    /// The process that starts this one
+    #[arg(long, hide = true, value_name = "PID")]
+    parent: Option<u32>,
     /// Tell the service of this machine, as one of its workers
     #[arg(long, hide = true, requires = "single")]
     speaker: bool,
@@ -116,11 +119,16 @@ struct Worker {
     speaker: Option<Speaker>,
 }
 
-/// After this many seconds of trying, waits between attempts to connect no longer grow.
+/// The shortest and the longest wait between attempts to connect.
+const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// A conversation that lasted this long was none that fails at once.
+const LIVED: Duration = Duration::from_secs(2);
+/// Rest after a task that could not be done for a reason that may pass, such as a full disk.
+const REST: Duration = Duration::from_secs(1);
 
 fn serve(args: &WorkerArgs, slot: SlotChoice) -> Result<Done, Failure> {
-    crate::serve::die_with_parent()?;
+    crate::serve::die_with_parent(args.parent)?;
     let typed = PlacementArgs { slot: Some(slot), ..PlacementArgs::default() };
     let places = places(&typed, SlotChoice::Auto, 1)?;
     let floor = worst_floor(&places);
@@ -166,7 +174,7 @@ impl Worker {
     fn work(&mut self, path: &Path) -> Result<Done, Failure> {
         let mut held: Option<(Lease, Outcome)> = None;
         let mut told = String::new();
-        let mut wait = Duration::from_millis(50);
+        let mut wait = SHORTEST_WAIT;
         loop {
             if self.ending() {
                 return Ok(Done::Interrupted);
@@ -175,11 +183,14 @@ impl Worker {
             match Link::connect(path, &self.hello) {
                 Ok(link) => {
                     told.clear();
-                    wait = Duration::from_millis(50);
+                    let begun = Instant::now();
                     match self.converse(&link, &mut held) {
                         Ok(done) => return Ok(done),
                         Err(Broken::Connection(why)) => {
-                            tracing::warn!(why, "the service is gone; connecting again")
+                            tracing::warn!(why, "the service is gone; connecting again");
+                            // One whose database is full ends every conversation as soon as it hears of a result.
+                            wait = if begun.elapsed() > LIVED { SHORTEST_WAIT } else { wait };
+                            self.pause(&mut wait);
                         }
                         Err(Broken::Refused(why)) => return Err(Failure::usage(why)),
                         Err(Broken::Worker(why)) => return Err(Failure::system(why)),
@@ -191,11 +202,19 @@ impl Worker {
                         tracing::info!(why, "no service yet; trying on");
                         told = why;
                     }
-                    std::thread::sleep(wait);
-                    wait = (wait * 2).min(LONGEST_WAIT);
+                    self.pause(&mut wait);
                 }
             }
         }
+    }
+
+    /// Waits, longer each time, and no longer than this process is to live.
+    fn pause(&self, wait: &mut Duration) {
+        let until = Instant::now() + *wait;
+        while Instant::now() < until && !self.ending() {
+            std::thread::sleep(SHORTEST_WAIT);
+        }
+        *wait = (*wait * 2).min(LONGEST_WAIT);
     }
 
     fn converse(&mut self, link: &Link, held: &mut Option<(Lease, Outcome)>) -> Result<Done, Broken> {
@@ -206,6 +225,11 @@ impl Worker {
                 while link.hear()? != (ToWorker::Heard { lease: *lease }) {}
                 let failed = match held.take() {
                     Some((_, Outcome::Failed { why })) => Some(why),
+                    Some((lease, Outcome::Returned { why })) => {
+                        tracing::warn!(job = lease.job, why, "a task was given back");
+                        self.pause(&mut REST.clone());
+                        None
+                    }
                     _ => None,
                 };
                 // What failed may be this process itself; a new one is started in its place.

@@ -13,6 +13,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Client {
     address: SocketAddr,
     stream: Option<BufReader<TcpStream>>,
+    /// Sent with every request.
+    headers: Vec<(String, String)>,
 }
 
 /// An answer.
@@ -50,7 +52,13 @@ fn bad(why: impl Into<String>) -> Error {
 impl Client {
     /// A client of the service at this address.
     pub fn new(address: SocketAddr) -> Client {
-        Client { address, stream: None }
+        Client { address, stream: None, headers: Vec::new() }
+    }
+
+    /// The same, with one more header in every request.
+    pub fn with(mut self, name: &str, value: &str) -> Client {
+        self.headers.push((name.into(), value.into()));
+        self
     }
 
     /// Asks for a path.
@@ -94,7 +102,8 @@ impl Client {
             None => self.connect()?,
         };
         let mut request = format!("{method} {path} HTTP/1.1\r\nhost: {}\r\n", self.address);
-        for (name, value) in headers {
+        let own = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, value) in own.chain(headers.iter().copied()) {
             request += &format!("{name}: {value}\r\n");
         }
         request += &format!("content-length: {}\r\n\r\n", body.len());

@@ -65,12 +65,27 @@ impl Service {
     /// # Errors
     /// It cannot be started, or does not answer.
     pub fn start(data: &Path, address: SocketAddr, options: &[&str]) -> Result<Service, String> {
+        Service::start_by(&[], data, address, options)
+    }
+
+    /// The same, by another program that becomes `tauto`, such as `unshare` with its options.
+    ///
+    /// # Errors
+    /// It cannot be started, or does not answer.
+    pub fn start_by(
+        by: &[&str],
+        data: &Path,
+        address: SocketAddr,
+        options: &[&str],
+    ) -> Result<Service, String> {
         let log = data.join("service.log");
         let begin = fs::metadata(&log).map_or(0, |facts| facts.len());
         let file = OpenOptions::new().create(true).append(true).open(&log);
         let file = file.map_err(|error| format!("{}: {error}", log.display()))?;
-        let mut command = Command::new(tauto::binary()?);
-        command.arg("serve").arg("--listen").arg(address.to_string()).args(options);
+        let binary = tauto::binary()?;
+        let mut words = by.iter().map(std::ffi::OsString::from).chain([binary.into_os_string()]);
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words).arg("serve").arg("--listen").arg(address.to_string()).args(options);
         command.env("TAUTO_DATA_DIR", data).stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
         let supervisor = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
         let mut service = Service { supervisor, address, log };

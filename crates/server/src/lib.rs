@@ -33,6 +33,7 @@ mod submit;
 mod toolchains;
 mod upkeep;
 mod view;
+mod waiting;
 mod work;
 
 pub use accounts::Access;
@@ -41,6 +42,7 @@ pub use api::openapi;
 pub use callbacks::{Allowed as AllowedCallbacks, Network, NoNetwork};
 pub use limits::{Limits, Rate};
 pub use service::{Listeners, Settings, Startup, open};
+pub use waiting::open_when_possible;
 
 /// How an operation of the service fails before a face has put it into its own form.
 pub use errors::Refusal;

@@ -62,6 +62,8 @@ pub(crate) struct Service {
     pub(crate) toolchains: Toolchains,
     /// What Judge0's clients are told about numbers.
     pub(crate) statistics: judge0::Statistics,
+    /// How much they have queued.
+    pub(crate) waiting: judge0::Waiting,
     pub(crate) accounts: Accounts,
     pub(crate) metrics: Metrics,
     pub(crate) readiness: Readiness,
@@ -89,6 +91,7 @@ pub async fn open(settings: Settings) -> Result<Startup, Refusal> {
         packages,
         toolchains: Toolchains::default(),
         statistics: judge0::Statistics::default(),
+        waiting: judge0::Waiting::default(),
         metrics: Metrics::default(),
         readiness: Readiness::default(),
         work_came: Notify::new(),

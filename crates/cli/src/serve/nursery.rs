@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A process to be kept alive: this program again, with other arguments.
+/// A process to be kept alive: this program again, with other arguments, to which `--parent` and our number are added.
 pub(crate) struct Child {
     pub(crate) name: String,
     pub(crate) args: Vec<OsString>,
@@ -146,8 +146,9 @@ fn once(child: &Child, tended: &Tended) -> std::io::Result<ExitStatus> {
         Some(fd) => Stdio::from(fd.try_clone()?),
         None => Stdio::null(),
     };
-    let mut process =
-        Command::new("/proc/self/exe").arg0_of(&child.name).args(&child.args).stdin(stdin).spawn()?;
+    let mut process = Command::new("/proc/self/exe");
+    process.arg0_of(&child.name).args(&child.args).arg("--parent").arg(std::process::id().to_string());
+    let mut process = process.stdin(stdin).spawn()?;
     tended.state().pid = i32::try_from(process.id()).ok().and_then(Pid::from_raw);
     // Its number is its own until it is reaped, which happens under the lock.
     let status = loop {

@@ -13,7 +13,7 @@ use landlock::{
 };
 use rustix::fs::Mode;
 use rustix::thread::{CpuSet, sched_setaffinity};
-use server::{Listeners, Settings};
+use server::Settings;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
@@ -33,7 +33,7 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
         user.parse::<User>().map_err(bad)?.take_over()?;
     }
     // After the change of user, which clears it.
-    die_with_parent()?;
+    die_with_parent(args.parent)?;
     give_up_privileges()?;
     // Its files are nobody else's.
     rustix::process::umask(Mode::from_raw_mode(0o077));
@@ -44,7 +44,6 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
     let stdin = std::io::stdin();
     let http = stdin.as_fd().try_clone_to_owned().map_err(Failure::system)?;
     let http = TcpListener::from(http);
-    let work = work_socket(&directory.join(SOCKET))?;
     let address = http.local_addr().map_err(Failure::system)?;
     let database = wanted.database.unwrap_or_else(|| directory.join(DATABASE).display().to_string());
     let settings = Settings {
@@ -70,7 +69,7 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
         .build()
         .map_err(Failure::system)?;
     let base = settings.access.public_url.clone().unwrap_or_else(|| format!("http://{}", reached(address)));
-    runtime.block_on(serve(settings, Listeners { http, work }, &base, args.admin_link))
+    runtime.block_on(serve(settings, http, &base, args.admin_link))
 }
 
 /// Where a listener is found from this machine.
@@ -84,21 +83,28 @@ fn reached(listening: SocketAddr) -> SocketAddr {
 }
 
 /// `base` is the address under which the service is reached.
-async fn serve(
-    settings: Settings,
-    listeners: Listeners,
-    base: &str,
-    new_link: bool,
-) -> Result<Done, Failure> {
-    let startup = server::open(settings).await.map_err(Failure::system)?;
+async fn serve(settings: Settings, http: TcpListener, base: &str, new_link: bool) -> Result<Done, Failure> {
+    let socket = settings.directory.join(SOCKET);
+    let mut stop = Box::pin(told_to_end());
+    let (startup, listeners) = tokio::select! {
+        opened = server::open_when_possible(&settings, http, || work_socket(&socket)) => opened.map_err(Failure::system)?,
+        () = &mut stop => return Ok(Done::Good),
+    };
     let link = match new_link {
         true => startup.new_admin_link().await.map(Some),
         false => startup.admin_link().await,
     };
-    if let Some(path) = link.map_err(Failure::system)? {
-        print_error(&format!("tauto: to become the admin, open {base}{path} (good once, and for a day)\n"));
+    match link {
+        Ok(Some(path)) => {
+            print_error(&format!(
+                "tauto: to become the admin, open {base}{path} (good once, and for a day)\n"
+            ));
+        }
+        Ok(None) => {}
+        // A full disk, most likely; the service says so to everybody, and serves what it can.
+        Err(error) => tracing::error!(%error, "no link for an admin; start again with --admin-link"),
     }
-    startup.serve(listeners, told_to_end()).await.map_err(Failure::system)?;
+    startup.serve(listeners, stop).await.map_err(Failure::system)?;
     Ok(Done::Good)
 }
 
@@ -183,11 +189,10 @@ fn confine(directory: &Path) {
 }
 
 /// The socket, made anew: the one of an earlier process is dead.
-fn work_socket(path: &Path) -> Result<UnixListener, Failure> {
-    let fail = |e: std::io::Error| Failure::system(format!("{}: {e}", path.display()));
+fn work_socket(path: &Path) -> std::io::Result<UnixListener> {
     match std::fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(fail(e)),
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
         _ => {}
     }
-    UnixListener::bind(path).map_err(fail)
+    UnixListener::bind(path)
 }

@@ -138,7 +138,7 @@ impl Link {
             match fleet::read_frame::<ToWorker>(&mut &self.from)? {
                 Frame::Bytes(bytes) if bytes.len() as u64 <= left && !bytes.is_empty() => {
                     left -= bytes.len() as u64;
-                    take(&bytes).map_err(|e| Broken::Worker(format!("keeping a package: {e}")))?;
+                    take(&bytes).map_err(|e| Broken::Connection(format!("keeping a package: {e}")))?;
                 }
                 _ => return Err(Broken::Connection("a package ended early".into())),
             }

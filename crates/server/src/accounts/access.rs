@@ -23,11 +23,18 @@ impl Default for Access {
 }
 
 impl Access {
+    /// The host of the public URL, without a port.
+    fn public_name(&self) -> Option<&str> {
+        let (_, host) = self.public_url.as_deref()?.split_once("://")?;
+        Some(match host.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+            _ => host,
+        })
+    }
+
     /// The hosts under which it is reached, without ports.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        let host = self.public_url.as_deref().and_then(|url| url.split_once("://")).map(|(_, host)| host);
-        let name = host.map(|host| host.rsplit_once(':').map_or(host, |(name, _)| name));
-        name.into_iter().chain(self.names.iter().map(String::as_str))
+        self.public_name().into_iter().chain(self.names.iter().map(String::as_str))
     }
 
     /// Refuses what would let strangers in, or cannot be served.
@@ -39,6 +46,13 @@ impl Access {
             return Err(format!(
                 "without accounts everybody who reaches {listening} may submit; listen on 127.0.0.1, or start with --accounts"
             ));
+        }
+        let loopback = |name: &str| ["localhost", "127.0.0.1", "[::1]"].contains(&name);
+        if anonymous && (!self.proxies.is_empty() || !self.public_name().is_none_or(loopback)) {
+            return Err(
+                "a proxy or a public URL lets others in: everybody must sign in there; start with --accounts"
+                    .into(),
+            );
         }
         match &self.public_url {
             Some(url) => {
@@ -75,9 +89,18 @@ mod tests {
         check(None, true, "192.168.1.5:80", false);
         check(None, false, "0.0.0.0:8080", true);
         check(Some("https://judge.example"), false, "127.0.0.1:8080", true);
+        check(Some("https://judge.example"), true, "127.0.0.1:8080", false);
+        check(Some("http://localhost:8080"), true, "127.0.0.1:8080", true);
         for url in ["judge.example", "https://", "https://judge.example/", "ftp://x", "https://a@b"] {
             check(Some(url), false, "127.0.0.1:8080", false);
         }
+    }
+
+    #[test]
+    fn behind_a_proxy_one_signs_in() {
+        let access = Access { proxies: vec![[127, 0, 0, 1].into()], ..Access::default() };
+        let listening = SocketAddr::from(([127, 0, 0, 1], 8080));
+        assert!(access.check(true, listening).is_err() && access.check(false, listening).is_ok());
     }
 
     #[test]

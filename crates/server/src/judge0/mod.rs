@@ -15,7 +15,7 @@ mod submissions;
 
 pub(crate) use auth::as_bearer;
 pub(crate) use info::Statistics;
-pub(crate) use submissions::callback_body;
+pub(crate) use submissions::{Waiting, callback_body};
 
 use crate::errors::Refusal;
 use crate::service::Service;

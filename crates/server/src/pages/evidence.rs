@@ -7,7 +7,7 @@ use model::{
 };
 use report::html::{ChartedRun, RunsChart, runs_chart};
 use report::text::disturbance_words;
-use settle::{Floor, Policy, Timed, band, disturbances, explained};
+use settle::{Floor, Policy, band, disturbances};
 use std::collections::BTreeMap;
 
 /// A run as a page shows it.
@@ -95,9 +95,8 @@ pub(super) fn clocked(run: &Observation, clock: Clock) -> Nanos {
 }
 
 /// Whether a run says nothing about the limit, by the settle rule. Clocks that count are not disturbed.
-pub(super) fn is_void(run: &Observation, clock: Clock, limit: Nanos, causes: &[Cause]) -> bool {
-    let timed = Timed { time: run.time.cpu, disturbed: !causes.is_empty(), explained: explained(causes) };
-    clock == Clock::Cpu && limit > Nanos::ZERO && timed.is_void(limit)
+fn is_void(run: &Observation, clock: Clock, limit: Nanos, floor: &Floor) -> bool {
+    clock == Clock::Cpu && limit > Nanos::ZERO && crate::view::is_void(run, limit, floor)
 }
 
 /// Tests as they are shown to one who sees all, or only what is theirs.
@@ -162,7 +161,7 @@ fn run_shown(number: usize, run: &Observation, (clock, limit): (Clock, Nanos), f
         time: words::time(clocked(run, clock), clock),
         wall: run.time.wall.to_string(),
         readings,
-        void: is_void(run, clock, limit, &causes),
+        void: is_void(run, clock, limit, floor),
         causes: causes.iter().map(|cause| (cause.name, disturbance_words(cause.name), cost(cause))).collect(),
         place: place(run),
     }
@@ -381,7 +380,7 @@ fn chart(judgement: &Judgement, floor: &Floor) -> Option<String> {
     }
     let run = |column: usize, test: &TestResult, (n, run): (usize, &Observation)| {
         let causes = disturbances(run, floor);
-        let void = is_void(run, judgement.clock, limit, &causes);
+        let void = is_void(run, judgement.clock, limit, floor);
         let names: Vec<&str> = causes.iter().map(|cause| cause.name).collect();
         let why =
             if names.is_empty() { String::new() } else { format!(", disturbed by {}", names.join(", ")) };
@@ -405,4 +404,127 @@ fn chart(judgement: &Judgement, floor: &Floor) -> Option<String> {
         from_zero: true,
         lines: Vec::new(),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Bytes, Compilation, Exit, Limits, Settled};
+    use settle::Timed;
+
+    const LIMIT: Nanos = Nanos(1_000_000_000);
+
+    /// A run of so many milliseconds in a cpuset of its own, undisturbed but for so many milliseconds that were stolen.
+    fn run((cpu, stolen): (u64, u64)) -> Observation {
+        let mut run = Observation::unread(Exit::Code(0), Nanos::from_millis(cpu), "no machine");
+        run.evidence.isolation = Isolation::Cpuset;
+        (run.evidence.cpus, run.evidence.mem_nodes) = (vec![3], vec![0]);
+        run.evidence.steal = Reading::Known(Nanos::from_millis(stolen));
+        run
+    }
+
+    fn test(name: &str, runs: &[(u64, u64)], confidence: Confidence) -> TestResult {
+        let least = runs.iter().map(|run| run.0).min().unwrap_or(0);
+        TestResult {
+            name: name.into(),
+            verdict: Verdict::WrongAnswer,
+            cpu: Nanos::from_millis(least),
+            wall: Nanos::from_millis(least),
+            memory_peak: Reading::Known(Bytes(1 << 20)),
+            score: None,
+            settled: Settled { confidence, runs: runs.len() as u32, void_runs: 0 },
+            runs: runs.iter().copied().map(run).collect(),
+            message: "expected 42".into(),
+        }
+    }
+
+    fn judgement(tests: Vec<TestResult>) -> Judgement {
+        Judgement {
+            submission: String::new(),
+            language: "c".into(),
+            verdict: Verdict::WrongAnswer,
+            score: None,
+            max_score: None,
+            clock: Clock::Cpu,
+            counted_by: None,
+            time_limit: LIMIT,
+            limits: Limits::default(),
+            compile: Compilation::default(),
+            settled: Settled::of(&tests),
+            tests,
+            fault: None,
+        }
+    }
+
+    #[test]
+    fn what_the_validator_says_of_secret_tests_is_for_the_jury() {
+        let judgement = judgement(vec![
+            test("sample/1", &[(10, 0)], Confidence::Clear),
+            test("secret/1", &[(10, 0)], Confidence::Clear),
+        ]);
+        let messages = |sees_all| -> Vec<String> {
+            tests(&judgement, &Floor::assumed(), sees_all).into_iter().map(|test| test.message).collect()
+        };
+        assert_eq!(messages(true), ["expected 42", "expected 42"]);
+        assert_eq!(messages(false), ["expected 42", ""]);
+    }
+
+    #[test]
+    fn void_runs_are_told_and_drawn_as_such() {
+        let runs = [(1200, 300), (980, 0), (970, 0), (990, 0)];
+        let judgement = judgement(vec![test("secret/1", &runs, Confidence::Settled)]);
+        let shown = tests(&judgement, &Floor::assumed(), false);
+        let void: Vec<bool> = shown[0].runs.iter().map(|run| run.void).collect();
+        assert_eq!(void, [true, false, false, false]);
+        assert!(shown[0].is_disturbed() && shown[0].runs[0].causes[0].0 == "steal");
+        let belief = belief(&judgement, &Floor::assumed());
+        let chart = belief.chart.expect("a chart");
+        assert_eq!(
+            (chart.matches("class=\"cross\"").count(), chart.matches("class=\"zone\"").count()),
+            (1, 1)
+        );
+        assert!(belief.near);
+    }
+
+    #[test]
+    fn sentences_say_what_is_sure_and_what_is_not() {
+        let has = |judgement: &Judgement, floor: &Floor, weight: Weight, part: &str| {
+            let sentences = belief(judgement, floor).sentences;
+            let found = sentences.iter().any(|(of, text)| *of == weight && text.contains(part));
+            assert!(found, "{part}: {sentences:?}");
+        };
+        let quiet = judgement(vec![test("secret/1", &[(100, 0)], Confidence::Clear)]);
+        let assumed = Floor::assumed();
+        has(&quiet, &assumed, Weight::Good, "1 run of 1 test. None was void.");
+        has(&quiet, &assumed, Weight::Good, "Every run had CPU 3 in a cpuset of its own; memory on node 0.");
+        has(&quiet, &assumed, Weight::Good, "Nothing is known to have disturbed any run");
+        has(&quiet, &assumed, Weight::Note, "secret/1, took 100.0 ms: 10 % of the limit of 1.000 s");
+        has(&quiet, &assumed, Weight::Weak, "was not measured");
+        has(&quiet, &assumed, Weight::Weak, "Could not be read here: waiting for a CPU (no machine)");
+        has(&quiet, &Floor { assumed: false, ..assumed }, Weight::Good, "That was measured.");
+        let open = judgement(vec![test("secret/1", &[(1010, 0); 10], Confidence::Open)]);
+        has(&open, &assumed, Weight::Weak, "too near the limit to be sure");
+        has(&open, &assumed, Weight::Note, "1 % over the limit of 1.000 s. That is in the grey band");
+        let mut counted = quiet.clone();
+        (counted.clock, counted.counted_by) = (Clock::Instructions, Some("qemu 9".into()));
+        has(&counted, &assumed, Weight::Good, "counted by qemu 9");
+        assert!(
+            belief(&counted, &assumed).chart.is_none()
+                && belief(&judgement(vec![]), &assumed).sentences.is_empty()
+        );
+    }
+
+    #[test]
+    fn the_grey_band_has_the_borders_of_the_rule() {
+        let floor = Floor::assumed();
+        let [from, to] = grey(LIMIT, &floor);
+        let step = |cpu: Nanos| {
+            let timed = Timed { time: cpu, disturbed: false, explained: Nanos::ZERO };
+            settle::settle(LIMIT, floor.stray(), &Policy::PUBLISHED, &[timed])
+        };
+        let outside = [from - Nanos::from_millis(1), to + Nanos::from_millis(1)];
+        let inside = [from + Nanos::from_millis(1), to - Nanos::from_millis(1)];
+        assert!(outside.map(step).iter().all(|step| matches!(step, settle::Step::Decided(_))));
+        assert_eq!(inside.map(step), [settle::Step::Again; 2]);
+    }
 }

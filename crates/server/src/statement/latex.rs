@@ -242,12 +242,16 @@ impl<'a> Reader<'a> {
         }
         if let Some((_, arguments)) = SILENT.iter().find(|(known, _)| *known == name) {
             self.argument('[', ']');
-            (0..*arguments).for_each(|_| drop(self.argument('{', '}')));
+            for _ in 0..*arguments {
+                self.argument('{', '}');
+            }
             return;
         }
         match name {
             "begin" => self.environment(),
-            "end" => drop(self.argument('{', '}')),
+            "end" => {
+                self.argument('{', '}');
+            }
             "par" => self.out.push(BREAK),
             "verb" => self.verb(),
             "url" => {

@@ -74,13 +74,14 @@ pub(super) async fn serve(service: Arc<Service>, stream: UnixStream) {
     };
     let name = format!("{}/{}", hello.node, hello.slot.id);
     tracing::info!(worker = name, version = hello.version, "worker connected");
+    let since = now();
     service.workers.enter(
         &name,
         Worker {
             node: hello.node.clone(),
             slot: hello.slot.clone(),
             version: hello.version.clone(),
-            since: now(),
+            since,
             judging: None,
             finished: 0,
         },
@@ -90,7 +91,7 @@ pub(super) async fn serve(service: Arc<Service>, stream: UnixStream) {
         Connection { service: service.clone(), name: name.clone(), to, doing: None, ready: false };
     let end = connection.run(hello, &mut said).await;
     reading.abort();
-    service.workers.leave(&name);
+    service.workers.leave(&name, since);
     let why = match &end {
         Err(error) => error.to_string(),
         Ok(()) => "it left".to_string(),
@@ -198,10 +199,10 @@ impl Connection {
 
     /// A worker that was at something when the connection broke goes on with it, if nobody else has it now.
     async fn resume(&mut self, lease: Lease) {
-        if self.service.store.extend(lease, lease_end()).await.is_ok() {
-            if let Ok(job) = self.service.store.job(lease.job).await {
-                self.begin(&job);
-            }
+        if self.service.store.extend(lease, lease_end()).await.is_ok()
+            && let Ok(job) = self.service.store.job(lease.job).await
+        {
+            self.begin(&job);
         }
     }
 
@@ -240,9 +241,9 @@ impl Connection {
             return Ok(true);
         }
         match assign::task(&self.service, &job).await {
-            Ok(assigned) => {
+            Ok(task) => {
                 self.ready = false;
-                self.say(&ToWorker::Task(Box::new(assigned.task))).await?;
+                self.say(&ToWorker::Task(Box::new(task))).await?;
             }
             Err(refusal) => self.conclude(lease, &Outcome::Refused { why: refusal.to_string() }).await?,
         }

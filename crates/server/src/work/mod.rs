@@ -77,8 +77,12 @@ impl Workers {
         self.all().insert(name.to_string(), worker);
     }
 
-    fn leave(&self, name: &str) {
-        self.all().remove(name);
+    /// One that has connected anew since then stays.
+    fn leave(&self, name: &str, since: Moment) {
+        let mut all = self.all();
+        if all.get(name).is_some_and(|worker| worker.since == since) {
+            all.remove(name);
+        }
     }
 
     fn change(&self, name: &str, change: impl FnOnce(&mut Worker)) {
