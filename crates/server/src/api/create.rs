@@ -35,7 +35,7 @@ const KEY: usize = 255;
 pub(super) struct Create {
     /// Short name of the problem.
     problem: String,
-    /// Language id (see `/languages`) or code of the package format; told by the files where it is left out.
+    /// Language id (see `/languages`) or code of the package format; told by the files where it is left out or empty.
     #[serde(default)]
     language: Option<String>,
     /// Its files, in the order in which they are compiled.
@@ -184,7 +184,8 @@ fn of_json(create: Create, caller: &Caller) -> Result<Parts, Refusal> {
         files.push((file.name, bytes));
     }
     let details = Details { mode, clock, ..Details::default() };
-    Ok(Parts { problem: create.problem, language: create.language, files, details })
+    let language = create.language.filter(|language| !language.is_empty());
+    Ok(Parts { problem: create.problem, language, files, details })
 }
 
 async fn of_form(request: Request) -> Result<Parts, Response> {

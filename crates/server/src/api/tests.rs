@@ -19,7 +19,7 @@ fn bearer(token: &str) -> String {
 }
 
 fn body() -> Value {
-    json!({"problem": "fence", "files": [{"name": "a.py", "content": "print(8)\n"}]})
+    json!({"problem": "fence", "language": "", "files": [{"name": "a.py", "content": "print(8)\n"}]})
 }
 
 /// Hands in; the token.
