@@ -129,7 +129,7 @@ fn apart() -> Done {
         ready(&mut client)?;
         for name in ["CapEff", "CapPrm", "CapInh", "CapAmb"] {
             let set = status_of(serving.0.id(), name)?;
-            if set.trim_start_matches('0') != "" {
+            if !set.trim_start_matches('0').is_empty() {
                 return Err(format!("the web process has {name} {set}"));
             }
         }
@@ -167,6 +167,40 @@ fn once(client: &mut Client, token: &str) -> Result<(), String> {
         Some(1) => Ok(()),
         _ => Err(format!("{token}: not one judgement: {history}")),
     }
+}
+
+/// The web process has put a link to a socket of root's in the place of its own: nothing is said there.
+fn lured() -> Done {
+    if !geteuid().is_root() {
+        return Ok(());
+    }
+    let data = data()?;
+    let (place, other) = (data.path().join("service/work.sock"), data.path().join("other.sock"));
+    let listening = std::os::unix::net::UnixListener::bind(&other)?;
+    listening.set_nonblocking(true)?;
+    symlink(&other, &place)?;
+    std::os::unix::fs::lchown(&place, Some(WEB), Some(WEB))?;
+    let mut working = worker(data.path())?;
+    let begun = Instant::now();
+    let mut heard = String::new();
+    let mut connected = 0;
+    let said = loop {
+        if let Ok((stream, _)) = listening.accept() {
+            connected += 1;
+            stream.set_nonblocking(false)?;
+            stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+            std::io::Read::read_to_string(&mut &stream, &mut heard)?;
+        }
+        let said = fs::read_to_string(data.path().join("log"))?;
+        if said.contains("nothing was said") && connected > 0 || begun.elapsed() > Duration::from_secs(60) {
+            break said;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    working.stop(Signal::TERM)?;
+    assert!(said.contains("user 0 listens there"), "{said}");
+    assert_eq!((connected > 0, heard.as_str()), (true, ""));
+    Ok(())
 }
 
 /// Runs `tauto database`: exit code and what it printed.
@@ -314,6 +348,7 @@ fn main() -> ExitCode {
     arguments.test_threads = Some(1);
     let trials = vec![
         Trial::test("web and workers as separate processes", apart),
+        Trial::test("a socket of somebody else's", lured),
         Trial::test("the database while the service runs", operated),
         Trial::test("a database of the first schema", upgraded),
     ];

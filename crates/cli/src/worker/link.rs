@@ -72,8 +72,7 @@ fn to_owner(path: &Path) -> std::io::Result<UnixStream> {
 impl Link {
     /// Connects and says who we are.
     pub(super) fn connect(path: &Path, hello: &Hello) -> Result<Link, Broken> {
-        let from =
-            UnixStream::connect(path).map_err(|e| Broken::Connection(format!("{}: {e}", path.display())))?;
+        let from = to_owner(path).map_err(|e| Broken::Connection(format!("{}: {e}", path.display())))?;
         from.set_read_timeout(Some(PATIENCE))?;
         let to = from.try_clone()?;
         to.set_write_timeout(Some(PATIENCE))?;
