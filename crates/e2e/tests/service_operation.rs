@@ -219,6 +219,29 @@ fn expect(data: &Path, words: &[&str], code: i32, part: &str) -> Result<String, 
     }
 }
 
+/// The node has told of itself what pages and comparisons need.
+fn told_of_node(client: &mut Client) -> Result<(), String> {
+    let mut get = |path: &str| client.get(path).map(|answer| answer.json()).map_err(|e| e.to_string());
+    let name =
+        get("/api/v1/nodes")?.pointer("/nodes/0/name").and_then(|name| name.as_str().map(String::from));
+    let name = name.ok_or("no node is known")?;
+    let facts = get(&format!("/api/v1/nodes/{name}"))?["facts"].clone();
+    let filled = |path: &str| {
+        facts.pointer(path).and_then(|list| list.as_array()).is_some_and(|list| !list.is_empty())
+    };
+    for path in ["/audit/findings", "/languages/languages"] {
+        if !filled(path) {
+            return Err(format!("the node did not tell {path}: {facts}"));
+        }
+    }
+    for path in ["/slots/slots", "/tuning/changes", "/fingerprint", "/kernel", "/memory_bytes"] {
+        if facts.pointer(path).is_none_or(|value| value.is_null()) {
+            return Err(format!("the node did not tell {path}: {facts}"));
+        }
+    }
+    Ok(())
+}
+
 fn operated() -> Done {
     let data = TempDir::with_prefix("operated-")?;
     fs::set_permissions(data.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
@@ -228,6 +251,7 @@ fn operated() -> Done {
     let mut client = service.client();
     let token = post(&mut client, &right())?.1;
     judged_right(&mut client, &token)?;
+    told_of_node(&mut client)?;
     // All of it while the service runs.
     expect(path, &["check"], 0, "all is well")?;
     let copy = path.join("copy.db");
