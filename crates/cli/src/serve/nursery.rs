@@ -41,7 +41,7 @@ impl Tended {
     pub(crate) fn tell(&self, signal: Signal) {
         if let Some(pid) = self.state().pid {
             // It may have ended; nobody else has its number until it is waited for, and that takes the lock.
-            drop(kill_process(pid, signal));
+            let _ = kill_process(pid, signal);
         }
     }
 
@@ -168,7 +168,7 @@ fn once(child: &Child, tended: &Tended) -> std::io::Result<ExitStatus> {
 fn wait_for_end(pid: u32) {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return };
-    drop(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT));
+    let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
 }
 
 trait Named {
