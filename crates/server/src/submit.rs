@@ -8,7 +8,7 @@ use fleet::Mode;
 use model::{Clock, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use store::{JobId, NewSubmission, SubmissionId, Urgency, UserId, VersionId};
+use store::{NewSubmission, SubmissionId, Urgency, UserId, VersionId};
 
 /// What is noted with a submission, as the store keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -66,7 +66,6 @@ pub(crate) struct Incoming<'a> {
 pub(crate) struct Accepted {
     pub(crate) id: SubmissionId,
     pub(crate) token: String,
-    pub(crate) job: JobId,
 }
 
 /// Takes a submission in: when this returns it is on disk and will be judged.
@@ -89,8 +88,8 @@ pub(crate) async fn submit(service: &Service, incoming: Incoming<'_>) -> Result<
         urgency: incoming.urgency,
         callback: incoming.callback,
     };
-    let (id, job) = service.store.submit(&new).await?;
+    let (id, _) = service.store.submit(&new).await?;
     service.metrics.submitted(incoming.origin);
     service.work_came.notify_one();
-    Ok(Accepted { id, token, job })
+    Ok(Accepted { id, token })
 }

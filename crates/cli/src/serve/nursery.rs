@@ -168,6 +168,7 @@ fn once(child: &Child, tended: &Tended) -> std::io::Result<ExitStatus> {
 fn wait_for_end(pid: u32) {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return };
+    // However that ended, the caller looks again.
     let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
 }
 

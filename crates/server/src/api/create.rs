@@ -196,10 +196,10 @@ async fn of_form(request: Request) -> Result<Parts, Response> {
         let name = part.name().unwrap_or_default().to_string();
         let file = part.file_name().map(|name| name.rsplit(['/', '\\']).next().unwrap_or(name).to_string());
         let bytes = part.bytes().await.map_err(|e| of_status(e.status(), e.body_text()))?;
-        let text = || String::from_utf8(bytes.to_vec()).map_err(|_| bad(format!("{name}: no text in UTF-8")));
+        let text = || String::from_utf8(bytes.to_vec()).map_err(|_| format!("{name}: no text in UTF-8"));
         match name.as_str() {
-            "problem" => problem = Some(text()?),
-            "language" => language = Some(text()?).filter(|language| !language.is_empty()),
+            "problem" => problem = Some(text().map_err(bad)?),
+            "language" => language = Some(text().map_err(bad)?).filter(|language| !language.is_empty()),
             "file" if files.len() == FILES => return Err(bad(format!("file: at most {FILES} may be"))),
             "file" => {
                 let file = file.ok_or_else(|| bad("file: the part must have a file name".into()))?;

@@ -29,7 +29,7 @@ mod submissions;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use problem::{PROBLEM_JSON, Problem, ProblemDetails};
+pub(crate) use problem::Problem;
 
 /// Bytes of a request that has no reason to be large.
 const REQUEST_LIMIT: usize = 256 << 10;

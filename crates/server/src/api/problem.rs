@@ -237,7 +237,10 @@ mod tests {
     fn kinds_are_distinct() {
         let mut names: Vec<_> = KINDS.iter().map(|kind| kind.1).collect();
         let mut statuses: Vec<_> = KINDS.iter().map(|kind| kind.0).collect();
-        (names.sort(), names.dedup(), statuses.sort(), statuses.dedup());
+        names.sort();
+        names.dedup();
+        statuses.sort();
+        statuses.dedup();
         assert_eq!((names.len(), statuses.len()), (KINDS.len(), KINDS.len()));
     }
 }

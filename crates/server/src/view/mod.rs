@@ -7,7 +7,7 @@ mod schemas;
 mod series;
 mod submission;
 
-pub(crate) use judgement::{CompileView, JudgementView, TestView, causes, floor_of, may_read_message, whole};
+pub(crate) use judgement::{JudgementView, causes, floor_of, may_read_message, whole};
 pub(crate) use schemas::{ConfidenceName, PurposeName, ReadingOfInteger, StateName, VerdictName};
 pub(crate) use series::{Point, Series, SeriesTest, is_void, series};
-pub(crate) use submission::{Brief, Names, SubmissionView, SubmittedFor};
+pub(crate) use submission::{Brief, Names, SubmissionView};

@@ -9,6 +9,7 @@ use utoipa::{PartialSchema, ToSchema};
 /// memory limit, output limit, compile error, judge error (a fault of the judge or the package, never scored).
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = Verdict)]
+#[expect(clippy::upper_case_acronyms, reason = "these are their names")]
 pub(crate) enum VerdictName {
     AC,
     PA,

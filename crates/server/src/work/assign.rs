@@ -12,15 +12,8 @@ pub(crate) fn limit_setting(version: VersionId) -> String {
     format!("time_limit/{version}")
 }
 
-/// What of a submission a task needs.
-pub(crate) struct Assigned {
-    pub(crate) task: Task,
-    pub(crate) submission: Submission,
-    pub(crate) version: Option<VersionId>,
-}
-
 /// The task that a job is.
-pub(crate) async fn task(service: &Service, job: &Job) -> Result<Assigned, Refusal> {
+pub(crate) async fn task(service: &Service, job: &Job) -> Result<Task, Refusal> {
     let submission = service.store.submission(job.submission).await?;
     let details = details(&submission)?;
     let mut files = Vec::new();
@@ -34,7 +27,7 @@ pub(crate) async fn task(service: &Service, job: &Job) -> Result<Assigned, Refus
     };
     let lease = Lease { job: job.id.0, attempt: job.attempt };
     let name = format!("s{}", submission.id);
-    Ok(Assigned { task: Task { lease, name, work }, submission, version: job.version })
+    Ok(Task { lease, name, work })
 }
 
 /// What was noted with a submission.

@@ -199,10 +199,10 @@ impl Connection {
 
     /// A worker that was at something when the connection broke goes on with it, if nobody else has it now.
     async fn resume(&mut self, lease: Lease) {
-        if self.service.store.extend(lease, lease_end()).await.is_ok() {
-            if let Ok(job) = self.service.store.job(lease.job).await {
-                self.begin(&job);
-            }
+        if self.service.store.extend(lease, lease_end()).await.is_ok()
+            && let Ok(job) = self.service.store.job(lease.job).await
+        {
+            self.begin(&job);
         }
     }
 
@@ -241,9 +241,9 @@ impl Connection {
             return Ok(true);
         }
         match assign::task(&self.service, &job).await {
-            Ok(assigned) => {
+            Ok(task) => {
                 self.ready = false;
-                self.say(&ToWorker::Task(Box::new(assigned.task))).await?;
+                self.say(&ToWorker::Task(Box::new(task))).await?;
             }
             Err(refusal) => self.conclude(lease, &Outcome::Refused { why: refusal.to_string() }).await?,
         }

@@ -42,8 +42,11 @@ async fn store(
     let job = service.store.job(lease.job).await?;
     let finished = service.store.finish(lease, judgement, output, now()).await?;
     let (Finished::Stored(id) | Finished::Already(id)) = finished;
-    let current =
-        service.store.submission(job.submission).await?.current.is_some_and(|current| current.id == id);
+    let submission = service.store.submission(job.submission).await?;
+    if matches!(finished, Finished::Stored(_)) {
+        service.metrics.judged(&submission.origin, judgement);
+    }
+    let current = submission.current.is_some_and(|current| current.id == id);
     service.live.tell(job.submission, LiveEvent::Judged { verdict: judgement.verdict, current });
     Ok(())
 }
