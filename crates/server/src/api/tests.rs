@@ -330,6 +330,7 @@ async fn a_rejudging_compares_before_and_after() {
     let changed = kit.send(&format!("GET {url}?changed=true"), &[&jury], "").await.json();
     let changed = changed["submissions"].as_array().unwrap();
     assert_eq!(changed.len(), 1);
+    assert_eq!(kit.send(&format!("GET {url}?skip=20001"), &[&jury], "").await.status, 422);
     assert_eq!(
         (&changed[0]["before"]["current"], &changed[0]["after"][0]["current"]),
         (&json!(false), &json!(true))
