@@ -169,6 +169,40 @@ fn once(client: &mut Client, token: &str) -> Result<(), String> {
     }
 }
 
+/// The web process has put a link to a socket of root's in the place of its own: nothing is said there.
+fn lured() -> Done {
+    if !geteuid().is_root() {
+        return Ok(());
+    }
+    let data = data()?;
+    let (place, other) = (data.path().join("service/work.sock"), data.path().join("other.sock"));
+    let listening = std::os::unix::net::UnixListener::bind(&other)?;
+    listening.set_nonblocking(true)?;
+    symlink(&other, &place)?;
+    std::os::unix::fs::lchown(&place, Some(WEB), Some(WEB))?;
+    let mut working = worker(data.path())?;
+    let begun = Instant::now();
+    let mut heard = String::new();
+    let mut connected = 0;
+    let said = loop {
+        if let Ok((stream, _)) = listening.accept() {
+            connected += 1;
+            stream.set_nonblocking(false)?;
+            stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+            std::io::Read::read_to_string(&mut &stream, &mut heard)?;
+        }
+        let said = fs::read_to_string(data.path().join("log"))?;
+        if said.contains("nothing was said") && connected > 0 || begun.elapsed() > Duration::from_secs(60) {
+            break said;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    working.stop(Signal::TERM)?;
+    assert!(said.contains("user 0 listens there"), "{said}");
+    assert_eq!((connected > 0, heard.as_str()), (true, ""));
+    Ok(())
+}
+
 /// Runs `tauto database`: exit code and what it printed.
 fn database(data: &Path, words: &[&str]) -> Result<(i32, String, String), String> {
     let mut command = Command::new(tauto::binary()?);
@@ -185,6 +219,29 @@ fn expect(data: &Path, words: &[&str], code: i32, part: &str) -> Result<String, 
     }
 }
 
+/// The node has told of itself what pages and comparisons need.
+fn told_of_node(client: &mut Client) -> Result<(), String> {
+    let mut get = |path: &str| client.get(path).map(|answer| answer.json()).map_err(|e| e.to_string());
+    let name =
+        get("/api/v1/nodes")?.pointer("/nodes/0/name").and_then(|name| name.as_str().map(String::from));
+    let name = name.ok_or("no node is known")?;
+    let facts = get(&format!("/api/v1/nodes/{name}"))?["facts"].clone();
+    let filled = |path: &str| {
+        facts.pointer(path).and_then(|list| list.as_array()).is_some_and(|list| !list.is_empty())
+    };
+    for path in ["/audit/findings", "/languages/languages"] {
+        if !filled(path) {
+            return Err(format!("the node did not tell {path}: {facts}"));
+        }
+    }
+    for path in ["/slots/slots", "/tuning/changes", "/fingerprint", "/kernel", "/memory_bytes"] {
+        if facts.pointer(path).is_none_or(|value| value.is_null()) {
+            return Err(format!("the node did not tell {path}: {facts}"));
+        }
+    }
+    Ok(())
+}
+
 fn operated() -> Done {
     let data = TempDir::with_prefix("operated-")?;
     fs::set_permissions(data.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
@@ -194,6 +251,7 @@ fn operated() -> Done {
     let mut client = service.client();
     let token = post(&mut client, &right())?.1;
     judged_right(&mut client, &token)?;
+    told_of_node(&mut client)?;
     // All of it while the service runs.
     expect(path, &["check"], 0, "all is well")?;
     let copy = path.join("copy.db");
@@ -314,6 +372,7 @@ fn main() -> ExitCode {
     arguments.test_threads = Some(1);
     let trials = vec![
         Trial::test("web and workers as separate processes", apart),
+        Trial::test("a socket of somebody else's", lured),
         Trial::test("the database while the service runs", operated),
         Trial::test("a database of the first schema", upgraded),
     ];

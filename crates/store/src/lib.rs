@@ -67,9 +67,22 @@ impl Store {
     /// [`Error::NewerSchema`] where a later version of this program has been at it, [`Error::Connection`] where nothing
     /// answers or something else lies there.
     pub async fn open(url: &str) -> Result<Store> {
-        let db = Database::open(url).await?;
-        schema::migrate(&db, schema::MIGRATIONS).await?;
-        Ok(Store { db })
+        // SQLite does not wait for others while it makes a new file a log (<https://www.sqlite.org/wal.html>, "Sometimes Queries Return
+        // SQLITE_BUSY In WAL Mode").
+        let since = std::time::Instant::now();
+        loop {
+            let opened = async {
+                let db = Database::open(url).await?;
+                schema::migrate(&db, schema::MIGRATIONS).await?;
+                Ok(Store { db })
+            };
+            match opened.await {
+                Err(Error::Busy { .. }) if since.elapsed() < db::PATIENCE => {
+                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                }
+                other => return other,
+            }
+        }
     }
 
     /// Opens a database that is there and leaves its schema alone; also the version of that. Where the version is not [`SCHEMA`],

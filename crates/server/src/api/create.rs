@@ -35,7 +35,7 @@ const KEY: usize = 255;
 pub(super) struct Create {
     /// Short name of the problem.
     problem: String,
-    /// Language id (see `/languages`) or code of the package format; told by the files where it is left out.
+    /// Language id (see `/languages`) or code of the package format; told by the files where it is left out or empty.
     #[serde(default)]
     language: Option<String>,
     /// Its files, in the order in which they are compiled.
@@ -184,7 +184,8 @@ fn of_json(create: Create, caller: &Caller) -> Result<Parts, Refusal> {
         files.push((file.name, bytes));
     }
     let details = Details { mode, clock, ..Details::default() };
-    Ok(Parts { problem: create.problem, language: create.language, files, details })
+    let language = create.language.filter(|language| !language.is_empty());
+    Ok(Parts { problem: create.problem, language, files, details })
 }
 
 async fn of_form(request: Request) -> Result<Parts, Response> {
@@ -196,10 +197,11 @@ async fn of_form(request: Request) -> Result<Parts, Response> {
         let name = part.name().unwrap_or_default().to_string();
         let file = part.file_name().map(|name| name.rsplit(['/', '\\']).next().unwrap_or(name).to_string());
         let bytes = part.bytes().await.map_err(|e| of_status(e.status(), e.body_text()))?;
-        let text = || String::from_utf8(bytes.to_vec()).map_err(|_| format!("{name}: no text in UTF-8"));
+        let not_text = |_| Refusal::Bad(format!("{name}: no text in UTF-8"));
+        let text = || String::from_utf8(bytes.to_vec()).map_err(not_text);
         match name.as_str() {
-            "problem" => problem = Some(text().map_err(bad)?),
-            "language" => language = Some(text().map_err(bad)?).filter(|language| !language.is_empty()),
+            "problem" => problem = Some(text().map_err(refused)?),
+            "language" => language = Some(text().map_err(refused)?).filter(|language| !language.is_empty()),
             "file" if files.len() == FILES => return Err(bad(format!("file: at most {FILES} may be"))),
             "file" => {
                 let file = file.ok_or_else(|| bad("file: the part must have a file name".into()))?;

@@ -232,7 +232,7 @@ pub(super) struct WhichRejudged {
     /// Only those whose verdict or score is another one now.
     changed: Option<bool>,
     /// Leave out so many.
-    #[param(minimum = 0)]
+    #[param(minimum = 0, maximum = 20000)]
     skip: Option<u32>,
     /// How many, 50 where nothing is said.
     #[param(minimum = 1, maximum = 200)]
@@ -289,14 +289,17 @@ pub(super) async fn one(
     Query(which): Query<WhichRejudged>,
 ) -> Result<axum::Json<Comparison>, Problem> {
     caller.must(Right::SeeAll)?;
-    let limit = page_size(which.limit)? as usize;
+    let (limit, skip) = (page_size(which.limit)? as usize, which.skip.unwrap_or(0) as usize);
+    if skip > MOST_SUBMISSIONS {
+        return Err(Refusal::Bad(format!("skip: 0 to {MOST_SUBMISSIONS} may be")).into());
+    }
     let (rejudging, rejudged) = service.store.rejudging(RejudgingId(id)).await?;
     let names = Names::read(&service, &[rejudging.by]).await?;
     let changed = rejudged.iter().filter(|one| is_changed(one)).count() as u64;
     let only = which.changed.unwrap_or(false);
     let asked = rejudged.iter().filter(|one| !only || is_changed(one));
     let mut submissions = Vec::new();
-    for one in asked.skip(which.skip.unwrap_or(0) as usize).take(limit) {
+    for one in asked.skip(skip).take(limit) {
         submissions.push(RejudgedView {
             token: service.store.submission(one.submission).await?.token,
             before: one.before.as_ref().map(Brief::new),

@@ -3,7 +3,8 @@
 use crate::kit::{Answer, Kit};
 use crate::live::LiveEvent;
 use crate::moment::now;
-use crate::work::floor_setting;
+use crate::work::{conclude, floor_setting};
+use fleet::Outcome;
 use model::{
     Bytes, Clock, Compilation, Confidence, Exit, Judgement, Limits, Nanos, Observation, Reading, Settled,
     TestResult, Verdict,
@@ -18,7 +19,7 @@ fn bearer(token: &str) -> String {
 }
 
 fn body() -> Value {
-    json!({"problem": "fence", "files": [{"name": "a.py", "content": "print(8)\n"}]})
+    json!({"problem": "fence", "language": "", "files": [{"name": "a.py", "content": "print(8)\n"}]})
 }
 
 /// Hands in; the token.
@@ -68,7 +69,8 @@ async fn judge(kit: &Kit, verdicts: &[(Verdict, u64)]) {
         let job =
             store.claim("node/0", now().plus_micros(1_000_000)).await.unwrap().expect("something waits");
         let lease = Lease { job: job.id, attempt: job.attempt };
-        store.finish(lease, &judgement(*verdict, *cpu), None, now()).await.unwrap();
+        let outcome = Outcome::Judged { judgement: Box::new(judgement(*verdict, *cpu)) };
+        conclude(&kit.service, lease, &outcome).await.unwrap();
     }
 }
 
@@ -328,6 +330,7 @@ async fn a_rejudging_compares_before_and_after() {
     let changed = kit.send(&format!("GET {url}?changed=true"), &[&jury], "").await.json();
     let changed = changed["submissions"].as_array().unwrap();
     assert_eq!(changed.len(), 1);
+    assert_eq!(kit.send(&format!("GET {url}?skip=20001"), &[&jury], "").await.status, 422);
     assert_eq!(
         (&changed[0]["before"]["current"], &changed[0]["after"][0]["current"]),
         (&json!(false), &json!(true))
@@ -412,7 +415,6 @@ async fn who_watches_hears_the_rest_and_then_the_end() {
     let judged = async {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         judge(&kit, &[(Verdict::Accepted, 1)]).await;
-        live.tell(id, LiveEvent::Judged { verdict: Verdict::Accepted, current: true });
     };
     let path = format!("/submissions/{token}/events");
     // One from the start, one who had heard the first event already.
@@ -442,11 +444,14 @@ async fn the_monitor_is_told_what_happened() {
     let token = hand_in(&kit, &[]).await;
     get(&kit, &format!("/submissions/{token}"), &[]).await;
     get(&kit, "/health/ready", &[]).await;
+    judge(&kit, &[(Verdict::WrongAnswer, 1)]).await;
+    hand_in(&kit, &[]).await;
     let text = kit.send("GET /metrics", &[], "").await.text;
     for line in [
-        r#"tauto_submissions_total{origin="participant"} 1"#,
+        r#"tauto_submissions_total{origin="participant"} 2"#,
+        r#"tauto_judgements_total{verdict="WA",origin="participant"} 1"#,
         r#"tauto_queue_length{urgency="live"} 1"#,
-        r#"tauto_http_requests_total{method="POST",route="/api/v1/submissions",status="201"} 1"#,
+        r#"tauto_http_requests_total{method="POST",route="/api/v1/submissions",status="201"} 2"#,
         r#"tauto_http_requests_total{method="GET",route="/api/v1/submissions/{token}",status="200"} 1"#,
         r#"tauto_http_requests_total{method="GET",route="/api/v1/health/ready",status="200"} 1"#,
     ] {

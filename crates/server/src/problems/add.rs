@@ -3,7 +3,7 @@
 use crate::errors::Refusal;
 use crate::moment::now;
 use crate::service::Service;
-use store::{Hash, NewVersion, Problem, UserId, Version};
+use store::{Hash, NewVersion, Problem, UserId};
 
 /// Bytes a package may have when it is handed in. It is held in memory once.
 pub(crate) const PACKAGE_LIMIT: usize = 128 << 20;

@@ -9,17 +9,17 @@ use utoipa::{PartialSchema, ToSchema};
 /// memory limit, output limit, compile error, judge error (a fault of the judge or the package, never scored).
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = Verdict)]
-#[expect(clippy::upper_case_acronyms, reason = "these are their names")]
+#[serde(rename_all = "UPPERCASE")]
 pub(crate) enum VerdictName {
-    AC,
-    PA,
-    WA,
-    TLE,
-    RTE,
-    MLE,
-    OLE,
-    CE,
-    JE,
+    Ac,
+    Pa,
+    Wa,
+    Tle,
+    Rte,
+    Mle,
+    Ole,
+    Ce,
+    Je,
 }
 
 /// How firmly a time verdict stands: `clear` one run far from the limit, `settled` by repeated runs, `open` still too near the

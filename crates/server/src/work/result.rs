@@ -43,10 +43,10 @@ async fn store(
     let finished = service.store.finish(lease, judgement, output, now()).await?;
     let (Finished::Stored(id) | Finished::Already(id)) = finished;
     let submission = service.store.submission(job.submission).await?;
+    let current = submission.current.is_some_and(|current| current.id == id);
     if matches!(finished, Finished::Stored(_)) {
         service.metrics.judged(&submission.origin, judgement);
     }
-    let current = submission.current.is_some_and(|current| current.id == id);
     service.live.tell(job.submission, LiveEvent::Judged { verdict: judgement.verdict, current });
     Ok(())
 }

@@ -10,7 +10,7 @@ pub(crate) use value::{Row, Value, numbered, values};
 
 use crate::{Error, Result};
 use group::{Line, Member};
-use open::PATIENCE;
+pub(crate) use open::PATIENCE;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{PgPool, Postgres, SqlSafeStr, Sqlite, SqlitePool, Transaction};
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a statement waits for others before it is [`Error::Busy`].
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Connections that read, of SQLite; all connections, of PostgreSQL.
 const CONNECTIONS: u32 = 8;
