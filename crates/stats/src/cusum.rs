@@ -164,9 +164,8 @@ mod tests {
     fn run_lengths_are_those_of_simulation() {
         let mut random = Random::new(11);
         let tally = Tally::of(0.05, 0.3, 1000.0);
-        let mean = |lengths: Vec<u32>| {
-            lengths.iter().map(|n| f64::from(*n)).sum::<f64>() / lengths.len() as f64
-        };
+        let mean =
+            |lengths: Vec<u32>| lengths.iter().map(|n| f64::from(*n)).sum::<f64>() / lengths.len() as f64;
         for chance in [0.05, 0.3] {
             let lengths = (0..2000).map(|_| {
                 let (mut sum, mut n) = (0, 0);
@@ -175,7 +174,8 @@ mod tests {
                 }
                 n
             });
-            let (found, exact) = (mean(lengths.collect()), tally_run_length(tally.up, tally.threshold, chance));
+            let (found, exact) =
+                (mean(lengths.collect()), tally_run_length(tally.up, tally.threshold, chance));
             assert!((found / exact - 1.0).abs() < 0.1, "{chance}: {found} {exact}");
         }
         let lengths = (0..2000).map(|_| {
