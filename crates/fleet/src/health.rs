@@ -32,8 +32,8 @@ pub enum Chart {
     },
     /// Charges of cross-checks.
     Charges,
-    /// Jobs with runs that were void.
-    VoidRuns,
+    /// Jobs that were disturbed.
+    Disturbed,
 }
 
 /// What speaks against a node.
@@ -168,11 +168,11 @@ impl Health {
         }
     }
 
-    /// It judged a job; some of its runs were void, or none.
-    pub fn judged(&mut self, policy: &HealthPolicy, at: Moment, void: bool) {
-        tally(&policy.voids, &mut self.voids, void, at);
+    /// It judged a job. Disturbed is one with a run whose evidence names a disturbance: above a limit, it is void.
+    pub fn judged(&mut self, policy: &HealthPolicy, at: Moment, disturbed: bool) {
+        tally(&policy.voids, &mut self.voids, disturbed, at);
         if self.voids.value >= f64::from(policy.voids.threshold) {
-            self.alarm(Chart::VoidRuns, self.voids, policy, at);
+            self.alarm(Chart::Disturbed, self.voids, policy, at);
         }
     }
 
@@ -214,9 +214,9 @@ impl Health {
         self.findings.iter().map(|finding| finding.since).min()
     }
 
-    /// Seconds until it should be probed again.
+    /// Seconds until it should be probed again: soon while its level is learned, too.
     pub fn next_probe_secs(&self, policy: &HealthPolicy) -> u32 {
-        if self.is_watched(policy) { policy.watched_every } else { policy.every }
+        if self.is_watched(policy) || self.baseline.is_none() { policy.watched_every } else { policy.every }
     }
 }
 
@@ -242,7 +242,7 @@ fn reason(chart: Chart, sum: &Sum, policy: &HealthPolicy) -> String {
             sum.total,
             1.0 / policy.usual_charges
         ),
-        Chart::VoidRuns => format!(
+        Chart::Disturbed => format!(
             "disturbed in {} of {n} jobs; a healthy node is in one of {:.0}",
             sum.total,
             1.0 / policy.usual_voids

@@ -6,10 +6,13 @@
 //! any moment on either side. Workers have no database and decide nothing about leases; the service runs nothing.
 
 mod admission;
+mod cross_check;
 mod health;
 mod message;
 mod moment;
+mod policy;
 mod pool;
+mod queue;
 #[cfg(test)]
 mod samples;
 mod statement;
@@ -17,10 +20,13 @@ mod task;
 mod wire;
 
 pub use admission::{Admission, RECHECK_DAYS, Reason, admit, rechecks};
+pub use cross_check::{Agreed, Answer, Asked, Charge, CrossPolicy, Next, Why, drawn, next};
 pub use health::{Chart, Condition, Finding, Health, HealthPolicy, Probe, Rates};
 pub use message::{FromWorker, Hello, PROTOCOL, SlotFacts, ToWorker};
 pub use moment::Moment;
-pub use pool::{Definition, MEMORY_TOLERANCE, Norm, Pool, PoolError, PoolKind};
+pub use policy::{Contest, Line, Place, Priority, Stage, Strictness, lines};
+pub use pool::{Definition, MEMORY_TOLERANCE, Norm, Pool, PoolError, PoolKind, is_name};
+pub use queue::{Asker, Queue, Waiting};
 pub use statement::{Feature, STATEMENT_FORM, StatedIndex, StatedPart, Statement, StatementError};
 pub use task::{Lease, Mode, Outcome, Task, TimeLimit, Work};
 pub use wire::{FRAME_LIMIT, Frame, WireError, encode, encode_bytes, header, read_frame, write_frame};

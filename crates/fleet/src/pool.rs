@@ -144,8 +144,8 @@ impl Pool {
     }
 }
 
-/// Whether a text can be a token of a subject (NATS: no space, dot, `*` or `>`).
-pub(crate) fn is_name(name: &str) -> bool {
+/// Whether a text can be a token of a subject (NATS: no space, dot, `*` or `>`): names of pools.
+pub fn is_name(name: &str) -> bool {
     let fine = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     (1..=32).contains(&name.len()) && name.bytes().all(fine)
 }

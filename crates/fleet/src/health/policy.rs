@@ -21,7 +21,7 @@ pub struct Rates {
 pub struct HealthPolicy {
     /// Seconds from probe to probe.
     pub every: u32,
-    /// The same while a test is half way to an alarm.
+    /// The same while a test is half way to an alarm, and while the level is learned.
     pub watched_every: u32,
     /// Probes from which a node's own level is learned.
     pub learn: u32,
@@ -40,7 +40,7 @@ pub struct HealthPolicy {
     pub usual_charges: f64,
     /// Its test, against one that is charged in a tenth of them.
     pub charges: Tally,
-    /// How many of a healthy node's jobs have a run that was void.
+    /// How many of a healthy node's jobs are disturbed.
     pub usual_voids: f64,
     /// Its test, against a fifth of them.
     pub voids: Tally,
