@@ -5,16 +5,18 @@
 use crate::policy::Strictness;
 use model::{Confidence, Nanos, Verdict};
 use serde::{Deserialize, Serialize};
+use settle::Stray;
 
 /// The numbers of the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CrossPolicy {
     /// The share of jobs that is checked whatever came of them, 0 to 1.
     pub share: f64,
-    /// Times of one program on two nodes of a strict pool may differ by this part. Twice the usual tolerance of an
-    /// index part of the core, and the settle rule's reach on a quiet server.
+    /// Times of one program on two nodes of a strict pool may differ by this part, besides what noise does
+    /// ([`noise`]): two members may lie at both ends of the least tolerance of an index part of memory, 2 %.
     pub tolerance: f64,
-    /// The same where a node of a relaxed pool is among them: a cloud's unequal machines (MISSION C3: 0 to 30 %).
+    /// The same where a node of a relaxed pool is among them: of hundreds of machines of one model most lie within
+    /// 30 % of each other, and in a cloud there are several models.
     pub relaxed_tolerance: f64,
     /// Times below this are not compared: caches and page faults at the start decide them.
     pub least_time: Nanos,
@@ -29,8 +31,8 @@ impl CrossPolicy {
     /// The published numbers.
     pub const PUBLISHED: CrossPolicy = CrossPolicy {
         share: 0.02,
-        tolerance: 0.03,
-        relaxed_tolerance: 0.3,
+        tolerance: 0.04,
+        relaxed_tolerance: 0.5,
         least_time: Nanos::from_millis(50),
         most: 5,
         slower_at_most: 2.0,
@@ -64,6 +66,8 @@ pub struct Answer {
     pub time: Nanos,
     /// How firmly it was settled.
     pub confidence: Confidence,
+    /// [`noise`] of its slot: what the time may be too long by.
+    pub noise: f64,
     /// The node was watched or suspected when it judged, or has been since.
     pub doubted: bool,
     /// Of a relaxed node: how many times as long the strict pool may take, at most; `None`: not known.
@@ -143,6 +147,12 @@ pub enum Next {
     },
 }
 
+/// By how much the time of one undisturbed run is longer than the least one, at most, in all but one run of a thousand; as
+/// a part of it, on a slot where programs stray like this (as the settle rule has it: docs/settling.md).
+pub fn noise(stray: Stray) -> f64 {
+    (1.0 + stray.reach) * (1.0 + stray.tail * (0.5f64 / 0.001).ln()) - 1.0
+}
+
 /// Whether a job is drawn: the same for the same name, everywhere and for ever (FNV-1a of 64 bits, mixed as in SplitMix64).
 pub fn drawn(job: &str, share: f64) -> bool {
     let hash = job.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
@@ -210,13 +220,17 @@ fn votes(said: &[&Answer], verdict: Verdict) -> usize {
     said.iter().filter(|one| one.verdict == verdict).count()
 }
 
-/// Whether two times are those of one program on equal machines. A missed limit has no time: it was stopped somewhere
-/// beyond; but the least it took is known.
+/// Whether two answers are those of one program on equal machines. A missed limit has no time: it was stopped somewhere beyond.
 fn like(policy: &CrossPolicy, a: &Answer, b: &Answer) -> bool {
-    let tolerance = if a.strict && b.strict { policy.tolerance } else { policy.relaxed_tolerance };
     let both_missed = a.verdict == Verdict::TimeLimit && b.verdict == Verdict::TimeLimit;
-    let (least, most) = (a.time.min(b.time), a.time.max(b.time));
-    both_missed || most < policy.least_time || most <= least.scale(1.0 + tolerance)
+    both_missed || a.time.max(b.time) < policy.least_time || near(policy, a, b)
+}
+
+/// Whether two times are as near as equal machines bring them.
+fn near(policy: &CrossPolicy, a: &Answer, b: &Answer) -> bool {
+    let tolerance = if a.strict && b.strict { policy.tolerance } else { policy.relaxed_tolerance };
+    let noise = a.noise.max(b.noise);
+    a.time.max(b.time) <= a.time.min(b.time).scale((1.0 + tolerance) * (1.0 + noise))
 }
 
 /// The verdict of most, and who is odd.
@@ -266,12 +280,6 @@ fn charges(policy: &CrossPolicy, said: &[&Answer]) -> Vec<Charge> {
         Some(Charge { node: odd.node.clone(), why })
     };
     said.iter().filter_map(alone).collect()
-}
-
-/// Whether a time beyond a limit and one within it are as near as equal machines bring them.
-fn near(policy: &CrossPolicy, a: &Answer, b: &Answer) -> bool {
-    let tolerance = if a.strict && b.strict { policy.tolerance } else { policy.relaxed_tolerance };
-    a.time.max(b.time) <= a.time.min(b.time).scale(1.0 + tolerance)
 }
 
 #[cfg(test)]

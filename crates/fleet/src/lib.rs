@@ -15,12 +15,13 @@ mod pool;
 mod queue;
 #[cfg(test)]
 mod samples;
+pub mod sim;
 mod statement;
 mod task;
 mod wire;
 
 pub use admission::{Admission, RECHECK_DAYS, Reason, admit, rechecks};
-pub use cross_check::{Agreed, Answer, Asked, Charge, CrossPolicy, Next, Why, drawn, next};
+pub use cross_check::{Agreed, Answer, Asked, Charge, CrossPolicy, Next, Why, drawn, next, noise};
 pub use health::{Chart, Condition, Finding, Health, HealthPolicy, Probe, Rates};
 pub use message::{FromWorker, Hello, PROTOCOL, SlotFacts, ToWorker};
 pub use moment::Moment;

@@ -9,6 +9,10 @@ use crate::policy::{Line, Place};
 use crate::pool::Pool;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
+/// So many of a contest's jobs, the oldest, are looked at for one that the asker may do: long lines need not be searched, since
+/// the oldest are soon taken by somebody else.
+const LOOK: usize = 32;
+
 /// A job as it waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting<C> {
@@ -132,7 +136,11 @@ impl<C: Clone + Ord + std::hash::Hash> Turns<C> {
         let candidates = self.waiting.iter().filter(|(contest, _)| may(contest));
         let (_, contest, at) = candidates
             .filter_map(|(contest, jobs)| {
-                Some((self.tags.get(contest).copied().unwrap_or(0), contest, jobs.iter().position(fits)?))
+                Some((
+                    self.tags.get(contest).copied().unwrap_or(0),
+                    contest,
+                    jobs.iter().take(LOOK).position(fits)?,
+                ))
             })
             .min_by_key(|(tag, ..)| *tag)?;
         let contest = contest.clone();

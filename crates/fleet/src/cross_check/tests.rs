@@ -17,6 +17,7 @@ fn answers(of: &[(Verdict, u64)]) -> Vec<Answer> {
         verdict: *verdict,
         time: Nanos::from_millis(*ms),
         confidence: Confidence::Clear,
+        noise: 0.0,
         doubted: false,
         slower_at_most: None,
     };
@@ -62,14 +63,25 @@ fn two_that_agree_decide() {
 
 #[test]
 fn where_two_differ_a_third_decides_and_the_odd_one_is_charged() {
-    check(&[(AC, 500), (AC, 520)], "third times");
-    check(&[(AC, 500), (AC, 520), (AC, 505)], "AC by a+b+c");
+    check(&[(AC, 500), (AC, 525)], "third times");
+    check(&[(AC, 500), (AC, 525), (AC, 505)], "AC by a+b+c");
     check(&[(AC, 500), (AC, 530), (AC, 505)], "AC by a+b+c charged b");
     check(&[(AC, 500), (AC, 530), (AC, 560)], "AC by a+b+c");
     check(&[(TLE, 1300), (AC, 900)], "third verdicts");
     check(&[(TLE, 1300), (AC, 900), (AC, 905)], "AC by b+c charged a");
     check(&[(TLE, 1300), (AC, 900), (TLE, 1310)], "TLE by a+c charged b");
     check(&[(AC, 500), (WA, 500), (AC, 500)], "AC by a+c charged b");
+}
+
+#[test]
+fn noise_charges_nobody() {
+    let mut noisy = answers(&[(AC, 500), (AC, 525)]);
+    let noise = noise(Stray { reach: 0.01, tail: 0.01 });
+    assert!((noise - 0.0728).abs() < 1e-4, "{noise}");
+    noisy[1].noise = noise;
+    check_all(Strict, 9, &noisy, "AC by a+b");
+    noisy[1].time = Nanos::from_millis(560);
+    check_all(Strict, 9, &noisy, "third times");
 }
 
 #[test]
