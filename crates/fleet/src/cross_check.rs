@@ -2,7 +2,7 @@
 //!
 //! Pure: the answers so far in, the next step out, so that it can be derived again from what is stored. In plain words: docs/fleet.md.
 
-use crate::policy::Strictness;
+use crate::policy::{Stage, Strictness};
 use model::{Confidence, Nanos, Verdict};
 use serde::{Deserialize, Serialize};
 use settle::Stray;
@@ -48,7 +48,8 @@ pub struct Asked<'a> {
     pub strictness: Strictness,
     /// The time limit of a test.
     pub limit: Nanos,
-    /// Nodes that could still be asked, those of the answers left out: of the pool the next answer would come from. 0: what there is must do.
+    /// Nodes that could still be asked, those of the answers left out: of the contest's pool where that has spoken or must, else of all.
+    /// 0: what there is must do.
     pub others: usize,
 }
 
@@ -130,6 +131,8 @@ pub enum Next {
     NeedSecond {
         /// Not these.
         not_on: Vec<String>,
+        /// Where: as the first, or in the contest's own pool once that has spoken.
+        stage: Stage,
         /// Why.
         why: Why,
     },
@@ -137,6 +140,8 @@ pub enum Next {
     NeedThird {
         /// Not these.
         not_on: Vec<String>,
+        /// Where.
+        stage: Stage,
         /// Why.
         why: Why,
     },
@@ -177,13 +182,15 @@ pub fn next(policy: &CrossPolicy, asked: &Asked<'_>, answers: &[Answer]) -> Next
         return Next::ConfirmStrict { why };
     }
     let full = in_question.len() as u32 >= policy.most || asked.others == 0;
+    // Relaxed answers count no more: one that came from relaxed hardware again would never end it.
+    let stage = if strict_only { Stage::Confirm } else { Stage::Usual };
     let not_on: Vec<String> = in_question.iter().map(|at| answers[*at].node.clone()).collect();
     let decided = |open| Next::Final(agreed(policy, answers, &heard, open));
     match doubts(policy, asked, &said) {
         None => decided(None),
         Some(why) if full => decided(Some(why)),
-        Some(why) if said.len() < 2 => Next::NeedSecond { not_on, why },
-        Some(why) => Next::NeedThird { not_on, why },
+        Some(why) if said.len() < 2 => Next::NeedSecond { not_on, stage, why },
+        Some(why) => Next::NeedThird { not_on, stage, why },
     }
 }
 

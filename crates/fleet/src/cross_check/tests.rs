@@ -122,7 +122,7 @@ fn doubtful_answers_are_checked() {
     check_all(Strict, 9, &doubted, "WA by a+b");
     let always = CrossPolicy { share: 1.0, ..POLICY };
     let asked = Asked { job: "7", strictness: Strict, limit: LIMIT, others: 1 };
-    let expected = Next::NeedSecond { not_on: vec!["a".into()], why: Why::Drawn };
+    let expected = Next::NeedSecond { not_on: vec!["a".into()], stage: Stage::Usual, why: Why::Drawn };
     assert_eq!(next(&always, &asked, &answers(&[(AC, 500)])), expected);
 }
 
@@ -186,7 +186,8 @@ proptest! {
             one.time = Nanos::from_millis(*ms);
             one.confidence = [Confidence::Clear, Confidence::Settled, Confidence::Open][*firm];
             one.doubted = *doubted;
-            one.strict = match strictness { Strict => true, Relaxed => *strict, RelaxedThenStrict => confirmed };
+            // A strict node may help out with relaxed work.
+            one.strict = match strictness { Strict => true, Relaxed => *strict, RelaxedThenStrict => confirmed || *strict };
             given.push(one);
             let asked = Asked { job: "1", strictness, limit: LIMIT, others: 6 - given.len() };
             match next(&policy, &asked, &given) {
@@ -194,7 +195,9 @@ proptest! {
                     prop_assert!(strictness == RelaxedThenStrict && !confirmed);
                     confirmed = true;
                 }
-                Next::NeedSecond { not_on, .. } | Next::NeedThird { not_on, .. } => {
+                Next::NeedSecond { not_on, stage, .. } | Next::NeedThird { not_on, stage, .. } => {
+                    confirmed |= stage == Stage::Confirm;
+                    prop_assert!(strictness == RelaxedThenStrict || stage == Stage::Usual);
                     prop_assert!(given.iter().all(|one| not_on.contains(&one.node) || confirmed && !one.strict));
                 }
                 Next::Final(agreed) => {

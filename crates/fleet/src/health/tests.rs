@@ -1,4 +1,5 @@
 use super::*;
+use crate::PoolKind;
 use model::IndexPart;
 use stats::{Random, normal_below, run_length};
 
@@ -56,7 +57,7 @@ impl Node {
 /// The share of a hundred nodes found within so many probes, at this noise of a probe.
 #[track_caller]
 fn check_found(noise: f64, slower: f64, within: u32) {
-    let policy = HealthPolicy::published();
+    let policy = HealthPolicy::published(PoolKind::Strict);
     let found = (0..100).filter(|seed| {
         let mut node = Node::new(*seed, noise, 0.002).learned(&policy);
         (0..node.random.below(50)).for_each(|_| node.probe(&policy, None, 1.0));
@@ -85,7 +86,13 @@ fn slow_nodes_are_found_soon() {
 /// The bound holds for a node whose level is known as badly as is allowed for, by both computations.
 #[test]
 fn false_alarms_are_as_rare_as_stated() {
-    let policy = HealthPolicy::published();
+    for kind in [PoolKind::Strict, PoolKind::Relaxed] {
+        check_false_alarms(&HealthPolicy::published(kind));
+    }
+}
+
+#[track_caller]
+fn check_false_alarms(policy: &HealthPolicy) {
     let years = |values: f64, a_year: f64| values / a_year;
     let worst = policy.allowance - policy.uncertain;
     let probes = run_length(policy.threshold, |x| normal_below(x + worst));
@@ -100,7 +107,7 @@ fn false_alarms_are_as_rare_as_stated() {
 /// 14 node-years of probes, in which 14 false alarms are allowed; half of them with outliers.
 #[test]
 fn quiet_nodes_are_left_alone() {
-    let policy = HealthPolicy::published();
+    let policy = HealthPolicy::published(PoolKind::Strict);
     for odd in [0.0, 0.002] {
         let alarms = (0..150).filter(|seed| {
             let mut node = Node::new(1000 + seed, 0.008, odd).learned(&policy);
@@ -116,7 +123,7 @@ fn quiet_nodes_are_left_alone() {
 
 #[test]
 fn one_bad_probe_is_no_alarm_and_four_are() {
-    let policy = HealthPolicy::published();
+    let policy = HealthPolicy::published(PoolKind::Strict);
     let mut node = Node::new(1, 0.001, 0.0).learned(&policy);
     for bad in 1..=3 {
         node.probe(&policy, None, 3.0);
@@ -138,7 +145,7 @@ fn one_bad_probe_is_no_alarm_and_four_are() {
 /// What was judged after the last good probe is listed, and what was judged before the one ahead of it is not.
 #[test]
 fn the_beginning_is_found() {
-    let policy = HealthPolicy::published();
+    let policy = HealthPolicy::published(PoolKind::Strict);
     for seed in 0..50 {
         let mut node = Node::new(seed, 0.003, 0.0).learned(&policy);
         (0..20).for_each(|_| node.probe(&policy, None, 1.0));
@@ -153,7 +160,7 @@ fn the_beginning_is_found() {
 
 #[test]
 fn charges_and_void_runs_add_up() {
-    let policy = HealthPolicy::published();
+    let policy = HealthPolicy::published(PoolKind::Strict);
     let at = |n: i64| Moment(0).plus_secs(n);
     let mut health = Health::new(at(0));
     (1..500).for_each(|n| health.checked(&policy, at(n), false));
@@ -182,7 +189,7 @@ fn charges_and_void_runs_add_up() {
 
 #[test]
 fn health_is_kept_as_text() {
-    let policy = HealthPolicy::published();
+    let policy = HealthPolicy::published(PoolKind::Strict);
     let mut node = Node::new(3, 0.003, 0.0).learned(&policy);
     node.found_after(&policy, None, 1.1);
     let text = serde_json::to_string(&node.health).unwrap();

@@ -142,7 +142,8 @@ impl Figures {
         let last = f64::from(scenario.seconds) * 59.0 / 60.0;
         let late = |sub: &&Sub| sub.came.0 as f64 / 1e6 >= last;
         let node_time = counts.node_seconds.max(1.0);
-        let extra: f64 = counts.checks.iter().filter(|(why, _)| **why != "confirm").map(|(_, (_, s))| s).sum();
+        let extra: f64 =
+            counts.checks.iter().filter(|(why, _)| **why != "confirm").map(|(_, (_, s))| s).sum();
         let seconds = f64::from(scenario.seconds);
         let slots = f64::from(scenario.nodes) * f64::from(scenario.slots);
         Figures {

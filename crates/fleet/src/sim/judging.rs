@@ -9,9 +9,10 @@ impl World {
     pub(super) fn accept(&mut self, number: u32, sub: u32, ran: Ran) {
         let answer = self.answer(number, sub, &ran);
         self.count(sub, &ran);
-        let (health, now) = (&self.health, self.now);
+        let now = self.now;
         let node = &mut self.nodes[number as usize];
-        node.health.judged(health, now, ran.disturbed);
+        let policy = node.policy(&self.health);
+        node.health.judged(policy, now, ran.disturbed);
         node.judged.push((now, sub));
         let submission = &mut self.subs[sub as usize];
         submission.on = None;
@@ -48,7 +49,8 @@ impl World {
         if submission.rounds == 1
             && let Some(why) = submission.why
         {
-            let confirms = submission.stage == Stage::Confirm && !submission.answers.iter().any(|one| one.strict);
+            let confirms =
+                submission.stage == Stage::Confirm && !submission.answers.iter().any(|one| one.strict);
             let sum = self.counts.checks.entry(if confirms { "confirm" } else { name(why) }).or_default();
             *sum = (sum.0 + 1, sum.1 + ran.seconds);
         }
@@ -59,7 +61,9 @@ impl World {
         let submission = &self.subs[sub as usize];
         let (contest, bound) = &self.contests[submission.contest as usize];
         let active = |pool: usize| self.pools[pool].active as usize;
+        let own = submission.answers.iter().any(|answer| answer.strict);
         let all = match contest.place(submission.stage) {
+            _ if own && contest.strictness != Strictness::Relaxed => active(*bound),
             Place::Pool(_) => active(*bound),
             Place::Anywhere => (0..self.scenario.relaxed_pools as usize).map(active).sum(),
         };
@@ -73,7 +77,10 @@ impl World {
         }
         let (not_on, why) = match next(&self.cross, &asked, &submission.answers) {
             Next::Final(agreed) => return self.finish(sub, &agreed),
-            Next::NeedSecond { not_on, why } | Next::NeedThird { not_on, why } => (not_on, why),
+            Next::NeedSecond { not_on, stage, why } | Next::NeedThird { not_on, stage, why } => {
+                self.subs[sub as usize].stage = stage;
+                (not_on, why)
+            }
             Next::ConfirmStrict { why } => {
                 let submission = &mut self.subs[sub as usize];
                 submission.stage = Stage::Confirm;
@@ -106,9 +113,10 @@ impl World {
             let Some(number) = name.strip_prefix('n').and_then(|number| number.parse::<u32>().ok()) else {
                 continue;
             };
-            let (health, now) = (&self.health, self.now);
+            let now = self.now;
             let node = &mut self.nodes[number as usize];
-            node.health.checked(health, now, charged);
+            let policy = node.policy(&self.health);
+            node.health.checked(policy, now, charged);
             let well = node.slowed(now) == 1.0;
             self.counts.charged_healthy += u64::from(charged && well);
             self.drain_if_suspected(number);

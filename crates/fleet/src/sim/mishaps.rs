@@ -187,8 +187,9 @@ impl World {
             return;
         }
         let probe = node.probe(now, &mut self.random);
-        node.health.probe(&self.health, probe);
-        let next = node.health.next_probe_secs(&self.health);
+        let policy = node.policy(&self.health);
+        node.health.probe(policy, probe);
+        let next = node.health.next_probe_secs(policy);
         self.after(f64::from(next), Event::Probe { node: number, life });
         self.drain_if_suspected(number);
     }

@@ -108,6 +108,11 @@ impl Node {
         }
     }
 
+    /// That of nodes like this.
+    pub(super) fn policy<'a>(&self, policies: &'a [HealthPolicy; 2]) -> &'a HealthPolicy {
+        &policies[usize::from(!self.strict)]
+    }
+
     pub(super) fn reachable(&self, now: Moment) -> bool {
         self.up && self.cut_until <= now
     }

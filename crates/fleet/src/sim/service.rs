@@ -100,7 +100,7 @@ impl World {
             return;
         }
         submission.started.get_or_insert(now);
-        let ran = node.judge(&submission.program, now, &self.health, &mut self.random);
+        let ran = node.judge(&submission.program, now, node.policy(&self.health), &mut self.random);
         self.counts.busy += ran.seconds;
         self.after(2.0 * latency + ran.seconds, Event::Deliver { node: number, boot, sub, attempt, ran });
     }

@@ -4,8 +4,8 @@ use super::node::{Node, PARTS, Program, Ran};
 use super::scenario::Scenario;
 use crate::statement::{STATEMENT_FORM, StatedIndex, StatedPart};
 use crate::{
-    Admission, Answer, Contest, CrossPolicy, HealthPolicy, Line, Moment, PROTOCOL, Pool, PoolKind,
-    Priority, Queue, Stage, Statement, Strictness, Why, admit, lines,
+    Admission, Answer, Contest, CrossPolicy, HealthPolicy, Line, Moment, PROTOCOL, Pool, PoolKind, Priority,
+    Queue, Stage, Statement, Strictness, Why, admit, lines,
 };
 use model::{Isolation, Reading, Slot, Verdict};
 use stats::Random;
@@ -97,7 +97,8 @@ type Timed = (Moment, u64);
 
 pub(super) struct World {
     pub(super) scenario: Scenario,
-    pub(super) health: HealthPolicy,
+    /// Of strict and relaxed pools.
+    pub(super) health: [HealthPolicy; 2],
     pub(super) cross: CrossPolicy,
     pub(super) pools: Vec<SimPool>,
     pub(super) nodes: Vec<Node>,
@@ -124,7 +125,7 @@ impl World {
     pub(super) fn new(scenario: &Scenario) -> World {
         let mut world = World {
             scenario: scenario.clone(),
-            health: HealthPolicy::published(),
+            health: [PoolKind::Strict, PoolKind::Relaxed].map(HealthPolicy::published),
             cross: CrossPolicy::PUBLISHED,
             pools: Vec::new(),
             nodes: Vec::new(),
@@ -236,11 +237,12 @@ impl World {
         measure(&mut statement, cost, random);
         let mut node = Node::healthy(statement, pool, cost, strict);
         // It has been a member for some hours already: its level is known.
-        let past = i64::from(self.health.learn * self.health.every);
-        for n in 0..i64::from(self.health.learn) {
-            let at = Moment(0).plus_secs(n * i64::from(self.health.every) - past);
+        let policy = &self.health[usize::from(!strict)];
+        let past = i64::from(policy.learn * policy.every);
+        for n in 0..i64::from(policy.learn) {
+            let at = Moment(0).plus_secs(n * i64::from(policy.every) - past);
             let probe = node.probe(at, &mut self.random);
-            node.health.probe(&self.health, probe);
+            node.health.probe(policy, probe);
         }
         node
     }
@@ -263,8 +265,10 @@ impl World {
         (node.admitted, node.drained) = (true, false);
         self.pools[place].active += 1;
         self.list(number);
-        let life = self.nodes[number as usize].boot;
-        let first = f64::from(self.health.every) * self.random.unit();
+        let node = &self.nodes[number as usize];
+        let life = node.boot;
+        let every = node.health.next_probe_secs(node.policy(&self.health));
+        let first = f64::from(every) * self.random.unit();
         self.after(first, Event::Probe { node: number, life });
     }
 
