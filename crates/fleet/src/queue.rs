@@ -7,7 +7,8 @@
 use crate::Moment;
 use crate::policy::{Line, Place};
 use crate::pool::Pool;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::hash::Hash;
 
 /// So many of a contest's jobs, the oldest, are looked at for one that the asker may do: long lines need not be searched, since
 /// the oldest are soon taken by somebody else.
@@ -20,7 +21,7 @@ pub struct Waiting<C> {
     pub job: u64,
     /// Whose it is.
     pub contest: C,
-    /// Since when.
+    /// Since when: in the order of the line, but for jobs that came back, which keep their own.
     pub since: Moment,
     /// Nodes that must not do it, since they have already.
     pub not_on: Vec<String>,
@@ -40,6 +41,8 @@ pub struct Asker<'a> {
 #[derive(Clone, Debug)]
 struct Turns<C> {
     waiting: BTreeMap<C, VecDeque<Waiting<C>>>,
+    /// Contests that wait, by their tags.
+    order: BTreeSet<(u64, C)>,
     tags: HashMap<C, u64>,
     served: u64,
 }
@@ -53,13 +56,13 @@ pub struct Queue<C> {
     waiting: usize,
 }
 
-impl<C: Clone + Ord + std::hash::Hash> Default for Queue<C> {
+impl<C: Clone + Ord + Hash> Default for Queue<C> {
     fn default() -> Queue<C> {
         Queue { lines: HashMap::new(), running: HashMap::new(), bounds: HashMap::new(), waiting: 0 }
     }
 }
 
-impl<C: Clone + Ord + std::hash::Hash> Queue<C> {
+impl<C: Clone + Ord + Hash> Queue<C> {
     /// At most so many jobs of a contest at a time; `None`: no bound.
     pub fn bound(&mut self, contest: C, at_once: Option<u32>) {
         match at_once {
@@ -70,21 +73,7 @@ impl<C: Clone + Ord + std::hash::Hash> Queue<C> {
 
     /// A job waits. One that comes back because its node was lost is put before its contest's others (`again`).
     pub fn push(&mut self, line: Line, job: Waiting<C>, again: bool) {
-        let turns = self.lines.entry(line).or_insert_with(|| Turns {
-            waiting: BTreeMap::new(),
-            tags: HashMap::new(),
-            served: 0,
-        });
-        let jobs = turns.waiting.entry(job.contest.clone()).or_insert_with(|| {
-            let tag = turns.tags.entry(job.contest.clone()).or_insert(turns.served);
-            *tag = (*tag).max(turns.served);
-            VecDeque::new()
-        });
-        if again {
-            jobs.push_front(job)
-        } else {
-            jobs.push_back(job)
-        }
+        self.lines.entry(line).or_default().push(job, again);
         self.waiting += 1;
     }
 
@@ -130,43 +119,58 @@ impl<C: Clone + Ord + std::hash::Hash> Queue<C> {
     }
 }
 
-impl<C: Clone + Ord + std::hash::Hash> Turns<C> {
-    fn take(&mut self, node: &str, waited: Moment, may: impl Fn(&C) -> bool) -> Option<Waiting<C>> {
-        let fits = |job: &Waiting<C>| job.since <= waited && !job.not_on.iter().any(|other| other == node);
-        let candidates = self.waiting.iter().filter(|(contest, _)| may(contest));
-        let (_, contest, at) = candidates
-            .filter_map(|(contest, jobs)| {
-                Some((
-                    self.tags.get(contest).copied().unwrap_or(0),
-                    contest,
-                    jobs.iter().take(LOOK).position(fits)?,
-                ))
-            })
-            .min_by_key(|(tag, ..)| *tag)?;
-        let contest = contest.clone();
-        let jobs = self.waiting.get_mut(&contest)?;
-        let job = jobs.remove(at);
-        if jobs.is_empty() {
-            self.waiting.remove(&contest);
+impl<C: Clone + Ord + Hash> Default for Turns<C> {
+    fn default() -> Turns<C> {
+        Turns { waiting: BTreeMap::new(), order: BTreeSet::new(), tags: HashMap::new(), served: 0 }
+    }
+}
+
+impl<C: Clone + Ord + Hash> Turns<C> {
+    fn push(&mut self, job: Waiting<C>, again: bool) {
+        let contest = job.contest.clone();
+        if !self.waiting.contains_key(&contest) {
+            let tag = self.tags.entry(contest.clone()).or_insert(0);
+            *tag = (*tag).max(self.served);
+            self.order.insert((*tag, contest.clone()));
         }
-        let tag = self.tags.entry(contest).or_insert(0);
-        self.served = self.served.max(*tag);
-        *tag += 1;
+        let jobs = self.waiting.entry(contest).or_default();
+        if again { jobs.push_front(job) } else { jobs.push_back(job) }
+    }
+
+    fn take(&mut self, node: &str, waited: Moment, may: impl Fn(&C) -> bool) -> Option<Waiting<C>> {
+        let fits = |jobs: &VecDeque<Waiting<C>>| {
+            let mut old = jobs.iter().take(LOOK).take_while(|job| job.since <= waited);
+            old.position(|job| !job.not_on.iter().any(|other| other == node))
+        };
+        let (tag, contest, at) = self.order.iter().find_map(|(tag, contest)| {
+            let jobs = self.waiting.get(contest).filter(|_| may(contest))?;
+            Some((*tag, contest.clone(), fits(jobs)?))
+        })?;
+        let job = self.waiting.get_mut(&contest)?.remove(at);
+        self.served = self.served.max(tag);
+        self.order.remove(&(tag, contest.clone()));
+        self.tags.insert(contest.clone(), tag + 1);
+        self.order.insert((tag + 1, contest.clone()));
+        self.forget_empty(&contest);
         job
     }
 
     fn remove(&mut self, job: u64) -> bool {
-        for (contest, jobs) in &mut self.waiting {
-            if let Some(at) = jobs.iter().position(|waiting| waiting.job == job) {
-                jobs.remove(at);
-                let (contest, empty) = (contest.clone(), jobs.is_empty());
-                if empty {
-                    self.waiting.remove(&contest);
-                }
-                return true;
-            }
+        let place = |jobs: &VecDeque<Waiting<C>>| jobs.iter().position(|waiting| waiting.job == job);
+        let found = self.waiting.iter().find_map(|(contest, jobs)| Some((contest.clone(), place(jobs)?)));
+        let Some((contest, at)) = found else { return false };
+        self.waiting.get_mut(&contest).map(|jobs| jobs.remove(at));
+        self.forget_empty(&contest);
+        true
+    }
+
+    /// A contest without waiting jobs has no turn; its tag is kept.
+    fn forget_empty(&mut self, contest: &C) {
+        if self.waiting.get(contest).is_some_and(VecDeque::is_empty) {
+            self.waiting.remove(contest);
+            let tag = self.tags.get(contest).copied().unwrap_or(0);
+            self.order.remove(&(tag, contest.clone()));
         }
-        false
     }
 }
 

@@ -15,7 +15,12 @@ impl World {
         let (contest, _) = &self.contests[sub.contest as usize];
         let place = contest.place(sub.stage);
         let line = crate::Line { place: place.clone(), priority: sub.priority };
-        let job = Waiting { job: u64::from(number), contest: sub.contest, since: self.now, not_on };
+        let job = Waiting {
+            job: u64::from(number),
+            contest: sub.contest,
+            since: if again { sub.came } else { self.now },
+            not_on,
+        };
         let bound = self.contests[sub.contest as usize].1;
         self.queue.push(line, job, again);
         match place {
