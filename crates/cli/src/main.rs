@@ -6,6 +6,7 @@ mod clocks;
 mod config;
 mod experiments;
 mod exports;
+mod fleet_sim;
 mod floor;
 mod index;
 mod interrupt;
@@ -80,6 +81,9 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Judge for a service that runs elsewhere
     Worker(worker::WorkerArgs),
+    /// Play a whole fleet in simulation: waiting, mishaps, slow nodes
+    #[command(hide = true)]
+    FleetSim(fleet_sim::FleetSimArgs),
     /// Write the manual pages to a directory
     #[command(hide = true)]
     Manual(manual::ManualArgs),
@@ -96,7 +100,7 @@ impl Command {
             Command::Audit(_) | Command::Slots(_) | Command::Tune(_) | Command::Lab(_) => true,
             Command::Index(_) | Command::Numa(_) => true,
             Command::Languages(_) | Command::Clocks(_) | Command::Load(_) | Command::Probe(_) => false,
-            Command::Serve(_) | Command::Worker(_) => false,
+            Command::Serve(_) | Command::Worker(_) | Command::FleetSim(_) => false,
             Command::Manual(_) | Command::Completions(_) => false,
         }
     }
@@ -152,6 +156,7 @@ fn main() -> ExitCode {
         Command::Probe(args) => probe::main(&args),
         Command::Serve(args) => serve::main(args),
         Command::Worker(args) => worker::main(args),
+        Command::FleetSim(args) => fleet_sim::main(&args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),
     };

@@ -15,7 +15,7 @@ mod service;
 mod tests;
 mod world;
 
-pub use figures::{Detection, Figures, Percentiles, Queueing, Wrong};
+pub use figures::{Detection, Extra, Figures, Percentiles, Queueing, Wrong};
 pub use quiet::{Quiet, quiet};
 pub use scenario::Scenario;
 

@@ -63,6 +63,15 @@ pub struct Detection {
     pub jobs: Percentiles,
 }
 
+/// Judgements beyond the first of a submission.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Extra {
+    /// How many.
+    pub judgements: u64,
+    /// Share of all node time, in percent.
+    pub time_pct: f64,
+}
+
 /// All of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figures {
@@ -74,7 +83,7 @@ pub struct Figures {
     pub doubled: u64,
     /// Jobs that had to stay in a pool and were handed to a node outside.
     pub outside_pool: u64,
-    /// Nodes admitted at the start, and those that had to wait by what was wrong with them.
+    /// How often a node that asked for admission had to wait, by what was wrong with it.
     pub waiting_nodes: BTreeMap<String, u64>,
     /// Waiting, by priority.
     pub queue: BTreeMap<&'static str, Queueing>,
@@ -92,8 +101,8 @@ pub struct Figures {
     pub charged_healthy: u64,
     /// Judgements in all.
     pub judgements: u64,
-    /// Judgements beyond the first, by why, with their share of all node time in percent.
-    pub checks: BTreeMap<&'static str, (u64, f64)>,
+    /// Judgements beyond the first, by why.
+    pub checks: BTreeMap<&'static str, Extra>,
     /// Share of all node time that went into judging on a second or third node, confirmations on strict hardware left out, in percent.
     pub checks_cost_pct: f64,
     /// Of relaxed-then-strict submissions so many in a hundred reached strict hardware.
@@ -144,6 +153,7 @@ impl Figures {
         let node_time = counts.node_seconds.max(1.0);
         let extra: f64 =
             counts.checks.iter().filter(|(why, _)| **why != "confirm").map(|(_, (_, s))| s).sum();
+        let extra_of = |judgements, seconds| Extra { judgements, time_pct: 100.0 * seconds / node_time };
         let seconds = f64::from(scenario.seconds);
         let slots = f64::from(scenario.nodes) * f64::from(scenario.slots);
         Figures {
@@ -160,7 +170,11 @@ impl Figures {
             node_years: f64::from(scenario.nodes) * seconds / (365.0 * 86_400.0),
             charged_healthy: counts.charged_healthy,
             judgements: counts.judgements,
-            checks: counts.checks.iter().map(|(why, (n, s))| (*why, (*n, 100.0 * s / node_time))).collect(),
+            checks: counts
+                .checks
+                .iter()
+                .map(|(why, (judgements, s))| (*why, extra_of(*judgements, *s)))
+                .collect(),
             checks_cost_pct: 100.0 * extra / node_time,
             reached_strict_pct: 100.0 * counts.confirm.1 as f64 / counts.confirm.0.max(1) as f64,
             rejudged: counts.rejudged,
