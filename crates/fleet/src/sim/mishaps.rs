@@ -15,22 +15,9 @@ const CARE: f64 = 1800.0;
 impl World {
     /// Submissions come as in world finals: evenly at first, twice as often in the last hour, and twenty times in the last five minutes.
     pub(super) fn make_submissions(&mut self) {
-        let seconds = f64::from(self.scenario.seconds);
-        let weights = [seconds * 0.8, 2.0 * seconds * (0.2 - 1.0 / 60.0), 20.0 * seconds / 60.0];
-        let all: f64 = weights.iter().sum();
-        for n in 0..self.scenario.submissions {
-            let mut at = all * self.random.unit();
-            let came = if at < weights[0] {
-                at
-            } else {
-                at -= weights[0];
-                if at < weights[1] {
-                    seconds * 0.8 + at / 2.0
-                } else {
-                    seconds * (59.0 / 60.0) + (at - weights[1]) / 20.0
-                }
-            };
-            let came = Moment((came * 1e6) as i64);
+        let mut moments: Vec<Moment> = (0..self.scenario.submissions).map(|_| self.moment()).collect();
+        moments.sort_unstable();
+        for came in moments {
             let contest = self.random.below(self.contests.len()) as u32;
             let priority = match self.random.unit() {
                 x if x < 0.85 => Priority::Contest,
@@ -38,25 +25,23 @@ impl World {
                 _ => Priority::Practice,
             };
             let program = self.make_program();
-            self.subs.push(Sub {
-                contest,
-                program,
-                came,
-                stage: Stage::Usual,
-                priority,
-                attempt: 0,
-                on: None,
-                why: None,
-                answers: Vec::new(),
-                started: None,
-                first: None,
-                verdict: None,
-                rounds: 1,
-                finals: 0,
-            });
-            self.open += 1;
-            self.at(came, Event::Submit(n));
+            self.subs.push(Sub::new(contest, program, came, priority));
         }
+        self.open = self.scenario.submissions;
+        self.at(self.subs[0].came, Event::Submit(0));
+    }
+
+    fn moment(&mut self) -> Moment {
+        let seconds = f64::from(self.scenario.seconds);
+        let (hour, end) = (0.8 * seconds, seconds * 59.0 / 60.0);
+        let weights = [hour, 2.0 * (end - hour), 20.0 * (seconds - end)];
+        let at = weights.iter().sum::<f64>() * self.random.unit();
+        let came = match at {
+            at if at < weights[0] => at,
+            at if at < weights[0] + weights[1] => hour + (at - weights[0]) / 2.0,
+            at => end + (at - weights[0] - weights[1]) / 20.0,
+        };
+        Moment((came * 1e6) as i64)
     }
 
     /// A quarter is wrong, one in twenty does not compile, one in ten is about as slow as the limit.

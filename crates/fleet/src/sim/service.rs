@@ -5,7 +5,11 @@ use super::world::{Event, World};
 use crate::{Asker, Place, PoolKind, Waiting};
 
 impl World {
+    /// One submission comes after the other.
     pub(super) fn submit(&mut self, sub: u32) {
+        if let Some(next) = self.subs.get(sub as usize + 1) {
+            self.at(next.came, Event::Submit(sub + 1));
+        }
         self.line_up(sub, Vec::new(), false);
     }
 
@@ -36,16 +40,18 @@ impl World {
         }
     }
 
-    /// Idle slots of strict pools take what nobody else took.
+    /// An idle slot of a strict pool takes what nobody else took. Where the first of them finds nothing, no other does.
     pub(super) fn help(&mut self) {
-        let strict = self.scenario.relaxed_pools as usize..self.pools.len();
-        let _ = strict.into_iter().find(|pool| self.offer(*pool));
+        let mut strict = self.scenario.relaxed_pools as usize..self.pools.len();
+        if let Some(idle) = strict.find(|pool| !self.pools[*pool].idle.is_empty()) {
+            self.offer(idle);
+        }
     }
 
     /// Some idle slot of a pool takes a job; false: none does.
     fn offer(&mut self, pool: usize) -> bool {
-        // A node that may not take this job is passed over; eight in a row are not all of that kind.
-        let mut tries = 8;
+        // A node that may not take this job is passed over; four in a row are hardly all of that kind.
+        let mut tries = 4;
         while tries > 0
             && let Some(number) = self.pools[pool].idle.pop_front()
         {

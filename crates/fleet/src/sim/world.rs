@@ -59,6 +59,27 @@ pub(super) struct Sub {
     pub(super) finals: u32,
 }
 
+impl Sub {
+    pub(super) fn new(contest: u32, program: Program, came: Moment, priority: Priority) -> Sub {
+        Sub {
+            contest,
+            program,
+            came,
+            stage: Stage::Usual,
+            priority,
+            attempt: 0,
+            on: None,
+            why: None,
+            answers: Vec::new(),
+            started: None,
+            first: None,
+            verdict: None,
+            rounds: 1,
+            finals: 0,
+        }
+    }
+}
+
 pub(super) struct SimPool {
     pub(super) pool: Pool,
     pub(super) lines: Vec<Line>,
