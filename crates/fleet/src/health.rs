@@ -214,6 +214,12 @@ impl Health {
         self.findings.iter().map(|finding| finding.since).min()
     }
 
+    /// The last moment at which no test of its power had anything against it. A node that died before it was found, and is not
+    /// admitted any more: what it judged later is in doubt.
+    pub fn quiet_until(&self) -> Moment {
+        self.power.iter().flatten().map(|sum| sum.since).min().unwrap_or_default()
+    }
+
     /// Seconds until it should be probed again: soon while its level is learned, too.
     pub fn next_probe_secs(&self, policy: &HealthPolicy) -> u32 {
         if self.is_watched(policy) || self.baseline.is_none() { policy.watched_every } else { policy.every }

@@ -150,6 +150,8 @@ fn the_beginning_is_found() {
         let mut node = Node::new(seed, 0.003, 0.0).learned(&policy);
         (0..20).for_each(|_| node.probe(&policy, None, 1.0));
         let good = node.at;
+        node.probe(&policy, Some(IndexGroup::Memory), 1.08);
+        assert!(node.health.quiet_until() <= good && !node.health.is_suspected());
         assert!(node.found_after(&policy, Some(IndexGroup::Memory), 1.08) < 10);
         let since = node.health.doubted_since().unwrap();
         assert!(since <= good && good.secs_since(since) <= 1500.0, "{seed}: {since:?} {good:?}");

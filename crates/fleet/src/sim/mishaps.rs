@@ -96,12 +96,18 @@ impl World {
     /// Its level has to be learned anew, and it is looked at as if it were new.
     pub(super) fn start(&mut self, number: u32) {
         self.give_up(number, self.nodes[number as usize].boot);
+        let quiet = self.nodes[number as usize].health.quiet_until();
         let node = &mut self.nodes[number as usize];
         (node.up, node.given_up, node.admitted) = (true, false, false);
         node.boot += 1;
         node.statement.boot_id = Reading::Known(format!("{number}-{}", node.boot));
         self.remeasure(number);
         self.ask(number);
+        let node = &mut self.nodes[number as usize];
+        if self.scenario.guarded && !node.admitted {
+            let judged = std::mem::take(&mut node.judged);
+            judged.iter().filter(|(at, _)| *at >= quiet).for_each(|(_, sub)| self.rejudge(*sub));
+        }
     }
 
     fn remeasure(&mut self, number: u32) {
