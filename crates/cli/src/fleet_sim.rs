@@ -91,7 +91,10 @@ fn text(figures: &Figures, quiet: Option<&Quiet>) -> String {
         wrong.relaxed_differing, wrong.relaxed
     ));
     line(format!("relaxed-then-strict: {:.1} % reached strict hardware", figures.reached_strict_pct));
-    line(format!("second and third judgements took {:.1} % of all node time:", figures.checks_cost_pct));
+    line(format!(
+        "second and third judgements took {:.1} % of all node time, confirmations not among them:",
+        figures.checks_cost_pct
+    ));
     for (why, Extra { judgements, time_pct }) in &figures.checks {
         line(format!("  {why:20}{judgements:>9} judgements{time_pct:>8.2} %"));
     }
