@@ -5,10 +5,10 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench verdicts clocks manual
+.PHONY: help demo test bench verdicts clocks service-load service-chaos manual
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 demo: ## Set up what is missing, build, and judge right and wrong programs in several languages
 	scripts/setup
@@ -38,6 +38,16 @@ clocks: ## Clocks that count: how alike by language, how near the reference mach
 	cargo run --release --package e2e --bin clocks -- judgements
 	cargo run --release --package e2e --bin clocks -- programs
 
+
+SUBMISSIONS := 10000
+service-load: ## Fill the service's queue (SUBMISSIONS=10000): how long handing in takes, how fast it judges beside `tauto verify`
+	cargo build --release --package cli
+	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin queue -- $(SUBMISSIONS)
+
+ROUNDS := 200
+service-chaos: ## Kill parts of the service at random moments under load (ROUNDS=200, SEED=): is anything lost or judged twice?
+	cargo build --release --package cli
+	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin chaos -- $(ROUNDS) $(SEED)
 
 manual: ## Write docs/man anew from the definitions of the command line
 	cargo run --package cli -- manual docs/man

@@ -53,6 +53,13 @@ pub(crate) fn main(args: AuditArgs) -> Result<Done, Failure> {
     Ok(if audit.is_bad() { Done::Bad } else { Done::Good })
 }
 
+/// What the command prints with `--json`, as a value.
+pub(crate) fn document(machine: &Machine) -> Result<serde_json::Value, Failure> {
+    let facts = Facts::gather(machine).map_err(Failure::system)?;
+    let slots = slots::plan_with(&facts.topology, &facts.cgroups, &wishes_for(None)?);
+    serde_json::to_value(AuditDocument::new(&audit::assess(&facts, &slots))).map_err(Failure::system)
+}
+
 fn open(root: Option<&Path>) -> Result<Machine, Failure> {
     let machine = root.map_or_else(Machine::this, Machine::at);
     machine.map_err(|e| of_root(root, &e))

@@ -1,5 +1,6 @@
 //! Where tauto keeps its data, and the site's configuration.
 
+use crate::serve::{DATABASE, SERVICE, wishes::ServeWishes};
 use crate::terminal::Failure;
 use model::Clock;
 use serde::Deserialize;
@@ -20,6 +21,8 @@ pub(crate) struct Config {
     pub(crate) slots: host::slots::Wishes,
     /// What is tuned.
     pub(crate) tune: host::tune::Wishes,
+    /// How the service is run.
+    pub(crate) serve: ServeWishes,
 }
 
 impl Config {
@@ -41,6 +44,7 @@ fn parse(text: &str) -> Result<Config, String> {
     let config: Config = toml::from_str(text).map_err(|e| e.to_string().trim_end().to_string())?;
     config.slots.check()?;
     config.tune.check()?;
+    config.serve.check()?;
     Ok(config)
 }
 
@@ -58,6 +62,12 @@ pub(crate) fn data_directory() -> Result<PathBuf, Failure> {
         Failure::usage("no place for data: set TAUTO_DATA_DIR, or HOME, to a directory of this user")
     })?;
     Ok(home.join("tautochrone"))
+}
+
+/// The service's database: that of the configuration, else the file in the data directory.
+pub(crate) fn service_database(config: &Config) -> Result<String, Failure> {
+    let usual = || Ok(data_directory()?.join(SERVICE).join(DATABASE).display().to_string());
+    config.serve.database.clone().map_or_else(usual, Ok)
 }
 
 /// Directories in which slots are locked: ours first, then root's, which others mind too. One that was named by
@@ -84,6 +94,12 @@ mod tests {
             ("[slots]\ncores = 0\n", "slots.cores"),
             ("[slots]\nhousekeeping = \"x\"\n", "`x`"),
             ("[slot]\n", "slot"),
+            ("[serve]\nretention = 3\n", "line 2"),
+            ("[serve]\nretention_days = 0\n", "serve.retention_days"),
+            ("[serve.limits]\nqueued = 0\n", "serve.limits.queued"),
+            ("[serve.limits]\nrequests = { burst = 5, per_minute = 0 }\n", "serve.limits.requests"),
+            ("[serve.limits]\nrequests = 5\n", "requests"),
+            ("[serve]\nlisten = \"8080\"\n", "listen"),
             ("[tune]\nonly = [\"hyperthreads\"]\n", "unknown id `hyperthreads`"),
         ] {
             let why = parse(text).unwrap_err();

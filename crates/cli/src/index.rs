@@ -1,6 +1,7 @@
 //! `tauto index`: what this machine can do, and how machines compare.
 
 use crate::Done;
+use crate::config::data_directory;
 use crate::exports::Export;
 use crate::options::{CpuList, PlacementArgs, SlotChoice, cpu_list, seconds, slot_choice};
 use crate::place::{Place, places};
@@ -16,6 +17,7 @@ use model::{Index, IndexFigure, IndexPart, Nanos, Reading};
 use report::html::{comparison_page, index_page};
 use report::json::{ComparisonDocument, FaultDocument, IndexDocument, read_index, to_text};
 use report::text::{comparison_table, index_table};
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -89,12 +91,37 @@ fn taken(args: &IndexArgs) -> Result<Done, Failure> {
     ctrlc::set_handler(move || told.store(true, Ordering::Relaxed)).map_err(Failure::system)?;
     let index = index(args, &place, cpu, &stop)?;
     let Some(index) = index else { return Ok(Done::Interrupted) };
+    keep(&index);
     match args.json {
         true => print(&to_text(&IndexDocument::new(&index))),
         false => print(&index_table(&index, style_of(&std::io::stdout()))),
     }
     page.write(|| index_page(&index))?;
     Ok(Done::Good)
+}
+
+/// The last result of this machine, in the data directory: a service's worker shows it.
+pub(crate) const KEPT: &str = "index.json";
+
+/// Keeps the result where there is a place for it.
+fn keep(index: &Index) {
+    if let Ok(data) = data_directory() {
+        // It was asked for on this terminal, not for the service.
+        drop(replace(&data.join(KEPT), to_text(&IndexDocument::new(index)).as_bytes()));
+    }
+}
+
+/// What was kept last, as it was printed then.
+pub(crate) fn kept() -> Option<serde_json::Value> {
+    serde_json::from_slice(&std::fs::read(data_directory().ok()?.join(KEPT)).ok()?).ok()
+}
+
+/// Puts a file in the place of another, whole, so that who reads it meanwhile has the one or the other.
+pub(crate) fn replace(path: &std::path::Path, content: &[u8]) -> std::io::Result<()> {
+    let directory = path.parent().ok_or(std::io::ErrorKind::NotFound)?;
+    let mut fresh = tempfile::NamedTempFile::new_in(directory)?;
+    fresh.write_all(content)?;
+    fresh.persist(path).map(drop).map_err(|e| e.error)
 }
 
 /// The CPU to be bound to: as typed, the slot's, or the last of those allowed, as the one least used by others.

@@ -1,10 +1,12 @@
 //! The log of processes that stay: lines on standard error.
 
 use clap::ValueEnum;
+use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
 
 /// How log lines are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum LogForm {
     /// For people.
     Text,

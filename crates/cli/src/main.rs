@@ -4,6 +4,7 @@ mod audit;
 mod bench;
 mod clocks;
 mod config;
+mod database;
 mod experiments;
 mod exports;
 mod fleet_sim;
@@ -28,6 +29,8 @@ mod slots;
 mod subject;
 mod terminal;
 mod tune;
+#[cfg(test)]
+mod units;
 mod verify;
 mod worker;
 
@@ -35,7 +38,7 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a spread above --max-spread for bench, a bad finding for audit, a refused change for tune, a machine that strays for index --compare, a mask that counts nothing for numa); 2 wrong usage or bad input; \
+Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a spread above --max-spread for bench, a bad finding for audit, a refused change for tune, a machine that strays for index --compare, a mask that counts nothing for numa, damage for database check); 2 wrong usage or bad input; \
 3 the system failed, or a package's own program did; 130 interrupted.";
 
 /// Judge and measuring instrument for programs: same code, same time, same verdict.
@@ -81,6 +84,8 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Judge for a service that runs elsewhere
     Worker(worker::WorkerArgs),
+    /// The service's database: copy it, look whether all is well, delete what is old
+    Database(database::DatabaseArgs),
     /// Play a whole fleet in simulation: waiting, mishaps, slow nodes
     #[command(hide = true)]
     FleetSim(fleet_sim::FleetSimArgs),
@@ -100,7 +105,8 @@ impl Command {
             Command::Audit(_) | Command::Slots(_) | Command::Tune(_) | Command::Lab(_) => true,
             Command::Index(_) | Command::Numa(_) => true,
             Command::Languages(_) | Command::Clocks(_) | Command::Load(_) | Command::Probe(_) => false,
-            Command::Serve(_) | Command::Worker(_) | Command::FleetSim(_) => false,
+            Command::Serve(_) | Command::Worker(_) | Command::Database(_) => false,
+            Command::FleetSim(_) => false,
             Command::Manual(_) | Command::Completions(_) => false,
         }
     }
@@ -156,6 +162,7 @@ fn main() -> ExitCode {
         Command::Probe(args) => probe::main(&args),
         Command::Serve(args) => serve::main(args),
         Command::Worker(args) => worker::main(args),
+        Command::Database(args) => database::main(&args),
         Command::FleetSim(args) => fleet_sim::main(&args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),

@@ -2,7 +2,9 @@
 //! privilege, and one worker for each slot, which hold no database.
 
 pub(crate) mod nursery;
+pub(crate) mod user;
 mod web;
+pub(crate) mod wishes;
 
 use crate::Done;
 use crate::config::data_directory;
@@ -12,17 +14,24 @@ use crate::terminal::{Failure, print_error};
 use crate::worker;
 use clap::Args;
 use nursery::{Child, Nursery};
-use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::process::Signal;
+use server::Network;
 use std::ffi::OsString;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use user::User;
+pub(crate) use web::{DATABASE, SOCKET};
+use wishes::Wanted;
+
+/// The service's directory in the data directory.
+pub(crate) const SERVICE: &str = "service";
 
 #[derive(Args, Debug)]
 pub(crate) struct ServeArgs {
-    /// Address and port to serve HTTP on
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
-    listen: SocketAddr,
+    /// Address and port to serve HTTP on [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
     /// The database: a file, or postgres://… [default: a file in the data directory]
     #[arg(long, value_name = "URL")]
     database: Option<String>,
@@ -38,59 +47,63 @@ pub(crate) struct ServeArgs {
     /// Everybody must sign in, on the loopback address too
     #[arg(long)]
     accounts: bool,
-    /// Seconds that judging may go on when the service is to end
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    grace: u64,
-    /// How log lines are written
-    #[arg(long, value_enum, default_value = "text")]
-    log: LogForm,
+    /// Where browsers find the service, such as https://judge.example.org [default: the listening address]
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+    /// Reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed
+    #[arg(long, value_name = "ADDR", value_delimiter = ',')]
+    proxy: Vec<IpAddr>,
+    /// Print a new one-time link to become an admin, also where there is one
+    #[arg(long)]
+    admin_link: bool,
+    /// Seconds that judging may go on when the service is to end [default: 20]
+    #[arg(long, value_name = "N")]
+    grace: Option<u64>,
+    /// A network that callbacks may go to although it is not public, such as 10.1.0.0/16; can be given several times
+    #[arg(long, value_name = "NETWORK")]
+    callback_network: Vec<Network>,
+    /// How log lines are written [default: text]
+    #[arg(long, value_enum)]
+    log: Option<LogForm>,
     /// Languages of your own: a table laid over the shipped one
     #[arg(long, value_name = "FILE", env = "TAUTO_LANGUAGES")]
     languages: Option<PathBuf>,
     /// Be the web process; the listening socket is standard input
     #[arg(long, hide = true)]
     web: bool,
+    /// The process that starts this one
+    #[arg(long, hide = true, value_name = "PID")]
+    parent: Option<u32>,
     /// The service's directory, of the web process
     #[arg(long, hide = true, value_name = "DIR")]
     directory: Option<PathBuf>,
 }
 
-/// The web process's uid and gid where no user is named and none is called `tautochrone`: in a range that systemd leaves unused
-/// (<https://systemd.io/UIDS-GIDS/>, "Summary": 60578 to 61183).
-const OWN_UID: u32 = 60_780;
-
-/// Who the web process is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct WebUser {
-    uid: Uid,
-    gid: Gid,
-}
-
 pub(crate) fn main(args: ServeArgs) -> Result<Done, Failure> {
-    begin(args.log);
-    if args.web { web::main(&args) } else { supervise(&args) }
+    // The web process reads the configuration while it may read as much as whoever started it.
+    let wanted = Wanted::read(&args)?;
+    begin(wanted.log);
+    if args.web { web::main(&args, wanted) } else { supervise(&args, &wanted) }
 }
 
-fn supervise(args: &ServeArgs) -> Result<Done, Failure> {
-    let http = TcpListener::bind(args.listen).map_err(|e| {
+fn supervise(args: &ServeArgs, wanted: &Wanted) -> Result<Done, Failure> {
+    let http = TcpListener::bind(wanted.listen).map_err(|e| {
         Failure::usage(format!(
             "--listen {}: {e}; is another service there? choose another port",
-            args.listen
+            wanted.listen
         ))
     })?;
     let address = http.local_addr().map_err(Failure::system)?;
-    let user = web_user(args)?;
+    let user = user::of_service(wanted.user.as_deref())?;
     let directory = service_directory(&data_directory()?, user)?;
     let slots = match (args.no_worker, args.slots.is_empty()) {
         (true, _) => Vec::new(),
         (false, true) => worker::all_slots()?,
         (false, false) => args.slots.clone(),
     };
-    let mut children = vec![web_child(args, http, &directory, user)];
-    let socket = directory.join(web::SOCKET);
-    children.extend(
-        slots.iter().map(|slot| worker::child(*slot, &socket, None, args.languages.as_deref(), args.log)),
-    );
+    let mut children = vec![web_child(args, wanted.log, http, &directory, user)];
+    let socket = directory.join(SOCKET);
+    children.extend(worker::children(&slots, &socket, None, args.languages.as_deref(), wanted.log));
     let nursery = Nursery::start(children)?;
     print_error(&format!("tauto: serving at http://{address}/ (Ctrl-C ends it)\n"));
     // Workers last: what they are judging is waited for by the web process.
@@ -102,65 +115,43 @@ fn supervise(args: &ServeArgs) -> Result<Done, Failure> {
     })
 }
 
-fn web_child(args: &ServeArgs, http: TcpListener, directory: &Path, user: Option<WebUser>) -> Child {
+/// What was typed; the configuration it reads itself.
+fn web_child(
+    args: &ServeArgs,
+    log: LogForm,
+    http: TcpListener,
+    directory: &Path,
+    user: Option<User>,
+) -> Child {
     let mut words: Vec<OsString> =
         vec!["serve".into(), "--web".into(), "--directory".into(), directory.into()];
-    words.extend(["--listen".into(), args.listen.to_string().into()]);
-    words.extend(["--grace".into(), args.grace.to_string().into()]);
-    if let Some(database) = &args.database {
-        words.extend(["--database".into(), database.into()]);
+    let typed = [
+        ("--grace", args.grace.map(|grace| grace.to_string())),
+        ("--database", args.database.clone()),
+        ("--user", user.map(|user| user.to_string())),
+        ("--log", Some(log.name().to_string())),
+    ];
+    for (name, value) in typed {
+        words.extend(value.into_iter().flat_map(|value| [name.into(), value.into()]));
     }
-    if let Some(user) = user {
-        words.extend(["--user".into(), format!("{}:{}", user.uid.as_raw(), user.gid.as_raw()).into()]);
+    for network in &args.callback_network {
+        words.extend(["--callback-network".into(), network.to_string().into()]);
     }
-    if args.accounts {
-        words.push("--accounts".into());
+    for (given, word) in [(args.accounts, "--accounts"), (args.admin_link, "--admin-link")] {
+        words.extend(given.then(|| word.into()));
     }
-    words.extend(["--log".into(), args.log.name().into()]);
+    if let Some(url) = &args.public_url {
+        words.extend(["--public-url".into(), url.into()]);
+    }
+    for proxy in &args.proxy {
+        words.extend(["--proxy".into(), proxy.to_string().into()]);
+    }
     Child { name: "web".into(), args: words, stdin: Some(http.into()) }
 }
 
-/// Who the web process is to be; `None`: who we are, where that is not root.
-fn web_user(args: &ServeArgs) -> Result<Option<WebUser>, Failure> {
-    if !rustix::process::geteuid().is_root() {
-        return match &args.user {
-            Some(_) => Err(Failure::usage("--user: only root can become another user")),
-            None => Ok(None),
-        };
-    }
-    let named = args.user.as_deref();
-    let numbers = |uid: u32, gid: u32| WebUser { uid: Uid::from_raw(uid), gid: Gid::from_raw(gid) };
-    let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let found = match named {
-        Some(name) => match name.split_once(':').map(|(uid, gid)| (uid.parse(), gid.parse())) {
-            Some((Ok(uid), Ok(gid))) => numbers(uid, gid),
-            _ => match (of_passwd(&passwd, name), name.parse()) {
-                (Some((uid, gid)), _) => numbers(uid, gid),
-                (None, Ok(uid)) => numbers(uid, uid),
-                (None, Err(_)) => {
-                    return Err(Failure::usage(format!("--user {name}: there is no such user")));
-                }
-            },
-        },
-        None => of_passwd(&passwd, "tautochrone")
-            .map_or(numbers(OWN_UID, OWN_UID), |(uid, gid)| numbers(uid, gid)),
-    };
-    if found.uid.is_root() || found.gid.is_root() {
-        return Err(Failure::usage("--user: the web process must not be root"));
-    }
-    Ok(Some(found))
-}
-
-/// Uid and gid of a user (passwd(5)).
-fn of_passwd(passwd: &str, name: &str) -> Option<(u32, u32)> {
-    let fields = |line: &str| line.split(':').map(str::to_owned).collect::<Vec<_>>();
-    let line = passwd.lines().map(fields).find(|fields| fields.first().is_some_and(|first| first == name))?;
-    Some((line.get(2)?.parse().ok()?, line.get(3)?.parse().ok()?))
-}
-
 /// The directory below the data directory that is the web process's alone.
-fn service_directory(data: &Path, user: Option<WebUser>) -> Result<PathBuf, Failure> {
-    let path = data.join("service");
+fn service_directory(data: &Path, user: Option<User>) -> Result<PathBuf, Failure> {
+    let path = data.join(SERVICE);
     let fail = |e: &dyn std::fmt::Display| {
         Failure::usage(format!(
             "{}: {e}; set TAUTO_DATA_DIR to a directory that this user may write to",
@@ -171,12 +162,12 @@ fn service_directory(data: &Path, user: Option<WebUser>) -> Result<PathBuf, Fail
     // By descriptor: what lies in a directory that root made is root's, but its entry `service` is given away below.
     let data =
         rustix::fs::open(data, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(|e| fail(&e))?;
-    match rustix::fs::mkdirat(&data, "service", Mode::from_raw_mode(0o700)) {
+    match rustix::fs::mkdirat(&data, SERVICE, Mode::from_raw_mode(0o700)) {
         Ok(()) | Err(rustix::io::Errno::EXIST) => {}
         Err(e) => return Err(fail(&e)),
     }
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let service = rustix::fs::openat(&data, "service", flags, Mode::empty()).map_err(|e| fail(&e))?;
+    let service = rustix::fs::openat(&data, SERVICE, flags, Mode::empty()).map_err(|e| fail(&e))?;
     if let Some(user) = user {
         let stat = rustix::fs::fstat(&service).map_err(|e| fail(&e))?;
         if stat.st_uid == 0 {
@@ -203,21 +194,11 @@ fn data_of(service: &Path) -> &Path {
     service.parent().unwrap_or(service)
 }
 
-/// Ends this process with the one that started it, however that ends.
-pub(crate) fn die_with_parent() -> Result<(), Failure> {
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(Failure::system)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn users_are_found_by_name() {
-        let passwd = "root:x:0:0:root:/root:/bin/sh\ntautochrone:x:998:997::/:/bin/false\nbad:x:y:1\n";
-        assert_eq!(of_passwd(passwd, "tautochrone"), Some((998, 997)));
-        assert_eq!(of_passwd(passwd, "root"), Some((0, 0)));
-        assert_eq!(of_passwd(passwd, "bad"), None);
-        assert_eq!(of_passwd(passwd, "tauto"), None);
+/// Ends this process with the one that started it, however that ends. `parent`: its number, where it may be gone already.
+pub(crate) fn die_with_parent(parent: Option<u32>) -> Result<(), Failure> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(Failure::system)?;
+    match parent.is_none_or(|parent| parent == std::os::unix::process::parent_id()) {
+        true => Ok(()),
+        false => Err(Failure::system("the process that started this one is gone")),
     }
 }

@@ -51,6 +51,13 @@ pub(crate) fn main(args: SlotsArgs) -> Result<Done, Failure> {
     Ok(Done::Good)
 }
 
+/// What the command prints with `--json`, as a value.
+pub(crate) fn document() -> Option<serde_json::Value> {
+    let plan = planned(&Machine::this().ok()?, &wishes_for(None).ok()?).ok()?;
+    let floors: Vec<Option<Floor>> = plan.slots.iter().map(|slot| measured(true, slot)).collect();
+    serde_json::to_value(SlotsDocument::new(&plan, &floors)).ok()
+}
+
 /// The floor that was measured here; `None`: none was.
 fn measured(here: bool, slot: &Slot) -> Option<Floor> {
     Some(floor::of(Some(slot))).filter(|floor| here && !floor.assumed)

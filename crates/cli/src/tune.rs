@@ -170,6 +170,12 @@ fn apply(args: &ApplyArgs) -> Result<Done, Failure> {
 }
 
 fn status(args: &StatusArgs) -> Result<Done, Failure> {
+    show(present()?, None, None, args.json);
+    Ok(Done::Good)
+}
+
+/// What is in force now.
+fn present() -> Result<Tuning, Failure> {
     let machine = Machine::this().map_err(Failure::system)?;
     let directory = data_directory();
     let boot = tune::boot_id(&machine).map_err(Failure::system)?;
@@ -177,8 +183,12 @@ fn status(args: &StatusArgs) -> Result<Done, Failure> {
     let knobs = Writer::at(Path::new("/")).map_err(Failure::system)?;
     let in_force = records.iter().any(|record| record.is_live(&boot));
     let changes = records.iter().map(|record| tune::present(record, &boot, &knobs)).collect();
-    show(tuning(changes, &directory, in_force), None, None, args.json);
-    Ok(Done::Good)
+    Ok(tuning(changes, &directory, in_force))
+}
+
+/// What `tauto tune status` prints with `--json`, as a value.
+pub(crate) fn document() -> Option<serde_json::Value> {
+    serde_json::to_value(TuneDocument::new(present().ok()?, None, None)).ok()
 }
 
 fn undo(args: &UndoArgs) -> Result<Done, Failure> {

@@ -1,6 +1,7 @@
 //! `tauto worker`: the judge's side of a service. One process for each slot; each holds its slot's launchers, connects to the
 //! service, and does one task after another. It has no database and decides nothing about verdicts that the engine does not.
 
+mod facts;
 mod link;
 mod packages;
 mod task;
@@ -15,15 +16,17 @@ use crate::terminal::Failure;
 use clap::Args;
 use engine::languages::Languages;
 use engine::slot::Slot;
+use facts::Speaker;
 use fleet::{FromWorker, Hello, Lease, Outcome, PROTOCOL, SlotFacts, ToWorker};
 use host::machine::Machine;
 use link::{Broken, Link};
 use packages::Packages;
 use settle::Floor;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[derive(Args, Debug)]
 pub(crate) struct WorkerArgs {
@@ -45,6 +48,12 @@ pub(crate) struct WorkerArgs {
     /// Serve one slot, as the process for it
     #[arg(long, hide = true, requires = "slots")]
     single: bool,
+    /// The process that starts this one
+    #[arg(long, hide = true, value_name = "PID")]
+    parent: Option<u32>,
+    /// Tell the service of this machine, as one of its workers
+    #[arg(long, hide = true, requires = "single")]
+    speaker: bool,
 }
 
 /// One process for each slot, or the process of one slot.
@@ -56,8 +65,7 @@ pub(crate) fn main(args: WorkerArgs) -> Result<Done, Failure> {
         (true, _) => Err(Failure::usage("--single: one slot")),
         (false, slots) => {
             let (node, languages) = (args.node.as_deref(), args.languages.as_deref());
-            let children = slots.iter().map(|slot| child(*slot, &args.connect, node, languages, args.log));
-            Nursery::start(children.collect())?.attend(|_| {})
+            Nursery::start(children(slots, &args.connect, node, languages, args.log))?.attend(|_| {})
         }
     }
 }
@@ -70,34 +78,34 @@ pub(crate) fn all_slots() -> Result<Vec<SlotChoice>, Failure> {
     Ok(if slots.is_empty() { vec![SlotChoice::None] } else { slots })
 }
 
-/// How the process of a slot is started.
-pub(crate) fn child(
-    slot: SlotChoice,
-    connect: &std::path::Path,
+/// How the processes of slots are started. That of the first speaks for the machine.
+pub(crate) fn children(
+    slots: &[SlotChoice],
+    connect: &Path,
     node: Option<&str>,
-    languages: Option<&std::path::Path>,
+    languages: Option<&Path>,
     log: LogForm,
-) -> Child {
-    let slot = match slot {
+) -> Vec<Child> {
+    let number = |slot: &SlotChoice| match slot {
         SlotChoice::Number(n) => n.to_string(),
         _ => "none".to_string(),
     };
-    let mut args: Vec<std::ffi::OsString> = vec![
-        "worker".into(),
-        "--single".into(),
-        "--slots".into(),
-        slot.clone().into(),
-        "--connect".into(),
-        connect.into(),
-    ];
-    if let Some(node) = node {
-        args.extend(["--node".into(), node.into()]);
-    }
-    if let Some(languages) = languages {
-        args.extend(["--languages".into(), languages.into()]);
-    }
-    args.extend(["--log".into(), log.name().into()]);
-    Child { name: format!("worker {slot}"), args, stdin: None }
+    let child = |(slot, first): (&SlotChoice, bool)| {
+        let slot = number(slot);
+        let words = ["worker", "--single", "--slots", &slot, "--log", log.name(), "--connect"];
+        let mut args: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+        args.push(connect.into());
+        if let Some(node) = node {
+            args.extend(["--node".into(), node.into()]);
+        }
+        if let Some(languages) = languages {
+            args.extend(["--languages".into(), languages.into()]);
+        }
+        args.extend(first.then(|| "--speaker".into()));
+        Child { name: format!("worker {slot}"), args, stdin: None }
+    };
+    let first = std::iter::once(true).chain(std::iter::repeat(false));
+    slots.iter().zip(first).map(child).collect()
 }
 
 /// What a worker needs as long as it lives.
@@ -108,13 +116,19 @@ struct Worker {
     floor: Floor,
     packages: Packages,
     hello: Hello,
+    speaker: Option<Speaker>,
 }
 
-/// After this many seconds of trying, waits between attempts to connect no longer grow.
+/// The shortest and the longest wait between attempts to connect.
+const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// A conversation that lasted this long was none that fails at once.
+const LIVED: Duration = Duration::from_secs(2);
+/// Rest after a task that could not be done for a reason that may pass, such as a full disk.
+const REST: Duration = Duration::from_secs(1);
 
 fn serve(args: &WorkerArgs, slot: SlotChoice) -> Result<Done, Failure> {
-    crate::serve::die_with_parent()?;
+    crate::serve::die_with_parent(args.parent)?;
     let typed = PlacementArgs { slot: Some(slot), ..PlacementArgs::default() };
     let places = places(&typed, SlotChoice::Auto, 1)?;
     let floor = worst_floor(&places);
@@ -136,7 +150,8 @@ fn serve(args: &WorkerArgs, slot: SlotChoice) -> Result<Done, Failure> {
         holding: None,
     };
     let packages = Packages::new(crate::config::data_directory()?.join("worker-packages"))?;
-    let mut worker = Worker { slot: first, cancel: &site.cancel, languages, floor, packages, hello };
+    let speaker = args.speaker.then(|| Speaker::new(args.languages.clone()));
+    let mut worker = Worker { slot: first, cancel: &site.cancel, languages, floor, packages, hello, speaker };
     worker.work(&args.connect)
 }
 
@@ -156,9 +171,10 @@ impl Worker {
     }
 
     /// Connects, and connects again, until this process is to end.
-    fn work(&mut self, path: &std::path::Path) -> Result<Done, Failure> {
+    fn work(&mut self, path: &Path) -> Result<Done, Failure> {
         let mut held: Option<(Lease, Outcome)> = None;
-        let mut wait = Duration::from_millis(50);
+        let mut told = String::new();
+        let mut wait = SHORTEST_WAIT;
         loop {
             if self.ending() {
                 return Ok(Done::Interrupted);
@@ -166,11 +182,15 @@ impl Worker {
             self.hello.holding = held.as_ref().map(|(lease, _)| *lease);
             match Link::connect(path, &self.hello) {
                 Ok(link) => {
-                    wait = Duration::from_millis(50);
+                    told.clear();
+                    let begun = Instant::now();
                     match self.converse(&link, &mut held) {
                         Ok(done) => return Ok(done),
                         Err(Broken::Connection(why)) => {
-                            tracing::warn!(why, "the service is gone; connecting again")
+                            tracing::warn!(why, "the service is gone; connecting again");
+                            // One whose database is full ends every conversation as soon as it hears of a result.
+                            wait = if begun.elapsed() > LIVED { SHORTEST_WAIT } else { wait };
+                            self.pause(&mut wait);
                         }
                         Err(Broken::Refused(why)) => return Err(Failure::usage(why)),
                         Err(Broken::Worker(why)) => return Err(Failure::system(why)),
@@ -178,22 +198,38 @@ impl Worker {
                 }
                 Err(Broken::Refused(why)) => return Err(Failure::usage(why)),
                 Err(Broken::Connection(why) | Broken::Worker(why)) => {
-                    tracing::debug!(why, "no service yet");
-                    std::thread::sleep(wait);
-                    wait = (wait * 2).min(LONGEST_WAIT);
+                    if why != told {
+                        tracing::info!(why, "no service yet; trying on");
+                        told = why;
+                    }
+                    self.pause(&mut wait);
                 }
             }
         }
     }
 
+    /// Waits, longer each time, and no longer than this process is to live.
+    fn pause(&self, wait: &mut Duration) {
+        let until = Instant::now() + *wait;
+        while Instant::now() < until && !self.ending() {
+            std::thread::sleep(SHORTEST_WAIT);
+        }
+        *wait = (*wait * 2).min(LONGEST_WAIT);
+    }
+
     fn converse(&mut self, link: &Link, held: &mut Option<(Lease, Outcome)>) -> Result<Done, Broken> {
-        link.say(&FromWorker::Node { facts: self.node_facts() })?;
+        self.speaker.iter_mut().for_each(Speaker::begin);
         loop {
             if let Some((lease, outcome)) = held.as_ref() {
                 link.say(&FromWorker::Done { lease: *lease, outcome: outcome.clone() })?;
                 while link.hear()? != (ToWorker::Heard { lease: *lease }) {}
                 let failed = match held.take() {
                     Some((_, Outcome::Failed { why })) => Some(why),
+                    Some((lease, Outcome::Returned { why })) => {
+                        tracing::warn!(job = lease.job, why, "a task was given back");
+                        self.pause(&mut REST.clone());
+                        None
+                    }
                     _ => None,
                 };
                 // What failed may be this process itself; a new one is started in its place.
@@ -204,6 +240,7 @@ impl Worker {
             if self.ending() {
                 return Ok(Done::Interrupted);
             }
+            self.tell_of_node(link)?;
             link.say(&FromWorker::Ready)?;
             match self.next_task(link)? {
                 Some(task) => {
@@ -216,20 +253,23 @@ impl Worker {
     }
 
     /// Waits for a task. `None`: this process is to end.
-    fn next_task(&self, link: &Link) -> Result<Option<fleet::Task>, Broken> {
+    fn next_task(&mut self, link: &Link) -> Result<Option<fleet::Task>, Broken> {
         loop {
             match link.hear_within(Duration::from_millis(200))? {
                 Some(ToWorker::Task(task)) => return Ok(Some(*task)),
                 // Too late: nothing is being done.
                 Some(_) => {}
                 None if self.ending() => return Ok(None),
-                None => {}
+                None => self.tell_of_node(link)?,
             }
         }
     }
 
-    fn node_facts(&self) -> serde_json::Value {
-        let languages = crate::languages::document(&self.languages);
-        serde_json::json!({ "languages": languages })
+    /// Tells of the machine, if it is time to. Nothing runs in this slot meanwhile.
+    fn tell_of_node(&mut self, link: &Link) -> Result<(), Broken> {
+        match self.speaker.as_mut().and_then(|speaker| speaker.news(&self.languages)) {
+            Some(facts) => link.say(&FromWorker::Node { facts }),
+            None => Ok(()),
+        }
     }
 }

@@ -6,10 +6,17 @@
 //! been ([`bait`]). Runs of this suite take place one at a time, so that whatever is left has one author.
 
 pub mod bait;
+pub mod browser;
+pub mod chaos;
 pub mod compile;
 pub mod condition;
+pub mod http;
 pub mod leftovers;
 pub mod package;
 pub mod program;
+pub mod python;
+pub mod queue;
+pub mod service;
 pub mod stage;
 pub mod tauto;
+pub mod traffic;

@@ -8,6 +8,7 @@ mod layout;
 mod link_order;
 mod perturb;
 mod plots;
+mod runs;
 mod tables;
 mod trace;
 
@@ -17,6 +18,7 @@ pub use ladder::ladder_page;
 pub use layout::layout_page;
 pub use link_order::link_order_page;
 pub use perturb::perturb_page;
+pub use runs::{ChartedRun, RunsChart, runs_chart};
 pub use trace::trace_page;
 
 /// Text as HTML shows it, in elements and in quoted attributes. What would turn or steer text is shown as `·`.

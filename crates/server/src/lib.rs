@@ -4,19 +4,45 @@
 //! ([`work`]) as soon as one is free, and what comes of it is stored before anybody hears of it. Who watches is told on the way
 //! ([`live`]). The faces (native API, Judge0, Piston, pages) translate between HTTP and these few functions.
 
+#[cfg(test)]
+mod access_table;
 mod accounts;
 mod api;
+mod callbacks;
+mod connections;
 mod errors;
+mod execution;
+mod guard;
+mod headers;
+mod judge0;
+#[cfg(test)]
+mod kit;
+mod languages;
+mod limits;
 mod live;
+mod metrics;
 mod moment;
+mod pages;
+mod piston;
 mod problems;
 mod rejudge;
 mod secret;
 mod service;
+mod statement;
 mod submit;
+mod toolchains;
+mod upkeep;
+mod view;
+mod waiting;
 mod work;
 
+pub use accounts::Access;
+/// The OpenAPI document of the native API.
+pub use api::openapi;
+pub use callbacks::{Allowed as AllowedCallbacks, Network, NoNetwork};
+pub use limits::{Limits, Rate};
 pub use service::{Listeners, Settings, Startup, open};
+pub use waiting::open_when_possible;
 
 /// How an operation of the service fails before a face has put it into its own form.
 pub use errors::Refusal;

@@ -4,7 +4,7 @@ use model::Event;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use store::SubmissionId;
+use store::{JobId, SubmissionId};
 use tokio::sync::broadcast;
 
 /// What watchers of a submission hear.
@@ -13,6 +13,8 @@ use tokio::sync::broadcast;
 pub(crate) enum LiveEvent {
     /// A worker has taken it.
     Started {
+        /// The request for this judgement.
+        job: JobId,
         /// Which worker: node and slot.
         worker: String,
         /// How often this judgement was begun, this time included.
@@ -108,7 +110,7 @@ mod tests {
     use super::*;
 
     fn started(attempt: u64) -> LiveEvent {
-        LiveEvent::Started { worker: "here/0".into(), attempt }
+        LiveEvent::Started { job: JobId(1), worker: "here/0".into(), attempt }
     }
 
     #[test]

@@ -1,10 +1,17 @@
 //! The service as a whole: what its parts share, how it starts and how it ends.
 
+use crate::accounts::{Access, Accounts};
+use crate::callbacks::{self, Courier};
+use crate::connections::Bounds;
 use crate::errors::Refusal;
 use crate::live::Live;
-use crate::problems::Packages;
-use crate::{api, work};
-use axum::Router;
+use crate::metrics::{self, Metrics, Readiness};
+use crate::problems::{Packages, install_examples};
+use crate::toolchains::Toolchains;
+use crate::{accounts, api, connections, guard, judge0, pages, piston, upkeep, work};
+use axum::extract::Request;
+use axum::routing::get;
+use axum::{Router, middleware};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +28,14 @@ pub struct Settings {
     pub database: String,
     /// Without signing in everybody may submit and see; right only where nobody else can connect.
     pub anonymous: bool,
+    /// How it is reached, and what one caller may ask of it.
+    pub access: Access,
     /// How long work may go on after the service was told to end.
     pub grace: Duration,
+    /// How long sources, runs and outputs of submissions are kept, and samples of nodes; `None`: for good.
+    pub retention: Option<Duration>,
+    /// Where callbacks may go.
+    pub callbacks: callbacks::Allowed,
 }
 
 /// Where the service is reached. Bound by the caller, which may have a right that the service has not.
@@ -36,7 +49,7 @@ pub struct Listeners {
 
 /// A service that is ready to serve.
 pub struct Startup {
-    service: Arc<Service>,
+    pub(crate) service: Arc<Service>,
 }
 
 /// What the parts of the service share.
@@ -45,6 +58,15 @@ pub(crate) struct Service {
     pub(crate) store: Store,
     pub(crate) live: Live,
     pub(crate) packages: Packages,
+    /// The languages of the nodes.
+    pub(crate) toolchains: Toolchains,
+    /// What Judge0's clients are told about numbers.
+    pub(crate) statistics: judge0::Statistics,
+    /// How much they have queued.
+    pub(crate) waiting: judge0::Waiting,
+    pub(crate) accounts: Accounts,
+    pub(crate) metrics: Metrics,
+    pub(crate) readiness: Readiness,
     /// A job was queued.
     pub(crate) work_came: Notify,
     /// The workers that are connected.
@@ -60,19 +82,49 @@ pub(crate) struct Service {
 pub async fn open(settings: Settings) -> Result<Startup, Refusal> {
     let store = Store::open(&settings.database).await?;
     let packages = Packages::new(settings.directory.join("packages"));
+    let accounts = Accounts::new(&settings.access);
     let service = Service {
         settings,
+        accounts,
         store,
         live: Live::default(),
         packages,
+        toolchains: Toolchains::default(),
+        statistics: judge0::Statistics::default(),
+        waiting: judge0::Waiting::default(),
+        metrics: Metrics::default(),
+        readiness: Readiness::default(),
         work_came: Notify::new(),
         workers: work::Workers::default(),
         ending: watch::Sender::new(false),
     };
+    if let Err(error) = install_examples(&service).await {
+        tracing::error!(%error, "installing the example problems");
+    }
     Ok(Startup { service: Arc::new(service) })
 }
 
 impl Startup {
+    /// A link by which the first admin is made, where there is none yet; below the address under which the service is reached. It is good once,
+    /// and for a day; the one of an earlier start is not good any more.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn admin_link(&self) -> Result<Option<String>, Refusal> {
+        match accounts::has_admin(&self.service).await? {
+            true => Ok(None),
+            false => accounts::new_admin_link(&self.service).await.map(Some),
+        }
+    }
+
+    /// Another such link, for an admin who cannot sign in any more.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn new_admin_link(&self) -> Result<String, Refusal> {
+        accounts::new_admin_link(&self.service).await
+    }
+
     /// Serves until `stop` is done, then ends: no new work is given out, what is being judged is waited for as long as the
     /// settings say, then given back.
     ///
@@ -84,21 +136,34 @@ impl Startup {
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> std::io::Result<()> {
         let service = self.service;
+        let listening = listeners.http.local_addr()?;
+        service
+            .settings
+            .access
+            .check(service.settings.anonymous, listening)
+            .map_err(std::io::Error::other)?;
         listeners.http.set_nonblocking(true)?;
         listeners.work.set_nonblocking(true)?;
         let (http, workers) =
             (TcpListener::from_std(listeners.http)?, UnixListener::from_std(listeners.work)?);
         let working = tokio::spawn(work::serve(service.clone(), workers));
-        let upkeep = tokio::spawn(work::take_back_lost(service.clone()));
+        let reaping = tokio::spawn(work::take_back_lost(service.clone()));
+        let upkeep = tokio::spawn(upkeep::serve(service.clone()));
+        let courier = Courier::of_system(service.settings.callbacks.clone());
+        let delivering = tokio::spawn(callbacks::deliver(service.clone(), courier));
         let ending = service.clone();
         tokio::spawn(async move {
             stop.await;
             ending.ending.send_replace(true);
         });
         let stopped = ended(service.ending.subscribe());
-        axum::serve(http, router(service.clone())).with_graceful_shutdown(stopped).await?;
+        let bounds = Bounds::of(&service.settings.access, service.settings.grace);
+        connections::serve(http, router(service.clone()), bounds, stopped).await;
         drop(working.await);
+        reaping.abort();
+        // In the middle of a step nothing is lost: a step is done or not.
         upkeep.abort();
+        delivering.abort();
         service.store.close().await;
         Ok(())
     }
@@ -113,6 +178,27 @@ pub(crate) async fn ended(mut ending: watch::Receiver<bool>) {
     }
 }
 
-fn router(service: Arc<Service>) -> Router {
-    Router::new().nest("/api/v1", api::router()).with_state(service)
+/// Clients of other judges have their own places for tokens.
+async fn tokens_of_other_judges(mut request: Request) -> Request {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    if let Some(path) = path.strip_prefix("/judge0") {
+        judge0::as_bearer(&method, path, request.headers_mut());
+    } else if path.starts_with("/api/v2/") {
+        piston::as_bearer(request.headers_mut());
+    }
+    request
+}
+
+pub(crate) fn router(service: Arc<Service>) -> Router {
+    let routes = Router::new()
+        .nest("/api/v1", api::router())
+        .nest("/judge0", judge0::router())
+        .nest("/api/v2", piston::router())
+        .nest("/api/v2/piston", piston::router())
+        .route("/metrics", get(api::operation::metrics))
+        .merge(pages::router(&service));
+    guard::guarded(routes, &service)
+        .layer(middleware::map_request(tokens_of_other_judges))
+        .layer(middleware::from_fn_with_state(service.clone(), metrics::count))
+        .with_state(service)
 }

@@ -8,7 +8,7 @@ use fleet::Mode;
 use model::{Clock, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use store::{JobId, NewSubmission, SubmissionId, Urgency, UserId, VersionId};
+use store::{NewSubmission, SubmissionId, Urgency, UserId, VersionId};
 
 /// What is noted with a submission, as the store keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub(crate) struct Details {
     /// It is an execution: its only file is the `model::Execution` as JSON.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) execution: bool,
+    /// What tells whether a request that is repeated is the same, where it may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) request: Option<String>,
     /// What the face it came through wants to know later.
     #[serde(skip_serializing_if = "Json::is_null")]
     pub(crate) face: Json,
@@ -42,6 +45,8 @@ pub(crate) struct Jury {
 /// A submission that comes in.
 #[derive(Debug)]
 pub(crate) struct Incoming<'a> {
+    /// Its name, where it must have a certain one; random where it need not.
+    pub(crate) token: Option<&'a str>,
     pub(crate) version: Option<VersionId>,
     pub(crate) author: Option<UserId>,
     /// Which face it came through: [`store::PARTICIPANT`] or a name such as `judge0`.
@@ -61,12 +66,14 @@ pub(crate) struct Incoming<'a> {
 pub(crate) struct Accepted {
     pub(crate) id: SubmissionId,
     pub(crate) token: String,
-    pub(crate) job: JobId,
 }
 
 /// Takes a submission in: when this returns it is on disk and will be judged.
 pub(crate) async fn submit(service: &Service, incoming: Incoming<'_>) -> Result<Accepted, Refusal> {
-    let token = secret::uuid()?;
+    let token = match incoming.token {
+        Some(token) => token.to_string(),
+        None => secret::uuid()?,
+    };
     let details = serde_json::to_value(&incoming.details).map_err(|e| Refusal::Fault(e.to_string()))?;
     let new = NewSubmission {
         token: &token,
@@ -81,7 +88,8 @@ pub(crate) async fn submit(service: &Service, incoming: Incoming<'_>) -> Result<
         urgency: incoming.urgency,
         callback: incoming.callback,
     };
-    let (id, job) = service.store.submit(&new).await?;
+    let (id, _) = service.store.submit(&new).await?;
+    service.metrics.submitted(incoming.origin);
     service.work_came.notify_one();
-    Ok(Accepted { id, token, job })
+    Ok(Accepted { id, token })
 }

@@ -6,7 +6,7 @@ use crate::files;
 use judge::package::{Entry, FileTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use zip::ZipArchive;
@@ -58,6 +58,23 @@ impl Archive {
         Ok((Archive { path: path.to_owned(), index, reading }, tree))
     }
 
+    /// The first bytes of an entry, at most `limit`. Nothing is unpacked to disk and nothing stays open.
+    pub(super) fn head(&self, name: &str, limit: u64) -> Result<Vec<u8>, SourceError> {
+        let why = |why: String| SourceError::Entry { path: self.path.clone(), entry: name.to_owned(), why };
+        let index = *self.index.get(name).ok_or_else(|| why("there is no such file".to_owned()))?;
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = reading.zip.by_index(index).map_err(|e| why(e.to_string()))?;
+        let (size, mut bytes) = (entry.size(), Vec::new());
+        entry
+            .take(limit.min(size.saturating_add(1)))
+            .read_to_end(&mut bytes)
+            .map_err(|e| why(e.to_string()))?;
+        if bytes.len() as u64 > size {
+            return Err(why(format!("more than the {size} bytes it may have")));
+        }
+        Ok(bytes)
+    }
+
     /// Opens the content of an entry.
     pub(super) fn file(&self, name: &str) -> Result<File, SourceError> {
         let why = |why: String| SourceError::Entry { path: self.path.clone(), entry: name.to_owned(), why };
@@ -83,9 +100,6 @@ fn item(
     path: &Path,
     limits: SourceLimits,
 ) -> Result<Option<Item>, SourceError> {
-    const TYPE: u32 = 0o170_000;
-    const REGULAR: u32 = 0o100_000;
-    const DIRECTORY: u32 = 0o040_000;
     let broken =
         |e: zip::result::ZipError| SourceError::Archive { path: path.to_owned(), why: e.to_string() };
     let data = zip.by_index_data(index).map_err(broken)?;
@@ -101,7 +115,7 @@ fn item(
         return Err(refuse("is encrypted"));
     }
     let mode = data.unix_mode().unwrap_or(0);
-    if data.is_symlink() || ![0, REGULAR, DIRECTORY].contains(&(mode & TYPE)) {
+    if data.is_symlink() || !kind(mode) {
         return Err(refuse("is neither a file nor a directory; put the file itself into the archive"));
     }
     let name = clean_name(&name).map_err(|why| refuse(&why))?;
@@ -118,8 +132,16 @@ fn item(
     Ok(Some(Item { name, index, directory: data.is_dir(), entry }))
 }
 
+/// Whether an entry of this mode is a file or a directory, or does not say.
+pub(super) fn kind(mode: u32) -> bool {
+    const TYPE: u32 = 0o170_000;
+    const REGULAR: u32 = 0o100_000;
+    const DIRECTORY: u32 = 0o040_000;
+    [0, REGULAR, DIRECTORY].contains(&(mode & TYPE))
+}
+
 /// The name as a path of the tree, or why there is none.
-fn clean_name(name: &str) -> Result<String, String> {
+pub(super) fn clean_name(name: &str) -> Result<String, String> {
     if name.contains(['\0', '\\']) {
         return Err("its name has a backslash or a zero byte; use `/` between directories".to_owned());
     }
@@ -308,7 +330,7 @@ mod tests {
         std::fs::write(&made.path, lying).unwrap();
         let source = Source::open(&made.path, SourceLimits::USUAL).unwrap();
         assert!(source.bytes("b").is_err());
-        assert_eq!(source.bytes("c").unwrap(), b"1");
+        assert_eq!((source.bytes("c").unwrap(), source.head("c", 0).unwrap()), (b"1".to_vec(), Vec::new()));
     }
 
     #[test]

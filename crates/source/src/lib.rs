@@ -4,6 +4,9 @@
 mod archive;
 mod directory;
 pub mod files;
+mod unpacked;
+
+pub use unpacked::{NotUnpacked, UnpackLimits, UnpackedFile, unpack};
 
 use archive::Archive;
 use directory::Directory;
@@ -157,10 +160,18 @@ impl Source {
 
     /// The bytes of a file of the tree.
     pub fn bytes(&self, path: &str) -> Result<Vec<u8>, SourceError> {
+        self.head(path, u64::MAX)
+    }
+
+    /// The first bytes of a file of the tree, at most `limit`.
+    pub fn head(&self, path: &str, limit: u64) -> Result<Vec<u8>, SourceError> {
+        let directory = match &self.backing {
+            Backing::Directory(directory) => directory,
+            Backing::Archive(archive) => return archive.head(path, limit),
+        };
         let mut bytes = Vec::new();
-        self.file(path)?
-            .read_to_end(&mut bytes)
-            .map_err(|e| SourceError::Read { file: path.to_owned(), why: e.to_string() })?;
+        let read = directory.file(path)?.take(limit).read_to_end(&mut bytes);
+        read.map_err(|e| SourceError::Read { file: path.to_owned(), why: e.to_string() })?;
         Ok(bytes)
     }
 

@@ -1,7 +1,7 @@
 //! Users, API tokens and sessions. Secrets are never stored: of tokens and sessions only a hash is (they are random and long, so
 //! that a plain SHA-256 is enough), and of passwords what the caller's password hash is.
 
-use crate::db::{Row, values};
+use crate::db::{Row, Tx, values};
 use crate::{Error, Hash, Moment, Result, Store, TokenId, UserId};
 use serde_json::Value as Json;
 
@@ -150,6 +150,17 @@ fn token(row: &Row) -> Result<ApiToken> {
     })
 }
 
+async fn insert_user(tx: &mut Tx, new: &NewUser<'_>) -> Result<UserId> {
+    let row = tx
+        .one(
+            "INSERT INTO users (name, display, role, password, created) VALUES ($1, $2, $3, $4, $5) RETURNING id",
+            values![new.name, new.display, new.role.name(), new.password, new.created],
+        )
+        .await
+        .map_err(|e| e.in_words(|| format!("user {}: the name is taken", new.name), String::new))?;
+    Ok(UserId(row.get("id")?))
+}
+
 fn no_user(id: UserId) -> Error {
     Error::NotFound(format!("user {id}"))
 }
@@ -161,16 +172,23 @@ impl Store {
     /// [`Error::Conflict`] where the name is taken.
     pub async fn add_user(&self, new: NewUser<'_>) -> Result<UserId> {
         let mut tx = self.db.write().await?;
-        let row = tx
-            .one(
-                "INSERT INTO users (name, display, role, password, created) VALUES ($1, $2, $3, $4, $5) RETURNING id",
-                values![new.name, new.display, new.role.name(), new.password, new.created],
-            )
-            .await
-            .map_err(|e| e.in_words(|| format!("user {}: the name is taken", new.name), String::new))?;
-        let id = UserId(row.get("id")?);
+        let id = insert_user(&mut tx, &new).await?;
         tx.commit().await?;
         Ok(id)
+    }
+
+    /// Adds users: all of them, or none.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] where a name is taken.
+    pub async fn add_users(&self, new: &[NewUser<'_>]) -> Result<Vec<UserId>> {
+        let mut tx = self.db.write().await?;
+        let mut ids = Vec::with_capacity(new.len());
+        for user in new {
+            ids.push(insert_user(&mut tx, user).await?);
+        }
+        tx.commit().await?;
+        Ok(ids)
     }
 
     /// All users, by name.
@@ -355,6 +373,13 @@ impl Store {
     pub async fn end_session(&self, secret: &str) -> Result<()> {
         let mut tx = self.db.write().await?;
         tx.run("DELETE FROM sessions WHERE hash = $1", values![&Hash::of(secret.as_bytes())]).await?;
+        tx.commit().await
+    }
+
+    /// Ends all sessions of a user.
+    pub async fn end_sessions(&self, owner: UserId) -> Result<()> {
+        let mut tx = self.db.write().await?;
+        tx.run("DELETE FROM sessions WHERE owner = $1", values![owner]).await?;
         tx.commit().await
     }
 

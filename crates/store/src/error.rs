@@ -4,7 +4,7 @@ use sqlx::error::{DatabaseError, ErrorKind};
 use std::io;
 
 /// Why an operation of a [`crate::Store`] was not done.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// What was named is not there.
@@ -71,12 +71,12 @@ pub enum Error {
     #[error("{0}")]
     Unsupported(String),
     /// None of the above.
-    #[error("{place}: {source}")]
+    #[error("{place}: {why}")]
     Database {
         /// Which database.
         place: String,
         /// What the driver said.
-        source: sqlx::Error,
+        why: String,
     },
 }
 
@@ -109,7 +109,7 @@ impl Error {
             Kind::Damaged => Error::Damaged { place, why },
             Kind::Missing => Error::NotFound(format!("{place}: what this refers to ({why})")),
             Kind::Taken => Error::Conflict(format!("{place}: already there ({why})")),
-            Kind::Other => Error::Database { place, source },
+            Kind::Other => Error::Database { place, why },
         }
     }
 

@@ -338,6 +338,19 @@ impl Store {
         before.count("n")
     }
 
+    /// How many live jobs of an author wait; `None`: of all submissions without one. Counts to `most` and no further.
+    pub async fn waiting_of(&self, author: Option<UserId>, most: u32) -> Result<u64> {
+        let mut tx = self.db.read().await?;
+        let waiting = tx
+            .one(
+                "SELECT COUNT(*) AS n FROM
+                 (SELECT 1 FROM jobs WHERE state = 'queued' AND author = $1 AND urgency = $2 LIMIT $3) AS waiting",
+                values![author.map_or(0, |author| author.0), Urgency::Live.number(), most],
+            )
+            .await?;
+        waiting.count("n")
+    }
+
     /// One job.
     ///
     /// # Errors

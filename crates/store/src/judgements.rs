@@ -125,7 +125,12 @@ impl Store {
                 values![lease.job, lease.attempt],
             )
             .await?;
-        let Some(ended) = ended else { return already(&mut tx, lease).await };
+        let Some(ended) = ended else {
+            let before = already(&mut tx, lease).await?;
+            // What was stored before may wait for the same commit.
+            tx.commit().await?;
+            return Ok(before);
+        };
         let submission = SubmissionId(ended.get("submission")?);
         let counts = ended.parse("purpose", Purpose::of)? == Purpose::Verdict;
         // The row is locked from here: judgements of one submission are added one after the other.

@@ -46,6 +46,7 @@ pub use submissions::{NewSubmission, PARTICIPANT, State, StoredFile, Submission}
 pub use upkeep::Counts;
 
 use db::Database;
+use std::path::Path;
 
 /// An open database. Cheap to clone; clones share its connections.
 #[derive(Clone, Debug)]
@@ -69,6 +70,28 @@ impl Store {
         let db = Database::open(url).await?;
         schema::migrate(&db, schema::MIGRATIONS).await?;
         Ok(Store { db })
+    }
+
+    /// Opens a database that is there and leaves its schema alone; also the version of that. Where the version is not [`SCHEMA`],
+    /// only [`Store::backup`] is sure to work: a copy from before an upgrade.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] where there is none, [`Error::Connection`] where something else lies there.
+    pub async fn open_as_is(url: &str) -> Result<(Store, i64)> {
+        let db = Database::open_there(url).await?;
+        let version = schema::found(&db).await?;
+        match version {
+            0 => Err(Error::NotFound(format!("{}: a database of this program", db.place()))),
+            _ => Ok((Store { db }, version)),
+        }
+    }
+
+    /// The file that an address names; `None`: it is one of PostgreSQL.
+    ///
+    /// # Errors
+    /// [`Error::Connection`] where it is neither.
+    pub fn file_of(url: &str) -> Result<Option<&Path>> {
+        db::file_of(url)
     }
 
     /// Ends all connections, after what is going on in them. An SQLite file is then complete without the files beside it.

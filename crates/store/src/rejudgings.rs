@@ -117,7 +117,7 @@ impl Store {
         let mut submissions = submissions.to_vec();
         submissions.sort();
         submissions.dedup();
-        let mut tx = self.db.write_alone().await?;
+        let mut tx = self.db.write().await?;
         let row = tx
             .one(
                 "INSERT INTO rejudgings (reason, author, purpose, version, created)

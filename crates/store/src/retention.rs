@@ -33,7 +33,7 @@ impl Store {
     /// oldest first; those that are still to be judged are left alone. Their judgements stay, test by test. Deletes also at most
     /// `most` samples of nodes from before then. To be called until nothing is left, so that nobody waits long.
     pub async fn forget(&self, before: Moment, most: u32, now: Moment) -> Result<Forgotten> {
-        let mut tx = self.db.write_alone().await?;
+        let mut tx = self.db.write().await?;
         let rows = tx
             .rows(
                 "SELECT id FROM submissions WHERE forgotten IS NULL AND created < $1

@@ -17,9 +17,7 @@ pub const SCHEMA: i64 = MIGRATIONS.len() as i64;
 pub(crate) async fn migrate(db: &Database, migrations: &[&str]) -> Result<()> {
     // A look first: an up-to-date database is then opened also where it cannot be written.
     let known = migrations.len() as i64;
-    let mut tx = db.read().await?;
-    let found = version(&mut tx, db.engine()).await?;
-    drop(tx);
+    let found = found(db).await?;
     if found == known {
         return Ok(());
     }
@@ -42,6 +40,11 @@ pub(crate) async fn migrate(db: &Database, migrations: &[&str]) -> Result<()> {
     tx.commit().await
 }
 
+/// The version of the schema that is there, 0 in an empty database.
+pub(crate) async fn found(db: &Database) -> Result<i64> {
+    version(&mut db.read().await?, db.engine()).await
+}
+
 fn in_words_of(engine: Engine, migration: &str) -> String {
     let id = match engine {
         Engine::Sqlite => "INTEGER PRIMARY KEY AUTOINCREMENT",
@@ -50,7 +53,6 @@ fn in_words_of(engine: Engine, migration: &str) -> String {
     migration.replace("{id}", id)
 }
 
-/// The version of the schema that is there, 0 in an empty database.
 async fn version(tx: &mut Tx, engine: Engine) -> Result<i64> {
     let tables = match engine {
         Engine::Sqlite => "SELECT name FROM sqlite_master WHERE type = 'table'",

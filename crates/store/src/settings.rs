@@ -40,4 +40,14 @@ impl Store {
         tx.commit().await?;
         Ok(value)
     }
+
+    /// Removes a setting if it still has this value; whether it did. Of several who try, one succeeds.
+    pub async fn take_setting(&self, name: &str, value: &Json) -> Result<bool> {
+        let mut tx = self.db.write().await?;
+        let taken = tx
+            .run("DELETE FROM settings WHERE name = $1 AND value = $2", values![name, value.to_string()])
+            .await?;
+        tx.commit().await?;
+        Ok(taken > 0)
+    }
 }

@@ -71,16 +71,31 @@ fn content(seed: u64, size: usize) -> Vec<u8> {
     Hash::of(&seed.to_le_bytes()).as_str().bytes().cycle().take(size).collect()
 }
 
-/// Hands in until it is refused; the error, and how many were taken.
+/// Hands in, four at a time, until one is refused; the error, and how many were taken.
 async fn until_refused(store: &Store, prefix: &str) -> (Error, u64) {
-    for n in 0..10_000 {
-        let (source, token) = (content(n, 60_000), format!("{prefix}{n}"));
-        let new = NewSubmission { files: vec![("main.c", &source)], ..submission(&token) };
-        if let Err(error) = store.submit(&new).await {
-            return (error, n);
+    let mut taken = 0;
+    for n in 0..2_500 {
+        let four: Vec<_> = (0..4)
+            .map(|i| tokio::spawn(hand_in(store.clone(), n * 4 + i, format!("{prefix}{n}-{i}"))))
+            .collect();
+        let mut refused = None;
+        for one in four {
+            match one.await.unwrap() {
+                Ok(()) => taken += 1,
+                Err(error) => refused = Some(error),
+            }
+        }
+        if let Some(error) = refused {
+            return (error, taken);
         }
     }
     panic!("the disk takes everything")
+}
+
+async fn hand_in(store: Store, seed: u64, token: String) -> Result<(), Error> {
+    let source = content(seed, 60_000);
+    let new = NewSubmission { files: vec![("main.c", &source)], ..submission(&token) };
+    store.submit(&new).await.map(drop)
 }
 
 async fn fill(directory: &Path) {
@@ -95,7 +110,8 @@ async fn fill(directory: &Path) {
     assert!(taken > 2, "nothing was taken");
     // Nothing by half, reading goes on, and the same again is the same error.
     assert_eq!(store.counts().await.unwrap().submissions, taken);
-    let again = until_refused(&store, "b").await.0;
+    let (again, more) = until_refused(&store, "b").await;
+    assert_eq!(store.counts().await.unwrap().submissions, taken + more);
     assert!(matches!(again, Error::DiskFull { .. }), "{again:?}");
     let copy = directory.join("copy.db");
     let error = store.backup(&copy).await.unwrap_err();

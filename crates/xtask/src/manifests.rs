@@ -20,7 +20,7 @@ const GRAPH: [(&str, Option<&[&str]>); 17] = [
     ("report", Some(&["model", "stats"])),
     ("store", Some(&["model"])),
     ("fleet", Some(&["model", "stats", "settle"])),
-    ("server", Some(&["model", "store", "fleet", "report", "judge", "source"])),
+    ("server", Some(&["model", "stats", "settle", "store", "fleet", "report", "judge", "source"])),
     ("cli", None),
     ("e2e", Some(&["model", "stats", "sandbox"])),
     ("xtask", Some(&[])),

@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A process to be kept alive: this program again, with other arguments.
+/// A process to be kept alive: this program again, with other arguments, to which `--parent` and our number are added.
 pub(crate) struct Child {
     pub(crate) name: String,
     pub(crate) args: Vec<OsString>,
@@ -41,7 +41,7 @@ impl Tended {
     pub(crate) fn tell(&self, signal: Signal) {
         if let Some(pid) = self.state().pid {
             // It may have ended; nobody else has its number until it is waited for, and that takes the lock.
-            drop(kill_process(pid, signal));
+            let _ = kill_process(pid, signal);
         }
     }
 
@@ -146,8 +146,9 @@ fn once(child: &Child, tended: &Tended) -> std::io::Result<ExitStatus> {
         Some(fd) => Stdio::from(fd.try_clone()?),
         None => Stdio::null(),
     };
-    let mut process =
-        Command::new("/proc/self/exe").arg0_of(&child.name).args(&child.args).stdin(stdin).spawn()?;
+    let mut process = Command::new("/proc/self/exe");
+    process.arg0_of(&child.name).args(&child.args).arg("--parent").arg(std::process::id().to_string());
+    let mut process = process.stdin(stdin).spawn()?;
     tended.state().pid = i32::try_from(process.id()).ok().and_then(Pid::from_raw);
     // Its number is its own until it is reaped, which happens under the lock.
     let status = loop {
@@ -167,7 +168,8 @@ fn once(child: &Child, tended: &Tended) -> std::io::Result<ExitStatus> {
 fn wait_for_end(pid: u32) {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return };
-    drop(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT));
+    // However that ended, the caller looks again.
+    let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
 }
 
 trait Named {

@@ -1,59 +1,110 @@
 //! The web process: gives up what it can, then serves.
 
+use super::user::User;
+use super::wishes::Wanted;
 use super::{ServeArgs, die_with_parent};
 use crate::Done;
+use crate::place::{planned, wishes_for};
 use crate::terminal::{Failure, print_error};
+use host::machine::Machine;
 use landlock::{
     ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreatedAttr,
 };
-use rustix::fs::{Gid, Mode, Uid};
-use server::{Listeners, Settings};
-use std::net::TcpListener;
+use rustix::fs::Mode;
+use rustix::thread::{CpuSet, sched_setaffinity};
+use server::Settings;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::time::Duration;
 
+/// The database, where no other is named, in the service's directory.
+pub(crate) const DATABASE: &str = "tautochrone.db";
 /// The socket for workers, in the service's directory.
-pub(super) const SOCKET: &str = "work.sock";
+pub(crate) const SOCKET: &str = "work.sock";
 
-pub(super) fn main(args: &ServeArgs) -> Result<Done, Failure> {
+pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
     let directory = args.directory.clone().ok_or_else(|| Failure::usage("--directory: missing"))?;
+    keep_house()?;
     shrink_bounding_set();
     if let Some(user) = &args.user {
-        become_user(user)?;
+        let bad = |()| Failure::usage(format!("--user {user}: of the web process it is UID:GID"));
+        user.parse::<User>().map_err(bad)?.take_over()?;
     }
     // After the change of user, which clears it.
-    die_with_parent()?;
+    die_with_parent(args.parent)?;
     give_up_privileges()?;
     // Its files are nobody else's.
     rustix::process::umask(Mode::from_raw_mode(0o077));
     confine(&directory);
+    // What is unpacked lies where this process may write.
+    tempfile::env::override_temp_dir(&directory)
+        .map_err(|other| Failure::system(format!("unnamed files are made in {}", other.display())))?;
     let stdin = std::io::stdin();
     let http = stdin.as_fd().try_clone_to_owned().map_err(Failure::system)?;
     let http = TcpListener::from(http);
-    let work = work_socket(&directory.join(SOCKET))?;
     let address = http.local_addr().map_err(Failure::system)?;
-    let database =
-        args.database.clone().unwrap_or_else(|| directory.join("tautochrone.db").display().to_string());
+    let database = wanted.database.unwrap_or_else(|| directory.join(DATABASE).display().to_string());
     let settings = Settings {
         directory,
         database,
-        anonymous: address.ip().is_loopback() && !args.accounts,
-        grace: Duration::from_secs(args.grace),
+        // Where something stands in front, loopback is not this machine's user.
+        anonymous: address.ip().is_loopback()
+            && !wanted.accounts
+            && wanted.access.public_url.is_none()
+            && wanted.access.proxies.is_empty(),
+        grace: wanted.grace,
+        retention: wanted.retention,
+        access: wanted.access,
+        callbacks: wanted.callbacks,
     };
+    settings
+        .access
+        .check(settings.anonymous, address)
+        .map_err(|why| Failure::usage(format!("serve: {why}")))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(Failure::system)?;
-    runtime.block_on(serve(settings, Listeners { http, work }))
+    let base = settings.access.public_url.clone().unwrap_or_else(|| format!("http://{}", reached(address)));
+    runtime.block_on(serve(settings, http, &base, args.admin_link))
 }
 
-async fn serve(settings: Settings, listeners: Listeners) -> Result<Done, Failure> {
-    let startup = server::open(settings).await.map_err(Failure::system)?;
-    startup.serve(listeners, told_to_end()).await.map_err(Failure::system)?;
+/// Where a listener is found from this machine.
+fn reached(listening: SocketAddr) -> SocketAddr {
+    let here = match listening.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(here, listening.port())
+}
+
+/// `base` is the address under which the service is reached.
+async fn serve(settings: Settings, http: TcpListener, base: &str, new_link: bool) -> Result<Done, Failure> {
+    let socket = settings.directory.join(SOCKET);
+    let mut stop = Box::pin(told_to_end());
+    let (startup, listeners) = tokio::select! {
+        opened = server::open_when_possible(&settings, http, || work_socket(&socket)) => opened.map_err(Failure::system)?,
+        () = &mut stop => return Ok(Done::Good),
+    };
+    let link = match new_link {
+        true => startup.new_admin_link().await.map(Some),
+        false => startup.admin_link().await,
+    };
+    match link {
+        Ok(Some(path)) => {
+            print_error(&format!(
+                "tauto: to become the admin, open {base}{path} (good once, and for a day)\n"
+            ));
+        }
+        Ok(None) => {}
+        // A full disk, most likely; the service says so to everybody, and serves what it can.
+        Err(error) => tracing::error!(%error, "no link for an admin; start again with --admin-link"),
+    }
+    startup.serve(listeners, stop).await.map_err(Failure::system)?;
     Ok(Done::Good)
 }
 
@@ -69,17 +120,19 @@ async fn told_to_end() {
     drop(interrupt);
 }
 
-/// Becomes UID:GID, for good.
-fn become_user(user: &str) -> Result<(), Failure> {
-    let bad = || Failure::usage(format!("--user {user}: of the web process it is UID:GID"));
-    let (uid, gid) = user.split_once(':').ok_or_else(bad)?;
-    let uid = Uid::from_raw(uid.parse().map_err(|_| bad())?);
-    let gid = Gid::from_raw(gid.parse().map_err(|_| bad())?);
-    let fail = |e| Failure::system(format!("becoming user {user}: {e}"));
-    // This process has one thread as yet.
-    rustix::thread::set_thread_groups(&[]).map_err(fail)?;
-    rustix::thread::set_thread_res_gid(gid, gid, gid).map_err(fail)?;
-    rustix::thread::set_thread_res_uid(uid, uid, uid).map_err(fail)
+/// Stays off the CPUs of slots, where there are others: what is measured there is not to be disturbed by requests.
+fn keep_house() -> Result<(), Failure> {
+    let machine = Machine::this().map_err(Failure::system)?;
+    let plan = planned(&machine, &wishes_for(None)?)?;
+    let mut cpus = CpuSet::new();
+    plan.housekeeping.iter().filter_map(|cpu| usize::try_from(*cpu).ok()).for_each(|cpu| cpus.set(cpu));
+    if plan.slots.is_empty() || cpus.count() == 0 {
+        return Ok(());
+    }
+    if let Err(error) = sched_setaffinity(None, &cpus) {
+        tracing::warn!(%error, "the web process may run on the slots' CPUs");
+    }
+    Ok(())
 }
 
 /// No program that is started from here gets a capability: capabilities(7), "Capability bounding set".
@@ -88,7 +141,7 @@ fn shrink_bounding_set() {
         // Without CAP_SETPCAP nothing can be taken from this set, and with no_new_privs nothing comes of it. Bits without a meaning
         // are refused.
         let capability = rustix::thread::CapabilitySet::from_bits_retain(1 << bit);
-        drop(rustix::thread::remove_capability_from_bounding_set(capability));
+        let _ = rustix::thread::remove_capability_from_bounding_set(capability);
     }
 }
 
@@ -136,11 +189,10 @@ fn confine(directory: &Path) {
 }
 
 /// The socket, made anew: the one of an earlier process is dead.
-fn work_socket(path: &Path) -> Result<UnixListener, Failure> {
-    let fail = |e: std::io::Error| Failure::system(format!("{}: {e}", path.display()));
+fn work_socket(path: &Path) -> std::io::Result<UnixListener> {
     match std::fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(fail(e)),
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
         _ => {}
     }
-    UnixListener::bind(path).map_err(fail)
+    UnixListener::bind(path)
 }

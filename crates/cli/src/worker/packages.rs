@@ -87,8 +87,13 @@ impl Packages {
             }
         };
         let size = size.ok_or_else(|| Missing::Bad(format!("the service has no package {hash}")))?;
-        let fail =
-            |e: std::io::Error| Missing::Broken(Broken::Worker(format!("{}: {e}", self.directory.display())));
+        // A full disk is nothing against this process, nor against the task: it goes back, and this connection with it.
+        let fail = |e: std::io::Error| {
+            Missing::Broken(Broken::Connection(format!(
+                "keeping a package: {}: {e}",
+                self.directory.display()
+            )))
+        };
         let mut fresh = tempfile::NamedTempFile::new_in(&self.directory).map_err(fail)?;
         let mut digest = Sha256::new();
         link.bytes(size, |bytes| {

@@ -189,10 +189,10 @@ fn limit(
     let told = TimeLimit { limit: found.limit, source: found.source.clone() };
     link.say(&FromWorker::TimeLimit { lease: task.lease, found: told })?;
     loop {
-        if let ToWorker::TimeLimit { lease, limit } = link.hear()? {
-            if lease == task.lease {
-                return Ok(in_use(limit));
-            }
+        if let ToWorker::TimeLimit { lease, limit } = link.hear()?
+            && lease == task.lease
+        {
+            return Ok(in_use(limit));
         }
     }
 }

@@ -204,7 +204,8 @@ fn axes(svg: &mut String, chart: &Frame, x: &Scale, y: &Scale) {
     );
 }
 
-fn mark(svg: &mut String, point: &Point, x: &Scale, y: &Scale) {
+/// A dot, or a cross where it does not count.
+pub(super) fn mark(svg: &mut String, point: &Point, x: &Scale, y: &Scale) {
     let (cx, cy, title) = (x.at(point.x), y.at(point.y), escape(&point.title));
     if let Some([low, high]) = point.interval {
         let (low, high) = (y.at(low), y.at(high));

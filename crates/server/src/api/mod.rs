@@ -1,68 +1,108 @@
-//! The native API, version 1.
+//! The native API, version 1, and its document. What each address does is documented where it is done; docs/openapi.json is the
+//! document as it was last written.
 
 use crate::errors::Refusal;
 use crate::service::Service;
 use axum::Router;
-use axum::http::{StatusCode, header};
+use axum::extract::DefaultBodyLimit;
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use serde::Serialize;
 use std::sync::Arc;
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa::OpenApi as _;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouterExt};
+use utoipa_axum::routes;
 
+mod create;
+mod document;
+mod events;
+pub(crate) mod extract;
+pub(crate) mod judgements;
+mod nodes;
+pub(crate) mod operation;
+mod problem;
+mod problems;
+pub(crate) mod rejudgings;
 mod submissions;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use problem::Problem;
+
+/// Bytes of a request that has no reason to be large.
+const REQUEST_LIMIT: usize = 256 << 10;
 
 /// All routes below `/api/v1`.
 pub(crate) fn router() -> Router<Arc<Service>> {
-    Router::new()
-        .route("/submissions", get(submissions::list).post(submissions::create))
-        .route("/submissions/{token}", get(submissions::one))
-        .route("/health", get(|| async { axum::Json(serde_json::json!({"status": "ok"})) }))
+    let (router, mut api) = documented().split_for_parts();
+    document::complete(&mut api);
+    let document: Arc<str> = document::text(&api).into();
+    let serve = move || {
+        let document = document.clone();
+        async move { ([(header::CONTENT_TYPE, "application/json")], document.to_string()) }
+    };
+    router
+        .route("/openapi.json", get(serve))
+        .method_not_allowed_fallback(wrong_method)
+        .fallback(unknown)
+        .layer(CatchPanicLayer::custom(panicked))
 }
 
-/// An error of the API: problem details (RFC 9457).
-pub(crate) struct Problem(pub(crate) Refusal);
-
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Problem {
-        Problem(refusal)
-    }
+/// The routes with what is said of them.
+fn documented() -> OpenApiRouter<Arc<Service>> {
+    OpenApiRouter::with_openapi(document::Head::openapi())
+        .routes(
+            routes!(submissions::list, create::create).layer(DefaultBodyLimit::max(create::REQUEST_LIMIT)),
+        )
+        .routes(routes!(submissions::one))
+        .routes(routes!(submissions::files))
+        .routes(routes!(events::watch))
+        .routes(routes!(judgements::history))
+        .routes(routes!(judgements::current))
+        .routes(routes!(judgements::one))
+        .routes(routes!(judgements::rejudge).layer(DefaultBodyLimit::max(REQUEST_LIMIT)))
+        .routes(routes!(judgements::trials).layer(DefaultBodyLimit::max(REQUEST_LIMIT)))
+        .routes(routes!(judgements::series_of))
+        .routes(routes!(rejudgings::list, rejudgings::create).layer(DefaultBodyLimit::max(REQUEST_LIMIT)))
+        .routes(routes!(rejudgings::one))
+        .routes(
+            routes!(problems::list, problems::add)
+                .layer(DefaultBodyLimit::max(crate::problems::PACKAGE_LIMIT + (64 << 10))),
+        )
+        .routes(routes!(problems::one))
+        .routes(routes!(problems::versions))
+        .routes(routes!(problems::package))
+        .routes(routes!(problems::verify))
+        .routes(routes!(problems::verification))
+        .routes(routes!(nodes::languages))
+        .routes(routes!(nodes::list))
+        .routes(routes!(nodes::one))
+        .routes(routes!(nodes::index))
+        .routes(routes!(operation::queue))
+        .routes(routes!(operation::live))
+        .routes(routes!(operation::ready))
+        .routes(routes!(operation::version))
+        .routes(routes!(problem::explain))
+        .merge(crate::accounts::api().layer(DefaultBodyLimit::max(REQUEST_LIMIT)))
 }
 
-impl From<store::Error> for Problem {
-    fn from(error: store::Error) -> Problem {
-        Problem(error.into())
-    }
+async fn unknown() -> Problem {
+    Problem(Refusal::NotFound("an address of this name".into()))
 }
 
-#[derive(Serialize)]
-struct Details {
-    r#type: &'static str,
-    title: &'static str,
-    status: u16,
-    detail: String,
+async fn wrong_method() -> Response {
+    problem::problem(&problem::METHOD, "this address knows other methods".into())
 }
 
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
-        let (status, title) = match &self.0 {
-            Refusal::NotFound(_) => (StatusCode::NOT_FOUND, "Not found"),
-            Refusal::Bad(_) => (StatusCode::UNPROCESSABLE_ENTITY, "Bad input"),
-            Refusal::Unauthenticated(_) => (StatusCode::UNAUTHORIZED, "Not signed in"),
-            Refusal::Forbidden(_) => (StatusCode::FORBIDDEN, "Not allowed"),
-            Refusal::Conflict(_) => (StatusCode::CONFLICT, "Conflict"),
-            Refusal::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "Too large"),
-            Refusal::TooMany(_) => (StatusCode::TOO_MANY_REQUESTS, "Too many requests"),
-            Refusal::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "Not now"),
-            Refusal::Fault(_) => (StatusCode::INTERNAL_SERVER_ERROR, "Fault of the service"),
-        };
-        if status == StatusCode::INTERNAL_SERVER_ERROR {
-            tracing::error!(error = %self.0, "fault");
-        }
-        let details =
-            Details { r#type: "about:blank", title, status: status.as_u16(), detail: self.0.to_string() };
-        let mut response = (status, axum::Json(details)).into_response();
-        let form = header::HeaderValue::from_static("application/problem+json");
-        response.headers_mut().insert(header::CONTENT_TYPE, form);
-        response
-    }
+fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
+    Problem(Refusal::Fault("a handler panicked".into())).into_response()
+}
+
+/// The document of the native API, as it is served.
+pub fn openapi() -> String {
+    let mut api: OpenApi = documented().split_for_parts().1;
+    document::complete(&mut api);
+    document::text(&api)
 }

@@ -1,72 +1,214 @@
-//! Submissions: hand in, look at, list.
+//! Submissions: look at, list, read the sources.
 
-use super::Problem;
+use super::extract::{Path, Query};
+use super::problem::Problem;
+use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
+use crate::moment;
 use crate::service::Service;
-use crate::submit::{Details, Incoming, submit};
+use crate::view::{Names, StateName, SubmissionView, VerdictName};
 use axum::Json;
-use axum::extract::{Path, State};
-use axum::http::StatusCode;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use axum::extract::State;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use model::Verdict;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use store::{Filter, Page, Urgency};
+use store::{Filter, Page, Submission, SubmissionId};
+use utoipa::{IntoParams, ToSchema};
 
-/// A submission to a problem.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Create {
-    /// Short name of the problem.
-    problem: String,
-    /// Language id.
-    #[serde(default)]
-    language: String,
-    /// Its files.
-    files: Vec<TextFile>,
-    #[serde(default)]
-    mode: fleet::Mode,
-}
+/// Submissions on a page, at most.
+const PAGE: u32 = 200;
+/// And where nothing else is asked for.
+const USUAL_PAGE: u32 = 50;
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TextFile {
-    name: String,
-    content: String,
-}
-
-pub(super) async fn create(
-    State(service): State<Arc<Service>>,
-    Json(create): Json<Create>,
-) -> Result<(StatusCode, Json<Value>), Problem> {
-    if create.files.is_empty() {
-        return Err(Refusal::Bad("files: there must be one".into()).into());
-    }
-    let problem = service.store.problem(&create.problem).await?;
-    let files = create.files.iter().map(|file| (file.name.as_str(), file.content.as_bytes())).collect();
-    let incoming = Incoming {
-        version: Some(problem.newest.id),
-        author: None,
-        origin: store::PARTICIPANT,
-        visitor: None,
-        language: &create.language,
-        files,
-        details: Details { mode: create.mode, ..Details::default() },
-        urgency: Urgency::Live,
-        callback: None,
+/// The submission of this token, where the caller may see it.
+pub(super) async fn found(service: &Service, caller: &Caller, token: &str) -> Result<Submission, Refusal> {
+    let missing = || Refusal::NotFound("a submission of this token".into());
+    let submission = match service.store.submission_of_token(token).await {
+        Err(store::Error::NotFound(_)) => return Err(missing()),
+        other => other?,
     };
-    let accepted = submit(&service, incoming).await?;
-    Ok((StatusCode::CREATED, Json(json!({"id": accepted.id, "token": accepted.token}))))
+    if caller.sees(&submission) { Ok(submission) } else { Err(missing()) }
 }
 
+/// A submission
+#[utoipa::path(get, path = "/submissions/{token}", tag = "submissions", params(("token" = String, Path, description = "Token of the submission")),
+    responses((status = 200, description = "The submission and the verdict that counts", body = SubmissionView)))]
 pub(super) async fn one(
     State(service): State<Arc<Service>>,
+    caller: Caller,
     Path(token): Path<String>,
-) -> Result<Json<Value>, Problem> {
-    let submission = service.store.submission_of_token(&token).await?;
-    Ok(Json(serde_json::to_value(submission).map_err(|e| Refusal::Fault(e.to_string()))?))
+) -> Result<Json<SubmissionView>, Problem> {
+    let submission = found(&service, &caller, &token).await?;
+    let names = Names::read(&service, &[submission.author]).await?;
+    Ok(Json(SubmissionView::new(&submission, &names)))
 }
 
-pub(super) async fn list(State(service): State<Arc<Service>>) -> Result<Json<Value>, Problem> {
-    let all = service.store.submissions(&Filter::default(), Page::first(50)).await?;
-    Ok(Json(serde_json::to_value(all).map_err(|e| Refusal::Fault(e.to_string()))?))
+/// Which submissions.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Which {
+    /// Short name of a problem.
+    pub(super) problem: Option<String>,
+    /// Name of a user.
+    pub(super) author: Option<String>,
+    /// Language id.
+    pub(super) language: Option<String>,
+    /// The verdict that counts.
+    #[param(value_type = Option<VerdictName>)]
+    pub(super) verdict: Option<Verdict>,
+    /// How far judging has come.
+    pub(super) state: Option<StateName>,
+    /// Where it came from: `participant`, `jury`, `judge0`, `piston`.
+    pub(super) origin: Option<String>,
+    /// Handed in then or later (RFC 3339).
+    #[param(format = DateTime)]
+    pub(super) since: Option<String>,
+    /// Handed in before (RFC 3339).
+    #[param(format = DateTime)]
+    pub(super) until: Option<String>,
+    /// `next` of the page before: the submissions older than it.
+    #[param(minimum = 0)]
+    pub(super) before: Option<i64>,
+    /// How many, 50 where nothing is said.
+    #[param(minimum = 1, maximum = 200)]
+    pub(super) limit: Option<u32>,
+}
+
+/// A page of submissions.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Submissions {
+    /// Newest first.
+    submissions: Vec<SubmissionView>,
+    /// What to give as `before` to get the next page; null on the last.
+    next: Option<i64>,
+}
+
+/// List submissions
+///
+/// Newest first: one's own; the jury sees all. A page may have fewer than was asked for; it is the last when `next` is null. A problem or author that is not there has none.
+#[utoipa::path(get, path = "/submissions", tag = "submissions", params(Which),
+    responses((status = 200, description = "A page of submissions", body = Submissions)))]
+pub(super) async fn list(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    Query(which): Query<Which>,
+) -> Result<Json<Submissions>, Problem> {
+    caller.must(Right::Look)?;
+    let (limit, before) = (page_size(which.limit)?, before(which.before)?);
+    let filter = filter(&service, &which).await?.and_then(|filter| own(filter, &caller));
+    let Some(filter) = filter else {
+        return Ok(Json(Submissions { submissions: Vec::new(), next: None }));
+    };
+    let page = Page { before: before.map(SubmissionId), skip: 0, limit };
+    let mut found = service.store.submissions(&filter, page).await?;
+    let next = found.last().map(|last| last.id.0).filter(|_| found.len() == limit as usize);
+    found.retain(|submission| caller.sees(submission));
+    let names = Names::of_authors(&service, &found).await?;
+    let submissions = found.iter().map(|submission| SubmissionView::new(submission, &names)).collect();
+    Ok(Json(Submissions { submissions, next }))
+}
+
+/// How many are asked for, within bounds.
+pub(super) fn page_size(asked: Option<u32>) -> Result<u32, Refusal> {
+    match asked.unwrap_or(USUAL_PAGE) {
+        limit if (1..=PAGE).contains(&limit) => Ok(limit),
+        _ => Err(Refusal::Bad(format!("limit: 1 to {PAGE} may be"))),
+    }
+}
+
+/// From where a page is asked for.
+pub(super) fn before(asked: Option<i64>) -> Result<Option<i64>, Refusal> {
+    match asked {
+        Some(number) if number < 0 => Err(Refusal::Bad("before: a number, 0 or more".into())),
+        asked => Ok(asked),
+    }
+}
+
+/// A filter narrowed to what may be the caller's, so that their pages are full; `None` where that is nothing. What they may see is
+/// decided for each submission.
+fn own(filter: Filter, caller: &Caller) -> Option<Filter> {
+    match caller.id() {
+        _ if caller.may(Right::SeeAll) => Some(filter),
+        Some(id) if filter.author.is_none_or(|asked| asked == id) => {
+            Some(Filter { author: Some(id), ..filter })
+        }
+        None if filter.author.is_none() => Some(filter),
+        _ => None,
+    }
+}
+
+/// What is asked for, in the store's words; `None` where a name in it is of nothing.
+pub(super) async fn filter(service: &Service, which: &Which) -> Result<Option<Filter>, Refusal> {
+    let mut filter = Filter {
+        language: which.language.clone(),
+        verdict: which.verdict,
+        state: which.state.map(Into::into),
+        origin: which.origin.clone(),
+        since: which.since.as_deref().map(|text| moment::read("since", text)).transpose()?,
+        until: which.until.as_deref().map(|text| moment::read("until", text)).transpose()?,
+        ..Filter::default()
+    };
+    if let Some(name) = &which.problem {
+        match service.store.problem(name).await {
+            Ok(problem) => filter.problem = Some(problem.id),
+            Err(store::Error::NotFound(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if let Some(name) = &which.author {
+        match service.store.user_of_name(name).await {
+            Ok(user) => filter.author = Some(user.id),
+            Err(store::Error::NotFound(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(Some(filter))
+}
+
+/// The sources of a submission.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Sources {
+    /// In the order they were given; none where they were deleted.
+    files: Vec<SourceFile>,
+}
+
+/// A file of a submission. Text is in `content`; what is not text in UTF-8 is in `content_base64`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct SourceFile {
+    /// Its name.
+    name: String,
+    /// Its size.
+    bytes: u64,
+    /// Its text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false)]
+    content: Option<String>,
+    /// Its bytes in base64 (RFC 4648, section 4).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false)]
+    content_base64: Option<String>,
+}
+
+/// The sources of a submission
+#[utoipa::path(get, path = "/submissions/{token}/files", tag = "submissions", params(("token" = String, Path, description = "Token of the submission")),
+    responses((status = 200, description = "Its files", body = Sources)))]
+pub(super) async fn files(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    Path(token): Path<String>,
+) -> Result<Json<Sources>, Problem> {
+    let submission = found(&service, &caller, &token).await?;
+    let mut files = Vec::new();
+    for file in service.store.files(submission.id).await? {
+        let bytes = service.store.blob(&file.hash).await?;
+        let (content, content_base64) = match String::from_utf8(bytes) {
+            Ok(text) => (Some(text), None),
+            Err(error) => (None, Some(STANDARD.encode(error.as_bytes()))),
+        };
+        files.push(SourceFile { name: file.name, bytes: file.size, content, content_base64 });
+    }
+    Ok(Json(Sources { files }))
 }

@@ -3,7 +3,7 @@
 use crate::errors::Refusal;
 use crate::moment::now;
 use crate::service::Service;
-use store::{Hash, NewVersion, Problem, UserId, Version};
+use store::{Hash, NewVersion, Problem, UserId};
 
 /// Bytes a package may have when it is handed in. It is held in memory once.
 pub(crate) const PACKAGE_LIMIT: usize = 128 << 20;
@@ -12,7 +12,6 @@ pub(crate) const PACKAGE_LIMIT: usize = 128 << 20;
 #[derive(Debug)]
 pub(crate) struct Added {
     pub(crate) problem: Problem,
-    pub(crate) version: Version,
     /// It was not the newest version already.
     pub(crate) fresh: bool,
     /// What is untidy about it: place and message.
@@ -53,7 +52,7 @@ pub(crate) async fn add(
     let problem = service.store.problem(name).await?;
     service.packages.forget_name(name);
     tracing::info!(problem = name, version = version.number, package = %hash.as_str(), "package taken in");
-    Ok(Added { fresh: before != Some(version.id), problem, version, warnings: opened.warnings.clone() })
+    Ok(Added { fresh: before != Some(version.id), problem, warnings: opened.warnings.clone() })
 }
 
 /// Names of problems go into addresses and file names.

@@ -84,10 +84,9 @@ impl Packages {
 
     /// The newest version of a problem, from memory where it was asked for lately.
     pub(crate) async fn newest(&self, store: &Store, name: &str) -> Result<Problem, Refusal> {
-        if let Some(known) = self.problems.lock().unwrap_or_else(PoisonError::into_inner).get(name) {
-            if known.0.elapsed() < FRESH {
-                return Ok(known.1.clone());
-            }
+        let known = self.problems.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        if let Some((_, problem)) = known.filter(|(at, _)| at.elapsed() < FRESH) {
+            return Ok(problem);
         }
         let problem = store.problem(name).await?;
         let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);

@@ -100,6 +100,7 @@ async fn hand_in(
     let path = submission.program.path.clone();
     let jury = Jury { path, expected: submission.expectation.verdicts.clone() };
     let incoming = Incoming {
+        token: None,
         version: Some(problem.newest.id),
         author: by,
         origin: JURY,

@@ -12,15 +12,8 @@ pub(crate) fn limit_setting(version: VersionId) -> String {
     format!("time_limit/{version}")
 }
 
-/// What of a submission a task needs.
-pub(crate) struct Assigned {
-    pub(crate) task: Task,
-    pub(crate) submission: Submission,
-    pub(crate) version: Option<VersionId>,
-}
-
 /// The task that a job is.
-pub(crate) async fn task(service: &Service, job: &Job) -> Result<Assigned, Refusal> {
+pub(crate) async fn task(service: &Service, job: &Job) -> Result<Task, Refusal> {
     let submission = service.store.submission(job.submission).await?;
     let details = details(&submission)?;
     let mut files = Vec::new();
@@ -34,7 +27,7 @@ pub(crate) async fn task(service: &Service, job: &Job) -> Result<Assigned, Refus
     };
     let lease = Lease { job: job.id.0, attempt: job.attempt };
     let name = format!("s{}", submission.id);
-    Ok(Assigned { task: Task { lease, name, work }, submission, version: job.version })
+    Ok(Task { lease, name, work })
 }
 
 /// What was noted with a submission.
@@ -58,7 +51,8 @@ async fn judging(
         package: stored.package.as_str().to_string(),
         problem,
         language: Some(submission.language.clone()).filter(|language| !language.is_empty()),
-        files,
+        // Those of a jury submission are in the package; they are kept with the submission to be looked at.
+        files: if details.jury.is_some() { Vec::new() } else { files },
         jury: details.jury.map(|jury| jury.path),
         mode: details.mode,
         clock: details.clock,
@@ -67,9 +61,8 @@ async fn judging(
 }
 
 fn execution(files: Vec<ProgramFile>) -> Result<Work, Refusal> {
-    let [file] = &files[..] else {
-        return Err(Refusal::Fault(format!("an execution of {} files", files.len())));
-    };
+    let missing = || Refusal::Fault(format!("an execution without {}", crate::execution::FILE));
+    let file = files.iter().find(|file| file.name == crate::execution::FILE).ok_or_else(missing)?;
     serde_json::from_slice(&file.content.0)
         .map(|execution| Work::Execute(Box::new(execution)))
         .map_err(|e| Refusal::Fault(format!("an execution: {e}")))

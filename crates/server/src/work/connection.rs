@@ -1,13 +1,13 @@
 //! One worker: a connection, a slot, one task at a time.
 
-use super::{ATTEMPTS, LEASE, Worker, assign, result};
+use super::{ATTEMPTS, LEASE, Worker, assign, node, result};
 use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::Service;
 use fleet::{Frame, FromWorker, Hello, Outcome, PROTOCOL, TimeLimit, ToWorker, WireError};
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::{Job, JobId, Lease, Moment, SubmissionId, VersionId};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -28,6 +28,7 @@ struct Doing {
     lease: Lease,
     submission: SubmissionId,
     version: Option<VersionId>,
+    since: Instant,
 }
 
 struct Connection {
@@ -73,28 +74,30 @@ pub(super) async fn serve(service: Arc<Service>, stream: UnixStream) {
     };
     let name = format!("{}/{}", hello.node, hello.slot.id);
     tracing::info!(worker = name, version = hello.version, "worker connected");
+    let since = now();
     service.workers.enter(
         &name,
         Worker {
             node: hello.node.clone(),
             slot: hello.slot.clone(),
             version: hello.version.clone(),
-            since: now(),
+            since,
             judging: None,
             finished: 0,
         },
     );
+    result::note_floor(&service, &name, &hello.slot.floor).await;
     let mut connection =
         Connection { service: service.clone(), name: name.clone(), to, doing: None, ready: false };
     let end = connection.run(hello, &mut said).await;
     reading.abort();
-    service.workers.leave(&name);
+    service.workers.leave(&name, since);
     let why = match &end {
         Err(error) => error.to_string(),
         Ok(()) => "it left".to_string(),
     };
     tracing::info!(worker = name, why, "worker gone");
-    connection.give_back(&format!("worker {name}: {why}")).await;
+    connection.put_back(&format!("worker {name}: {why}"), matches!(end, Err(End::Ending))).await;
 }
 
 /// Reads frames into a channel, so that waiting for one can be given up without losing half of it.
@@ -196,18 +199,19 @@ impl Connection {
 
     /// A worker that was at something when the connection broke goes on with it, if nobody else has it now.
     async fn resume(&mut self, lease: Lease) {
-        if self.service.store.extend(lease, lease_end()).await.is_ok() {
-            if let Ok(job) = self.service.store.job(lease.job).await {
-                self.begin(&job);
-            }
+        if self.service.store.extend(lease, lease_end()).await.is_ok()
+            && let Ok(job) = self.service.store.job(lease.job).await
+        {
+            self.begin(&job);
         }
     }
 
     fn begin(&mut self, job: &Job) {
         let lease = Lease { job: job.id, attempt: job.attempt };
-        self.doing = Some(Doing { lease, submission: job.submission, version: job.version });
+        self.doing =
+            Some(Doing { lease, submission: job.submission, version: job.version, since: Instant::now() });
         self.service.workers.change(&self.name, |worker| worker.judging = Some(job.submission));
-        let started = LiveEvent::Started { worker: self.name.clone(), attempt: job.attempt };
+        let started = LiveEvent::Started { job: job.id, worker: self.name.clone(), attempt: job.attempt };
         self.service.live.tell(job.submission, started);
     }
 
@@ -230,16 +234,16 @@ impl Connection {
         };
         self.begin(&job);
         let lease = Lease { job: job.id, attempt: job.attempt };
-        if job.attempt > ATTEMPTS {
+        if job.failed >= ATTEMPTS {
             let last = job.returned.as_deref().unwrap_or("no reason is known");
-            let why = format!("given up after {ATTEMPTS} attempts; the last ended so: {last}");
+            let why = format!("given up after {ATTEMPTS} attempts that failed; the last ended so: {last}");
             self.conclude(lease, &Outcome::Refused { why }).await?;
             return Ok(true);
         }
         match assign::task(&self.service, &job).await {
-            Ok(assigned) => {
+            Ok(task) => {
                 self.ready = false;
-                self.say(&ToWorker::Task(Box::new(assigned.task))).await?;
+                self.say(&ToWorker::Task(Box::new(task))).await?;
             }
             Err(refusal) => self.conclude(lease, &Outcome::Refused { why: refusal.to_string() }).await?,
         }
@@ -274,7 +278,7 @@ impl Connection {
                 Ok(())
             }
             FromWorker::Node { facts } => {
-                result::note_node(&self.service, &self.name, &facts).await;
+                node::note(&self.service, &self.name, &facts).await;
                 Ok(())
             }
             FromWorker::NeedPackage { hash } => self.send_package(&hash).await,
@@ -289,6 +293,9 @@ impl Connection {
                 self.say(&ToWorker::TimeLimit { lease, limit }).await
             }
             FromWorker::Done { lease, outcome } => {
+                if let Some(doing) = self.doing.as_ref().filter(|doing| doing.lease == of_store(lease)) {
+                    self.service.metrics.judging_took(doing.since.elapsed());
+                }
                 self.conclude(of_store(lease), &outcome).await?;
                 self.service.workers.change(&self.name, |worker| worker.finished += 1);
                 self.say(&ToWorker::Heard { lease }).await
@@ -338,10 +345,15 @@ impl Connection {
         Ok(())
     }
 
-    /// Puts back what the worker had not finished.
-    async fn give_back(&mut self, why: &str) {
+    /// Puts back what the worker had not finished. A worker that went away by itself may have been ended by the job.
+    async fn put_back(&mut self, why: &str, innocent: bool) {
         let Some(doing) = self.doing.take() else { return };
-        match self.service.store.give_back(doing.lease, why).await {
+        let store = &self.service.store;
+        let back = match innocent {
+            true => store.give_back(doing.lease, why).await,
+            false => store.fail(doing.lease, why).await.map(drop),
+        };
+        match back {
             Ok(()) => {
                 self.service.live.tell(doing.submission, LiveEvent::Returned { why: why.to_string() });
                 self.service.work_came.notify_one();

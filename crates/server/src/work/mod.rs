@@ -2,9 +2,13 @@
 
 mod assign;
 mod connection;
+mod node;
 mod result;
 
-pub(crate) use assign::details;
+pub(crate) use assign::{details, limit_setting};
+
+#[cfg(test)]
+pub(crate) use result::conclude;
 
 use crate::live::LiveEvent;
 use crate::moment::now;
@@ -22,8 +26,14 @@ use tokio::task::JoinSet;
 /// How long a job stays with a worker that is not heard of. Extended while it is connected.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
 
-/// A job that was begun this often and never finished is given up: what it does to workers it would do to the next.
-pub(crate) const ATTEMPTS: u64 = 10;
+/// A job at which this many attempts failed is given up: what it does to workers it would do to the next. Many, since workers also
+/// fail for reasons of their own.
+pub(crate) const ATTEMPTS: u64 = 20;
+
+/// Where the noise floor of a worker's slot is kept, as it was last told: judgements are looked at when the worker is long gone.
+pub(crate) fn floor_setting(worker: &str) -> String {
+    format!("floor/{worker}")
+}
 
 /// The workers that are connected, by node and slot.
 #[derive(Debug, Default)]
@@ -58,12 +68,21 @@ impl Workers {
         self.all().values().cloned().collect()
     }
 
+    /// The noise floor of a worker's slot, where the worker is connected.
+    pub(crate) fn floor(&self, name: &str) -> Option<serde_json::Value> {
+        self.all().get(name).map(|worker| worker.slot.floor.clone())
+    }
+
     fn enter(&self, name: &str, worker: Worker) {
         self.all().insert(name.to_string(), worker);
     }
 
-    fn leave(&self, name: &str) {
-        self.all().remove(name);
+    /// One that has connected anew since then stays.
+    fn leave(&self, name: &str, since: Moment) {
+        let mut all = self.all();
+        if all.get(name).is_some_and(|worker| worker.since == since) {
+            all.remove(name);
+        }
     }
 
     fn change(&self, name: &str, change: impl FnOnce(&mut Worker)) {

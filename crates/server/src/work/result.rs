@@ -13,7 +13,7 @@ use store::{Error, Finished, Lease, Output};
 ///
 /// # Errors
 /// [`Error::Conflict`] where the job is somebody else's by now.
-pub(super) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome) -> Result<(), Error> {
+pub(crate) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome) -> Result<(), Error> {
     match outcome {
         Outcome::Judged { judgement } => store(service, lease, judgement, None).await,
         Outcome::Executed { executed } => {
@@ -22,7 +22,10 @@ pub(super) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome)
         Outcome::Refused { why } => store(service, lease, &judge_error(why), None).await,
         Outcome::Failed { why } | Outcome::Returned { why } => {
             let job = service.store.job(lease.job).await?;
-            service.store.give_back(lease, why).await?;
+            match outcome {
+                Outcome::Failed { .. } => drop(service.store.fail(lease, why).await?),
+                _ => service.store.give_back(lease, why).await?,
+            }
             service.live.tell(job.submission, LiveEvent::Returned { why: why.clone() });
             service.work_came.notify_one();
             Ok(())
@@ -39,8 +42,11 @@ async fn store(
     let job = service.store.job(lease.job).await?;
     let finished = service.store.finish(lease, judgement, output, now()).await?;
     let (Finished::Stored(id) | Finished::Already(id)) = finished;
-    let current =
-        service.store.submission(job.submission).await?.current.is_some_and(|current| current.id == id);
+    let submission = service.store.submission(job.submission).await?;
+    let current = submission.current.is_some_and(|current| current.id == id);
+    if matches!(finished, Finished::Stored(_)) {
+        service.metrics.judged(&submission.origin, judgement);
+    }
     service.live.tell(job.submission, LiveEvent::Judged { verdict: judgement.verdict, current });
     Ok(())
 }
@@ -110,10 +116,14 @@ fn judge_error(why: &str) -> Judgement {
     }
 }
 
-/// Keeps what a node tells of itself.
-pub(super) async fn note_node(service: &Service, worker: &str, facts: &serde_json::Value) {
-    let node = worker.rsplit_once('/').map_or(worker, |(node, _)| node);
-    if let Err(error) = service.store.set_setting(&format!("node/{node}"), facts).await {
-        tracing::error!(%error, node, "noting a node");
+/// Keeps the noise floor of a worker's slot.
+pub(super) async fn note_floor(service: &Service, worker: &str, floor: &serde_json::Value) {
+    let name = super::floor_setting(worker);
+    let known = service.store.setting(&name).await;
+    if known.is_ok_and(|known| known.as_ref() == Some(floor)) {
+        return;
+    }
+    if let Err(error) = service.store.set_setting(&name, floor).await {
+        tracing::error!(%error, worker, "noting a noise floor");
     }
 }

@@ -1,12 +1,17 @@
 //! A thin layer over both drivers, so that everything above it is written once: `$1` parameters, rows read by name, and
 //! transactions. What the databases do differently is in this module and in [`crate::schema`]'s few words.
 
+mod group;
 mod open;
 mod value;
 
+pub(crate) use open::file_of;
 pub(crate) use value::{Row, Value, numbered, values};
 
 use crate::{Error, Result};
+use group::{Line, Member};
+use open::PATIENCE;
+use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{PgPool, Postgres, SqlSafeStr, Sqlite, SqlitePool, Transaction};
 use std::sync::Arc;
 
@@ -19,11 +24,7 @@ pub(crate) struct Database {
 
 #[derive(Clone, Debug)]
 enum Pools {
-    /// One connection writes, so that writers wait in line, first come first served, instead of each polling SQLite's lock.
-    Sqlite {
-        writer: SqlitePool,
-        readers: SqlitePool,
-    },
+    Sqlite { writers: Line, readers: SqlitePool, options: Box<SqliteConnectOptions> },
     Postgres(PgPool),
 }
 
@@ -41,7 +42,10 @@ pub(crate) struct Tx {
 }
 
 enum Inner {
+    /// Of one who reads.
     Sqlite(Transaction<'static, Sqlite>),
+    /// Of one who writes.
+    Member(Member),
     Postgres(Transaction<'static, Postgres>),
 }
 
@@ -64,15 +68,10 @@ impl Database {
     /// Begins to write. In PostgreSQL at READ COMMITTED: what must not change is locked by updating it first.
     pub(crate) async fn write(&self) -> Result<Tx> {
         let inner = match &self.pools {
-            Pools::Sqlite { writer, .. } => writer.begin_with("BEGIN IMMEDIATE").await.map(Inner::Sqlite),
-            Pools::Postgres(pool) => pool.begin().await.map(Inner::Postgres),
+            Pools::Sqlite { writers, .. } => Inner::Member(writers.begin(PATIENCE, &self.place).await?),
+            Pools::Postgres(pool) => Inner::Postgres(pool.begin().await.map_err(|e| self.fails(e))?),
         };
-        Ok(Tx { inner: inner.map_err(|e| self.fails(e))?, place: Arc::clone(&self.place) })
-    }
-
-    /// Begins to write much.
-    pub(crate) async fn write_alone(&self) -> Result<Tx> {
-        self.write().await
+        Ok(Tx { inner, place: Arc::clone(&self.place) })
     }
 
     /// Begins to read one unchanging state.
@@ -88,9 +87,9 @@ impl Database {
 
     pub(crate) async fn close(&self) {
         match &self.pools {
-            Pools::Sqlite { writer, readers } => {
+            Pools::Sqlite { writers, readers, .. } => {
                 readers.close().await;
-                writer.close().await;
+                writers.close().await;
             }
             Pools::Postgres(pool) => pool.close().await,
         }
@@ -113,9 +112,27 @@ macro_rules! bound {
     }};
 }
 
+/// Runs a statement with its arguments by a method of the driver, on whichever connection it is.
+macro_rules! by {
+    ($method:ident, $tx:expr, $sql:expr, $values:expr, $row:ident => $sqlite:expr, $postgres:expr) => {
+        match &mut $tx.inner {
+            Inner::Sqlite(tx) => bound!($sql, $values).$method(&mut **tx).await.map(|$row| $sqlite),
+            Inner::Member(tx) => match tx.connection() {
+                Ok(connection) => bound!($sql, $values).$method(connection).await.map(|$row| $sqlite),
+                Err(closed) => Err(closed),
+            },
+            Inner::Postgres(tx) => bound!($sql, $values).$method(&mut **tx).await.map(|$row| $postgres),
+        }
+    };
+}
+
 impl Tx {
-    fn fails(&self, error: sqlx::Error) -> Error {
-        Error::of(&self.place, error)
+    fn fails(&mut self, error: sqlx::Error) -> Error {
+        let error = Error::of(&self.place, error);
+        if let Inner::Member(member) = &mut self.inner {
+            member.failed(&error);
+        }
+        error
     }
 
     pub(crate) fn place(&self) -> &Arc<str> {
@@ -125,10 +142,7 @@ impl Tx {
     /// Runs a statement; the number of rows it concerned.
     pub(crate) async fn run(&mut self, sql: impl SqlSafeStr, values: impl Into<Vec<Value>>) -> Result<u64> {
         let values = values.into();
-        let done = match &mut self.inner {
-            Inner::Sqlite(tx) => bound!(sql, values).execute(&mut **tx).await.map(|d| d.rows_affected()),
-            Inner::Postgres(tx) => bound!(sql, values).execute(&mut **tx).await.map(|d| d.rows_affected()),
-        };
+        let done = by!(execute, self, sql, values, done => done.rows_affected(), done.rows_affected());
         done.map_err(|e| self.fails(e))
     }
 
@@ -140,16 +154,9 @@ impl Tx {
     ) -> Result<Vec<Row>> {
         let values = values.into();
         let place = Arc::clone(&self.place);
-        let rows = match &mut self.inner {
-            Inner::Sqlite(tx) => {
-                let rows = bound!(sql, values).fetch_all(&mut **tx).await;
-                rows.map(|rows| rows.into_iter().map(|row| Row::sqlite(row, &place)).collect())
-            }
-            Inner::Postgres(tx) => {
-                let rows = bound!(sql, values).fetch_all(&mut **tx).await;
-                rows.map(|rows| rows.into_iter().map(|row| Row::postgres(row, &place)).collect())
-            }
-        };
+        let rows: sqlx::Result<Vec<Row>> = by!(fetch_all, self, sql, values, rows =>
+            rows.into_iter().map(|row| Row::sqlite(row, &place)).collect(),
+            rows.into_iter().map(|row| Row::postgres(row, &place)).collect());
         rows.map_err(|e| self.fails(e))
     }
 
@@ -172,6 +179,10 @@ impl Tx {
     pub(crate) async fn script(&mut self, sql: impl SqlSafeStr) -> Result<()> {
         let done = match &mut self.inner {
             Inner::Sqlite(tx) => sqlx::raw_sql(sql).execute(&mut **tx).await.map(drop),
+            Inner::Member(tx) => match tx.connection() {
+                Ok(connection) => sqlx::raw_sql(sql).execute(connection).await.map(drop),
+                Err(closed) => Err(closed),
+            },
             Inner::Postgres(tx) => sqlx::raw_sql(sql).execute(&mut **tx).await.map(drop),
         };
         done.map_err(|e| self.fails(e))
@@ -181,6 +192,7 @@ impl Tx {
     pub(crate) async fn commit(self) -> Result<()> {
         let done = match self.inner {
             Inner::Sqlite(tx) => tx.commit().await,
+            Inner::Member(member) => return member.commit().await,
             Inner::Postgres(tx) => tx.commit().await,
         };
         done.map_err(|e| Error::of(&self.place, e))

@@ -1,5 +1,6 @@
 //! Opening: where a database is, and how its connections are set up.
 
+use super::group::Line;
 use super::{Database, Pools};
 use crate::{Error, Result};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -10,10 +11,11 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a statement waits for others before it is [`Error::Busy`].
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Connections that read, of SQLite; all connections, of PostgreSQL.
 const CONNECTIONS: u32 = 8;
@@ -21,17 +23,40 @@ const CONNECTIONS: u32 = 8;
 impl Database {
     /// See [`crate::Store::open`].
     pub(crate) async fn open(url: &str) -> Result<Database> {
-        if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            return postgres(url).await;
+        match file_of(url)? {
+            Some(path) => sqlite(path).await,
+            None => postgres(url).await,
         }
-        let path = url.strip_prefix("sqlite:").unwrap_or(url);
-        let path = path.strip_prefix("//").unwrap_or(path);
-        if path.is_empty() || path.contains("://") {
-            let why = "neither a path nor postgres://…".to_string();
-            return Err(Error::Connection { place: url.to_string(), why });
-        }
-        sqlite(Path::new(path)).await
     }
+
+    /// See [`crate::Store::open_as_is`].
+    pub(crate) async fn open_there(url: &str) -> Result<Database> {
+        if let Some(path) = file_of(url)? {
+            let place = path.display().to_string();
+            match std::fs::metadata(path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    return Err(Error::NotFound(place));
+                }
+                Err(error) => return Err(Error::of_file(&place, "opening the file", &error)),
+                Ok(_) => {}
+            }
+        }
+        Database::open(url).await
+    }
+}
+
+/// The path in an address; `None`: it is one of PostgreSQL.
+pub(crate) fn file_of(url: &str) -> Result<Option<&Path>> {
+    if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+        return Ok(None);
+    }
+    let path = url.strip_prefix("sqlite:").unwrap_or(url);
+    let path = path.strip_prefix("//").unwrap_or(path);
+    if path.is_empty() || path.contains("://") {
+        let why = "neither a path nor postgres://…".to_string();
+        return Err(Error::Connection { place: url.to_string(), why });
+    }
+    Ok(Some(Path::new(path)))
 }
 
 async fn sqlite(path: &Path) -> Result<Database> {
@@ -42,36 +67,36 @@ async fn sqlite(path: &Path) -> Result<Database> {
         .filename(path)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
+        // What a savepoint undoes is kept beside the database otherwise, in a directory we may not write to.
+        .pragma("temp_store", "memory")
         .foreign_keys(true)
         .busy_timeout(PATIENCE);
-    let fails = |error| Error::of(&place, error);
-    let pool = |most| SqlitePoolOptions::new().max_connections(most).acquire_timeout(PATIENCE);
+    let place = Arc::from(place);
+    let pool = SqlitePoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(PATIENCE);
     // Kept for good, and not asked whether they are alive: a file does not hang up.
-    let pool = |most| pool(most).idle_timeout(None).max_lifetime(None).test_before_acquire(false);
-    // SQLite rolls back by itself when the disk is full, which the driver does not learn of: it would refuse to begin anew.
-    let pool = |most| {
-        pool(most).after_release(|connection, _| {
-            Box::pin(async move {
-                connection.ping().await?;
-                Ok(!connection.is_in_transaction())
-            })
+    let pool = pool.idle_timeout(None).max_lifetime(None).test_before_acquire(false);
+    // SQLite ends a transaction by itself when there is no room for a large sort, which the driver does not learn of: it would
+    // refuse to begin anew.
+    let pool = pool.after_release(|connection, _| {
+        Box::pin(async move {
+            connection.ping().await?;
+            Ok(!connection.is_in_transaction())
         })
-    };
-    let writer = pool(1).connect_with(options.clone()).await.map_err(fails)?;
-    let readers = pool(CONNECTIONS).connect_lazy_with(options.pragma("query_only", "on"));
-    Ok(Database { pools: Pools::Sqlite { writer, readers }, place: place.into() })
+    });
+    let writers = Line::open(&options, &place).await?;
+    let readers = pool.connect_lazy_with(options.clone().pragma("query_only", "on"));
+    Ok(Database { pools: Pools::Sqlite { writers, readers, options: Box::new(options) }, place })
 }
 
 impl Database {
     /// Copies an SQLite database into an empty file.
     pub(crate) async fn copy_to(&self, to: &Path) -> Result<()> {
-        let Pools::Sqlite { writer, .. } = &self.pools else {
+        let Pools::Sqlite { options, .. } = &self.pools else {
             return Err(Error::Unsupported(format!("{}: only a file can be copied", self.place)));
         };
         let place = to.display().to_string();
         let fails = |error| Error::of(&place, error);
-        let mut connection =
-            writer.connect_options().connect().await.map_err(|e| Error::of(&self.place, e))?;
+        let mut connection = options.connect().await.map_err(|e| Error::of(&self.place, e))?;
         let copied = sqlx::query("VACUUM INTO $1").bind(place.as_str()).execute(&mut connection).await;
         copied.map_err(fails)?;
         connection.close().await.map_err(fails)

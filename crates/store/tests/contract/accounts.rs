@@ -43,8 +43,13 @@ fn users(database: &Database) {
         assert_eq!((ann.role, ann.password, ann.disabled), (Role::Admin, None, Some(at(9))));
         let names: Vec<_> = store.users().await.unwrap().into_iter().map(|u| u.name).collect();
         assert_eq!(names, ["Ann", "ann"]);
-        gone(store.user(UserId(99)).await).await;
+        let bob = NewUser { name: "bob", role: Role::Participant, ..ANN };
+        assert!(matches!(store.add_users(&[bob, ANN]).await, Err(Error::Conflict(_))));
         gone(store.user_of_name("bob").await).await;
+        let added = store.add_users(&[bob, NewUser { name: "cyd", ..bob }]).await.unwrap();
+        assert_eq!(store.user(added[1]).await.unwrap().name, "cyd");
+        gone(store.user(UserId(99)).await).await;
+        gone(store.user_of_name("dan").await).await;
         gone(store.set_role(UserId(99), Role::Admin).await).await;
     });
 }
@@ -114,6 +119,10 @@ fn sessions(database: &Database) {
         assert_eq!(store.drop_old_sessions(at(10)).await.unwrap(), 1);
         store.session("a", at(19)).await.unwrap();
         gone(store.begin_session("d", UserId(99), &json!(null), at(1), at(2)).await).await;
+        begin(&store, "f", ann).await;
+        store.end_sessions(ann).await.unwrap();
+        gone(store.session("f", at(2)).await).await;
+        begin(&store, "a", ann).await;
         // Whoever changes a password is rid of everyone who knew the old one.
         store.set_password(ann, Some("new")).await.unwrap();
         gone(store.session("a", at(2)).await).await;
@@ -142,5 +151,15 @@ fn settings(database: &Database) {
         }
         let set = store.setting("key").await.unwrap().unwrap();
         assert!(seen.iter().all(|value| *value == set), "{seen:?}");
+        assert!(!store.take_setting("key", &json!("another")).await.unwrap());
+        let takers = (0..6).map(|_| {
+            let (store, set) = (store.clone(), set.clone());
+            tokio::spawn(async move { store.take_setting("key", &set).await.unwrap() })
+        });
+        let mut took = 0;
+        for taker in takers.collect::<Vec<_>>() {
+            took += u32::from(taker.await.unwrap());
+        }
+        assert_eq!((took, store.setting("key").await.unwrap()), (1, None));
     });
 }

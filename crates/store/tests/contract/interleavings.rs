@@ -10,10 +10,15 @@ use proptest::test_runner::{Config, TestRunner};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use store::{Error, Finished, JobId, JobState, Lease, Purpose, Rejudge, Store, SubmissionId};
+use std::time::Duration;
+use store::{Error, Finished, JobId, JobState, Lease, NewSubmission, Purpose, Rejudge, Store, SubmissionId};
 
-pub(crate) const TESTS: &[(&str, Body)] =
-    &[("any order of events", any_order), ("everyone at once", at_once)];
+pub(crate) const TESTS: &[(&str, Body)] = &[
+    ("any order of events", any_order),
+    ("everyone at once", at_once),
+    ("who fails is rolled back alone", fails_alone),
+    ("who goes away leaves nothing by half", goes_away),
+];
 
 /// What can happen. Numbers choose among what there is.
 #[derive(Clone, Copy, Debug)]
@@ -297,4 +302,70 @@ async fn work_badly(store: Store, n: usize, now: Arc<AtomicI64>) {
             },
         }
     }
+}
+
+/// Two files of one name: refused when half of it is written.
+fn refused(token: &str) -> NewSubmission<'_> {
+    NewSubmission { files: vec![("main.c", b"1"), ("main.c", b"2")], ..submission(token) }
+}
+
+fn fails_alone(database: &Database) {
+    run(async {
+        let store = database.open().await;
+        let hand_in = |n: usize| {
+            let store = store.clone();
+            async move {
+                let token = n.to_string();
+                let new = if n % 3 == 1 { refused(&token) } else { submission(&token) };
+                store.submit(&new).await
+            }
+        };
+        let all: Vec<_> = (0..60).map(|n| tokio::spawn(hand_in(n))).collect();
+        for (n, handed_in) in all.into_iter().enumerate() {
+            let token = n.to_string();
+            let found = store.submission_of_token(&token);
+            match handed_in.await.unwrap() {
+                Ok((id, _)) => assert_eq!(found.await.unwrap().id, id),
+                Err(error) => {
+                    assert!(n % 3 == 1 && error.to_string().contains("main.c"), "{n}: {error}");
+                    assert!(matches!(found.await, Err(Error::NotFound(_))));
+                }
+            }
+        }
+        assert_eq!(store.counts().await.unwrap().submissions, 40);
+        assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+    });
+}
+
+fn goes_away(database: &Database) {
+    run(async {
+        let store = database.open().await;
+        let mut stayed = 0;
+        for round in 0..40u64 {
+            let hand_in = |n: u64| {
+                let store = store.clone();
+                tokio::spawn(async move { store.submit(&submission(&format!("{round}-{n}"))).await })
+            };
+            let all: Vec<_> = (0..6).map(hand_in).collect();
+            // Further into it each time.
+            tokio::time::sleep(Duration::from_micros(round * 40)).await;
+            all.iter().step_by(2).for_each(tokio::task::JoinHandle::abort);
+            for (n, one) in all.into_iter().enumerate() {
+                let handed_in = one.await;
+                stayed += u64::from(handed_in.is_ok());
+                match handed_in {
+                    Ok(done) => {
+                        let id = done.unwrap().0;
+                        let found = store.submission_of_token(&format!("{round}-{n}")).await;
+                        assert_eq!(found.unwrap().id, id);
+                    }
+                    Err(gone) => assert!(gone.is_cancelled() && n % 2 == 0),
+                }
+            }
+        }
+        // Nobody knows of those who went away, and all others are there.
+        let there = store.counts().await.unwrap().submissions;
+        assert!((stayed..=240).contains(&there) && stayed >= 120, "{stayed} of {there}");
+        assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+    });
 }

@@ -7,7 +7,7 @@ use model::Verdict;
 use serde_json::json;
 use store::{
     CallbackState, Error, Finished, Forgotten, Hash, Job, JudgementId, NewSubmission, NewUser, NodeState,
-    Output, Purpose, Rejudge, RejudgingId, Role, Sample, State, Store, SubmissionId, Urgency,
+    Output, Purpose, Rejudge, RejudgingId, Role, Sample, State, Store, SubmissionId, Urgency, UserId,
 };
 
 pub(crate) const TESTS: &[(&str, Body)] = &[
@@ -346,7 +346,12 @@ fn ahead(database: &Database) {
         for (job, expected) in [(first, 0), (live, 1), (again[0], 2), (again[1], 3)] {
             assert_eq!(store.ahead(job).await.unwrap(), expected, "job {job}");
         }
+        // The two live ones of nobody; what is judged again in the background does not count.
+        for (author, most, expected) in [(None, 9, 2), (None, 1, 1), (Some(UserId(1)), 9, 0)] {
+            assert_eq!(store.waiting_of(author, most).await.unwrap(), expected, "{author:?} {most}");
+        }
         claim(&store, "w").await.unwrap();
+        assert_eq!(store.waiting_of(None, 9).await.unwrap(), 1);
         for (job, expected) in [(first, 0), (live, 0), (again[1], 2)] {
             assert_eq!(store.ahead(job).await.unwrap(), expected, "job {job}");
         }

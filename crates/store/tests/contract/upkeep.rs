@@ -15,6 +15,7 @@ pub(crate) const TESTS: &[(&str, Body)] = &[
     ("a newer schema is refused", newer_schema),
     ("another program's database is refused", foreign),
     ("the first schema is still understood", first_schema),
+    ("what is not there is not made", nothing_there),
     ("verdicts outlive sources and runs", retention),
     ("content in use is not forgotten", shared_content),
     ("a backup is a database", backup),
@@ -84,6 +85,7 @@ fn first_schema(database: &Database) {
         database
             .execute(&format!("{tables}\nCREATE TABLE schema_versions (version BIGINT PRIMARY KEY);\n{rows}"))
             .await;
+        copied_as_it_is(database).await;
 
         let store = database.open().await;
         assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
@@ -102,6 +104,32 @@ fn first_schema(database: &Database) {
         assert_eq!(store.token_of_secret("token", at(1)).await.unwrap().0.scopes, ["submit"]);
         store.session("session", at(1)).await.unwrap();
         assert_eq!(store.setting("site").await.unwrap(), Some(serde_json::json!("A")));
+    });
+}
+
+/// A backup from before an upgrade is of the schema from before.
+async fn copied_as_it_is(database: &Database) {
+    let (store, version) = Store::open_as_is(&database.url).await.unwrap();
+    assert_eq!(version, 1);
+    if database.engine == Engine::Sqlite {
+        let copy = database.directory.path().join("before.db");
+        store.backup(&copy).await.unwrap();
+        let (copy, version) = Store::open_as_is(&copy.display().to_string()).await.unwrap();
+        assert_eq!(version, 1);
+        copy.close().await;
+    }
+    store.close().await;
+}
+
+fn nothing_there(database: &Database) {
+    run(async {
+        let error = Store::open_as_is(&database.url).await.unwrap_err();
+        assert!(matches!(error, Error::NotFound(_)), "{error}");
+        if database.engine == Engine::Sqlite {
+            assert!(!Path::new(&database.url).exists(), "it was made");
+        }
+        database.open().await.close().await;
+        assert_eq!(Store::open_as_is(&database.url).await.unwrap().1, SCHEMA);
     });
 }
 

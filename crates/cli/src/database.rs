@@ -1,0 +1,259 @@
+//! `tauto database`: what an operator does with the service's database, while the service runs or not.
+
+use crate::Done;
+use crate::config::{Config, service_database};
+use crate::serve::user;
+use crate::terminal::{Failure, print};
+use clap::{Args, Subcommand};
+use report::json::to_text;
+use rustix::fs::Mode;
+use serde::Serialize;
+use std::fs::{self, File};
+use std::future::Future;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+use store::{Moment, SCHEMA, Store};
+
+#[derive(Args, Debug)]
+pub(crate) struct DatabaseArgs {
+    #[command(subcommand)]
+    action: Action,
+    /// The database: a file, or postgres://… [default: that of the configuration, else of the service in the data directory]
+    #[arg(long, value_name = "URL", global = true)]
+    database: Option<String>,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand, Debug)]
+enum Action {
+    /// Copy the database to a new file; the service may go on
+    Backup {
+        /// The new file, or - for standard output
+        file: PathBuf,
+    },
+    /// Look whether anything in the database is damaged or does not fit together
+    Check,
+    /// Delete sources, runs and outputs of old submissions; their verdicts stay
+    Forget {
+        /// Submissions that were handed in before so many days
+        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
+        older_than: u32,
+    },
+}
+
+/// Submissions forgotten at a time: whoever hands in meanwhile waits no longer than for these.
+const AT_A_TIME: u32 = 50;
+
+pub(crate) fn main(args: &DatabaseArgs) -> Result<Done, Failure> {
+    let address = match &args.database {
+        Some(named) => named.clone(),
+        None => service_database(&Config::read()?)?,
+    };
+    match &args.action {
+        Action::Backup { file } => backup(&address, file, args.json),
+        Action::Check => {
+            become_keeper(&address)?;
+            check(&address, args.json)
+        }
+        Action::Forget { older_than } => {
+            become_keeper(&address)?;
+            forget(&address, *older_than, args.json)
+        }
+    }
+}
+
+/// The error as the operator's or the system's.
+fn failure(error: store::Error) -> Failure {
+    match error {
+        store::Error::NotFound(_) | store::Error::Conflict(_) | store::Error::Unsupported(_) => {
+            Failure::usage(error)
+        }
+        error => Failure::system(error),
+    }
+}
+
+/// Root leaves nothing of its own in a directory of somebody else's and follows no link of theirs: it becomes them.
+fn become_keeper(address: &str) -> Result<(), Failure> {
+    rustix::process::umask(Mode::from_raw_mode(0o077));
+    match keeper(address)? {
+        Some(user) => user.take_over(),
+        None => Ok(()),
+    }
+}
+
+/// Whom root becomes before it opens the database.
+fn keeper(address: &str) -> Result<Option<user::User>, Failure> {
+    let file = Store::file_of(address).map_err(Failure::usage)?;
+    let Some(file) = file.filter(|_| rustix::process::geteuid().is_root()) else { return Ok(None) };
+    user::keeper(file).map_err(|e| {
+        Failure::usage(format!("{}: {e}; is there a service here? see --database", file.display()))
+    })
+}
+
+fn wait<T>(work: impl Future<Output = Result<T, store::Error>>) -> Result<T, Failure> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::system)?;
+    runtime.block_on(work).map_err(failure)
+}
+
+/// Opens a database whose schema is ours.
+async fn open(address: &str) -> Result<Store, store::Error> {
+    match Store::open_as_is(address).await? {
+        (store, SCHEMA) => Ok(store),
+        // Says that it is too new, without touching it.
+        (_, found) if found > SCHEMA => Store::open(address).await,
+        (store, found) => Err(store::Error::Unsupported(format!(
+            "{}: its schema is version {found} and this program works with {SCHEMA}; make a backup, then start the service, which brings it up",
+            store.place()
+        ))),
+    }
+}
+
+#[derive(Serialize)]
+struct BackupDocument {
+    file: PathBuf,
+    bytes: u64,
+}
+
+fn backup(address: &str, file: &Path, json: bool) -> Result<Done, Failure> {
+    if file == Path::new("-") {
+        if json {
+            return Err(Failure::usage("backup - --json: standard output is the copy's"));
+        }
+        become_keeper(address)?;
+        to_stdout(address)?;
+        return Ok(Done::Good);
+    }
+    match keeper(address)? {
+        None => wait(async {
+            let (store, _) = Store::open_as_is(address).await?;
+            store.backup(file).await?;
+            store.close().await;
+            Ok(())
+        })?,
+        Some(_) => by_another(address, file)?,
+    }
+    let bytes = fs::metadata(file).map_err(Failure::system)?.len();
+    match json {
+        true => print(&to_text(&BackupDocument { file: file.to_path_buf(), bytes })),
+        false => print(&format!("{}: {bytes} bytes\n", file.display())),
+    }
+    Ok(Done::Good)
+}
+
+/// Copies the database to standard output, over a file beside it.
+fn to_stdout(address: &str) -> Result<(), Failure> {
+    let file = Store::file_of(address).map_err(Failure::usage)?;
+    let beside = file.and_then(Path::parent).filter(|parent| !parent.as_os_str().is_empty());
+    let aside = tempfile::tempdir_in(beside.unwrap_or(Path::new("."))).map_err(Failure::system)?;
+    let copy = aside.path().join("copy.db");
+    wait(async {
+        let (store, _) = Store::open_as_is(address).await?;
+        store.backup(&copy).await?;
+        store.close().await;
+        Ok(())
+    })?;
+    let copied = File::open(&copy).and_then(|mut copy| io::copy(&mut copy, &mut io::stdout().lock()));
+    copied.map_err(|e| Failure::system(format!("standard output: {e}"))).map(drop)
+}
+
+/// Root's backup of somebody else's database: this program again, as them, copies it into a file that root has opened. So they
+/// never learn where it goes, and root never opens what is theirs.
+fn by_another(address: &str, file: &Path) -> Result<(), Failure> {
+    let fail = |e: io::Error| Failure::system(format!("{}: {e}", file.display()));
+    if fs::exists(file).map_err(fail)? {
+        return Err(Failure::usage(format!("{}: a file is there; choose another name", file.display())));
+    }
+    let partial = PathBuf::from(format!("{}.partial", file.display()));
+    match fs::remove_file(&partial) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(fail(e)),
+        _ => {}
+    }
+    let to = File::options().write(true).create_new(true).mode(0o600).open(&partial).map_err(fail)?;
+    let kept = copied_into(&to, address).and_then(|()| {
+        to.sync_all().map_err(fail)?;
+        fs::hard_link(&partial, file).map_err(fail)
+    });
+    // Under its name it is whole; under this one it is of no use either way.
+    fs::remove_file(&partial).map_err(fail)?;
+    kept?;
+    let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(directory).and_then(|directory| directory.sync_all()).map_err(fail)
+}
+
+fn copied_into(to: &File, address: &str) -> Result<(), Failure> {
+    let mut copying = Command::new("/proc/self/exe");
+    copying.args(["database", "backup", "--database", address, "-"]).stdin(Stdio::null());
+    copying.stdout(to.try_clone().map_err(Failure::system)?);
+    let status = copying.status().map_err(Failure::system)?;
+    match status.code() {
+        Some(0) => Ok(()),
+        // It has said why.
+        Some(2) => Err(Failure::usage("no backup was made; see above")),
+        _ => Err(Failure::system(format!("no backup was made ({status}); see above"))),
+    }
+}
+
+#[derive(Serialize)]
+struct CheckDocument<'a> {
+    database: &'a str,
+    schema: i64,
+    wrong: &'a [String],
+}
+
+fn check(address: &str, json: bool) -> Result<Done, Failure> {
+    let (place, wrong) = wait(async {
+        let store = open(address).await?;
+        let wrong = store.check().await?;
+        store.close().await;
+        Ok((store.place().to_string(), wrong))
+    })?;
+    match json {
+        true => print(&to_text(&CheckDocument { database: &place, schema: SCHEMA, wrong: &wrong })),
+        false if wrong.is_empty() => print(&format!("{place}: all is well\n")),
+        false => wrong.iter().for_each(|line| print(&format!("{place}: {line}\n"))),
+    }
+    Ok(if wrong.is_empty() { Done::Good } else { Done::Bad })
+}
+
+#[derive(Default, Serialize)]
+struct ForgetDocument {
+    submissions: u64,
+    contents: u64,
+    samples: u64,
+    sessions: u64,
+}
+
+fn forget(address: &str, days: u32, json: bool) -> Result<Done, Failure> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(Failure::system)?;
+    let now = Moment(i64::try_from(now.as_micros()).map_err(Failure::system)?);
+    let before = now.plus_micros(-i64::from(days) * 86_400_000_000);
+    let gone = wait(async {
+        let store = open(address).await?;
+        let mut gone =
+            ForgetDocument { sessions: store.drop_old_sessions(now).await?, ..ForgetDocument::default() };
+        loop {
+            let some = store.forget(before, AT_A_TIME, now).await?;
+            gone.submissions += some.submissions;
+            gone.contents += some.contents;
+            gone.samples += some.samples;
+            if (some.submissions, some.samples) == (0, 0) {
+                store.close().await;
+                return Ok(gone);
+            }
+        }
+    })?;
+    match json {
+        true => print(&to_text(&gone)),
+        false => print(&format!(
+            "deleted: sources and runs of {} submissions, {} contents, {} samples of nodes, {} sessions that were over\n",
+            gone.submissions, gone.contents, gone.samples, gone.sessions
+        )),
+    }
+    Ok(Done::Good)
+}

@@ -1,0 +1,237 @@
+//! What a site wishes of its service: the command line over the configuration file over what is usual.
+
+use super::ServeArgs;
+use crate::config::Config;
+use crate::log::LogForm;
+use crate::terminal::Failure;
+use serde::Deserialize;
+use server::{Access, AllowedCallbacks, Limits, Network, Rate};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// The section `[serve]` of the configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ServeWishes {
+    /// Address and port of HTTP.
+    pub(crate) listen: Option<SocketAddr>,
+    /// The database: a file, or postgres://….
+    pub(crate) database: Option<String>,
+    /// User of the web process.
+    pub(crate) user: Option<String>,
+    /// Everybody must sign in.
+    pub(crate) accounts: bool,
+    /// Seconds that judging may go on when the service is to end.
+    pub(crate) grace_seconds: Option<u64>,
+    /// How log lines are written.
+    pub(crate) log: Option<LogForm>,
+    /// Sources, runs and outputs of submissions, and samples of nodes, are kept this long; for good where absent.
+    pub(crate) retention_days: Option<u32>,
+    /// Where browsers find it, such as `https://judge.example.org`.
+    pub(crate) public_url: Option<String>,
+    /// Names under which it is also reached where no accounts are needed.
+    pub(crate) names: Vec<String>,
+    /// Reverse proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.
+    pub(crate) proxies: Vec<IpAddr>,
+    /// What one caller may ask for.
+    pub(crate) limits: LimitsWishes,
+    /// Where callbacks of Judge0's interface may go.
+    pub(crate) callbacks: CallbackWishes,
+}
+
+/// The section `[serve.callbacks]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct CallbackWishes {
+    /// Networks that are not public, such as `10.1.0.0/16`, that callbacks may go to all the same.
+    networks: Vec<Network>,
+    /// Ports that callbacks may go to, each a number or first and last: `443`, `[1024, 65535]`.
+    ports: Option<Vec<PortsWish>>,
+}
+
+/// One port, or the first and the last of many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+enum PortsWish {
+    One(u16),
+    Between([u16; 2]),
+}
+
+impl CallbackWishes {
+    fn over(self, usual: AllowedCallbacks, typed: &[Network]) -> AllowedCallbacks {
+        let range = |wish: PortsWish| match wish {
+            PortsWish::One(port) => port..=port,
+            PortsWish::Between([first, last]) => first..=last,
+        };
+        AllowedCallbacks {
+            networks: self.networks.into_iter().chain(typed.iter().copied()).collect(),
+            ports: self.ports.map_or(usual.ports, |ports| ports.into_iter().map(range).collect()),
+        }
+    }
+}
+
+/// The section `[serve.limits]`: what is not named is as usual ([`Limits::USUAL`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct LimitsWishes {
+    requests: Option<RateWish>,
+    submissions: Option<RateWish>,
+    failed_sign_ins: Option<RateWish>,
+    failed_sign_ins_in_all: Option<RateWish>,
+    queued: Option<u32>,
+    queued_trusted: Option<u32>,
+    connections: Option<usize>,
+    connections_of_address: Option<usize>,
+}
+
+/// So many at once, then so many a minute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RateWish {
+    burst: u32,
+    per_minute: u32,
+}
+
+impl LimitsWishes {
+    fn rates(&self) -> [(&'static str, Option<RateWish>); 4] {
+        [
+            ("requests", self.requests),
+            ("submissions", self.submissions),
+            ("failed_sign_ins", self.failed_sign_ins),
+            ("failed_sign_ins_in_all", self.failed_sign_ins_in_all),
+        ]
+    }
+
+    fn over(&self, usual: Limits) -> Limits {
+        let rate = |wish: Option<RateWish>, usual: Rate| {
+            wish.map_or(usual, |wish| Rate { burst: wish.burst, per_minute: wish.per_minute })
+        };
+        Limits {
+            requests: rate(self.requests, usual.requests),
+            submissions: rate(self.submissions, usual.submissions),
+            failed_sign_ins: rate(self.failed_sign_ins, usual.failed_sign_ins),
+            failed_sign_ins_in_all: rate(self.failed_sign_ins_in_all, usual.failed_sign_ins_in_all),
+            queued: self.queued.unwrap_or(usual.queued),
+            queued_trusted: self.queued_trusted.unwrap_or(usual.queued_trusted),
+            connections: self.connections.unwrap_or(usual.connections),
+            connections_of_address: self.connections_of_address.unwrap_or(usual.connections_of_address),
+        }
+    }
+}
+
+impl ServeWishes {
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.retention_days == Some(0) {
+            return Err("serve.retention_days: must be 1 or more; leave it out to keep everything".into());
+        }
+        let nothing = |(_, rate): &(_, Option<RateWish>)| {
+            rate.is_some_and(|rate| rate.burst == 0 || rate.per_minute == 0)
+        };
+        if let Some((name, _)) = self.limits.rates().into_iter().find(nothing) {
+            return Err(format!("serve.limits.{name}: burst and per_minute must be 1 or more"));
+        }
+        let zero = [
+            ("queued", self.limits.queued.map(u64::from)),
+            ("queued_trusted", self.limits.queued_trusted.map(u64::from)),
+            ("connections", self.limits.connections.map(|n| n as u64)),
+            ("connections_of_address", self.limits.connections_of_address.map(|n| n as u64)),
+        ];
+        if let Some((name, _)) = zero.into_iter().find(|(_, number)| *number == Some(0)) {
+            return Err(format!("serve.limits.{name}: must be 1 or more"));
+        }
+        Ok(())
+    }
+}
+
+/// What holds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Wanted {
+    pub(super) listen: SocketAddr,
+    pub(super) database: Option<String>,
+    pub(super) user: Option<String>,
+    pub(super) accounts: bool,
+    pub(super) grace: Duration,
+    pub(super) log: LogForm,
+    pub(super) retention: Option<Duration>,
+    pub(super) access: Access,
+    pub(super) callbacks: AllowedCallbacks,
+}
+
+/// Where the service listens unless told otherwise.
+const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
+/// Seconds of grace likewise.
+const GRACE: u64 = 20;
+
+impl Wanted {
+    pub(super) fn read(args: &ServeArgs) -> Result<Wanted, Failure> {
+        Ok(Wanted::of(args, Config::read()?.serve))
+    }
+
+    fn of(args: &ServeArgs, site: ServeWishes) -> Wanted {
+        Wanted {
+            listen: args.listen.or(site.listen).unwrap_or(LISTEN),
+            database: args.database.clone().or(site.database),
+            user: args.user.clone().or(site.user),
+            accounts: args.accounts || site.accounts,
+            grace: Duration::from_secs(args.grace.or(site.grace_seconds).unwrap_or(GRACE)),
+            log: args.log.or(site.log).unwrap_or(LogForm::Text),
+            retention: site.retention_days.map(|days| Duration::from_secs(u64::from(days) * 86_400)),
+            access: Access {
+                public_url: args.public_url.clone().or(site.public_url),
+                names: site.names,
+                proxies: if args.proxy.is_empty() { site.proxies } else { args.proxy.clone() },
+                limits: site.limits.over(Limits::USUAL),
+            },
+            callbacks: site.callbacks.over(AllowedCallbacks::default(), &args.callback_network),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        serve: ServeArgs,
+    }
+
+    fn wanted(words: &[&str], site: &str) -> Wanted {
+        let line = Line::parse_from(["serve"].iter().chain(words));
+        Wanted::of(&line.serve, toml::from_str(site).expect("a section"))
+    }
+
+    #[test]
+    fn the_command_line_wins() {
+        let usual = wanted(&[], "");
+        assert_eq!((usual.listen, usual.grace), (LISTEN, Duration::from_secs(GRACE)));
+        assert_eq!((usual.database.as_deref(), usual.accounts, usual.retention), (None, false, None));
+        let site = "listen = '10.0.0.1:80'\ndatabase = 'a.db'\ngrace_seconds = 5\nlog = 'json'\naccounts = true\nretention_days = 2";
+        let of_site = wanted(&[], site);
+        assert_eq!((of_site.listen.port(), of_site.grace), (80, Duration::from_secs(5)));
+        assert_eq!(
+            (of_site.database.as_deref(), of_site.accounts, of_site.log),
+            (Some("a.db"), true, LogForm::Json)
+        );
+        assert_eq!(of_site.retention, Some(Duration::from_secs(172_800)));
+        let limits = "proxies = ['::1']\n[limits]\nqueued = 7\nrequests = { burst = 1, per_minute = 2 }";
+        let access = wanted(&[], limits).access;
+        assert_eq!((access.proxies.len(), access.limits.queued), (1, 7));
+        assert_eq!(access.limits.requests, Rate { burst: 1, per_minute: 2 });
+        assert_eq!(access.limits.submissions, Limits::USUAL.submissions);
+        let callbacks = "[callbacks]\nnetworks = ['10.1.0.0/16']\nports = [443, [8000, 8999]]";
+        let callbacks = wanted(&["--callback-network", "fd00::1"], callbacks).callbacks;
+        let networks: Vec<String> = callbacks.networks.iter().map(Network::to_string).collect();
+        assert_eq!(networks, ["10.1.0.0/16", "fd00::1/128"]);
+        assert_eq!(callbacks.ports, [443..=443, 8000..=8999]);
+        let typed =
+            wanted(&["--listen", "[::1]:81", "--database", "b.db", "--grace", "6", "--log", "text"], site);
+        assert_eq!((typed.listen.port(), typed.grace), (81, Duration::from_secs(6)));
+        assert_eq!(
+            (typed.database.as_deref(), typed.accounts, typed.log),
+            (Some("b.db"), true, LogForm::Text)
+        );
+    }
+}

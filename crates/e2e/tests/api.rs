@@ -1,0 +1,197 @@
+//! The native API of a running service: what docs/api.md shows works, and nothing that is sent to it brings up a fault or an answer
+//! that its document does not name.
+
+use e2e::http::{Client, Response};
+use e2e::service::{Service, submission};
+use e2e::stage;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// For a judgement, that of the first one included, which finds the time limit.
+const JUDGED_WITHIN: Duration = Duration::from_secs(300);
+/// The fuzzer, and the version of it that was tried.
+const FUZZER: &str = "schemathesis==4.32.5";
+/// Seconds it has.
+const FUZZING: &str = "60";
+/// What must hold of every answer. That a request of the right form is accepted is not among it: whether there is a problem of some name no
+/// form can say.
+const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,\
+    response_schema_conformance,negative_data_rejection,unsupported_method,allow_header_conformance,use_after_free";
+
+/// Right for `fence`.
+const RIGHT: &str = include_str!("../../../examples/fence/submissions/accepted/tuples.py");
+
+struct Api {
+    client: Client,
+    bearer: String,
+}
+
+impl Api {
+    fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Response, String> {
+        let headers = [headers, &[("authorization", self.bearer.as_str())]].concat();
+        let path = format!("/api/v1{path}");
+        self.client.ask(method, &path, &headers, body).map_err(|error| format!("{method} {path}: {error}"))
+    }
+
+    /// The document at a path.
+    fn get(&mut self, path: &str) -> Result<Value, String> {
+        let answer = self.send("GET", path, &[], b"")?;
+        expect(path, answer, 200)
+    }
+
+    /// What is answered to a document.
+    fn post(&mut self, path: &str, document: &Value, status: u16) -> Result<Value, String> {
+        let json = [("content-type", "application/json")];
+        let answer = self.send("POST", path, &json, document.to_string().as_bytes())?;
+        expect(path, answer, status)
+    }
+
+    /// Asks again until what comes fits.
+    fn wait(&mut self, path: &str, fits: impl Fn(&Value) -> bool) -> Result<Value, String> {
+        let begun = Instant::now();
+        loop {
+            let found = self.get(path)?;
+            if fits(&found) {
+                return Ok(found);
+            }
+            if begun.elapsed() > JUDGED_WITHIN {
+                return Err(format!("{path}: not within {JUDGED_WITHIN:?}: {found}"));
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+fn expect(path: &str, answer: Response, status: u16) -> Result<Value, String> {
+    match answer.status == status {
+        true => Ok(answer.json()),
+        false => Err(format!("{path}: {} in place of {status}: {}", answer.status, answer.text())),
+    }
+}
+
+fn equal(what: &str, found: &Value, wanted: Value) -> Result<(), String> {
+    if *found == wanted { Ok(()) } else { Err(format!("{what}: {found} in place of {wanted}")) }
+}
+
+#[test]
+fn the_service_does_what_its_document_says() {
+    let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let _alone = stage::alone(&scratch.join("hostile")).expect("lock");
+    let data = tempfile::tempdir_in(&scratch).expect("a directory");
+    let service = Service::start(data.path(), ([127, 0, 0, 1], 0).into(), &[]).expect("a service");
+    let token = service.admin_token().expect("an admin");
+    let mut api = Api { client: service.client(), bearer: format!("Bearer {token}") };
+    for (step, done) in [
+        ("examples", examples(&mut api)),
+        ("judging", judging(&mut api)),
+        ("packages", packages(&mut api)),
+        ("fuzzing", fuzzing(&service, &token, &scratch)),
+    ] {
+        let log = service.log();
+        let troubles: Vec<_> = log.lines().filter(|line| line.contains("ERROR")).collect();
+        done.unwrap_or_else(|why| panic!("{}\n{step}: {why}", troubles.join("\n")));
+    }
+}
+
+fn examples(api: &mut Api) -> Result<(), String> {
+    let problems = api.get("/problems")?;
+    if problems["problems"].as_array().map_or(0, Vec::len) < 8 {
+        return Err(format!("the examples are missing: {problems}"));
+    }
+    let fence = api.get("/problems/fence")?;
+    equal("a sample", &fence["samples"][0], json!({"name": "sample/1", "input": "2\n", "answer": "8\n"}))?;
+    let languages = api.wait("/languages", |all| all["languages"][0]["available"] == true)?;
+    let known = languages["languages"].as_array().into_iter().flatten().any(|one| one["id"] == "python3");
+    if known { Ok(()) } else { Err(format!("no Python: {languages}")) }
+}
+
+/// Hands in, listens, looks at what came of it, and judges again.
+fn judging(api: &mut Api) -> Result<(), String> {
+    let taken = api.post("/submissions", &submission("fence", "", "tuples.py", RIGHT, true), 201)?;
+    let at = format!("/submissions/{}", taken["token"].as_str().unwrap_or_default());
+    let events = api.send("GET", &format!("{at}/events"), &[], b"")?.text();
+    for event in ["submission", "started", "test", "judged", "end"] {
+        if !events.contains(&format!("event: {event}\n")) {
+            return Err(format!("no event `{event}` in {events}"));
+        }
+    }
+    equal("the verdict", &api.get(&at)?["judgement"]["verdict"], json!("AC"))?;
+    let whole = api.get(&format!("{at}/judgement"))?;
+    if !whole["tests"][0]["runs"][0]["evidence"].is_object() {
+        return Err(format!("no evidence: {whole}"));
+    }
+    equal("the source", &api.get(&format!("{at}/files"))?["files"][0]["content"], json!(RIGHT))?;
+    let trials = api.post(&format!("{at}/trials"), &json!({"times": 3}), 202)?;
+    let url =
+        trials["url"].as_str().and_then(|url| url.strip_prefix("/api/v1")).unwrap_or_default().to_string();
+    let series = api.wait(&url, |series| series["waiting"] == 0)?;
+    equal("the series", &series["verdicts"], json!([{"verdict": "AC", "count": 3}]))?;
+    let asked = api.post(&format!("{at}/rejudge"), &json!({"reason": "a test"}), 202)?;
+    let done =
+        api.wait(&format!("/rejudgings/{}", asked["rejudging"]), |one| one["rejudging"]["judged"] == 1)?;
+    equal("what changed", &done["changed"], json!(0))?;
+    equal("the number of the verdict", &api.get(&at)?["judgement"]["number"], json!(5))
+}
+
+/// Sends a package as a new problem and verifies it.
+fn packages(api: &mut Api) -> Result<(), String> {
+    let package = api.send("GET", "/problems/garland/package", &[], b"")?.body;
+    let zip = [("content-type", "application/zip")];
+    let added = expect("add", api.send("POST", "/problems?name=other", &zip, &package)?, 201)?;
+    equal("the version", &added["version"], json!(1))?;
+    expect("add again", api.send("POST", "/problems?name=other", &zip, &package)?, 200)?;
+    expect("verify", api.send("POST", "/problems/other/verify", &[], b"")?, 202)?;
+    let verified = api.wait("/problems/other/verification", |standing| !standing["ok"].is_null())?;
+    equal("the verification", &verified["ok"], json!(true)).map_err(|why| format!("{why}: {verified}"))
+}
+
+fn fuzzing(service: &Service, token: &str, scratch: &Path) -> Result<(), String> {
+    let fuzzer = fuzzer(scratch)?;
+    let mut command = Command::new(fuzzer);
+    command.args(["run", &format!("http://{}/api/v1/openapi.json", service.address())]);
+    command.args([
+        "-H",
+        &format!("Authorization: Bearer {token}"),
+        "--max-time",
+        FUZZING,
+        "--checks",
+        CHECKS,
+    ]);
+    // What it would watch may go on for ever; passwords and tokens are another test's, which it would take from this one.
+    command.args(["--exclude-path", "/submissions/{token}/events"]);
+    command.args(["--exclude-path-regex", "^/(me|users|tokens|session)"]);
+    command.args(["--continue-on-failure", "--no-color"]).current_dir(scratch);
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() { Ok(()) } else { Err(format!("{}: {said}", output.status)) }
+}
+
+/// The fuzzer from PyPI, in an environment of its own below the target directory.
+fn fuzzer(scratch: &Path) -> Result<PathBuf, String> {
+    let home = scratch.join(FUZZER.replace("==", "-"));
+    let program = home.join("bin/schemathesis");
+    if !program.is_file() {
+        run(Command::new("python3").args(["-m", "venv"]).arg(&home))?;
+        run(Command::new(home.join("bin/pip")).args([
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            FUZZER,
+        ]))?;
+    }
+    Ok(program)
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    let said = || String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() { Ok(()) } else { Err(format!("{command:?}: {}: {}", output.status, said())) }
+}

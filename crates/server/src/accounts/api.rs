@@ -1,0 +1,447 @@
+//! Accounts in the native API.
+
+use super::caller::{By, Caller, Right, Scope};
+use super::identity::Origin;
+use super::manage::{self, Imported};
+use super::{cookie, sign_in};
+use crate::api::Problem;
+use crate::api::extract::{Json, Path, Query};
+use crate::moment::written;
+use crate::service::Service;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{AppendHeaders, IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use store::{ApiToken, Role, TokenId, User, UserId};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes, below `/api/v1`.
+pub(crate) fn router() -> OpenApiRouter<Arc<Service>> {
+    OpenApiRouter::new()
+        .routes(routes!(me))
+        .routes(routes!(change_password))
+        .routes(routes!(sign_in_by_password, sign_out))
+        .routes(routes!(tokens, new_token))
+        .routes(routes!(revoke_token))
+        .routes(routes!(users, add_user))
+        .routes(routes!(import_users))
+        .routes(routes!(change_user))
+        .routes(routes!(password_link))
+}
+
+/// What a user may do at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum RoleName {
+    /// Everything.
+    Admin,
+    /// What concerns problems and verdicts.
+    Jury,
+    /// Hand in, and see their own.
+    Participant,
+}
+
+impl From<RoleName> for Role {
+    fn from(name: RoleName) -> Role {
+        match name {
+            RoleName::Admin => Role::Admin,
+            RoleName::Jury => Role::Jury,
+            RoleName::Participant => Role::Participant,
+        }
+    }
+}
+
+impl From<Role> for RoleName {
+    fn from(role: Role) -> RoleName {
+        match role {
+            Role::Admin => RoleName::Admin,
+            Role::Jury => RoleName::Jury,
+            Role::Participant => RoleName::Participant,
+        }
+    }
+}
+
+/// A user.
+#[derive(Debug, Serialize, ToSchema)]
+struct UserView {
+    /// Their number.
+    id: i64,
+    /// The name they sign in with.
+    name: String,
+    /// The name that is shown.
+    display: String,
+    role: RoleName,
+    /// Since when they are known.
+    #[schema(format = DateTime)]
+    created: String,
+    /// Since when they may do nothing.
+    #[schema(format = DateTime)]
+    disabled: Option<String>,
+    /// Whether they have set a password.
+    has_password: bool,
+}
+
+impl From<User> for UserView {
+    fn from(user: User) -> UserView {
+        UserView {
+            id: user.id.0,
+            has_password: user.password.is_some(),
+            created: written(user.created),
+            disabled: user.disabled.map(written),
+            role: user.role.into(),
+            name: user.name,
+            display: user.display,
+        }
+    }
+}
+
+/// Who is asking.
+#[derive(Debug, Serialize, ToSchema)]
+struct Me {
+    /// Who is signed in; null where nobody is.
+    user: Option<UserView>,
+    /// What an API token that was sent is good for; null without one.
+    scopes: Option<Vec<Scope>>,
+    /// Whether they may hand in submissions.
+    may_submit: bool,
+    /// Whether they see everybody's submissions.
+    may_see_all: bool,
+    /// Whether they may add problems.
+    may_add_problems: bool,
+    /// Whether they may have submissions judged again.
+    may_rejudge: bool,
+    /// Whether they may administer the service.
+    may_administer: bool,
+}
+
+impl From<Caller> for Me {
+    fn from(caller: Caller) -> Me {
+        Me {
+            may_submit: caller.may(Right::Submit),
+            may_see_all: caller.may(Right::SeeAll),
+            may_add_problems: caller.may(Right::Problems),
+            may_rejudge: caller.may(Right::Rejudge),
+            may_administer: caller.may(Right::Administer),
+            scopes: match caller.by {
+                By::Token(scopes) => Some(scopes),
+                _ => None,
+            },
+            user: caller.user.map(UserView::from),
+        }
+    }
+}
+
+/// Who am I
+#[utoipa::path(get, path = "/me", tag = "accounts",
+    responses((status = 200, description = "Who is asking, and what they may do", body = Me)))]
+async fn me(caller: Caller) -> axum::Json<Me> {
+    axum::Json(caller.into())
+}
+
+/// Name and password.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct SignIn {
+    /// The name to sign in with.
+    name: String,
+    /// The password.
+    #[schema(format = Password)]
+    password: String,
+}
+
+/// Sign in
+///
+/// For browsers: the answer sets a cookie. Programs use API tokens.
+#[utoipa::path(post, path = "/session", tag = "accounts", request_body = SignIn,
+    responses((status = 200, description = "Signed in", body = Me)))]
+async fn sign_in_by_password(
+    State(service): State<Arc<Service>>,
+    origin: Origin,
+    headers: HeaderMap,
+    Json(sign_in): Json<SignIn>,
+) -> Result<Response, Problem> {
+    let before = cookie::value(&headers, cookie::SESSION, origin.secure);
+    let (secret, user) = sign_in::sign_in(&service, &sign_in.name, &sign_in.password, origin, before).await?;
+    let mut caller = Caller::nobody(false);
+    (caller.user, caller.by) = (Some(user), By::Session);
+    let cookie = AppendHeaders([(header::SET_COOKIE, cookie::begin_session(&secret, origin.secure))]);
+    Ok((cookie, axum::Json(Me::from(caller))).into_response())
+}
+
+#[derive(Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct SignOut {
+    /// End all sessions of the user, not this one alone.
+    #[serde(default)]
+    #[param(required = false)]
+    everywhere: bool,
+}
+
+/// Sign out
+#[utoipa::path(delete, path = "/session", tag = "accounts", params(SignOut),
+    responses((status = 204, description = "Signed out")))]
+async fn sign_out(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    origin: Origin,
+    headers: HeaderMap,
+    Query(SignOut { everywhere }): Query<SignOut>,
+) -> Result<Response, Problem> {
+    if everywhere {
+        service.store.end_sessions(caller.must_have_signed_in()?.id).await?;
+    } else if let Some(secret) = cookie::value(&headers, cookie::SESSION, origin.secure) {
+        service.store.end_session(secret).await?;
+    }
+    let cookie = AppendHeaders([(header::SET_COOKIE, cookie::end_session(origin.secure))]);
+    Ok((StatusCode::NO_CONTENT, cookie).into_response())
+}
+
+/// The old and the new password.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NewPassword {
+    /// The password as it is.
+    #[schema(format = Password)]
+    old: String,
+    /// The password as it shall be: at least 8 characters.
+    #[schema(format = Password)]
+    new: String,
+}
+
+/// Change one's password
+///
+/// Needs a session. All other sessions end.
+#[utoipa::path(put, path = "/me/password", tag = "accounts", request_body = NewPassword,
+    responses((status = 204, description = "Changed")))]
+async fn change_password(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    origin: Origin,
+    Json(passwords): Json<NewPassword>,
+) -> Result<Response, Problem> {
+    let user = caller.must_have_signed_in()?;
+    let secret = manage::change_password(&service, user, &passwords.old, &passwords.new, origin).await?;
+    let cookie = AppendHeaders([(header::SET_COOKIE, cookie::begin_session(&secret, origin.secure))]);
+    Ok((StatusCode::NO_CONTENT, cookie).into_response())
+}
+
+/// An API token, without the token itself.
+#[derive(Debug, Serialize, ToSchema)]
+struct TokenView {
+    /// Its number.
+    id: i64,
+    /// What its owner calls it.
+    name: String,
+    /// What it is good for.
+    scopes: Vec<String>,
+    /// When it was made.
+    #[schema(format = DateTime)]
+    created: String,
+    /// When it ends.
+    #[schema(format = DateTime)]
+    expires: Option<String>,
+    /// When it was last used, to ten minutes.
+    #[schema(format = DateTime)]
+    used: Option<String>,
+    /// When it was revoked.
+    #[schema(format = DateTime)]
+    revoked: Option<String>,
+}
+
+impl From<ApiToken> for TokenView {
+    fn from(token: ApiToken) -> TokenView {
+        TokenView {
+            id: token.id.0,
+            name: token.name,
+            scopes: token.scopes,
+            created: written(token.created),
+            expires: token.expires.map(written),
+            used: token.used.map(written),
+            revoked: token.revoked.map(written),
+        }
+    }
+}
+
+/// List one's API tokens
+///
+/// Needs a session.
+#[utoipa::path(get, path = "/tokens", tag = "accounts",
+    responses((status = 200, description = "Oldest first, those that are good for nothing included", body = [TokenView])))]
+async fn tokens(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+) -> Result<axum::Json<Vec<TokenView>>, Problem> {
+    let owner = caller.must_have_signed_in()?;
+    Ok(axum::Json(service.store.tokens(owner.id).await?.into_iter().map(TokenView::from).collect()))
+}
+
+/// An API token to be made.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NewApiToken {
+    /// What to call it.
+    name: String,
+    /// What it shall be good for.
+    scopes: Vec<Scope>,
+    /// After how many days it ends; never, where nothing is said.
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 3653)]
+    days: Option<u32>,
+}
+
+/// An API token that was made.
+#[derive(Debug, Serialize, ToSchema)]
+struct MadeToken {
+    /// Its number.
+    id: i64,
+    /// The token. It is shown here and never again.
+    token: String,
+}
+
+/// Make an API token
+///
+/// Needs a session: no token can make another.
+#[utoipa::path(post, path = "/tokens", tag = "accounts", request_body = NewApiToken,
+    responses((status = 201, description = "Made", body = MadeToken)))]
+async fn new_token(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    Json(new): Json<NewApiToken>,
+) -> Result<(StatusCode, axum::Json<MadeToken>), Problem> {
+    let owner = caller.must_have_signed_in()?;
+    let (id, token) = manage::new_token(&service, owner, &new.name, &new.scopes, new.days).await?;
+    Ok((StatusCode::CREATED, axum::Json(MadeToken { id: id.0, token })))
+}
+
+/// Revoke an API token
+///
+/// Needs a session.
+#[utoipa::path(delete, path = "/tokens/{id}", tag = "accounts", params(("id" = i64, Path, description = "Number of the token")),
+    responses((status = 204, description = "It is worthless")))]
+async fn revoke_token(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    Path(id): Path<i64>,
+) -> Result<StatusCode, Problem> {
+    let owner = caller.must_have_signed_in()?;
+    manage::revoke(&service, owner.id, TokenId(id)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// List users
+#[utoipa::path(get, path = "/users", tag = "accounts",
+    responses((status = 200, description = "All users, by name", body = [UserView])))]
+async fn users(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+) -> Result<axum::Json<Vec<UserView>>, Problem> {
+    caller.must(Right::Administer)?;
+    Ok(axum::Json(service.store.users().await?.into_iter().map(UserView::from).collect()))
+}
+
+/// A user to be added.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NewUser {
+    /// The name to sign in with: letters a to z, digits and `. _ - @ +`.
+    name: String,
+    /// The name that is shown; the other one, where nothing is said.
+    #[serde(default)]
+    display: String,
+    role: RoleName,
+    /// The password: at least 8 characters. Without one they get a link to set it.
+    #[serde(default)]
+    #[schema(format = Password)]
+    password: Option<String>,
+}
+
+/// A user that was added.
+#[derive(Debug, Serialize, ToSchema)]
+struct AddedUser {
+    user: UserView,
+    /// Where they set their password, below the address of the service. Good once, and for a day.
+    link: Option<String>,
+}
+
+/// Add a user
+#[utoipa::path(post, path = "/users", tag = "accounts", request_body = NewUser,
+    responses((status = 201, description = "Added", body = AddedUser)))]
+async fn add_user(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    Json(new): Json<NewUser>,
+) -> Result<(StatusCode, axum::Json<AddedUser>), Problem> {
+    caller.must(Right::Administer)?;
+    let NewUser { name, display, role, password } = new;
+    let (user, link) = manage::add(&service, &name, &display, role.into(), password.as_deref()).await?;
+    Ok((StatusCode::CREATED, axum::Json(AddedUser { user: user.into(), link })))
+}
+
+/// Add many users
+///
+/// A table as spreadsheets write it (RFC 4180): rows of name, name to be shown, role, password. What is left out at the end of a row is the name, `participant`, and
+/// a password that is made here. All of them are added, or none.
+#[utoipa::path(post, path = "/users/import", tag = "accounts", request_body(content = String, content_type = "text/csv"),
+    responses((status = 201, description = "Added; the passwords are shown here and never again", body = [Imported])))]
+async fn import_users(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    table: String,
+) -> Result<(StatusCode, axum::Json<Vec<Imported>>), Problem> {
+    caller.must(Right::Administer)?;
+    Ok((StatusCode::CREATED, axum::Json(manage::import(&service, &table).await?)))
+}
+
+/// What shall be different about a user.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Change {
+    /// Another role.
+    #[serde(default)]
+    role: Option<RoleName>,
+    /// Whether they may do nothing.
+    #[serde(default)]
+    disabled: Option<bool>,
+}
+
+/// Change a user
+///
+/// Their sessions end. The only admin stays one.
+#[utoipa::path(patch, path = "/users/{id}", tag = "accounts", params(("id" = i64, Path, description = "Number of the user")),
+    request_body = Change, responses((status = 200, description = "As they are now", body = UserView)))]
+async fn change_user(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    Path(id): Path<i64>,
+    Json(change): Json<Change>,
+) -> Result<axum::Json<UserView>, Problem> {
+    caller.must(Right::Administer)?;
+    let role = change.role.map(Role::from);
+    Ok(axum::Json(manage::change(&service, UserId(id), role, change.disabled).await?.into()))
+}
+
+/// A link that is good once, and for a day.
+#[derive(Debug, Serialize, ToSchema)]
+struct Link {
+    /// Below the address of the service.
+    link: String,
+}
+
+/// Make a link to set a user's password
+///
+/// For who has forgotten it. The one of before is not good any more.
+#[utoipa::path(post, path = "/users/{id}/link", tag = "accounts", params(("id" = i64, Path, description = "Number of the user")),
+    responses((status = 201, description = "Made", body = Link)))]
+async fn password_link(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    Path(id): Path<i64>,
+) -> Result<(StatusCode, axum::Json<Link>), Problem> {
+    caller.must(Right::Administer)?;
+    let link = manage::new_password_link(&service, UserId(id)).await?;
+    Ok((StatusCode::CREATED, axum::Json(Link { link })))
+}

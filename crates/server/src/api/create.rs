@@ -1,0 +1,353 @@
+//! Handing in.
+
+use super::extract::{Json, of_status};
+use super::problem::{MEDIA_TYPE, Problem, problem};
+use crate::accounts::{Caller, Right};
+use crate::errors::Refusal;
+use crate::secret;
+use crate::service::Service;
+use crate::submit::{Details, Incoming, submit};
+use axum::extract::{FromRequest, Multipart, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use model::Clock;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+use store::{Problem as StoredProblem, Urgency};
+use utoipa::ToSchema;
+
+/// Bytes of a request, base64 and what is around the files included.
+pub(super) const REQUEST_LIMIT: usize = 8 << 20;
+/// Files of a submission.
+const FILES: usize = 100;
+/// Bytes of all files together, where the package does not say: the judge's default.
+const CODE_LIMIT: u64 = 256 << 10;
+/// Bytes of an `Idempotency-Key`.
+const KEY: usize = 255;
+
+/// A submission to a problem.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewSubmission, example = json!({"problem": "fence", "files": [{"name": "fence.py", "content": "print(8)\n"}]}))]
+pub(super) struct Create {
+    /// Short name of the problem.
+    problem: String,
+    /// Language id (see `/languages`) or code of the package format; told by the files where it is left out or empty.
+    #[serde(default)]
+    language: Option<String>,
+    /// Its files, in the order in which they are compiled.
+    #[schema(min_items = 1, max_items = 100)]
+    files: Vec<File>,
+    /// How far judging goes. Only the jury, and everybody on a service without accounts, may choose.
+    #[serde(default)]
+    mode: Option<ModeName>,
+    /// What its times are measured by, where it is to differ from what the package says. Likewise.
+    #[serde(default)]
+    clock: Option<ClockName>,
+}
+
+/// A file: its text in `content`, or any bytes in `content_base64`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewFile)]
+struct File {
+    /// Its name: relative, `/` between parts, without `.` and `..`.
+    #[schema(min_length = 1, max_length = 255)]
+    name: String,
+    /// Its text.
+    #[serde(default)]
+    content: Option<String>,
+    /// Its bytes in base64 (RFC 4648, section 4).
+    #[serde(default)]
+    content_base64: Option<String>,
+}
+
+/// How far judging goes: until the verdict is known, or through all tests.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[schema(as = Mode)]
+#[serde(rename_all = "snake_case")]
+enum ModeName {
+    StopEarly,
+    AllTests,
+}
+
+/// What times are measured by.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[schema(as = Clock)]
+#[serde(rename_all = "snake_case")]
+enum ClockName {
+    Cpu,
+    Instructions,
+    Reference,
+}
+
+/// The same as a form.
+#[derive(ToSchema)]
+#[schema(as = NewSubmissionForm)]
+#[expect(dead_code, reason = "describes the form, which is read part by part")]
+pub(super) struct Form {
+    /// Short name of the problem.
+    problem: String,
+    /// Language id; told by the files where it is left out.
+    language: Option<String>,
+    /// One part for each file, with its file name.
+    #[schema(format = Binary, content_media_type = "application/octet-stream")]
+    file: Vec<String>,
+}
+
+/// What was taken in.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Taken {
+    /// Its name in addresses. Nobody can guess it.
+    token: String,
+    /// Its number.
+    id: i64,
+    /// Its address.
+    url: String,
+    /// Where what happens is told as it happens.
+    events: String,
+}
+
+/// What is handed in, whichever way.
+struct Parts {
+    problem: String,
+    language: Option<String>,
+    files: Vec<(String, Vec<u8>)>,
+    details: Details,
+}
+
+/// Hand in a submission
+///
+/// When this answers, the submission is on disk and will be judged. A request with an `Idempotency-Key` can be repeated when its answer
+/// was lost: the same key of the same user is the same submission.
+#[utoipa::path(post, path = "/submissions", tag = "submissions",
+    params(("Idempotency-Key" = Option<String>, Header, description = "Any text of at most 255 bytes, a new one for each submission", max_length = 255)),
+    request_body(content((Create = "application/json"), (Form = "multipart/form-data"))),
+    responses(
+        (status = 201, description = "It was taken in", body = Taken, headers(("Location" = String, description = "Its address"))),
+        (status = 200, description = "It was taken in before, under this key", body = Taken)))]
+pub(super) async fn create(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, Response> {
+    caller.must(Right::Submit).map_err(refused)?;
+    let key = key(&headers).map_err(refused)?;
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let parts = match kind.split(';').next().unwrap_or_default().trim() {
+        "multipart/form-data" => of_form(request).await?,
+        "application/json" => {
+            let Json(create) = Json::<Create>::from_request(request, &()).await?;
+            of_json(create, &caller).map_err(refused)?
+        }
+        _ => {
+            let detail = "Content-Type: it must be application/json or multipart/form-data";
+            return Err(problem(&MEDIA_TYPE, detail.into()));
+        }
+    };
+    take(&service, &caller, parts, key).await.map_err(refused)
+}
+
+fn refused(refusal: Refusal) -> Response {
+    Problem(refusal).into_response()
+}
+
+fn of_json(create: Create, caller: &Caller) -> Result<Parts, Refusal> {
+    if (create.mode.is_some() || create.clock.is_some()) && !caller.anonymous_allowed {
+        caller.must(Right::SeeAll)?;
+    }
+    let mode = match create.mode {
+        Some(ModeName::AllTests) => fleet::Mode::AllTests,
+        _ => fleet::Mode::StopEarly,
+    };
+    let clock = create.clock.map(|clock| match clock {
+        ClockName::Cpu => Clock::Cpu,
+        ClockName::Instructions => Clock::Instructions,
+        ClockName::Reference => Clock::Reference,
+    });
+    let mut files = Vec::new();
+    for (n, file) in create.files.into_iter().enumerate() {
+        let bytes = match (file.content, file.content_base64) {
+            (Some(text), None) => text.into_bytes(),
+            (None, Some(encoded)) => STANDARD.decode(encoded).map_err(|e| {
+                Refusal::Bad(format!("files[{n}].content_base64: no base64 with padding: {e}"))
+            })?,
+            _ => {
+                let why = "either content or content_base64 must be there";
+                return Err(Refusal::Bad(format!("files[{n}].content: {why}")));
+            }
+        };
+        files.push((file.name, bytes));
+    }
+    let details = Details { mode, clock, ..Details::default() };
+    let language = create.language.filter(|language| !language.is_empty());
+    Ok(Parts { problem: create.problem, language, files, details })
+}
+
+async fn of_form(request: Request) -> Result<Parts, Response> {
+    let bad = |text: String| refused(Refusal::Bad(text));
+    let form = Multipart::from_request(request, &()).await;
+    let mut form = form.map_err(|e| of_status(e.status(), e.body_text()))?;
+    let (mut problem, mut language, mut files) = (None, None, Vec::new());
+    while let Some(part) = form.next_field().await.map_err(|e| of_status(e.status(), e.body_text()))? {
+        let name = part.name().unwrap_or_default().to_string();
+        let file = part.file_name().map(|name| name.rsplit(['/', '\\']).next().unwrap_or(name).to_string());
+        let bytes = part.bytes().await.map_err(|e| of_status(e.status(), e.body_text()))?;
+        let not_text = |_| Refusal::Bad(format!("{name}: no text in UTF-8"));
+        let text = || String::from_utf8(bytes.to_vec()).map_err(not_text);
+        match name.as_str() {
+            "problem" => problem = Some(text().map_err(refused)?),
+            "language" => language = Some(text().map_err(refused)?).filter(|language| !language.is_empty()),
+            "file" if files.len() == FILES => return Err(bad(format!("file: at most {FILES} may be"))),
+            "file" => {
+                let file = file.ok_or_else(|| bad("file: the part must have a file name".into()))?;
+                files.push((file, bytes.to_vec()));
+            }
+            _ => return Err(bad("form: a part is neither `problem` nor `language` nor `file`".into())),
+        }
+    }
+    let problem = problem.ok_or_else(|| bad("problem: missing".into()))?;
+    Ok(Parts { problem, language, files, details: Details::default() })
+}
+
+async fn take(
+    service: &Service,
+    caller: &Caller,
+    parts: Parts,
+    key: Option<String>,
+) -> Result<Response, Refusal> {
+    let problem =
+        service.packages.newest(&service.store, &parts.problem).await.map_err(|error| match error {
+            Refusal::NotFound(_) => Refusal::Bad("problem: there is none of this name".into()),
+            other => other,
+        })?;
+    let language = check(service, &problem, &parts).await?;
+    let mut details = parts.details;
+    let mut token = secret::uuid()?;
+    if let Some(key) = key {
+        details.request = Some(fingerprint(&problem, &language, &parts.files));
+        token = token_of(service, caller, &key).await?;
+    }
+    let incoming = Incoming {
+        token: Some(&token),
+        version: Some(problem.newest.id),
+        author: caller.id(),
+        origin: store::PARTICIPANT,
+        visitor: caller.visitor.as_deref().filter(|_| caller.user.is_none()),
+        language: &language,
+        files: parts.files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect(),
+        details: details.clone(),
+        urgency: Urgency::Live,
+        callback: None,
+    };
+    let (status, id) = match submit(service, incoming).await {
+        Ok(accepted) => (StatusCode::CREATED, accepted.id),
+        Err(Refusal::Conflict(why)) if details.request.is_some() => {
+            let known =
+                service.store.submission_of_token(&token).await.map_err(|_| Refusal::Conflict(why))?;
+            if crate::work::details(&known)?.request != details.request {
+                let why = "Idempotency-Key: it was used for another submission; take a new one";
+                return Err(Refusal::Conflict(why.into()));
+            }
+            (StatusCode::OK, known.id)
+        }
+        Err(other) => return Err(other),
+    };
+    let url = format!("/api/v1/submissions/{token}");
+    let taken = Taken { events: format!("{url}/events"), url: url.clone(), id: id.0, token };
+    Ok((status, [(header::LOCATION, url)], axum::Json(taken)).into_response())
+}
+
+/// Looks at what can be looked at before judging; the language's id.
+async fn check(service: &Service, problem: &StoredProblem, parts: &Parts) -> Result<String, Refusal> {
+    let bad = |text: String| Err(Refusal::Bad(text));
+    let files = &parts.files;
+    if files.is_empty() || files.len() > FILES {
+        return bad(format!("files: 1 to {FILES} may be"));
+    }
+    for (n, (name, _)) in files.iter().enumerate() {
+        if !is_file_name(name) {
+            let rule = "relative, `/` between parts, without `.` and `..`, at most 255 bytes";
+            return bad(format!("files[{n}].name: not the name of a file: {rule}"));
+        }
+        if files[..n].iter().any(|(other, _)| other == name) {
+            return bad(format!("files[{n}].name: two files have this name"));
+        }
+    }
+    let opened = service.packages.get(&service.store, &problem.newest.package, &problem.name).await?;
+    let limit = opened.package.limits.code.map_or(CODE_LIMIT, |limit| limit.0);
+    let total: u64 = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+    if total > limit {
+        return Err(Refusal::TooLarge(format!("files: {total} bytes together, at most {limit} may be")));
+    }
+    if opened.package.submit_answer {
+        return Ok(parts.language.clone().unwrap_or_default());
+    }
+    crate::languages::of(service, parts.language.as_deref(), files).await
+}
+
+fn is_file_name(name: &str) -> bool {
+    let part = |part: &str| !part.is_empty() && part != "." && part != "..";
+    name.len() <= 255 && !name.contains(['\0', '\\', '\n']) && name.split('/').all(part)
+}
+
+fn key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
+    match value.to_str() {
+        Ok(key) if (1..=KEY).contains(&key.len()) => Ok(Some(key.to_string())),
+        _ => Err(Refusal::Bad(format!("Idempotency-Key: 1 to {KEY} bytes of text may be"))),
+    }
+}
+
+/// The token that a key of this caller stands for. Nobody else can tell it, even from the key.
+async fn token_of(service: &Service, caller: &Caller, key: &str) -> Result<String, Refusal> {
+    let hidden = service.store.setting_or("idempotency/secret", &secret::secret()?.into()).await?;
+    let owner = match (caller.id(), &caller.visitor) {
+        (Some(id), _) => format!("user {id}"),
+        (None, Some(visitor)) => format!("visitor {visitor}"),
+        (None, None) => String::new(),
+    };
+    let mut hasher = Sha256::new();
+    for part in [hidden.as_str().unwrap_or_default(), &owner, key] {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hasher.finalize()[..16]);
+    Ok(secret::as_uuid(bytes))
+}
+
+/// What tells whether two requests are the same.
+fn fingerprint(problem: &StoredProblem, language: &str, files: &[(String, Vec<u8>)]) -> String {
+    let mut hasher = Sha256::new();
+    let mut add = |part: &[u8]| {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    };
+    add(problem.name.as_bytes());
+    add(language.as_bytes());
+    for (name, bytes) in files {
+        add(name.as_bytes());
+        add(bytes);
+    }
+    store::Hash::of(&hasher.finalize()).as_str().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_stay_where_they_belong() {
+        for good in ["a.c", "src/Main.java", "...", "ä b.py"] {
+            assert!(is_file_name(good), "{good}");
+        }
+        for bad in ["", "/a", "a/", "a//b", ".", "..", "a/../b", "a\0", "a\\b", "a\nb", &"x".repeat(256)] {
+            assert!(!is_file_name(bad), "{bad}");
+        }
+    }
+}

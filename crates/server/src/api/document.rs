@@ -1,0 +1,123 @@
+//! The OpenAPI document: what holds of all addresses.
+
+use super::problem::{PROBLEM_JSON, ProblemDetails};
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{Components, ContentBuilder, OpenApi, PathItem, Ref, RefOr, ResponseBuilder, Server};
+use utoipa::{PartialSchema, ToSchema};
+
+/// What stands at the head of the document.
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    info(
+        title = "Tautochrone",
+        version = "1",
+        description = "A judge whose times can be believed: problems, submissions, judgements with every run and its evidence. \
+            Times are whole nanoseconds (`_ns`), memory is whole bytes (`_bytes`), moments are RFC 3339 in UTC. A reading that could not be taken \
+            is `{\"unknown\": \"why\"}`. Errors are problem details (RFC 9457).",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+    ),
+    tags(
+        (name = "problems", description = "What is to be solved"),
+        (name = "submissions", description = "What is handed in"),
+        (name = "judgements", description = "What was found, and judging again"),
+        (name = "nodes", description = "The machines that judge"),
+        (name = "service", description = "Whether the service is well"),
+    ),
+    components(schemas(ProblemDetails)),
+)]
+pub(super) struct Head;
+
+/// Answers that any address may give: status, and what it says.
+const ANSWERS: [(&str, &str); 12] = [
+    ("400", "What was sent is not of the form it claims to have"),
+    ("401", "Nobody is signed in, and somebody must be"),
+    ("403", "Whoever is signed in may not do this"),
+    ("404", "It is not there, or not for the caller to see"),
+    ("405", "This address knows other methods"),
+    ("409", "It does not fit what is there"),
+    ("413", "It is larger than may be"),
+    ("415", "Another content type is needed"),
+    ("422", "It makes no sense; `field` says where"),
+    ("429", "Too many requests; `Retry-After` says how long to wait"),
+    ("500", "The service failed"),
+    ("503", "The database is busy, full, read-only or away; try again"),
+];
+
+/// Adds what holds of all addresses: where they are, how to sign in, what can go wrong.
+pub(super) fn complete(api: &mut OpenApi) {
+    api.servers = Some(vec![Server::new("/api/v1")]);
+    let components = api.components.get_or_insert_with(Components::new);
+    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some("An API token"));
+    components.add_security_scheme("token", SecurityScheme::Http(bearer.build()));
+    components.schemas.entry(ProblemDetails::name().into_owned()).or_insert_with(ProblemDetails::schema);
+    for (status, description) in ANSWERS {
+        let schema = Ref::from_schema_name(ProblemDetails::name());
+        let content = ContentBuilder::new().schema(Some(schema)).build();
+        let answer = ResponseBuilder::new().description(description).content(PROBLEM_JSON, content).build();
+        components.responses.insert(name_of(status), RefOr::T(answer));
+    }
+    for (path, item) in &mut api.paths.paths {
+        for (method, operation) in operations(item) {
+            operation.operation_id = Some(id_of(method, path));
+            add_answers(operation);
+        }
+    }
+}
+
+/// The id of an operation, which no other has: `get_submissions_token` of `GET /submissions/{token}`.
+fn id_of(method: &str, path: &str) -> String {
+    let words = path.split(['/', '{', '}', '.', '-']).filter(|word| !word.is_empty());
+    words.fold(method.to_string(), |id, word| id + "_" + word)
+}
+
+fn name_of(status: &str) -> String {
+    format!("Problem{status}")
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
+    let PathItem { get, post, put, patch, delete, .. } = item;
+    let all = [("get", get), ("post", post), ("put", put), ("patch", patch), ("delete", delete)];
+    all.into_iter().filter_map(|(method, operation)| operation.as_mut().map(|operation| (method, operation)))
+}
+
+fn add_answers(operation: &mut Operation) {
+    for (status, _) in ANSWERS {
+        let answer = || RefOr::Ref(Ref::from_response_name(name_of(status)));
+        operation.responses.responses.entry(status.into()).or_insert_with(answer);
+    }
+}
+
+/// The document as text, one line for each value.
+pub(super) fn text(api: &OpenApi) -> String {
+    serde_json::to_string_pretty(api).unwrap_or_default() + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::api::openapi;
+
+    const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+
+    #[test]
+    fn ids_of_operations_are_distinct() {
+        let api: serde_json::Value = serde_json::from_str(&openapi()).expect("JSON");
+        let items = api["paths"].as_object().into_iter().flat_map(|paths| paths.values());
+        let operations = items.flat_map(|item| item.as_object().into_iter().flat_map(|item| item.values()));
+        let ids: Vec<_> = operations.map(|operation| operation["operationId"].to_string()).collect();
+        let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
+        assert!(ids.len() > 25 && distinct.len() == ids.len(), "{ids:?}");
+    }
+
+    /// With `TAUTO_WRITE_OPENAPI` set the file is written anew.
+    #[test]
+    fn the_committed_document_is_current() {
+        let current = openapi();
+        if std::env::var_os("TAUTO_WRITE_OPENAPI").is_some() {
+            std::fs::write(COMMITTED, &current).expect("docs can be written");
+        }
+        let committed = std::fs::read_to_string(COMMITTED).unwrap_or_default();
+        let remedy = "run TAUTO_WRITE_OPENAPI=1 cargo test -p server document";
+        assert!(committed == current, "docs/openapi.json is not what is served: {remedy}");
+    }
+}

@@ -1,0 +1,286 @@
+//! What happens to a submission, as it happens: server-sent events (WHATWG HTML, "Server-sent events").
+
+use super::extract::Path;
+use super::problem::Problem;
+use super::submissions::found;
+use crate::accounts::{Caller, Right};
+use crate::errors::Refusal;
+use crate::live::LiveEvent;
+use crate::service::{Service, ended};
+use crate::view::{Names, SubmissionView, causes, may_read_message};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use model::{Event as Judging, Observation, TestResult};
+use serde_json::{Value as Json, json};
+use settle::Floor;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{JobState, SubmissionId};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+
+/// A comment is sent this often, so that nobody between takes the connection for dead; and the store is looked at, since another
+/// service on the same database may be the one that judges.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// How long clients wait before they connect again.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// Watch a submission
+///
+/// Server-sent events: `submission` (as `GET /submissions/{token}`) at first and whenever a judgement is stored; `started` (a worker has it),
+/// `test` (one is judged, with its runs), `phase`, `returned` (it waits again, and why), `judged` (with the verdict), and `end` when nothing
+/// more is to come. Who connects late, or again with `Last-Event-ID`, is told what they have missed of the judgement that is going on. After
+/// `end` a client that connects again is answered 204, at which browsers stop.
+#[utoipa::path(get, path = "/submissions/{token}/events", tag = "submissions",
+    params(("token" = String, Path, description = "Token of the submission"), ("Last-Event-ID" = Option<String>, Header, description = "The last event that was heard")),
+    responses((status = 200, description = "The events", body = String, content_type = "text/event-stream"),
+              (status = 204, description = "There is nothing more to come")))]
+pub(super) async fn watch(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    Path(token): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let submission = found(&service, &caller, &token).await?;
+    let heard = headers.get("last-event-id").and_then(|id| id.to_str().ok()).unwrap_or_default().to_string();
+    // Watched first and looked at then, so that nothing falls between.
+    let (so_far, coming) = service.live.watch(submission.id);
+    let open = is_open(&service, submission.id).await?;
+    if !open && heard == end_id(&service, submission.id).await? {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let mut watcher = Watcher {
+        sees_all: caller.may(Right::SeeAll),
+        floor: Floor::assumed(),
+        id: submission.id,
+        place: Place::default(),
+        heard: Place::of(&heard),
+        waiting: VecDeque::new(),
+        coming,
+        done: false,
+        service,
+    };
+    watcher.snapshot().await?;
+    so_far.into_iter().for_each(|event| watcher.hear(event));
+    if !open {
+        watcher.end().await?;
+    }
+    let events = stream::unfold(watcher, |mut watcher| async move {
+        let event = watcher.next().await?;
+        Some((Ok::<_, Infallible>(event), watcher))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response())
+}
+
+/// Whether judgements are still to come, trials included.
+async fn is_open(service: &Service, id: SubmissionId) -> Result<bool, Refusal> {
+    let jobs = service.store.jobs(id).await?;
+    Ok(jobs.iter().any(|job| !matches!(job.state, JobState::Judged { .. })))
+}
+
+/// The id of the last event, once all judgements that were asked for are there.
+async fn end_id(service: &Service, id: SubmissionId) -> Result<String, Refusal> {
+    let last = service.store.history(id).await?.last().map_or(0, |judgement| judgement.number);
+    Ok(format!("end.{last}"))
+}
+
+/// Which event: the job, the attempt at it, and which of that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    job: i64,
+    attempt: u64,
+    n: u64,
+}
+
+impl Place {
+    /// From the id of an event; before all others where it is none.
+    fn of(id: &str) -> Place {
+        let mut parts = id.split('.').map(|part| part.parse::<u64>().ok());
+        match (parts.next().flatten(), parts.next().flatten(), parts.next().flatten()) {
+            (Some(job), Some(attempt), Some(n)) => Place { job: i64::try_from(job).unwrap_or(0), attempt, n },
+            _ => Place::default(),
+        }
+    }
+
+    fn id(self) -> String {
+        format!("{}.{}.{}", self.job, self.attempt, self.n)
+    }
+
+    /// Where the event is that comes next.
+    fn then(self, event: &LiveEvent) -> Place {
+        match event {
+            LiveEvent::Started { job, attempt, .. } => Place { job: job.0, attempt: *attempt, n: 0 },
+            _ => Place { n: self.n + 1, ..self },
+        }
+    }
+}
+
+struct Watcher {
+    service: Arc<Service>,
+    id: SubmissionId,
+    sees_all: bool,
+    /// Of the slot it is judged in.
+    floor: Floor,
+    place: Place,
+    /// Up to where the client had heard before it connected again.
+    heard: Place,
+    waiting: VecDeque<Event>,
+    coming: Receiver<LiveEvent>,
+    done: bool,
+}
+
+impl Watcher {
+    /// The next event; `None` after the last.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.waiting.pop_front() {
+                return Some(event);
+            }
+            if self.done {
+                return None;
+            }
+            let ending = self.service.ending.subscribe();
+            let mut stops = pin!(ended(ending));
+            tokio::select! {
+                event = self.coming.recv() => self.came(event).await,
+                () = tokio::time::sleep(HEARTBEAT) => self.look().await,
+                // The client connects to whatever comes after this service.
+                () = &mut stops => return None,
+            }
+        }
+    }
+
+    async fn came(&mut self, event: Result<LiveEvent, RecvError>) {
+        match event {
+            Ok(event) => {
+                let judged = matches!(event, LiveEvent::Judged { .. });
+                self.hear(event);
+                if judged {
+                    self.look().await;
+                }
+            }
+            Err(RecvError::Closed | RecvError::Lagged(_)) => {
+                let (so_far, coming) = self.service.live.watch(self.id);
+                self.coming = coming;
+                self.heard = self.place;
+                so_far.into_iter().for_each(|event| self.hear(event));
+                self.look().await;
+            }
+        }
+    }
+
+    /// Looks at the store, and ends where nothing more is to come.
+    async fn look(&mut self) {
+        let looked = async {
+            self.snapshot().await?;
+            if !is_open(&self.service, self.id).await? {
+                self.end().await?;
+            }
+            Ok::<_, Refusal>(())
+        };
+        if let Err(error) = looked.await {
+            tracing::warn!(%error, submission = self.id.0, "watching a submission");
+            self.done = true;
+        }
+    }
+
+    /// The submission as it stands.
+    async fn snapshot(&mut self) -> Result<(), Refusal> {
+        let submission = self.service.store.submission(self.id).await?;
+        let names = Names::read(&self.service, &[submission.author]).await?;
+        let view = SubmissionView::new(&submission, &names);
+        let data = serde_json::to_value(view).map_err(|e| Refusal::Fault(e.to_string()))?;
+        self.waiting.push_back(named("submission", &data).retry(RETRY));
+        Ok(())
+    }
+
+    async fn end(&mut self) -> Result<(), Refusal> {
+        let id = end_id(&self.service, self.id).await?;
+        self.waiting.push_back(named("end", &json!({})).id(id));
+        self.done = true;
+        Ok(())
+    }
+
+    fn hear(&mut self, event: LiveEvent) {
+        self.place = self.place.then(&event);
+        if let LiveEvent::Started { worker, .. } = &event {
+            let told = self.service.workers.floor(worker).and_then(|json| serde_json::from_value(json).ok());
+            self.floor = told.unwrap_or_else(Floor::assumed);
+        }
+        if self.place <= self.heard {
+            return;
+        }
+        if let Some((name, data)) = shown(&event, self.sees_all, &self.floor) {
+            self.waiting.push_back(named(name, &data).id(self.place.id()));
+        }
+    }
+}
+
+fn named(name: &str, data: &Json) -> Event {
+    Event::default().event(name).data(data.to_string())
+}
+
+/// An event as it is told: its name and data; `None` where it is not for this watcher.
+fn shown(event: &LiveEvent, sees_all: bool, floor: &Floor) -> Option<(&'static str, Json)> {
+    Some(match event {
+        LiveEvent::Started { worker, attempt, .. } => {
+            ("started", json!({"worker": worker, "attempt": attempt}))
+        }
+        LiveEvent::Returned { why } => ("returned", json!({"why": why})),
+        LiveEvent::Judged { verdict, current } => ("judged", json!({"verdict": verdict, "current": current})),
+        LiveEvent::Progress { progress } => match progress.as_ref() {
+            Judging::Phase { phase, .. } => ("phase", json!({"phase": phase})),
+            Judging::SubmissionStarted { language, tests, .. } => {
+                ("phase", json!({"phase": "judging", "language": language, "tests": tests}))
+            }
+            Judging::TestFinished { result, .. } => ("test", test(result, sees_all, floor)),
+            Judging::TimeLimit { limit, source } => {
+                ("time_limit", json!({"limit_ns": limit, "source": source}))
+            }
+            Judging::Warning { .. } | Judging::SubmissionFinished { .. } => return None,
+        },
+    })
+}
+
+/// A test as it is told: in short, since the limits by which runs are named are in the judgement.
+fn test(result: &TestResult, sees_all: bool, floor: &Floor) -> Json {
+    let run = |run: &Observation| {
+        json!({"cpu_ns": run.time.cpu, "wall_ns": run.time.wall, "memory_peak_bytes": run.memory_peak,
+            "disturbed": causes(run, floor)})
+    };
+    json!({
+        "name": result.name,
+        "verdict": result.verdict,
+        "cpu_ns": result.cpu,
+        "wall_ns": result.wall,
+        "memory_peak_bytes": result.memory_peak,
+        "score": result.score,
+        "confidence": result.settled.confidence,
+        "message": may_read_message(&result.name, sees_all).then_some(&result.message),
+        "runs": result.runs.iter().map(run).collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::JobId;
+
+    #[test]
+    fn places_are_ordered_and_survive_the_way() {
+        let started = LiveEvent::Started { job: JobId(7), worker: "a/0".into(), attempt: 2 };
+        let first = Place::default().then(&started);
+        let second = first.then(&LiveEvent::Returned { why: String::new() });
+        assert!(Place::default() < first && first < second);
+        assert_eq!(Place::of(&second.id()), second);
+        for other in ["", "end.3", "x.y.z", "1.2"] {
+            assert_eq!(Place::of(other), Place::default(), "{other}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The machines that judge: who is connected, what each told of itself, and its measurements over time.
+
+use super::extract::{Path, Query};
+use super::problem::Problem;
+use crate::accounts::{Caller, Right};
+use crate::errors::Refusal;
+use crate::languages;
+use crate::moment::{self, written};
+use crate::service::Service;
+use crate::work::Worker;
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use store::{Moment, Node, NodeState};
+use utoipa::{IntoParams, ToSchema};
+
+/// The languages.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Languages {
+    /// In the order of the table.
+    languages: Vec<Language>,
+}
+
+/// A language.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Language {
+    /// Its id.
+    id: String,
+    /// Its name for people.
+    name: String,
+    /// File name extensions, without the dot.
+    extensions: Vec<String>,
+    /// Some node can judge it.
+    available: bool,
+    /// What each node says of it, by name: tools, versions and commands, as `tauto languages --json` prints them.
+    #[schema(value_type = BTreeMap<String, Object>)]
+    nodes: BTreeMap<String, Value>,
+}
+
+/// List languages
+#[utoipa::path(get, path = "/languages", tag = "nodes", responses((status = 200, description = "Languages, and where they can be judged", body = Languages)))]
+pub(super) async fn languages(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+) -> Result<Json<Languages>, Problem> {
+    caller.must(Right::Look)?;
+    let language = |known: languages::Known| Language {
+        available: known.available(),
+        id: known.id,
+        name: known.name,
+        extensions: known.extensions,
+        nodes: known.nodes,
+    };
+    let languages = languages::all(&service).await?.into_iter().map(language).collect();
+    Ok(Json(Languages { languages }))
+}
+
+/// A machine that judges.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Node)]
+pub(super) struct NodeView {
+    /// Its name.
+    name: String,
+    /// The pool it belongs to.
+    pool: String,
+    /// Whether it gets work.
+    #[schema(value_type = NodeStateName)]
+    state: NodeState,
+    /// Why it is in this state, where somebody said so.
+    reason: Option<String>,
+    /// When it was first heard of.
+    #[schema(format = DateTime)]
+    first_seen: String,
+    /// When it last told of itself.
+    #[schema(format = DateTime)]
+    last_seen: String,
+    /// Its slots that are connected now.
+    workers: Vec<WorkerView>,
+}
+
+/// Whether a node gets work: it does; it ends what it has; it has nothing.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NodeState)]
+#[serde(rename_all = "snake_case")]
+#[expect(dead_code, reason = "describes the store's")]
+enum NodeStateName {
+    Active,
+    Draining,
+    Drained,
+}
+
+/// A slot that is connected.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Worker)]
+pub(super) struct WorkerView {
+    /// Number of the slot on its node.
+    slot: u32,
+    /// Its CPUs.
+    cpus: Vec<u32>,
+    /// How it is kept from other work, and its memory nodes, as `tauto slots --json` prints it; null where there is no slot.
+    #[schema(value_type = Option<Object>)]
+    plan: Value,
+    /// The noise floor in use there.
+    #[schema(value_type = Option<Object>)]
+    floor: Value,
+    /// Version of its program.
+    version: String,
+    /// Since when it is connected.
+    #[schema(format = DateTime)]
+    since: String,
+    /// It is judging now.
+    busy: bool,
+    /// Tasks it has finished since then.
+    finished: u64,
+}
+
+impl WorkerView {
+    fn new(worker: &Worker) -> WorkerView {
+        WorkerView {
+            slot: worker.slot.id,
+            cpus: worker.slot.cpus.clone(),
+            plan: worker.slot.plan.clone(),
+            floor: worker.slot.floor.clone(),
+            version: worker.version.clone(),
+            since: written(worker.since),
+            busy: worker.judging.is_some(),
+            finished: worker.finished,
+        }
+    }
+}
+
+impl NodeView {
+    fn new(node: &Node, connected: &[Worker]) -> NodeView {
+        let its = connected.iter().filter(|worker| worker.node == node.name);
+        NodeView {
+            name: node.name.clone(),
+            pool: node.pool.clone(),
+            state: node.state,
+            reason: node.reason.clone(),
+            first_seen: written(node.first_seen),
+            last_seen: written(node.last_seen),
+            workers: its.map(WorkerView::new).collect(),
+        }
+    }
+}
+
+/// The nodes.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Nodes {
+    /// By pool and name.
+    nodes: Vec<NodeView>,
+}
+
+/// List nodes
+#[utoipa::path(get, path = "/nodes", tag = "nodes", responses((status = 200, description = "Every node that was ever heard of, with its slots that are connected", body = Nodes)))]
+pub(super) async fn list(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+) -> Result<Json<Nodes>, Problem> {
+    caller.must(Right::Look)?;
+    let connected = service.workers.connected();
+    let nodes = service.store.nodes().await?;
+    Ok(Json(Nodes { nodes: nodes.iter().map(|node| NodeView::new(node, &connected)).collect() }))
+}
+
+/// A node whole.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct NodeWhole {
+    /// In short.
+    #[serde(flatten)]
+    node: NodeView,
+    /// What it told of itself the last time, by the name of the command that prints the same with `--json`: `audit` (its findings),
+    /// `languages`, `index`, `slots`, `numa`; what it could not tell is not there.
+    #[schema(value_type = Object)]
+    facts: Value,
+}
+
+/// A node
+///
+/// With what it told of itself, audit findings among it.
+#[utoipa::path(get, path = "/nodes/{name}", tag = "nodes", params(("name" = String, Path, description = "Name of the node")),
+    responses((status = 200, description = "The node", body = NodeWhole)))]
+pub(super) async fn one(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<Json<NodeWhole>, Problem> {
+    caller.must(Right::Look)?;
+    let node = found(&service, &name).await?;
+    let view = NodeView::new(&node, &service.workers.connected());
+    Ok(Json(NodeWhole { node: view, facts: node.facts }))
+}
+
+async fn found(service: &Service, name: &str) -> Result<Node, Refusal> {
+    match service.store.node(name).await {
+        Err(store::Error::NotFound(_)) => Err(Refusal::NotFound("a node of this name".into())),
+        other => Ok(other?),
+    }
+}
+
+/// Which measurements.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct WhichSamples {
+    /// Made then or later (RFC 3339).
+    #[param(format = DateTime)]
+    since: Option<String>,
+    /// How many, 100 where nothing is said.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u32>,
+}
+
+/// Measurements of a node.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Samples {
+    /// Newest first.
+    samples: Vec<SampleView>,
+}
+
+/// A measurement.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Measurement)]
+pub(super) struct SampleView {
+    /// When.
+    #[schema(format = DateTime)]
+    at: String,
+    /// What, as `tauto index --json` prints it.
+    #[schema(value_type = Object)]
+    value: Value,
+}
+
+/// The power index of a node over time
+#[utoipa::path(get, path = "/nodes/{name}/index", tag = "nodes", params(("name" = String, Path, description = "Name of the node"), WhichSamples),
+    responses((status = 200, description = "Its index, newest first", body = Samples)))]
+pub(super) async fn index(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Query(which): Query<WhichSamples>,
+) -> Result<Json<Samples>, Problem> {
+    caller.must(Right::Look)?;
+    let limit = which.limit.unwrap_or(100);
+    if !(1..=1000).contains(&limit) {
+        return Err(Refusal::Bad("limit: 1 to 1000 may be".into()).into());
+    }
+    let since = which.since.as_deref().map(|text| moment::read("since", text)).transpose()?;
+    let node = found(&service, &name).await?;
+    let samples = service.store.samples(&node.name, "index", since.unwrap_or(Moment(0)), limit).await?;
+    let view = |sample: store::Sample| SampleView { at: written(sample.at), value: sample.value };
+    Ok(Json(Samples { samples: samples.into_iter().map(view).collect() }))
+}

@@ -1,0 +1,246 @@
+//! Errors of the API: problem details (RFC 9457).
+
+use crate::errors::Refusal;
+use axum::Json;
+use axum::extract::Path;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The media type of problem details.
+pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
+
+/// A kind of error: its status, the end of its `type`, its title, and what it means.
+#[derive(Debug)]
+pub(super) struct Kind(StatusCode, &'static str, &'static str, &'static str);
+
+/// Why something was not done.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub(crate) struct ProblemDetails {
+    /// What kind of error it is: an address below this API that says more. It never changes.
+    pub(crate) r#type: String,
+    /// The same in a few words.
+    pub(crate) title: String,
+    /// The status of the answer.
+    pub(crate) status: u16,
+    /// What it is this time, with the remedy.
+    pub(crate) detail: String,
+    /// The part of the request that it is about: a field, a parameter or a header.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false)]
+    pub(crate) field: Option<String>,
+}
+
+pub(super) static MALFORMED: Kind = Kind(
+    StatusCode::BAD_REQUEST,
+    "malformed",
+    "Malformed request",
+    "What was sent is not of the form it claims to have.",
+);
+pub(super) static METHOD: Kind = Kind(
+    StatusCode::METHOD_NOT_ALLOWED,
+    "method",
+    "Method not allowed",
+    "This address knows other methods: see `Allow`.",
+);
+pub(super) static MEDIA_TYPE: Kind = Kind(
+    StatusCode::UNSUPPORTED_MEDIA_TYPE,
+    "media-type",
+    "Media type not supported",
+    "Send another `Content-Type`.",
+);
+static BAD: Kind = Kind(
+    StatusCode::UNPROCESSABLE_ENTITY,
+    "bad-input",
+    "Bad input",
+    "What was sent is well formed and makes no sense; `field` says where.",
+);
+static NOT_FOUND: Kind =
+    Kind(StatusCode::NOT_FOUND, "not-found", "Not found", "It is not there, or not for you to see.");
+static UNAUTHENTICATED: Kind = Kind(
+    StatusCode::UNAUTHORIZED,
+    "sign-in",
+    "Not signed in",
+    "Send an API token: `Authorization: Bearer TOKEN`.",
+);
+static FORBIDDEN: Kind = Kind(
+    StatusCode::FORBIDDEN,
+    "not-allowed",
+    "Not allowed",
+    "Whoever is signed in, or this token, may not do this.",
+);
+static CONFLICT: Kind = Kind(StatusCode::CONFLICT, "conflict", "Conflict", "It does not fit what is there.");
+pub(super) static TOO_LARGE: Kind =
+    Kind(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", "It is larger than may be.");
+static TOO_MANY: Kind = Kind(
+    StatusCode::TOO_MANY_REQUESTS,
+    "too-many",
+    "Too many requests",
+    "Wait as long as `Retry-After` says.",
+);
+static UNAVAILABLE: Kind = Kind(
+    StatusCode::SERVICE_UNAVAILABLE,
+    "unavailable",
+    "Not now",
+    "The database is busy, full, read-only or away. Nothing was done; try again.",
+);
+static FAULT: Kind = Kind(
+    StatusCode::INTERNAL_SERVER_ERROR,
+    "fault",
+    "Fault of the service",
+    "The service failed; its log says how.",
+);
+
+/// Every kind.
+static KINDS: [&Kind; 12] = [
+    &MALFORMED,
+    &UNAUTHENTICATED,
+    &FORBIDDEN,
+    &NOT_FOUND,
+    &METHOD,
+    &CONFLICT,
+    &TOO_LARGE,
+    &MEDIA_TYPE,
+    &BAD,
+    &TOO_MANY,
+    &FAULT,
+    &UNAVAILABLE,
+];
+
+/// An error of the API.
+#[derive(Debug)]
+pub(crate) struct Problem(pub(crate) Refusal);
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Problem {
+        Problem(refusal)
+    }
+}
+
+impl From<store::Error> for Problem {
+    fn from(error: store::Error) -> Problem {
+        Problem(error.into())
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let kind = match &self.0 {
+            Refusal::NotFound(_) => &NOT_FOUND,
+            Refusal::Bad(_) => &BAD,
+            Refusal::Unauthenticated(_) => &UNAUTHENTICATED,
+            Refusal::Forbidden(_) => &FORBIDDEN,
+            Refusal::Conflict(_) => &CONFLICT,
+            Refusal::TooLarge(_) => &TOO_LARGE,
+            Refusal::TooMany(_) => &TOO_MANY,
+            Refusal::Unavailable(_) => &UNAVAILABLE,
+            Refusal::Fault(_) => &FAULT,
+        };
+        let mut detail = self.0.to_string();
+        match &self.0 {
+            Refusal::Fault(error) => {
+                tracing::error!(error, "fault");
+                // What failed inside is for the log alone.
+                detail = "the service failed; its log says how".into();
+            }
+            Refusal::Unavailable(error) => tracing::warn!(error, "refused for now"),
+            _ => {}
+        }
+        let mut response = problem(kind, detail);
+        let header = |value: &str| HeaderValue::from_str(value).unwrap_or(HeaderValue::from_static("1"));
+        match self.0 {
+            Refusal::TooMany(seconds) => {
+                response.headers_mut().insert(header::RETRY_AFTER, header(&seconds.to_string()));
+            }
+            Refusal::Unavailable(_) => {
+                response.headers_mut().insert(header::RETRY_AFTER, header("5"));
+            }
+            Refusal::Unauthenticated(_) => {
+                response.headers_mut().insert(header::WWW_AUTHENTICATE, header("Bearer"));
+            }
+            _ => {}
+        }
+        response
+    }
+}
+
+/// An answer of this kind.
+pub(super) fn problem(kind: &Kind, detail: String) -> Response {
+    let Kind(status, name, title, _) = kind;
+    let details = ProblemDetails {
+        r#type: address(name),
+        title: title.to_string(),
+        status: status.as_u16(),
+        field: field_of(&detail),
+        detail,
+    };
+    let mut response = (*status, Json(details)).into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+    response
+}
+
+fn address(name: &str) -> String {
+    format!("/api/v1/errors/{name}")
+}
+
+/// The field that an error is about: what stands before the first colon, where that looks like one.
+fn field_of(detail: &str) -> Option<String> {
+    let (field, _) = detail.split_once(": ")?;
+    let fits = |c: char| c.is_ascii_alphanumeric() || "_-.[]".contains(c);
+    (!field.is_empty() && field.len() <= 100 && field.chars().all(fits)).then(|| field.to_string())
+}
+
+/// A kind of error, explained.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ErrorKind {
+    /// Its `type`.
+    r#type: String,
+    /// Its title.
+    title: &'static str,
+    /// The status it comes with.
+    status: u16,
+    /// What it means, with the remedy.
+    description: &'static str,
+}
+
+/// What a kind of error means
+///
+/// The `type` of every error leads here.
+#[utoipa::path(get, path = "/errors/{name}", tag = "service", params(("name" = String, Path, description = "The end of a `type`", example = "not-found")),
+    responses((status = 200, description = "It is explained", body = ErrorKind)))]
+pub(super) async fn explain(Path(name): Path<String>) -> Result<Json<ErrorKind>, Problem> {
+    let found = KINDS.iter().find(|kind| kind.1 == name);
+    let Kind(status, name, title, description) =
+        found.ok_or_else(|| Refusal::NotFound("a kind of error of this name".into()))?;
+    Ok(Json(ErrorKind { r#type: address(name), title, status: status.as_u16(), description }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_field_is_what_an_error_begins_with() {
+        for (detail, field) in [
+            ("times: 1 to 100 may be", Some("times")),
+            ("files[0].name: missing", Some("files[0].name")),
+            ("problem x: not found", None),
+            ("no colon", None),
+            (": empty", None),
+        ] {
+            assert_eq!(field_of(detail).as_deref(), field, "{detail}");
+        }
+    }
+
+    #[test]
+    fn kinds_are_distinct() {
+        let mut names: Vec<_> = KINDS.iter().map(|kind| kind.1).collect();
+        let mut statuses: Vec<_> = KINDS.iter().map(|kind| kind.0).collect();
+        names.sort();
+        names.dedup();
+        statuses.sort();
+        statuses.dedup();
+        assert_eq!((names.len(), statuses.len()), (KINDS.len(), KINDS.len()));
+    }
+}

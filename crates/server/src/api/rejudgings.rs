@@ -1,0 +1,324 @@
+//! Judging many submissions again, and comparing before and after.
+
+use super::extract::{Json, Path, Query};
+use super::judgements::Asked;
+use super::problem::Problem;
+use super::submissions::{Which, before, filter, page_size};
+use crate::accounts::{Caller, Right};
+use crate::errors::Refusal;
+use crate::moment::written;
+use crate::rejudge::{self, Ask, MOST_SUBMISSIONS};
+use crate::service::Service;
+use crate::view::{Brief, Names, PurposeName, StateName, VerdictName};
+use axum::extract::State;
+use axum::http::StatusCode;
+use model::Verdict;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use store::{Filter, Page, Purpose, Rejudged, Rejudging, RejudgingId, SubmissionId};
+use utoipa::{IntoParams, ToSchema};
+
+/// Which submissions are to be judged again, and how. What is left out does not matter; something must be chosen by.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewRejudging {
+    /// Short name of a problem.
+    #[serde(default)]
+    problem: Option<String>,
+    /// Name of a user.
+    #[serde(default)]
+    author: Option<String>,
+    /// Language id.
+    #[serde(default)]
+    language: Option<String>,
+    /// The verdict that counts now.
+    #[serde(default)]
+    #[schema(value_type = Option<VerdictName>)]
+    verdict: Option<Verdict>,
+    /// How far judging has come.
+    #[serde(default)]
+    state: Option<StateName>,
+    /// Where they came from; `participant` where nothing is said.
+    #[serde(default)]
+    origin: Option<String>,
+    /// Handed in then or later (RFC 3339).
+    #[serde(default)]
+    #[schema(format = DateTime)]
+    since: Option<String>,
+    /// Handed in before (RFC 3339).
+    #[serde(default)]
+    #[schema(format = DateTime)]
+    until: Option<String>,
+    /// These tokens, in place of all of the above.
+    #[serde(default)]
+    #[schema(max_items = 1000)]
+    tokens: Option<Vec<String>>,
+    /// Why, for people.
+    #[serde(default)]
+    #[schema(max_length = 1000)]
+    reason: String,
+    /// To have other verdicts (usual), or trials, which never count.
+    #[serde(default)]
+    purpose: Option<PurposeName>,
+    /// How often each, 1 where nothing is said.
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 100)]
+    times: Option<u32>,
+    /// By the newest version of the problem, which must be named then.
+    #[serde(default)]
+    newest_version: bool,
+}
+
+/// Judge many submissions again
+///
+/// All that fit, or none. They wait until nothing else waits.
+#[utoipa::path(post, path = "/rejudgings", tag = "judgements", request_body = NewRejudging,
+    responses((status = 202, description = "They will be judged again", body = Asked)))]
+pub(super) async fn create(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    Json(new): Json<NewRejudging>,
+) -> Result<(StatusCode, axum::Json<Asked>), Problem> {
+    caller.must(Right::Rejudge)?;
+    let version = match (&new.problem, new.newest_version) {
+        (_, false) => None,
+        (Some(name), true) => Some(service.store.problem(name).await?.newest.id),
+        (None, true) => return Err(Refusal::Bad("newest_version: problem must be named then".into()).into()),
+    };
+    let chosen = chosen(&service, &new).await?;
+    let purpose = new.purpose.map_or(Purpose::Verdict, Into::into);
+    let ask = Ask { version, ..Ask::new(purpose, new.times.unwrap_or(1), &new.reason, caller.id()) };
+    let id = rejudge::again(&service, &chosen, ask).await?;
+    let url = format!("/api/v1/rejudgings/{id}");
+    Ok((StatusCode::ACCEPTED, axum::Json(Asked { rejudging: id.0, url })))
+}
+
+async fn chosen(service: &Service, new: &NewRejudging) -> Result<Vec<SubmissionId>, Refusal> {
+    if let Some(tokens) = &new.tokens {
+        if tokens.len() > 1000 {
+            return Err(Refusal::Bad("tokens: at most 1000 may be".into()));
+        }
+        let mut chosen = Vec::new();
+        for (n, token) in tokens.iter().enumerate() {
+            match service.store.submission_of_token(token).await {
+                Ok(submission) => chosen.push(submission.id),
+                Err(store::Error::NotFound(_)) => {
+                    return Err(Refusal::Bad(format!("tokens[{n}]: there is no submission of this token")));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        return Ok(chosen);
+    }
+    let which = Which {
+        problem: new.problem.clone(),
+        author: new.author.clone(),
+        language: new.language.clone(),
+        verdict: new.verdict,
+        state: new.state,
+        origin: Some(new.origin.clone().unwrap_or_else(|| store::PARTICIPANT.into())),
+        since: new.since.clone(),
+        until: new.until.clone(),
+        ..Which::default()
+    };
+    let Some(filter) = filter(service, &which).await? else { return Ok(Vec::new()) };
+    let by_origin_alone = Filter { origin: filter.origin.clone(), ..Filter::default() };
+    if new.origin.is_none() && filter == by_origin_alone {
+        return Err(Refusal::Bad("problem: choose by something".into()));
+    }
+    all(service, &filter).await
+}
+
+/// Every submission that a filter lets through and that can be judged again; one more than may be, where there are more.
+async fn all(service: &Service, filter: &Filter) -> Result<Vec<SubmissionId>, Refusal> {
+    let mut chosen = Vec::new();
+    let mut page = Page::first(500);
+    loop {
+        let some = service.store.submissions(filter, page).await?;
+        let Some(last) = some.last().map(|submission| submission.id) else { return Ok(chosen) };
+        chosen.extend(some.iter().filter(|submission| submission.forgotten.is_none()).map(|s| s.id));
+        if chosen.len() > MOST_SUBMISSIONS {
+            return Ok(chosen);
+        }
+        page = Page::after(last, 500);
+    }
+}
+
+/// A request to judge submissions again.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Rejudging)]
+pub(super) struct RejudgingView {
+    /// Its number.
+    id: i64,
+    /// Why.
+    reason: String,
+    /// Who asked for it.
+    by: Option<String>,
+    /// What for.
+    #[schema(value_type = PurposeName)]
+    purpose: Purpose,
+    /// When it was asked for.
+    #[schema(format = DateTime)]
+    created: String,
+    /// How many submissions.
+    submissions: u64,
+    /// How many judgements were asked for.
+    judgements: u64,
+    /// How many of these are there.
+    judged: u64,
+}
+
+impl RejudgingView {
+    fn new(rejudging: &Rejudging, names: &Names) -> RejudgingView {
+        RejudgingView {
+            id: rejudging.id.0,
+            reason: rejudging.reason.clone(),
+            by: rejudging.by.and_then(|id| names.of(id)),
+            purpose: rejudging.purpose,
+            created: written(rejudging.created),
+            submissions: rejudging.submissions,
+            judgements: rejudging.jobs,
+            judged: rejudging.judged,
+        }
+    }
+}
+
+/// Which rejudgings.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct WhichRejudgings {
+    /// `next` of the page before.
+    #[param(minimum = 0)]
+    before: Option<i64>,
+    /// How many, 50 where nothing is said.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<u32>,
+}
+
+/// A page of rejudgings.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Rejudgings {
+    /// Newest first.
+    rejudgings: Vec<RejudgingView>,
+    /// What to give as `before` to get the next page; null on the last.
+    next: Option<i64>,
+}
+
+/// List rejudgings
+#[utoipa::path(get, path = "/rejudgings", tag = "judgements", params(WhichRejudgings),
+    responses((status = 200, description = "A page of rejudgings", body = Rejudgings)))]
+pub(super) async fn list(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    Query(which): Query<WhichRejudgings>,
+) -> Result<axum::Json<Rejudgings>, Problem> {
+    caller.must(Right::SeeAll)?;
+    let limit = page_size(which.limit)?;
+    let found = service.store.rejudgings(before(which.before)?.map(RejudgingId), limit).await?;
+    let names =
+        Names::read(&service, &found.iter().map(|rejudging| rejudging.by).collect::<Vec<_>>()).await?;
+    let next = found.last().map(|last| last.id.0).filter(|_| found.len() == limit as usize);
+    let rejudgings = found.iter().map(|rejudging| RejudgingView::new(rejudging, &names)).collect();
+    Ok(axum::Json(Rejudgings { rejudgings, next }))
+}
+
+/// Which submissions of a rejudging.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct WhichRejudged {
+    /// Only those whose verdict or score is another one now.
+    changed: Option<bool>,
+    /// Leave out so many.
+    #[param(minimum = 0)]
+    skip: Option<u32>,
+    /// How many, 50 where nothing is said.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<u32>,
+}
+
+/// Before and after.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Comparison {
+    /// What was asked for.
+    rejudging: RejudgingView,
+    /// How many went from which verdict to which, those that stayed the same included.
+    changes: Vec<Change>,
+    /// How many have another verdict or score than before.
+    changed: u64,
+    /// The submissions that were asked for, by number.
+    submissions: Vec<RejudgedView>,
+}
+
+/// How many went from one verdict to another.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Change {
+    /// Before; null: there was none.
+    #[schema(value_type = Option<VerdictName>)]
+    from: Option<Verdict>,
+    /// After; null: it is not judged yet.
+    #[schema(value_type = Option<VerdictName>)]
+    to: Option<Verdict>,
+    /// How many.
+    count: u64,
+}
+
+/// A submission before and after.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Rejudged)]
+pub(super) struct RejudgedView {
+    /// Its token.
+    token: String,
+    /// The judgement that counted when it was asked for; whether it still does is in it.
+    before: Option<Brief>,
+    /// The judgements of this rejudging, in the order they came.
+    after: Vec<Brief>,
+    /// Verdict or score is another one.
+    changed: bool,
+}
+
+/// Before and after of a rejudging
+#[utoipa::path(get, path = "/rejudgings/{id}", tag = "judgements", params(("id" = i64, Path, description = "Its number"), WhichRejudged),
+    responses((status = 200, description = "The comparison", body = Comparison)))]
+pub(super) async fn one(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    Path(id): Path<i64>,
+    Query(which): Query<WhichRejudged>,
+) -> Result<axum::Json<Comparison>, Problem> {
+    caller.must(Right::SeeAll)?;
+    let limit = page_size(which.limit)? as usize;
+    let (rejudging, rejudged) = service.store.rejudging(RejudgingId(id)).await?;
+    let names = Names::read(&service, &[rejudging.by]).await?;
+    let changed = rejudged.iter().filter(|one| is_changed(one)).count() as u64;
+    let only = which.changed.unwrap_or(false);
+    let asked = rejudged.iter().filter(|one| !only || is_changed(one));
+    let mut submissions = Vec::new();
+    for one in asked.skip(which.skip.unwrap_or(0) as usize).take(limit) {
+        submissions.push(RejudgedView {
+            token: service.store.submission(one.submission).await?.token,
+            before: one.before.as_ref().map(Brief::new),
+            after: one.after.iter().map(Brief::new).collect(),
+            changed: is_changed(one),
+        });
+    }
+    let rejudging = RejudgingView::new(&rejudging, &names);
+    Ok(axum::Json(Comparison { rejudging, changes: changes(&rejudged), changed, submissions }))
+}
+
+/// Verdict or score is another one now.
+pub(crate) fn is_changed(one: &Rejudged) -> bool {
+    let came = |summary: &store::JudgementSummary| (summary.verdict, summary.score);
+    one.after.last().is_some_and(|after| one.before.as_ref().map(came) != Some(came(after)))
+}
+
+fn changes(rejudged: &[Rejudged]) -> Vec<Change> {
+    let mut counts: BTreeMap<(Option<Verdict>, Option<Verdict>), u64> = BTreeMap::new();
+    for one in rejudged {
+        let (from, to) = (one.before.as_ref().map(|b| b.verdict), one.after.last().map(|a| a.verdict));
+        *counts.entry((from, to)).or_default() += 1;
+    }
+    counts.into_iter().map(|((from, to), count)| Change { from, to, count }).collect()
+}

@@ -1,0 +1,104 @@
+//! Which languages there are: as the workers say, and as they are shipped.
+
+use crate::errors::Refusal;
+use crate::service::Service;
+use judge::language::Table;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+static SHIPPED: LazyLock<Table> = LazyLock::new(Table::shipped);
+
+/// A language, and where programs in it can be judged.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Known {
+    /// Its id.
+    pub(crate) id: String,
+    /// Its name for people.
+    pub(crate) name: String,
+    /// File name extensions, without the dot.
+    pub(crate) extensions: Vec<String>,
+    /// What each node says of it (as `tauto languages --json` prints it), by the node's name.
+    pub(crate) nodes: BTreeMap<String, Json>,
+}
+
+impl Known {
+    /// Some node can judge it.
+    pub(crate) fn available(&self) -> bool {
+        self.nodes.values().any(|node| node["available"] == true)
+    }
+}
+
+/// Every language, in the table's order; those that only nodes know come last.
+pub(crate) async fn all(service: &Service) -> Result<Vec<Known>, Refusal> {
+    let shipped = SHIPPED.languages().iter().map(|language| Known {
+        id: language.id.clone(),
+        name: language.name.clone(),
+        extensions: language.extensions.clone(),
+        nodes: BTreeMap::new(),
+    });
+    let mut all: Vec<Known> = shipped.collect();
+    for node in service.store.nodes().await? {
+        add(&mut all, &node.name, &node.facts);
+    }
+    Ok(all)
+}
+
+fn add(all: &mut Vec<Known>, node: &str, facts: &Json) {
+    let told = &facts["languages"];
+    let told = told.get("languages").unwrap_or(told).as_array();
+    for language in told.into_iter().flatten() {
+        let Some(id) = language["id"].as_str() else { continue };
+        let at = all.iter().position(|known| known.id == id).unwrap_or_else(|| {
+            let text = |json: &Json| json.as_str().unwrap_or_default().to_string();
+            let extensions = language["extensions"].as_array();
+            all.push(Known {
+                id: id.to_string(),
+                name: text(&language["name"]),
+                extensions: extensions.into_iter().flatten().map(text).collect(),
+                nodes: BTreeMap::new(),
+            });
+            all.len() - 1
+        });
+        all[at].nodes.insert(node.to_string(), language.clone());
+    }
+}
+
+/// The id of the language that is meant, or that the files are of.
+///
+/// # Errors
+/// [`Refusal::Bad`] where there is none of this name, or the files do not tell.
+pub(crate) async fn of(
+    service: &Service,
+    named: Option<&str>,
+    files: &[(String, Vec<u8>)],
+) -> Result<String, Refusal> {
+    let files: Vec<(&str, &[u8])> =
+        files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+    match (SHIPPED.detect(&files, named), named) {
+        (Ok(language), _) => Ok(language.id.clone()),
+        // A node may have languages of its own.
+        (Err(error), Some(name)) => {
+            let known = all(service).await?.iter().any(|known| known.id == name);
+            if known { Ok(name.to_string()) } else { Err(Refusal::Bad(format!("language: {error}"))) }
+        }
+        (Err(error), None) => Err(Refusal::Bad(format!("language: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_nodes_say_is_put_together() {
+        let mut all = Vec::new();
+        let cpp = |available: bool| json!({"id": "cpp", "name": "C++", "extensions": ["cc"], "available": available});
+        add(&mut all, "a", &json!({"languages": {"languages": [cpp(false)]}}));
+        add(&mut all, "b", &json!({"languages": [cpp(true), {"id": "zig", "name": "Zig"}]}));
+        add(&mut all, "c", &json!({}));
+        assert_eq!(all.iter().map(|known| known.id.as_str()).collect::<Vec<_>>(), ["cpp", "zig"]);
+        assert_eq!((all[0].nodes.len(), all[0].available(), all[1].available()), (2, true, false));
+    }
+}

@@ -1,0 +1,530 @@
+//! Why a time can be believed: the runs of a judgement, what their evidence says, and the scatter against the limit, in words.
+//! Pure: a judgement and the noise floor of its slot in, what a page shows out.
+
+use super::words;
+use model::{
+    Cause, Clock, Confidence, Isolation, Judgement, Nanos, Observation, Reading, TestResult, Verdict,
+};
+use report::html::{ChartedRun, RunsChart, runs_chart};
+use report::text::disturbance_words;
+use settle::{Floor, Policy, band, disturbances};
+use std::collections::BTreeMap;
+
+/// A run as a page shows it.
+#[derive(Debug)]
+pub(crate) struct RunShown {
+    pub(crate) number: usize,
+    pub(crate) time: String,
+    pub(crate) wall: String,
+    /// What was read around it: name and amount, or why it is not known.
+    pub(crate) readings: Vec<(&'static str, Result<String, String>)>,
+    /// What disturbed it, in words, and what that can have cost.
+    pub(crate) causes: Vec<(&'static str, &'static str, String)>,
+    /// It does not count.
+    pub(crate) void: bool,
+    pub(crate) place: String,
+}
+
+/// A test as a page shows it.
+#[derive(Debug)]
+pub(crate) struct TestShown {
+    pub(crate) name: String,
+    pub(crate) verdict: Verdict,
+    pub(crate) time: String,
+    pub(crate) time_ns: u64,
+    /// Of the limit, in percent; at most 100.
+    pub(crate) share: u64,
+    pub(crate) memory: String,
+    pub(crate) memory_bytes: u64,
+    pub(crate) confidence: Confidence,
+    pub(crate) runs: Vec<RunShown>,
+    pub(crate) void_runs: u32,
+    pub(crate) made: u32,
+    pub(crate) score: Option<String>,
+    /// What the validator says, where the reader may know it.
+    pub(crate) message: String,
+}
+
+impl TestShown {
+    /// It was disturbed in some run.
+    pub(crate) fn is_disturbed(&self) -> bool {
+        self.runs.iter().any(|run| !run.causes.is_empty())
+    }
+}
+
+/// How good a piece of evidence is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weight {
+    /// It speaks for the time.
+    Good,
+    /// It is to be known.
+    Note,
+    /// It speaks against, or was not in force.
+    Weak,
+}
+
+impl Weight {
+    /// The class of its tag, and what the tag says.
+    pub(crate) fn tag(self) -> (&'static str, &'static str) {
+        match self {
+            Weight::Good => ("good", "sure"),
+            Weight::Note => ("", "note"),
+            Weight::Weak => ("mark", "weaker"),
+        }
+    }
+}
+
+/// What speaks for and against the times of a judgement.
+#[derive(Debug, Default)]
+pub(crate) struct Belief {
+    pub(crate) sentences: Vec<(Weight, String)>,
+    /// All runs against the limit, as SVG.
+    pub(crate) chart: Option<String>,
+    /// The limit and the grey band are in it.
+    pub(crate) near: bool,
+}
+
+/// The time of a run by a clock.
+pub(super) fn clocked(run: &Observation, clock: Clock) -> Nanos {
+    let counted = match clock {
+        Clock::Cpu => None,
+        Clock::Instructions => run.instructions.known().map(|count| Nanos(*count)),
+        Clock::Reference => run.reference.known().copied(),
+    };
+    counted.unwrap_or(run.time.cpu)
+}
+
+/// Whether a run says nothing about the limit, by the settle rule. Clocks that count are not disturbed.
+fn is_void(run: &Observation, clock: Clock, limit: Nanos, floor: &Floor) -> bool {
+    clock == Clock::Cpu && limit > Nanos::ZERO && crate::view::is_void(run, limit, floor)
+}
+
+/// Tests as they are shown to one who sees all, or only what is theirs.
+pub(super) fn tests(judgement: &Judgement, floor: &Floor, sees_all: bool) -> Vec<TestShown> {
+    judgement
+        .tests
+        .iter()
+        .map(|test| shown(test, (judgement.clock, judgement.time_limit), floor, sees_all))
+        .collect()
+}
+
+/// A test as it is shown.
+pub(super) fn shown(
+    test: &TestResult,
+    (clock, limit): (Clock, Nanos),
+    floor: &Floor,
+    sees_all: bool,
+) -> TestShown {
+    let may_read = sees_all || test.name.starts_with("sample/") || test.name.starts_with("run/");
+    let memory = test.memory_peak.known();
+    let run = |(n, run): (usize, &Observation)| run_shown(n + 1, run, (clock, limit), floor);
+    TestShown {
+        name: test.name.clone(),
+        verdict: test.verdict,
+        time: words::time(test.cpu, clock),
+        time_ns: test.cpu.0,
+        share: (test.cpu.0.saturating_mul(100) / limit.0.max(1)).min(100),
+        memory: memory.map_or("unknown".into(), |bytes| words::memory(*bytes)),
+        memory_bytes: memory.map_or(0, |bytes| bytes.0),
+        confidence: test.settled.confidence,
+        runs: test.runs.iter().enumerate().map(run).collect(),
+        void_runs: test.settled.void_runs,
+        made: test.settled.runs,
+        score: test.score.map(words::score),
+        message: if may_read { test.message.trim().to_string() } else { String::new() },
+    }
+}
+
+fn run_shown(number: usize, run: &Observation, (clock, limit): (Clock, Nanos), floor: &Floor) -> RunShown {
+    let causes = disturbances(run, floor);
+    let e = &run.evidence;
+    let time = |reading: &Reading<Nanos>| read(reading, Nanos::to_string);
+    let count = |reading: &Reading<u64>| read(reading, u64::to_string);
+    let readings = vec![
+        ("waited for a CPU", time(&e.run_queue_wait)),
+        ("stolen", time(&e.steal)),
+        ("interrupts", time(&e.irq)),
+        ("other work", time(&e.foreign)),
+        ("throttled", time(&e.throttled)),
+        ("CPU taken away", count(&e.involuntary_switches)),
+        ("moved", count(&e.migrations)),
+        ("page faults", count(&e.minor_faults)),
+        ("read from disk", count(&e.major_faults)),
+        ("clock rate", read(&e.frequency_ratio, |ratio| format!("{:.1} %", ratio * 100.0))),
+    ];
+    let cost = |cause: &Cause| match cause.bound {
+        Nanos::ZERO => "no CPU time".to_string(),
+        bound => format!("at most {bound}"),
+    };
+    RunShown {
+        number,
+        time: words::time(clocked(run, clock), clock),
+        wall: run.time.wall.to_string(),
+        readings,
+        void: is_void(run, clock, limit, floor),
+        causes: causes.iter().map(|cause| (cause.name, disturbance_words(cause.name), cost(cause))).collect(),
+        place: place(run),
+    }
+}
+
+fn read<T>(reading: &Reading<T>, text: impl Fn(&T) -> String) -> Result<String, String> {
+    match reading {
+        Reading::Known(value) => Ok(text(value)),
+        Reading::Unknown(why) => Err(why.to_string()),
+    }
+}
+
+/// Where a run was, in words.
+fn place(run: &Observation) -> String {
+    let evidence = &run.evidence;
+    let cpus = match &evidence.cpus[..] {
+        [one] => format!("CPU {one}"),
+        many => format!("CPUs {}", words::list(many)),
+    };
+    match evidence.isolation {
+        Isolation::Partition => {
+            format!("{cpus} alone, in a partition where the kernel schedules nothing else")
+        }
+        Isolation::Cpuset => format!("{cpus} in a cpuset of its own"),
+        Isolation::Affinity => format!("bound to {cpus}, where other work may run too"),
+        Isolation::None => "bound to no CPU".to_string(),
+    }
+}
+
+/// What speaks for and against the times of a judgement.
+pub(super) fn belief(judgement: &Judgement, floor: &Floor) -> Belief {
+    let runs: Vec<&Observation> = judgement.tests.iter().flat_map(|test| &test.runs).collect();
+    let mut sentences = Vec::new();
+    if runs.is_empty() {
+        return Belief::default();
+    }
+    sentences.push(counts(judgement));
+    sentences.extend(nearest(judgement, floor));
+    sentences.extend(places(&runs));
+    sentences.extend(disturbed(&runs, floor));
+    if judgement.clock == Clock::Cpu {
+        sentences.push(noise(floor));
+    } else {
+        let by = judgement.counted_by.as_deref().unwrap_or("a counter");
+        let clock = judgement.clock.name();
+        sentences.push((
+            Weight::Good,
+            format!("Times are those of the clock “{clock}”, counted by {by}: the same on every machine, however busy it is."),
+        ));
+    }
+    sentences.extend(unknown(&runs));
+    sentences.extend(weaker(&runs));
+    let near = judgement
+        .tests
+        .iter()
+        .flat_map(|test| &test.runs)
+        .any(|run| is_near(clocked(run, judgement.clock), judgement.time_limit));
+    Belief { sentences, chart: chart(judgement, floor), near }
+}
+
+fn counts(judgement: &Judgement) -> (Weight, String) {
+    let settled = judgement.settled;
+    let runs = words::counted(u64::from(settled.runs), "run", "runs");
+    let tests = words::counted(judgement.tests.len() as u64, "test", "tests");
+    let void = match settled.void_runs {
+        0 => "None was void.".to_string(),
+        n => format!(
+            "{}: what disturbed them can have cost as much as they were over the limit, so they do not count and were made again.",
+            words::counted(u64::from(n), "run was void", "runs were void")
+        ),
+    };
+    let weight = if settled.confidence == Confidence::Open { Weight::Weak } else { Weight::Good };
+    (weight, format!("{runs} of {tests}. {void} {}", words::confidence_words(settled.confidence)))
+}
+
+/// How near the limit the slowest test came.
+fn nearest(judgement: &Judgement, floor: &Floor) -> Option<(Weight, String)> {
+    let (limit, clock) = (judgement.time_limit, judgement.clock);
+    let slowest = judgement.tests.iter().max_by_key(|test| test.cpu)?;
+    if limit == Nanos::ZERO {
+        return None;
+    }
+    let part = slowest.cpu.0 as f64 / limit.0 as f64;
+    let [from, to] = grey(limit, floor);
+    let grey = format!("{} to {}", words::time(from, clock), words::time(to, clock));
+    let (time, limit) = (words::time(slowest.cpu, clock), words::time(limit, clock));
+    let beside = match (clock, slowest.cpu) {
+        (Clock::Instructions | Clock::Reference, _) => {
+            "This clock does not wander, so nothing near the limit is in doubt.".into()
+        }
+        (_, cpu) if cpu < from => format!("Times from {grey} need more than one run; this is below."),
+        (_, cpu) if cpu > to => format!("Times from {grey} need more than one run; this is beyond."),
+        _ => format!("That is in the grey band from {grey}, where one run does not decide."),
+    };
+    let how = match part {
+        part if part > 1.0 => format!("{:.0} % over the limit of {limit}", (part - 1.0) * 100.0),
+        part => format!("{:.0} % of the limit of {limit}", part * 100.0),
+    };
+    Some((Weight::Note, format!("The slowest test, {}, took {time}: {how}. {beside}", slowest.name)))
+}
+
+/// From where to where one run of a program does not decide: the two borders of the settle rule.
+pub(super) fn grey(limit: Nanos, floor: &Floor) -> [Nanos; 2] {
+    let (stray, policy) = (floor.stray(), Policy::PUBLISHED);
+    [limit.scale(1.0 / (1.0 + stray.reach.max(policy.close))), limit.scale(1.0 + band(stray, &policy))]
+}
+
+fn places(runs: &[&Observation]) -> Vec<(Weight, String)> {
+    let mut places: BTreeMap<(Isolation, String), u64> = BTreeMap::new();
+    for run in runs {
+        *places.entry((run.evidence.isolation, place(run))).or_default() += 1;
+    }
+    let only = places.len() == 1;
+    let nodes = |isolation: &Isolation| {
+        let of = runs.iter().find(|run| run.evidence.isolation == *isolation)?;
+        let nodes = &of.evidence.mem_nodes;
+        (!nodes.is_empty()).then(|| format!("; memory on node {}", words::list(nodes)))
+    };
+    let sentence = |((isolation, place), count): (&(Isolation, String), &u64)| {
+        let who = if only { "Every run".to_string() } else { words::counted(count, "run", "runs") };
+        let weight = if *isolation >= Isolation::Cpuset { Weight::Good } else { Weight::Weak };
+        let verb = if place.starts_with("bound") { "was" } else { "had" };
+        (weight, format!("{who} {verb} {place}{}.", nodes(isolation).unwrap_or_default()))
+    };
+    places.iter().map(sentence).collect()
+}
+
+fn disturbed(runs: &[&Observation], floor: &Floor) -> Vec<(Weight, String)> {
+    let mut causes: BTreeMap<&'static str, u64> = BTreeMap::new();
+    for run in runs {
+        disturbances(run, floor).iter().for_each(|cause| *causes.entry(cause.name).or_default() += 1);
+    }
+    if causes.is_empty() {
+        let text = "Nothing is known to have disturbed any run: what was stolen, interrupted, waited for or moved is within what quiet runs show here.";
+        return vec![(Weight::Good, text.into())];
+    }
+    let part = |(name, count): (&'static str, u64)| {
+        format!("{} ({})", disturbance_words(name), words::counted(count, "run", "runs"))
+    };
+    let parts: Vec<String> = causes.into_iter().map(part).collect();
+    let text = format!(
+        "Known to have disturbed runs: {}. Disturbance only ever adds time: a run that kept the limit all the same is proof.",
+        parts.join("; ")
+    );
+    vec![(Weight::Note, text)]
+}
+
+fn noise(floor: &Floor) -> (Weight, String) {
+    let stray = floor.stray();
+    let [reach, tail] = [stray.reach, stray.tail].map(|part| format!("{:.1} %", part * 100.0));
+    match floor.assumed {
+        true => (
+            Weight::Weak,
+            format!(
+                "How far times wander on this slot was not measured; {reach} and a tail of {tail} are assumed, which widens the grey band."
+            ),
+        ),
+        false => (
+            Weight::Good,
+            format!(
+                "On this slot the usual time of one unchanged program lies {reach} above its least, and longer runs {tail} above that on average. That was measured."
+            ),
+        ),
+    }
+}
+
+fn unknown(runs: &[&Observation]) -> Option<(Weight, String)> {
+    let first = runs.first()?;
+    let e = &first.evidence;
+    // With one node there is nothing to know.
+    let nodes = why(&e.pages_by_node).filter(|_| e.mem_nodes.len() > 1);
+    let all: [(&str, Option<&str>); 6] = [
+        ("stolen time", why(&e.steal)),
+        ("waiting for a CPU", why(&e.run_queue_wait)),
+        ("interrupts", why(&e.irq)),
+        ("other work", why(&e.foreign)),
+        ("the clock rate", why(&e.frequency_ratio)),
+        ("places of memory", nodes),
+    ];
+    let lacking: Vec<String> =
+        all.iter().filter_map(|(name, why)| Some(format!("{name} ({})", (*why)?))).collect();
+    (!lacking.is_empty()).then(|| (Weight::Weak, format!("Could not be read here: {}.", lacking.join("; "))))
+}
+
+fn why<T>(reading: &Reading<T>) -> Option<&str> {
+    match reading {
+        Reading::Known(_) => None,
+        Reading::Unknown(why) => Some(why),
+    }
+}
+
+fn weaker(runs: &[&Observation]) -> Vec<(Weight, String)> {
+    let mut all: Vec<&String> = runs.iter().flat_map(|run| &run.evidence.weaker).collect();
+    all.sort();
+    all.dedup();
+    all.into_iter().map(|text| (Weight::Weak, format!("Not in force: {text}."))).collect()
+}
+
+/// Whether the limit is drawn beside such a time: far above all points it would only make them small.
+fn is_near(time: Nanos, limit: Nanos) -> bool {
+    time >= limit.scale(0.2)
+}
+
+/// Runs that are drawn at most; of more, those of the slowest tests.
+const DRAWN: usize = 600;
+
+fn chart(judgement: &Judgement, floor: &Floor) -> Option<String> {
+    if judgement.clock == Clock::Instructions || judgement.time_limit == Nanos::ZERO {
+        return None;
+    }
+    let limit = judgement.time_limit;
+    let mut tests: Vec<&TestResult> = judgement.tests.iter().filter(|test| !test.runs.is_empty()).collect();
+    if tests.iter().map(|test| test.runs.len()).sum::<usize>() > DRAWN {
+        tests.sort_by_key(|test| std::cmp::Reverse(test.cpu));
+        tests.truncate(DRAWN / Policy::PUBLISHED.runs as usize);
+    }
+    let run = |column: usize, test: &TestResult, (n, run): (usize, &Observation)| {
+        let causes = disturbances(run, floor);
+        let void = is_void(run, judgement.clock, limit, floor);
+        let names: Vec<&str> = causes.iter().map(|cause| cause.name).collect();
+        let why =
+            if names.is_empty() { String::new() } else { format!(", disturbed by {}", names.join(", ")) };
+        let time = clocked(run, judgement.clock);
+        let title = format!("{}, run {}: {time}{}{why}", test.name, n + 1, if void { ", void" } else { "" });
+        ChartedRun { column, time, void, title }
+    };
+    let of = |(column, test): (usize, &&TestResult)| {
+        test.runs.iter().enumerate().map(|at| run(column, test, at)).collect::<Vec<_>>()
+    };
+    let runs: Vec<ChartedRun> = tests.iter().enumerate().flat_map(of).collect();
+    let most = runs.iter().map(|run| run.time).max()?;
+    let near = is_near(most, limit);
+    Some(runs_chart(&RunsChart {
+        title: "CPU time of every run of every test against the limit".into(),
+        x_label: "test".into(),
+        columns: tests.iter().map(|test| test.name.clone()).collect(),
+        runs,
+        limit: near.then_some(limit),
+        band: near.then(|| grey(limit, floor)).filter(|_| judgement.clock == Clock::Cpu),
+        from_zero: true,
+        lines: Vec::new(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Bytes, Compilation, Exit, Limits, Settled};
+    use settle::Timed;
+
+    const LIMIT: Nanos = Nanos(1_000_000_000);
+
+    /// A run of so many milliseconds in a cpuset of its own, undisturbed but for so many milliseconds that were stolen.
+    fn run((cpu, stolen): (u64, u64)) -> Observation {
+        let mut run = Observation::unread(Exit::Code(0), Nanos::from_millis(cpu), "no machine");
+        run.evidence.isolation = Isolation::Cpuset;
+        (run.evidence.cpus, run.evidence.mem_nodes) = (vec![3], vec![0]);
+        run.evidence.steal = Reading::Known(Nanos::from_millis(stolen));
+        run
+    }
+
+    fn test(name: &str, runs: &[(u64, u64)], confidence: Confidence) -> TestResult {
+        let least = runs.iter().map(|run| run.0).min().unwrap_or(0);
+        TestResult {
+            name: name.into(),
+            verdict: Verdict::WrongAnswer,
+            cpu: Nanos::from_millis(least),
+            wall: Nanos::from_millis(least),
+            memory_peak: Reading::Known(Bytes(1 << 20)),
+            score: None,
+            settled: Settled { confidence, runs: runs.len() as u32, void_runs: 0 },
+            runs: runs.iter().copied().map(run).collect(),
+            message: "expected 42".into(),
+        }
+    }
+
+    fn judgement(tests: Vec<TestResult>) -> Judgement {
+        Judgement {
+            submission: String::new(),
+            language: "c".into(),
+            verdict: Verdict::WrongAnswer,
+            score: None,
+            max_score: None,
+            clock: Clock::Cpu,
+            counted_by: None,
+            time_limit: LIMIT,
+            limits: Limits::default(),
+            compile: Compilation::default(),
+            settled: Settled::of(&tests),
+            tests,
+            fault: None,
+        }
+    }
+
+    #[test]
+    fn what_the_validator_says_of_secret_tests_is_for_the_jury() {
+        let judgement = judgement(vec![
+            test("sample/1", &[(10, 0)], Confidence::Clear),
+            test("secret/1", &[(10, 0)], Confidence::Clear),
+        ]);
+        let messages = |sees_all| -> Vec<String> {
+            tests(&judgement, &Floor::assumed(), sees_all).into_iter().map(|test| test.message).collect()
+        };
+        assert_eq!(messages(true), ["expected 42", "expected 42"]);
+        assert_eq!(messages(false), ["expected 42", ""]);
+    }
+
+    #[test]
+    fn void_runs_are_told_and_drawn_as_such() {
+        let runs = [(1200, 300), (980, 0), (970, 0), (990, 0)];
+        let judgement = judgement(vec![test("secret/1", &runs, Confidence::Settled)]);
+        let shown = tests(&judgement, &Floor::assumed(), false);
+        let void: Vec<bool> = shown[0].runs.iter().map(|run| run.void).collect();
+        assert_eq!(void, [true, false, false, false]);
+        assert!(shown[0].is_disturbed() && shown[0].runs[0].causes[0].0 == "steal");
+        let belief = belief(&judgement, &Floor::assumed());
+        let chart = belief.chart.expect("a chart");
+        assert_eq!(
+            (chart.matches("class=\"cross\"").count(), chart.matches("class=\"zone\"").count()),
+            (1, 1)
+        );
+        assert!(belief.near);
+    }
+
+    #[test]
+    fn sentences_say_what_is_sure_and_what_is_not() {
+        let has = |judgement: &Judgement, floor: &Floor, weight: Weight, part: &str| {
+            let sentences = belief(judgement, floor).sentences;
+            let found = sentences.iter().any(|(of, text)| *of == weight && text.contains(part));
+            assert!(found, "{part}: {sentences:?}");
+        };
+        let quiet = judgement(vec![test("secret/1", &[(100, 0)], Confidence::Clear)]);
+        let assumed = Floor::assumed();
+        has(&quiet, &assumed, Weight::Good, "1 run of 1 test. None was void.");
+        has(&quiet, &assumed, Weight::Good, "Every run had CPU 3 in a cpuset of its own; memory on node 0.");
+        has(&quiet, &assumed, Weight::Good, "Nothing is known to have disturbed any run");
+        has(&quiet, &assumed, Weight::Note, "secret/1, took 100.0 ms: 10 % of the limit of 1.000 s");
+        has(&quiet, &assumed, Weight::Weak, "was not measured");
+        has(&quiet, &assumed, Weight::Weak, "Could not be read here: waiting for a CPU (no machine)");
+        has(&quiet, &Floor { assumed: false, ..assumed }, Weight::Good, "That was measured.");
+        let open = judgement(vec![test("secret/1", &[(1010, 0); 10], Confidence::Open)]);
+        has(&open, &assumed, Weight::Weak, "too near the limit to be sure");
+        has(&open, &assumed, Weight::Note, "1 % over the limit of 1.000 s. That is in the grey band");
+        let mut counted = quiet.clone();
+        (counted.clock, counted.counted_by) = (Clock::Instructions, Some("qemu 9".into()));
+        has(&counted, &assumed, Weight::Good, "counted by qemu 9");
+        assert!(
+            belief(&counted, &assumed).chart.is_none()
+                && belief(&judgement(vec![]), &assumed).sentences.is_empty()
+        );
+    }
+
+    #[test]
+    fn the_grey_band_has_the_borders_of_the_rule() {
+        let floor = Floor::assumed();
+        let [from, to] = grey(LIMIT, &floor);
+        let step = |cpu: Nanos| {
+            let timed = Timed { time: cpu, disturbed: false, explained: Nanos::ZERO };
+            settle::settle(LIMIT, floor.stray(), &Policy::PUBLISHED, &[timed])
+        };
+        let outside = [from - Nanos::from_millis(1), to + Nanos::from_millis(1)];
+        let inside = [from + Nanos::from_millis(1), to - Nanos::from_millis(1)];
+        assert!(outside.map(step).iter().all(|step| matches!(step, settle::Step::Decided(_))));
+        assert_eq!(inside.map(step), [settle::Step::Again; 2]);
+    }
+}

@@ -1,0 +1,74 @@
+//! The pages: rendered here, usable without a script, nothing loaded from elsewhere.
+//!
+//! A handler takes a [`Frame`], and answers with [`show`] or fails with [`Refused`]. Scripts and styles are files of the binary
+//! (`assets`); no page holds any in itself, so that the content security policy can forbid that.
+
+mod about;
+mod assets;
+mod consistency;
+mod evidence;
+mod frame;
+mod hand_in;
+mod hosts;
+mod lists;
+mod problems;
+mod refused;
+mod rejudging;
+mod rows;
+mod submission;
+mod theme;
+mod upload;
+mod words;
+
+pub(crate) use frame::Frame;
+pub(crate) use refused::{Refused, refused, show};
+pub(crate) use theme::local;
+
+use crate::problems::PACKAGE_LIMIT;
+use crate::service::Service;
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, post};
+use std::sync::Arc;
+
+/// What a form may have beside its file.
+const FORM: usize = 1 << 16;
+
+/// All pages, and what they load. The service is needed for the frame of pages of errors.
+pub(crate) fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
+    Router::new()
+        .route("/", get(problems::list))
+        .route(
+            "/problems/new",
+            get(upload::form).post(upload::upload).layer(DefaultBodyLimit::max(PACKAGE_LIMIT + FORM)),
+        )
+        .route("/problems/{name}", get(problems::one))
+        .route("/problems/{name}/files/{file}", get(problems::file))
+        .route("/problems/{name}/submit", post(hand_in::hand_in))
+        .route("/problems/{name}/verification", get(upload::page).post(upload::order))
+        .route("/problems/{name}/verification/part", get(upload::part_alone))
+        .route("/submissions", get(lists::mine))
+        .route("/submissions/{token}", get(submission::one))
+        .route("/submissions/{token}/part", get(submission::part_alone))
+        .route("/submissions/{token}/rejudge", post(consistency::again))
+        .route("/submissions/{token}/consistency", get(consistency::page).post(consistency::order))
+        .route("/submissions/{token}/consistency/part", get(consistency::part_alone))
+        .route("/rejudge", get(rejudging::choose).post(rejudging::order))
+        .route("/rejudge/{id}", get(rejudging::one))
+        .route("/rejudge/{id}/part", get(rejudging::part_alone))
+        .route("/hosts", get(hosts::page))
+        .route("/about", get(about::page))
+        .route("/status", get(lists::status))
+        .route("/theme", post(theme::choose))
+        .merge(crate::accounts::pages())
+        .fallback(nothing)
+        .layer(from_fn_with_state(service.clone(), crate::accounts::forms_are_own))
+        .layer(from_fn_with_state(service.clone(), refused::as_page))
+        .route("/assets/{hash}/{name}", get(assets::serve))
+}
+
+/// What is asked for where nothing is.
+async fn nothing(frame: Frame) -> Refused {
+    crate::errors::Refusal::NotFound(frame.path).into()
+}

@@ -1,0 +1,143 @@
+//! Errors as pages.
+
+use super::Frame;
+use crate::errors::Refusal;
+use crate::secret;
+use crate::service::Service;
+use askama::Template;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{Html, IntoResponse, Response};
+use std::sync::Arc;
+
+/// How the handler of a page fails. [`as_page`] makes a page of it, in the frame of who asked.
+#[derive(Debug)]
+pub(crate) struct Refused(pub(crate) Refusal);
+
+impl<E: Into<Refusal>> From<E> for Refused {
+    fn from(error: E) -> Refused {
+        Refused(error.into())
+    }
+}
+
+/// What is said to those who cannot do anything about the service: paths and addresses are not for them.
+pub(super) const LATER: &str =
+    "The service cannot do this for the moment. Nothing is lost; try again in a minute.";
+
+/// What a page of an error says.
+#[derive(Clone, Debug)]
+struct Said {
+    text: String,
+    /// Names the fault in the log.
+    id: Option<String>,
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let status = match &self.0 {
+            Refusal::NotFound(_) => StatusCode::NOT_FOUND,
+            Refusal::Bad(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Refusal::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
+            Refusal::Forbidden(_) => StatusCode::FORBIDDEN,
+            Refusal::Conflict(_) => StatusCode::CONFLICT,
+            Refusal::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Refusal::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+            Refusal::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Refusal::Fault(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let said = match &self.0 {
+            Refusal::Fault(why) => {
+                let id = secret::uuid().unwrap_or_default();
+                tracing::error!(id, error = why, "a page failed");
+                // What went wrong inside is for the log alone.
+                Said { text: String::new(), id: Some(id) }
+            }
+            other => Said { text: other.to_string(), id: None },
+        };
+        let mut response = status.into_response();
+        if let Refusal::TooMany(seconds) = self.0 {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response.extensions_mut().insert(said);
+        response
+    }
+}
+
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage {
+    frame: Frame,
+    status: StatusCode,
+    said: Said,
+}
+
+impl ErrorPage {
+    fn heading(&self) -> &'static str {
+        match self.status {
+            StatusCode::NOT_FOUND => "There is nothing here",
+            StatusCode::UNAUTHORIZED => "Sign in first",
+            StatusCode::FORBIDDEN => "You may not do this",
+            StatusCode::METHOD_NOT_ALLOWED => "This page does not take that",
+            StatusCode::CONFLICT => "That does not fit what is there",
+            StatusCode::PAYLOAD_TOO_LARGE => "That is too large",
+            StatusCode::TOO_MANY_REQUESTS => "Too many requests",
+            StatusCode::SERVICE_UNAVAILABLE => "Not now",
+            status if status.is_client_error() => "That cannot be done",
+            _ => "The service made a mistake",
+        }
+    }
+}
+
+/// Turns what failed without a page of its own into a page.
+pub(super) async fn as_page(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let Ok(frame) = Frame::from_request_parts(&mut parts, &service).await;
+    let response = next.run(Request::from_parts(parts, body)).await;
+    dressed(frame, response)
+}
+
+/// A refusal as a page, for what is refused before a page is asked for.
+pub(crate) fn refused(frame: Frame, refusal: Refusal) -> Response {
+    dressed(frame, Refused(refusal).into_response())
+}
+
+fn dressed(frame: Frame, response: Response) -> Response {
+    let status = response.status();
+    let said = response.extensions().get::<Said>().cloned();
+    let is_page = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|form| form.as_bytes().starts_with(b"text/html"));
+    if is_page || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let mut said = said.unwrap_or(Said { text: String::new(), id: None });
+    if status == StatusCode::SERVICE_UNAVAILABLE && !frame.caller.is_trusted() {
+        said.text = LATER.into();
+    }
+    let page = ErrorPage { frame, status, said };
+    let headers: Vec<_> = response
+        .headers()
+        .get(header::RETRY_AFTER)
+        .map(|after| (header::RETRY_AFTER, after.clone()))
+        .into_iter()
+        .collect();
+    let mut made = (status, super::show(&page)).into_response();
+    made.headers_mut().extend(headers);
+    made
+}
+
+impl From<askama::Error> for Refusal {
+    fn from(error: askama::Error) -> Refusal {
+        Refusal::Fault(format!("a page could not be written: {error}"))
+    }
+}
+
+/// A page, or what is shown where even that fails.
+pub(crate) fn show(page: &impl Template) -> Response {
+    match page.render() {
+        Ok(text) => Html(text).into_response(),
+        Err(error) => Refused::from(error).into_response(),
+    }
+}

@@ -1,0 +1,303 @@
+//! A submission: its verdict as it comes about, test by test, and why its times can be believed.
+
+use super::evidence::{self, Belief, TestShown};
+use super::rows::{author, names};
+use super::{Frame, Refused, rows, show, words};
+use crate::accounts::{Caller, Right};
+use crate::errors::Refusal;
+use crate::live::LiveEvent;
+use crate::service::Service;
+use crate::view::floor_of;
+use crate::work::details;
+use askama::Template;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderName, HeaderValue};
+use axum::response::Response;
+use model::{Clock, Event, JudgePhase, Judgement, Nanos};
+use serde::Deserialize;
+use settle::Floor;
+use std::sync::Arc;
+use store::{JobState, JudgementSummary, Purpose, StoredJudgement, Submission};
+
+/// A judgement that goes on.
+#[derive(Debug, Default)]
+pub(super) struct Going {
+    worker: Option<String>,
+    phase: &'static str,
+    /// Tests to come, at most.
+    expected: u64,
+    tests: Vec<TestShown>,
+    /// Jobs before it.
+    ahead: u64,
+    /// Why it came back to the queue.
+    returned: Option<String>,
+}
+
+/// A judgement that is there.
+#[derive(Debug)]
+pub(super) struct Judged {
+    stored: StoredJudgement,
+    tests: Vec<TestShown>,
+    belief: Belief,
+    worker: Option<String>,
+    fault: Option<String>,
+}
+
+impl Judged {
+    fn judgement(&self) -> &Judgement {
+        &self.stored.judgement
+    }
+
+    fn slowest(&self) -> String {
+        let clock = self.judgement().clock;
+        self.judgement().slowest().known().map_or("–".into(), |time| words::time(*time, clock))
+    }
+
+    fn memory(&self) -> String {
+        self.judgement().memory_peak().known().map_or("–".into(), |bytes| words::memory(*bytes))
+    }
+
+    fn score(&self) -> Option<String> {
+        self.judgement().score.map(words::score)
+    }
+
+    fn most(&self) -> Option<String> {
+        self.judgement().max_score.map(words::score)
+    }
+
+    fn limit(&self) -> String {
+        words::time(self.judgement().time_limit, self.judgement().clock)
+    }
+
+    fn scores(&self) -> bool {
+        self.tests.iter().any(|test| test.score.is_some())
+    }
+}
+
+/// What changes while a submission is judged.
+pub(super) struct Part {
+    submission: Submission,
+    going: Option<Going>,
+    judged: Option<Judged>,
+}
+
+impl Part {
+    fn is_done(&self) -> bool {
+        self.going.is_none()
+    }
+
+    /// What is said to those who cannot see it.
+    fn said(&self) -> String {
+        match (&self.going, &self.judged) {
+            (Some(going), _) if going.worker.is_some() => {
+                format!("{}: {} tests done", going.phase, going.tests.len())
+            }
+            (Some(going), _) => format!("Waiting, {} before it", going.ahead),
+            (None, Some(judged)) => words::verdict(judged.stored.summary.verdict).to_string(),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "submission_part.html")]
+struct PartPage {
+    part: Part,
+}
+
+/// A file that was handed in.
+struct Source {
+    name: String,
+    text: String,
+    lines: String,
+    size: String,
+}
+
+#[derive(Template)]
+#[template(path = "submission.html")]
+struct SubmissionPage {
+    frame: Frame,
+    part: Part,
+    title: String,
+    author: String,
+    history: Vec<JudgementSummary>,
+    trials: usize,
+    sources: Vec<Source>,
+    /// The jury submission it is, and what it promises.
+    jury: Option<(String, String)>,
+    /// The number of an older judgement that is looked at.
+    older: Option<u64>,
+}
+
+impl SubmissionPage {
+    fn may_rejudge(&self) -> bool {
+        self.frame.caller.may(Right::Rejudge) && self.part.submission.forgotten.is_none()
+    }
+}
+
+/// The submission of this token, where the caller may see it.
+pub(super) async fn found(service: &Service, caller: &Caller, token: &str) -> Result<Submission, Refusal> {
+    let missing = || Refusal::NotFound("this submission".into());
+    let submission = service.store.submission_of_token(token).await.map_err(|error| match error {
+        store::Error::NotFound(_) => missing(),
+        other => other.into(),
+    })?;
+    if caller.sees(&submission) { Ok(submission) } else { Err(missing()) }
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Which {
+    /// The number of a judgement; the current one where it is not said.
+    judgement: Option<u64>,
+}
+
+/// `GET /submissions/{token}`.
+pub(super) async fn one(
+    State(service): State<Arc<Service>>,
+    frame: Frame,
+    Path(token): Path<String>,
+    Query(which): Query<Which>,
+) -> Result<Response, Refused> {
+    let submission = found(&service, &frame.caller, &token).await?;
+    let all = service.store.history(submission.id).await?;
+    let trials = all.iter().filter(|judgement| judgement.purpose == Purpose::Trial).count();
+    let older =
+        which.judgement.filter(|number| submission.current.as_ref().is_none_or(|now| now.number != *number));
+    let asked = match older {
+        Some(number) => {
+            let found = all.iter().find(|judgement| judgement.number == number);
+            Some(found.ok_or_else(|| Refusal::NotFound(format!("judgement {number}")))?.id)
+        }
+        None => None,
+    };
+    let history: Vec<_> =
+        all.into_iter().filter(|judgement| judgement.purpose == Purpose::Verdict).rev().collect();
+    let of = submission.problem.as_ref();
+    let titles = rows::titles(&service).await?;
+    let title =
+        of.map_or("A program by itself".into(), |of| titles.get(&of.name).unwrap_or(&of.name).clone());
+    let names = names(&service, vec![submission.author]).await?;
+    let author = author(&submission, &names);
+    let jury = details(&submission)?.jury.filter(|_| frame.caller.may(Right::SeeAll)).map(|jury| {
+        let codes: Vec<&str> = jury.expected.iter().map(|verdict| verdict.code()).collect();
+        (jury.path, if codes.is_empty() { "any verdict".into() } else { codes.join(" or ") })
+    });
+    let sources = sources(&service, &submission).await?;
+    let part = part(&service, &frame.caller, submission, asked).await?;
+    let page = SubmissionPage { frame, part, title, author, history, trials, sources, jury, older };
+    Ok(show(&page))
+}
+
+/// `GET /submissions/{token}/part`: what changes while it is judged. The header `x-tauto-live` says whether it still does.
+pub(super) async fn part_alone(
+    State(service): State<Arc<Service>>,
+    frame: Frame,
+    Path(token): Path<String>,
+) -> Result<Response, Refused> {
+    let submission = found(&service, &frame.caller, &token).await?;
+    let part = part(&service, &frame.caller, submission, None).await?;
+    let stands = if part.is_done() { "done" } else { "going" };
+    let mut response = show(&PartPage { part });
+    response.headers_mut().insert(HeaderName::from_static("x-tauto-live"), HeaderValue::from_static(stands));
+    Ok(response)
+}
+
+async fn part(
+    service: &Service,
+    caller: &Caller,
+    submission: Submission,
+    asked: Option<store::JudgementId>,
+) -> Result<Part, Refusal> {
+    let sees_all = caller.may(Right::SeeAll);
+    let going = match (submission.state, asked) {
+        (store::State::Judged, _) | (_, Some(_)) => None,
+        _ => Some(going(service, &submission, sees_all).await?),
+    };
+    let id = asked.or(submission.current.as_ref().map(|current| current.id));
+    let judged = match id {
+        Some(id) => Some(judged(service, service.store.judgement(id).await?, sees_all).await?),
+        None => None,
+    };
+    Ok(Part { submission, going, judged })
+}
+
+async fn judged(service: &Service, stored: StoredJudgement, sees_all: bool) -> Result<Judged, Refusal> {
+    let (floor, worker) = floor_of(service, &stored).await?;
+    let judgement = &stored.judgement;
+    let fault = judgement.fault.as_ref().map(|fault| match sees_all {
+        true => fault.clone(),
+        // What failed may be a validator, and what it said may tell of secret data.
+        false => "A fault of the judge or of the problem's package. It does not count against you; whoever runs the contest can see what it is.".into(),
+    });
+    let (tests, belief) = (evidence::tests(judgement, &floor, sees_all), evidence::belief(judgement, &floor));
+    Ok(Judged { tests, belief, worker, fault, stored })
+}
+
+/// What is known of a judgement that goes on.
+async fn going(service: &Service, submission: &Submission, sees_all: bool) -> Result<Going, Refusal> {
+    let mut going = Going { phase: "Waiting", ..Going::default() };
+    let jobs = service.store.jobs(submission.id).await?;
+    let open = jobs
+        .iter()
+        .rev()
+        .find(|job| job.purpose == Purpose::Verdict && !matches!(job.state, JobState::Judged { .. }));
+    if let Some(job) = open {
+        match &job.state {
+            JobState::Queued => going.ahead = service.store.ahead(job.id).await?,
+            JobState::Claimed { worker, .. } => going.worker = Some(worker.clone()),
+            JobState::Judged { .. } => {}
+        }
+        going.returned = job.returned.clone().filter(|_| sees_all);
+    }
+    let floor = Floor::assumed();
+    let mut limit = Nanos::ZERO;
+    for event in service.live.watch(submission.id).0 {
+        match event {
+            LiveEvent::Started { worker, .. } => {
+                (going.worker, going.phase) = (Some(worker), "Starting");
+            }
+            LiveEvent::Progress { progress } => match *progress {
+                Event::Phase { phase, .. } => going.phase = phase_words(phase),
+                Event::SubmissionStarted { tests, .. } => going.expected = u64::from(tests),
+                Event::TimeLimit { limit: found, .. } => limit = found,
+                Event::TestFinished { result, .. } => {
+                    going.tests.push(evidence::shown(&result, (Clock::Cpu, limit), &floor, sees_all));
+                }
+                Event::Warning { .. } | Event::SubmissionFinished { .. } => {}
+            },
+            LiveEvent::Returned { .. } | LiveEvent::Judged { .. } => {}
+        }
+    }
+    Ok(going)
+}
+
+fn phase_words(phase: JudgePhase) -> &'static str {
+    match phase {
+        JudgePhase::Reading => "Reading the package",
+        JudgePhase::PreparingValidators => "Preparing the validators",
+        JudgePhase::Compiling => "Compiling",
+        JudgePhase::InferringTimeLimit => "Finding the time limit",
+        JudgePhase::Judging => "Running the tests",
+    }
+}
+
+/// Larger files are not shown.
+const SHOWN: u64 = 256 << 10;
+
+async fn sources(service: &Service, submission: &Submission) -> Result<Vec<Source>, Refusal> {
+    let mut sources = Vec::new();
+    if submission.forgotten.is_some() {
+        return Ok(sources);
+    }
+    for file in service.store.files(submission.id).await? {
+        let text = match file.size > SHOWN {
+            true => None,
+            false => String::from_utf8(service.store.blob(&file.hash).await?).ok(),
+        };
+        let text = text.unwrap_or_else(|| "(not shown: too large, or not text)".into());
+        let lines = (1..=text.lines().count().max(1)).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
+        let size = words::memory(model::Bytes(file.size));
+        sources.push(Source { name: file.name, text, lines, size });
+    }
+    Ok(sources)
+}

@@ -1,0 +1,137 @@
+//! Piston's HTTP interface, version 2: run this program and tell what it wrote. docs/piston.md says what is different and why.
+
+mod answer;
+mod request;
+mod runtimes;
+mod selector;
+
+use crate::accounts::{Caller, Right};
+use crate::errors::Refusal;
+use crate::execution::{self, Program, hand_in, wait};
+use crate::service::Service;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{DefaultBodyLimit, FromRequestParts, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where submissions of this face come from.
+const ORIGIN: &str = "piston";
+
+/// Most bytes of a request.
+const BODY: usize = 16 << 20;
+
+/// How long a program may wait for its turn and run. The answer is the result or none.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The interface, to be mounted where Piston has it (`/api/v2`) and where its public service had it (`/api/v2/piston`).
+pub(crate) fn router() -> Router<Arc<Service>> {
+    Router::new()
+        .route("/runtimes", get(runtimes))
+        .route("/execute", post(execute))
+        .route("/packages", get(packages).post(install).delete(install))
+        .layer(DefaultBodyLimit::max(BODY))
+}
+
+/// What is answered where something is not done.
+struct Fault(StatusCode, String);
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Fault {
+        let status = match &refusal {
+            Refusal::NotFound(_) => StatusCode::NOT_FOUND,
+            Refusal::Bad(_) | Refusal::Conflict(_) => StatusCode::BAD_REQUEST,
+            Refusal::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
+            Refusal::Forbidden(_) => StatusCode::FORBIDDEN,
+            Refusal::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Refusal::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+            Refusal::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Refusal::Fault(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        if status == StatusCode::INTERNAL_SERVER_ERROR {
+            tracing::error!(error = %refusal, "fault");
+        }
+        Fault(status, refusal.to_string())
+    }
+}
+
+impl From<JsonRejection> for Fault {
+    fn from(rejection: JsonRejection) -> Fault {
+        Fault(rejection.status(), rejection.body_text())
+    }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        (self.0, Json(json!({"message": self.1}))).into_response()
+    }
+}
+
+/// Somebody who may hand in.
+struct Asker(Caller);
+
+impl FromRequestParts<Arc<Service>> for Asker {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, service: &Arc<Service>) -> Result<Self, Response> {
+        let Ok(caller) = Caller::from_request_parts(parts, service).await;
+        caller.must(Right::Submit).map_err(|refusal| Fault::from(refusal).into_response())?;
+        Ok(Asker(caller))
+    }
+}
+
+/// Piston's clients send their key without saying what it is.
+pub(crate) fn as_bearer(headers: &mut HeaderMap) {
+    let bare = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bare = bare.filter(|value| !value.contains(' ')).map(|key| format!("Bearer {key}"));
+    if let Some(Ok(mut value)) = bare.map(HeaderValue::try_from) {
+        value.set_sensitive(true);
+        headers.insert(header::AUTHORIZATION, value);
+    }
+}
+
+async fn runtimes(State(service): State<Arc<Service>>, _: Asker) -> Result<Json<Value>, Fault> {
+    let all = runtimes::all(&service.toolchains.get(&service.store).await?);
+    Ok(Json(serde_json::to_value(all).map_err(|e| Refusal::Fault(e.to_string()))?))
+}
+
+/// What is there is installed; what is not is not known here.
+async fn packages(State(service): State<Arc<Service>>, _: Asker) -> Result<Json<Value>, Fault> {
+    let all = runtimes::all(&service.toolchains.get(&service.store).await?);
+    let package = |one: runtimes::Runtime| json!({"language": one.language, "language_version": one.version, "installed": true});
+    Ok(Json(all.into_iter().map(package).collect()))
+}
+
+async fn install(_: Asker) -> Fault {
+    let why = "the languages of a judge node are what is installed on it; ask its operator";
+    Fault(StatusCode::NOT_FOUND, why.to_owned())
+}
+
+async fn execute(
+    State(service): State<Arc<Service>>,
+    Asker(caller): Asker,
+    given: Result<Json<Value>, JsonRejection>,
+) -> Result<Json<Value>, Fault> {
+    let Json(given) = given?;
+    let runtimes = runtimes::all(&service.toolchains.get(&service.store).await?);
+    let wanted = request::read(&given, &runtimes).map_err(Refusal::Bad)?;
+    let program = Program {
+        origin: ORIGIN,
+        language: wanted.runtime.id,
+        execution: &wanted.execution,
+        kept: Vec::new(),
+        face: json!({"language": wanted.runtime.language, "version": wanted.runtime.version}),
+        callback: None,
+    };
+    let accepted = hand_in(&service, &caller, program).await?;
+    let submission = wait(&service, accepted.id, PATIENCE).await?;
+    let ran = execution::ran(&service, &submission).await?;
+    let late =
+        || Refusal::Unavailable("there is no result yet; the queue is long or the service ends".to_owned());
+    Ok(Json(answer::of(&wanted.runtime, &ran.ok_or_else(late)?)?))
+}

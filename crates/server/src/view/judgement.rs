@@ -1,0 +1,192 @@
+//! A judgement as it is shown: every test, every run, what disturbed it.
+
+use super::{Brief, ReadingOfInteger};
+use crate::errors::Refusal;
+use crate::service::Service;
+use model::{Bytes, Clock, Limits, Observation, Reading, TestResult};
+use report::json::RunDocument;
+use serde::Serialize;
+use settle::Floor;
+use store::{JobState, StoredJudgement};
+use utoipa::ToSchema;
+
+/// A judgement whole.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Judgement)]
+pub(crate) struct JudgementView {
+    /// In short.
+    #[serde(flatten)]
+    pub(crate) brief: Brief,
+    /// Language id.
+    pub(crate) language: String,
+    /// What times were measured by: `cpu`, `instructions` or `reference`. Under `instructions` a nanosecond stands for one instruction.
+    #[schema(value_type = String)]
+    pub(crate) clock: Clock,
+    /// What counted, and in which version, under clocks that count.
+    pub(crate) counted_by: Option<String>,
+    /// The best score there is, where known.
+    pub(crate) max_score: Option<f64>,
+    /// CPU time a test may take, with the language's factor.
+    pub(crate) time_limit_ns: u64,
+    /// The limits of a run.
+    pub(crate) limits: LimitsView,
+    /// Its compilation.
+    pub(crate) compile: CompileView,
+    /// Why the verdict is JE.
+    pub(crate) fault: Option<String>,
+    /// The worker that judged: node and slot.
+    pub(crate) worker: Option<String>,
+    /// The noise floor that `disturbed` is told by; `assumed` in it: nothing was measured on that slot.
+    #[schema(value_type = Object)]
+    pub(crate) floor: Floor,
+    /// Its runs were deleted.
+    pub(crate) forgotten: bool,
+    /// Every test that was run, in order.
+    pub(crate) tests: Vec<TestView>,
+}
+
+/// The limits of a run; null where there is none.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Limits)]
+pub(crate) struct LimitsView {
+    /// CPU time, user and system.
+    pub(crate) cpu_ns: Option<u64>,
+    /// Elapsed time. Never scored; it ends what sleeps.
+    pub(crate) wall_ns: Option<u64>,
+    /// Memory.
+    pub(crate) memory_bytes: Option<u64>,
+    /// Stack of the main thread; null: as memory.
+    pub(crate) stack_bytes: Option<u64>,
+    /// What it may write.
+    pub(crate) output_bytes: Option<u64>,
+    /// Processes and threads at one time, those of the language's runtime included.
+    pub(crate) processes: Option<u32>,
+}
+
+impl LimitsView {
+    fn new(limits: &Limits) -> LimitsView {
+        LimitsView {
+            cpu_ns: limits.cpu.map(|limit| limit.0),
+            wall_ns: limits.wall.map(|limit| limit.time.0),
+            memory_bytes: limits.memory.map(|limit| limit.0),
+            stack_bytes: limits.stack.map(|limit| limit.0),
+            output_bytes: limits.output.map(|limit| limit.0),
+            processes: limits.processes,
+        }
+    }
+}
+
+/// A compilation.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Compilation)]
+pub(crate) struct CompileView {
+    /// A program came of it.
+    pub(crate) ok: bool,
+    /// What the compiler said, clipped.
+    pub(crate) output: String,
+}
+
+/// A test of a judgement.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Test)]
+pub(crate) struct TestView {
+    /// Path below `data/` without extension.
+    pub(crate) name: String,
+    /// What it earned.
+    #[schema(value_type = super::VerdictName)]
+    pub(crate) verdict: model::Verdict,
+    /// CPU time that counts.
+    pub(crate) cpu_ns: u64,
+    /// Elapsed time of the same run.
+    pub(crate) wall_ns: u64,
+    /// Most memory of any run.
+    #[schema(value_type = ReadingOfInteger)]
+    pub(crate) memory_peak_bytes: Reading<Bytes>,
+    /// Points, in scoring problems.
+    pub(crate) score: Option<f64>,
+    /// How firmly its time stands.
+    #[schema(value_type = super::ConfidenceName)]
+    pub(crate) confidence: model::Confidence,
+    /// Every run with its evidence, each as `tauto run --json` prints it; `disturbed` in it names what condemns its time.
+    #[schema(value_type = Vec<Object>)]
+    pub(crate) runs: Vec<RunDocument>,
+    /// What the validator says. Of secret tests only the jury sees it.
+    pub(crate) message: Option<String>,
+}
+
+/// Whether what a validator says of a test may be read by those who do not see all: of samples, whose answers are no secret.
+pub(crate) fn may_read_message(test: &str, sees_all: bool) -> bool {
+    sees_all || test.starts_with("sample/") || test.starts_with("run/")
+}
+
+/// The noise floor of the slot a judgement was made in, as it was last told, and the worker's name.
+pub(crate) async fn floor_of(
+    service: &Service,
+    judgement: &StoredJudgement,
+) -> Result<(Floor, Option<String>), Refusal> {
+    let JobState::Judged { worker } = service.store.job(judgement.summary.job).await?.state else {
+        return Ok((Floor::assumed(), None));
+    };
+    let told = match service.workers.floor(&worker) {
+        Some(floor) => Some(floor),
+        None => service.store.setting(&crate::work::floor_setting(&worker)).await?,
+    };
+    let floor = told.and_then(|json| serde_json::from_value(json).ok());
+    Ok((floor.unwrap_or_else(Floor::assumed), Some(worker).filter(|worker| !worker.is_empty())))
+}
+
+/// A judgement for one who sees all, or only what is theirs.
+pub(crate) async fn whole(
+    service: &Service,
+    stored: &StoredJudgement,
+    sees_all: bool,
+) -> Result<JudgementView, Refusal> {
+    let (floor, worker) = floor_of(service, stored).await?;
+    let judgement = &stored.judgement;
+    let fault = judgement.fault.as_ref().map(|fault| match sees_all {
+        true => fault.clone(),
+        // What failed may be a validator, and what it said may tell of secret data.
+        false => {
+            "a fault of the judge or of the problem's package; whoever runs the contest can see which".into()
+        }
+    });
+    Ok(JudgementView {
+        brief: Brief::new(&stored.summary),
+        language: judgement.language.clone(),
+        clock: judgement.clock,
+        counted_by: judgement.counted_by.clone(),
+        max_score: judgement.max_score,
+        time_limit_ns: judgement.time_limit.0,
+        limits: LimitsView::new(&judgement.limits),
+        compile: CompileView { ok: judgement.compile.ok, output: judgement.compile.output.clone() },
+        fault,
+        worker,
+        floor,
+        forgotten: stored.forgotten,
+        tests: judgement
+            .tests
+            .iter()
+            .map(|test| test_view(test, &judgement.limits, &floor, sees_all))
+            .collect(),
+    })
+}
+
+/// A test as it is shown.
+fn test_view(test: &TestResult, limits: &Limits, floor: &Floor, sees_all: bool) -> TestView {
+    TestView {
+        name: test.name.clone(),
+        verdict: test.verdict,
+        cpu_ns: test.cpu.0,
+        wall_ns: test.wall.0,
+        memory_peak_bytes: test.memory_peak.clone(),
+        score: test.score,
+        confidence: test.settled.confidence,
+        runs: test.runs.iter().map(|run| RunDocument::new(run, limits, causes(run, floor))).collect(),
+        message: may_read_message(&test.name, sees_all).then(|| test.message.clone()),
+    }
+}
+
+/// What disturbed a run, by name.
+pub(crate) fn causes(run: &Observation, floor: &Floor) -> Vec<String> {
+    settle::disturbances(run, floor).iter().map(|cause| cause.name.to_string()).collect()
+}

@@ -1,0 +1,13 @@
+//! Submissions, judgements and series as they are shown to people and programs: who sees what is decided here, once for all faces.
+//! Times are whole nanoseconds, memory whole bytes, moments RFC 3339 in UTC; a reading that could not be taken is
+//! `{"unknown": "why"}`.
+
+mod judgement;
+mod schemas;
+mod series;
+mod submission;
+
+pub(crate) use judgement::{JudgementView, causes, floor_of, may_read_message, whole};
+pub(crate) use schemas::{ConfidenceName, PurposeName, ReadingOfInteger, StateName, VerdictName};
+pub(crate) use series::{Point, Series, SeriesTest, is_void, series};
+pub(crate) use submission::{Brief, Names, SubmissionView};

@@ -1,0 +1,266 @@
+//! A submission judged again and again: how far its times wander.
+
+use super::{Brief, VerdictName, causes, floor_of};
+use crate::errors::Refusal;
+use crate::service::Service;
+use model::{Clock, Judgement, Nanos, Observation, Verdict};
+use serde::Serialize;
+use settle::{Floor, Timed};
+use std::collections::BTreeMap;
+use store::{JobState, Purpose, RejudgingId, Submission};
+use utoipa::ToSchema;
+
+/// Judgements of a series that are read; the newest of more.
+const MOST: usize = 200;
+
+/// The judgements of a submission that were made to see how far its times wander.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct Series {
+    /// The submission.
+    pub(crate) token: String,
+    /// What times were measured by.
+    #[schema(value_type = String)]
+    pub(crate) clock: Clock,
+    /// CPU time a test may take; null before the first judgement.
+    pub(crate) time_limit_ns: Option<u64>,
+    /// Judgements that were asked for and are not there yet.
+    pub(crate) waiting: u64,
+    /// How often each verdict came.
+    pub(crate) verdicts: Vec<VerdictCount>,
+    /// The settled time of the slowest test, from judgement to judgement.
+    pub(crate) slowest: Option<Spread>,
+    /// The judgements, in the order they came; the newest of many.
+    pub(crate) judgements: Vec<Brief>,
+    /// Each test that was run.
+    pub(crate) tests: Vec<SeriesTest>,
+}
+
+/// How often a verdict came.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct VerdictCount {
+    /// The verdict.
+    #[schema(value_type = VerdictName)]
+    pub(crate) verdict: Verdict,
+    /// How often.
+    pub(crate) count: u64,
+}
+
+/// A test through a series.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct SeriesTest {
+    /// Path below `data/` without extension.
+    pub(crate) name: String,
+    /// Of the time that counts, from judgement to judgement.
+    pub(crate) settled: Option<Spread>,
+    /// Of the runs that are not void.
+    pub(crate) runs: Option<Spread>,
+    /// Runs that their evidence condemned.
+    pub(crate) void_runs: u64,
+    /// Every run.
+    pub(crate) points: Vec<Point>,
+}
+
+/// A run of a series.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct Point {
+    /// Number of the judgement.
+    pub(crate) judgement: u64,
+    /// Number of the run within the judgement's test, from 1.
+    pub(crate) run: u64,
+    /// Its time by the clock.
+    pub(crate) time_ns: u64,
+    /// Elapsed time.
+    pub(crate) wall_ns: u64,
+    /// Above the limit by no more than what disturbed it can have cost: it says nothing.
+    pub(crate) void: bool,
+    /// What disturbed it.
+    pub(crate) disturbed: Vec<String>,
+}
+
+/// How far times wander.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct Spread {
+    /// How many.
+    pub(crate) n: u64,
+    /// The least.
+    pub(crate) min_ns: u64,
+    /// The middle one.
+    pub(crate) median_ns: u64,
+    /// The greatest.
+    pub(crate) max_ns: u64,
+    /// Greatest minus least.
+    pub(crate) spread_ns: u64,
+    /// That over the median, in percent.
+    pub(crate) spread_pct: f64,
+}
+
+impl Spread {
+    /// Of some times, none of which is more than 2⁵³.
+    fn of(times: impl Iterator<Item = u64>) -> Option<Spread> {
+        let sample: Vec<f64> = times.map(|time| time as f64).collect();
+        let summary = stats::Summary::of(&sample)?;
+        let whole = |x: f64| x.round() as u64;
+        Some(Spread {
+            n: summary.n as u64,
+            min_ns: whole(summary.min),
+            median_ns: whole(summary.median),
+            max_ns: whole(summary.max),
+            spread_ns: whole(summary.spread),
+            spread_pct: summary.spread_pct,
+        })
+    }
+}
+
+/// The trials of a submission; only those of one rejudging, where it is named.
+pub(crate) async fn series(
+    service: &Service,
+    submission: &Submission,
+    of: Option<RejudgingId>,
+) -> Result<Series, Refusal> {
+    let mut jobs = service.store.jobs(submission.id).await?;
+    jobs.retain(|job| job.purpose == Purpose::Trial && (of.is_none() || job.rejudging == of));
+    let waiting = jobs.iter().filter(|job| !matches!(job.state, JobState::Judged { .. })).count();
+    let mut history = service.store.history(submission.id).await?;
+    history.retain(|judgement| jobs.binary_search_by_key(&judgement.job, |job| job.id).is_ok());
+    history.drain(..history.len().saturating_sub(MOST));
+    let mut building = Building::default();
+    for summary in &history {
+        let stored = service.store.judgement(summary.id).await?;
+        let (floor, _) = floor_of(service, &stored).await?;
+        building.add(summary.number, &stored.judgement, &floor);
+    }
+    let mut verdicts: BTreeMap<Verdict, u64> = BTreeMap::new();
+    history.iter().for_each(|judgement| *verdicts.entry(judgement.verdict).or_default() += 1);
+    Ok(Series {
+        token: submission.token.clone(),
+        clock: building.clock,
+        time_limit_ns: building.limit.map(|limit| limit.0),
+        waiting: waiting as u64,
+        verdicts: verdicts.into_iter().map(|(verdict, count)| VerdictCount { verdict, count }).collect(),
+        slowest: Spread::of(history.iter().filter_map(|judgement| judgement.cpu).map(|cpu| cpu.0)),
+        judgements: history.iter().map(Brief::new).collect(),
+        tests: building.tests(),
+    })
+}
+
+/// The tests of a series, as judgements are added.
+#[derive(Default)]
+struct Building {
+    clock: Clock,
+    limit: Option<Nanos>,
+    /// Names in the order of the tests, and for each the settled times and the runs.
+    tests: Vec<(String, Vec<u64>, Vec<Point>)>,
+}
+
+impl Building {
+    fn add(&mut self, number: u64, judgement: &Judgement, floor: &Floor) {
+        (self.clock, self.limit) = (judgement.clock, Some(judgement.time_limit));
+        for test in &judgement.tests {
+            let known = self.tests.iter().position(|(name, ..)| *name == test.name);
+            let at = known.unwrap_or_else(|| {
+                self.tests.push((test.name.clone(), Vec::new(), Vec::new()));
+                self.tests.len() - 1
+            });
+            let (_, settled, points) = &mut self.tests[at];
+            settled.push(test.cpu.0);
+            let point = |(run, n)| point((number, n), run, (judgement.clock, judgement.time_limit), floor);
+            points.extend(test.runs.iter().zip(1u64..).map(point));
+        }
+    }
+
+    fn tests(self) -> Vec<SeriesTest> {
+        let test = |(name, settled, points): (String, Vec<u64>, Vec<Point>)| SeriesTest {
+            name,
+            settled: Spread::of(settled.into_iter()),
+            runs: Spread::of(points.iter().filter(|point| !point.void).map(|point| point.time_ns)),
+            void_runs: points.iter().filter(|point| point.void).count() as u64,
+            points,
+        };
+        self.tests.into_iter().map(test).collect()
+    }
+}
+
+fn point(
+    (judgement, run): (u64, u64),
+    seen: &Observation,
+    (clock, limit): (Clock, Nanos),
+    floor: &Floor,
+) -> Point {
+    let time = match clock {
+        Clock::Cpu => None,
+        Clock::Instructions => seen.instructions.known().map(|count| Nanos(*count)),
+        Clock::Reference => seen.reference.known().copied(),
+    };
+    let time = time.unwrap_or(seen.time.cpu);
+    let disturbed = causes(seen, floor);
+    Point {
+        judgement,
+        run,
+        time_ns: time.0,
+        wall_ns: seen.time.wall.0,
+        void: clock == Clock::Cpu && is_void(seen, limit, floor),
+        disturbed,
+    }
+}
+
+/// Whether a run says nothing about the limit, by the settle rule.
+pub(crate) fn is_void(run: &Observation, limit: Nanos, floor: &Floor) -> bool {
+    let causes = settle::disturbances(run, floor);
+    let explained = settle::explained(&causes);
+    Timed { time: run.time.cpu, disturbed: !causes.is_empty(), explained }.is_void(limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Bytes, Exit, Reading, Settled, TestResult};
+
+    fn judged(times: &[u64]) -> Judgement {
+        let run = |cpu: &u64| Observation::unread(Exit::Code(0), Nanos(*cpu), "no machine");
+        let settled = Settled { confidence: model::Confidence::Clear, runs: 1, void_runs: 0 };
+        let test = TestResult {
+            name: "secret/1".into(),
+            verdict: Verdict::Accepted,
+            cpu: Nanos(times.iter().copied().min().unwrap_or(0)),
+            wall: Nanos(1),
+            memory_peak: Reading::Known(Bytes(1)),
+            score: None,
+            settled,
+            runs: times.iter().map(run).collect(),
+            message: String::new(),
+        };
+        Judgement {
+            submission: String::new(),
+            language: "c".into(),
+            verdict: Verdict::Accepted,
+            score: None,
+            max_score: None,
+            clock: Clock::Cpu,
+            counted_by: None,
+            time_limit: Nanos(1000),
+            limits: model::Limits::default(),
+            compile: model::Compilation::default(),
+            tests: vec![test],
+            settled,
+            fault: None,
+        }
+    }
+
+    #[test]
+    fn a_series_tells_settled_times_and_runs_apart() {
+        let mut building = Building::default();
+        let mut stolen = judged(&[100, 1100]);
+        stolen.tests[0].runs[1].evidence.steal = Reading::Known(Nanos(100_000_000));
+        building.add(1, &stolen, &Floor::assumed());
+        building.add(2, &judged(&[110]), &Floor::assumed());
+        let tests = building.tests();
+        let [test] = &tests[..] else { panic!("{tests:?}") };
+        let figures =
+            |spread: &Option<Spread>| spread.as_ref().map(|s| (s.n, s.min_ns, s.max_ns, s.spread_ns));
+        assert_eq!(figures(&test.settled), Some((2, 100, 110, 10)));
+        assert_eq!(figures(&test.runs), Some((2, 100, 110, 10)), "the void run does not count");
+        assert_eq!((test.void_runs, test.points.len()), (1, 3));
+        assert_eq!(test.points[1].disturbed, ["steal"]);
+        assert!(test.points[1].void && !test.points[0].void);
+    }
+}
