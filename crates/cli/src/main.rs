@@ -7,6 +7,7 @@ mod config;
 mod database;
 mod experiments;
 mod exports;
+mod fleet_sim;
 mod floor;
 mod index;
 mod interrupt;
@@ -85,6 +86,9 @@ enum Command {
     Worker(worker::WorkerArgs),
     /// The service's database: copy it, look whether all is well, delete what is old
     Database(database::DatabaseArgs),
+    /// Play a whole fleet in simulation: waiting, mishaps, slow nodes
+    #[command(hide = true)]
+    FleetSim(fleet_sim::FleetSimArgs),
     /// Write the manual pages to a directory
     #[command(hide = true)]
     Manual(manual::ManualArgs),
@@ -102,6 +106,7 @@ impl Command {
             Command::Index(_) | Command::Numa(_) => true,
             Command::Languages(_) | Command::Clocks(_) | Command::Load(_) | Command::Probe(_) => false,
             Command::Serve(_) | Command::Worker(_) | Command::Database(_) => false,
+            Command::FleetSim(_) => false,
             Command::Manual(_) | Command::Completions(_) => false,
         }
     }
@@ -158,6 +163,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::main(args),
         Command::Worker(args) => worker::main(args),
         Command::Database(args) => database::main(&args),
+        Command::FleetSim(args) => fleet_sim::main(&args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),
     };

@@ -5,10 +5,29 @@
 //! told so, and a worker that hears nothing keeps it and tells it again after connecting anew. So a connection may break at
 //! any moment on either side. Workers have no database and decide nothing about leases; the service runs nothing.
 
+mod admission;
+mod cross_check;
+mod health;
 mod message;
+mod moment;
+mod policy;
+mod pool;
+mod queue;
+#[cfg(test)]
+mod samples;
+pub mod sim;
+mod statement;
 mod task;
 mod wire;
 
+pub use admission::{Admission, RECHECK_DAYS, Reason, admit, rechecks};
+pub use cross_check::{Agreed, Answer, Asked, Charge, CrossPolicy, Next, Why, drawn, next, noise};
+pub use health::{Chart, Condition, Finding, Health, HealthPolicy, Probe, Rates};
 pub use message::{FromWorker, Hello, PROTOCOL, SlotFacts, ToWorker};
+pub use moment::Moment;
+pub use policy::{Contest, Line, Place, Priority, Stage, Strictness, lines};
+pub use pool::{Definition, MEMORY_TOLERANCE, Norm, Pool, PoolError, PoolKind, is_name};
+pub use queue::{Asker, Queue, Waiting};
+pub use statement::{Feature, STATEMENT_FORM, StatedIndex, StatedPart, Statement, StatementError};
 pub use task::{Lease, Mode, Outcome, Task, TimeLimit, Work};
 pub use wire::{FRAME_LIMIT, Frame, WireError, encode, encode_bytes, header, read_frame, write_frame};

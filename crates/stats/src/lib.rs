@@ -5,6 +5,7 @@
 //! [`correlated`] and [`outliers`], which look at the others.
 
 mod compare;
+mod cusum;
 mod fleet;
 mod interval;
 mod normal;
@@ -17,9 +18,10 @@ mod spread;
 mod summary;
 
 pub use compare::{Comparison, compare, paired_difference};
+pub use cusum::{Tally, run_length, siegmund_run_length, tally_run_length, threshold_for};
 pub use fleet::{Drift, Fleet, NestedVariance, drift, nested_variance};
 pub use interval::{Interval, binomial_interval, median_interval, more_runs};
-pub use normal::normal_beyond;
+pub use normal::{normal_below, normal_beyond};
 pub use outlier::{Outlier, outliers, robust_z};
 pub use paired::{detectable_shift, shift, shift_interval};
 pub use random::Random;

@@ -15,6 +15,11 @@ pub fn normal_beyond(chance: f64) -> Option<f64> {
     Some((low + high) / 2.0)
 }
 
+/// The chance of a normal value of at most x.
+pub fn normal_below(x: f64) -> f64 {
+    if x < 0.0 { tail(-x) } else { 1.0 - tail(x) }
+}
+
 /// The chance of a normal value above z, z at least 0.
 fn tail(z: f64) -> f64 {
     let density = (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt();
@@ -49,6 +54,8 @@ mod tests {
             let found = normal_beyond(chance).unwrap();
             assert!((found - z).abs() < 1e-5, "{chance}: {found} {z}");
         }
+        assert!((normal_below(1.959_963_985) - 0.975).abs() < 1e-9);
+        assert!((normal_below(-3.090_232_306) - 0.001).abs() < 1e-9);
         for outside in [0.0, 0.5, 1.0, -1.0, f64::NAN] {
             assert_eq!(normal_beyond(outside), None, "{outside}");
         }

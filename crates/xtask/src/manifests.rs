@@ -19,7 +19,7 @@ const GRAPH: [(&str, Option<&[&str]>); 17] = [
     ("lab", Some(&["model", "stats", "settle", "sandbox", "host"])),
     ("report", Some(&["model", "stats"])),
     ("store", Some(&["model"])),
-    ("fleet", Some(&["model", "stats"])),
+    ("fleet", Some(&["model", "stats", "settle"])),
     ("server", Some(&["model", "stats", "settle", "store", "fleet", "report", "judge", "source"])),
     ("cli", None),
     ("e2e", Some(&["model", "stats", "sandbox"])),

@@ -1,0 +1,104 @@
+//! The numbers by which a node is taken for degraded, and where they come from.
+
+use crate::PoolKind;
+use stats::{Tally, threshold_for};
+
+/// Seconds of a year of 365 days.
+const YEAR: f64 = 365.0 * 86_400.0;
+/// Tests that run on a node: three groups both ways, charges, void runs.
+const TESTS: f64 = 8.0;
+
+/// How much is looked at, in a node-year. More than that means more false alarms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Cross-checks.
+    pub checks: f64,
+    /// Jobs.
+    pub jobs: f64,
+}
+
+/// The numbers of the tests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HealthPolicy {
+    /// Seconds from probe to probe.
+    pub every: u32,
+    /// The same while a test is half way to an alarm, and while the level is learned.
+    pub watched_every: u32,
+    /// Probes from which a node's own level is learned.
+    pub learn: u32,
+    /// Deviations are taken for at least this, as a part of the value: no participant notices less.
+    pub least: f64,
+    /// What a deviation of one probe must be beyond, in standard deviations, to speak against the node.
+    pub allowance: f64,
+    /// How much of [`HealthPolicy::allowance`] is for what the level is known by: 64 probes leave it uncertain by a sixth of
+    /// a deviation, so that a half is three times that.
+    pub uncertain: f64,
+    /// From where on a sum alarms.
+    pub threshold: f64,
+    /// So many probes at least make an alarm, whatever they are.
+    pub fewest: u32,
+    /// How often a healthy node is charged in a cross-check.
+    pub usual_charges: f64,
+    /// Its test, against one that is charged in a tenth of them.
+    pub charges: Tally,
+    /// How many of a healthy node's jobs are disturbed.
+    pub usual_voids: f64,
+    /// Its test, against a share at which judging is hardly worth it: a fifth, relaxed two fifths.
+    pub voids: Tally,
+    /// False alarms in a node-year, all tests together.
+    pub false_alarms: f64,
+    /// What was reckoned with.
+    pub rates: Rates,
+}
+
+/// A node that does a job every 15 seconds the whole year; two in a hundred and the doubtful ones are cross-checked.
+const USUAL: Rates = Rates { checks: 100_000.0, jobs: 2_000_000.0 };
+/// A cross-check charges a healthy node when the other one was disturbed and a third, too, or the program decides by lot.
+const USUAL_CHARGES: f64 = 0.005;
+/// One that is slower than the pool's tolerance is charged by each job it shows in.
+const BAD_CHARGES: f64 = 0.1;
+/// Usual and bad shares of disturbed jobs. docs/settling.md, "What it costs": far from the limit recorded noise took 1 to 2 % more runs on an
+/// idle slot, 10 to 11 % on one of a loaded machine.
+const fn disturbed(kind: PoolKind) -> (f64, f64) {
+    match kind {
+        PoolKind::Strict => (0.03, 0.2),
+        PoolKind::Relaxed => (0.15, 0.4),
+    }
+}
+
+impl HealthPolicy {
+    /// The published numbers for nodes of such pools: at most one false alarm in a node-year.
+    pub fn published(kind: PoolKind) -> HealthPolicy {
+        HealthPolicy::of(kind, 300, USUAL, 1.0)
+    }
+
+    /// With a probe every so many seconds, at these rates, and so many false alarms in a node-year at most.
+    pub fn of(kind: PoolKind, every: u32, rates: Rates, false_alarms: f64) -> HealthPolicy {
+        let (usual_voids, bad_voids) = disturbed(kind);
+        let (allowance, uncertain) = (1.0, 0.5);
+        // One test may alarm once in so many years.
+        let years = TESTS / false_alarms;
+        let probes = YEAR / f64::from(every);
+        HealthPolicy {
+            every,
+            watched_every: (every / 5).max(1),
+            learn: 64,
+            least: 0.005,
+            allowance,
+            uncertain,
+            threshold: threshold_for(allowance - uncertain, years * probes),
+            fewest: 4,
+            usual_charges: USUAL_CHARGES,
+            charges: Tally::of(USUAL_CHARGES, BAD_CHARGES, years * rates.checks),
+            usual_voids,
+            voids: Tally::of(usual_voids, bad_voids, years * rates.jobs),
+            false_alarms,
+            rates,
+        }
+    }
+
+    /// What one probe can add to a sum: so that no alarm is made by fewer than [`HealthPolicy::fewest`].
+    pub(super) fn most_step(&self) -> f64 {
+        self.threshold / (f64::from(self.fewest) - 0.5)
+    }
+}

@@ -1,0 +1,212 @@
+//! Where a job may be judged, and in which order jobs get their turn.
+
+use crate::pool::{Pool, PoolKind};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What a job's verdict on time must be based on. A property of the contest, and so of its jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strictness {
+    /// Judged in the contest's own pool, never elsewhere.
+    #[default]
+    Strict,
+    /// Judged anywhere.
+    Relaxed,
+    /// Judged anywhere, and again in the contest's own pool where it missed a limit or came near one; the latter counts.
+    RelaxedThenStrict,
+}
+
+/// What a job is for; the first comes before the others wherever both wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    /// A running contest: somebody waits, and it counts.
+    #[default]
+    Contest,
+    /// Judging again.
+    Rejudge,
+    /// Practice: somebody waits, and nothing depends on it.
+    Practice,
+}
+
+impl Priority {
+    /// All of them, the first to be served first.
+    pub const ALL: [Priority; 3] = [Priority::Contest, Priority::Rejudge, Priority::Practice];
+
+    /// Its name in subjects.
+    pub fn name(self) -> &'static str {
+        match self {
+            Priority::Contest => "contest",
+            Priority::Rejudge => "rejudge",
+            Priority::Practice => "practice",
+        }
+    }
+}
+
+/// How a contest is judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contest {
+    /// Its name; no other contest has it.
+    pub name: String,
+    /// The pool it is bound to: what is strict is judged there.
+    pub pool: String,
+    /// What its verdicts are based on.
+    #[serde(default)]
+    pub strictness: Strictness,
+    /// At most so many of its jobs at a time; `None`: no bound.
+    #[serde(default)]
+    pub at_once: Option<u32>,
+}
+
+/// Where a job waits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// For a node of this pool.
+    Pool(String),
+    /// For any node.
+    Anywhere,
+}
+
+/// One line of jobs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Line {
+    /// Where.
+    pub place: Place,
+    /// For what.
+    pub priority: Priority,
+}
+
+impl Line {
+    /// Its subject in the message system, such as `jobs.pool.metal.contest` or `jobs.anywhere.practice`.
+    pub fn subject(&self) -> String {
+        match &self.place {
+            Place::Pool(pool) => format!("jobs.pool.{pool}.{}", self.priority.name()),
+            Place::Anywhere => format!("jobs.anywhere.{}", self.priority.name()),
+        }
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.subject())
+    }
+}
+
+/// In which stage a job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The first judgement, or one that is to be like it on another node.
+    Usual,
+    /// Confirmation on strict hardware.
+    Confirm,
+}
+
+impl Contest {
+    /// Where a job of it waits.
+    pub fn place(&self, stage: Stage) -> Place {
+        match (self.strictness, stage) {
+            (Strictness::Strict, _) | (Strictness::RelaxedThenStrict, Stage::Confirm) => {
+                Place::Pool(self.pool.clone())
+            }
+            (Strictness::Relaxed, _) | (Strictness::RelaxedThenStrict, Stage::Usual) => Place::Anywhere,
+        }
+    }
+
+    /// Why the contest cannot be judged with these pools; `None`: it can.
+    pub fn fault(&self, pools: &[&Pool]) -> Option<String> {
+        let Some(pool) = pools.iter().find(|pool| pool.name == self.pool) else {
+            let known: Vec<&str> = pools.iter().map(|pool| pool.name.as_str()).collect();
+            return Some(format!(
+                "contest {}: no pool {}; there are: {}",
+                self.name,
+                self.pool,
+                known.join(", ")
+            ));
+        };
+        if self.strictness != Strictness::Relaxed && pool.kind != PoolKind::Strict {
+            return Some(format!(
+                "contest {}: pool {} is relaxed, and strict judging needs a strict one",
+                self.name, self.pool
+            ));
+        }
+        if self.at_once == Some(0) {
+            return Some(format!("contest {}: at_once must be 1 at least, or left out", self.name));
+        }
+        None
+    }
+}
+
+/// The lines a free slot of a pool's node asks, in this order. Of equal priority the pool's own come first, since
+/// nobody else can do them; a strict pool asks for relaxed work only where it helps out, after all of its own, and only for what has waited
+/// [`Pool::helps_after_secs`].
+pub fn lines(pool: &Pool) -> Vec<Line> {
+    let own = Place::Pool(pool.name.clone());
+    let each = |place: &Place| Priority::ALL.map(|priority| Line { place: place.clone(), priority });
+    match (pool.kind, pool.helps_after_secs) {
+        (PoolKind::Strict, None) => each(&own).into(),
+        (PoolKind::Strict, Some(_)) => [each(&own), each(&Place::Anywhere)].concat(),
+        (PoolKind::Relaxed, _) => Priority::ALL
+            .into_iter()
+            .flat_map(|priority| [own.clone(), Place::Anywhere].map(|place| Line { place, priority }))
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contest(strictness: Strictness) -> Contest {
+        Contest { name: "finals".into(), pool: "metal".into(), strictness, at_once: None }
+    }
+
+    #[test]
+    fn strictness_decides_the_place() {
+        let metal = || Place::Pool("metal".into());
+        for (strictness, usual, confirm) in [
+            (Strictness::Strict, metal(), metal()),
+            (Strictness::Relaxed, Place::Anywhere, Place::Anywhere),
+            (Strictness::RelaxedThenStrict, Place::Anywhere, metal()),
+        ] {
+            let of = |stage| contest(strictness).place(stage);
+            assert_eq!((of(Stage::Usual), of(Stage::Confirm)), (usual, confirm), "{strictness:?}");
+        }
+    }
+
+    #[track_caller]
+    fn check_lines(kind: PoolKind, helps_after_secs: Option<u32>, expected: &[&str]) {
+        let pool = Pool { helps_after_secs, ..Pool::new("a", kind).unwrap() };
+        let subjects: Vec<String> = lines(&pool).iter().map(Line::subject).collect();
+        assert_eq!(subjects, expected);
+    }
+
+    #[test]
+    fn own_work_comes_first() {
+        let own = ["jobs.pool.a.contest", "jobs.pool.a.rejudge", "jobs.pool.a.practice"];
+        let any = ["jobs.anywhere.contest", "jobs.anywhere.rejudge", "jobs.anywhere.practice"];
+        check_lines(PoolKind::Strict, None, &own);
+        check_lines(PoolKind::Strict, Some(30), &[own, any].concat());
+        check_lines(PoolKind::Relaxed, None, &[own[0], any[0], own[1], any[1], own[2], any[2]]);
+    }
+
+    #[test]
+    fn contests_are_bound_to_a_pool_that_can_judge_them() {
+        let (metal, cloud) = (Pool::new("metal", PoolKind::Strict), Pool::new("cloud", PoolKind::Relaxed));
+        let (metal, cloud) = (metal.unwrap(), cloud.unwrap());
+        let pools = [&metal, &cloud];
+        assert_eq!(contest(Strictness::Strict).fault(&pools), None);
+        let bound = |pool: &str, strictness| Contest { pool: pool.into(), ..contest(strictness) };
+        assert_eq!(bound("cloud", Strictness::Relaxed).fault(&pools), None);
+        for (contest, told) in [
+            (bound("iron", Strictness::Strict), "no pool iron; there are: metal, cloud"),
+            (bound("cloud", Strictness::RelaxedThenStrict), "pool cloud is relaxed"),
+            (Contest { at_once: Some(0), ..contest(Strictness::Strict) }, "at_once must be 1"),
+        ] {
+            let fault = contest.fault(&pools).unwrap();
+            assert!(fault.contains(told), "{fault}");
+        }
+    }
+}
