@@ -15,6 +15,7 @@ pub(crate) enum Step {
     Session,
     MountProc,
     Stdio,
+    Exposure,
     Affinity,
     Scheduler,
     MemoryPolicy,
@@ -31,11 +32,12 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    const ALL: [Step; 17] = [
+    const ALL: [Step; 18] = [
         Step::Priority,
         Step::Session,
         Step::MountProc,
         Step::Stdio,
+        Step::Exposure,
         Step::Affinity,
         Step::Scheduler,
         Step::MemoryPolicy,
@@ -63,6 +65,7 @@ impl Step {
             Step::Session => "new session",
             Step::MountProc => "mount of /proc in the run's namespace",
             Step::Stdio => "standard streams",
+            Step::Exposure => "being the first to go where memory runs out",
             Step::Affinity => "binding to the CPUs asked for",
             Step::Scheduler => "scheduling class",
             Step::MemoryPolicy => "binding to the memory node",
@@ -191,6 +194,7 @@ impl Plan {
             let at = RunSpec::TALLY as usize;
             plan.call(Step::Stdio, libc::SYS_dup3, &[tally.as_raw_fd() as usize, at, 0]);
         }
+        plan.first_to_go(means)?;
         plan.placement(spec);
         plan.resource_limits(&spec.limits, means);
         plan.personality(spec.layout.aslr);
@@ -255,6 +259,23 @@ impl Plan {
         for (n, fd) in fds.iter().enumerate() {
             self.call(Step::Stdio, libc::SYS_dup3, &[fd.as_raw_fd() as usize, n, 0]);
         }
+    }
+
+    /// Where memory runs out the program and its children go, not the launcher, whose group they share on some layouts. The launcher says it
+    /// once more after exec; until then a program could have forked, and its children would have the launcher's own weight (seen where the
+    /// launcher may not exempt itself, which takes CAP_SYS_RESOURCE).
+    fn first_to_go(&mut self, means: &Means<'_>) -> io::Result<()> {
+        let needed = [means.tally, means.landlock, means.cpu_stat];
+        if needed.into_iter().flatten().any(|fd| fd.as_raw_fd() == OPENED) {
+            return Ok(());
+        }
+        let (own, most) = (self.string("/proc/self/oom_score_adj")?, self.string("1000")?);
+        let (at, flags) = (libc::AT_FDCWD as usize, (libc::O_WRONLY | libc::O_CLOEXEC) as usize);
+        // The next file opened gets the lowest number that is free. Without /proc nothing is opened, and the write fails.
+        self.attempt(Step::Exposure, libc::SYS_close, &[OPENED as usize]);
+        self.attempt(Step::Exposure, libc::SYS_openat, &[at, own, flags, 0]);
+        self.attempt(Step::Exposure, libc::SYS_write, &[OPENED as usize, most, 4]);
+        Ok(())
     }
 
     fn placement(&mut self, spec: &RunSpec) {
