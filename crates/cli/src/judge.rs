@@ -17,7 +17,7 @@ use engine::slot::needs_auxiliary;
 use engine::submission::{Submission, check, judge_submission};
 use engine::timelimit::time_limit;
 use judge::scoring::JudgeMode;
-use model::{Clock, Compilation, Confidence, Event, Judgement, Limits, Nanos, Settled, Verdict};
+use model::{Event, Judgement, Verdict};
 use report::json::{JudgeDocument, Judged, to_text};
 use report::text::judgement_lines;
 use settle::{Floor, Thresholds};
@@ -73,7 +73,9 @@ pub(crate) fn main(args: JudgeArgs) -> Result<Done, Failure> {
         Ok(judgement) => judgement,
         Err(Fault::Cancelled) => return Ok(Done::Interrupted),
         // What nobody can be blamed for is still told as a document.
-        Err(fault) if args.json && !fault.is_bad_input() => judge_error(&plan.submission.name, &fault),
+        Err(fault) if args.json && !fault.is_bad_input() => {
+            Judgement::fault(&plan.submission.name, fault.to_string())
+        }
         Err(fault) => return Err(failure(fault)),
     };
     match args.json {
@@ -130,23 +132,4 @@ fn judge(
     let benches = Bench::all(job, &site.slots)?;
     let found = time_limit(&job, &benches)?;
     Ok(judge_submission(&benches[0], &plan.submission, &found.time, plan.mode)?.judgement)
-}
-
-/// A judgement that could not be.
-fn judge_error(submission: &str, fault: &Fault) -> Judgement {
-    Judgement {
-        submission: submission.to_owned(),
-        language: String::new(),
-        clock: Clock::Cpu,
-        counted_by: None,
-        verdict: Verdict::JudgeError,
-        score: None,
-        max_score: None,
-        time_limit: Nanos::ZERO,
-        limits: Limits::default(),
-        compile: Compilation::default(),
-        tests: Vec::new(),
-        settled: Settled { confidence: Confidence::Clear, runs: 0, void_runs: 0 },
-        fault: Some(fault.to_string()),
-    }
 }

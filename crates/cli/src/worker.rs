@@ -187,7 +187,7 @@ impl Worker {
                     match self.converse(&link, &mut held) {
                         Ok(done) => return Ok(done),
                         Err(Broken::Connection(why)) => {
-                            tracing::warn!(why, "the service is gone; connecting again");
+                            tracing::info!(why, "the service is gone; connecting again");
                             // One whose database is full ends every conversation as soon as it hears of a result.
                             wait = if begun.elapsed() > LIVED { SHORTEST_WAIT } else { wait };
                             self.pause(&mut wait);

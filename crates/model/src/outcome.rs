@@ -74,6 +74,25 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// One that could not be: our fault or the package's, never the program's. `why` says so to people.
+    pub fn fault(submission: impl Into<String>, why: impl Into<String>) -> Judgement {
+        Judgement {
+            submission: submission.into(),
+            language: String::new(),
+            clock: Clock::Cpu,
+            counted_by: None,
+            verdict: Verdict::JudgeError,
+            score: None,
+            max_score: None,
+            time_limit: Nanos::ZERO,
+            limits: Limits::default(),
+            compile: Compilation::default(),
+            tests: Vec::new(),
+            settled: Settled::of(&[]),
+            fault: Some(why.into()),
+        }
+    }
+
     /// CPU time of the slowest test case.
     pub fn slowest(&self) -> Reading<Nanos> {
         let slowest = self.tests.iter().map(|t| t.cpu).max();

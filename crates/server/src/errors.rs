@@ -1,5 +1,6 @@
 //! Why something that was asked for is not done.
 
+use axum::http::StatusCode;
 use store::Error;
 
 /// Why not, by what the one who asked can do about it. Each face has its own form for these.
@@ -32,6 +33,25 @@ pub enum Refusal {
     /// A fault of ours.
     #[error("{0}")]
     Fault(String),
+}
+
+impl Refusal {
+    /// The status that Judge0 and Piston would answer with. A fault of ours is noted in the log.
+    pub(crate) fn status_elsewhere(&self) -> StatusCode {
+        match self {
+            Refusal::NotFound(_) => StatusCode::NOT_FOUND,
+            Refusal::Bad(_) | Refusal::Conflict(_) => StatusCode::BAD_REQUEST,
+            Refusal::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
+            Refusal::Forbidden(_) => StatusCode::FORBIDDEN,
+            Refusal::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Refusal::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+            Refusal::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Refusal::Fault(_) => {
+                tracing::error!(error = %self, "fault");
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
+        }
+    }
 }
 
 impl From<Error> for Refusal {

@@ -43,20 +43,7 @@ struct Fault(StatusCode, String);
 
 impl From<Refusal> for Fault {
     fn from(refusal: Refusal) -> Fault {
-        let status = match &refusal {
-            Refusal::NotFound(_) => StatusCode::NOT_FOUND,
-            Refusal::Bad(_) | Refusal::Conflict(_) => StatusCode::BAD_REQUEST,
-            Refusal::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
-            Refusal::Forbidden(_) => StatusCode::FORBIDDEN,
-            Refusal::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            Refusal::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
-            Refusal::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
-            Refusal::Fault(_) => StatusCode::INTERNAL_SERVER_ERROR,
-        };
-        if status == StatusCode::INTERNAL_SERVER_ERROR {
-            tracing::error!(error = %refusal, "fault");
-        }
-        Fault(status, refusal.to_string())
+        Fault(refusal.status_elsewhere(), refusal.to_string())
     }
 }
 

@@ -4,9 +4,7 @@ use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::Service;
 use fleet::Outcome;
-use model::{
-    Clock, Compilation, Confidence, Executed, Judgement, Limits, Nanos, Settled, TestResult, Verdict,
-};
+use model::{Clock, Compilation, Executed, Judgement, TestResult, Verdict};
 use store::{Error, Finished, Lease, Output};
 
 /// Stores a judgement, or puts the job back where there is none.
@@ -19,7 +17,7 @@ pub(crate) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome)
         Outcome::Executed { executed } => {
             store(service, lease, &of_execution(executed), Some(&output(executed))).await
         }
-        Outcome::Refused { why } => store(service, lease, &judge_error(why), None).await,
+        Outcome::Refused { why } => store(service, lease, &Judgement::fault("", why), None).await,
         Outcome::Failed { why } | Outcome::Returned { why } => {
             let job = service.store.job(lease.job).await?;
             match outcome {
@@ -94,25 +92,6 @@ fn of_execution(executed: &Executed) -> Judgement {
         tests: executed.runs.iter().enumerate().map(test).collect(),
         settled: executed.settled(),
         fault: Some(executed.message.clone()).filter(|_| executed.verdict == Verdict::JudgeError),
-    }
-}
-
-/// A judgement that could not be: our fault or the package's, never the program's.
-fn judge_error(why: &str) -> Judgement {
-    Judgement {
-        submission: String::new(),
-        language: String::new(),
-        clock: Clock::Cpu,
-        counted_by: None,
-        verdict: Verdict::JudgeError,
-        score: None,
-        max_score: None,
-        time_limit: Nanos::ZERO,
-        limits: Limits::default(),
-        compile: Compilation::default(),
-        tests: Vec::new(),
-        settled: Settled { confidence: Confidence::Clear, runs: 0, void_runs: 0 },
-        fault: Some(why.to_string()),
     }
 }
 
