@@ -12,6 +12,7 @@ mod callbacks;
 mod connections;
 mod errors;
 mod execution;
+pub mod fleet;
 mod guard;
 mod headers;
 mod judge0;

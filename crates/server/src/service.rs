@@ -4,6 +4,7 @@ use crate::accounts::{Access, Accounts};
 use crate::callbacks::{self, Courier};
 use crate::connections::Bounds;
 use crate::errors::Refusal;
+use crate::fleet::{self, Fleet};
 use crate::live::Live;
 use crate::metrics::{self, Metrics, Readiness};
 use crate::problems::{Packages, install_examples};
@@ -69,6 +70,8 @@ pub(crate) struct Service {
     pub(crate) readiness: Readiness,
     /// A job was queued.
     pub(crate) work_came: Notify,
+    /// What is remembered of the nodes of a fleet.
+    pub(crate) fleet: Fleet,
     /// The workers that are connected.
     pub(crate) workers: work::Workers,
     /// Set when the service is to end.
@@ -95,9 +98,13 @@ pub async fn open(settings: Settings) -> Result<Startup, Refusal> {
         metrics: Metrics::default(),
         readiness: Readiness::default(),
         work_came: Notify::new(),
+        fleet: Fleet::default(),
         workers: work::Workers::default(),
         ending: watch::Sender::new(false),
     };
+    if let Err(error) = fleet::local_pool(&service).await {
+        tracing::error!(%error, "making the pool of this machine");
+    }
     if let Err(error) = install_examples(&service).await {
         tracing::error!(%error, "installing the example problems");
     }
@@ -149,6 +156,7 @@ impl Startup {
         let working = tokio::spawn(work::serve(service.clone(), workers));
         let reaping = tokio::spawn(work::take_back_lost(service.clone()));
         let upkeep = tokio::spawn(upkeep::serve(service.clone()));
+        let looking = tokio::spawn(fleet::serve(service.clone()));
         let courier = Courier::of_system(service.settings.callbacks.clone());
         let delivering = tokio::spawn(callbacks::deliver(service.clone(), courier));
         let ending = service.clone();
@@ -163,6 +171,7 @@ impl Startup {
         reaping.abort();
         // In the middle of a step nothing is lost: a step is done or not.
         upkeep.abort();
+        looking.abort();
         delivering.abort();
         service.store.close().await;
         Ok(())
