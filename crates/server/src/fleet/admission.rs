@@ -56,7 +56,8 @@ pub(crate) async fn standing(
         let kept = pools.iter().find(|pool| pool.name == from.pool);
         let pool = kept.map(|kept| serde_json::from_value(kept.form.clone())).transpose().map_err(fault)?;
         let names: Vec<&str> = pools.iter().map(|pool| pool.name.as_str()).collect();
-        let look = Look { node: &node, pool: pool.as_ref(), pools: &names, twin: twin.as_deref(), from, greeting };
+        let look =
+            Look { node: &node, pool: pool.as_ref(), pools: &names, twin: twin.as_deref(), from, greeting };
         let Some((change, definition)) = look.look(now()) else { return Ok(stands(&node, pool.as_ref())) };
         if let (Some(definition), Some(kept), Some(pool)) = (definition, kept, pool.clone()) {
             let founded = Pool { definition: Some(definition), ..pool };
@@ -166,7 +167,9 @@ impl Look<'_> {
         };
         let Some(pool) = self.pool else {
             let (name, there) = (&self.from.pool, self.pools.join(", "));
-            let why = format!("pool: no pool {name}; there are: {there}; make it: tauto pool add {name} --kind strict");
+            let why = format!(
+                "pool: no pool {name}; there are: {there}; make it: tauto pool add {name} --kind strict"
+            );
             return self.waiting(&why, troubles);
         };
         if let Some(why) = self.twin {
@@ -201,7 +204,9 @@ impl Look<'_> {
             return None;
         }
         let event = match &change.waits {
-            Some(_) => ("waits", noted(&Node { waits: change.waits.clone(), ..self.node.clone() }).join("; ")),
+            Some(_) => {
+                ("waits", noted(&Node { waits: change.waits.clone(), ..self.node.clone() }).join("; "))
+            }
             None => ("goes_on", "what kept it from working is over".to_string()),
         };
         Some((NodeChange { event: Some((event.0.into(), event.1, None)), ..change }, None))
@@ -268,7 +273,8 @@ impl Look<'_> {
     /// drained is given back by one.
     fn looked_after(&self, pool: &Pool, stated: &Statement) -> bool {
         let measured = pool.definition.as_ref().is_some_and(|definition| !definition.index.is_empty());
-        let Some(health) = health(self.node).filter(|_| measured && self.node.state == NodeState::Drained) else {
+        let Some(health) = health(self.node).filter(|_| measured && self.node.state == NodeState::Drained)
+        else {
             return false;
         };
         let Condition::Suspected { findings } = health.condition(policy(pool.kind)) else { return false };
@@ -336,7 +342,8 @@ fn why_not(node: &Node) -> Vec<String> {
         Some(reason) => format!("{word}: {reason}"),
         None => word.to_string(),
     });
-    let unseen = (node.waits.is_some() && noted(node).is_empty()).then(|| "it waits to be looked at".to_string());
+    let unseen =
+        (node.waits.is_some() && noted(node).is_empty()).then(|| "it waits to be looked at".to_string());
     state.into_iter().chain(unseen).chain(noted(node)).collect()
 }
 

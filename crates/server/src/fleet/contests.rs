@@ -20,12 +20,8 @@ pub async fn set_contest(store: &Store, contest: &Contest) -> Result<ContestId, 
     if !is_name(&contest.pool) {
         return Err(Refusal::Bad("pool: 1 to 32 of a-z, 0-9 and -".into()));
     }
-    let pools: Vec<Pool> = store
-        .pools()
-        .await?
-        .into_iter()
-        .filter_map(|pool| serde_json::from_value(pool.form).ok())
-        .collect();
+    let pools: Vec<Pool> =
+        store.pools().await?.into_iter().filter_map(|pool| serde_json::from_value(pool.form).ok()).collect();
     if let Some(fault) = contest.fault(&pools.iter().collect::<Vec<_>>()) {
         return Err(Refusal::Bad(fault));
     }

@@ -16,8 +16,8 @@ pub use contests::{remove_contest, set_contest};
 pub(crate) use health::probed;
 pub(crate) use roster::Fleet;
 pub(crate) use rounds::{after, concluded};
-pub use suspects::{Suspect, drain, give_back, suspects};
 pub(crate) use suspects::rejudge_suspects;
+pub use suspects::{Suspect, drain, give_back, suspects};
 pub(crate) use watch::serve;
 
 /// A node changes while it is looked at; it is looked at again so often.

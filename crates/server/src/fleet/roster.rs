@@ -192,7 +192,8 @@ impl Roster {
     /// Whether a node may be taken out of its pool by itself: so that half of those that are admitted remain. Where more than that are suspected
     /// it is more likely that something befell all of them, and a person has to decide.
     pub(super) fn may_go(&self, node: &Node) -> bool {
-        let members = self.nodes.values().filter(|one| one.node.pool == node.pool && one.node.waits.is_none());
+        let members =
+            self.nodes.values().filter(|one| one.node.pool == node.pool && one.node.waits.is_none());
         let (mut all, mut active) = (0, 0);
         for one in members {
             all += 1;

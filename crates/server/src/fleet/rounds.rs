@@ -227,9 +227,10 @@ fn step(
         Next::Final(agreed) if agreed.verdict == Verdict::JudgeError => {
             Step::Stand { counts: given.last().and_then(|one| one.judgement), agreed: Some(agreed) }
         }
-        Next::Final(agreed) => {
-            Step::Stand { counts: given.get(agreed.counts).and_then(|one| one.judgement), agreed: Some(agreed) }
-        }
+        Next::Final(agreed) => Step::Stand {
+            counts: given.get(agreed.counts).and_then(|one| one.judgement),
+            agreed: Some(agreed),
+        },
         Next::NeedSecond { not_on, stage, why } | Next::NeedThird { not_on, stage, why } => {
             Step::Ask { place: place(stage), confirm: stage == Stage::Confirm, not_on, why: name(why) }
         }

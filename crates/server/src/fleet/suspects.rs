@@ -7,9 +7,7 @@ use crate::rejudge;
 use crate::service::Service;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use store::{
-    JobId, Moment, Node, NodeChange, NodeState, Purpose, RejudgingId, Store, SubmissionId, UserId,
-};
+use store::{JobId, Moment, Node, NodeChange, NodeState, Purpose, RejudgingId, Store, SubmissionId, UserId};
 
 /// At most so many are listed.
 const MOST: u32 = 20_000;
@@ -61,15 +59,18 @@ pub(crate) async fn rejudge_suspects(
         }
     }
     let (Some(since), false) = (since, again.is_empty()) else {
-        return Err(Refusal::Bad(format!("node {node}: nothing of what it judged is doubted and can be judged again")));
+        return Err(Refusal::Bad(format!(
+            "node {node}: nothing of what it judged is doubted and can be judged again"
+        )));
     };
     let why = known.reason.unwrap_or_else(|| "it is doubted".into());
     let mut reason = format!("judged on node {node} since {}: {why}", written(since));
     reason.truncate(reason.floor_char_boundary(1000));
     let id = rejudge::again(service, &again, rejudge::Ask::new(Purpose::Verdict, 1, &reason, by)).await?;
     let words = format!("{} submissions are judged again (rejudging {id})", again.len());
-    note(&service.store, node, None, |node| {
-        NodeChange { event: Some(("rejudged".into(), words.clone(), None)), ..NodeChange::none(node) }
+    note(&service.store, node, None, |node| NodeChange {
+        event: Some(("rejudged".into(), words.clone(), None)),
+        ..NodeChange::none(node)
     })
     .await?;
     Ok(id)
