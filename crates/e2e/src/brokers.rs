@@ -116,10 +116,7 @@ fn permissions(pool: &str) -> String {
     publish.extend(reads("tauto_bodies"));
     let publish: Vec<String> = publish.iter().map(|subject| format!("\"{subject}\"")).collect();
     let inbox = inbox_of(&user_of(pool));
-    format!(
-        "{{ publish: {{ allow: [{}] }}, subscribe: {{ allow: [\"{inbox}.>\"] }} }}",
-        publish.join(", ")
-    )
+    format!("{{ publish: {{ allow: [{}] }}, subscribe: {{ allow: [\"{inbox}.>\"] }} }}", publish.join(", "))
 }
 
 /// A free port of this machine; elsewhere `usual`, since nobody else is there.
@@ -159,9 +156,7 @@ impl Brokers {
     fn configuration(&self, n: usize) -> String {
         let Broker { clients, monitor, routes, .. } = &self.all[n];
         let store = self.directory.path().join(format!("b{n}"));
-        let mut text = format!(
-            "server_name: b{n}\nlisten: \"{clients}\"\nhttp: \"{monitor}\"\n"
-        );
+        let mut text = format!("server_name: b{n}\nlisten: \"{clients}\"\nhttp: \"{monitor}\"\n");
         if !self.setup.no_jetstream {
             text += &format!("jetstream {{ store_dir: \"{}\", max_file: 4G }}\n", store.display());
         }
@@ -296,7 +291,8 @@ impl Brokers {
     pub fn url(&self, user: &str) -> String {
         let scheme = if self.setup.tls { "tls" } else { "nats" };
         let hosts: Vec<String> = self.all.iter().map(|broker| broker.clients.to_string()).collect();
-        let who = if self.setup.pools.is_empty() { String::new() } else { format!("{user}:{}@", password(user)) };
+        let who =
+            if self.setup.pools.is_empty() { String::new() } else { format!("{user}:{}@", password(user)) };
         format!("{scheme}://{who}{}", hosts.join(","))
     }
 

@@ -54,11 +54,7 @@ impl Connection {
     ///
     /// # Errors
     /// Nobody listens there, or the broker does not take us in: its words.
-    pub fn new(
-        address: SocketAddr,
-        user: Option<(&str, &str)>,
-        inbox: &str,
-    ) -> Result<Connection, String> {
+    pub fn new(address: SocketAddr, user: Option<(&str, &str)>, inbox: &str) -> Result<Connection, String> {
         let stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(told)?;
         stream.set_nodelay(true).map_err(told)?;
         // Two connections of one user must not hear each other's answers.
@@ -109,7 +105,9 @@ impl Connection {
         while begun.elapsed() < PATIENCE {
             match self.line(PATIENCE)?.as_deref().map(words) {
                 Some(("PONG", _)) => return Ok(()),
-                Some(("MSG" | "HMSG", _)) => return Err("NATS: a message came where none was waited for".into()),
+                Some(("MSG" | "HMSG", _)) => {
+                    return Err("NATS: a message came where none was waited for".into());
+                }
                 Some((first, rest)) => self.other(first, &rest)?,
                 None => break,
             }
@@ -163,9 +161,8 @@ impl Connection {
     /// `MSG subject sid [reply] bytes`, `HMSG subject sid [reply] bytes-of-headers bytes`.
     fn message(&mut self, words: &[&str], headers: bool) -> Result<Message, String> {
         let broken = || format!("NATS: a message of the form `{}`", words.join(" "));
-        let number = |back: usize| -> Option<usize> {
-            words.get(words.len().checked_sub(back)?)?.parse().ok()
-        };
+        let number =
+            |back: usize| -> Option<usize> { words.get(words.len().checked_sub(back)?)?.parse().ok() };
         let total = number(1).ok_or_else(broken)?;
         let head = if headers { number(2).filter(|head| *head <= total).ok_or_else(broken)? } else { 0 };
         let mut bytes = vec![0; total + 2];

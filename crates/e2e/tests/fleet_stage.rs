@@ -27,6 +27,7 @@ const LOST_AFTER: Duration = Duration::from_millis(300);
 const WORKERS: usize = 6;
 
 type Done = Result<(), Failed>;
+type Test = fn() -> Done;
 
 fn soon(what: &str, mut holds: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
     let begun = Instant::now();
@@ -122,7 +123,8 @@ fn brokers_are_killed_and_come_back() -> Done {
     assert!(brokers.kill(first) && !brokers.is_up(first) && !brokers.kill(first));
     let another = (first + 1) % 3;
     soon("another leader, who has everything", || {
-        Ok(brokers.leader("TAUTO_JOBS").is_some_and(|now| now != first) && kept(&brokers, another)? == Some(10))
+        Ok(brokers.leader("TAUTO_JOBS").is_some_and(|now| now != first)
+            && kept(&brokers, another)? == Some(10))
     })?;
     brokers.connect(another, SERVERS)?.store("tauto.jobs.two", b"11")?;
     brokers.start_one(first)?;
@@ -149,7 +151,9 @@ fn workers_may_no_more_than_their_pool_needs() -> Done {
     let worker = user_of("one");
     let next = |pool: &str| {
         let asked = br#"{"batch":1,"no_wait":true}"#;
-        brokers.connect(0, &worker)?.request(&format!("$JS.API.CONSUMER.MSG.NEXT.TAUTO_JOBS.pool_{pool}"), asked)
+        brokers
+            .connect(0, &worker)?
+            .request(&format!("$JS.API.CONSUMER.MSG.NEXT.TAUTO_JOBS.pool_{pool}"), asked)
     };
     let ticket = next("one")?;
     assert_eq!((ticket.subject.as_str(), &ticket.payload[..]), ("tauto.jobs.one", &b"ticket"[..]));
@@ -157,7 +161,8 @@ fn workers_may_no_more_than_their_pool_needs() -> Done {
     assert!(refused.contains("Permissions Violation"), "{refused}");
 
     let mut allowed = brokers.connect(0, &worker)?;
-    for subject in [ticket.reply.as_str(), "tauto.ask.one.n1.0", "tauto.live.7", "$KV.tauto_workers.one.n1.0"] {
+    for subject in [ticket.reply.as_str(), "tauto.ask.one.n1.0", "tauto.live.7", "$KV.tauto_workers.one.n1.0"]
+    {
         allowed.publish(subject, "", b"+ACK")?;
         allowed.flush().map_err(|why| format!("{subject}: {why}"))?;
     }
@@ -178,7 +183,8 @@ fn workers_may_no_more_than_their_pool_needs() -> Done {
         let refused = tried.flush().expect_err(subject);
         assert!(refused.contains("Permissions Violation"), "{subject}: {refused}");
     }
-    for subject in [">", "_INBOX.>", "_INBOX.servers.>", "_INBOX.pool_two.>", "tauto.ask.>", "tauto.jobs.one"] {
+    for subject in [">", "_INBOX.>", "_INBOX.servers.>", "_INBOX.pool_two.>", "tauto.ask.>", "tauto.jobs.one"]
+    {
         let mut tried = brokers.connect(0, &worker)?;
         tried.subscribe(subject)?;
         let refused = tried.flush().expect_err(subject);
@@ -199,7 +205,8 @@ fn brokers_speak_tls_or_keep_nothing() -> Done {
     assert!(secured.connect(0, SERVERS).is_err(), "whoever does not speak TLS is refused");
     assert!(secured.url(SERVERS).starts_with("tls://127.0.0.1:"));
 
-    let forgetful = Brokers::start(Setup { hosts: vec![Host::here()], no_jetstream: true, ..Setup::default() })?;
+    let forgetful =
+        Brokers::start(Setup { hosts: vec![Host::here()], no_jetstream: true, ..Setup::default() })?;
     assert!(make_stream(&forgetful, 1).is_err());
     Ok(())
 }
@@ -262,7 +269,8 @@ fn workers_without_a_slot_judge_side_by_side() -> Done {
         let queue = client.get("/api/v1/queue").map_err(|e| e.to_string())?.json();
         Ok(queue["workers"].as_u64() == u64::try_from(WORKERS).ok())
     })?;
-    let slow: Vec<String> = (0..WORKERS).map(|_| Ok(post(&mut client, &slow())?.1)).collect::<Result<_, String>>()?;
+    let slow: Vec<String> =
+        (0..WORKERS).map(|_| Ok(post(&mut client, &slow())?.1)).collect::<Result<_, String>>()?;
     // No work is left waiting while a worker is free.
     soon("all are at work at the same time", || {
         let queue = client.get("/api/v1/queue").map_err(|e| e.to_string())?.json();
@@ -302,12 +310,13 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = Some(1);
     if let Err(why) = leftovers::adopt_orphans() {
-        return libtest_mimic::run(&arguments, vec![Trial::test("stage", move || Err(why.into()))]).exit_code();
+        return libtest_mimic::run(&arguments, vec![Trial::test("stage", move || Err(why.into()))])
+            .exit_code();
     }
     let lock = stage::alone(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile"));
     let lacking = lacking();
     let needs = if lacking.is_empty() { String::new() } else { format!(" (needs {})", lacking.join(", ")) };
-    let all: [(&str, fn() -> Done); 6] = [
+    let all: [(&str, Test); 6] = [
         ("links are cut and mended", links_are_cut_and_mended),
         ("brokers are killed and come back", brokers_are_killed_and_come_back),
         ("workers may no more than their pool needs", workers_may_no_more_than_their_pool_needs),
@@ -315,7 +324,7 @@ fn main() -> ExitCode {
         ("a service keeps its things in PostgreSQL", a_service_keeps_its_things_in_postgresql),
         ("workers without a slot judge side by side", workers_without_a_slot_judge_side_by_side),
     ];
-    let trial = |(name, run): (&str, fn() -> Done)| {
+    let trial = |(name, run): (&str, Test)| {
         Trial::test(format!("{name}{needs}"), run).with_ignored_flag(!lacking.is_empty())
     };
     let code = libtest_mimic::run(&arguments, all.into_iter().map(trial).collect()).exit_code();
