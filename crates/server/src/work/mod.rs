@@ -2,6 +2,7 @@
 
 mod assign;
 mod connection;
+mod desk;
 mod node;
 mod result;
 
@@ -29,6 +30,9 @@ pub(crate) const LEASE: Duration = Duration::from_secs(15);
 /// A job at which this many attempts failed is given up: what it does to workers it would do to the next. Many, since workers also
 /// fail for reasons of their own.
 pub(crate) const ATTEMPTS: u64 = 20;
+
+/// The pool of this machine's own workers, by the Unix socket: a relaxed one.
+pub(crate) const LOCAL_POOL: &str = "default";
 
 /// Where the noise floor of a worker's slot is kept, as it was last told: judgements are looked at when the worker is long gone.
 pub(crate) fn floor_setting(worker: &str) -> String {
