@@ -150,7 +150,7 @@ impl Startup {
         let reaping = tokio::spawn(work::take_back_lost(service.clone()));
         let upkeep = tokio::spawn(upkeep::serve(service.clone()));
         let courier = Courier::of_system(service.settings.callbacks.clone());
-        let delivering = tokio::spawn(callbacks::deliver(service.clone(), courier));
+        let delivering = tokio::spawn(callbacks::deliver(service.clone(), courier, callbacks::HOLD));
         let ending = service.clone();
         tokio::spawn(async move {
             stop.await;
