@@ -1,0 +1,4 @@
+//! Both ends of the transport at real brokers.
+
+mod brokers;
+mod tickets;
