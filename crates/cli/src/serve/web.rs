@@ -87,6 +87,7 @@ fn brokers(wanted: &NatsWanted) -> Result<server::NatsOptions, Failure> {
         cert: carried(&wanted.cert)?,
         key: carried(&wanted.key)?,
         name: "tauto serve".into(),
+        inbox: None,
     })
 }
 
@@ -134,7 +135,11 @@ async fn serve(settings: Settings, http: TcpListener, base: &str, new_link: bool
         // A full disk, most likely; the service says so to everybody, and serves what it can.
         Err(error) => tracing::error!(%error, "no link for an admin; start again with --admin-link"),
     }
-    startup.serve(listeners, stop).await.map_err(Failure::system)?;
+    startup.serve(listeners, stop).await.map_err(|refusal| match refusal {
+        // Starting again is no use.
+        server::Refusal::Bad(why) => Failure::usage(why),
+        other => Failure::system(other),
+    })?;
     Ok(Done::Good)
 }
 

@@ -259,9 +259,13 @@ mod tests {
         );
         assert_eq!(of_site.retention, Some(Duration::from_secs(172_800)));
         assert_eq!(of_site.nats, None);
-        let nats = wanted(&["--nats-ca", "b.pem"], "nats = 'nats://a'\nnats_creds = 'a.creds'\nnats_ca = 'a.pem'");
+        let nats =
+            wanted(&["--nats-ca", "b.pem"], "nats = 'nats://a'\nnats_creds = 'a.creds'\nnats_ca = 'a.pem'");
         let nats = nats.nats.expect("brokers");
-        assert_eq!((&*nats.url, nats.creds, nats.ca), ("nats://a", Some("a.creds".into()), Some("b.pem".into())));
+        assert_eq!(
+            (&*nats.url, nats.creds, nats.ca),
+            ("nats://a", Some("a.creds".into()), Some("b.pem".into()))
+        );
         let limits = "proxies = ['::1']\n[limits]\nqueued = 7\nrequests = { burst = 1, per_minute = 2 }";
         let access = wanted(&[], limits).access;
         assert_eq!((access.proxies.len(), access.limits.queued), (1, 7));

@@ -158,7 +158,13 @@ mod tests {
             Verdict::WrongAnswer,
         )
         .await;
-        let deliver_now = || tokio::spawn(deliver(kit.service.clone(), Courier::of_system(allowed.clone()), Duration::from_secs(1)));
+        let deliver_now = || {
+            tokio::spawn(deliver(
+                kit.service.clone(),
+                Courier::of_system(allowed.clone()),
+                Duration::from_secs(1),
+            ))
+        };
         let first = deliver_now();
         until("no first try", async || !heard.lock().unwrap().is_empty()).await;
         first.abort();

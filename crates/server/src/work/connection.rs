@@ -186,7 +186,7 @@ impl Connection {
                     Some(message) => self.hear(message?).await?,
                     None => return Ok(()),
                 },
-                () = service.work_came.notified(), if waiting => {}
+                () = service.work_came.here(), if waiting => {}
                 () = tokio::time::sleep(IDLE_LOOK), if waiting => {}
                 _ = ending.changed(), if !told => {}
                 () = &mut grace, if told => return Err(End::Ending),

@@ -101,7 +101,7 @@ pub(crate) async fn put_back(
     match back {
         Ok(()) => {
             service.live.tell(submission, LiveEvent::Returned { why: why.to_string() });
-            service.work_came.notify_one();
+            service.work_came.one();
         }
         // The lease will end by itself.
         Err(error) => tracing::warn!(%error, job = lease.job.0, "giving a job back"),
