@@ -143,7 +143,7 @@ async fn change(service: &Service, node: &Node, waits: Option<Json>) -> Result<b
         }
         None => ("admitted".to_string(), "it gets work".to_string(), None),
     };
-    tracing::info!(node = node.name, event.1, "a node was looked at");
+    tracing::info!(node = node.name, stands = event.1, "a node was looked at");
     let admitted = if waits.is_none() { node.statement.clone() } else { node.admitted.clone() };
     let change = NodeChange { waits, admitted, event: Some(event), ..NodeChange::none(node) };
     Ok(service.store.change_node(node, &change, now()).await?)

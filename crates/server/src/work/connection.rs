@@ -218,7 +218,7 @@ impl Connection {
 
     /// Gives the worker the next job, if there is one.
     async fn assign(&mut self) -> Result<bool, End> {
-        let job = match self.service.store.claim(&self.name, lease_end()).await {
+        let job = match desk::next(&self.service, &self.name, &self.node).await {
             Ok(Some(job)) => job,
             Ok(None) => return Ok(false),
             // A full or busy database hands out nothing for a while.

@@ -8,7 +8,7 @@ use crate::moment::now;
 use crate::service::Service;
 use fleet::{Outcome, Task, TimeLimit};
 use serde_json::Value;
-use store::{Error, Job, JobId, Lease, Moment, SubmissionId, VersionId};
+use store::{Claim, Error, Job, JobId, Lease, Moment, SubmissionId, VersionId};
 
 /// When a job may be taken back from a worker that is heard of now.
 pub(crate) fn lease_end() -> Moment {
@@ -23,6 +23,17 @@ pub(crate) fn of_store(lease: fleet::Lease) -> Lease {
 /// And for one.
 pub(crate) fn of_fleet(lease: Lease) -> fleet::Lease {
     fleet::Lease { job: lease.job.0, attempt: lease.attempt }
+}
+
+/// The next job for a worker of this machine's own pool, if there is one and its node gets work.
+pub(crate) async fn next(service: &Service, worker: &str, node: &str) -> Result<Option<Job>, Error> {
+    match service.store.node(node).await {
+        Ok(node) if !node.gets_work() => return Ok(None),
+        // It works before it has told of itself.
+        Ok(_) | Err(Error::NotFound(_)) => {}
+        Err(error) => return Err(error),
+    }
+    service.store.claim(Claim::local(worker, lease_end(), now())).await
 }
 
 /// The worker begins with a job that it has: its task. `None`: nothing is to be done, and what came of the job is stored: it was begun too

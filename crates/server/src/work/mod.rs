@@ -6,6 +6,8 @@ mod desk;
 pub(crate) mod nats;
 mod node;
 mod result;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use assign::{details, limit_setting};
 

@@ -157,7 +157,7 @@ async fn package(
     hash: &str,
     damaged: bool,
 ) -> Result<Reply, Refusal> {
-    let (Some(brokers), Ok(hash)) = (&service.brokers, hash.parse()) else {
+    let (Some(brokers), Ok(hash)) = (&service.brokers, hash.parse::<store::Hash>()) else {
         return Ok(Reply::Package { there: false });
     };
     if damaged {
