@@ -122,6 +122,9 @@ async fn begin(service: &Service, nats: &Nats, from: &WorkerId, ticket: Lease) -
     if !stopped.is_empty() {
         return not(NotBegun::Stopped { reasons: stopped });
     }
+    if let Some(brokers) = &service.brokers {
+        brokers.works(from);
+    }
     let name = worker(from);
     let lease = of_store(ticket);
     let later = NotBegun::Later { millis: u32::try_from(LATER.as_millis()).unwrap_or(u32::MAX) };

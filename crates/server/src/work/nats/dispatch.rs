@@ -7,7 +7,6 @@ use crate::work::desk::of_fleet;
 use fleet::nats::{Nats, NatsError};
 use fleet::{Pool, PoolKind};
 use futures_util::future::join_all;
-use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,7 +71,7 @@ pub(super) async fn serve(service: Arc<Service>, nats: Nats) {
 
 /// Hands out what can be, to all pools at the same time.
 async fn round(service: &Service, brokers: &Brokers, nats: &Nats) -> Result<(), Stuck> {
-    let slots: BTreeMap<_, _> = brokers.slots().into_iter().filter(|(_, slots)| *slots > 0).collect();
+    let slots = brokers.slots();
     if slots.is_empty() {
         return Ok(());
     }
@@ -85,7 +84,7 @@ async fn round(service: &Service, brokers: &Brokers, nats: &Nats) -> Result<(), 
         let pool: Option<Pool> = known.and_then(|pool| serde_json::from_value(pool.form.clone()).ok());
         async move {
             match pool {
-                Some(pool) => fill(service, brokers, nats, &pool, *slots as u64).await,
+                Some(pool) => fill(service, brokers, nats, &pool, *slots).await,
                 // Removed, while nodes of it are there.
                 None => Ok(()),
             }

@@ -14,13 +14,15 @@ use crate::errors::Refusal;
 use crate::secret;
 use crate::service::Service;
 use fleet::nats::{Nats, NatsError, Options, WorkerId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 /// Brokers that could not be used are tried again after this.
 const AGAIN: Duration = Duration::from_secs(2);
+/// Who asked something is there for so long, whatever it says of itself: workers say it as often.
+const HEARD: Duration = Duration::from_secs(10);
 
 /// What is known of the brokers, and through them.
 pub(crate) struct Brokers {
@@ -35,8 +37,12 @@ struct State {
     nats: Option<Nats>,
     /// Why they cannot be used, where that is so.
     trouble: Option<String>,
-    /// Slots that are there and get work, by pool.
-    slots: BTreeMap<String, BTreeSet<(String, u32)>>,
+    /// Workers that said themselves that they are there.
+    present: BTreeSet<WorkerId>,
+    /// Workers that asked something here of late, and when.
+    heard: HashMap<WorkerId, Instant>,
+    /// The pools of nodes that get work.
+    working: HashMap<String, String>,
     /// Pools whose consumers were made.
     pools: BTreeSet<String>,
 }
@@ -72,15 +78,25 @@ impl Brokers {
     }
 
     /// Slots that are there and get work, by pool.
-    fn slots(&self) -> BTreeMap<String, usize> {
-        self.state().slots.iter().map(|(pool, slots)| (pool.clone(), slots.len())).collect()
+    fn slots(&self) -> BTreeMap<String, u64> {
+        let state = self.state();
+        let heard = state.heard.keys().filter(|from| !state.present.contains(from));
+        slots(state.present.iter().chain(heard), &state.working)
     }
 
-    /// A worker was heard of that gets work.
+    /// A worker was heard of that gets work; whether that is news.
     fn works(&self, from: &WorkerId) -> bool {
         let mut state = self.state();
-        let slots = state.slots.entry(from.pool.clone()).or_default();
-        slots.insert((from.node.clone(), from.slot))
+        let known = state.working.insert(from.node.clone(), from.pool.clone());
+        let heard = state.heard.insert(from.clone(), Instant::now());
+        known.is_none() || heard.is_none()
+    }
+
+    /// So it was found: who is there, and which nodes get work.
+    fn found(&self, present: BTreeSet<WorkerId>, working: HashMap<String, String>) {
+        let mut state = self.state();
+        (state.present, state.working) = (present, working);
+        state.heard.retain(|_, at| at.elapsed() < HEARD);
     }
 
     /// Sees to it that the nodes of a pool can get tickets.
@@ -107,6 +123,18 @@ impl Brokers {
         }
         Ok(())
     }
+}
+
+/// The slots that are there and get work, by pool: those of nodes that do, where they belong.
+fn slots<'a>(
+    there: impl Iterator<Item = &'a WorkerId>,
+    working: &HashMap<String, String>,
+) -> BTreeMap<String, u64> {
+    let mut slots = BTreeMap::new();
+    for from in there.filter(|from| working.get(&from.node) == Some(&from.pool)) {
+        *slots.entry(from.pool.clone()).or_default() += 1;
+    }
+    slots
 }
 
 /// Which service this is, among those that a cluster of brokers could belong to: one database is one service, whatever serves it.
@@ -170,5 +198,26 @@ async fn connected(service: &Service, brokers: &Brokers, options: &Options) -> R
             }
         }
         tokio::time::sleep(AGAIN).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_count_where_their_node_belongs_and_gets_work() {
+        let there = [
+            ("metal", "a", 0),
+            ("metal", "a", 1),
+            ("metal", "waits", 0),
+            ("cloud", "a", 7),
+            ("cloud", "b", 0),
+        ];
+        let there = there.map(|(pool, node, slot)| WorkerId { pool: pool.into(), node: node.into(), slot });
+        let working = [("a", "metal"), ("b", "cloud"), ("gone", "metal")];
+        let working = working.map(|(node, pool)| (node.to_string(), pool.to_string())).into();
+        let slots: Vec<(String, u64)> = slots(there.iter(), &working).into_iter().collect();
+        assert_eq!(slots, [("cloud".to_string(), 1), ("metal".to_string(), 2)]);
     }
 }

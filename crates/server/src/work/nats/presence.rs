@@ -3,7 +3,6 @@
 use crate::service::Service;
 use crate::work::Worker;
 use fleet::nats::{Nats, Presence, WorkerId};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Moment, SubmissionId};
@@ -26,31 +25,18 @@ pub(super) async fn look(service: Arc<Service>, nats: Nats) {
             }
         };
         match service.store.working_nodes().await {
-            Ok(working) => keep(&service, &present, &working),
+            Ok(working) => keep(&service, &present, working),
             Err(error) => tracing::warn!(%error, "looking which nodes get work"),
         }
     }
 }
 
-fn keep(service: &Service, present: &[(WorkerId, Presence)], working: &[(String, String)]) {
+fn keep(service: &Service, present: &[(WorkerId, Presence)], working: Vec<(String, String)>) {
     let Some(brokers) = &service.brokers else { return };
-    brokers.state().slots = slots(present, working);
+    brokers.found(present.iter().map(|(from, _)| from.clone()).collect(), working.into_iter().collect());
     let workers = present.iter().map(|(from, presence)| (super::answer::worker(from), shown(from, presence)));
     service.workers.set_fleet(workers.collect());
     service.work_came.room();
-}
-
-/// The slots that are there and get work, by pool: those of nodes that do, where they belong.
-fn slots(
-    present: &[(WorkerId, Presence)],
-    working: &[(String, String)],
-) -> BTreeMap<String, BTreeSet<(String, u32)>> {
-    let pools: HashMap<&str, &str> = working.iter().map(|(node, pool)| (&**node, &**pool)).collect();
-    let mut slots: BTreeMap<String, BTreeSet<_>> = BTreeMap::new();
-    for (from, _) in present.iter().filter(|(from, _)| pools.get(&*from.node) == Some(&&*from.pool)) {
-        slots.entry(from.pool.clone()).or_default().insert((from.node.clone(), from.slot));
-    }
-    slots
 }
 
 fn shown(from: &WorkerId, presence: &Presence) -> Worker {
@@ -61,33 +47,5 @@ fn shown(from: &WorkerId, presence: &Presence) -> Worker {
         since: Moment(presence.since.0),
         judging: presence.judging.map(SubmissionId),
         finished: presence.finished,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::work::tests::hello;
-
-    #[test]
-    fn slots_count_where_their_node_belongs_and_gets_work() {
-        let there = |pool: &str, node: &str, slot: u32| {
-            let from = WorkerId { pool: pool.into(), node: node.into(), slot };
-            let presence =
-                Presence { hello: hello(node, slot), since: fleet::Moment(0), judging: None, finished: 0 };
-            (from, presence)
-        };
-        let present = [
-            there("metal", "a", 0),
-            there("metal", "a", 1),
-            there("metal", "waits", 0),
-            there("cloud", "a", 7),
-            there("cloud", "b", 0),
-        ];
-        let working = [("a", "metal"), ("b", "cloud"), ("gone", "metal")];
-        let working = working.map(|(node, pool)| (node.to_string(), pool.to_string()));
-        let slots = slots(&present, &working);
-        let count = |pool: &str| slots.get(pool).map_or(0, BTreeSet::len);
-        assert_eq!((count("metal"), count("cloud"), slots.len()), (2, 1, 2));
     }
 }

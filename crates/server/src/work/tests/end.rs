@@ -1,7 +1,9 @@
 //! A worker's end of each transport, as far as the service sees it.
 
 use super::hello;
-use fleet::nats::{Ask, Greeting, Nats, News, NotBegun, Reply, Standing, Ticket, Tickets, WorkerId};
+use fleet::nats::{
+    Ask, Greeting, Nats, News, NotBegun, Presence, Reply, Standing, Ticket, Tickets, WorkerId,
+};
 use fleet::{Frame, FromWorker, Lease, Outcome, Statement, Task, TimeLimit, ToWorker};
 use model::{Event, Reading};
 use std::path::Path;
@@ -35,6 +37,9 @@ impl End {
         let hello = Ask::Hello(Box::new(greeting));
         let works = Reply::Standing(Standing::Works { probe_every_secs: None });
         assert_eq!(nats.ask(&from, &hello, PATIENCE).await.unwrap(), works);
+        let since = fleet::Moment(crate::moment::now().0);
+        let presence = Presence { hello: super::hello(node, slot), since, judging: None, finished: 0 };
+        nats.be_present(&from, &presence).await.unwrap();
         let tickets = nats.tickets(pool).await.unwrap();
         End::Nats { nats, from, tickets, ticket: None, submission: 0 }
     }
