@@ -100,9 +100,11 @@ const HEADS: &str = "
         SELECT (SELECT id FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = $1
                 ORDER BY urgency, contest, fresh, ticket, id LIMIT 1)
         UNION ALL
-        SELECT (SELECT n.id FROM jobs n WHERE n.state = 'queued' AND COALESCE(n.place, '') = $1
-                AND (n.urgency, n.contest) > (j.urgency, j.contest)
-                ORDER BY n.urgency, n.contest, n.fresh, n.ticket, n.id LIMIT 1)
+        SELECT COALESCE(
+            (SELECT n.id FROM jobs n WHERE n.state = 'queued' AND COALESCE(n.place, '') = $1
+             AND n.urgency = j.urgency AND n.contest > j.contest ORDER BY n.contest, n.fresh, n.ticket, n.id LIMIT 1),
+            (SELECT n.id FROM jobs n WHERE n.state = 'queued' AND COALESCE(n.place, '') = $1
+             AND n.urgency > j.urgency ORDER BY n.urgency, n.contest, n.fresh, n.ticket, n.id LIMIT 1))
         FROM heads h JOIN jobs j ON j.id = h.id
     )
     SELECT j.id, j.urgency, j.contest, j.fresh, j.ticket, j.created, j.not_on, COALESCE(l.served, 0) AS line_served,

@@ -159,6 +159,8 @@ pub async fn connect(options: &Options) -> Result<Nats, NatsError> {
             async move { note(&event) }
         });
     let client = asked.connect(addresses).await.map_err(|e| NatsError::connecting(&at, &e))?;
+    // The event of this very connection; later ones tell that another was made.
+    let _ = tokio::time::timeout(PING, shared.connections.clone().wait_for(|made| *made > 0)).await;
     let stream = ContextBuilder::new().timeout(API_WAIT).ack_timeout(ACK_WAIT).build(client.clone());
     Ok(Nats { client, stream, shared })
 }
@@ -229,6 +231,11 @@ impl Nats {
     /// Whether there is a connection now.
     pub fn is_connected(&self) -> bool {
         self.client.connection_state() == async_nats::connection::State::Connected
+    }
+
+    /// Waits until what was sent so far has reached the broker.
+    pub async fn flush(&self) -> Result<(), NatsError> {
+        self.client.flush().await.map_err(|e| NatsError::failed("sending")(e.into()))
     }
 
     /// What a broker said lately that we may not do.

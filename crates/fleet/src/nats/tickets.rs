@@ -116,12 +116,16 @@ impl Tickets {
         let nats = self.nats.clone();
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
-            // Without interest in its subject the stream forgets the pull; what was on its way by then comes still.
-            let _ = pull.inbox.unsubscribe().await;
-            while let Some(message) = pull.inbox.next().await {
-                if let Some(ticket) = ticket_subject(&message) {
-                    let _ = nats.say(ticket, AckKind::Nak(None)).await;
+            // A pull cannot be taken back, and without a subscription a ticket that is on its way would be held until the stream
+            // asks for it. So whatever comes until the end of the pull is put back.
+            let end = tokio::time::Instant::from(pull.ends + SILENCE);
+            while let Ok(Some(message)) = tokio::time::timeout_at(end, pull.inbox.next()).await {
+                match (message.status, ticket_subject(&message)) {
+                    (None, Some(ticket)) => drop(nats.say(ticket, AckKind::Nak(None)).await),
+                    (Some(StatusCode::IDLE_HEARTBEAT), _) => continue,
+                    _ => {}
                 }
+                break;
             }
         });
     }

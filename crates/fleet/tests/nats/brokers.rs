@@ -13,7 +13,7 @@ pub(crate) const SERVICE: &str = "5c0f6f3e-6f3b-4a39-9c2e-2d6e6c1e6f10";
 
 /// Some brokers. They end with this value.
 pub(crate) struct Brokers {
-    pub(crate) directory: TempDir,
+    _directory: TempDir,
     nodes: Vec<Node>,
 }
 
@@ -58,7 +58,7 @@ impl Brokers {
         let directory = TempDir::new().expect("a directory");
         let routes: Vec<u16> = (0..count).map(|_| free_port()).collect();
         let nodes = (0..count).map(|n| node(directory.path(), n, &routes, lines)).collect();
-        let mut brokers = Brokers { directory, nodes };
+        let mut brokers = Brokers { _directory: directory, nodes };
         (0..count).for_each(|n| brokers.run(n));
         Some(brokers)
     }
@@ -98,6 +98,14 @@ impl Brokers {
         format!("nats://{user}{}", hosts.join(","))
     }
 
+    /// A connection without anything of ours.
+    pub(crate) async fn raw(&self) -> async_nats::Client {
+        let url = self.url("");
+        let hosts =
+            url.trim_start_matches("nats://").split(',').map(|host| host.parse().expect("an address"));
+        async_nats::connect(hosts.collect::<Vec<async_nats::ServerAddr>>()).await.expect("a broker")
+    }
+
     pub(crate) async fn connect(&self) -> Nats {
         self.connect_as("").await
     }
@@ -130,7 +138,7 @@ fn node(directory: &Path, n: usize, routes: &[u16], lines: &str) -> Node {
     );
     if routes.len() > 1 {
         let all: Vec<String> = routes.iter().map(|port| format!("nats://127.0.0.1:{port}")).collect();
-        write!(text, "cluster {{ name: c, listen: \"127.0.0.1:{}\", routes: {all:?} }}\n", routes[n])
+        writeln!(text, "cluster {{ name: c, listen: \"127.0.0.1:{}\", routes: {all:?} }}", routes[n])
             .expect("text");
     }
     let configuration = directory.join(format!("n{n}.conf"));

@@ -5,11 +5,15 @@ mod common;
 
 mod accounts;
 mod content;
+mod fleet;
 mod interleavings;
 mod judging;
 mod lists;
 mod queue;
+mod rounds;
 mod service;
+mod tickets;
+mod turns;
 mod upkeep;
 
 use common::cluster::Cluster;
@@ -28,11 +32,15 @@ fn trials(shared: &Server) -> Vec<Trial> {
     let all = [
         accounts::TESTS,
         content::TESTS,
+        fleet::TESTS,
         interleavings::TESTS,
         judging::TESTS,
         lists::TESTS,
         queue::TESTS,
+        rounds::TESTS,
         service::TESTS,
+        tickets::TESTS,
+        turns::TESTS,
         upkeep::TESTS,
     ];
     let both = |(name, body): (&'static str, Body)| {
