@@ -10,7 +10,10 @@ use crate::problems::install_examples;
 use model::{Clock, Compilation, Confidence, Judgement, Limits, Nanos, Settled, Verdict};
 use serde_json::json;
 use std::path::PathBuf;
-use store::{Hash, Lease, NewSubmission, NewToken, Purpose, Rejudge, Role, SubmissionId, Urgency, UserId};
+use store::{
+    Claim, Conclusion, Hash, Lease, NewSubmission, NewToken, Purpose, Rejudge, Role, SubmissionId, Urgency,
+    UserId,
+};
 
 /// The kinds of callers, in the order of the table's columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,12 +156,13 @@ async fn world(anonymous: bool) -> World {
         details: json!({}),
         created: now(),
         urgency: Urgency::Live,
+        contest: None,
         callback: None,
     };
     store.submit(&new).await.unwrap();
-    let job = store.claim("w", later).await.unwrap().unwrap();
+    let job = store.claim(Claim::local("w", later, now())).await.unwrap().unwrap();
     let lease = Lease { job: job.id, attempt: job.attempt };
-    store.finish(lease, &judgement(), None, now()).await.unwrap();
+    store.finish(lease, &judgement(), None, now(), Conclusion::stands()).await.unwrap();
     let again = Rejudge {
         version: None,
         purpose: Purpose::Verdict,

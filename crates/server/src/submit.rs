@@ -86,6 +86,7 @@ pub(crate) async fn submit(service: &Service, incoming: Incoming<'_>) -> Result<
         details,
         created: now(),
         urgency: incoming.urgency,
+        contest: None,
         callback: incoming.callback,
     };
     let (id, _) = service.store.submit(&new).await?;

@@ -54,7 +54,7 @@ async fn tidy(store: &Store, keep: Option<Duration>, now: Moment) -> Result<u64,
 mod tests {
     use super::*;
     use model::{Clock, Verdict};
-    use store::{NewSubmission, Sample, Urgency};
+    use store::{Claim, Conclusion, NewSubmission, Sample, Urgency};
 
     const DAY: i64 = 86_400_000_000;
 
@@ -70,13 +70,14 @@ mod tests {
             ids.push(hand_in(&store, &token, Moment(day * DAY)).await);
         }
         for _ in 0..30 {
-            let job = store.claim("w", Moment(40 * DAY)).await.unwrap().unwrap();
+            let job =
+                store.claim(Claim::local("w", Moment(40 * DAY), Moment(31 * DAY))).await.unwrap().unwrap();
             // One is still being judged.
             if job.submission == ids[3] {
                 continue;
             }
             let lease = store::Lease { job: job.id, attempt: job.attempt };
-            store.finish(lease, &judged(), None, Moment(31 * DAY)).await.unwrap();
+            store.finish(lease, &judged(), None, Moment(31 * DAY), Conclusion::stands()).await.unwrap();
         }
         let now = Moment(35 * DAY);
         assert_eq!(tidy(&store, None, now).await.unwrap(), 0, "kept for good");
@@ -101,6 +102,7 @@ mod tests {
             details: serde_json::json!({}),
             created,
             urgency: Urgency::Live,
+            contest: None,
             origin: store::PARTICIPANT,
             visitor: None,
             callback: None,

@@ -1,7 +1,7 @@
 //! Which submissions are asked for.
 
 use crate::db::{Value, values};
-use crate::{Moment, ProblemId, State, SubmissionId, UserId};
+use crate::{ContestId, Moment, ProblemId, State, SubmissionId, UserId};
 use model::Verdict;
 
 /// What submissions must be to be let through; what is `None` does not matter.
@@ -13,6 +13,8 @@ pub struct Filter {
     pub author: Option<UserId>,
     /// In this language.
     pub language: Option<String>,
+    /// Handed in for this contest.
+    pub contest: Option<ContestId>,
     /// Their current verdict.
     pub verdict: Option<Verdict>,
     /// How far judging them has come.
@@ -57,18 +59,33 @@ macro_rules! open {
     };
 }
 
+/// The current judgement.
+macro_rules! verdict {
+    () => {
+        "(SELECT 1 FROM judgements WHERE submission = s.id AND current = 1)"
+    };
+}
+
 impl State {
     /// What holds of a submission `s` in this state; see the column `state` of [`crate::submissions`].
     const fn condition(self) -> &'static str {
         match self {
             State::Waiting => concat!(
                 "s.id IN ",
-                open!(" AND state = 'queued'"),
+                open!(""),
                 " AND NOT EXISTS ",
-                open!(" AND state = 'claimed' AND submission = s.id")
+                open!(" AND state = 'claimed' AND started IS NOT NULL AND submission = s.id")
             ),
-            State::Judging => concat!("s.id IN ", open!(" AND state = 'claimed'")),
-            State::Judged => concat!("NOT EXISTS ", open!(" AND submission = s.id")),
+            State::Judging => concat!("s.id IN ", open!(" AND state = 'claimed' AND started IS NOT NULL")),
+            State::Judged => {
+                concat!("NOT EXISTS ", open!(" AND submission = s.id"), " AND EXISTS ", verdict!())
+            }
+            State::Cancelled => concat!(
+                "s.id IN (SELECT submission FROM jobs WHERE cancelled IS NOT NULL) AND NOT EXISTS ",
+                open!(" AND submission = s.id"),
+                " AND NOT EXISTS ",
+                verdict!()
+            ),
         }
     }
 }
@@ -89,6 +106,7 @@ impl Filter {
             (problem, ")", self.problem.map(Value::from)),
             ("s.author = ", "", self.author.map(Value::from)),
             ("s.language = ", "", self.language.as_deref().map(Value::from)),
+            ("s.contest = ", "", self.contest.map(Value::from)),
             ("j.verdict = ", "", self.verdict.map(|v| Value::from(v.code()))),
             ("s.origin = ", "", self.origin.as_deref().map(Value::from)),
             ("s.visitor = ", "", self.visitor.as_deref().map(Value::from)),

@@ -49,6 +49,8 @@ id! {
     RejudgingId
     /// A callback.
     CallbackId
+    /// A contest.
+    ContestId
     /// Microseconds since 1970-01-01 UTC.
     Moment
 }

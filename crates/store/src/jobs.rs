@@ -1,33 +1,53 @@
-//! The queue. A job asks for one judgement of one submission: queued → claimed by a worker, with a lease → judged.
-//!
-//! Who gets a turn: [`Urgency::Live`] before [`Urgency::Background`], and within one urgency the authors by turns. A job
-//! draws a ticket when it is queued: one more than the last ticket its author still waits with, or than the last one that was
-//! served, whichever is higher; the lowest ticket is next. So a thousand submissions of one author delay another author's by
-//! one, and who has not submitted for a while has saved up nothing (start-time fair queueing).
-//!
-//! A claim is known by job and attempt. Whoever lost it, because the lease passed and the job was taken back, can neither
-//! extend nor finish it. Time alone takes nothing away: a late worker whose job nobody took back is still heard.
+//! Jobs. A job asks for one judgement of one submission: queued → claimed by a worker, with a lease → judged, or cancelled. Who gets
+//! which is in [`crate::turns`], what becomes of a claim in [`crate::leases`], and what several jobs come to together in [`crate::rounds`].
 
 use crate::db::{Row, Tx, Value, numbered, values};
-use crate::{Error, JobId, JudgementId, Moment, RejudgingId, Result, Store, SubmissionId, UserId, VersionId};
+use crate::turns::last_ticket;
+use crate::{
+    ContestId, Error, JobId, JudgementId, Moment, RejudgingId, Result, Store, SubmissionId, UserId, VersionId,
+};
 use sqlx::AssertSqlSafe;
 use std::collections::BTreeMap;
 
-/// Which line a job waits in.
+/// Which line a job waits in; the first goes before the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Urgency {
+    /// Somebody waits for it, and it counts.
+    Contest,
+    /// What counts is judged again.
+    Rejudge,
     /// Somebody waits for it.
     Live,
-    /// When nothing live is waiting.
+    /// When nothing else is waiting.
     Background,
 }
 
 impl Urgency {
-    const fn number(self) -> i64 {
+    /// All of them, the most urgent first.
+    pub const ALL: [Urgency; 4] = [Urgency::Contest, Urgency::Rejudge, Urgency::Live, Urgency::Background];
+
+    pub(crate) const fn number(self) -> i64 {
         match self {
-            Urgency::Live => 0,
-            Urgency::Background => 1,
+            Urgency::Contest => 0,
+            Urgency::Rejudge => 1,
+            Urgency::Live => 2,
+            Urgency::Background => 3,
+        }
+    }
+
+    pub(crate) fn read(row: &Row) -> Result<Urgency> {
+        let number = row.get::<i64>("urgency")?;
+        let found = Urgency::ALL.into_iter().find(|urgency| urgency.number() == number);
+        found.ok_or_else(|| row.damaged(format!("`{number}` is no urgency")))
+    }
+
+    /// The line of a submission of a contest, by that of one that is of none.
+    const fn in_contest(self) -> Urgency {
+        match self {
+            Urgency::Live => Urgency::Contest,
+            Urgency::Background => Urgency::Rejudge,
+            Urgency::Contest | Urgency::Rejudge => self,
         }
     }
 }
@@ -62,7 +82,7 @@ impl Purpose {
 pub enum JobState {
     /// It waits for a worker.
     Queued,
-    /// This worker has it.
+    /// This worker has it, or, where it was not begun ([`Job::started`]), whoever carries the ticket to one.
     Claimed {
         /// Its name.
         worker: String,
@@ -73,6 +93,11 @@ pub enum JobState {
     Judged {
         /// The worker that did it.
         worker: String,
+    },
+    /// It is wanted no more; there is no judgement.
+    Cancelled {
+        /// Why.
+        why: String,
     },
 }
 
@@ -87,10 +112,12 @@ pub struct Job {
     pub version: Option<VersionId>,
     /// What for.
     pub purpose: Purpose,
+    /// Which line it waits in.
+    pub urgency: Urgency,
     /// How often it was claimed.
     pub attempt: u64,
-    /// How many attempts failed: given back by [`Store::fail`], or their lease ended. A worker that stopped in good order does not
-    /// count.
+    /// How many attempts failed: given back by [`Store::fail`], or their lease ended after they were begun. A worker that stopped in
+    /// good order does not count.
     pub failed: u64,
     /// Where it stands.
     pub state: JobState,
@@ -100,6 +127,38 @@ pub struct Job {
     pub rejudging: Option<RejudgingId>,
     /// When it was asked for.
     pub created: Moment,
+    /// The contest it is for.
+    pub contest: Option<ContestId>,
+    /// The pool that must judge it; `None`: any.
+    pub place: Option<String>,
+    /// Nodes that must not judge it.
+    pub not_on: Vec<String>,
+    /// The first job of its round, itself where it is that: what the jobs of a round come to, together, is one verdict.
+    pub round: JobId,
+    /// It confirms on strict hardware what was judged before.
+    pub confirm: bool,
+    /// Why the round was not at its end before this job.
+    pub why: Option<String>,
+    /// The node that has it, or had it last.
+    pub node: Option<String>,
+    /// The pool of that node; of a ticket, the pool it is for.
+    pub pool: Option<String>,
+    /// When a worker began it; `None` while it waits and while a ticket is under way.
+    pub started: Option<Moment>,
+    /// When its judgement was stored, or it was cancelled.
+    pub finished: Option<Moment>,
+}
+
+impl Job {
+    /// Whether a judgement is still to come of it.
+    pub const fn is_open(&self) -> bool {
+        matches!(self.state, JobState::Queued | JobState::Claimed { .. })
+    }
+
+    /// The right to it that its last claim gave.
+    pub const fn lease(&self) -> Lease {
+        Lease { job: self.id, attempt: self.attempt }
+    }
 }
 
 /// A worker's right to a job, good for one attempt.
@@ -120,44 +179,126 @@ pub enum Finished {
     Already(JudgementId),
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct NewJob {
     pub(crate) submission: SubmissionId,
     pub(crate) version: Option<VersionId>,
-    pub(crate) author: Option<UserId>,
+    pub(crate) author: i64,
     pub(crate) purpose: Purpose,
     pub(crate) urgency: Urgency,
     pub(crate) created: Moment,
     pub(crate) rejudging: Option<RejudgingId>,
+    pub(crate) contest: Option<ContestId>,
+    pub(crate) place: Option<String>,
+    pub(crate) next: Option<Next>,
+}
+
+/// What sets a job apart that goes on with a round.
+#[derive(Clone)]
+pub(crate) struct Next {
+    pub(crate) round: JobId,
+    pub(crate) confirm: bool,
+    pub(crate) not_on: Option<String>,
+    pub(crate) why: String,
+}
+
+impl NewJob {
+    /// A job that begins a round.
+    pub(crate) fn first(
+        submission: SubmissionId,
+        version: Option<VersionId>,
+        author: Option<UserId>,
+        (purpose, urgency): (Purpose, Urgency),
+        created: Moment,
+    ) -> NewJob {
+        let author = author.map_or(0, |author| author.0);
+        NewJob {
+            submission,
+            version,
+            author,
+            purpose,
+            urgency,
+            created,
+            rejudging: None,
+            contest: None,
+            place: None,
+            next: None,
+        }
+    }
+
+    /// The same for a contest, whose jobs wait there.
+    pub(crate) fn in_contest(self, contest: Option<(ContestId, Option<String>)>) -> NewJob {
+        let Some((contest, place)) = contest else { return self };
+        let urgency = match self.purpose {
+            Purpose::Verdict => self.urgency.in_contest(),
+            Purpose::Trial => self.urgency,
+        };
+        NewJob { contest: Some(contest), place, urgency, ..self }
+    }
+
+    /// Who takes turns with whom.
+    fn flow(&self) -> Flow {
+        Flow {
+            place: self.place.clone().unwrap_or_default(),
+            urgency: self.urgency.number(),
+            contest: self.contest.map_or(0, |contest| contest.0),
+        }
+    }
+}
+
+/// The jobs of a contest (0: of none) in a line: of a place (empty: anywhere) and an urgency.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Flow {
+    pub(crate) place: String,
+    pub(crate) urgency: i64,
+    pub(crate) contest: i64,
 }
 
 /// Columns of a job, for SELECT and RETURNING.
 macro_rules! columns {
     () => {
-        "id, submission, version, purpose, state, attempt, failed, worker, lease, returned, rejudging, created"
+        "id, submission, version, purpose, urgency, state, attempt, failed, worker, lease, returned, rejudging, created, contest,
+         place, not_on, round, confirm, why, node, pool, started, finished, cancelled"
     };
 }
+pub(crate) use columns;
 
-fn job(row: &Row) -> Result<Job> {
+pub(crate) fn job(row: &Row) -> Result<Job> {
     let worker = || Ok::<_, Error>(row.get::<Option<String>>("worker")?.unwrap_or_default());
+    let moment = |name| Ok::<_, Error>(row.get::<Option<i64>>(name)?.map(Moment));
     let state: String = row.get("state")?;
-    let state = match (state.as_str(), row.get::<Option<i64>>("lease")?) {
-        ("queued", None) => JobState::Queued,
-        ("claimed", Some(until)) => JobState::Claimed { worker: worker()?, until: Moment(until) },
-        ("judged", None) => JobState::Judged { worker: worker()? },
-        (state, lease) => return Err(row.damaged(format!("a job is {state} with lease {lease:?}"))),
+    let cancelled: Option<String> = row.get("cancelled")?;
+    let state = match (state.as_str(), row.get::<Option<i64>>("lease")?, cancelled) {
+        ("queued", None, None) => JobState::Queued,
+        ("claimed", Some(until), None) => JobState::Claimed { worker: worker()?, until: Moment(until) },
+        ("judged", None, None) => JobState::Judged { worker: worker()? },
+        ("judged", None, Some(why)) => JobState::Cancelled { why },
+        (state, lease, _) => return Err(row.damaged(format!("a job is {state} with lease {lease:?}"))),
     };
+    let id = JobId(row.get("id")?);
+    let not_on = row.get::<Option<String>>("not_on")?;
     Ok(Job {
-        id: JobId(row.get("id")?),
+        id,
         submission: SubmissionId(row.get("submission")?),
         version: row.get::<Option<i64>>("version")?.map(VersionId),
         purpose: row.parse("purpose", Purpose::of)?,
+        urgency: Urgency::read(row)?,
         attempt: row.count("attempt")?,
         failed: row.count("failed")?,
         state,
         returned: row.get("returned")?,
         rejudging: row.get::<Option<i64>>("rejudging")?.map(RejudgingId),
         created: Moment(row.get("created")?),
+        contest: Some(ContestId(row.get("contest")?)).filter(|contest| contest.0 != 0),
+        place: row.get("place")?,
+        not_on: not_on.map(|_| row.json("not_on")).transpose()?.unwrap_or_default(),
+        round: row.get::<Option<i64>>("round")?.map_or(id, JobId),
+        confirm: row.get::<i64>("confirm")? == 1,
+        why: row.get("why")?,
+        node: row.get("node")?,
+        pool: row.get("pool")?,
+        started: moment("started")?,
+        finished: moment("finished")?,
     })
 }
 
@@ -170,19 +311,22 @@ pub(crate) async fn enqueue(tx: &mut Tx, new: &[NewJob]) -> Result<Vec<JobId>> {
     let mut ids = Vec::with_capacity(new.len());
     for some in new.chunks(AT_ONCE) {
         let mut values = Vec::new();
+        let mut columns = 0;
         for job in some {
-            let (author, urgency) = (job.author.map_or(0, |author| author.0), job.urgency.number());
-            let last = match tickets.get(&(author, urgency)) {
+            let who = (job.flow(), job.next.is_none(), job.author);
+            let last = match tickets.get(&who) {
                 Some(last) => *last,
-                None => last_ticket(tx, author, urgency).await?,
+                None => last_ticket(tx, &who.0, who.1, who.2).await?,
             };
-            tickets.insert((author, urgency), last + 1);
-            values.extend(values![job.submission, job.version, author, job.purpose.name(), urgency]);
-            values.extend(values![last + 1, "queued", job.created, job.rejudging]);
+            tickets.insert(who, last + 1);
+            let row = row(job, last + 1);
+            columns = row.len();
+            values.extend(row);
         }
-        let rows: Vec<_> = (0..some.len()).map(|n| numbered(n * 9 + 1, 9)).collect();
+        let rows: Vec<_> = (0..some.len()).map(|n| numbered(n * columns + 1, columns)).collect();
         let insert = format!(
-            "INSERT INTO jobs (submission, version, author, purpose, urgency, ticket, state, created, rejudging)
+            "INSERT INTO jobs (submission, version, author, purpose, urgency, ticket, state, created, rejudging,
+                 contest, place, fresh, round, confirm, not_on, why)
              VALUES {} RETURNING id",
             rows.join(", ")
         );
@@ -197,160 +341,22 @@ pub(crate) async fn enqueue(tx: &mut Tx, new: &[NewJob]) -> Result<Vec<JobId>> {
     Ok(ids)
 }
 
-/// The highest ticket of an author that is waited with or was served.
-async fn last_ticket(tx: &mut Tx, author: i64, urgency: i64) -> Result<i64> {
-    let row = tx
-        .one(
-            "SELECT served, (SELECT MAX(ticket) FROM jobs WHERE state = 'queued' AND author = $1 AND urgency = $2) AS last
-             FROM turns WHERE urgency = $2",
-            values![author, urgency],
-        )
-        .await?;
-    Ok(row.get::<i64>("served")?.max(row.get::<Option<i64>>("last")?.unwrap_or(0)))
+/// A job, in the order of the columns it is inserted into.
+fn row(job: &NewJob, ticket: i64) -> Vec<Value> {
+    let (contest, next) = (job.contest.map_or(0, |contest| contest.0), job.next.as_ref());
+    let mut values =
+        values![job.submission, job.version, job.author, job.purpose.name(), job.urgency.number()];
+    values.extend(values![ticket, "queued", job.created, job.rejudging, contest, job.place.clone()]);
+    values.extend(values![
+        next.is_none(),
+        next.map(|next| next.round),
+        next.is_some_and(|next| next.confirm)
+    ]);
+    values.extend(values![next.and_then(|next| next.not_on.clone()), next.map(|next| next.why.clone())]);
+    values
 }
-
-/// Makes everyone else who claims or takes back wait until this transaction has ended.
-async fn take_turn(tx: &mut Tx) -> Result<()> {
-    tx.run("UPDATE turns SET served = served WHERE urgency = 0", []).await.map(drop)
-}
-
-const NEXT: &str =
-    "SELECT id, urgency, ticket FROM jobs WHERE state = 'queued' ORDER BY urgency, ticket, id LIMIT 1";
 
 impl Store {
-    /// Gives the next job to a worker, until `until`; `None` when nothing waits. No two workers get the same.
-    pub async fn claim(&self, worker: &str, until: Moment) -> Result<Option<Job>> {
-        // Idle workers ask often, and should not hold up those who write.
-        if self.db.read().await?.row(NEXT, []).await?.is_none() {
-            return Ok(None);
-        }
-        let mut tx = self.db.write().await?;
-        take_turn(&mut tx).await?;
-        let Some(next) = tx.row(NEXT, []).await? else { return Ok(None) };
-        let (urgency, ticket): (i64, i64) = (next.get("urgency")?, next.get("ticket")?);
-        let claimed = tx
-            .one(
-                concat!(
-                    "UPDATE jobs SET state = 'claimed', attempt = attempt + 1, worker = $1, lease = $2
-                     WHERE id = $3 AND state = 'queued' RETURNING ",
-                    columns!()
-                ),
-                values![worker, until, next.get::<i64>("id")?],
-            )
-            .await?;
-        tx.run("UPDATE turns SET served = $1 WHERE urgency = $2 AND served < $1", values![ticket, urgency])
-            .await?;
-        let claimed = job(&claimed)?;
-        tx.commit().await?;
-        Ok(Some(claimed))
-    }
-
-    /// Lets a worker keep its job until `until`.
-    ///
-    /// # Errors
-    /// [`Error::Conflict`] where the lease is lost: the worker should stop.
-    pub async fn extend(&self, lease: Lease, until: Moment) -> Result<()> {
-        let mut tx = self.db.write().await?;
-        let extended = tx
-            .run(
-                "UPDATE jobs SET lease = $1 WHERE id = $2 AND attempt = $3 AND state = 'claimed'",
-                values![until, lease.job, lease.attempt],
-            )
-            .await?;
-        if extended == 0 {
-            return Err(lost(&mut tx, lease).await?);
-        }
-        tx.commit().await
-    }
-
-    /// Puts a job back to where it was in the line, for this reason, which is nobody's fault: the worker stops in good order.
-    ///
-    /// # Errors
-    /// [`Error::Conflict`] where the lease is lost: there is nothing to give back.
-    pub async fn give_back(&self, lease: Lease, why: &str) -> Result<()> {
-        self.put_back(lease, why, 0).await.map(drop)
-    }
-
-    /// Puts a job back to where it was in the line because this attempt at it failed, and counts that: the number of attempts that
-    /// failed. Who finds it too many does not call this, but [`Store::finish`] with a judgement that is a fault of ours (JE).
-    ///
-    /// # Errors
-    /// [`Error::Conflict`] where the lease is lost: there is nothing to give back.
-    pub async fn fail(&self, lease: Lease, why: &str) -> Result<u64> {
-        self.put_back(lease, why, 1).await
-    }
-
-    async fn put_back(&self, lease: Lease, why: &str, failed: u32) -> Result<u64> {
-        let mut tx = self.db.write().await?;
-        let returned = tx
-            .row(
-                "UPDATE jobs SET state = 'queued', worker = NULL, lease = NULL, returned = $1, failed = failed + $2
-                 WHERE id = $3 AND attempt = $4 AND state = 'claimed' RETURNING failed",
-                values![why, failed, lease.job, lease.attempt],
-            )
-            .await?;
-        let Some(returned) = returned else { return Err(lost(&mut tx, lease).await?) };
-        tx.commit().await?;
-        returned.count("failed")
-    }
-
-    /// Takes back every job whose lease ended at `now` or before, counts the attempt as failed, and returns what was taken. A lease
-    /// is over only through this and [`Store::take_back`].
-    pub async fn reap(&self, now: Moment) -> Result<Vec<Lease>> {
-        let due = "SELECT id FROM jobs WHERE state = 'claimed' AND lease <= $1 LIMIT 1";
-        if self.db.read().await?.row(due, values![now]).await?.is_none() {
-            return Ok(Vec::new());
-        }
-        let take = "UPDATE jobs SET state = 'queued', lease = NULL, worker = NULL, failed = failed + 1,
-                    returned = 'the lease of ' || worker || ' ended'
-                    WHERE state = 'claimed' AND lease <= $1 RETURNING id, attempt";
-        self.take(take, values![now]).await
-    }
-
-    /// Takes back every job of the workers whose names begin so, whatever their leases, and returns what was taken. For a server that
-    /// starts: what an earlier self had claimed nobody works at. Not counted as failed attempts.
-    pub async fn take_back(&self, worker: &str, why: &str) -> Result<Vec<Lease>> {
-        let take = "UPDATE jobs SET state = 'queued', lease = NULL, worker = NULL, returned = $2
-                    WHERE state = 'claimed' AND substr(worker, 1, length($1)) = $1 RETURNING id, attempt";
-        self.take(take, values![worker, why]).await
-    }
-
-    async fn take(&self, take: &'static str, values: Vec<Value>) -> Result<Vec<Lease>> {
-        let mut tx = self.db.write().await?;
-        take_turn(&mut tx).await?;
-        let rows = tx.rows(take, values).await?;
-        let lease = |row: &Row| Ok(Lease { job: JobId(row.get("id")?), attempt: row.count("attempt")? });
-        let taken = rows.iter().map(lease).collect::<Result<Vec<_>>>()?;
-        tx.commit().await?;
-        Ok(taken)
-    }
-
-    /// How many jobs would be given to workers before this one, as things stand; 0 when it does not wait.
-    pub async fn ahead(&self, job: JobId) -> Result<u64> {
-        let mut tx = self.db.read().await?;
-        let before = tx
-            .one(
-                "SELECT COUNT(*) AS n FROM jobs WHERE state = 'queued' AND (urgency, ticket, id) <
-                 (SELECT urgency, ticket, id FROM jobs WHERE id = $1 AND state = 'queued')",
-                values![job],
-            )
-            .await?;
-        before.count("n")
-    }
-
-    /// How many live jobs of an author wait; `None`: of all submissions without one. Counts to `most` and no further.
-    pub async fn waiting_of(&self, author: Option<UserId>, most: u32) -> Result<u64> {
-        let mut tx = self.db.read().await?;
-        let waiting = tx
-            .one(
-                "SELECT COUNT(*) AS n FROM
-                 (SELECT 1 FROM jobs WHERE state = 'queued' AND author = $1 AND urgency = $2 LIMIT $3) AS waiting",
-                values![author.map_or(0, |author| author.0), Urgency::Live.number(), most],
-            )
-            .await?;
-        waiting.count("n")
-    }
-
     /// One job.
     ///
     /// # Errors
@@ -358,7 +364,7 @@ impl Store {
     pub async fn job(&self, id: JobId) -> Result<Job> {
         let mut tx = self.db.read().await?;
         let row = tx.row(concat!("SELECT ", columns!(), " FROM jobs WHERE id = $1"), values![id]).await?;
-        job(&row.ok_or_else(|| Error::NotFound(format!("job {id}")))?)
+        job(&row.ok_or_else(|| missing(id))?)
     }
 
     /// All jobs of a submission, oldest first.
@@ -370,18 +376,6 @@ impl Store {
     }
 }
 
-/// Why a lease is good for nothing.
-pub(crate) async fn lost(tx: &mut Tx, lease: Lease) -> Result<Error> {
-    let Lease { job: id, attempt } = lease;
-    let row = tx.row(concat!("SELECT ", columns!(), " FROM jobs WHERE id = $1"), values![id]).await?;
-    let Some(row) = row else { return Ok(Error::NotFound(format!("job {id}"))) };
-    let job = job(&row)?;
-    let now = match job.state {
-        JobState::Queued => "it waits to be claimed again".to_string(),
-        JobState::Claimed { worker, .. } => format!("{worker} has it, attempt {}", job.attempt),
-        JobState::Judged { worker } => format!("{worker} has finished it, attempt {}", job.attempt),
-    };
-    Ok(Error::Conflict(format!(
-        "job {id}: the lease of attempt {attempt} is lost: {now}; drop what came of it"
-    )))
+pub(crate) fn missing(id: JobId) -> Error {
+    Error::NotFound(format!("job {id}"))
 }

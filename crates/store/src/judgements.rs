@@ -1,9 +1,10 @@
-//! Judgements. Each job adds one and none is ever overwritten. At most one of a submission is current: of those that were to be
-//! its verdict, the one that was asked for last; but a fault of ours (JE) never takes the place of a verdict.
+//! Judgements. Each job adds one and none is ever overwritten. At most one of each round stands, and of those that were to be a submission's
+//! verdict, the one that was asked for last is current; but a fault of ours (JE) never takes the place of a verdict.
 
 use crate::db::{Row, Tx, values};
 use crate::evidence::{self, FORM, Packed};
-use crate::jobs::lost;
+use crate::leases::lost;
+use crate::rounds::{self, Conclusion, Ended, Then};
 use crate::submissions::missing;
 use crate::{
     Error, Finished, JobId, JudgementId, Lease, Moment, Output, Purpose, Result, Store, SubmissionId,
@@ -24,6 +25,8 @@ pub struct JudgementSummary {
     pub purpose: Purpose,
     /// It is the submission's verdict.
     pub current: bool,
+    /// It is what its round came to.
+    pub stands: bool,
     /// When it was stored.
     pub finished: Moment,
     /// What was earned.
@@ -64,7 +67,7 @@ macro_rules! summaries {
             "SELECT ",
             $columns,
             " j.id AS judgement, j.job, j.number, j.current, j.finished, j.verdict, j.score, j.cpu_ns, j.memory_bytes,
-             j.confidence, j.runs, j.void_runs, jobs.purpose
+             j.stands, j.confidence, j.runs, j.void_runs, jobs.purpose
              FROM judgements j JOIN jobs ON jobs.id = j.job ",
             $rest
         )
@@ -81,6 +84,7 @@ impl JudgementSummary {
             number: row.count("number")?,
             purpose: row.parse("purpose", Purpose::of)?,
             current: row.get::<i64>("current")? == 1,
+            stands: row.get::<i64>("stands")? == 1,
             finished: Moment(row.get("finished")?),
             verdict: row.parse("verdict", str::parse)?,
             score: row.get("score")?,
@@ -102,59 +106,50 @@ fn confidence(name: &str) -> std::result::Result<Confidence, String> {
 }
 
 impl Store {
-    /// Stores what came of a job, with what was written where that is to be kept, and ends the job. On disk when this returns.
-    /// May be repeated: what the same attempt stored before stays as it was.
+    /// Stores what came of a job, with what was written where that is to be kept, and ends the job; what it means for its round is in
+    /// `conclusion`. On disk when this returns. May be repeated: what the same attempt stored before stays as it was.
+    ///
+    /// The submission's verdict is what counts in a round that stands: of several rounds, in that which was asked for last.
     ///
     /// # Errors
-    /// [`Error::Conflict`] where the lease is lost: the judgement is not stored, and whoever has the job now judges anew.
+    /// [`Error::Conflict`] where the lease is lost: the judgement is not stored, and whoever has the job now judges anew; or where the judgement
+    /// that is to count is none of the round.
     pub async fn finish(
         &self,
         lease: Lease,
         judgement: &Judgement,
         output: Option<&Output>,
         now: Moment,
+        conclusion: Conclusion<'_>,
     ) -> Result<Finished> {
         let unfit = |why| Error::Conflict(format!("judgement of job {}: {why}", lease.job));
         let packed = evidence::pack(judgement).map_err(unfit)?;
         let output = output.map(outputs::pack).transpose().map_err(unfit)?;
         let mut tx = self.db.write().await?;
-        let ended = tx
-            .row(
-                "UPDATE jobs SET state = 'judged', lease = NULL
-                 WHERE id = $1 AND attempt = $2 AND state = 'claimed' RETURNING submission, purpose",
-                values![lease.job, lease.attempt],
-            )
-            .await?;
-        let Some(ended) = ended else {
+        let Some((ended, number)) = rounds::end(&mut tx, lease, conclusion.answer, now).await? else {
             let before = already(&mut tx, lease).await?;
             // What was stored before may wait for the same commit.
             tx.commit().await?;
             return Ok(before);
         };
-        let submission = SubmissionId(ended.get("submission")?);
-        let counts = ended.parse("purpose", Purpose::of)? == Purpose::Verdict;
-        // The row is locked from here: judgements of one submission are added one after the other.
-        let number = tx
-            .one(
-                "UPDATE submissions SET judgements = judgements + 1 WHERE id = $1 RETURNING judgements",
-                values![submission],
-            )
-            .await?
-            .get::<i64>("judgements")?;
-        let current = counts && becomes_current(&mut tx, submission, lease.job, judgement.verdict).await?;
+        let submission = ended.submission;
+        let stands = matches!(conclusion.then, Then::Stand { counts: None });
+        let verdict = ended.purpose == Purpose::Verdict;
+        let current = stands && verdict && becomes_current(&mut tx, &ended, judgement.verdict).await?;
         if current {
-            tx.run(
-                "UPDATE judgements SET current = 0 WHERE submission = $1 AND current = 1",
-                values![submission],
-            )
-            .await?;
+            none_is_current(&mut tx, submission).await?;
         }
-        let place = Place { submission, number, job: lease.job, current, finished: now };
+        let place = Place { submission, number, job: lease.job, current, stands, finished: now };
         let id = insert(&mut tx, &place, judgement, &packed).await?;
         if let Some(output) = output {
             outputs::insert(&mut tx, id, output).await?;
         }
-        if counts {
+        match conclusion.then {
+            Then::Stand { counts: Some(counts) } => make_stand(&mut tx, &ended, counts).await?,
+            Then::Stand { counts: None } => {}
+            Then::Ask(ask) => rounds::ask(&mut tx, &ended, ask, now).await?,
+        }
+        if verdict && matches!(conclusion.then, Then::Stand { .. }) {
             callbacks::verdict_is_there(&mut tx, submission, now).await?;
         }
         tx.commit().await?;
@@ -227,21 +222,35 @@ async fn already(tx: &mut Tx, lease: Lease) -> Result<Finished> {
     }
 }
 
-/// Whether the judgement of this job is to take the place of the current one.
-async fn becomes_current(
-    tx: &mut Tx,
-    submission: SubmissionId,
-    job: JobId,
-    verdict: Verdict,
-) -> Result<bool> {
-    let current = tx
-        .row("SELECT job, verdict FROM judgements WHERE submission = $1 AND current = 1", values![submission])
-        .await?;
-    let rank = |verdict, job| (verdict != Verdict::JudgeError, job);
-    match current {
-        None => Ok(true),
-        Some(row) => Ok(rank(verdict, job) > rank(row.parse("verdict", str::parse)?, JobId(row.get("job")?))),
+/// Whether the verdict of this round is to take the place of the current one.
+async fn becomes_current(tx: &mut Tx, ended: &Ended, verdict: Verdict) -> Result<bool> {
+    let current = "SELECT job, verdict FROM judgements WHERE submission = $1 AND current = 1";
+    let Some(current) = tx.row(current, values![ended.submission]).await? else { return Ok(true) };
+    let round = rounds::round_of_job(tx, JobId(current.get("job")?)).await?;
+    let rank = |verdict, round| (verdict != Verdict::JudgeError, round);
+    Ok(rank(verdict, ended.round) > rank(current.parse("verdict", str::parse)?, round))
+}
+
+async fn none_is_current(tx: &mut Tx, submission: SubmissionId) -> Result<()> {
+    let none = "UPDATE judgements SET current = 0 WHERE submission = $1 AND current = 1";
+    tx.run(none, values![submission]).await.map(drop)
+}
+
+/// An earlier judgement is what the round comes to.
+async fn make_stand(tx: &mut Tx, ended: &Ended, counts: JudgementId) -> Result<()> {
+    if rounds::round_of(tx, counts, ended.submission).await? != Some(ended.round) {
+        let why =
+            format!("judgement {counts}: it is none of the round of job {}; name one that is", ended.round);
+        return Err(Error::Conflict(why));
     }
+    let row =
+        tx.one("UPDATE judgements SET stands = 1 WHERE id = $1 RETURNING verdict", values![counts]).await?;
+    let verdict = row.parse("verdict", str::parse)?;
+    if ended.purpose == Purpose::Verdict && becomes_current(tx, ended, verdict).await? {
+        none_is_current(tx, ended.submission).await?;
+        tx.run("UPDATE judgements SET current = 1 WHERE id = $1", values![counts]).await?;
+    }
+    Ok(())
 }
 
 /// Where a judgement belongs.
@@ -250,6 +259,7 @@ struct Place {
     number: i64,
     job: JobId,
     current: bool,
+    stands: bool,
     finished: Moment,
 }
 
@@ -259,8 +269,8 @@ async fn insert(tx: &mut Tx, place: &Place, judgement: &Judgement, packed: &Pack
     let row = tx
         .one(
             "INSERT INTO judgements (submission, number, job, current, finished, verdict, score, cpu_ns, memory_bytes,
-                 confidence, runs, void_runs, form, body)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING id",
+                 confidence, runs, void_runs, form, body, stands)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING id",
             values![
                 place.submission,
                 place.number,
@@ -276,6 +286,7 @@ async fn insert(tx: &mut Tx, place: &Place, judgement: &Judgement, packed: &Pack
                 settled.void_runs,
                 FORM,
                 packed.body.as_str(),
+                place.stands,
             ],
         )
         .await

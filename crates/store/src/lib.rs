@@ -9,40 +9,51 @@
 mod accounts;
 mod blobs;
 mod callbacks;
+mod contests;
 mod db;
 mod error;
 mod evidence;
+mod figures;
 mod filter;
 mod ids;
 mod jobs;
 mod judgements;
+mod leases;
 mod nodes;
 mod outputs;
 mod problems;
 mod rejudgings;
 mod retention;
+mod rounds;
 mod schema;
 mod settings;
 mod submissions;
+mod turns;
 mod upkeep;
 
 pub use accounts::{ApiToken, NewToken, NewUser, Role, Session, User};
 pub use blobs::{Hash, PIECE};
 pub use callbacks::{Callback, CallbackState};
+pub use contests::{Contest, NewContest, Pool};
 pub use error::Error;
+pub use figures::{InPool, LineCount, Throughput};
 pub use filter::{Filter, Page};
 pub use ids::{
-    CallbackId, JobId, JudgementId, Moment, ProblemId, RejudgingId, SubmissionId, TokenId, UserId, VersionId,
+    CallbackId, ContestId, JobId, JudgementId, Moment, ProblemId, RejudgingId, SubmissionId, TokenId, UserId,
+    VersionId,
 };
 pub use jobs::{Finished, Job, JobState, Lease, Purpose, Urgency};
 pub use judgements::{JudgementSummary, StoredJudgement};
-pub use nodes::{Node, NodeState, Sample};
+pub use leases::Begun;
+pub use nodes::{Node, NodeChange, NodeEvent, NodeState, Sample};
 pub use outputs::Output;
 pub use problems::{NewVersion, Problem, Version};
 pub use rejudgings::{Rejudge, Rejudged, Rejudging};
 pub use retention::Forgotten;
+pub use rounds::{Answered, Ask, Conclusion, Then};
 pub use schema::SCHEMA;
 pub use submissions::{NewSubmission, PARTICIPANT, State, StoredFile, Submission};
+pub use turns::{Anywhere, Claim, DEFAULT_POOL};
 pub use upkeep::Counts;
 
 use db::Database;

@@ -40,7 +40,7 @@ pub struct Node {
     pub name: String,
     /// The pool it belongs to.
     pub pool: String,
-    /// Whether it gets work.
+    /// Whether it gets work, once it is admitted.
     pub state: NodeState,
     /// Why it is in this state, where somebody said so.
     pub reason: Option<String>,
@@ -50,6 +50,65 @@ pub struct Node {
     pub first_seen: Moment,
     /// When it was last heard of.
     pub last_seen: Moment,
+    /// Why it is not admitted, as a list, which is empty until somebody has looked at it; `None`: it is admitted.
+    pub waits: Option<Json>,
+    /// What it stated of itself and its index, the last time.
+    pub statement: Option<Json>,
+    /// What it had stated when it was admitted.
+    pub admitted: Option<Json>,
+    /// What its tests have come to.
+    pub health: Option<Json>,
+    /// How often something of all this was changed but for `facts` and `last_seen`.
+    pub revision: u64,
+    /// Since when what it judged is doubted.
+    pub doubted_since: Option<Moment>,
+}
+
+impl Node {
+    /// Whether it gets work.
+    pub fn gets_work(&self) -> bool {
+        self.state == NodeState::Active && self.waits.is_none()
+    }
+}
+
+/// What a node is to be from now on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeChange {
+    /// Whether it gets work, once it is admitted.
+    pub state: NodeState,
+    /// Why.
+    pub reason: Option<String>,
+    /// Why it is not admitted; `None`: it is.
+    pub waits: Option<Json>,
+    /// What it had stated when it was admitted.
+    pub admitted: Option<Json>,
+    /// What its tests have come to.
+    pub health: Option<Json>,
+    /// Since when what it judged is doubted.
+    pub doubted_since: Option<Moment>,
+    /// What is to be told of this: a short name of its kind, words, and who did it where somebody did.
+    pub event: Option<(String, String, Option<String>)>,
+}
+
+impl NodeChange {
+    /// No change.
+    pub fn none(node: &Node) -> NodeChange {
+        let Node { state, reason, waits, admitted, health, doubted_since, .. } = node.clone();
+        NodeChange { state, reason, waits, admitted, health, doubted_since, event: None }
+    }
+}
+
+/// Something that happened to a node.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct NodeEvent {
+    /// When.
+    pub at: Moment,
+    /// A short name.
+    pub kind: String,
+    /// In words.
+    pub text: String,
+    /// Who did it, where somebody did.
+    pub by: Option<String>,
 }
 
 /// Something that was measured on a node.
@@ -62,6 +121,10 @@ pub struct Sample {
 }
 
 fn node(row: &Row) -> Result<Node> {
+    let document = |name: &str| {
+        let there = row.get::<Option<String>>(name)?.is_some();
+        there.then(|| row.json(name)).transpose()
+    };
     Ok(Node {
         name: row.get("name")?,
         pool: row.get("pool")?,
@@ -70,6 +133,12 @@ fn node(row: &Row) -> Result<Node> {
         facts: row.json("facts")?,
         first_seen: Moment(row.get("first_seen")?),
         last_seen: Moment(row.get("last_seen")?),
+        waits: document("waits")?,
+        statement: document("statement")?,
+        admitted: document("admitted")?,
+        health: document("health")?,
+        revision: row.count("revision")?,
+        doubted_since: row.get::<Option<i64>>("doubted_since")?.map(Moment),
     })
 }
 
@@ -87,14 +156,90 @@ impl Store {
                 "INSERT INTO nodes (name, pool, state, facts, first_seen, last_seen)
                  VALUES ($1, $2, 'active', $3, $4, $4)
                  ON CONFLICT (name) DO UPDATE SET pool = excluded.pool, facts = excluded.facts,
-                     last_seen = excluded.last_seen
-                 RETURNING name, pool, state, reason, facts, first_seen, last_seen",
+                     last_seen = excluded.last_seen,
+                     revision = nodes.revision + CASE WHEN nodes.pool = excluded.pool THEN 0 ELSE 1 END
+                 RETURNING *",
                 values![name, pool, facts.to_string(), now],
             )
             .await?;
         let known = node(&row)?;
         tx.commit().await?;
         Ok(known)
+    }
+
+    /// A node stated what it is: keeps its pool and the statement, and returns what is known of it. A node that is new, or comes for another
+    /// pool than before, waits until somebody has looked at it; whether one that is known waits stays.
+    pub async fn state_node(&self, name: &str, pool: &str, statement: &Json, now: Moment) -> Result<Node> {
+        let mut tx = self.db.write().await?;
+        let row = tx
+            .one(
+                "INSERT INTO nodes (name, pool, state, facts, first_seen, last_seen, waits, statement)
+                 VALUES ($1, $2, 'active', '{}', $4, $4, '[]', $3)
+                 ON CONFLICT (name) DO UPDATE SET pool = excluded.pool, statement = excluded.statement,
+                     last_seen = excluded.last_seen,
+                     waits = CASE WHEN nodes.pool = excluded.pool THEN nodes.waits ELSE excluded.waits END,
+                     admitted = CASE WHEN nodes.pool = excluded.pool THEN nodes.admitted ELSE NULL END,
+                     revision = nodes.revision + CASE WHEN nodes.pool = excluded.pool AND
+                         COALESCE(nodes.statement, '') = excluded.statement THEN 0 ELSE 1 END
+                 RETURNING *",
+                values![name, pool, statement.to_string(), now],
+            )
+            .await?;
+        let known = node(&row)?;
+        tx.commit().await?;
+        Ok(known)
+    }
+
+    /// Changes a node that was read before, and keeps the event; whether it did. `false`: somebody else has changed it since it was read; read it
+    /// again, and decide anew.
+    pub async fn change_node(&self, read: &Node, change: &NodeChange, now: Moment) -> Result<bool> {
+        let text = |document: &Option<Json>| document.as_ref().map(Json::to_string);
+        let mut tx = self.db.write().await?;
+        let changed = tx
+            .run(
+                "UPDATE nodes SET state = $3, reason = $4, waits = $5, admitted = $6, health = $7, doubted_since = $8,
+                 revision = revision + 1 WHERE name = $1 AND revision = $2",
+                values![
+                    read.name.as_str(),
+                    read.revision,
+                    change.state.name(),
+                    change.reason.as_deref(),
+                    text(&change.waits),
+                    text(&change.admitted),
+                    text(&change.health),
+                    change.doubted_since
+                ],
+            )
+            .await?;
+        if changed == 0 {
+            return Ok(false);
+        }
+        if let Some((kind, text, by)) = &change.event {
+            tx.run(
+                "INSERT INTO node_events (node, at, kind, text, by_whom) VALUES ($1, $2, $3, $4, $5)",
+                values![read.name.as_str(), now, kind.as_str(), text.as_str(), by.as_deref()],
+            )
+            .await?;
+        }
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// What happened to a node, newest first; at most so many.
+    pub async fn node_events(&self, node: &str, limit: u32) -> Result<Vec<NodeEvent>> {
+        let mut tx = self.db.read().await?;
+        let events =
+            "SELECT at, kind, text, by_whom FROM node_events WHERE node = $1 ORDER BY id DESC LIMIT $2";
+        let rows = tx.rows(events, values![node, limit]).await?;
+        let event = |row: &Row| {
+            Ok(NodeEvent {
+                at: Moment(row.get("at")?),
+                kind: row.get("kind")?,
+                text: row.get("text")?,
+                by: row.get("by_whom")?,
+            })
+        };
+        rows.iter().map(event).collect()
     }
 
     /// All nodes, by pool and name.
@@ -119,7 +264,7 @@ impl Store {
     /// [`Error::NotFound`].
     pub async fn set_node_state(&self, name: &str, state: NodeState, reason: Option<&str>) -> Result<()> {
         let mut tx = self.db.write().await?;
-        let set = "UPDATE nodes SET state = $1, reason = $2 WHERE name = $3";
+        let set = "UPDATE nodes SET state = $1, reason = $2, revision = revision + 1 WHERE name = $3";
         if tx.run(set, values![state.name(), reason, name]).await? == 0 {
             return Err(missing(name));
         }

@@ -5,7 +5,8 @@ use crate::jobs::{self, NewJob};
 use crate::judgements::{JudgementSummary, summaries};
 use crate::submissions::missing;
 use crate::{
-    Error, JobId, Moment, Purpose, RejudgingId, Result, Store, SubmissionId, Urgency, UserId, VersionId,
+    ContestId, Error, JobId, Moment, Purpose, RejudgingId, Result, Store, SubmissionId, Urgency, UserId,
+    VersionId, contests,
 };
 use sqlx::AssertSqlSafe;
 use std::collections::BTreeMap;
@@ -19,7 +20,8 @@ pub struct Rejudge {
     pub purpose: Purpose,
     /// How many.
     pub times: u32,
-    /// Which line they wait in.
+    /// Which line they wait in; to be the verdict of a submission of a contest, [`Urgency::Contest`] instead of [`Urgency::Live`], and
+    /// [`Urgency::Rejudge`] instead of [`Urgency::Background`].
     pub urgency: Urgency,
     /// When this is asked for.
     pub created: Moment,
@@ -42,9 +44,9 @@ pub struct Rejudging {
     pub created: Moment,
     /// How many submissions are to be judged again.
     pub submissions: u64,
-    /// How many judgements were asked for.
+    /// How many judgements were asked for, without those that were cancelled.
     pub jobs: u64,
-    /// How many of these are stored.
+    /// How many of these stand.
     pub judged: u64,
 }
 
@@ -55,7 +57,7 @@ pub struct Rejudged {
     pub submission: SubmissionId,
     /// The judgement that was current when the rejudging was asked for. It stands here as it is now: whether it still counts is in it.
     pub before: Option<JudgementSummary>,
-    /// The judgements of this rejudging, in the order they came.
+    /// The judgements of this rejudging that stand, in the order they came.
     pub after: Vec<JudgementSummary>,
 }
 
@@ -68,8 +70,10 @@ macro_rules! rejudgings {
         concat!(
             "SELECT r.id, r.reason, r.author, r.purpose, r.version, r.created,
              (SELECT COUNT(*) FROM rejudged WHERE rejudging = r.id) AS submissions,
-             (SELECT COUNT(*) FROM jobs WHERE rejudging = r.id) AS jobs,
-             (SELECT COUNT(*) FROM jobs WHERE rejudging = r.id AND state = 'judged') AS judged
+             (SELECT COUNT(*) FROM jobs f WHERE f.rejudging = r.id AND f.round IS NULL AND f.cancelled IS NULL AND NOT EXISTS
+              (SELECT 1 FROM jobs l WHERE l.round = f.id AND l.cancelled IS NOT NULL)) AS jobs,
+             (SELECT COUNT(*) FROM jobs JOIN judgements j ON j.job = jobs.id
+              WHERE jobs.rejudging = r.id AND j.stands = 1) AS judged
              FROM rejudgings r ",
             $rest
         )
@@ -175,7 +179,8 @@ impl Store {
                 one.before = Some(JudgementSummary::read(&row)?);
             }
         }
-        let after = summaries!("j.submission,", "WHERE jobs.rejudging = $1 ORDER BY j.number");
+        let after =
+            summaries!("j.submission,", "WHERE jobs.rejudging = $1 AND j.stands = 1 ORDER BY j.number");
         for row in tx.rows(after, values![id]).await? {
             if let Some(one) = all.get_mut(&of(&row)?) {
                 one.after.push(JudgementSummary::read(&row)?);
@@ -194,7 +199,7 @@ async fn ask_again(
 ) -> Result<Vec<JobId>> {
     // Locks the rows: retention must not delete the sources meanwhile.
     let lock = format!(
-        "UPDATE submissions SET judgements = judgements WHERE id IN {} RETURNING id, version, author, forgotten",
+        "UPDATE submissions SET judgements = judgements WHERE id IN {} RETURNING id, version, author, contest, forgotten",
         numbered(1, submissions.len())
     );
     let ids: Vec<_> = submissions.iter().map(|id| (*id).into()).collect();
@@ -209,16 +214,12 @@ async fn ask_again(
             let why = format!("submission {submission}: its sources were deleted; it cannot be judged again");
             return Err(Error::Conflict(why));
         }
-        let job = NewJob {
-            submission: *submission,
-            version: ask.version.or(row.get::<Option<i64>>("version")?.map(VersionId)),
-            author: row.get::<Option<i64>>("author")?.map(UserId),
-            purpose: ask.purpose,
-            urgency: ask.urgency,
-            created: ask.created,
-            rejudging,
-        };
-        new.extend((0..ask.times).map(|_| job));
+        let version = ask.version.or(row.get::<Option<i64>>("version")?.map(VersionId));
+        let author = row.get::<Option<i64>>("author")?.map(UserId);
+        let job = NewJob::first(*submission, version, author, (ask.purpose, ask.urgency), ask.created);
+        let contest = row.get::<Option<i64>>("contest")?.map(ContestId);
+        let job = NewJob { rejudging, ..job.in_contest(contests::usual(tx, contest).await?) };
+        new.extend((0..ask.times).map(|_| job.clone()));
     }
     jobs::enqueue(tx, &new).await
 }

@@ -6,8 +6,11 @@ use sqlx::AssertSqlSafe;
 
 /// The statements that lead from one version to the next, oldest first; the first makes version 1. Those that were
 /// released are never changed. `{id}` stands for a column that numbers the rows, never twice the same.
-pub(crate) const MIGRATIONS: &[&str] =
-    &[include_str!("../migrations/1.sql"), include_str!("../migrations/2.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/1.sql"),
+    include_str!("../migrations/2.sql"),
+    include_str!("../migrations/3.sql"),
+];
 
 /// The version of the schema this program works with.
 pub const SCHEMA: i64 = MIGRATIONS.len() as i64;

@@ -5,8 +5,8 @@ use crate::filter::{Filter, Page};
 use crate::jobs::{self, NewJob};
 use crate::judgements::JudgementSummary;
 use crate::{
-    Error, Hash, JobId, Moment, ProblemId, Purpose, Result, Store, SubmissionId, Urgency, UserId, VersionId,
-    blobs, callbacks,
+    ContestId, Error, Hash, JobId, Moment, ProblemId, Purpose, Result, Store, SubmissionId, Urgency, UserId,
+    VersionId, blobs, callbacks, contests,
 };
 use serde_json::Value as Json;
 use sqlx::AssertSqlSafe;
@@ -32,8 +32,11 @@ pub struct NewSubmission<'a> {
     pub details: Json,
     /// When it is handed in.
     pub created: Moment,
-    /// Which line it waits in.
+    /// Which line it waits in; of a contest, [`Urgency::Contest`] instead of [`Urgency::Live`], and [`Urgency::Rejudge`] instead of
+    /// [`Urgency::Background`].
     pub urgency: Urgency,
+    /// What it is handed in for; its jobs wait where those of the contest do.
+    pub contest: Option<ContestId>,
     /// An address to be told of its first verdict.
     pub callback: Option<&'a str>,
 }
@@ -51,6 +54,8 @@ pub enum State {
     Judging,
     /// There is nothing to wait for.
     Judged,
+    /// There is no verdict, and nothing to wait for: it was cancelled.
+    Cancelled,
 }
 
 /// A submission, and its current verdict.
@@ -68,6 +73,8 @@ pub struct Submission {
     pub origin: String,
     /// Whose it is, where nobody had signed in.
     pub visitor: Option<String>,
+    /// What it was handed in for.
+    pub contest: Option<ContestId>,
     /// The language's short name.
     pub language: String,
     /// What the one who took it in noted.
@@ -106,14 +113,14 @@ pub struct StoredFile {
     pub size: u64,
 }
 
-/// What is read of submissions. `state` is that of its open jobs: `claimed`, which comes first in the alphabet, where one is.
+/// What is read of submissions. `state` is that of its open jobs: `claimed`, which comes first in the alphabet, where one was begun.
 const SELECT: &str = "
-    SELECT s.id, s.token, s.version, s.author, s.origin, s.visitor, s.language, s.details, s.created, s.forgotten,
+    SELECT s.id, s.token, s.version, s.author, s.origin, s.visitor, s.contest, s.language, s.details, s.created, s.forgotten,
         v.problem, v.number AS version_number, p.name AS problem_name,
-        (SELECT MIN(state) FROM jobs
+        (SELECT MIN(CASE WHEN started IS NULL THEN 'queued' ELSE state END) FROM jobs
          WHERE submission = s.id AND purpose = 'verdict' AND state <> 'judged') AS state,
         j.id AS judgement, j.job, j.number, j.current, j.finished, j.verdict, j.score, j.cpu_ns, j.memory_bytes,
-        j.confidence, j.runs, j.void_runs, 'verdict' AS purpose
+        j.stands, j.confidence, j.runs, j.void_runs, 'verdict' AS purpose
     FROM submissions s
     LEFT JOIN problem_versions v ON v.id = s.version
     LEFT JOIN problems p ON p.id = v.problem
@@ -137,12 +144,14 @@ fn submission(row: &Row) -> Result<Submission> {
         author: row.get::<Option<i64>>("author")?.map(UserId),
         origin: row.get("origin")?,
         visitor: row.get("visitor")?,
+        contest: row.get::<Option<i64>>("contest")?.map(ContestId),
         language: row.get("language")?,
         details: row.json("details")?,
         created: Moment(row.get("created")?),
         forgotten: row.get::<Option<i64>>("forgotten")?.map(Moment),
         state: match row.get::<Option<String>>("state")?.as_deref() {
-            None => State::Judged,
+            None if judged => State::Judged,
+            None => State::Cancelled,
             Some("queued") => State::Waiting,
             Some("claimed") => State::Judging,
             Some(other) => return Err(row.damaged(format!("`{other}` is no state"))),
@@ -257,10 +266,11 @@ pub(crate) fn missing(id: SubmissionId) -> Error {
 
 /// Keeps a submission, its files, its callback and its job.
 async fn add(tx: &mut Tx, new: &NewSubmission<'_>) -> Result<(SubmissionId, JobId)> {
+    let contest = contests::usual(tx, new.contest).await?;
     let row = tx
         .one(
-            "INSERT INTO submissions (token, version, author, origin, visitor, language, details, created)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id",
+            "INSERT INTO submissions (token, version, author, origin, visitor, language, details, created, contest)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
             values![
                 new.token,
                 new.version,
@@ -269,7 +279,8 @@ async fn add(tx: &mut Tx, new: &NewSubmission<'_>) -> Result<(SubmissionId, JobI
                 new.visitor,
                 new.language,
                 new.details.to_string(),
-                new.created
+                new.created,
+                new.contest
             ],
         )
         .await
@@ -283,15 +294,9 @@ async fn add(tx: &mut Tx, new: &NewSubmission<'_>) -> Result<(SubmissionId, JobI
     if let Some(url) = new.callback {
         callbacks::add(tx, submission, url, None).await?;
     }
-    let job = NewJob {
-        submission,
-        version: new.version,
-        author: new.author,
-        purpose: Purpose::Verdict,
-        urgency: new.urgency,
-        created: new.created,
-        rejudging: None,
-    };
+    let job =
+        NewJob::first(submission, new.version, new.author, (Purpose::Verdict, new.urgency), new.created);
+    let job = job.in_contest(contest);
     let jobs = jobs::enqueue(tx, &[job]).await?;
     let job = jobs.first().ok_or_else(|| missing(submission))?;
     Ok((submission, *job))

@@ -1,7 +1,7 @@
 //! What an operator does: counts, backup, and looking whether all is well.
 
 use crate::db::{Engine, Tx, values};
-use crate::{Error, Hash, Moment, Result, Store};
+use crate::{Error, Hash, Moment, Result, Store, Urgency};
 use model::Verdict;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
@@ -14,7 +14,11 @@ use std::path::{Path, PathBuf};
 pub struct Counts {
     /// Submissions.
     pub submissions: u64,
-    /// Jobs that somebody waits for.
+    /// Jobs of contests that somebody waits for.
+    pub contest: u64,
+    /// Jobs that judge again what counts in a contest.
+    pub rejudge: u64,
+    /// Other jobs that somebody waits for.
     pub live: u64,
     /// Jobs that wait in the background.
     pub background: u64,
@@ -29,7 +33,7 @@ pub struct Counts {
 }
 
 /// Rules that hold between the tables, each as a statement that finds what breaks it, and what to say of that.
-const RULES: [(&str, &str); 12] = [
+const RULES: &[(&str, &str)] = &[
     (
         "submission {}: no job asks for its verdict",
         "SELECT s.id FROM submissions s WHERE NOT EXISTS
@@ -38,7 +42,8 @@ const RULES: [(&str, &str); 12] = [
     (
         "submission {}: judged, and no judgement is current",
         "SELECT s.id FROM submissions s
-         WHERE EXISTS (SELECT 1 FROM jobs WHERE submission = s.id AND purpose = 'verdict' AND state = 'judged')
+         WHERE EXISTS (SELECT 1 FROM judgements j JOIN jobs ON jobs.id = j.job
+                       WHERE j.submission = s.id AND j.stands = 1 AND jobs.purpose = 'verdict')
          AND NOT EXISTS (SELECT 1 FROM judgements WHERE submission = s.id AND current = 1) ORDER BY s.id LIMIT 20",
     ),
     (
@@ -53,13 +58,13 @@ const RULES: [(&str, &str); 12] = [
     ),
     (
         "job {}: judged, and without a judgement",
-        "SELECT id FROM jobs WHERE state = 'judged'
+        "SELECT id FROM jobs WHERE state = 'judged' AND cancelled IS NULL
          AND NOT EXISTS (SELECT 1 FROM judgements WHERE job = jobs.id) ORDER BY id LIMIT 20",
     ),
     (
         "judgement {}: its job is not judged, or of another submission",
         "SELECT j.id FROM judgements j JOIN jobs ON jobs.id = j.job
-         WHERE jobs.state <> 'judged' OR jobs.submission <> j.submission ORDER BY j.id LIMIT 20",
+         WHERE jobs.state <> 'judged' OR jobs.cancelled IS NOT NULL OR jobs.submission <> j.submission ORDER BY j.id LIMIT 20",
     ),
     (
         "judgement {}: a trial is current",
@@ -68,11 +73,50 @@ const RULES: [(&str, &str); 12] = [
     ),
     (
         "judgement {}: current, though a later one should be",
-        "SELECT c.id FROM judgements c WHERE c.current = 1 AND EXISTS
+        "SELECT c.id FROM judgements c JOIN jobs o ON o.id = c.job WHERE c.current = 1 AND EXISTS
          (SELECT 1 FROM judgements j JOIN jobs ON jobs.id = j.job
-          WHERE j.submission = c.submission AND jobs.purpose = 'verdict'
-          AND ((j.job > c.job AND (j.verdict <> 'JE' OR c.verdict = 'JE')) OR (j.verdict <> 'JE' AND c.verdict = 'JE')))
+          WHERE j.submission = c.submission AND jobs.purpose = 'verdict' AND j.stands = 1
+          AND ((COALESCE(jobs.round, jobs.id) > COALESCE(o.round, o.id) AND (j.verdict <> 'JE' OR c.verdict = 'JE'))
+               OR (j.verdict <> 'JE' AND c.verdict = 'JE')))
          ORDER BY c.id LIMIT 20",
+    ),
+    (
+        "judgement {}: current, and its round came to something else or to nothing",
+        "SELECT id FROM judgements WHERE current = 1 AND stands = 0 ORDER BY id LIMIT 20",
+    ),
+    (
+        "job {}: its round came to several judgements",
+        "SELECT COALESCE(jobs.round, jobs.id) AS id FROM judgements j JOIN jobs ON jobs.id = j.job WHERE j.stands = 1
+         GROUP BY COALESCE(jobs.round, jobs.id) HAVING COUNT(*) > 1 ORDER BY 1 LIMIT 20",
+    ),
+    (
+        "job {}: of its round several jobs are open, or one is though the round is at its end",
+        "SELECT r.id FROM jobs r WHERE r.round IS NULL AND
+         (SELECT COUNT(*) FROM jobs WHERE (id = r.id OR round = r.id) AND state <> 'judged') +
+         (SELECT COUNT(*) FROM judgements j JOIN jobs ON jobs.id = j.job
+          WHERE (jobs.id = r.id OR jobs.round = r.id) AND jobs.state = 'judged' AND j.stands = 1) > 1 ORDER BY r.id LIMIT 20",
+    ),
+    (
+        "job {}: its round came to nothing, and nothing of it is open or was cancelled",
+        "SELECT r.id FROM jobs r WHERE r.round IS NULL AND EXISTS (SELECT 1 FROM judgements WHERE job = r.id) AND NOT EXISTS
+         (SELECT 1 FROM jobs WHERE (id = r.id OR round = r.id) AND (state <> 'judged' OR cancelled IS NOT NULL))
+         AND NOT EXISTS (SELECT 1 FROM judgements j JOIN jobs ON jobs.id = j.job
+          WHERE (jobs.id = r.id OR jobs.round = r.id) AND j.stands = 1) ORDER BY r.id LIMIT 20",
+    ),
+    (
+        "job {}: of another submission or purpose than the first of its round",
+        "SELECT jobs.id FROM jobs JOIN jobs r ON r.id = jobs.round
+         WHERE jobs.submission <> r.submission OR jobs.purpose <> r.purpose OR r.round IS NOT NULL ORDER BY jobs.id LIMIT 20",
+    ),
+    (
+        "job {}: judged, or being judged, in another pool than it must be",
+        "SELECT id FROM jobs WHERE place IS NOT NULL AND cancelled IS NULL AND state <> 'queued'
+         AND (pool IS NULL OR pool <> place) ORDER BY id LIMIT 20",
+    ),
+    (
+        "job {}: judged on a node that must not do it",
+        "SELECT id FROM jobs WHERE not_on IS NOT NULL AND node IS NOT NULL
+         AND REPLACE(not_on, '\"' || node || '\"', '') <> not_on ORDER BY id LIMIT 20",
     ),
     (
         "judgement {}: its runs are missing",
@@ -112,9 +156,11 @@ impl Store {
         let waiting = "SELECT urgency, COUNT(*) AS n, MIN(created) AS oldest FROM jobs WHERE state = 'queued' GROUP BY urgency";
         for row in tx.rows(waiting, []).await? {
             let n = row.count("n")?;
-            match row.get::<i64>("urgency")? {
-                0 => counts.live = n,
-                _ => counts.background = n,
+            match Urgency::read(&row)? {
+                Urgency::Contest => counts.contest = n,
+                Urgency::Rejudge => counts.rejudge = n,
+                Urgency::Live => counts.live = n,
+                Urgency::Background => counts.background = n,
             }
             let oldest = Moment(row.get("oldest")?);
             counts.oldest = Some(counts.oldest.map_or(oldest, |known| known.min(oldest)));
@@ -182,7 +228,7 @@ impl Store {
             }
         }
         for (words, statement) in RULES {
-            let rows = tx.rows(statement, []).await?;
+            let rows = tx.rows(*statement, []).await?;
             let ids = rows.iter().map(|row| row.get::<i64>("id")).collect::<Result<Vec<_>>>()?;
             wrong.extend(ids.into_iter().map(|id| words.replace("{}", &id.to_string())));
         }

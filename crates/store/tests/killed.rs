@@ -13,7 +13,7 @@ use std::io::{BufRead, BufReader, Write, stdout};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Store, SubmissionId};
+use store::{Conclusion, Store, SubmissionId};
 
 /// Names the database to the process that is killed.
 const DATABASE: &str = "STORE_TEST_DATABASE";
@@ -87,7 +87,10 @@ async fn judge(store: Store) {
             store.give_back(lease(&job), "tired").await.expect("it is taken back");
             continue;
         }
-        store.finish(lease(&job), &judgement(Verdict::Accepted), None, at(1)).await.expect("it is stored");
+        store
+            .finish(lease(&job), &judgement(Verdict::Accepted), None, at(1), Conclusion::stands())
+            .await
+            .expect("it is stored");
         say(&format!("judged {} {}", job.submission, job.id));
     }
 }

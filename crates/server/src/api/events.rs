@@ -21,7 +21,7 @@ use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{JobState, SubmissionId};
+use store::SubmissionId;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -81,7 +81,7 @@ pub(super) async fn watch(
 /// Whether judgements are still to come, trials included.
 async fn is_open(service: &Service, id: SubmissionId) -> Result<bool, Refusal> {
     let jobs = service.store.jobs(id).await?;
-    Ok(jobs.iter().any(|job| !matches!(job.state, JobState::Judged { .. })))
+    Ok(jobs.iter().any(|job| job.is_open()))
 }
 
 /// The id of the last event, once all judgements that were asked for are there.

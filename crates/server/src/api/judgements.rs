@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use store::{JobState, Purpose, RejudgingId, Submission, Urgency};
+use store::{Purpose, RejudgingId, Submission, Urgency};
 use utoipa::{IntoParams, ToSchema};
 
 /// Trials that whoever handed in may have at a time, on a service without accounts.
@@ -43,7 +43,7 @@ pub(super) async fn history(
 
 async fn waiting(service: &Service, submission: &Submission) -> Result<u64, Refusal> {
     let jobs = service.store.jobs(submission.id).await?;
-    let open = jobs.iter().filter(|job| !matches!(job.state, JobState::Judged { .. })).count();
+    let open = jobs.iter().filter(|job| job.is_open()).count();
     Ok(open as u64)
 }
 

@@ -10,7 +10,7 @@ use model::{
     TestResult, Verdict,
 };
 use serde_json::{Value, json};
-use store::{Lease, Role};
+use store::{Claim, Lease, Role};
 
 const JSON: &str = "content-type: application/json";
 
@@ -66,8 +66,11 @@ fn judgement(verdict: Verdict, cpu: u64) -> Judgement {
 async fn judge(kit: &Kit, verdicts: &[(Verdict, u64)]) {
     let store = &kit.service.store;
     for (verdict, cpu) in verdicts {
-        let job =
-            store.claim("node/0", now().plus_micros(1_000_000)).await.unwrap().expect("something waits");
+        let job = store
+            .claim(Claim::local("node/0", now().plus_micros(1_000_000), now()))
+            .await
+            .unwrap()
+            .expect("something waits");
         let lease = Lease { job: job.id, attempt: job.attempt };
         let outcome = Outcome::Judged { judgement: Box::new(judgement(*verdict, *cpu)) };
         conclude(&kit.service, lease, &outcome).await.unwrap();

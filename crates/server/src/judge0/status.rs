@@ -50,6 +50,7 @@ pub(crate) fn of(submission: &Submission, ran: Option<&Ran>) -> Status {
         (Some(ran), _) => of_verdict(ran.summary.verdict, exit(ran)),
         (None, State::Waiting | State::Judged) => Status(1),
         (None, State::Judging) => Status(2),
+        (None, State::Cancelled) => Status(13),
     }
 }
 

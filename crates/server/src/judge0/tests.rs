@@ -11,7 +11,7 @@ use model::{
     Reading, Settled, Status, Verdict,
 };
 use serde_json::{Value, json};
-use store::{Lease, Moment, Role};
+use store::{Claim, Lease, Moment, Role};
 
 const JSON: &str = "content-type: application/json";
 
@@ -84,7 +84,13 @@ fn executed(verdict: Verdict, exit: Exit) -> Executed {
 
 /// Does the next job as a worker would.
 async fn work(kit: &Kit, outcome: Outcome) {
-    let job = kit.service.store.claim("n/0", Moment(now().0 + 60_000_000)).await.unwrap().expect("no job");
+    let job = kit
+        .service
+        .store
+        .claim(Claim::local("n/0", Moment(now().0 + 60_000_000), now()))
+        .await
+        .unwrap()
+        .expect("no job");
     let lease = Lease { job: job.id, attempt: job.attempt };
     conclude(&kit.service, lease, &outcome).await.unwrap();
 }

@@ -52,6 +52,7 @@ impl Narrowed {
             Some("waiting") => Some(store::State::Waiting),
             Some("judging") => Some(store::State::Judging),
             Some("judged") => Some(store::State::Judged),
+            Some("cancelled") => Some(store::State::Cancelled),
             Some(other) => return Err(Refusal::Bad(format!("state: `{other}` is none"))),
         };
         let language = text(&self.language);

@@ -63,7 +63,7 @@ pub(crate) fn class(submission: &Submission) -> &'static str {
         (State::Waiting, _) => "waiting",
         (State::Judging, _) => "judging",
         (State::Judged, Some(current)) => current.verdict.code(),
-        (State::Judged, None) => "waiting",
+        (State::Judged | State::Cancelled, _) => "waiting",
     }
 }
 

@@ -237,15 +237,12 @@ async fn judged(service: &Service, stored: StoredJudgement, sees_all: bool) -> R
 async fn going(service: &Service, submission: &Submission, sees_all: bool) -> Result<Going, Refusal> {
     let mut going = Going { phase: "Waiting", ..Going::default() };
     let jobs = service.store.jobs(submission.id).await?;
-    let open = jobs
-        .iter()
-        .rev()
-        .find(|job| job.purpose == Purpose::Verdict && !matches!(job.state, JobState::Judged { .. }));
+    let open = jobs.iter().rev().find(|job| job.purpose == Purpose::Verdict && job.is_open());
     if let Some(job) = open {
         match &job.state {
             JobState::Queued => going.ahead = service.store.ahead(job.id).await?,
             JobState::Claimed { worker, .. } => going.worker = Some(worker.clone()),
-            JobState::Judged { .. } => {}
+            JobState::Judged { .. } | JobState::Cancelled { .. } => {}
         }
         going.returned = job.returned.clone().filter(|_| sees_all);
     }

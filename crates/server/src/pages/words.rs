@@ -26,6 +26,7 @@ pub(crate) fn state(state: impl Borrow<State>) -> &'static str {
         State::Waiting => "Waiting",
         State::Judging => "Judging",
         State::Judged => "Judged",
+        State::Cancelled => "Cancelled",
     }
 }
 

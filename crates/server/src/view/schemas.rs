@@ -59,6 +59,7 @@ pub(crate) enum StateName {
     Waiting,
     Judging,
     Judged,
+    Cancelled,
 }
 
 impl From<StateName> for store::State {
@@ -67,6 +68,7 @@ impl From<StateName> for store::State {
             StateName::Waiting => store::State::Waiting,
             StateName::Judging => store::State::Judging,
             StateName::Judged => store::State::Judged,
+            StateName::Cancelled => store::State::Cancelled,
         }
     }
 }

@@ -7,7 +7,7 @@ use model::{Clock, Judgement, Nanos, Observation, Verdict};
 use serde::Serialize;
 use settle::{Floor, Timed};
 use std::collections::BTreeMap;
-use store::{JobState, Purpose, RejudgingId, Submission};
+use store::{Purpose, RejudgingId, Submission};
 use utoipa::ToSchema;
 
 /// Judgements of a series that are read; the newest of more.
@@ -119,7 +119,7 @@ pub(crate) async fn series(
 ) -> Result<Series, Refusal> {
     let mut jobs = service.store.jobs(submission.id).await?;
     jobs.retain(|job| job.purpose == Purpose::Trial && (of.is_none() || job.rejudging == of));
-    let waiting = jobs.iter().filter(|job| !matches!(job.state, JobState::Judged { .. })).count();
+    let waiting = jobs.iter().filter(|job| job.is_open()).count();
     let mut history = service.store.history(submission.id).await?;
     history.retain(|judgement| jobs.binary_search_by_key(&judgement.job, |job| job.id).is_ok());
     history.drain(..history.len().saturating_sub(MOST));

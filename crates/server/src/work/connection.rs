@@ -8,7 +8,7 @@ use fleet::{Frame, FromWorker, Hello, Outcome, PROTOCOL, TimeLimit, ToWorker, Wi
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::{Job, JobId, Lease, Moment, SubmissionId, VersionId};
+use store::{Claim, Job, JobId, Lease, Moment, SubmissionId, VersionId};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -222,7 +222,7 @@ impl Connection {
 
     /// Gives the worker the next job, if there is one.
     async fn assign(&mut self) -> Result<bool, End> {
-        let job = match self.service.store.claim(&self.name, lease_end()).await {
+        let job = match self.service.store.claim(Claim::local(&self.name, lease_end(), now())).await {
             Ok(Some(job)) => job,
             Ok(None) => return Ok(false),
             // A full or busy database hands out nothing for a while.

@@ -5,7 +5,7 @@ use crate::moment::now;
 use crate::service::Service;
 use fleet::Outcome;
 use model::{Clock, Compilation, Executed, Judgement, TestResult, Verdict};
-use store::{Error, Finished, Lease, Output};
+use store::{Conclusion, Error, Finished, Lease, Output};
 
 /// Stores a judgement, or puts the job back where there is none.
 ///
@@ -38,7 +38,7 @@ async fn store(
     output: Option<&Output>,
 ) -> Result<(), Error> {
     let job = service.store.job(lease.job).await?;
-    let finished = service.store.finish(lease, judgement, output, now()).await?;
+    let finished = service.store.finish(lease, judgement, output, now(), Conclusion::stands()).await?;
     let (Finished::Stored(id) | Finished::Already(id)) = finished;
     let submission = service.store.submission(job.submission).await?;
     let current = submission.current.is_some_and(|current| current.id == id);

@@ -6,8 +6,8 @@ use model::{
 };
 use serde_json::json;
 use store::{
-    Job, Lease, Moment, NewSubmission, NewVersion, PARTICIPANT, Purpose, Rejudge, Store, SubmissionId,
-    Urgency,
+    Claim, Conclusion, Job, Lease, Moment, NewSubmission, NewVersion, PARTICIPANT, Purpose, Rejudge, Store,
+    SubmissionId, Urgency,
 };
 
 /// A program.
@@ -31,6 +31,7 @@ pub fn submission(token: &str) -> NewSubmission<'_> {
         details: json!({}),
         created: at(0),
         urgency: Urgency::Live,
+        contest: None,
         callback: None,
     }
 }
@@ -56,7 +57,7 @@ pub async fn submit(store: &Store, token: &str) -> SubmissionId {
 
 /// Gives the next job to a worker, for a minute.
 pub async fn claim(store: &Store, worker: &str) -> Option<Job> {
-    store.claim(worker, at(60)).await.expect("claiming works")
+    store.claim(Claim::local(worker, at(60), at(0))).await.expect("claiming works")
 }
 
 /// The right to this job.
@@ -67,7 +68,10 @@ pub fn lease(job: &Job) -> Lease {
 /// Judges everything that waits.
 pub async fn judge_all(store: &Store, verdict: Verdict) {
     while let Some(job) = claim(store, "w").await {
-        store.finish(lease(&job), &judgement(verdict), None, at(3)).await.expect("it is stored");
+        store
+            .finish(lease(&job), &judgement(verdict), None, at(3), Conclusion::stands())
+            .await
+            .expect("it is stored");
     }
 }
 

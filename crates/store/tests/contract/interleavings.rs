@@ -11,7 +11,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
-use store::{Error, Finished, JobId, JobState, Lease, NewSubmission, Purpose, Rejudge, Store, SubmissionId};
+use store::{
+    Claim, Conclusion, Error, Finished, JobId, JobState, Lease, NewSubmission, Purpose, Rejudge, Store,
+    SubmissionId,
+};
 
 pub(crate) const TESTS: &[(&str, Body)] = &[
     ("any order of events", any_order),
@@ -135,7 +138,7 @@ impl Model {
     async fn claim(&mut self, store: &Store, seconds: i64) {
         let waiting = self.jobs.values().filter(|job| job.until.is_none() && !job.judged).count();
         let until = self.now + seconds;
-        let claimed = store.claim("w", at(until)).await.unwrap();
+        let claimed = store.claim(Claim::local("w", at(until), at(self.now))).await.unwrap();
         assert_eq!(claimed.is_some(), waiting > 0);
         let Some(claimed) = claimed else { return };
         let job = self.job(lease(&claimed));
@@ -147,7 +150,8 @@ impl Model {
     }
 
     async fn finish(&mut self, store: &Store, lease: Lease, verdict: Verdict) {
-        let finished = store.finish(lease, &judgement(verdict), None, at(self.now)).await;
+        let finished =
+            store.finish(lease, &judgement(verdict), None, at(self.now), Conclusion::stands()).await;
         let holds = self.holds(lease);
         let job = self.job(lease);
         match finished {
@@ -288,7 +292,9 @@ async fn work_badly(store: Store, n: usize, now: Arc<AtomicI64>) {
     for i in 0..25 {
         let second = now.fetch_add(1, Ordering::Relaxed);
         patiently!(store.reap(at(second)));
-        let Some(job) = store.claim(&format!("w{n}"), at(second + 5)).await.unwrap() else {
+        let Some(job) =
+            store.claim(Claim::local(&format!("w{n}"), at(second + 5), at(second))).await.unwrap()
+        else {
             tokio::task::yield_now().await;
             continue;
         };
@@ -296,7 +302,10 @@ async fn work_badly(store: Store, n: usize, now: Arc<AtomicI64>) {
         match i % 5 {
             0 => drop(store.give_back(lease(&job), "no time").await),
             1 => {}
-            _ => match store.finish(lease(&job), &judgement(Verdict::Accepted), None, at(second)).await {
+            _ => match store
+                .finish(lease(&job), &judgement(Verdict::Accepted), None, at(second), Conclusion::stands())
+                .await
+            {
                 Ok(Finished::Stored(_)) | Err(Error::Conflict(_)) => {}
                 other => panic!("{other:?}"),
             },

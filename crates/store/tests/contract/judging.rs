@@ -4,7 +4,7 @@ use crate::Body;
 use crate::common::samples::{AGAIN, at, claim, judge_all, judgement, lease, submit};
 use crate::common::{Database, run};
 use model::{Bytes, Exit, Judgement, Nanos, Observation, Reading, Verdict};
-use store::{Error, Finished, JobId, Purpose, Rejudge, Store, SubmissionId};
+use store::{Conclusion, Error, Finished, JobId, Purpose, Rejudge, Store, SubmissionId};
 
 pub(crate) const TESTS: &[(&str, Body)] = &[
     ("a judgement is kept to the last digit", whole),
@@ -41,7 +41,8 @@ fn whole(database: &Database) {
         {
             let id = submit(&store, token).await;
             let job = claim(&store, "w").await.unwrap();
-            let Finished::Stored(stored) = store.finish(lease(&job), &judgement, None, at(5)).await.unwrap()
+            let Finished::Stored(stored) =
+                store.finish(lease(&job), &judgement, None, at(5), Conclusion::stands()).await.unwrap()
             else {
                 panic!("{token}: finished before")
             };
@@ -70,7 +71,7 @@ fn whole(database: &Database) {
 
 async fn finish(store: &Store, job: JobId, verdict: Verdict) {
     let job = store.job(job).await.unwrap();
-    store.finish(lease(&job), &judgement(verdict), None, at(5)).await.unwrap();
+    store.finish(lease(&job), &judgement(verdict), None, at(5), Conclusion::stands()).await.unwrap();
 }
 
 /// The verdicts in the order they came, and the current one.

@@ -6,8 +6,8 @@ use crate::common::{Database, run};
 use model::Verdict;
 use std::collections::BTreeSet;
 use store::{
-    Filter, NewSubmission, NewUser, NewVersion, PARTICIPANT, Page, Purpose, Rejudge, Role, State, Store,
-    Submission, SubmissionId, Urgency,
+    Conclusion, Filter, NewSubmission, NewUser, NewVersion, PARTICIPANT, Page, Purpose, Rejudge, Role, State,
+    Store, Submission, SubmissionId, Urgency,
 };
 
 pub(crate) const TESTS: &[(&str, Body)] = &[("filters and pages", filters), ("pages do not shift", shifting)];
@@ -39,7 +39,7 @@ async fn fill(store: &Store) {
     for n in 0..30 {
         let job = claim(store, "w").await.unwrap();
         let verdict = [Verdict::Accepted, Verdict::WrongAnswer, Verdict::TimeLimit][n % 3];
-        store.finish(lease(&job), &judgement(verdict), None, at(100)).await.unwrap();
+        store.finish(lease(&job), &judgement(verdict), None, at(100), Conclusion::stands()).await.unwrap();
     }
     for id in [1, 2, 3, 40] {
         let live = Rejudge { times: 2, urgency: Urgency::Live, ..AGAIN };
@@ -69,6 +69,7 @@ async fn combinations(store: &Store) -> Vec<Filter> {
     let author = store.user_of_name("bob").await.unwrap().id;
     let on = |n: u32, bit: u32| n & (1 << bit) != 0;
     let filter = |n: u32| Filter {
+        contest: None,
         problem: on(n, 0).then_some(problem),
         author: on(n, 1).then_some(author),
         language: on(n, 2).then(|| "python3".to_string()),

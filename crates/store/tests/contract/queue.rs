@@ -5,7 +5,7 @@ use crate::common::samples::{AGAIN, at, claim, judgement, lease, submission, sub
 use crate::common::{Database, run};
 use model::Verdict;
 use store::{
-    Error, Finished, JobId, JobState, Lease, NewSubmission, NewUser, Rejudge, Role, State, Store,
+    Conclusion, Error, Finished, JobId, JobState, Lease, NewSubmission, NewUser, Rejudge, Role, State, Store,
     SubmissionId, Urgency, UserId,
 };
 
@@ -106,7 +106,9 @@ fn leases(database: &Database) {
         );
         // Time alone takes nothing away.
         assert!(matches!(
-            store.finish(lease(&two), &judgement(Verdict::Accepted), None, at(500)).await,
+            store
+                .finish(lease(&two), &judgement(Verdict::Accepted), None, at(500), Conclusion::stands())
+                .await,
             Ok(Finished::Stored(_))
         ));
         assert_eq!(store.reap(at(500)).await.unwrap(), [lease(&again)]);
@@ -122,7 +124,10 @@ fn lost(database: &Database) {
         refuse(&store, lease(&one), "it waits to be claimed again").await;
         let two = claim(&store, "v").await.unwrap();
         refuse(&store, lease(&one), "v has it, attempt 2").await;
-        store.finish(lease(&two), &judgement(Verdict::WrongAnswer), None, at(70)).await.unwrap();
+        store
+            .finish(lease(&two), &judgement(Verdict::WrongAnswer), None, at(70), Conclusion::stands())
+            .await
+            .unwrap();
         refuse(&store, lease(&one), "v has finished it, attempt 2").await;
         assert_eq!(store.history(one.submission).await.unwrap().len(), 1);
         let nowhere = Lease { job: JobId(99), attempt: 1 };
@@ -136,7 +141,10 @@ async fn refuse(store: &Store, lease: Lease, why: &str) {
     for error in [
         store.extend(lease, at(99)).await.unwrap_err(),
         store.give_back(lease, "no reason").await.unwrap_err(),
-        store.finish(lease, &judgement(Verdict::Accepted), None, at(99)).await.unwrap_err(),
+        store
+            .finish(lease, &judgement(Verdict::Accepted), None, at(99), Conclusion::stands())
+            .await
+            .unwrap_err(),
     ] {
         let lost = format!("job {}: the lease of attempt {} is lost: {why}; drop", lease.job, lease.attempt);
         assert!(matches!(error, Error::Conflict(_)) && error.to_string().starts_with(&lost), "{error}");
@@ -148,8 +156,14 @@ fn repeated(database: &Database) {
         let store = database.open().await;
         let id = submit(&store, "1").await;
         let job = claim(&store, "w").await.unwrap();
-        let first = store.finish(lease(&job), &judgement(Verdict::WrongAnswer), None, at(1)).await.unwrap();
-        let second = store.finish(lease(&job), &judgement(Verdict::Accepted), None, at(2)).await.unwrap();
+        let first = store
+            .finish(lease(&job), &judgement(Verdict::WrongAnswer), None, at(1), Conclusion::stands())
+            .await
+            .unwrap();
+        let second = store
+            .finish(lease(&job), &judgement(Verdict::Accepted), None, at(2), Conclusion::stands())
+            .await
+            .unwrap();
         let Finished::Stored(stored) = first else { panic!("{first:?}") };
         assert_eq!(second, Finished::Already(stored));
         let history = store.history(id).await.unwrap();
@@ -185,7 +199,10 @@ fn many_workers(database: &Database) {
 async fn work(store: Store, name: String) -> Vec<SubmissionId> {
     let mut judged = Vec::new();
     while let Some(job) = claim(&store, &name).await {
-        store.finish(lease(&job), &judgement(Verdict::Accepted), None, at(1)).await.unwrap();
+        store
+            .finish(lease(&job), &judgement(Verdict::Accepted), None, at(1), Conclusion::stands())
+            .await
+            .unwrap();
         judged.push(job.submission);
     }
     judged

@@ -6,8 +6,9 @@ use crate::common::{Database, run};
 use model::Verdict;
 use serde_json::json;
 use store::{
-    CallbackState, Error, Finished, Forgotten, Hash, Job, JudgementId, NewSubmission, NewUser, NodeState,
-    Output, Purpose, Rejudge, RejudgingId, Role, Sample, State, Store, SubmissionId, Urgency, UserId,
+    CallbackState, Conclusion, Error, Finished, Forgotten, Hash, Job, JudgementId, NewSubmission, NewUser,
+    NodeState, Output, Purpose, Rejudge, RejudgingId, Role, Sample, State, Store, SubmissionId, Urgency,
+    UserId,
 };
 
 pub(crate) const TESTS: &[(&str, Body)] = &[
@@ -27,7 +28,7 @@ pub(crate) const TESTS: &[(&str, Body)] = &[
 
 /// Stores what came of a job.
 async fn finish(store: &Store, job: &Job, verdict: Verdict, output: Option<&Output>) -> JudgementId {
-    match store.finish(lease(job), &judgement(verdict), output, at(5)).await.unwrap() {
+    match store.finish(lease(job), &judgement(verdict), output, at(5), Conclusion::stands()).await.unwrap() {
         Finished::Stored(id) => id,
         Finished::Already(id) => panic!("job {} has judgement {id}", job.id),
     }
@@ -68,7 +69,10 @@ fn outputs(database: &Database) {
         };
         let job = claim(&store, "w").await.unwrap();
         let first = finish(&store, &job, Verdict::Accepted, Some(&output)).await;
-        let again = store.finish(lease(&job), &judgement(Verdict::Accepted), None, at(6)).await.unwrap();
+        let again = store
+            .finish(lease(&job), &judgement(Verdict::Accepted), None, at(6), Conclusion::stands())
+            .await
+            .unwrap();
         assert_eq!(again, Finished::Already(first));
         assert_eq!(store.output(first).await.unwrap(), Some(output));
         let job = claim(&store, "w").await.unwrap();

@@ -8,7 +8,7 @@ use crate::common::{Database, Engine, execute, run};
 use model::Verdict;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use store::{Error, Forgotten, Hash, NewSubmission, SCHEMA, Store, SubmissionId};
+use store::{Conclusion, Error, Forgotten, Hash, NewSubmission, SCHEMA, Store, SubmissionId};
 
 pub(crate) const TESTS: &[(&str, Body)] = &[
     ("several open an empty database at once", opened_at_once),
@@ -146,7 +146,10 @@ fn retention(database: &Database) {
         }
         for _ in 0..4 {
             let job = claim(&store, "w").await.unwrap();
-            store.finish(lease(&job), &judgement(Verdict::TimeLimit), None, at(10)).await.unwrap();
+            store
+                .finish(lease(&job), &judgement(Verdict::TimeLimit), None, at(10), Conclusion::stands())
+                .await
+                .unwrap();
         }
         store.rejudge(ids[1], AGAIN).await.unwrap();
         // 1 is to be judged again, 4 was never judged, 3 is too young; two at a time.

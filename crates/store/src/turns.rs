@@ -1,0 +1,365 @@
+//! The queue: who gets which job next.
+//!
+//! Jobs wait in lines, each of a place (a pool, or anywhere) and an [`Urgency`]. Within a line contests take turns, and within a contest the
+//! authors; what is of no contest is one contest among them. Both by start-time fair queueing (Goyal, Vin and Cheng, 1996), with jobs of
+//! one size: the lowest number is next.
+//!
+//! - A contest has a tag, which goes up by one with each of its jobs that is taken. Having had nothing to wait for, it starts anew at the tag
+//!   that was served last, so that nobody saves up turns.
+//! - A job draws a ticket when it is queued: one more than the last its author still waits with in this contest and line, or than the last that
+//!   was served, whichever is higher.
+//!
+//! So a thousand submissions of one contest delay another contest's by one, and a thousand of one author another author's of the same contest. Jobs
+//! that go on with a round come before those of their contest that begin one.
+
+use crate::db::{Row, Tx, numbered, values};
+use crate::jobs::{Flow, columns, job};
+use crate::leases::quoted;
+use crate::{Error, Job, JobId, Moment, Result, Store, Urgency, UserId};
+use sqlx::AssertSqlSafe;
+use std::collections::BTreeSet;
+
+/// The pool of workers without a fleet.
+pub const DEFAULT_POOL: &str = "default";
+
+/// Whether a pool takes jobs that may be judged anywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anywhere {
+    /// Never.
+    Never,
+    /// Like its own; its own first where both are equally urgent.
+    Equally,
+    /// After all its own, those that were asked for then or before.
+    After(Moment),
+}
+
+/// A request for the next job.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    /// Who is to have it.
+    pub worker: &'a str,
+    /// The node it is judged on; `None`: this is a ticket, and nobody knows yet. [`Store::begin`] is then to follow.
+    pub node: Option<&'a str>,
+    /// The pool it is judged in.
+    pub pool: &'a str,
+    /// Whether that takes jobs that may be judged anywhere.
+    pub anywhere: Anywhere,
+    /// When the job may be taken back.
+    pub until: Moment,
+    /// Now.
+    pub now: Moment,
+    /// None, where so many tickets of the pool are under way that nobody has begun.
+    pub window: Option<u32>,
+}
+
+impl<'a> Claim<'a> {
+    /// By a worker without a fleet; its name is that of its node, a slash, and a number.
+    pub fn local(worker: &'a str, until: Moment, now: Moment) -> Claim<'a> {
+        let node = worker.rsplit_once('/').map_or(worker, |(node, _)| node);
+        let (pool, anywhere) = (DEFAULT_POOL, Anywhere::Equally);
+        Claim { worker, node: Some(node), pool, anywhere, until, now, window: None }
+    }
+}
+
+/// Makes everyone else who claims, takes back or cancels wait until this transaction has ended. Whoever locks this row and others locks
+/// it first; then submissions, then jobs.
+pub(crate) async fn take_turn(tx: &mut Tx) -> Result<()> {
+    tx.run("UPDATE lines SET served = served WHERE place = '' AND urgency = 0", []).await.map(drop)
+}
+
+/// The highest ticket of an author that is waited with or was served, of jobs that begin a round (`fresh`) or that go on with one.
+pub(crate) async fn last_ticket(tx: &mut Tx, flow: &Flow, fresh: bool, author: i64) -> Result<i64> {
+    let row = tx
+        .one(
+            "SELECT (SELECT CASE WHEN CAST($4 AS BIGINT) = 1 THEN served ELSE served_again END FROM contest_turns
+                     WHERE place = $1 AND urgency = $2 AND contest = $3) AS served,
+                    (SELECT MAX(ticket) FROM jobs WHERE state = 'queued' AND author = $5 AND urgency = $2 AND contest = $3
+                     AND COALESCE(place, '') = $1 AND fresh = $4) AS last",
+            values![flow.place.as_str(), flow.urgency, flow.contest, fresh, author],
+        )
+        .await?;
+    let known = |name| Ok::<_, Error>(row.get::<Option<i64>>(name)?.unwrap_or(0));
+    Ok(known("served")?.max(known("last")?))
+}
+
+/// Gives contests back the turns whose jobs came back. The row of [`take_turn`] is held.
+pub(crate) async fn refund(tx: &mut Tx, returned: &[Row]) -> Result<()> {
+    for row in returned {
+        let flow =
+            Flow { place: row.get("place")?, urgency: row.get("urgency")?, contest: row.get("contest")? };
+        let back =
+            "UPDATE contest_turns SET tag = tag - 1 WHERE place = $1 AND urgency = $2 AND contest = $3";
+        tx.run(back, values![flow.place, flow.urgency, flow.contest]).await?;
+    }
+    Ok(())
+}
+
+/// The first job of each contest that waits in a place, at each urgency. The index is read at one place for each, whatever waits.
+const HEADS: &str = "
+    WITH RECURSIVE heads (id) AS (
+        SELECT (SELECT id FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = $1
+                ORDER BY urgency, contest, fresh, ticket, id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT n.id FROM jobs n WHERE n.state = 'queued' AND COALESCE(n.place, '') = $1
+                AND (n.urgency, n.contest) > (j.urgency, j.contest)
+                ORDER BY n.urgency, n.contest, n.fresh, n.ticket, n.id LIMIT 1)
+        FROM heads h JOIN jobs j ON j.id = h.id
+    )
+    SELECT j.id, j.urgency, j.contest, j.fresh, j.ticket, j.created, j.not_on, COALESCE(l.served, 0) AS line_served,
+        t.tag, COALESCE(t.served, 0) AS served, COALESCE(t.served_again, 0) AS served_again
+    FROM heads h JOIN jobs j ON j.id = h.id
+    LEFT JOIN lines l ON l.place = $1 AND l.urgency = j.urgency
+    LEFT JOIN contest_turns t ON t.place = $1 AND t.urgency = j.urgency AND t.contest = j.contest";
+
+/// A contest that waits in a line, and its first job.
+struct Head {
+    id: JobId,
+    flow: Flow,
+    fresh: bool,
+    ticket: i64,
+    created: Moment,
+    excludes: bool,
+    /// Of its contest.
+    tag: i64,
+    /// The highest tag that was served in its line.
+    line_served: i64,
+    /// The highest tickets of the contest that were served.
+    served: i64,
+    served_again: i64,
+}
+
+impl Head {
+    fn read(place: &str, row: &Row) -> Result<Head> {
+        let line_served = row.get("line_served")?;
+        Ok(Head {
+            id: JobId(row.get("id")?),
+            flow: Flow { place: place.into(), urgency: row.get("urgency")?, contest: row.get("contest")? },
+            fresh: row.get::<i64>("fresh")? == 1,
+            ticket: row.get("ticket")?,
+            created: Moment(row.get("created")?),
+            excludes: row.get::<Option<String>>("not_on")?.is_some(),
+            tag: row.get::<Option<i64>>("tag")?.unwrap_or(line_served),
+            line_served,
+            served: row.get("served")?,
+            served_again: row.get("served_again")?,
+        })
+    }
+}
+
+/// A job to be claimed, and who waits in its line.
+struct Chosen {
+    head: Head,
+    waiting: Vec<i64>,
+}
+
+impl Store {
+    /// Gives out the next job, until `claim.until`; `None` when there is none for this one. No two get the same.
+    ///
+    /// The most urgent first, and by turns between contests and authors; no more of a contest at a time than it may have; none on a node that
+    /// must not judge it. A ticket is for any node of the pool, so that there is none for a job that no node of the pool may judge that gets work.
+    pub async fn claim(&self, claim: Claim<'_>) -> Result<Option<Job>> {
+        // Idle workers ask often, and should not hold up those who write.
+        if choose(&mut self.db.read().await?, &claim).await?.is_none() {
+            return Ok(None);
+        }
+        let mut tx = self.db.write().await?;
+        take_turn(&mut tx).await?;
+        // Again where it was cancelled meanwhile.
+        while let Some(chosen) = choose(&mut tx, &claim).await? {
+            let started = claim.node.map(|_| claim.now);
+            let claimed = tx
+                .row(
+                    concat!(
+                        "UPDATE jobs SET state = 'claimed', attempt = attempt + 1, worker = $1, lease = $2, node = $3, pool = $4,
+                         started = $5 WHERE id = $6 AND state = 'queued' RETURNING ",
+                        columns!()
+                    ),
+                    values![claim.worker, claim.until, claim.node, claim.pool, started, chosen.head.id],
+                )
+                .await?;
+            if let Some(claimed) = claimed {
+                take_tag(&mut tx, &chosen).await?;
+                let claimed = job(&claimed)?;
+                tx.commit().await?;
+                return Ok(Some(claimed));
+            }
+        }
+        Ok(None)
+    }
+
+    /// How many jobs of its place would be given to workers before this one, as things stand; 0 when it does not wait.
+    pub async fn ahead(&self, job: JobId) -> Result<u64> {
+        let mut tx = self.db.read().await?;
+        let own = "SELECT COALESCE(place, '') AS place, urgency, contest, fresh, ticket FROM jobs WHERE id = $1 AND state = 'queued'";
+        let Some(own) = tx.row(own, values![job]).await? else { return Ok(0) };
+        let (urgency, contest): (i64, i64) = (own.get("urgency")?, own.get("contest")?);
+        let place: String = own.get("place")?;
+        let before = tx
+            .one(
+                "SELECT (SELECT COUNT(*) FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = $1 AND urgency < $2) AS urgent,
+                 (SELECT COUNT(*) FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = $1 AND urgency = $2 AND contest = $3
+                  AND (fresh, ticket, id) < ($4, $5, $6)) AS same",
+                values![
+                    place.as_str(),
+                    urgency,
+                    contest,
+                    own.get::<i64>("fresh")?,
+                    own.get::<i64>("ticket")?,
+                    job
+                ],
+            )
+            .await?;
+        let (urgent, same) = (before.count("urgent")?, before.count("same")?);
+        let counted = "SELECT contest, COUNT(*) AS n FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = $1 AND urgency = $2
+                       GROUP BY contest";
+        let heads = heads(&mut tx, &place).await?;
+        let tag = |contest: i64| {
+            let head = heads.iter().find(|head| head.flow.urgency == urgency && head.flow.contest == contest);
+            head.map_or(0, |head| head.tag)
+        };
+        // The contest takes it by this tag.
+        let turn = (tag(contest) + i64::try_from(same).unwrap_or(i64::MAX), contest);
+        let mut others = 0;
+        for row in tx.rows(counted, values![place.as_str(), urgency]).await? {
+            let other: i64 = row.get("contest")?;
+            let first = tag(other);
+            let before = turn.0 - first + i64::from(other < contest);
+            if other != contest {
+                others += row.count("n")?.min(u64::try_from(before).unwrap_or(0));
+            }
+        }
+        Ok(urgent + same + others)
+    }
+
+    /// How many jobs of an author wait that somebody waits for; `None`: of all submissions without one. Counts to `most` and no further.
+    pub async fn waiting_of(&self, author: Option<UserId>, most: u32) -> Result<u64> {
+        let mut tx = self.db.read().await?;
+        let author = author.map_or(0, |author| author.0);
+        let waiting = tx
+            .one(
+                "SELECT COUNT(*) AS n FROM
+                 (SELECT 1 FROM jobs WHERE state = 'queued' AND author = $1 AND urgency IN ($2, $3) LIMIT $4) AS waiting",
+                values![author, Urgency::Contest.number(), Urgency::Live.number(), most],
+            )
+            .await?;
+        waiting.count("n")
+    }
+}
+
+async fn heads(tx: &mut Tx, place: &str) -> Result<Vec<Head>> {
+    let rows = tx.rows(HEADS, values![place]).await?;
+    rows.iter().map(|row| Head::read(place, row)).collect()
+}
+
+/// The job that is next for this one.
+async fn choose(tx: &mut Tx, claim: &Claim<'_>) -> Result<Option<Chosen>> {
+    if let Some(window) = claim.window {
+        let out = "SELECT COUNT(*) AS n FROM jobs WHERE state = 'claimed' AND pool = $1 AND started IS NULL";
+        if tx.one(out, values![claim.pool]).await?.count("n")? >= u64::from(window) {
+            return Ok(None);
+        }
+    }
+    let mut all = heads(tx, claim.pool).await?;
+    if claim.anywhere != Anywhere::Never {
+        all.extend(heads(tx, "").await?);
+    }
+    all.sort_by_key(|head| {
+        let Flow { place, urgency, contest } = &head.flow;
+        let anywhere = place.is_empty();
+        (anywhere && matches!(claim.anywhere, Anywhere::After(_)), *urgency, anywhere, head.tag, *contest)
+    });
+    let full = full(tx, &all).await?;
+    for at in 0..all.len() {
+        let head = &mut all[at];
+        if full.contains(&head.flow.contest) || !fits(tx, head, claim).await? {
+            continue;
+        }
+        let head = all.swap_remove(at);
+        let mates = all
+            .iter()
+            .filter(|other| (&other.flow.place, other.flow.urgency) == (&head.flow.place, head.flow.urgency));
+        let waiting = mates.map(|other| other.flow.contest).chain([head.flow.contest]).collect();
+        return Ok(Some(Chosen { head, waiting }));
+    }
+    Ok(None)
+}
+
+/// The contests that have as many jobs under way as they may.
+async fn full(tx: &mut Tx, heads: &[Head]) -> Result<BTreeSet<i64>> {
+    if heads.iter().all(|head| head.flow.contest == 0) {
+        return Ok(BTreeSet::new());
+    }
+    let full = "SELECT id FROM contests WHERE at_once IS NOT NULL
+                AND (SELECT COUNT(*) FROM jobs WHERE state = 'claimed' AND contest = contests.id) >= at_once";
+    tx.rows(full, []).await?.iter().map(|row| row.get("id")).collect()
+}
+
+/// Of a contest's jobs that are too young for who helps out so many are looked at: those behind them will soon be old enough.
+const LOOK: i64 = 32;
+
+/// Puts the first job of the contest in the place of its head that this one may have; whether there is one.
+async fn fits(tx: &mut Tx, head: &mut Head, claim: &Claim<'_>) -> Result<bool> {
+    let (oldest, look) = match claim.anywhere {
+        Anywhere::After(then) if head.flow.place.is_empty() => (then, LOOK),
+        _ => (Moment(i64::MAX), 1),
+    };
+    if !head.excludes && head.created <= oldest {
+        return Ok(true);
+    }
+    let (may, whom) = match claim.node {
+        Some(node) => ("REPLACE(not_on, $4, '') = not_on", quoted(node)),
+        None => (
+            "EXISTS (SELECT 1 FROM nodes n WHERE n.pool = $4 AND n.state = 'active' AND n.waits IS NULL
+                     AND REPLACE(not_on, '\"' || n.name || '\"', '') = not_on)",
+            claim.pool.to_string(),
+        ),
+    };
+    let first = format!(
+        "SELECT id, fresh, ticket, created FROM
+         (SELECT id, fresh, ticket, created FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = $1 AND urgency = $2
+          AND contest = $3 AND (not_on IS NULL OR {may}) ORDER BY fresh, ticket, id LIMIT $5) AS first
+         WHERE created <= $6 ORDER BY fresh, ticket, id LIMIT 1"
+    );
+    let Flow { place, urgency, contest } = &head.flow;
+    let found =
+        tx.row(AssertSqlSafe(first), values![place.as_str(), *urgency, *contest, whom, look, oldest]).await?;
+    let Some(found) = found else { return Ok(false) };
+    head.id = JobId(found.get("id")?);
+    head.fresh = found.get::<i64>("fresh")? == 1;
+    head.ticket = found.get("ticket")?;
+    Ok(true)
+}
+
+/// A job is taken: counts its contest's and its author's turn. The row of [`take_turn`] is held.
+async fn take_tag(tx: &mut Tx, chosen: &Chosen) -> Result<()> {
+    let Chosen { head, waiting } = chosen;
+    let Flow { place, urgency, contest } = &head.flow;
+    let place = place.as_str();
+    if head.tag > head.line_served {
+        tx.run(
+            "INSERT INTO lines (place, urgency, served) VALUES ($1, $2, $3)
+             ON CONFLICT (place, urgency) DO UPDATE SET served = excluded.served",
+            values![place, *urgency, head.tag],
+        )
+        .await?;
+    }
+    let (served, served_again) = match head.fresh {
+        true => (head.served.max(head.ticket), head.served_again),
+        false => (head.served, head.served_again.max(head.ticket)),
+    };
+    tx.run(
+        "INSERT INTO contest_turns (place, urgency, contest, tag, served, served_again) VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (place, urgency, contest) DO UPDATE
+         SET tag = excluded.tag, served = excluded.served, served_again = excluded.served_again",
+        values![place, *urgency, *contest, head.tag + 1, served, served_again],
+    )
+    .await?;
+    // Who has nothing to wait for, and would be behind by now, starts anew.
+    let idle = format!(
+        "UPDATE contest_turns SET tag = NULL WHERE place = $1 AND urgency = $2 AND tag <= $3 AND contest NOT IN {}",
+        numbered(4, waiting.len())
+    );
+    let mut values = values![place, *urgency, head.tag.max(head.line_served)];
+    values.extend(waiting.iter().map(|contest| (*contest).into()));
+    tx.run(AssertSqlSafe(idle), values).await.map(drop)
+}
