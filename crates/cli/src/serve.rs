@@ -103,7 +103,8 @@ fn supervise(args: &ServeArgs, wanted: &Wanted) -> Result<Done, Failure> {
     };
     let mut children = vec![web_child(args, wanted.log, http, &directory, user)];
     let socket = directory.join(SOCKET);
-    children.extend(worker::children(&slots, &socket, None, args.languages.as_deref(), wanted.log));
+    let way = worker::Way::Socket(socket);
+    children.extend(worker::children(&slots, &way, None, args.languages.as_deref(), wanted.log));
     let nursery = Nursery::start(children)?;
     print_error(&format!("tauto: serving at http://{address}/ (Ctrl-C ends it)\n"));
     // Workers last: what they are judging is waited for by the web process.

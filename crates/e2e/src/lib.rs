@@ -6,13 +6,20 @@
 //! been ([`bait`]). Runs of this suite take place one at a time, so that whatever is left has one author.
 
 pub mod bait;
+pub mod brokers;
 pub mod browser;
+pub mod certificates;
 pub mod chaos;
 pub mod compile;
 pub mod condition;
 pub mod http;
 pub mod leftovers;
+pub mod nats;
+pub mod network;
 pub mod package;
+/// The PostgreSQL server that the tests of the store use.
+#[path = "../../store/tests/common/cluster.rs"]
+pub mod postgres;
 pub mod program;
 pub mod python;
 pub mod queue;

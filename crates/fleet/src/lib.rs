@@ -10,6 +10,7 @@ mod cross_check;
 mod health;
 mod message;
 mod moment;
+pub mod nats;
 mod policy;
 mod pool;
 mod queue;

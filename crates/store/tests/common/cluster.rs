@@ -4,7 +4,7 @@
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use std::ffi::OsStr;
 use std::fs::File;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -31,6 +31,8 @@ impl Cluster {
         let path = directory.path();
         if geteuid().is_root() {
             chown(path, Some(NOBODY), Some(NOBODY)).map_err(|e| e.to_string())?;
+            // Other users reach the socket in it; what the server keeps is its own.
+            std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).map_err(|e| e.to_string())?;
         }
         let log = File::create(path.join("log")).map_err(|e| e.to_string())?;
         let made = as_nobody(&[], programs.join("initdb"))
@@ -76,6 +78,17 @@ impl Cluster {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+
+    /// Makes an empty database: its address.
+    pub fn make(&self, database: &str) -> Result<String, String> {
+        let mut make = Command::new(self.programs.join("createdb"));
+        make.args(["--username=tauto", "--host"]).arg(self.directory.path()).arg(database);
+        let made = make.output().map_err(|e| format!("createdb: {e}"))?;
+        if !made.status.success() {
+            return Err(format!("createdb: {}", String::from_utf8_lossy(&made.stderr)));
+        }
+        Ok(self.url(database))
     }
 
     /// The address of one of its databases.

@@ -1,0 +1,9 @@
+//! Both ends of the transport at real brokers.
+
+mod brokers;
+mod cluster;
+mod objects;
+mod presence;
+mod questions;
+mod tickets;
+mod trust;
