@@ -156,7 +156,7 @@ pub(crate) fn children(
             args.extend(["--languages".into(), languages.into()]);
         }
         args.extend(first.then(|| "--speaker".into()));
-        Child { name: format!("worker {slot}"), args, stdin: None }
+        Child { name: format!("worker {slot}"), args, env: Vec::new(), stdin: None }
     };
     let first = std::iter::once(true).chain(std::iter::repeat(false));
     slots.iter().zip(first).map(child).collect()

@@ -37,6 +37,8 @@ mod view;
 mod waiting;
 mod work;
 
+/// The brokers of a fleet, and who the service is to them.
+pub use ::fleet::nats::Options as NatsOptions;
 pub use accounts::Access;
 /// The OpenAPI document of the native API.
 pub use api::openapi;

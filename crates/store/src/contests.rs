@@ -253,13 +253,15 @@ async fn move_jobs(tx: &mut Tx, contest: ContestId, confirm: bool, (from, to): (
     .map(drop)
 }
 
-/// The contest, and where its jobs wait that begin a round.
+/// The contest, and where its jobs wait that begin a round; that stays so until the end of the transaction.
 pub(crate) async fn usual(
     tx: &mut Tx,
     contest: Option<ContestId>,
 ) -> Result<Option<(ContestId, Option<String>)>> {
     let Some(id) = contest else { return Ok(None) };
-    let row = tx.row("SELECT usual FROM contests WHERE id = $1", values![id]).await?;
+    // It is not bound to another pool before its job is there to be moved.
+    let usual = format!("SELECT usual FROM contests WHERE id = $1{}", tx.for_share());
+    let row = tx.row(sqlx::AssertSqlSafe(usual), values![id]).await?;
     let row = row.ok_or_else(|| Error::NotFound(format!("contest {id}")))?;
     Ok(Some((id, row.get("usual")?)))
 }

@@ -130,7 +130,7 @@ pub(super) async fn set(
     let contest = Contest { name, pool: new.pool, strictness, at_once: new.at_once };
     set_contest(&service.store, &contest).await?;
     // What moved may be wanted elsewhere.
-    service.work_came.notify_waiters();
+    service.work_came.many();
     let contest = service.store.contest(&contest.name).await.map_err(Refusal::from)?;
     Ok(axum::Json(ContestView::of(contest)?))
 }

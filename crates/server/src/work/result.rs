@@ -26,7 +26,7 @@ pub(crate) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome)
                 _ => service.store.give_back(lease, why).await?,
             }
             service.live.tell(job.submission, LiveEvent::Returned { why: why.clone() });
-            service.work_came.notify_one();
+            service.work_came.one();
             Ok(())
         }
     }
@@ -52,7 +52,7 @@ async fn store(
         }
     }
     if concluded.asks().is_some() {
-        service.work_came.notify_one();
+        service.work_came.one();
     }
     service.live.tell(job.submission, LiveEvent::Judged { verdict: judgement.verdict, current });
     Ok(())

@@ -58,7 +58,7 @@ async fn every_reason_is_told_at_once() {
     let greeting = Greeting { at: away, troubles, ..greeting(Some(other), "b") };
     let told = world.greets(&from("b", "metal"), &greeting).await;
     let beginnings =
-        ["kernel: it is 6.1", "dram_ns: ", "clock: it is 42 s ahead of the service's", "slot 0: no space"];
+        ["kernel: it is 6.1", "dram_ns: ", "its clock is 42 s ahead of the service's", "slot 0: no space"];
     assert_eq!(told.len(), 4, "{told:?}");
     for (told, beginning) in told.iter().zip(beginnings) {
         assert!(told.starts_with(beginning), "{told}");
