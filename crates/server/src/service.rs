@@ -9,7 +9,7 @@ use crate::live::Live;
 use crate::metrics::{self, Metrics, Readiness};
 use crate::problems::{Packages, install_examples};
 use crate::toolchains::Toolchains;
-use crate::{accounts, api, connections, fleet, guard, judge0, pages, piston, upkeep, work};
+use crate::{accounts, api, connections, guard, judge0, pages, piston, upkeep, work};
 use ::fleet::nats::Options as NatsOptions;
 use axum::extract::Request;
 use axum::routing::get;
