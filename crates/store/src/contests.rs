@@ -79,6 +79,25 @@ impl Store {
         tx.commit().await
     }
 
+    /// Changes a pool that was read before; whether it did. `false`: somebody else has changed it since it was read.
+    pub async fn change_pool(&self, read: &Pool, form: &Json) -> Result<bool> {
+        let mut tx = self.db.write().await?;
+        // As it is kept, since the same document can be written in several ways.
+        let row = tx.row("SELECT form FROM pools WHERE name = $1", values![read.name.as_str()]).await?;
+        let Some(row) = row.filter(|row| row.json("form").is_ok_and(|kept: Json| kept == read.form)) else {
+            return Ok(false);
+        };
+        let kept: String = row.get("form")?;
+        let changed = tx
+            .run(
+                "UPDATE pools SET form = $3 WHERE name = $1 AND form = $2",
+                values![read.name.as_str(), kept, form.to_string()],
+            )
+            .await?;
+        tx.commit().await?;
+        Ok(changed > 0)
+    }
+
     /// One pool.
     ///
     /// # Errors
@@ -160,6 +179,26 @@ impl Store {
     pub async fn contests(&self) -> Result<Vec<Contest>> {
         let mut tx = self.db.read().await?;
         tx.rows("SELECT * FROM contests ORDER BY id DESC", []).await?.iter().map(contest).collect()
+    }
+
+    /// Removes a contest.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Conflict`] where something was handed in for it.
+    pub async fn remove_contest(&self, name: &str) -> Result<()> {
+        let mut tx = self.db.write().await?;
+        take_turn(&mut tx).await?;
+        let removed =
+            tx.run("DELETE FROM contests WHERE name = $1", values![name]).await.map_err(|e| match e {
+                Error::NotFound(_) => {
+                    Error::Conflict(format!("contest {name}: submissions belong to it, so it stays"))
+                }
+                other => other,
+            })?;
+        match removed {
+            0 => Err(Error::NotFound(format!("contest {name}"))),
+            _ => tx.commit().await,
+        }
     }
 
     /// The contest of this name.

@@ -1,4 +1,4 @@
-//! What is taken out of a fleet again: nodes and contests that nothing needs any more. (Pools: [`Store::remove_pool`].)
+//! What is taken out of a fleet again: nodes. (Pools: [`Store::remove_pool`]; contests: [`Store::remove_contest`].)
 
 use crate::db::values;
 use crate::turns::take_turn;
@@ -36,27 +36,6 @@ impl Store {
         if tx.run("DELETE FROM nodes WHERE name = $1", values![name]).await? == 0 {
             return Err(Error::NotFound(format!("node {name}")));
         }
-        tx.commit().await
-    }
-
-    /// Removes a contest nothing was handed in to.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`]; [`Error::Conflict`] where it has submissions.
-    pub async fn remove_contest(&self, name: &str) -> Result<()> {
-        let mut tx = self.db.write().await?;
-        take_turn(&mut tx).await?;
-        let row = tx.row("SELECT id FROM contests WHERE name = $1", values![name]).await?;
-        let row = row.ok_or_else(|| Error::NotFound(format!("contest {name}")))?;
-        let id: i64 = row.get("id")?;
-        let used = || Error::Conflict(format!("contest {name}: it has submissions, which need it"));
-        let first = "SELECT id FROM submissions WHERE contest = $1 LIMIT 1";
-        if tx.row(first, values![id]).await?.is_some() {
-            return Err(used());
-        }
-        tx.run("DELETE FROM contest_turns WHERE contest = $1", values![id]).await?;
-        let removed = tx.run("DELETE FROM contests WHERE id = $1", values![id]).await;
-        removed.map_err(|e| e.in_words(|| format!("contest {name}"), || format!("contest {name}")))?;
         tx.commit().await
     }
 }

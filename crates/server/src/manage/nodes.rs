@@ -343,7 +343,7 @@ pub async fn drain(store: &Store, name: &str, why: &str, by: &str, now: Moment) 
         let change = NodeChange {
             state: if idle { NodeState::Drained } else { NodeState::Draining },
             reason: Some(why.clone()),
-            event: Some(("draining".into(), why.clone(), Some(by.into()))),
+            event: Some(("drained".into(), why.clone(), Some(by.into()))),
             ..NodeChange::none(&node)
         };
         if store.change_node(&node, &change, now).await? {
@@ -359,7 +359,7 @@ fn changes(name: &str) -> Refusal {
 
 async fn already_out(store: &Store, node: &Node) -> Result<Refusal, Refusal> {
     let events = store.node_events(&node.name, SHOWN).await?;
-    let event = events.iter().find(|event| ["draining", "drained", "suspected"].contains(&&*event.kind));
+    let event = events.iter().find(|event| ["drained", "suspected"].contains(&&*event.kind));
     let since = event.map_or(String::new(), |event| {
         let by = event.by.as_ref().map_or(String::new(), |by| format!(" by {by}"));
         format!(" since {}{by}", written(event.at))
@@ -368,7 +368,8 @@ async fn already_out(store: &Store, node: &Node) -> Result<Refusal, Refusal> {
     Ok(Refusal::Conflict(format!("node {}: {}{since}{why}", node.name, standing(node))))
 }
 
-/// Puts a node back into service. Doubts about what it judged end with that; what is kept of them is an event. Its tests learn its level anew.
+/// Puts a node back into service. One that states what it is has to pass admission first, and its tests learn its level anew. Doubts about what
+/// it judged end with that, so that it should have been judged again before; an event keeps them.
 ///
 /// # Errors
 /// [`Refusal::NotFound`]; [`Refusal::Conflict`] where it is in service.
@@ -393,14 +394,14 @@ pub async fn return_node(
             node.doubted_since.map(|since| format!("what it judged since {} was doubted", written(since)));
         let words: Vec<String> =
             [Some(why.clone()).filter(|why| !why.is_empty()), doubts].into_iter().flatten().collect();
-        let anew = node.health.as_ref().map(|_| json!(Health::new(::fleet::Moment(now.0))));
         let change = NodeChange {
             state: NodeState::Active,
             reason: None,
-            health: anew,
+            waits: node.statement.as_ref().map(|_| json!([])),
+            admitted: None,
+            health: None,
             doubted_since: None,
             event: Some(("returned".into(), words.join("; "), Some(by.into()))),
-            ..NodeChange::none(&node)
         };
         if store.change_node(&node, &change, now).await? {
             return show_node(store, name).await;

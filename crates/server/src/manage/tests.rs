@@ -170,10 +170,10 @@ async fn a_node_is_drained_and_comes_back() {
     let doubts = NodeChange { doubted_since: Some(Moment(1)), ..NodeChange::none(&node) };
     store.change_node(&node, &doubts, now()).await.unwrap();
     let back = return_node(store, "a", "done", "root", now()).await.unwrap();
-    assert_eq!((back.standing, back.doubted_since), ("active", None));
+    assert_eq!((back.standing, back.doubted_since), ("waiting", None));
     let told = events(store, "a", 9).await.unwrap();
     let kinds: Vec<&str> = told.iter().map(|event| &*event.kind).collect();
-    assert_eq!(kinds, ["returned", "draining"]);
+    assert_eq!(kinds, ["returned", "drained"]);
     assert!(told[0].text.starts_with("done; what it judged since 1970"), "{}", told[0].text);
     drain(store, "a", "away", "root", now()).await.unwrap();
     remove_node(store, "a").await.unwrap();

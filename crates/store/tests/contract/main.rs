@@ -4,6 +4,7 @@
 mod common;
 
 mod accounts;
+mod checks;
 mod content;
 mod interleavings;
 mod judging;
@@ -27,6 +28,7 @@ type Server = Arc<Result<Cluster, String>>;
 fn trials(shared: &Server) -> Vec<Trial> {
     let all = [
         accounts::TESTS,
+        checks::TESTS,
         content::TESTS,
         interleavings::TESTS,
         judging::TESTS,
