@@ -113,7 +113,10 @@ pub(crate) struct Site {
     /// Ours while we judge.
     _places: Vec<Place>,
     pub(crate) slots: Arc<Vec<Slot>>,
+    /// What goes on is to be left. A worker takes it back when it is told to leave one task only.
     pub(crate) cancel: Arc<AtomicBool>,
+    /// This process is to end: never taken back.
+    pub(crate) ending: Arc<AtomicBool>,
 }
 
 impl Site {
@@ -121,17 +124,19 @@ impl Site {
     /// process yet, since launchers are forked from it.
     pub(crate) fn start(places: Vec<Place>, auxiliary: bool) -> Result<Site, Failure> {
         let slots = places.iter().map(|place| slot(place, auxiliary)).collect::<Result<Vec<_>, _>>()?;
-        let site = Site { _places: places, slots: Arc::new(slots), cancel: Arc::new(AtomicBool::new(false)) };
+        let (cancel, ending) = (Arc::default(), Arc::default());
+        let site = Site { _places: places, slots: Arc::new(slots), cancel, ending };
         site.end_on_signals()?;
         Ok(site)
     }
 
     fn end_on_signals(&self) -> Result<(), Failure> {
-        let (slots, cancel) = (self.slots.clone(), self.cancel.clone());
+        let (slots, cancel, ending) = (self.slots.clone(), self.cancel.clone(), self.ending.clone());
         ctrlc::set_handler(move || {
-            cancel.store(true, Ordering::SeqCst);
-            // A run may be about to start, and another after it, before the flag is seen.
+            ending.store(true, Ordering::SeqCst);
+            // A run may be about to start, and another after it, before the flag is seen; and it may just be taken back.
             loop {
+                cancel.store(true, Ordering::SeqCst);
                 slots.iter().for_each(Slot::end_runs);
                 std::thread::sleep(Duration::from_millis(20));
             }

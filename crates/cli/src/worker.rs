@@ -1,9 +1,15 @@
 //! `tauto worker`: the judge's side of a service. One process for each slot; each holds its slot's launchers, connects to the
-//! service, and does one task after another. It has no database and decides nothing about verdicts that the engine does not.
+//! service by its socket or by the brokers of a fleet, and does one task after another. It has no database and decides nothing about
+//! verdicts that the engine does not.
 
+mod brokers;
 mod facts;
 mod link;
+mod nats;
 mod packages;
+mod probe;
+mod socket;
+mod statement;
 mod task;
 
 use crate::Done;
@@ -13,26 +19,29 @@ use crate::options::{PlacementArgs, SlotChoice};
 use crate::place::{Place, places, planned, wishes_for};
 use crate::serve::nursery::{Child, Nursery};
 use crate::terminal::Failure;
+use brokers::BrokerArgs;
 use clap::Args;
 use engine::languages::Languages;
 use engine::slot::Slot;
 use facts::Speaker;
-use fleet::{FromWorker, Hello, Lease, Outcome, PROTOCOL, SlotFacts, ToWorker};
+use fleet::nats::name;
+use fleet::{Hello, PROTOCOL, SlotFacts};
 use host::machine::Machine;
-use link::{Broken, Link};
 use packages::Packages;
 use settle::Floor;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 #[derive(Args, Debug)]
 pub(crate) struct WorkerArgs {
-    /// The service's socket for workers
+    /// The service's socket for workers, on the same machine
     #[arg(long, value_name = "PATH")]
-    connect: PathBuf,
+    connect: Option<PathBuf>,
+    #[command(flatten)]
+    brokers: BrokerArgs,
     /// The slots to serve, such as 0 or 0,2 [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = crate::options::slot_choice)]
     slots: Vec<SlotChoice>,
@@ -59,13 +68,58 @@ pub(crate) struct WorkerArgs {
 /// One process for each slot, or the process of one slot.
 pub(crate) fn main(args: WorkerArgs) -> Result<Done, Failure> {
     crate::log::begin(args.log);
+    let way = Way::of(&args)?;
     let slots = if args.slots.is_empty() { all_slots()? } else { args.slots.clone() };
     match (args.single, &slots[..]) {
-        (true, [slot]) => serve(&args, *slot),
+        (true, [slot]) => serve(&args, &way, *slot),
         (true, _) => Err(Failure::usage("--single: one slot")),
         (false, slots) => {
             let (node, languages) = (args.node.as_deref(), args.languages.as_deref());
-            Nursery::start(children(slots, &args.connect, node, languages, args.log))?.attend(|_| {})
+            Nursery::start(children(slots, &way, node, languages, args.log))?.attend(|_| {})
+        }
+    }
+}
+
+/// The way to the service.
+pub(crate) enum Way {
+    /// Its socket.
+    Socket(PathBuf),
+    /// The brokers of a fleet.
+    Brokers(brokers::Brokers),
+}
+
+impl Way {
+    fn of(args: &WorkerArgs) -> Result<Way, Failure> {
+        match (&args.connect, args.brokers.wanted()?) {
+            (Some(_), Some(_)) => Err(Failure::usage("--connect and --nats: one of them")),
+            (Some(path), None) => Ok(Way::Socket(path.clone())),
+            (None, brokers) => {
+                match brokers.map_or_else(|| args.brokers.of_environment(), |of| Ok(Some(of)))? {
+                    Some(brokers) => Ok(Way::Brokers(brokers)),
+                    None => Err(Failure::usage(
+                        "which service? give --connect PATH for one on this machine, or --nats URL and --pool NAME for a fleet",
+                    )),
+                }
+            }
+        }
+    }
+
+    /// The name of this machine there: as it was given, or its host name.
+    fn node(&self, given: Option<String>, host: Option<String>) -> Result<String, Failure> {
+        match (self, given) {
+            (Way::Socket(_), given) => Ok(given.or(host).unwrap_or_else(|| "this machine".into())),
+            (Way::Brokers(_), None) => Ok(name::node_of_host(host.as_deref().unwrap_or_default())),
+            (Way::Brokers(_), Some(given)) if name::is_node(&given) => Ok(given),
+            (Way::Brokers(_), Some(given)) => {
+                Err(Failure::usage(format!("--node `{given}`: 1 to 63 of a-z, A-Z, 0-9, - and _")))
+            }
+        }
+    }
+
+    fn args(&self) -> Vec<OsString> {
+        match self {
+            Way::Socket(path) => vec!["--connect".into(), path.into()],
+            Way::Brokers(brokers) => brokers.args(),
         }
     }
 }
@@ -81,7 +135,7 @@ pub(crate) fn all_slots() -> Result<Vec<SlotChoice>, Failure> {
 /// How the processes of slots are started. That of the first speaks for the machine.
 pub(crate) fn children(
     slots: &[SlotChoice],
-    connect: &Path,
+    way: &Way,
     node: Option<&str>,
     languages: Option<&Path>,
     log: LogForm,
@@ -92,9 +146,9 @@ pub(crate) fn children(
     };
     let child = |(slot, first): (&SlotChoice, bool)| {
         let slot = number(slot);
-        let words = ["worker", "--single", "--slots", &slot, "--log", log.name(), "--connect"];
+        let words = ["worker", "--single", "--slots", &slot, "--log", log.name()];
         let mut args: Vec<OsString> = words.into_iter().map(OsString::from).collect();
-        args.push(connect.into());
+        args.extend(way.args());
         if let Some(node) = node {
             args.extend(["--node".into(), node.into()]);
         }
@@ -102,7 +156,7 @@ pub(crate) fn children(
             args.extend(["--languages".into(), languages.into()]);
         }
         args.extend(first.then(|| "--speaker".into()));
-        Child { name: format!("worker {slot}"), args, stdin: None }
+        Child { name: format!("worker {slot}"), args, env: Vec::new(), stdin: None }
     };
     let first = std::iter::once(true).chain(std::iter::repeat(false));
     slots.iter().zip(first).map(child).collect()
@@ -111,7 +165,10 @@ pub(crate) fn children(
 /// What a worker needs as long as it lives.
 struct Worker {
     slot: &'static Slot,
+    /// What is being done is to be left.
     cancel: &'static AtomicBool,
+    /// This process is to end.
+    ending: &'static AtomicBool,
     languages: Languages,
     floor: Floor,
     packages: Packages,
@@ -119,20 +176,13 @@ struct Worker {
     speaker: Option<Speaker>,
 }
 
-/// The shortest and the longest wait between attempts to connect.
-const SHORTEST_WAIT: Duration = Duration::from_millis(50);
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// A conversation that lasted this long was none that fails at once.
-const LIVED: Duration = Duration::from_secs(2);
-/// Rest after a task that could not be done for a reason that may pass, such as a full disk.
-const REST: Duration = Duration::from_secs(1);
-
-fn serve(args: &WorkerArgs, slot: SlotChoice) -> Result<Done, Failure> {
+fn serve(args: &WorkerArgs, way: &Way, slot: SlotChoice) -> Result<Done, Failure> {
     crate::serve::die_with_parent(args.parent)?;
     let typed = PlacementArgs { slot: Some(slot), ..PlacementArgs::default() };
     let places = places(&typed, SlotChoice::Auto, 1)?;
     let floor = worst_floor(&places);
     let facts = slot_facts(&places[0], slot, &floor);
+    let cpus = Cpus::of(&places[0]);
     let languages = languages(args.languages.as_ref())?;
     let site = Site::start(places, true)?;
     // They are used as long as this process lives, by what is compiled once and kept.
@@ -141,7 +191,7 @@ fn serve(args: &WorkerArgs, slot: SlotChoice) -> Result<Done, Failure> {
     let first = slots.first().ok_or_else(|| Failure::system("there is no slot"))?;
     let machine = Machine::this().map_err(Failure::system)?;
     let own_name = machine.read("/proc/sys/kernel/hostname").map(|name| name.trim().to_string());
-    let node = args.node.clone().or(own_name.ok()).unwrap_or_else(|| "this machine".into());
+    let node = way.node(args.node.clone(), own_name.ok())?;
     let hello = Hello {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").to_string(),
@@ -151,8 +201,31 @@ fn serve(args: &WorkerArgs, slot: SlotChoice) -> Result<Done, Failure> {
     };
     let packages = Packages::new(crate::config::data_directory()?.join("worker-packages"))?;
     let speaker = args.speaker.then(|| Speaker::new(args.languages.clone()));
-    let mut worker = Worker { slot: first, cancel: &site.cancel, languages, floor, packages, hello, speaker };
-    worker.work(&args.connect)
+    let (cancel, ending) = (&*site.cancel, &*site.ending);
+    let mut worker = Worker { slot: first, cancel, ending, languages, floor, packages, hello, speaker };
+    match way {
+        Way::Socket(path) => worker.work(path),
+        Way::Brokers(brokers) => nats::work(&mut worker, brokers, &cpus),
+    }
+}
+
+/// CPUs of the slot.
+struct Cpus {
+    /// Where `tauto index` measures it.
+    first: Option<u32>,
+    /// All that is to be quiet on, siblings included.
+    all: BTreeSet<u32>,
+}
+
+impl Cpus {
+    fn of(place: &Place) -> Cpus {
+        let all: BTreeSet<u32> = match place.slot() {
+            Some(slot) => slot.all_cpus().into_iter().collect(),
+            None => place.placement.cpus.iter().copied().collect(),
+        };
+        let first = place.slot().and_then(|slot| slot.cpus.first()).or(all.last()).copied();
+        Cpus { first, all }
+    }
 }
 
 fn slot_facts(place: &Place, slot: SlotChoice, floor: &Floor) -> SlotFacts {
@@ -167,109 +240,6 @@ fn slot_facts(place: &Place, slot: SlotChoice, floor: &Floor) -> SlotFacts {
 
 impl Worker {
     fn ending(&self) -> bool {
-        self.cancel.load(Ordering::SeqCst)
-    }
-
-    /// Connects, and connects again, until this process is to end.
-    fn work(&mut self, path: &Path) -> Result<Done, Failure> {
-        let mut held: Option<(Lease, Outcome)> = None;
-        let mut told = String::new();
-        let mut wait = SHORTEST_WAIT;
-        loop {
-            if self.ending() {
-                return Ok(Done::Interrupted);
-            }
-            self.hello.holding = held.as_ref().map(|(lease, _)| *lease);
-            match Link::connect(path, &self.hello) {
-                Ok(link) => {
-                    told.clear();
-                    let begun = Instant::now();
-                    match self.converse(&link, &mut held) {
-                        Ok(done) => return Ok(done),
-                        Err(Broken::Connection(why)) => {
-                            tracing::info!(why, "the service is gone; connecting again");
-                            // One whose database is full ends every conversation as soon as it hears of a result.
-                            wait = if begun.elapsed() > LIVED { SHORTEST_WAIT } else { wait };
-                            self.pause(&mut wait);
-                        }
-                        Err(Broken::Refused(why)) => return Err(Failure::usage(why)),
-                        Err(Broken::Worker(why)) => return Err(Failure::system(why)),
-                    }
-                }
-                Err(Broken::Refused(why)) => return Err(Failure::usage(why)),
-                Err(Broken::Connection(why) | Broken::Worker(why)) => {
-                    if why != told {
-                        tracing::info!(why, "no service yet; trying on");
-                        told = why;
-                    }
-                    self.pause(&mut wait);
-                }
-            }
-        }
-    }
-
-    /// Waits, longer each time, and no longer than this process is to live.
-    fn pause(&self, wait: &mut Duration) {
-        let until = Instant::now() + *wait;
-        while Instant::now() < until && !self.ending() {
-            std::thread::sleep(SHORTEST_WAIT);
-        }
-        *wait = (*wait * 2).min(LONGEST_WAIT);
-    }
-
-    fn converse(&mut self, link: &Link, held: &mut Option<(Lease, Outcome)>) -> Result<Done, Broken> {
-        self.speaker.iter_mut().for_each(Speaker::begin);
-        loop {
-            if let Some((lease, outcome)) = held.as_ref() {
-                link.say(&FromWorker::Done { lease: *lease, outcome: outcome.clone() })?;
-                while link.hear()? != (ToWorker::Heard { lease: *lease }) {}
-                let failed = match held.take() {
-                    Some((_, Outcome::Failed { why })) => Some(why),
-                    Some((lease, Outcome::Returned { why })) => {
-                        tracing::warn!(job = lease.job, why, "a task was given back");
-                        self.pause(&mut REST.clone());
-                        None
-                    }
-                    _ => None,
-                };
-                // What failed may be this process itself; a new one is started in its place.
-                if let Some(why) = failed {
-                    return Err(Broken::Worker(why));
-                }
-            }
-            if self.ending() {
-                return Ok(Done::Interrupted);
-            }
-            self.tell_of_node(link)?;
-            link.say(&FromWorker::Ready)?;
-            match self.next_task(link)? {
-                Some(task) => {
-                    let outcome = task::perform(self, link, &task);
-                    *held = Some((task.lease, outcome));
-                }
-                None => return Ok(Done::Interrupted),
-            }
-        }
-    }
-
-    /// Waits for a task. `None`: this process is to end.
-    fn next_task(&mut self, link: &Link) -> Result<Option<fleet::Task>, Broken> {
-        loop {
-            match link.hear_within(Duration::from_millis(200))? {
-                Some(ToWorker::Task(task)) => return Ok(Some(*task)),
-                // Too late: nothing is being done.
-                Some(_) => {}
-                None if self.ending() => return Ok(None),
-                None => self.tell_of_node(link)?,
-            }
-        }
-    }
-
-    /// Tells of the machine, if it is time to. Nothing runs in this slot meanwhile.
-    fn tell_of_node(&mut self, link: &Link) -> Result<(), Broken> {
-        match self.speaker.as_mut().and_then(|speaker| speaker.news(&self.languages)) {
-            Some(facts) => link.say(&FromWorker::Node { facts }),
-            None => Ok(()),
-        }
+        self.ending.load(Ordering::SeqCst)
     }
 }

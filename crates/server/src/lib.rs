@@ -12,6 +12,7 @@ mod callbacks;
 mod connections;
 mod errors;
 mod execution;
+mod fleet;
 mod guard;
 mod headers;
 mod judge0;
@@ -37,6 +38,8 @@ mod view;
 mod waiting;
 mod work;
 
+/// The brokers of a fleet, and who the service is to them.
+pub use ::fleet::nats::Options as NatsOptions;
 pub use accounts::Access;
 /// The OpenAPI document of the native API.
 pub use api::openapi;

@@ -91,6 +91,6 @@ pub(crate) async fn submit(service: &Service, incoming: Incoming<'_>) -> Result<
     };
     let (id, _) = service.store.submit(&new).await?;
     service.metrics.submitted(incoming.origin);
-    service.work_came.notify_one();
+    service.work_came.one();
     Ok(Accepted { id, token })
 }

@@ -300,7 +300,7 @@ fn watch(
             end(subject);
             return Ok(Some("interrupted".into()));
         }
-        if args.seconds.is_some_and(|most| start.elapsed() >= Duration::from(most)) {
+        if args.seconds.is_some_and(|most| start.elapsed() >= std::time::Duration::from(most)) {
             return Ok(None);
         }
         if let Some(counting) = counting.as_mut().filter(|_| Instant::now() >= turn_from) {

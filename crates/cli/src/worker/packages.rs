@@ -1,22 +1,25 @@
 //! Packages a worker has: files by their hash, opened ones, and what was compiled of them.
 
-use super::link::{Broken, Link};
+use super::link::{Broken, Service};
 use crate::judging::{self, Opened};
 use crate::terminal::Failure;
 use engine::bench::Programs;
-use fleet::{FromWorker, ToWorker};
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::fs;
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Packages kept open with their validators compiled. Each holds a box or two in the launcher's memory.
 const OPEN: usize = 8;
 /// Bytes of packages kept as files.
 const KEPT_BYTES: u64 = 8 << 30;
+
+/// As often a package that could not be taken is tried again.
+const TROUBLE_FOR: Duration = Duration::from_secs(3);
 
 /// A package and what was compiled of it.
 pub(super) struct Ready {
@@ -29,6 +32,14 @@ pub(super) struct Packages {
     directory: PathBuf,
     /// The one used last comes last.
     open: VecDeque<Rc<Ready>>,
+    trouble: Option<Trouble>,
+}
+
+/// A package could not be taken for a reason that lies here.
+struct Trouble {
+    hash: String,
+    why: String,
+    since: Instant,
 }
 
 /// Why a package cannot be had.
@@ -48,18 +59,22 @@ impl Packages {
     pub(super) fn new(directory: PathBuf) -> Result<Packages, Failure> {
         fs::create_dir_all(&directory)
             .map_err(|e| Failure::system(format!("{}: {e}", directory.display())))?;
-        Ok(Packages { directory, open: VecDeque::new() })
+        Ok(Packages { directory, open: VecDeque::new(), trouble: None })
     }
 
     /// A package by its hash, asked for where it is not here.
-    pub(super) fn get(&mut self, link: &Link, hash: &str, problem: &str) -> Result<Rc<Ready>, Missing> {
+    pub(super) fn get(
+        &mut self,
+        service: &dyn Service,
+        hash: &str,
+        problem: &str,
+    ) -> Result<Rc<Ready>, Missing> {
         if let Some(at) = self.open.iter().position(|ready| ready.hash == hash) {
             if let Some(ready) = self.open.remove(at) {
                 self.open.push_back(ready);
             }
         } else {
-            let path = self.file(link, hash)?;
-            let opened = judging::open_as(&path, problem).map_err(|e| Missing::Bad(e.to_string()))?;
+            let opened = self.opened(service, hash, problem)?;
             if self.open.len() >= OPEN {
                 self.open.pop_front();
             }
@@ -69,8 +84,21 @@ impl Packages {
         self.open.back().cloned().ok_or_else(|| Missing::Bad("no package is open".into()))
     }
 
+    fn opened(&mut self, service: &dyn Service, hash: &str, problem: &str) -> Result<Opened, Missing> {
+        let path = self.file(service, hash)?;
+        let open = |path: &Path| judging::open_as(path, problem).map_err(|e| Missing::Bad(e.to_string()));
+        let opened = open(&path);
+        // A file that was kept may not be what it was: a disk that failed, a machine that lost its power.
+        if opened.is_err() && hash_of(&path).is_ok_and(|found| found != hash) {
+            tracing::warn!(file = %path.display(), "a package that was kept is damaged; it is got again");
+            drop(fs::remove_file(&path));
+            return open(&self.file(service, hash)?);
+        }
+        opened
+    }
+
     /// The file of a package.
-    fn file(&self, link: &Link, hash: &str) -> Result<PathBuf, Missing> {
+    fn file(&mut self, service: &dyn Service, hash: &str) -> Result<PathBuf, Missing> {
         if hash.len() != 64 || !hash.bytes().all(|b| b.is_ascii_hexdigit()) {
             return Err(Missing::Bad(format!("`{hash}` is no hash")));
         }
@@ -79,33 +107,56 @@ impl Packages {
             return Ok(path);
         }
         self.make_room();
-        link.say(&FromWorker::NeedPackage { hash: hash.to_string() })?;
-        let size = loop {
-            match link.hear()? {
-                ToWorker::Package { hash: sent, bytes } if sent == hash => break bytes,
-                _ => {}
+        let fetched = self.fetch(service, hash, &path);
+        match &fetched {
+            Err(Missing::Broken(Broken::Here(why))) => {
+                self.trouble = Some(Trouble { hash: hash.into(), why: why.clone(), since: Instant::now() });
             }
-        };
-        let size = size.ok_or_else(|| Missing::Bad(format!("the service has no package {hash}")))?;
-        // A full disk is nothing against this process, nor against the task: it goes back, and this connection with it.
-        let fail = |e: std::io::Error| {
-            Missing::Broken(Broken::Connection(format!(
-                "keeping a package: {}: {e}",
-                self.directory.display()
-            )))
-        };
-        let mut fresh = tempfile::NamedTempFile::new_in(&self.directory).map_err(fail)?;
-        let mut digest = Sha256::new();
-        link.bytes(size, |bytes| {
-            digest.update(bytes);
-            fresh.write_all(bytes)
-        })?;
-        let found: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        if found != hash {
-            return Err(Missing::Broken(Broken::Worker(format!("package {hash} came as {found}"))));
+            // Whether it could be kept is not known.
+            Err(Missing::Broken(_)) => {}
+            // One that is wanted no more troubles nobody.
+            Ok(()) | Err(Missing::Bad(_)) => self.trouble = None,
         }
-        fresh.persist(&path).map_err(|e| fail(e.error))?;
-        Ok(path)
+        fetched.map(|()| path)
+    }
+
+    /// Gets a package from the service, and once more where it came as another one.
+    fn fetch(&self, service: &dyn Service, hash: &str, path: &Path) -> Result<(), Missing> {
+        let full = |e: std::io::Error| {
+            Missing::Broken(Broken::Here(format!("keeping a package: {}: {e}", self.directory.display())))
+        };
+        let mut came_as = None;
+        loop {
+            let mut fresh = tempfile::NamedTempFile::new_in(&self.directory).map_err(full)?;
+            if !service.package(hash, fresh.as_file_mut())? {
+                return Err(Missing::Bad(format!("the service has no package {hash}")));
+            }
+            let found = hash_of(fresh.path()).map_err(full)?;
+            if found == hash {
+                fresh.persist(path).map_err(|e| full(e.error))?;
+                return Ok(());
+            }
+            tracing::warn!(hash, found, "a package came as another one");
+            if came_as.is_some() {
+                let why = format!("package {hash} came as {found}, twice");
+                return Err(Missing::Broken(Broken::Here(why)));
+            }
+            service.damaged(hash, &found)?;
+            came_as = Some(found);
+        }
+    }
+
+    /// What keeps this machine from taking packages, if anything did the last time and does still: the package it could not take is
+    /// tried again.
+    pub(super) fn trouble(&mut self, service: &dyn Service) -> Option<String> {
+        let Trouble { hash, since, .. } = self.trouble.as_ref()?;
+        if since.elapsed() > TROUBLE_FOR {
+            let hash = hash.clone();
+            if self.file(service, &hash).is_ok() {
+                tracing::info!("packages can be taken again");
+            }
+        }
+        self.trouble.as_ref().map(|trouble| trouble.why.clone())
     }
 
     /// Removes the files that were not used for longest. Those that are open stay readable.
@@ -127,6 +178,18 @@ impl Packages {
             // Another worker of this machine may have been quicker.
             drop(fs::remove_file(path));
             total -= size;
+        }
+    }
+}
+
+fn hash_of(path: &Path) -> std::io::Result<String> {
+    let mut digest = Sha256::new();
+    let mut from = fs::File::open(path)?;
+    let mut part = vec![0; 256 << 10];
+    loop {
+        match from.read(&mut part)? {
+            0 => return Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
+            n => digest.update(&part[..n]),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Doing one task.
 
 use super::Worker;
-use super::link::{Broken, Link};
+use super::link::{Broken, Service};
 use super::packages::{Missing, Ready};
 use crate::clocks;
 use crate::options::ClockArgs;
@@ -12,20 +12,20 @@ use engine::limits::Overrides;
 use engine::submission::{Submission, judge_submission};
 use engine::timelimit::{TimeLimitInUse, time_limit};
 use engine::{Fault, Part};
-use fleet::{FromWorker, Mode, Outcome, Task, TimeLimit, ToWorker, Work};
+use fleet::{Mode, Outcome, Task, TimeLimit, Work};
 use judge::package::TimeLimit as PackageLimit;
 use judge::scoring::JudgeMode;
 use model::{Clock, Event, Execution, Layout, ProgramFile};
 use std::sync::Arc;
 
 /// Does a task. What goes wrong is part of the outcome.
-pub(super) fn perform(worker: &mut Worker, link: &Link, task: &Task) -> Outcome {
+pub(super) fn perform(worker: &mut Worker, service: &dyn Service, task: &Task) -> Outcome {
     let done = match &task.work {
         Work::Judge { package, problem, language, files, jury, mode, clock, time_limit } => {
             let asked = Asked { language, files, jury, mode: *mode, clock: *clock, limit: time_limit };
-            judge(worker, link, task, (package, problem), &asked)
+            judge(worker, service, task, (package, problem), &asked)
         }
-        Work::Execute(execution) => run(worker, link, task, execution),
+        Work::Execute(execution) => run(worker, service, task, execution),
     };
     match done {
         Ok(outcome) => outcome,
@@ -56,7 +56,7 @@ impl From<Broken> for NotDone {
     fn from(broken: Broken) -> NotDone {
         match broken {
             Broken::Worker(why) => NotDone::Failed(why),
-            Broken::Connection(why) | Broken::Refused(why) => NotDone::Returned(why),
+            Broken::Connection(why) | Broken::Refused(why) | Broken::Here(why) => NotDone::Returned(why),
         }
     }
 }
@@ -82,12 +82,12 @@ struct Asked<'a> {
 
 fn judge(
     worker: &mut Worker,
-    link: &Link,
+    service: &dyn Service,
     task: &Task,
     (hash, problem): (&str, &str),
     asked: &Asked,
 ) -> Result<Outcome, NotDone> {
-    let ready = worker.packages.get(link, hash, problem)?;
+    let ready = worker.packages.get(service, hash, problem)?;
     let clock = ClockArgs { clock: asked.clock, counter: None };
     let means = clocks::means(clock, ready.opened.clock).map_err(|e| NotDone::Refused(e.to_string()))?;
     let mode = match asked.mode {
@@ -101,9 +101,8 @@ fn judge(
         means,
         floor: worker.floor,
     };
-    // Who watches is told as long as somebody listens; judging does not depend on it.
     let emit = |event: Event| {
-        drop(link.say(&FromWorker::Event { lease: task.lease, event: Box::new(event) }));
+        service.event(task.lease, event);
     };
     let job = Job {
         package: &ready.opened.package,
@@ -114,16 +113,21 @@ fn judge(
         emit: &emit,
     };
     let bench = Bench::with(job, worker.slot, programs(worker, &ready, &job)?);
-    let limit = limit(link, task, &job, &bench, asked)?;
+    let limit = limit(service, task, &job, &bench, asked)?;
     let submission = submission(task, asked, &job)?;
     let judgement = judge_submission(&bench, &submission, &limit, mode)?.judgement;
     Ok(Outcome::Judged { judgement: Box::new(judgement) })
 }
 
 /// Runs a program that belongs to no problem.
-fn run(worker: &Worker, link: &Link, task: &Task, execution: &Execution) -> Result<Outcome, NotDone> {
+fn run(
+    worker: &Worker,
+    service: &dyn Service,
+    task: &Task,
+    execution: &Execution,
+) -> Result<Outcome, NotDone> {
     let emit = |event: Event| {
-        drop(link.say(&FromWorker::Event { lease: task.lease, event: Box::new(event) }));
+        service.event(task.lease, event);
     };
     let conditions = Conditions {
         languages: &worker.languages,
@@ -167,7 +171,7 @@ fn submission(task: &Task, asked: &Asked, job: &Job) -> Result<Submission, NotDo
 
 /// The time limit: told, stated by the package, or found here and made everybody's by the service.
 fn limit(
-    link: &Link,
+    service: &dyn Service,
     task: &Task,
     job: &Job,
     bench: &Bench,
@@ -187,12 +191,5 @@ fn limit(
         return Ok(found);
     }
     let told = TimeLimit { limit: found.limit, source: found.source.clone() };
-    link.say(&FromWorker::TimeLimit { lease: task.lease, found: told })?;
-    loop {
-        if let ToWorker::TimeLimit { lease, limit } = link.hear()?
-            && lease == task.lease
-        {
-            return Ok(in_use(limit));
-        }
-    }
+    Ok(in_use(service.time_limit(task.lease, told)?))
 }

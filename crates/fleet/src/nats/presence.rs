@@ -3,6 +3,7 @@
 use super::error::NatsError;
 use super::options::Nats;
 use super::{Presence, WorkerId, name};
+use async_nats::HeaderMap;
 use async_nats::jetstream::consumer::{DeliverPolicy, ReplayPolicy, push};
 use futures_util::StreamExt;
 use std::time::Duration;
@@ -19,6 +20,16 @@ impl Nats {
         let subject = format!("$KV.{}.{}", name::WORKERS, name::presence(from));
         let sent = self.stream.publish(subject, body.into()).await.map_err(|e| failed()(e.into()))?;
         sent.await.map(|_| ()).map_err(|e| self.or_denied(failed()(e.into())))
+    }
+
+    /// Says that a worker is there no more, sooner than the bucket forgets it.
+    pub async fn be_gone(&self, from: &WorkerId) -> Result<(), NatsError> {
+        let failed = || NatsError::failed("telling that this worker leaves");
+        let subject = format!("$KV.{}.{}", name::WORKERS, name::presence(from));
+        let mut headers = HeaderMap::new();
+        headers.insert("KV-Operation", "DEL");
+        let sent = self.stream.publish_with_headers(subject, headers, "".into()).await;
+        sent.map_err(|e| failed()(e.into()))?.await.map(|_| ()).map_err(|e| failed()(e.into()))
     }
 
     /// All workers that are there.

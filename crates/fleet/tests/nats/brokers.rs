@@ -138,7 +138,7 @@ fn node(directory: &Path, n: usize, routes: &[u16], lines: &str) -> Node {
     );
     if routes.len() > 1 {
         let all: Vec<String> = routes.iter().map(|port| format!("nats://127.0.0.1:{port}")).collect();
-        write!(text, "cluster {{ name: c, listen: \"127.0.0.1:{}\", routes: {all:?} }}\n", routes[n])
+        writeln!(text, "cluster {{ name: c, listen: \"127.0.0.1:{}\", routes: {all:?} }}", routes[n])
             .expect("text");
     }
     let configuration = directory.join(format!("n{n}.conf"));

@@ -24,6 +24,8 @@ async fn a_worker_is_there_while_it_says_so() {
     }
     let present = nats.present().await.unwrap();
     assert_eq!(present, [(worker(1), presence(1)), (worker(2), presence(0))], "the last word of each");
+    nats.be_gone(&worker(2)).await.unwrap();
+    assert_eq!(nats.present().await.unwrap(), [(worker(1), presence(1))]);
     let begun = Instant::now();
     while !nats.present().await.unwrap().is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(20), "they went long ago");

@@ -112,6 +112,51 @@ fn turn(bench: &mut Bench, part: IndexPart, until: Instant, stop: &AtomicBool) -
     Some(slices)
 }
 
+/// Parts of a probe, some of each group, each of which a slice tells in a millisecond.
+const PROBED: [IndexPart; 8] = [
+    IndexPart::Rounds,
+    IndexPart::Clock,
+    IndexPart::L1,
+    IndexPart::L2,
+    IndexPart::L3,
+    IndexPart::Bandwidth,
+    IndexPart::PageFault,
+    IndexPart::Syscall,
+];
+/// Turns of a probe.
+const PROBE_TURNS: u32 = 3;
+/// How long a probe measures, after [`WARM_UP`] and making its buffers.
+const PROBE_TIME: Duration = Duration::from_millis(250);
+/// The largest buffer of a probe, in bytes. It is made each time, which takes a third of a second for so much.
+const PROBE_BUFFER: usize = 256 << 20;
+
+/// A short measurement of some parts on the calling thread, which should be protected: about half a second. Its values are to be
+/// set against each other's; memory's stray from those of [`measure`], which goes through more of it. Parts of which most slices
+/// were disturbed, or which this machine does not tell, are left out. `None`: `stop` was set.
+pub fn probe(asked: &Asked, stop: &AtomicBool) -> Option<Vec<(IndexPart, f64)>> {
+    let begun = Instant::now();
+    while begun.elapsed() < WARM_UP {
+        sandbox::pace::multiply(100_000);
+    }
+    let mut bench = Bench::small(asked, PROBE_BUFFER);
+    let able: Vec<IndexPart> = PROBED.into_iter().filter(|part| bench.how(*part).known().is_some()).collect();
+    let mut taken: Vec<Vec<Slice>> = vec![Vec::new(); able.len()];
+    let begun = Instant::now();
+    let (all, mut done) = (PROBE_TURNS * able.len() as u32, 0);
+    for _ in 0..PROBE_TURNS {
+        for (part, slices) in able.iter().zip(&mut taken) {
+            done += 1;
+            slices.extend(turn(&mut bench, *part, begun + PROBE_TIME * done / all, stop)?);
+        }
+    }
+    let value = |slices: &[Slice]| {
+        let value = |slice: &Slice| if let Slice::Value(value) = slice { Some(*value) } else { None };
+        let values: Vec<f64> = slices.iter().filter_map(value).filter(|value| value.is_finite()).collect();
+        stats::median(&values).filter(|_| 2 * values.len() > slices.len())
+    };
+    Some(able.into_iter().zip(taken).filter_map(|(part, slices)| Some((part, value(&slices)?))).collect())
+}
+
 /// What the slices of a part's turns come to.
 fn figure(turns: &[Vec<Slice>], how: String) -> Reading<IndexFigure> {
     let values = |turn: &Vec<Slice>| -> Vec<f64> {
@@ -189,6 +234,17 @@ mod tests {
         let few = figure(&turns(&[even, even, even, even, even, &[void]]), "x".into());
         let Reading::Unknown(why) = few else { panic!("{few:?}") };
         assert!(why.starts_with("1 of 16 slices were disturbed, and only 5 turns"), "{why}");
+    }
+
+    #[test]
+    fn a_probe_is_short_and_tells_what_was_not_disturbed() {
+        let topology = Topology::read(&host::machine::Machine::this().unwrap()).unwrap();
+        let (program, time) = ("/bin/true".into(), Duration::ZERO);
+        let asked = Asked { topology: &topology, cpu: None, available: 1 << 30, program, time };
+        assert_eq!(probe(&asked, &AtomicBool::new(true)), None);
+        for (part, value) in probe(&asked, &AtomicBool::new(false)).unwrap() {
+            assert!(PROBED.contains(&part) && value > 0.0, "{part:?} {value}");
+        }
     }
 
     #[test]

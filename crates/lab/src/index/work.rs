@@ -105,7 +105,18 @@ fn since(then: rustix::time::Timespec, clock: ClockId) -> f64 {
 impl Bench {
     /// For the CPU that the calling thread is on.
     pub(super) fn new(asked: &Asked) -> Bench {
-        let sizes = sizes(asked.topology, asked.cpu, asked.available);
+        Bench::of(asked, sizes(asked.topology, asked.cpu, asked.available))
+    }
+
+    /// The same with no buffer above so many bytes, and memory's twice the last cache.
+    pub(super) fn small(asked: &Asked, most: usize) -> Bench {
+        let available = asked.available.min(SHARE_OF_MEMORY * most);
+        let sizes = sizes(asked.topology, asked.cpu, available);
+        let last = last_cache(asked.topology, asked.cpu);
+        Bench::of(asked, sizes.map(|size| size.map(|bytes| bytes.min(2 * last))))
+    }
+
+    fn of(asked: &Asked, sizes: [Result<usize, String>; 4]) -> Bench {
         let walk = |size: Result<usize, String>| {
             let walk = size.and_then(|bytes| {
                 Walk::new(bytes).ok_or_else(|| format!("no memory for a buffer of {bytes} bytes"))
@@ -240,6 +251,12 @@ impl Bench {
 /// The walk of a part that is one.
 fn level(part: IndexPart) -> Option<usize> {
     [IndexPart::L1, IndexPart::L2, IndexPart::L3, IndexPart::Dram].iter().position(|walk| *walk == part)
+}
+
+/// Bytes of the last cache of a CPU.
+fn last_cache(topology: &Topology, cpu: Option<u32>) -> usize {
+    let cpu = cpu.and_then(|cpu| topology.cpus.get(&cpu)).or_else(|| topology.cpus.values().next());
+    cpu.and_then(|cpu| cpu.caches.last()).and_then(cache_bytes).unwrap_or(USUAL_CACHE)
 }
 
 /// Bytes of the four walks: half of what a core has of each cache, and far more than the last one.

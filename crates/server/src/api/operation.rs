@@ -27,13 +27,24 @@ pub(super) async fn live() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
+/// The service can take in submissions.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Ready {
+    /// Always `ok`.
+    status: &'static str,
+    /// `connected`, or why no work goes to the fleet: submissions wait then. Null without a fleet.
+    brokers: Option<String>,
+}
+
 /// Whether the service can take in submissions
 ///
 /// Something is written to the database to see; 503 says why not.
-#[utoipa::path(get, path = "/health/ready", tag = "service", responses((status = 200, description = "It can", body = Health)))]
-pub(super) async fn ready(State(service): State<Arc<Service>>) -> Result<Json<Health>, Problem> {
+#[utoipa::path(get, path = "/health/ready", tag = "service", responses((status = 200, description = "It can", body = Ready)))]
+pub(super) async fn ready(State(service): State<Arc<Service>>) -> Result<Json<Ready>, Problem> {
     service.readiness.check(&service.store).await?;
-    Ok(Json(Health { status: "ok" }))
+    let told = |trouble: Option<String>| trouble.unwrap_or_else(|| "connected".into());
+    let brokers = service.brokers.as_ref().map(|brokers| told(brokers.trouble()));
+    Ok(Json(Ready { status: "ok", brokers }))
 }
 
 /// The program that serves.

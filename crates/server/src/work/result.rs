@@ -25,7 +25,7 @@ pub(crate) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome)
                 _ => service.store.give_back(lease, why).await?,
             }
             service.live.tell(job.submission, LiveEvent::Returned { why: why.clone() });
-            service.work_came.notify_one();
+            service.work_came.one();
             Ok(())
         }
     }

@@ -6,11 +6,15 @@ mod common;
 mod accounts;
 mod checks;
 mod content;
+mod fleet;
 mod interleavings;
 mod judging;
 mod lists;
 mod queue;
+mod rounds;
 mod service;
+mod tickets;
+mod turns;
 mod upkeep;
 
 use common::cluster::Cluster;
@@ -30,11 +34,15 @@ fn trials(shared: &Server) -> Vec<Trial> {
         accounts::TESTS,
         checks::TESTS,
         content::TESTS,
+        fleet::TESTS,
         interleavings::TESTS,
         judging::TESTS,
         lists::TESTS,
         queue::TESTS,
+        rounds::TESTS,
         service::TESTS,
+        tickets::TESTS,
+        turns::TESTS,
         upkeep::TESTS,
     ];
     let both = |(name, body): (&'static str, Body)| {

@@ -1,0 +1,102 @@
+//! Telling the service who this worker is, and everybody that it is there. In the background, so that neither delays a task.
+
+use super::shared::{Shared, Stands};
+use crate::worker::statement::now;
+use fleet::nats::{Ask, Greeting, Presence, Reply, Standing};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A worker without a task greets as often.
+const IDLE: Duration = Duration::from_secs(2);
+/// One with a task.
+const BUSY: Duration = Duration::from_secs(10);
+/// A server answers within that, or is asked again.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// What is known of a machine may be much, and go to a database.
+const FACTS: Duration = Duration::from_secs(30);
+/// It is said as often that this worker is there, and not more often than that.
+const PRESENT: (Duration, Duration) = (Duration::from_secs(10), Duration::from_millis(500));
+
+/// Greets, now and whenever there is something new, and makes known how this worker stands.
+pub(super) async fn greet(shared: Arc<Shared>) {
+    let mut told = String::new();
+    loop {
+        let (greeting, statement) = {
+            let state = shared.state();
+            let (hello, statement) = (state.hello.clone(), state.statement.clone());
+            let greeting =
+                Greeting { hello, statement: statement.clone(), at: now(), troubles: state.troubles.clone() };
+            (greeting, statement)
+        };
+        let ask = Ask::Hello(Box::new(greeting));
+        let trouble = match shared.nats.ask(&shared.from, &ask, PATIENCE).await {
+            Ok(Reply::Standing(standing)) => {
+                shared.stated(statement.as_ref());
+                note(&shared, standing);
+                tell_facts(&shared).await;
+                String::new()
+            }
+            Ok(Reply::Refused { why }) => {
+                shared.standing.send_replace(Stands::Refused(why));
+                return;
+            }
+            Ok(Reply::Unavailable { why }) => why,
+            Ok(other) => format!("the service answered the greeting with {other:?}"),
+            Err(error) => error.to_string(),
+        };
+        if trouble != told {
+            match trouble.is_empty() {
+                true => tracing::info!("the service answers again"),
+                false => tracing::warn!(why = trouble, "the service does not answer; trying on"),
+            }
+            told = trouble;
+        }
+        let rest = if shared.state().judging.is_some() { BUSY } else { IDLE };
+        let _ = tokio::time::timeout(rest, shared.news.notified()).await;
+    }
+}
+
+fn note(shared: &Shared, standing: Standing) {
+    let stands = Stands::Told(standing);
+    shared.standing.send_if_modified(|before| {
+        let changed = *before != stands;
+        if changed {
+            match &stands {
+                Stands::Told(Standing::Waits { reasons }) => {
+                    tracing::warn!(reasons = reasons.join("; "), "this worker gets no work");
+                }
+                _ => tracing::info!("this worker gets work"),
+            }
+            *before = stands;
+        }
+        changed
+    });
+}
+
+/// What is known of the machine, after the service knows the node.
+async fn tell_facts(shared: &Shared) {
+    let Some(facts) = shared.state().facts.take() else { return };
+    let ask = Ask::Node { facts };
+    if let Err(error) = shared.nats.ask(&shared.from, &ask, FACTS).await {
+        tracing::warn!(%error, "what is known of this machine was not told");
+        if let Ask::Node { facts } = ask {
+            shared.state().facts.get_or_insert(facts);
+        }
+    }
+}
+
+/// Says that this worker is there, as long as it is.
+pub(super) async fn be_present(shared: Arc<Shared>) {
+    loop {
+        let presence = {
+            let state = shared.state();
+            let (hello, finished) = (state.hello.clone(), state.finished);
+            Presence { hello, since: shared.since, judging: state.judging, finished }
+        };
+        if let Err(error) = shared.nats.be_present(&shared.from, &presence).await {
+            tracing::debug!(%error, "not said to be there");
+        }
+        tokio::time::sleep(PRESENT.1).await;
+        let _ = tokio::time::timeout(PRESENT.0 - PRESENT.1, shared.change.notified()).await;
+    }
+}
