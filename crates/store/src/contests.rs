@@ -79,6 +79,25 @@ impl Store {
         tx.commit().await
     }
 
+    /// Changes a pool that was read before; whether it did. `false`: somebody else has changed it since it was read.
+    pub async fn change_pool(&self, read: &Pool, form: &Json) -> Result<bool> {
+        let mut tx = self.db.write().await?;
+        // As it is kept, since the same document can be written in several ways.
+        let row = tx.row("SELECT form FROM pools WHERE name = $1", values![read.name.as_str()]).await?;
+        let Some(row) = row.filter(|row| row.json("form").is_ok_and(|kept: Json| kept == read.form)) else {
+            return Ok(false);
+        };
+        let kept: String = row.get("form")?;
+        let changed = tx
+            .run(
+                "UPDATE pools SET form = $3 WHERE name = $1 AND form = $2",
+                values![read.name.as_str(), kept, form.to_string()],
+            )
+            .await?;
+        tx.commit().await?;
+        Ok(changed > 0)
+    }
+
     /// One pool.
     ///
     /// # Errors
@@ -165,6 +184,26 @@ impl Store {
         tx.rows("SELECT * FROM contests ORDER BY id DESC", []).await?.iter().map(contest).collect()
     }
 
+    /// Removes a contest.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Conflict`] where something was handed in for it.
+    pub async fn remove_contest(&self, name: &str) -> Result<()> {
+        let mut tx = self.db.write().await?;
+        take_turn(&mut tx).await?;
+        let removed =
+            tx.run("DELETE FROM contests WHERE name = $1", values![name]).await.map_err(|e| match e {
+                Error::NotFound(_) => {
+                    Error::Conflict(format!("contest {name}: submissions belong to it, so it stays"))
+                }
+                other => other,
+            })?;
+        match removed {
+            0 => Err(Error::NotFound(format!("contest {name}"))),
+            _ => tx.commit().await,
+        }
+    }
+
     /// The contest of this name.
     ///
     /// # Errors
@@ -214,13 +253,15 @@ async fn move_jobs(tx: &mut Tx, contest: ContestId, confirm: bool, (from, to): (
     .map(drop)
 }
 
-/// The contest, and where its jobs wait that begin a round.
+/// The contest, and where its jobs wait that begin a round; that stays so until the end of the transaction.
 pub(crate) async fn usual(
     tx: &mut Tx,
     contest: Option<ContestId>,
 ) -> Result<Option<(ContestId, Option<String>)>> {
     let Some(id) = contest else { return Ok(None) };
-    let row = tx.row("SELECT usual FROM contests WHERE id = $1", values![id]).await?;
+    // It is not bound to another pool before its job is there to be moved.
+    let usual = format!("SELECT usual FROM contests WHERE id = $1{}", tx.for_share());
+    let row = tx.row(sqlx::AssertSqlSafe(usual), values![id]).await?;
     let row = row.ok_or_else(|| Error::NotFound(format!("contest {id}")))?;
     Ok(Some((id, row.get("usual")?)))
 }

@@ -9,6 +9,7 @@
 mod accounts;
 mod blobs;
 mod callbacks;
+mod checks;
 mod contests;
 mod db;
 mod error;

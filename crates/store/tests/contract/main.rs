@@ -4,6 +4,7 @@
 mod common;
 
 mod accounts;
+mod checks;
 mod content;
 mod fleet;
 mod interleavings;
@@ -31,6 +32,7 @@ type Server = Arc<Result<Cluster, String>>;
 fn trials(shared: &Server) -> Vec<Trial> {
     let all = [
         accounts::TESTS,
+        checks::TESTS,
         content::TESTS,
         fleet::TESTS,
         interleavings::TESTS,

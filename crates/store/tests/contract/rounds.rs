@@ -87,6 +87,8 @@ fn stands(database: &Database) {
         let found: Vec<_> = history.iter().map(|j| (j.id == counts, j.stands, j.current)).collect();
         assert_eq!(found, [(false, false, false), (false, false, false), (true, true, true)]);
         assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+        store.delete_submission(id).await.unwrap();
+        assert_eq!(store.answers(job).await.unwrap(), []);
     });
 }
 

@@ -16,6 +16,7 @@ pub(crate) const TESTS: &[(&str, Body)] = &[
     ("cancelled wherever it is", cancelled),
     ("beginning against taking back", begin_or_reap),
     ("finishing against cancelling", finish_or_cancel),
+    ("handing in against binding to another pool", submit_or_bind),
 ];
 
 async fn out(store: &Store) -> Job {
@@ -238,5 +239,29 @@ fn finish_or_cancel(database: &Database) {
         }
         assert_eq!(store.claim(ticket("p")).await.unwrap(), None);
         assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+    });
+}
+
+fn submit_or_bind(database: &Database) {
+    run(async {
+        let store = database.open().await;
+        for round in 0..20 {
+            let (from, to) = if round % 2 == 0 { ("p", "q") } else { ("q", "p") };
+            let id = contest(&store, "a", from, Some(from)).await;
+            let hand_in = |n: usize| {
+                let store = store.clone();
+                tokio::spawn(async move {
+                    let token = format!("{round}-{n}");
+                    let new = NewSubmission { contest: Some(id), ..submission(&token) };
+                    store.submit(&new).await.unwrap()
+                })
+            };
+            let handed_in: Vec<_> = (0..4).map(hand_in).collect();
+            contest(&store, "a", to, Some(to)).await;
+            for one in handed_in {
+                let job = store.job(one.await.unwrap().1).await.unwrap();
+                assert_eq!(job.place.as_deref(), Some(to), "round {round}: left behind");
+            }
+        }
     });
 }
