@@ -36,8 +36,8 @@ impl End {
         let from = WorkerId { pool: pool.into(), node: node.into(), slot };
         let greeting = greeting(&from);
         let hello = Ask::Hello(Box::new(greeting));
-        let works = nats.ask(&from, &hello, PATIENCE).await.unwrap();
-        assert!(matches!(works, Reply::Standing(Standing::Works { .. })), "{works:?}");
+        let stands = nats.ask(&from, &hello, PATIENCE).await.unwrap();
+        assert!(matches!(stands, Reply::Standing(Standing::Works { .. })), "{stands:?}");
         let since = fleet::Moment(crate::moment::now().0);
         let presence = Presence { hello: super::hello(node, slot), since, judging: None, finished: 0 };
         nats.be_present(&from, &presence).await.unwrap();
