@@ -31,6 +31,9 @@ fn reason(text: &str) -> Result<String, Refusal> {
     if text.len() > MOST_REASON {
         return Err(Refusal::Bad(format!("reason: at most {MOST_REASON} bytes may be")));
     }
+    if text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
+        return Err(Refusal::Bad("reason: no control characters may be".into()));
+    }
     Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
