@@ -24,6 +24,9 @@ use user::User;
 pub(crate) use web::{DATABASE, SOCKET};
 use wishes::Wanted;
 
+/// The variable that names brokers, which may hold a password: other users see the arguments of processes, and not their variables.
+pub(crate) const NATS: &str = "TAUTO_NATS";
+
 /// The service's directory in the data directory.
 pub(crate) const SERVICE: &str = "service";
 
@@ -35,6 +38,21 @@ pub(crate) struct ServeArgs {
     /// The database: a file, or postgres://… [default: a file in the data directory]
     #[arg(long, value_name = "URL")]
     database: Option<String>,
+    /// Work for a fleet by these brokers: nats://HOST:PORT, several with commas; tls://… Prefer the variable for one with a password
+    #[arg(long, value_name = "URL", env = NATS, hide_env_values = true)]
+    pub(crate) nats: Option<String>,
+    /// Credentials for the brokers, a .creds file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nats_creds: Option<PathBuf>,
+    /// Certificate authorities of the brokers, a PEM file [default: the system's]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nats_ca: Option<PathBuf>,
+    /// Our certificate for the brokers, a PEM file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nats_cert: Option<PathBuf>,
+    /// The key of that certificate, a PEM file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nats_key: Option<PathBuf>,
     /// The slots that judge here, such as 0 or 0,2 [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = crate::options::slot_choice)]
     slots: Vec<SlotChoice>,
@@ -147,7 +165,17 @@ fn web_child(
     for proxy in &args.proxy {
         words.extend(["--proxy".into(), proxy.to_string().into()]);
     }
-    Child { name: "web".into(), args: words, stdin: Some(http.into()) }
+    let files = [
+        ("--nats-creds", &args.nats_creds),
+        ("--nats-ca", &args.nats_ca),
+        ("--nats-cert", &args.nats_cert),
+        ("--nats-key", &args.nats_key),
+    ];
+    for (name, file) in files {
+        words.extend(file.iter().flat_map(|file| [name.into(), file.into()]));
+    }
+    let env = args.nats.iter().map(|url| (NATS, url.into())).collect();
+    Child { name: "web".into(), args: words, env, stdin: Some(http.into()) }
 }
 
 /// The directory below the data directory that is the web process's alone.

@@ -5,11 +5,14 @@
 //! node-year. In plain words with every constant: docs/fleet.md.
 
 mod baseline;
+mod charts;
+mod learning;
 mod policy;
 #[cfg(test)]
 mod tests;
 
 pub use baseline::Probe;
+pub use charts::ChartState;
 pub use policy::{HealthPolicy, Rates};
 
 use crate::Moment;
@@ -107,6 +110,9 @@ impl Sum {
 pub struct Health {
     /// The first probes, until there are enough.
     learning: Vec<Probe>,
+    /// Its level before it was started anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before: Option<Baseline>,
     baseline: Option<Baseline>,
     /// Slower and faster, by group in the order of [`IndexGroup::ALL`].
     power: [[Sum; 2]; 3],
@@ -121,12 +127,18 @@ impl Health {
         let sum = Sum::at(now);
         Health {
             learning: Vec::new(),
+            before: None,
             baseline: None,
             power: [[sum; 2]; 3],
             charges: sum,
             voids: sum,
             findings: Vec::new(),
         }
+    }
+
+    /// The same of one that was a member before and was only started anew: what it learns now must not be far from its level then.
+    pub fn again(self, now: Moment) -> Health {
+        Health { before: self.baseline.or(self.before), ..Health::new(now) }
     }
 
     /// The index was probed between jobs. Probes that were disturbed are not to be given.
@@ -153,6 +165,12 @@ impl Health {
     fn learn(&mut self, policy: &HealthPolicy, probe: Probe) {
         let at = probe.at;
         self.learning.push(probe);
+        let started = self.power[0][0].since;
+        for shift in learning::shifts(&self.learning, self.before.as_ref(), started, policy) {
+            let chart = Chart::Power { group: shift.group, slower: shift.slower };
+            let reason = power(shift.group, shift.slower, &shift.sum, shift.than);
+            self.find(chart, reason, shift.sum.since, at);
+        }
         if self.learning.len() >= policy.learn as usize {
             self.baseline = Some(Baseline::of(&self.learning, policy.least));
             self.learning = Vec::new();
@@ -176,11 +194,23 @@ impl Health {
         }
     }
 
+    /// Jobs and cross-checks until then had nothing against it, and were not told one by one: what comes next begins after them.
+    pub fn quiet_jobs_until(&mut self, at: Moment) {
+        for sum in [&mut self.charges, &mut self.voids] {
+            if sum.value == 0.0 {
+                sum.since = sum.since.max(at);
+            }
+        }
+    }
+
     /// The first alarm of a test stays until the node is admitted again.
     fn alarm(&mut self, chart: Chart, sum: Sum, policy: &HealthPolicy, found: Moment) {
+        self.find(chart, reason(chart, &sum, policy), sum.since, found);
+    }
+
+    fn find(&mut self, chart: Chart, reason: String, since: Moment, found: Moment) {
         if !self.findings.iter().any(|finding| finding.chart == chart) {
-            let reason = reason(chart, &sum, policy);
-            self.findings.push(Finding { chart, reason, since: sum.since, found });
+            self.findings.push(Finding { chart, reason, since, found });
         }
     }
 
@@ -231,18 +261,19 @@ fn tally(tally: &Tally, sum: &mut Sum, event: bool, at: Moment) {
     sum.take(f64::from(next), f64::from(u8::from(event)), at);
 }
 
+/// What a node's probes are set against, in words.
+const ADMITTED: &str = "after it was admitted";
+
+fn power(group: IndexGroup, slower: bool, sum: &Sum, than: &str) -> String {
+    let way = if slower { "slower" } else { "faster" };
+    let percent = 100.0 * (sum.total / f64::from(sum.n.max(1))).abs().exp_m1();
+    format!("{}: {percent:.1} % {way} than {than}, by the mean of {} probes", group.name(), sum.n)
+}
+
 fn reason(chart: Chart, sum: &Sum, policy: &HealthPolicy) -> String {
     let n = sum.n;
     match chart {
-        Chart::Power { group, slower } => {
-            let mean = sum.total / f64::from(n.max(1));
-            let way = if slower { "slower" } else { "faster" };
-            let percent = 100.0 * mean.abs().exp_m1();
-            format!(
-                "{}: {percent:.1} % {way} than after it was admitted, by the mean of {n} probes",
-                group.name()
-            )
-        }
+        Chart::Power { group, slower } => power(group, slower, sum, ADMITTED),
         Chart::Charges => format!(
             "odd one out in {} of {n} cross-checks; a healthy node is in one of {:.0}",
             sum.total,

@@ -78,7 +78,7 @@ const fn least_tolerance(group: IndexGroup) -> f64 {
     }
 }
 /// And at most this: beyond, a pool's members are not equal, whatever the noise.
-const MOST_TOLERANCE: f64 = 10.0;
+pub(crate) const MOST_TOLERANCE: f64 = 10.0;
 
 /// Why a text is no pool.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

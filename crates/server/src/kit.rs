@@ -59,6 +59,7 @@ pub(crate) fn settings(directory: &Path, anonymous: bool) -> Settings {
         retention: None,
         directory: directory.into(),
         database: directory.join("a.db").display().to_string(),
+        nats: None,
         anonymous,
         access: Access::default(),
         grace: Duration::from_secs(1),

@@ -12,6 +12,7 @@ mod callbacks;
 mod connections;
 mod errors;
 mod execution;
+pub mod fleet;
 mod guard;
 mod headers;
 mod judge0;
@@ -20,6 +21,7 @@ mod kit;
 mod languages;
 mod limits;
 mod live;
+pub mod manage;
 mod metrics;
 mod moment;
 mod pages;
@@ -36,6 +38,8 @@ mod view;
 mod waiting;
 mod work;
 
+/// The brokers of a fleet, and who the service is to them.
+pub use ::fleet::nats::Options as NatsOptions;
 pub use accounts::Access;
 /// The OpenAPI document of the native API.
 pub use api::openapi;

@@ -1,14 +1,15 @@
 //! What is going on in judgements right now, for whoever watches. Nothing here is kept: what counts is in the store.
 
 use model::Event;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 use store::{JobId, SubmissionId};
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, mpsc};
 
 /// What watchers of a submission hear.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(crate) enum LiveEvent {
     /// A worker has taken it.
@@ -43,17 +44,24 @@ pub(crate) enum LiveEvent {
 const BEHIND: usize = 1024;
 /// Events of the judgement that is going on, kept for watchers who come late. More are not kept.
 const KEPT: usize = 20_000;
+/// A judgement of which nothing was heard for so long ended elsewhere, and the news of that was lost.
+const LOST: Duration = Duration::from_secs(3600);
+/// News that wait to be told to other servers; more are not told there.
+const WAITING: usize = 4096;
 
 /// The submissions being judged or watched.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     all: Mutex<HashMap<SubmissionId, Going>>,
+    /// Where what is told here goes on to other servers.
+    elsewhere: OnceLock<mpsc::Sender<(SubmissionId, LiveEvent)>>,
 }
 
 #[derive(Debug)]
 struct Going {
     so_far: Vec<LiveEvent>,
     judging: bool,
+    heard: Instant,
     tell: broadcast::Sender<LiveEvent>,
 }
 
@@ -62,10 +70,29 @@ impl Live {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the watchers of a submission.
+    /// What is told here from now on, for other servers. For one listener.
+    pub(crate) fn outlet(&self) -> Option<mpsc::Receiver<(SubmissionId, LiveEvent)>> {
+        let (to, from) = mpsc::channel(WAITING);
+        self.elsewhere.set(to).ok().map(|()| from)
+    }
+
+    /// Tells the watchers of a submission, here and at other servers.
     pub(crate) fn tell(&self, submission: SubmissionId, event: LiveEvent) {
+        if let Some(elsewhere) = self.elsewhere.get() {
+            // Watchers there who miss something read the store.
+            drop(elsewhere.try_send((submission, event.clone())));
+        }
+        self.hear(submission, event);
+    }
+
+    /// Tells the watchers here what another server or a worker told everybody.
+    pub(crate) fn hear(&self, submission: SubmissionId, event: LiveEvent) {
         let mut all = self.all();
+        if matches!(event, LiveEvent::Started { .. }) {
+            all.retain(|_, going| going.heard.elapsed() < LOST || going.tell.receiver_count() > 0);
+        }
         let going = all.entry(submission).or_insert_with(Going::new);
+        going.heard = Instant::now();
         let ends = match &event {
             LiveEvent::Started { .. } => {
                 going.so_far.clear();
@@ -101,7 +128,12 @@ impl Live {
 
 impl Going {
     fn new() -> Going {
-        Going { so_far: Vec::new(), judging: false, tell: broadcast::channel(BEHIND).0 }
+        Going {
+            so_far: Vec::new(),
+            judging: false,
+            heard: Instant::now(),
+            tell: broadcast::channel(BEHIND).0,
+        }
     }
 }
 
@@ -125,6 +157,21 @@ mod tests {
         assert!(matches!(coming.try_recv(), Ok(LiveEvent::Started { attempt: 2, .. })));
         let (so_far, _) = live.watch(one);
         assert!(matches!(so_far[..], [LiveEvent::Started { attempt: 2, .. }]), "of this attempt alone");
+    }
+
+    #[test]
+    fn what_is_told_here_goes_on_and_what_is_heard_does_not() {
+        let live = Live::default();
+        let mut elsewhere = live.outlet().unwrap();
+        assert!(live.outlet().is_none(), "for one listener");
+        live.hear(SubmissionId(1), started(1));
+        live.tell(SubmissionId(2), started(2));
+        assert_eq!(live.watch(SubmissionId(1)).0.len(), 1);
+        let (submission, event) = elsewhere.try_recv().unwrap();
+        assert!(elsewhere.try_recv().is_err());
+        let json = serde_json::to_value(&event).unwrap();
+        let back: LiveEvent = serde_json::from_value(json).unwrap();
+        assert!(matches!((submission, back), (SubmissionId(2), LiveEvent::Started { attempt: 2, .. })));
     }
 
     #[test]

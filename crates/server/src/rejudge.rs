@@ -66,7 +66,7 @@ pub(crate) async fn again(
     }
     let rejudge = Rejudge { version, purpose, times, urgency, created: now() };
     let id = service.store.add_rejudging(reason, by, submissions, rejudge).await?;
-    service.work_came.notify_waiters();
+    service.work_came.many();
     tracing::info!(rejudging = id.0, submissions = submissions.len(), times, ?purpose, "judging again");
     Ok(id)
 }

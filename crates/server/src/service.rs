@@ -4,11 +4,13 @@ use crate::accounts::{Access, Accounts};
 use crate::callbacks::{self, Courier};
 use crate::connections::Bounds;
 use crate::errors::Refusal;
+use crate::fleet::Fleet;
 use crate::live::Live;
 use crate::metrics::{self, Metrics, Readiness};
 use crate::problems::{Packages, install_examples};
 use crate::toolchains::Toolchains;
 use crate::{accounts, api, connections, guard, judge0, pages, piston, upkeep, work};
+use ::fleet::nats::Options as NatsOptions;
 use axum::extract::Request;
 use axum::routing::get;
 use axum::{Router, middleware};
@@ -17,15 +19,17 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 /// What a site decides about its service.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Settings {
     /// The service's own directory: nothing else is written.
     pub directory: PathBuf,
     /// Address of the database, as [`Store::open`] takes it.
     pub database: String,
+    /// The brokers by which work goes to a fleet; `None`: to this machine's workers alone.
+    pub nats: Option<NatsOptions>,
     /// Without signing in everybody may submit and see; right only where nobody else can connect.
     pub anonymous: bool,
     /// How it is reached, and what one caller may ask of it.
@@ -68,7 +72,11 @@ pub(crate) struct Service {
     pub(crate) metrics: Metrics,
     pub(crate) readiness: Readiness,
     /// A job was queued.
-    pub(crate) work_came: Notify,
+    pub(crate) work_came: work::WorkCame,
+    /// The brokers, where there is a fleet.
+    pub(crate) brokers: Option<work::nats::Brokers>,
+    /// What is remembered of the nodes of a fleet.
+    pub(crate) fleet: Fleet,
     /// The workers that are connected.
     pub(crate) workers: work::Workers,
     /// Set when the service is to end.
@@ -83,6 +91,7 @@ pub async fn open(settings: Settings) -> Result<Startup, Refusal> {
     let store = Store::open(&settings.database).await?;
     let packages = Packages::new(settings.directory.join("packages"));
     let accounts = Accounts::new(&settings.access);
+    let brokers = settings.nats.as_ref().map(|_| work::nats::Brokers::new()).transpose()?;
     let service = Service {
         settings,
         accounts,
@@ -94,10 +103,15 @@ pub async fn open(settings: Settings) -> Result<Startup, Refusal> {
         waiting: judge0::Waiting::default(),
         metrics: Metrics::default(),
         readiness: Readiness::default(),
-        work_came: Notify::new(),
+        work_came: work::WorkCame::default(),
+        brokers,
+        fleet: Fleet::default(),
         workers: work::Workers::default(),
         ending: watch::Sender::new(false),
     };
+    if let Err(error) = fleet::local_pool(&service).await {
+        tracing::error!(%error, "making the pool of this machine's workers");
+    }
     if let Err(error) = install_examples(&service).await {
         tracing::error!(%error, "installing the example problems");
     }
@@ -129,28 +143,23 @@ impl Startup {
     /// settings say, then given back.
     ///
     /// # Errors
-    /// Where a listener fails.
+    /// [`Refusal::Fault`] where a listener fails; [`Refusal::Bad`] for what will not change by itself, such as brokers of another service.
     pub async fn serve(
         self,
         listeners: Listeners,
         stop: impl Future<Output = ()> + Send + 'static,
-    ) -> std::io::Result<()> {
+    ) -> Result<(), Refusal> {
         let service = self.service;
-        let listening = listeners.http.local_addr()?;
-        service
-            .settings
-            .access
-            .check(service.settings.anonymous, listening)
-            .map_err(std::io::Error::other)?;
-        listeners.http.set_nonblocking(true)?;
-        listeners.work.set_nonblocking(true)?;
         let (http, workers) =
-            (TcpListener::from_std(listeners.http)?, UnixListener::from_std(listeners.work)?);
+            bound(&service.settings, listeners).map_err(|e| Refusal::Fault(format!("listening: {e}")))?;
         let working = tokio::spawn(work::serve(service.clone(), workers));
         let reaping = tokio::spawn(work::take_back_lost(service.clone()));
         let upkeep = tokio::spawn(upkeep::serve(service.clone()));
+        let looking = tokio::spawn(fleet::serve(service.clone()));
         let courier = Courier::of_system(service.settings.callbacks.clone());
-        let delivering = tokio::spawn(callbacks::deliver(service.clone(), courier));
+        let delivering = tokio::spawn(callbacks::deliver(service.clone(), courier, callbacks::HOLD));
+        let options = service.settings.nats.clone();
+        let fleet = options.map(|options| tokio::spawn(serve_fleet(service.clone(), options)));
         let ending = service.clone();
         tokio::spawn(async move {
             stop.await;
@@ -163,10 +172,35 @@ impl Startup {
         reaping.abort();
         // In the middle of a step nothing is lost: a step is done or not.
         upkeep.abort();
+        looking.abort();
         delivering.abort();
+        let hopeless = match fleet {
+            Some(fleet) if fleet.is_finished() => fleet.await.ok(),
+            Some(fleet) => {
+                fleet.abort();
+                None
+            }
+            None => None,
+        };
         service.store.close().await;
-        Ok(())
+        hopeless.map_or(Ok(()), Err)
     }
+}
+
+/// Serves the fleet until it is dropped. Where that can never be, the service ends, and this says why.
+async fn serve_fleet(service: Arc<Service>, options: NatsOptions) -> Refusal {
+    let hopeless = work::nats::serve(service.clone(), options).await;
+    service.ending.send_replace(true);
+    Refusal::Bad(hopeless.to_string())
+}
+
+/// The listeners, as they are served.
+fn bound(settings: &Settings, listeners: Listeners) -> std::io::Result<(TcpListener, UnixListener)> {
+    let listening = listeners.http.local_addr()?;
+    settings.access.check(settings.anonymous, listening).map_err(std::io::Error::other)?;
+    listeners.http.set_nonblocking(true)?;
+    listeners.work.set_nonblocking(true)?;
+    Ok((TcpListener::from_std(listeners.http)?, UnixListener::from_std(listeners.work)?))
 }
 
 /// Waits until the service is to end.

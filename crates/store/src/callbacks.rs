@@ -113,6 +113,16 @@ impl Store {
         tx.rows(due, values![now, limit]).await?.iter().map(callback).collect()
     }
 
+    /// Takes a callback to deliver it: it is not due before `until`. False: somebody else has taken it since it was read. Of several who
+    /// try, one succeeds; one that ends without a word leaves it due then.
+    pub async fn take_callback(&self, callback: &Callback, until: Moment) -> Result<bool> {
+        let mut tx = self.db.write().await?;
+        let take = "UPDATE callbacks SET due = $1 WHERE id = $2 AND state = 'due' AND due = $3";
+        let taken = tx.run(take, values![until, callback.id, callback.due]).await?;
+        tx.commit().await?;
+        Ok(taken > 0)
+    }
+
     /// All callbacks of a submission, oldest first.
     pub async fn callbacks(&self, submission: SubmissionId) -> Result<Vec<Callback>> {
         let mut tx = self.db.read().await?;

@@ -79,6 +79,25 @@ impl Store {
         tx.commit().await
     }
 
+    /// Changes a pool that was read before; whether it did. `false`: somebody else has changed it since it was read.
+    pub async fn change_pool(&self, read: &Pool, form: &Json) -> Result<bool> {
+        let mut tx = self.db.write().await?;
+        // As it is kept, since the same document can be written in several ways.
+        let row = tx.row("SELECT form FROM pools WHERE name = $1", values![read.name.as_str()]).await?;
+        let Some(row) = row.filter(|row| row.json("form").is_ok_and(|kept: Json| kept == read.form)) else {
+            return Ok(false);
+        };
+        let kept: String = row.get("form")?;
+        let changed = tx
+            .run(
+                "UPDATE pools SET form = $3 WHERE name = $1 AND form = $2",
+                values![read.name.as_str(), kept, form.to_string()],
+            )
+            .await?;
+        tx.commit().await?;
+        Ok(changed > 0)
+    }
+
     /// One pool.
     ///
     /// # Errors
@@ -134,6 +153,7 @@ impl Store {
     pub async fn set_contest(&self, new: &NewContest<'_>, now: Moment) -> Result<ContestId> {
         let mut tx = self.db.write().await?;
         take_turn(&mut tx).await?;
+        let before = tx.row("SELECT * FROM contests WHERE name = $1", values![new.name]).await?;
         let row = tx
             .one(
                 "INSERT INTO contests (name, pool, usual, at_once, policy, created) VALUES ($1, $2, $3, $4, $5, $6)
@@ -144,14 +164,16 @@ impl Store {
             )
             .await
             .map_err(|e| {
-                let pools = || format!("pool {}", new.usual.filter(|usual| *usual != new.pool).unwrap_or(new.pool));
-                e.in_words(|| format!("contest {}", new.name), pools)
+                let pools = [Some(new.pool), new.usual.filter(|usual| *usual != new.pool)];
+                let pools: Vec<&str> = pools.into_iter().flatten().collect();
+                e.in_words(|| format!("contest {}", new.name), || format!("pool {}", pools.join(" or ")))
             })?;
         let id = ContestId(row.get("id")?);
-        let usual = "contest = $1 AND round IS NULL";
-        move_jobs(&mut tx, id, new.usual, usual).await?;
-        let confirming = "contest = $1 AND confirm = 1";
-        move_jobs(&mut tx, id, Some(new.pool), confirming).await?;
+        if let Some(before) = before.as_ref().map(contest).transpose()? {
+            let usual = (before.usual.as_deref().unwrap_or(""), new.usual.unwrap_or(""));
+            move_jobs(&mut tx, id, false, usual).await?;
+            move_jobs(&mut tx, id, true, (&before.pool, new.pool)).await?;
+        }
         tx.commit().await?;
         Ok(id)
     }
@@ -160,6 +182,26 @@ impl Store {
     pub async fn contests(&self) -> Result<Vec<Contest>> {
         let mut tx = self.db.read().await?;
         tx.rows("SELECT * FROM contests ORDER BY id DESC", []).await?.iter().map(contest).collect()
+    }
+
+    /// Removes a contest.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Conflict`] where something was handed in for it.
+    pub async fn remove_contest(&self, name: &str) -> Result<()> {
+        let mut tx = self.db.write().await?;
+        take_turn(&mut tx).await?;
+        let removed =
+            tx.run("DELETE FROM contests WHERE name = $1", values![name]).await.map_err(|e| match e {
+                Error::NotFound(_) => {
+                    Error::Conflict(format!("contest {name}: submissions belong to it, so it stays"))
+                }
+                other => other,
+            })?;
+        match removed {
+            0 => Err(Error::NotFound(format!("contest {name}"))),
+            _ => tx.commit().await,
+        }
     }
 
     /// The contest of this name.
@@ -183,35 +225,43 @@ impl Store {
     }
 }
 
-/// Moves jobs of a contest that nobody has begun, of this condition, to a place; tickets for them are good for nothing then. The row of
-/// [`take_turn`] is held.
-async fn move_jobs(tx: &mut Tx, contest: ContestId, place: Option<&str>, which: &'static str) -> Result<()> {
-    let moved = format!(
-        "UPDATE jobs SET place = $2, state = 'queued', worker = NULL, lease = NULL, pool = NULL
-         WHERE state IN ('queued', 'claimed') AND started IS NULL AND {which} AND COALESCE(place, '') <> COALESCE($2, '')"
-    );
-    if tx.run(sqlx::AssertSqlSafe(moved), values![contest, place]).await? == 0 {
+/// Moves those jobs of a contest that nobody has begun, and that confirm or do not, to another place; tickets for them are good for nothing
+/// then. The row of [`take_turn`] is held.
+async fn move_jobs(tx: &mut Tx, contest: ContestId, confirm: bool, (from, to): (&str, &str)) -> Result<()> {
+    if from == to {
         return Ok(());
     }
-    // Their tickets were drawn elsewhere: whoever comes now draws a higher one.
+    tx.run(
+        "UPDATE jobs SET place = NULLIF($4, ''), state = 'queued', worker = NULL, lease = NULL, pool = NULL WHERE id IN
+         (SELECT id FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = $3 AND urgency BETWEEN 0 AND 3
+              AND contest = $1 AND confirm = $2
+          UNION ALL
+          SELECT id FROM jobs WHERE state = 'claimed' AND contest = $1 AND started IS NULL AND COALESCE(place, '') = $3
+              AND confirm = $2)",
+        values![contest, confirm, from, to],
+    )
+    .await?;
+    // Their tickets were drawn in the old line: whoever comes now draws a higher one.
     tx.run(
         "INSERT INTO contest_turns (place, urgency, contest, tag, served, served_again)
-         SELECT COALESCE($2, ''), urgency, contest, NULL, MAX(served), MAX(served_again)
-         FROM contest_turns WHERE contest = $1 GROUP BY urgency, contest
+         SELECT $3, urgency, contest, NULL, MAX(served), MAX(served_again)
+         FROM contest_turns WHERE contest = $1 AND place IN ($2, $3) GROUP BY urgency, contest
          ON CONFLICT (place, urgency, contest) DO UPDATE SET served = excluded.served, served_again = excluded.served_again",
-        values![contest, place],
+        values![contest, from, to],
     )
     .await
     .map(drop)
 }
 
-/// The contest, and where its jobs wait that begin a round.
+/// The contest, and where its jobs wait that begin a round; that stays so until the end of the transaction.
 pub(crate) async fn usual(
     tx: &mut Tx,
     contest: Option<ContestId>,
 ) -> Result<Option<(ContestId, Option<String>)>> {
     let Some(id) = contest else { return Ok(None) };
-    let row = tx.row("SELECT usual FROM contests WHERE id = $1", values![id]).await?;
+    // It is not bound to another pool before its job is there to be moved.
+    let usual = format!("SELECT usual FROM contests WHERE id = $1{}", tx.for_share());
+    let row = tx.row(sqlx::AssertSqlSafe(usual), values![id]).await?;
     let row = row.ok_or_else(|| Error::NotFound(format!("contest {id}")))?;
     Ok(Some((id, row.get("usual")?)))
 }

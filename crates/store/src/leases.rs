@@ -10,6 +10,7 @@ use crate::{Error, Job, JobId, JobState, Lease, Moment, Result, Store};
 
 /// What comes of beginning a job by its ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum Begun {
     /// The worker has it.
     Go(Job),
@@ -36,6 +37,7 @@ const TAKEN: &str = " RETURNING id, attempt, failed, COALESCE(place, '') AS plac
 
 impl Store {
     /// A worker begins the job it got a ticket for, and has it until `until`. May be repeated by the same worker.
+    #[expect(clippy::too_many_arguments, reason = "each is of another kind")]
     pub async fn begin(
         &self,
         lease: Lease,

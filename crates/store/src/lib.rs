@@ -9,6 +9,7 @@
 mod accounts;
 mod blobs;
 mod callbacks;
+mod checks;
 mod contests;
 mod db;
 mod error;
@@ -23,6 +24,7 @@ mod nodes;
 mod outputs;
 mod problems;
 mod rejudgings;
+mod removal;
 mod retention;
 mod rounds;
 mod schema;

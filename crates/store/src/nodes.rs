@@ -248,6 +248,15 @@ impl Store {
         tx.rows("SELECT * FROM nodes ORDER BY pool, name", []).await?.iter().map(node).collect()
     }
 
+    /// The nodes that get work, each with its pool.
+    pub async fn working_nodes(&self) -> Result<Vec<(String, String)>> {
+        let mut tx = self.db.read().await?;
+        let working =
+            "SELECT name, pool FROM nodes WHERE state = 'active' AND waits IS NULL ORDER BY pool, name";
+        let rows = tx.rows(working, []).await?;
+        rows.iter().map(|row| Ok((row.get("name")?, row.get("pool")?))).collect()
+    }
+
     /// One node.
     ///
     /// # Errors

@@ -80,6 +80,21 @@ pub(crate) struct Ended {
     contest: Option<ContestId>,
 }
 
+impl Ended {
+    pub(crate) fn read(row: &Row, job: JobId) -> Result<Ended> {
+        Ok(Ended {
+            submission: SubmissionId(row.get("submission")?),
+            purpose: row.parse("purpose", Purpose::of)?,
+            round: row.get::<Option<i64>>("round")?.map_or(job, JobId),
+            version: row.get::<Option<i64>>("version")?.map(VersionId),
+            author: row.get("author")?,
+            urgency: Urgency::read(row)?,
+            rejudging: row.get::<Option<i64>>("rejudging")?.map(RejudgingId),
+            contest: Some(ContestId(row.get("contest")?)).filter(|contest| contest.0 != 0),
+        })
+    }
+}
+
 /// Ends a job; `None` where the lease is lost. The row of its submission is locked from here: its judgements are added one after the other,
 /// each under a number of its own.
 pub(crate) async fn end(
@@ -111,16 +126,7 @@ pub(crate) async fn end(
         tx.run(back, values![lease.job]).await?;
         return Ok(None);
     };
-    let ended = Ended {
-        submission: SubmissionId(row.get("submission")?),
-        purpose: row.parse("purpose", Purpose::of)?,
-        round: row.get::<Option<i64>>("round")?.map_or(lease.job, JobId),
-        version: row.get::<Option<i64>>("version")?.map(VersionId),
-        author: row.get("author")?,
-        urgency: Urgency::read(&row)?,
-        rejudging: row.get::<Option<i64>>("rejudging")?.map(RejudgingId),
-        contest: Some(ContestId(row.get("contest")?)).filter(|contest| contest.0 != 0),
-    };
+    let ended = Ended::read(&row, lease.job)?;
     Ok(Some((ended, number)))
 }
 

@@ -94,50 +94,45 @@ pub(crate) async fn refund(tx: &mut Tx, returned: &[Row]) -> Result<()> {
     Ok(())
 }
 
-/// The first job of each contest that waits in a place, at each urgency. The index is read at one place for each, whatever waits.
-const HEADS: &str = "
-    WITH RECURSIVE heads (id) AS (
-        SELECT (SELECT id FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = $1
-                ORDER BY urgency, contest, fresh, ticket, id LIMIT 1)
+/// The contests that wait in two places, at each urgency. The index is read at one place for each, however many jobs they have. Urgency and
+/// contest are in one number, since neither database can carry two from a row of a subquery but by a join, and PostgreSQL joins by reading all jobs
+/// as long as it has not looked at how many there are.
+const WAITING: &str = "
+    WITH RECURSIVE waiting (at, flow) AS (
+        SELECT at, (SELECT urgency * 1099511627776 + contest FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = at
+                    ORDER BY urgency, contest LIMIT 1)
+        FROM (SELECT $1 AS at UNION SELECT $2) AS places
         UNION ALL
-        SELECT (SELECT n.id FROM jobs n WHERE n.state = 'queued' AND COALESCE(n.place, '') = $1
-                AND (n.urgency, n.contest) > (j.urgency, j.contest)
-                ORDER BY n.urgency, n.contest, n.fresh, n.ticket, n.id LIMIT 1)
-        FROM heads h JOIN jobs j ON j.id = h.id
+        SELECT at, COALESCE(
+            (SELECT urgency * 1099511627776 + contest FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = at
+             AND urgency = flow / 1099511627776 AND contest > flow % 1099511627776 ORDER BY contest LIMIT 1),
+            (SELECT urgency * 1099511627776 + contest FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = at
+             AND urgency > flow / 1099511627776 ORDER BY urgency, contest LIMIT 1))
+        FROM waiting WHERE flow IS NOT NULL
     )
-    SELECT j.id, j.urgency, j.contest, j.fresh, j.ticket, j.created, j.not_on, COALESCE(l.served, 0) AS line_served,
-        t.tag, COALESCE(t.served, 0) AS served, COALESCE(t.served_again, 0) AS served_again
-    FROM heads h JOIN jobs j ON j.id = h.id
-    LEFT JOIN lines l ON l.place = $1 AND l.urgency = j.urgency
-    LEFT JOIN contest_turns t ON t.place = $1 AND t.urgency = j.urgency AND t.contest = j.contest";
+    SELECT at, flow / 1099511627776 AS urgency, flow % 1099511627776 AS contest, COALESCE(l.served, 0) AS line_served, t.tag,
+        COALESCE(t.served, 0) AS served, COALESCE(t.served_again, 0) AS served_again
+    FROM waiting LEFT JOIN lines l ON l.place = at AND l.urgency = flow / 1099511627776
+    LEFT JOIN contest_turns t ON t.place = at AND t.urgency = flow / 1099511627776 AND t.contest = flow % 1099511627776
+    WHERE flow IS NOT NULL";
 
-/// A contest that waits in a line, and its first job.
-struct Head {
-    id: JobId,
+/// A contest that waits in a line.
+struct Turn {
     flow: Flow,
-    fresh: bool,
-    ticket: i64,
-    created: Moment,
-    excludes: bool,
-    /// Of its contest.
+    /// Of the contest.
     tag: i64,
     /// The highest tag that was served in its line.
     line_served: i64,
-    /// The highest tickets of the contest that were served.
+    /// The highest tickets of the contest that were served, of jobs that begin a round and of others.
     served: i64,
     served_again: i64,
 }
 
-impl Head {
-    fn read(place: &str, row: &Row) -> Result<Head> {
+impl Turn {
+    fn read(row: &Row) -> Result<Turn> {
         let line_served = row.get("line_served")?;
-        Ok(Head {
-            id: JobId(row.get("id")?),
-            flow: Flow { place: place.into(), urgency: row.get("urgency")?, contest: row.get("contest")? },
-            fresh: row.get::<i64>("fresh")? == 1,
-            ticket: row.get("ticket")?,
-            created: Moment(row.get("created")?),
-            excludes: row.get::<Option<String>>("not_on")?.is_some(),
+        Ok(Turn {
+            flow: Flow { place: row.get("at")?, urgency: row.get("urgency")?, contest: row.get("contest")? },
             tag: row.get::<Option<i64>>("tag")?.unwrap_or(line_served),
             line_served,
             served: row.get("served")?,
@@ -146,9 +141,12 @@ impl Head {
     }
 }
 
-/// A job to be claimed, and who waits in its line.
+/// A job to be claimed, its contest's turn, and the contests that wait in its line.
 struct Chosen {
-    head: Head,
+    id: JobId,
+    fresh: bool,
+    ticket: i64,
+    turn: Turn,
     waiting: Vec<i64>,
 }
 
@@ -174,7 +172,7 @@ impl Store {
                          started = $5 WHERE id = $6 AND state = 'queued' RETURNING ",
                         columns!()
                     ),
-                    values![claim.worker, claim.until, claim.node, claim.pool, started, chosen.head.id],
+                    values![claim.worker, claim.until, claim.node, claim.pool, started, chosen.id],
                 )
                 .await?;
             if let Some(claimed) = claimed {
@@ -212,10 +210,10 @@ impl Store {
         let (urgent, same) = (before.count("urgent")?, before.count("same")?);
         let counted = "SELECT contest, COUNT(*) AS n FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = $1 AND urgency = $2
                        GROUP BY contest";
-        let heads = heads(&mut tx, &place).await?;
+        let turns = turns(&mut tx, &place, &place).await?;
         let tag = |contest: i64| {
-            let head = heads.iter().find(|head| head.flow.urgency == urgency && head.flow.contest == contest);
-            head.map_or(0, |head| head.tag)
+            let turn = turns.iter().find(|turn| turn.flow.urgency == urgency && turn.flow.contest == contest);
+            turn.map_or(0, |turn| turn.tag)
         };
         // The contest takes it by this tag.
         let turn = (tag(contest) + i64::try_from(same).unwrap_or(i64::MAX), contest);
@@ -246,9 +244,8 @@ impl Store {
     }
 }
 
-async fn heads(tx: &mut Tx, place: &str) -> Result<Vec<Head>> {
-    let rows = tx.rows(HEADS, values![place]).await?;
-    rows.iter().map(|row| Head::read(place, row)).collect()
+async fn turns(tx: &mut Tx, place: &str, other: &str) -> Result<Vec<Turn>> {
+    tx.rows(WAITING, values![place, other]).await?.iter().map(Turn::read).collect()
 }
 
 /// The job that is next for this one.
@@ -259,34 +256,35 @@ async fn choose(tx: &mut Tx, claim: &Claim<'_>) -> Result<Option<Chosen>> {
             return Ok(None);
         }
     }
-    let mut all = heads(tx, claim.pool).await?;
-    if claim.anywhere != Anywhere::Never {
-        all.extend(heads(tx, "").await?);
-    }
-    all.sort_by_key(|head| {
-        let Flow { place, urgency, contest } = &head.flow;
+    let anywhere = if claim.anywhere == Anywhere::Never { claim.pool } else { "" };
+    let mut all = turns(tx, claim.pool, anywhere).await?;
+    all.sort_by_key(|turn| {
+        let Flow { place, urgency, contest } = &turn.flow;
         let anywhere = place.is_empty();
-        (anywhere && matches!(claim.anywhere, Anywhere::After(_)), *urgency, anywhere, head.tag, *contest)
+        (anywhere && matches!(claim.anywhere, Anywhere::After(_)), *urgency, anywhere, turn.tag, *contest)
     });
     let full = full(tx, &all).await?;
     for at in 0..all.len() {
-        let head = &mut all[at];
-        if full.contains(&head.flow.contest) || !fits(tx, head, claim).await? {
+        let flow = &all[at].flow;
+        if full.contains(&flow.contest) {
             continue;
         }
-        let head = all.swap_remove(at);
-        let mates = all
-            .iter()
-            .filter(|other| (&other.flow.place, other.flow.urgency) == (&head.flow.place, head.flow.urgency));
-        let waiting = mates.map(|other| other.flow.contest).chain([head.flow.contest]).collect();
-        return Ok(Some(Chosen { head, waiting }));
+        let Some(first) = first_of(tx, flow, claim).await? else { continue };
+        let same = |other: &&Turn| (&other.flow.place, other.flow.urgency) == (&flow.place, flow.urgency);
+        return Ok(Some(Chosen {
+            id: JobId(first.get("id")?),
+            fresh: first.get::<i64>("fresh")? == 1,
+            ticket: first.get("ticket")?,
+            waiting: all.iter().filter(same).map(|other| other.flow.contest).collect(),
+            turn: all.swap_remove(at),
+        }));
     }
     Ok(None)
 }
 
 /// The contests that have as many jobs under way as they may.
-async fn full(tx: &mut Tx, heads: &[Head]) -> Result<BTreeSet<i64>> {
-    if heads.iter().all(|head| head.flow.contest == 0) {
+async fn full(tx: &mut Tx, turns: &[Turn]) -> Result<BTreeSet<i64>> {
+    if turns.iter().all(|turn| turn.flow.contest == 0) {
         return Ok(BTreeSet::new());
     }
     let full = "SELECT id FROM contests WHERE at_once IS NOT NULL
@@ -294,18 +292,15 @@ async fn full(tx: &mut Tx, heads: &[Head]) -> Result<BTreeSet<i64>> {
     tx.rows(full, []).await?.iter().map(|row| row.get("id")).collect()
 }
 
-/// Of a contest's jobs that are too young for who helps out so many are looked at: those behind them will soon be old enough.
-const LOOK: i64 = 32;
+/// Of a contest's jobs that may be too young for who helps out so many are looked at: those behind them will soon be old enough.
+const LOOK: u32 = 32;
 
-/// Puts the first job of the contest in the place of its head that this one may have; whether there is one.
-async fn fits(tx: &mut Tx, head: &mut Head, claim: &Claim<'_>) -> Result<bool> {
+/// The first job of a contest in a line that this one may have.
+async fn first_of(tx: &mut Tx, flow: &Flow, claim: &Claim<'_>) -> Result<Option<Row>> {
     let (oldest, look) = match claim.anywhere {
-        Anywhere::After(then) if head.flow.place.is_empty() => (then, LOOK),
+        Anywhere::After(then) if flow.place.is_empty() => (then, LOOK),
         _ => (Moment(i64::MAX), 1),
     };
-    if !head.excludes && head.created <= oldest {
-        return Ok(true);
-    }
     let (may, whom) = match claim.node {
         Some(node) => ("REPLACE(not_on, $4, '') = not_on", quoted(node)),
         None => (
@@ -315,43 +310,37 @@ async fn fits(tx: &mut Tx, head: &mut Head, claim: &Claim<'_>) -> Result<bool> {
         ),
     };
     let first = format!(
-        "SELECT id, fresh, ticket, created FROM
+        "SELECT id, fresh, ticket FROM
          (SELECT id, fresh, ticket, created FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = $1 AND urgency = $2
           AND contest = $3 AND (not_on IS NULL OR {may}) ORDER BY fresh, ticket, id LIMIT $5) AS first
          WHERE created <= $6 ORDER BY fresh, ticket, id LIMIT 1"
     );
-    let Flow { place, urgency, contest } = &head.flow;
-    let found =
-        tx.row(AssertSqlSafe(first), values![place.as_str(), *urgency, *contest, whom, look, oldest]).await?;
-    let Some(found) = found else { return Ok(false) };
-    head.id = JobId(found.get("id")?);
-    head.fresh = found.get::<i64>("fresh")? == 1;
-    head.ticket = found.get("ticket")?;
-    Ok(true)
+    let values = values![flow.place.as_str(), flow.urgency, flow.contest, whom, look, oldest];
+    tx.row(AssertSqlSafe(first), values).await
 }
 
 /// A job is taken: counts its contest's and its author's turn. The row of [`take_turn`] is held.
 async fn take_tag(tx: &mut Tx, chosen: &Chosen) -> Result<()> {
-    let Chosen { head, waiting } = chosen;
-    let Flow { place, urgency, contest } = &head.flow;
+    let Chosen { fresh, ticket, turn, waiting, .. } = chosen;
+    let Flow { place, urgency, contest } = &turn.flow;
     let place = place.as_str();
-    if head.tag > head.line_served {
+    if turn.tag > turn.line_served {
         tx.run(
             "INSERT INTO lines (place, urgency, served) VALUES ($1, $2, $3)
              ON CONFLICT (place, urgency) DO UPDATE SET served = excluded.served",
-            values![place, *urgency, head.tag],
+            values![place, *urgency, turn.tag],
         )
         .await?;
     }
-    let (served, served_again) = match head.fresh {
-        true => (head.served.max(head.ticket), head.served_again),
-        false => (head.served, head.served_again.max(head.ticket)),
+    let (served, served_again) = match fresh {
+        true => (turn.served.max(*ticket), turn.served_again),
+        false => (turn.served, turn.served_again.max(*ticket)),
     };
     tx.run(
         "INSERT INTO contest_turns (place, urgency, contest, tag, served, served_again) VALUES ($1, $2, $3, $4, $5, $6)
          ON CONFLICT (place, urgency, contest) DO UPDATE
          SET tag = excluded.tag, served = excluded.served, served_again = excluded.served_again",
-        values![place, *urgency, *contest, head.tag + 1, served, served_again],
+        values![place, *urgency, *contest, turn.tag + 1, served, served_again],
     )
     .await?;
     // Who has nothing to wait for, and would be behind by now, starts anew.
@@ -359,7 +348,7 @@ async fn take_tag(tx: &mut Tx, chosen: &Chosen) -> Result<()> {
         "UPDATE contest_turns SET tag = NULL WHERE place = $1 AND urgency = $2 AND tag <= $3 AND contest NOT IN {}",
         numbered(4, waiting.len())
     );
-    let mut values = values![place, *urgency, head.tag.max(head.line_served)];
+    let mut values = values![place, *urgency, turn.tag.max(turn.line_served)];
     values.extend(waiting.iter().map(|contest| (*contest).into()));
     tx.run(AssertSqlSafe(idle), values).await.map(drop)
 }

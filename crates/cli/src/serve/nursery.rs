@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct Child {
     pub(crate) name: String,
     pub(crate) args: Vec<OsString>,
+    /// Variables it gets beside ours.
+    pub(crate) env: Vec<(&'static str, OsString)>,
     /// What it gets as standard input; nothing where `None`.
     pub(crate) stdin: Option<OwnedFd>,
 }
@@ -148,6 +150,8 @@ fn once(child: &Child, tended: &Tended) -> std::io::Result<ExitStatus> {
     };
     let mut process = Command::new("/proc/self/exe");
     process.arg0_of(&child.name).args(&child.args).arg("--parent").arg(std::process::id().to_string());
+    // What is secret is for the one it is meant for.
+    process.env_remove(super::NATS).envs(child.env.iter().cloned());
     let mut process = process.stdin(stdin).spawn()?;
     tended.state().pid = i32::try_from(process.id()).ok().and_then(Pid::from_raw);
     // Its number is its own until it is reaped, which happens under the lock.

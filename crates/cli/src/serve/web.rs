@@ -1,7 +1,7 @@
 //! The web process: gives up what it can, then serves.
 
 use super::user::User;
-use super::wishes::Wanted;
+use super::wishes::{NatsWanted, Wanted};
 use super::{ServeArgs, die_with_parent};
 use crate::Done;
 use crate::place::{planned, wishes_for};
@@ -11,13 +11,14 @@ use landlock::{
     ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreatedAttr,
 };
-use rustix::fs::Mode;
+use rustix::fs::{MemfdFlags, Mode, memfd_create};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use server::Settings;
+use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, IntoRawFd};
 use std::os::unix::net::UnixListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The database, where no other is named, in the service's directory.
 pub(crate) const DATABASE: &str = "tautochrone.db";
@@ -28,6 +29,8 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
     let directory = args.directory.clone().ok_or_else(|| Failure::usage("--directory: missing"))?;
     keep_house()?;
     shrink_bounding_set();
+    // While it may read as much as whoever started it.
+    let nats = wanted.nats.as_ref().map(brokers).transpose()?;
     if let Some(user) = &args.user {
         let bad = |()| Failure::usage(format!("--user {user}: of the web process it is UID:GID"));
         user.parse::<User>().map_err(bad)?.take_over()?;
@@ -49,6 +52,7 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
     let settings = Settings {
         directory,
         database,
+        nats,
         // Where something stands in front, loopback is not this machine's user.
         anonymous: address.ip().is_loopback()
             && !wanted.accounts
@@ -70,6 +74,33 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
         .map_err(Failure::system)?;
     let base = settings.access.public_url.clone().unwrap_or_else(|| format!("http://{}", reached(address)));
     runtime.block_on(serve(settings, http, &base, args.admin_link))
+}
+
+/// How the brokers are reached. Files with secrets are carried along in memory: this process becomes a user who may not read them, and is
+/// confined to its own directory.
+fn brokers(wanted: &NatsWanted) -> Result<server::NatsOptions, Failure> {
+    let carried = |path: &Option<PathBuf>| path.as_deref().map(carried).transpose();
+    Ok(server::NatsOptions {
+        url: wanted.url.clone(),
+        creds: carried(&wanted.creds)?,
+        ca: carried(&wanted.ca)?,
+        cert: carried(&wanted.cert)?,
+        key: carried(&wanted.key)?,
+        name: "tauto serve".into(),
+        inbox: None,
+    })
+}
+
+/// A file's content in memory, under a name that this process can open whoever it becomes (proc_pid_fd(5); Landlock's rules do not reach
+/// file systems that are mounted nowhere).
+fn carried(path: &Path) -> Result<PathBuf, Failure> {
+    let fail = |e: &dyn std::fmt::Display| Failure::usage(format!("{}: {e}", path.display()));
+    let content = std::fs::read(path).map_err(|e| fail(&e))?;
+    let file = memfd_create("secret", MemfdFlags::CLOEXEC).map_err(|e| fail(&e))?;
+    let mut file = std::fs::File::from(file);
+    file.write_all(&content).map_err(|e| fail(&e))?;
+    // Open as long as this process lives.
+    Ok(format!("/proc/self/fd/{}", file.into_raw_fd()).into())
 }
 
 /// Where a listener is found from this machine.
@@ -104,7 +135,11 @@ async fn serve(settings: Settings, http: TcpListener, base: &str, new_link: bool
         // A full disk, most likely; the service says so to everybody, and serves what it can.
         Err(error) => tracing::error!(%error, "no link for an admin; start again with --admin-link"),
     }
-    startup.serve(listeners, stop).await.map_err(Failure::system)?;
+    startup.serve(listeners, stop).await.map_err(|refusal| match refusal {
+        // Starting again is no use.
+        server::Refusal::Bad(why) => Failure::usage(why),
+        other => Failure::system(other),
+    })?;
     Ok(Done::Good)
 }
 
@@ -215,6 +250,7 @@ mod tests {
         let (own, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let secret = other.path().join("secret");
         fs::write(&secret, "x").unwrap();
+        let brought = carried(&secret).unwrap();
         std::thread::spawn(move || {
             if !confine(own.path()) {
                 assert!(
@@ -224,6 +260,8 @@ mod tests {
                 );
                 return;
             }
+            // What was carried along is there.
+            assert_eq!(fs::read_to_string(&brought).unwrap(), "x");
             let file = own.path().join("file");
             fs::write(&file, "mine").unwrap();
             assert_eq!(fs::read_to_string(&file).unwrap(), "mine");

@@ -1,12 +1,13 @@
 //! What a site wishes of its service: the command line over the configuration file over what is usual.
 
-use super::ServeArgs;
+use super::{NATS, ServeArgs};
 use crate::config::Config;
 use crate::log::LogForm;
 use crate::terminal::Failure;
 use serde::Deserialize;
 use server::{Access, AllowedCallbacks, Limits, Network, Rate};
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The section `[serve]` of the configuration.
@@ -17,6 +18,16 @@ pub(crate) struct ServeWishes {
     pub(crate) listen: Option<SocketAddr>,
     /// The database: a file, or postgres://….
     pub(crate) database: Option<String>,
+    /// Brokers of a fleet: nats://….
+    pub(crate) nats: Option<String>,
+    /// Credentials for them, a file.
+    pub(crate) nats_creds: Option<PathBuf>,
+    /// Their certificate authorities, a PEM file.
+    pub(crate) nats_ca: Option<PathBuf>,
+    /// Our certificate for them, a PEM file.
+    pub(crate) nats_cert: Option<PathBuf>,
+    /// Its key, a PEM file.
+    pub(crate) nats_key: Option<PathBuf>,
     /// User of the web process.
     pub(crate) user: Option<String>,
     /// Everybody must sign in.
@@ -148,6 +159,7 @@ impl ServeWishes {
 pub(super) struct Wanted {
     pub(super) listen: SocketAddr,
     pub(super) database: Option<String>,
+    pub(super) nats: Option<NatsWanted>,
     pub(super) user: Option<String>,
     pub(super) accounts: bool,
     pub(super) grace: Duration,
@@ -157,6 +169,16 @@ pub(super) struct Wanted {
     pub(super) callbacks: AllowedCallbacks,
 }
 
+/// Brokers, and what is needed to be let in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NatsWanted {
+    pub(super) url: String,
+    pub(super) creds: Option<PathBuf>,
+    pub(super) ca: Option<PathBuf>,
+    pub(super) cert: Option<PathBuf>,
+    pub(super) key: Option<PathBuf>,
+}
+
 /// Where the service listens unless told otherwise.
 const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
 /// Seconds of grace likewise.
@@ -164,13 +186,33 @@ const GRACE: u64 = 20;
 
 impl Wanted {
     pub(super) fn read(args: &ServeArgs) -> Result<Wanted, Failure> {
-        Ok(Wanted::of(args, Config::read()?.serve))
+        let wanted = Wanted::of(args, Config::read()?.serve);
+        match &wanted.nats {
+            Some(nats) if nats.cert.is_some() != nats.key.is_some() => {
+                Err(Failure::usage("--nats-cert and --nats-key: one does not go without the other"))
+            }
+            None if [&args.nats_creds, &args.nats_ca, &args.nats_cert, &args.nats_key]
+                .iter()
+                .any(|file| file.is_some()) =>
+            {
+                Err(Failure::usage(format!("--nats-…: of which brokers? give --nats URL, or set {NATS}")))
+            }
+            _ => Ok(wanted),
+        }
     }
 
     fn of(args: &ServeArgs, site: ServeWishes) -> Wanted {
+        let nats = args.nats.clone().or(site.nats).filter(|url| !url.is_empty());
         Wanted {
             listen: args.listen.or(site.listen).unwrap_or(LISTEN),
             database: args.database.clone().or(site.database),
+            nats: nats.map(|url| NatsWanted {
+                url,
+                creds: args.nats_creds.clone().or(site.nats_creds),
+                ca: args.nats_ca.clone().or(site.nats_ca),
+                cert: args.nats_cert.clone().or(site.nats_cert),
+                key: args.nats_key.clone().or(site.nats_key),
+            }),
             user: args.user.clone().or(site.user),
             accounts: args.accounts || site.accounts,
             grace: Duration::from_secs(args.grace.or(site.grace_seconds).unwrap_or(GRACE)),
@@ -216,6 +258,14 @@ mod tests {
             (Some("a.db"), true, LogForm::Json)
         );
         assert_eq!(of_site.retention, Some(Duration::from_secs(172_800)));
+        assert_eq!(of_site.nats, None);
+        let nats =
+            wanted(&["--nats-ca", "b.pem"], "nats = 'nats://a'\nnats_creds = 'a.creds'\nnats_ca = 'a.pem'");
+        let nats = nats.nats.expect("brokers");
+        assert_eq!(
+            (&*nats.url, nats.creds, nats.ca),
+            ("nats://a", Some("a.creds".into()), Some("b.pem".into()))
+        );
         let limits = "proxies = ['::1']\n[limits]\nqueued = 7\nrequests = { burst = 1, per_minute = 2 }";
         let access = wanted(&[], limits).access;
         assert_eq!((access.proxies.len(), access.limits.queued), (1, 7));

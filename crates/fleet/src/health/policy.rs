@@ -1,6 +1,7 @@
 //! The numbers by which a node is taken for degraded, and where they come from.
 
 use crate::PoolKind;
+use crate::pool::MOST_TOLERANCE;
 use stats::{Tally, threshold_for};
 
 /// Seconds of a year of 365 days.
@@ -37,6 +38,13 @@ pub struct HealthPolicy {
     pub threshold: f64,
     /// So many probes at least make an alarm, whatever they are.
     pub fewest: u32,
+    /// While the level is learned: so many standard deviations must each of the last [`HealthPolicy::fewest`] probes be beyond the
+    /// ones before. A median of eight is known to half a deviation and a deviation from eight to a third, so that this is
+    /// three deviations at worst, four times in a row and one way.
+    pub shift: f64,
+    /// A node that was started anew may be away from its level before by so much, as a part of it, as members of a pool may be
+    /// at most.
+    pub anew: f64,
     /// How often a healthy node is charged in a cross-check.
     pub usual_charges: f64,
     /// Its test, against one that is charged in a tenth of them.
@@ -88,6 +96,8 @@ impl HealthPolicy {
             uncertain,
             threshold: threshold_for(allowance - uncertain, years * probes),
             fewest: 4,
+            shift: 6.0,
+            anew: MOST_TOLERANCE / 100.0,
             usual_charges: USUAL_CHARGES,
             charges: Tally::of(USUAL_CHARGES, BAD_CHARGES, years * rates.checks),
             usual_voids,

@@ -121,6 +121,47 @@ fn quiet_nodes_are_left_alone() {
     }
 }
 
+/// A node that becomes slower while its level is learned would be taken to be so: it is found by the probes before, after eight
+/// of them, and by its level before it was started anew from the first one on.
+#[test]
+fn a_node_that_is_slow_before_its_level_is_known_is_found() {
+    let policy = HealthPolicy::published(PoolKind::Strict);
+    for (noise, slower, first) in [(0.003, 1.05, 8), (0.003, 1.2, 23), (0.01, 1.2, 30), (0.003, 0.9, 50)] {
+        for seed in 0..50 {
+            let mut node = Node::new(seed, noise, 0.0);
+            (0..first).for_each(|_| node.probe(&policy, None, 1.0));
+            let good = node.at;
+            let needed = node.found_after(&policy, Some(IndexGroup::Core), slower);
+            assert!(needed <= 8, "{noise} {slower} after {first}: {needed}");
+            assert!(node.health.doubted_since().unwrap() <= good);
+        }
+    }
+    for (slower, found) in [(1.15, true), (1.05, false)] {
+        let mut node = Node::new(7, 0.003, 0.0).learned(&policy);
+        let started = node.at;
+        node.health = node.health.again(started);
+        (0..4).for_each(|_| node.probe(&policy, Some(IndexGroup::Memory), slower));
+        assert_eq!(node.health.is_suspected(), found, "{slower}");
+        assert_eq!(node.health.doubted_since(), found.then_some(started));
+        if let Condition::Suspected { findings } = node.health.condition(&policy) {
+            let reason = &findings[0].reason;
+            assert!(reason.contains(" slower than before it was started anew, by the mean of 4"), "{reason}");
+        }
+    }
+}
+
+/// A thousand times learning, a tenth of it on nodes with outliers: none is taken for ill. A node learns a few times in a year.
+#[test]
+fn learning_alarms_hardly_ever() {
+    let policy = HealthPolicy::published(PoolKind::Strict);
+    let alarms = (0..1000).filter(|seed| {
+        let mut node = Node::new(*seed, 0.008, if seed % 10 == 0 { 0.02 } else { 0.0 });
+        (0..policy.learn).for_each(|_| node.probe(&policy, None, 1.0));
+        node.health.is_suspected()
+    });
+    assert_eq!(alarms.count(), 0);
+}
+
 #[test]
 fn one_bad_probe_is_no_alarm_and_four_are() {
     let policy = HealthPolicy::published(PoolKind::Strict);

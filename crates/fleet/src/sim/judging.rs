@@ -37,7 +37,8 @@ impl World {
             time: ran.time,
             confidence: ran.confidence,
             noise: noise(node.stray()),
-            doubted: ran.doubted,
+            // Or has been since it began.
+            doubted: ran.doubted || node.drained || node.health.is_watched(node.policy(&self.health)),
             slower_at_most: if node.pool == bound { None } else { slower() },
         }
     }

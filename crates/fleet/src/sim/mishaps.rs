@@ -101,7 +101,9 @@ impl World {
         (node.up, node.given_up, node.admitted) = (true, false, false);
         node.boot += 1;
         node.statement.boot_id = Reading::Known(format!("{number}-{}", node.boot));
+        let health = node.health.clone().again(self.now);
         self.remeasure(number);
+        self.nodes[number as usize].health = health;
         self.ask(number);
         let node = &mut self.nodes[number as usize];
         if self.scenario.guarded && !node.admitted {

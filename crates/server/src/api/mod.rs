@@ -15,10 +15,12 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouterExt};
 use utoipa_axum::routes;
 
+mod contests;
 mod create;
 mod document;
 mod events;
 pub(crate) mod extract;
+pub(crate) mod fleet;
 pub(crate) mod judgements;
 mod nodes;
 pub(crate) mod operation;
@@ -76,10 +78,25 @@ fn documented() -> OpenApiRouter<Arc<Service>> {
         .routes(routes!(problems::package))
         .routes(routes!(problems::verify))
         .routes(routes!(problems::verification))
+        .routes(routes!(contests::list))
+        .routes(
+            routes!(contests::one, contests::set, contests::remove)
+                .layer(DefaultBodyLimit::max(REQUEST_LIMIT)),
+        )
         .routes(routes!(nodes::languages))
         .routes(routes!(nodes::list))
-        .routes(routes!(nodes::one))
+        .routes(routes!(nodes::one, fleet::remove_node))
         .routes(routes!(nodes::index))
+        .routes(routes!(fleet::events))
+        .routes(routes!(fleet::suspects))
+        .routes(routes!(fleet::rejudge))
+        .routes(routes!(fleet::drain).layer(DefaultBodyLimit::max(REQUEST_LIMIT)))
+        .routes(routes!(fleet::give_back).layer(DefaultBodyLimit::max(REQUEST_LIMIT)))
+        .routes(routes!(fleet::pools))
+        .routes(
+            routes!(fleet::pool, fleet::put_pool, fleet::remove_pool)
+                .layer(DefaultBodyLimit::max(REQUEST_LIMIT)),
+        )
         .routes(routes!(operation::queue))
         .routes(routes!(operation::live))
         .routes(routes!(operation::ready))

@@ -2,6 +2,7 @@
 
 use super::problem::Problem;
 use crate::accounts::{Caller, Right};
+use crate::manage::Lines;
 use crate::moment::{now, written};
 use crate::service::Service;
 use axum::Json;
@@ -27,13 +28,24 @@ pub(super) async fn live() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
+/// The service can take in submissions.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Ready {
+    /// Always `ok`.
+    status: &'static str,
+    /// `connected`, or why no work goes to the fleet: submissions wait then. Null without a fleet.
+    brokers: Option<String>,
+}
+
 /// Whether the service can take in submissions
 ///
 /// Something is written to the database to see; 503 says why not.
-#[utoipa::path(get, path = "/health/ready", tag = "service", responses((status = 200, description = "It can", body = Health)))]
-pub(super) async fn ready(State(service): State<Arc<Service>>) -> Result<Json<Health>, Problem> {
+#[utoipa::path(get, path = "/health/ready", tag = "service", responses((status = 200, description = "It can", body = Ready)))]
+pub(super) async fn ready(State(service): State<Arc<Service>>) -> Result<Json<Ready>, Problem> {
     service.readiness.check(&service.store).await?;
-    Ok(Json(Health { status: "ok" }))
+    let told = |trouble: Option<String>| trouble.unwrap_or_else(|| "connected".into());
+    let brokers = service.brokers.as_ref().map(|brokers| told(brokers.trouble()));
+    Ok(Json(Ready { status: "ok", brokers }))
 }
 
 /// The program that serves.
@@ -68,16 +80,22 @@ pub(super) struct Queue {
     oldest: Option<String>,
     /// How long it has waited.
     oldest_age_ns: Option<u64>,
+    /// Where it waits, and how much is done.
+    #[serde(flatten)]
+    lines: Lines,
 }
 
 /// How long the queue is
-#[utoipa::path(get, path = "/queue", tag = "service", responses((status = 200, description = "How much waits", body = Queue)))]
+///
+/// As it was some seconds ago at the earliest.
+#[utoipa::path(get, path = "/queue", tag = "service", responses((status = 200, description = "How much waits and where, and how much is done", body = Queue)))]
 pub(super) async fn queue(
     State(service): State<Arc<Service>>,
     caller: Caller,
 ) -> Result<Json<Queue>, Problem> {
     caller.must(Right::Look)?;
     let counts = service.metrics.counts(&service.store).await?;
+    let lines = service.metrics.fleet.lines(&service.store).await?;
     let age = counts.oldest.map(|oldest| now().0.saturating_sub(oldest.0).max(0) as u64);
     Ok(Json(Queue {
         live: counts.live,
@@ -86,6 +104,7 @@ pub(super) async fn queue(
         workers: service.workers.connected().len() as u64,
         oldest: counts.oldest.map(written),
         oldest_age_ns: age.map(|micros| micros.saturating_mul(1000)),
+        lines,
     }))
 }
 

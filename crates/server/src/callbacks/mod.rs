@@ -16,10 +16,9 @@ use crate::errors::Refusal;
 use crate::judge0;
 use crate::moment::now;
 use crate::service::Service;
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Callback, CallbackId, Moment};
+use store::{Callback, Moment};
 use tokio::task::JoinSet;
 
 /// How often callbacks that are due are looked for.
@@ -29,41 +28,38 @@ const AT_ONCE: usize = 16;
 /// Waits after the first try and after the second; after the third it is given up.
 const WAITS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(15)];
 
+/// How long a callback that is on its way is nobody else's: well over what a try may take. Servers on one database share the work, and what
+/// one had under way when it ended is due again after this.
+pub(crate) const HOLD: Duration = Duration::from_secs(15);
+
 /// Delivers what is due, until it is dropped.
-pub(crate) async fn deliver(service: Arc<Service>, courier: Courier) {
+pub(crate) async fn deliver(service: Arc<Service>, courier: Courier, hold: Duration) {
     let courier = Arc::new(courier);
-    let (mut under_way, mut tasks) = (HashSet::new(), JoinSet::new());
+    let mut tasks = JoinSet::new();
     let mut every = tokio::time::interval(LOOK);
     every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             _ = every.tick() => {}
-            Some(done) = tasks.join_next(), if !tasks.is_empty() => {
-                if let Ok(id) = done {
-                    under_way.remove(&id);
-                }
-                continue;
-            }
+            Some(_) = tasks.join_next(), if !tasks.is_empty() => continue,
         }
         let room = AT_ONCE.saturating_sub(tasks.len());
-        // Those under way are due still, and come first.
-        let due = service.store.due_callbacks(now(), u32::try_from(AT_ONCE + room).unwrap_or(1)).await;
+        let due = service.store.due_callbacks(now(), u32::try_from(room).unwrap_or(1)).await;
         let due =
             due.inspect_err(|error| tracing::error!(%error, "looking for callbacks")).unwrap_or_default();
-        for callback in due
-            .into_iter()
-            .filter(|callback| !under_way.contains(&callback.id))
-            .take(room)
-            .collect::<Vec<_>>()
-        {
-            under_way.insert(callback.id);
-            tasks.spawn(one(service.clone(), courier.clone(), callback));
+        for callback in due {
+            let until = now().plus_micros(i64::try_from(hold.as_micros()).unwrap_or(i64::MAX));
+            match service.store.take_callback(&callback, until).await {
+                Ok(true) => drop(tasks.spawn(one(service.clone(), courier.clone(), callback))),
+                Ok(false) => {}
+                Err(error) => tracing::error!(%error, "taking a callback"),
+            }
         }
     }
 }
 
 /// One try.
-async fn one(service: Arc<Service>, courier: Arc<Courier>, callback: Callback) -> CallbackId {
+async fn one(service: Arc<Service>, courier: Arc<Courier>, callback: Callback) {
     let sent = match body(&service, &callback).await {
         Ok(body) => courier.put(&callback.url, body).await.map_err(|error| error.to_string()),
         Err(refusal) => Err(refusal.to_string()),
@@ -85,7 +81,6 @@ async fn one(service: Arc<Service>, courier: Arc<Courier>, callback: Callback) -
         // It stays due, and is delivered again.
         tracing::error!(%error, callback = callback.id.0, "noting a callback");
     }
-    callback.id
 }
 
 async fn body(service: &Service, callback: &Callback) -> Result<Vec<u8>, Refusal> {
@@ -163,7 +158,13 @@ mod tests {
             Verdict::WrongAnswer,
         )
         .await;
-        let deliver_now = || tokio::spawn(deliver(kit.service.clone(), Courier::of_system(allowed.clone())));
+        let deliver_now = || {
+            tokio::spawn(deliver(
+                kit.service.clone(),
+                Courier::of_system(allowed.clone()),
+                Duration::from_secs(1),
+            ))
+        };
         let first = deliver_now();
         until("no first try", async || !heard.lock().unwrap().is_empty()).await;
         first.abort();

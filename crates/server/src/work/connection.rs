@@ -1,14 +1,16 @@
 //! One worker: a connection, a slot, one task at a time.
 
-use super::{ATTEMPTS, LEASE, Worker, assign, node, result};
+use super::desk::{self, lease_end, of_fleet, of_store};
+use super::{LEASE, LOCAL_POOL, Worker, result};
+use crate::errors::Refusal;
 use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::Service;
-use fleet::{Frame, FromWorker, Hello, Outcome, PROTOCOL, TimeLimit, ToWorker, WireError};
+use fleet::{Frame, FromWorker, Hello, Outcome, PROTOCOL, ToWorker, WireError};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::{Claim, Job, JobId, Lease, Moment, SubmissionId, VersionId};
+use store::{Job, Lease, SubmissionId, VersionId};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -34,6 +36,7 @@ struct Doing {
 struct Connection {
     service: Arc<Service>,
     name: String,
+    node: String,
     to: OwnedWriteHalf,
     doing: Option<Doing>,
     ready: bool,
@@ -48,6 +51,8 @@ enum End {
     Protocol(&'static str),
     #[error("the store: {0}")]
     Store(#[from] store::Error),
+    #[error("the service: {0}")]
+    Service(#[from] Refusal),
     /// The service ends and this worker has nothing to do.
     #[error("the service is ending")]
     Ending,
@@ -87,8 +92,9 @@ pub(super) async fn serve(service: Arc<Service>, stream: UnixStream) {
         },
     );
     result::note_floor(&service, &name, &hello.slot.floor).await;
+    let node = hello.node.clone();
     let mut connection =
-        Connection { service: service.clone(), name: name.clone(), to, doing: None, ready: false };
+        Connection { service: service.clone(), name: name.clone(), node, to, doing: None, ready: false };
     let end = connection.run(hello, &mut said).await;
     reading.abort();
     service.workers.leave(&name, since);
@@ -145,14 +151,6 @@ async fn greeted(
     Ok(hello)
 }
 
-fn lease_end() -> Moment {
-    now().plus_micros(i64::try_from(LEASE.as_micros()).unwrap_or(i64::MAX))
-}
-
-fn of_store(lease: fleet::Lease) -> Lease {
-    Lease { job: JobId(lease.job), attempt: lease.attempt }
-}
-
 impl Connection {
     async fn say(&mut self, message: &ToWorker) -> Result<(), End> {
         Ok(self.to.write_all(&fleet::encode(message)?).await?)
@@ -188,7 +186,7 @@ impl Connection {
                     Some(message) => self.hear(message?).await?,
                     None => return Ok(()),
                 },
-                () = service.work_came.notified(), if waiting => {}
+                () = service.work_came.here(), if waiting => {}
                 () = tokio::time::sleep(IDLE_LOOK), if waiting => {}
                 _ = ending.changed(), if !told => {}
                 () = &mut grace, if told => return Err(End::Ending),
@@ -202,17 +200,15 @@ impl Connection {
         if self.service.store.extend(lease, lease_end()).await.is_ok()
             && let Ok(job) = self.service.store.job(lease.job).await
         {
-            self.begin(&job);
+            self.note(&job);
         }
     }
 
-    fn begin(&mut self, job: &Job) {
+    fn note(&mut self, job: &Job) {
         let lease = Lease { job: job.id, attempt: job.attempt };
         self.doing =
             Some(Doing { lease, submission: job.submission, version: job.version, since: Instant::now() });
         self.service.workers.change(&self.name, |worker| worker.judging = Some(job.submission));
-        let started = LiveEvent::Started { job: job.id, worker: self.name.clone(), attempt: job.attempt };
-        self.service.live.tell(job.submission, started);
     }
 
     fn end(&mut self) {
@@ -222,7 +218,7 @@ impl Connection {
 
     /// Gives the worker the next job, if there is one.
     async fn assign(&mut self) -> Result<bool, End> {
-        let job = match self.service.store.claim(Claim::local(&self.name, lease_end(), now())).await {
+        let job = match desk::next(&self.service, &self.name, &self.node).await {
             Ok(Some(job)) => job,
             Ok(None) => return Ok(false),
             // A full or busy database hands out nothing for a while.
@@ -232,20 +228,13 @@ impl Connection {
                 return Ok(false);
             }
         };
-        self.begin(&job);
-        let lease = Lease { job: job.id, attempt: job.attempt };
-        if job.failed >= ATTEMPTS {
-            let last = job.returned.as_deref().unwrap_or("no reason is known");
-            let why = format!("given up after {ATTEMPTS} attempts that failed; the last ended so: {last}");
-            self.conclude(lease, &Outcome::Refused { why }).await?;
-            return Ok(true);
-        }
-        match assign::task(&self.service, &job).await {
-            Ok(task) => {
+        self.note(&job);
+        match desk::begin(&self.service, &self.name, &job).await? {
+            Some(task) => {
                 self.ready = false;
                 self.say(&ToWorker::Task(Box::new(task))).await?;
             }
-            Err(refusal) => self.conclude(lease, &Outcome::Refused { why: refusal.to_string() }).await?,
+            None => self.end(),
         }
         Ok(true)
     }
@@ -253,14 +242,11 @@ impl Connection {
     /// Keeps the job for the worker.
     async fn keep(&mut self) -> Result<(), End> {
         let Some(lease) = self.doing.as_ref().map(|doing| doing.lease) else { return Ok(()) };
-        match self.service.store.extend(lease, lease_end()).await {
-            Ok(()) => Ok(()),
-            Err(store::Error::Conflict(_) | store::Error::NotFound(_)) => {
+        match desk::keep(&self.service, lease).await {
+            Ok(true) => Ok(()),
+            Ok(false) => {
                 self.end();
-                self.say(&ToWorker::Cancel {
-                    lease: fleet::Lease { job: lease.job.0, attempt: lease.attempt },
-                })
-                .await
+                self.say(&ToWorker::Cancel { lease: of_fleet(lease) }).await
             }
             // The database may be back before the lease is over.
             Err(error) => {
@@ -278,7 +264,9 @@ impl Connection {
                 Ok(())
             }
             FromWorker::Node { facts } => {
-                node::note(&self.service, &self.name, &facts).await;
+                if let Err(error) = desk::node_news(&self.service, &self.node, LOCAL_POOL, &facts).await {
+                    tracing::error!(%error, node = self.node, "noting a node");
+                }
                 Ok(())
             }
             FromWorker::NeedPackage { hash } => self.send_package(&hash).await,
@@ -289,7 +277,8 @@ impl Connection {
                 Ok(())
             }
             FromWorker::TimeLimit { lease, found } => {
-                let limit = self.limit_in_force(found).await?;
+                let version = self.doing.as_ref().and_then(|doing| doing.version);
+                let limit = desk::limit_in_force(&self.service, version, found).await?;
                 self.say(&ToWorker::TimeLimit { lease, limit }).await
             }
             FromWorker::Done { lease, outcome } => {
@@ -303,30 +292,13 @@ impl Connection {
         }
     }
 
-    /// The first limit that was found for a version is everybody's.
-    async fn limit_in_force(&mut self, found: TimeLimit) -> Result<TimeLimit, End> {
-        let Some(version) = self.doing.as_ref().and_then(|doing| doing.version) else { return Ok(found) };
-        let Ok(json) = serde_json::to_value(&found) else { return Ok(found) };
-        let kept = self.service.store.setting_or(&assign::limit_setting(version), &json).await?;
-        Ok(serde_json::from_value(kept).unwrap_or(found))
-    }
-
     /// Stores what came of a job, or puts it back.
     async fn conclude(&mut self, lease: Lease, outcome: &Outcome) -> Result<(), End> {
-        let concluded = result::conclude(&self.service, lease, outcome).await;
+        let concluded = desk::conclude(&self.service, lease, outcome).await;
         if self.doing.as_ref().is_some_and(|doing| doing.lease == lease) {
             self.end();
         }
-        match concluded {
-            Ok(()) => Ok(()),
-            // Somebody else has the job now, and judges it.
-            Err(store::Error::Conflict(why)) => {
-                tracing::warn!(job = lease.job.0, why, "a late result was dropped");
-                Ok(())
-            }
-            Err(store::Error::NotFound(_)) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        Ok(concluded?)
     }
 
     async fn send_package(&mut self, hash: &str) -> Result<(), End> {
@@ -348,18 +320,6 @@ impl Connection {
     /// Puts back what the worker had not finished. A worker that went away by itself may have been ended by the job.
     async fn put_back(&mut self, why: &str, innocent: bool) {
         let Some(doing) = self.doing.take() else { return };
-        let store = &self.service.store;
-        let back = match innocent {
-            true => store.give_back(doing.lease, why).await,
-            false => store.fail(doing.lease, why).await.map(drop),
-        };
-        match back {
-            Ok(()) => {
-                self.service.live.tell(doing.submission, LiveEvent::Returned { why: why.to_string() });
-                self.service.work_came.notify_one();
-            }
-            // The lease will end by itself.
-            Err(error) => tracing::warn!(%error, job = doing.lease.job.0, "giving a job back"),
-        }
+        desk::put_back(&self.service, doing.lease, doing.submission, why, innocent).await;
     }
 }

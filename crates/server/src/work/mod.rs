@@ -2,8 +2,12 @@
 
 mod assign;
 mod connection;
+mod desk;
+pub(crate) mod nats;
 mod node;
 mod result;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use assign::{details, limit_setting};
 
@@ -21,6 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::{Moment, SubmissionId};
 use tokio::net::UnixListener;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 /// How long a job stays with a worker that is not heard of. Extended while it is connected.
@@ -29,6 +34,43 @@ pub(crate) const LEASE: Duration = Duration::from_secs(15);
 /// A job at which this many attempts failed is given up: what it does to workers it would do to the next. Many, since workers also
 /// fail for reasons of their own.
 pub(crate) const ATTEMPTS: u64 = 20;
+
+/// The pool of this machine's own workers, by the Unix socket: a relaxed one.
+pub(crate) const LOCAL_POOL: &str = "default";
+
+/// Says that a job was queued: to this machine's workers and to whoever hands tickets to a fleet's.
+#[derive(Debug, Default)]
+pub(crate) struct WorkCame {
+    here: Notify,
+    fleet: Notify,
+}
+
+impl WorkCame {
+    /// One job.
+    pub(crate) fn one(&self) {
+        self.here.notify_one();
+        self.fleet.notify_one();
+    }
+
+    /// Many.
+    pub(crate) fn many(&self) {
+        self.here.notify_waiters();
+        self.fleet.notify_one();
+    }
+
+    /// There is room for another ticket.
+    pub(crate) fn room(&self) {
+        self.fleet.notify_one();
+    }
+
+    async fn here(&self) {
+        self.here.notified().await;
+    }
+
+    async fn fleet(&self) {
+        self.fleet.notified().await;
+    }
+}
 
 /// Where the noise floor of a worker's slot is kept, as it was last told: judgements are looked at when the worker is long gone.
 pub(crate) fn floor_setting(worker: &str) -> String {
@@ -39,6 +81,8 @@ pub(crate) fn floor_setting(worker: &str) -> String {
 #[derive(Debug, Default)]
 pub(crate) struct Workers {
     all: Mutex<BTreeMap<String, Worker>>,
+    /// Those of a fleet, as they were last told.
+    fleet: Mutex<BTreeMap<String, Worker>>,
 }
 
 /// A worker, as it is shown.
@@ -63,14 +107,31 @@ impl Workers {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those that are connected now.
+    fn fleet(&self) -> MutexGuard<'_, BTreeMap<String, Worker>> {
+        self.fleet.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Those that are connected now, here and over NATS.
     pub(crate) fn connected(&self) -> Vec<Worker> {
-        self.all().values().cloned().collect()
+        let here = self.all().clone();
+        let fleet = self.fleet();
+        let elsewhere = fleet.iter().filter(|(name, _)| !here.contains_key(*name)).map(|(_, worker)| worker);
+        here.values().chain(elsewhere).cloned().collect()
+    }
+
+    /// Whether a worker is connected now.
+    pub(crate) fn is_connected(&self, name: &str) -> bool {
+        self.all().contains_key(name) || self.fleet().contains_key(name)
+    }
+
+    fn set_fleet(&self, workers: BTreeMap<String, Worker>) {
+        *self.fleet() = workers;
     }
 
     /// The noise floor of a worker's slot, where the worker is connected.
     pub(crate) fn floor(&self, name: &str) -> Option<serde_json::Value> {
-        self.all().get(name).map(|worker| worker.slot.floor.clone())
+        let here = self.all().get(name).map(|worker| worker.slot.floor.clone());
+        here.or_else(|| self.fleet().get(name).map(|worker| worker.slot.floor.clone()))
     }
 
     fn enter(&self, name: &str, worker: Worker) {
@@ -126,6 +187,7 @@ pub(crate) async fn take_back_lost(service: Arc<Service>) {
         match service.store.reap(now()).await {
             Ok(lost) => {
                 for lease in lost {
+                    service.metrics.fleet.lapsed();
                     tracing::warn!(
                         job = lease.job.0,
                         attempt = lease.attempt,
@@ -135,7 +197,7 @@ pub(crate) async fn take_back_lost(service: Arc<Service>) {
                         let why = "the worker was not heard of".to_string();
                         service.live.tell(job.submission, LiveEvent::Returned { why });
                     }
-                    service.work_came.notify_one();
+                    service.work_came.one();
                 }
             }
             Err(error) => tracing::error!(%error, "taking back jobs"),

@@ -1,23 +1,17 @@
 //! What nodes tell of themselves.
 
-use crate::moment::now;
-use crate::service::Service;
 use serde_json::Value;
 use store::{Error, Moment, Sample, Store};
 
-/// The pool of the nodes of a service without a fleet.
-const POOL: &str = "default";
-
 /// Keeps what a node tells of itself, and what was measured on it as readings over time.
-pub(super) async fn note(service: &Service, worker: &str, facts: &Value) {
-    let node = worker.rsplit_once('/').map_or(worker, |(node, _)| node);
-    if let Err(error) = keep(&service.store, node, facts, now()).await {
-        tracing::error!(%error, node, "noting a node");
-    }
-}
-
-async fn keep(store: &Store, node: &str, facts: &Value, now: Moment) -> Result<(), Error> {
-    store.note_node(node, POOL, facts, now).await?;
+pub(super) async fn keep(
+    store: &Store,
+    node: &str,
+    pool: &str,
+    facts: &Value,
+    now: Moment,
+) -> Result<(), Error> {
+    store.note_node(node, pool, facts, now).await?;
     for (kind, sample) in measured(facts, now) {
         // Nodes repeat themselves.
         let last = store.samples(node, &kind, Moment(0), 1).await?;
@@ -62,7 +56,7 @@ mod tests {
         };
         let at = |seconds: i64| Moment(seconds * 1_000_000);
         for (told, taken, tail) in [(10, 5, 0.1), (20, 5, 0.1), (30, 25, 0.1), (40, 99, 0.2)] {
-            keep(&store, "n", &facts(taken, tail), at(told)).await.unwrap();
+            keep(&store, "n", "default", &facts(taken, tail), at(told)).await.unwrap();
         }
         let kept = |kind: &'static str| {
             let store = store.clone();
@@ -74,7 +68,7 @@ mod tests {
         assert_eq!(moments(kept("floor/1").await), [at(40), at(10)]);
         assert!(kept("floor/0").await.is_empty());
         assert_eq!(store.node("n").await.unwrap().last_seen, at(40));
-        keep(&store, "n", &json!({ "index": null, "slots": null }), at(50)).await.unwrap();
+        keep(&store, "n", "default", &json!({ "index": null, "slots": null }), at(50)).await.unwrap();
         assert_eq!(kept("index").await.len(), 3);
     }
 }

@@ -139,6 +139,14 @@ impl Tx {
         &self.place
     }
 
+    /// Ends a SELECT whose rows are not to change before this transaction has ended. In SQLite nobody else writes meanwhile.
+    pub(crate) const fn for_share(&self) -> &'static str {
+        match self.inner {
+            Inner::Sqlite(_) | Inner::Member(_) => "",
+            Inner::Postgres(_) => " FOR SHARE",
+        }
+    }
+
     /// Runs a statement; the number of rows it concerned.
     pub(crate) async fn run(&mut self, sql: impl SqlSafeStr, values: impl Into<Vec<Value>>) -> Result<u64> {
         let values = values.into();

@@ -6,8 +6,8 @@ use model::{
 };
 use serde_json::json;
 use store::{
-    Claim, Conclusion, Job, Lease, Moment, NewSubmission, NewVersion, PARTICIPANT, Purpose, Rejudge, Store,
-    SubmissionId, Urgency,
+    Anywhere, Claim, Conclusion, ContestId, Finished, Job, JudgementId, Lease, Moment, NewContest,
+    NewSubmission, NewVersion, PARTICIPANT, Purpose, Rejudge, Store, SubmissionId, Urgency,
 };
 
 /// A program.
@@ -58,6 +58,34 @@ pub async fn submit(store: &Store, token: &str) -> SubmissionId {
 /// Gives the next job to a worker, for a minute.
 pub async fn claim(store: &Store, worker: &str) -> Option<Job> {
     store.claim(Claim::local(worker, at(60), at(0))).await.expect("claiming works")
+}
+
+/// How a node of a pool asks for work; its slot's name is that of the node.
+pub fn asks<'a>(node: &'a str, pool: &'a str, anywhere: Anywhere) -> Claim<'a> {
+    Claim { worker: node, node: Some(node), pool, anywhere, until: at(60), now: at(10), window: None }
+}
+
+/// How a ticket for a pool is asked for.
+pub fn ticket(pool: &str) -> Claim<'_> {
+    Claim { worker: "ticket", node: None, ..asks("", pool, Anywhere::Equally) }
+}
+
+/// Sets a contest that is bound to a pool, which is there then.
+pub async fn contest(store: &Store, name: &str, pool: &str, usual: Option<&str>) -> ContestId {
+    for pool in [Some(pool), usual].into_iter().flatten() {
+        store.set_pool(pool, &json!({}), at(0)).await.expect("it is set");
+    }
+    let new = NewContest { name, pool, usual, at_once: None, policy: &json!({}) };
+    store.set_contest(&new, at(0)).await.expect("it is set")
+}
+
+/// Finishes a job: its judgement.
+pub async fn finish(store: &Store, job: &Job, verdict: Verdict, conclusion: Conclusion<'_>) -> JudgementId {
+    let finished = store.finish(job.lease(), &judgement(verdict), None, at(20), conclusion).await;
+    match finished.expect("it is stored") {
+        Finished::Stored(id) => id,
+        Finished::Already(id) => panic!("judgement {id} was there"),
+    }
 }
 
 /// The right to this job.

@@ -4,12 +4,17 @@
 mod common;
 
 mod accounts;
+mod checks;
 mod content;
+mod fleet;
 mod interleavings;
 mod judging;
 mod lists;
 mod queue;
+mod rounds;
 mod service;
+mod tickets;
+mod turns;
 mod upkeep;
 
 use common::cluster::Cluster;
@@ -27,12 +32,17 @@ type Server = Arc<Result<Cluster, String>>;
 fn trials(shared: &Server) -> Vec<Trial> {
     let all = [
         accounts::TESTS,
+        checks::TESTS,
         content::TESTS,
+        fleet::TESTS,
         interleavings::TESTS,
         judging::TESTS,
         lists::TESTS,
         queue::TESTS,
+        rounds::TESTS,
         service::TESTS,
+        tickets::TESTS,
+        turns::TESTS,
         upkeep::TESTS,
     ];
     let both = |(name, body): (&'static str, Body)| {

@@ -8,13 +8,17 @@ use crate::common::{Database, Engine, execute, run};
 use model::Verdict;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use store::{Conclusion, Error, Forgotten, Hash, NewSubmission, SCHEMA, Store, SubmissionId};
+use store::{
+    Conclusion, Error, Forgotten, Hash, NewSubmission, NodeState, RejudgingId, SCHEMA, State, Store,
+    SubmissionId, Urgency,
+};
 
 pub(crate) const TESTS: &[(&str, Body)] = &[
     ("several open an empty database at once", opened_at_once),
     ("a newer schema is refused", newer_schema),
     ("another program's database is refused", foreign),
     ("the first schema is still understood", first_schema),
+    ("so is the second", second_schema),
     ("what is not there is not made", nothing_there),
     ("verdicts outlive sources and runs", retention),
     ("content in use is not forgotten", shared_content),
@@ -72,19 +76,7 @@ const FIRST: &str = include_str!("../schema-1.sql");
 
 fn first_schema(database: &Database) {
     run(async {
-        let id = match database.engine {
-            Engine::Sqlite => "INTEGER PRIMARY KEY AUTOINCREMENT",
-            Engine::Postgres => "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-        };
-        let tables = include_str!("../../migrations/1.sql").replace("{id}", id);
-        let bytes = match database.engine {
-            Engine::Sqlite => ("x'", "'"),
-            Engine::Postgres => (r"'\x", "'"),
-        };
-        let rows = FIRST.replace("{hex:", bytes.0).replace(":hex}", bytes.1);
-        database
-            .execute(&format!("{tables}\nCREATE TABLE schema_versions (version BIGINT PRIMARY KEY);\n{rows}"))
-            .await;
+        database.execute(&first(database)).await;
         copied_as_it_is(database).await;
 
         let store = database.open().await;
@@ -104,7 +96,80 @@ fn first_schema(database: &Database) {
         assert_eq!(store.token_of_secret("token", at(1)).await.unwrap().0.scopes, ["submit"]);
         store.session("session", at(1)).await.unwrap();
         assert_eq!(store.setting("site").await.unwrap(), Some(serde_json::json!("A")));
+        queue_goes_on(&store).await;
     });
+}
+
+/// What waited before an upgrade to schema 3 is judged, in the order in which it waited.
+async fn queue_goes_on(store: &Store) {
+    let old = store.submission_of_token("first").await.unwrap();
+    let judged = store.jobs(old.id).await.unwrap().remove(0);
+    assert_eq!((judged.urgency, judged.finished, judged.round), (Urgency::Live, Some(at(3)), judged.id));
+    assert!(store.history(old.id).await.unwrap()[0].stands);
+    let new = store.submit(&submission("new")).await.unwrap().0;
+    for token in ["second", "new"] {
+        let job = claim(store, "w").await.expect("it waits");
+        assert_eq!(store.submission(job.submission).await.unwrap().token, token);
+        store
+            .finish(lease(&job), &judgement(Verdict::Accepted), None, at(9), Conclusion::stands())
+            .await
+            .unwrap();
+    }
+    assert_eq!(store.submission(new).await.unwrap().current.unwrap().verdict, Verdict::Accepted);
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+}
+
+/// What the second schema had besides, as the program of that time wrote it: an attempt under way, a rejudging, a node, a callback.
+const SECOND: &str = "
+    UPDATE submissions SET judgements = 1 WHERE id = 1;
+    INSERT INTO rejudgings (reason, author, purpose, version, created) VALUES ('why', 1, 'verdict', NULL, 5);
+    INSERT INTO rejudged (rejudging, submission, before) VALUES (1, 1, 1);
+    INSERT INTO jobs (submission, version, author, purpose, urgency, ticket, state, attempt, failed, worker, lease, rejudging, created)
+        VALUES (1, 1, 1, 'verdict', 1, 1, 'claimed', 3, 2, 'n/0', 1800000060000000, 1, 5);
+    INSERT INTO nodes (name, pool, state, reason, facts, first_seen, last_seen)
+        VALUES ('n', 'default', 'draining', 'hot', '{}', 1, 2);
+    INSERT INTO callbacks (submission, url, state) VALUES (2, 'http://x', 'waiting');
+    UPDATE turns SET served = 1 WHERE urgency = 1;
+    INSERT INTO schema_versions (version) VALUES (2);";
+
+fn second_schema(database: &Database) {
+    run(async {
+        let migration = include_str!("../../migrations/2.sql").replace("{id}", id_of(database));
+        database.execute(&format!("{}{migration}{SECOND}", first(database))).await;
+        let store = database.open().await;
+        assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+        let under_way = store.jobs(SubmissionId(1)).await.unwrap().remove(1);
+        assert_eq!((under_way.urgency, under_way.attempt, under_way.failed), (Urgency::Background, 3, 2));
+        store.extend(lease(&under_way), at(90)).await.unwrap();
+        assert_eq!(store.submission(SubmissionId(1)).await.unwrap().state, State::Judging);
+        let node = store.node("n").await.unwrap();
+        assert_eq!((node.state, node.waits, node.revision), (NodeState::Draining, None, 0));
+        store
+            .finish(lease(&under_way), &judgement(Verdict::Accepted), None, at(8), Conclusion::stands())
+            .await
+            .unwrap();
+        let (rejudging, of) = store.rejudging(RejudgingId(1)).await.unwrap();
+        assert_eq!((rejudging.jobs, rejudging.judged, of[0].after.len()), (1, 1, 1));
+        queue_goes_on(&store).await;
+    });
+}
+
+fn id_of(database: &Database) -> &'static str {
+    match database.engine {
+        Engine::Sqlite => "INTEGER PRIMARY KEY AUTOINCREMENT",
+        Engine::Postgres => "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+    }
+}
+
+/// The statements of a database of the first schema.
+fn first(database: &Database) -> String {
+    let tables = include_str!("../../migrations/1.sql").replace("{id}", id_of(database));
+    let bytes = match database.engine {
+        Engine::Sqlite => ("x'", "'"),
+        Engine::Postgres => (r"'\x", "'"),
+    };
+    let rows = FIRST.replace("{hex:", bytes.0).replace(":hex}", bytes.1);
+    format!("{tables}\nCREATE TABLE schema_versions (version BIGINT PRIMARY KEY);\n{rows}")
 }
 
 /// A backup from before an upgrade is of the schema from before.

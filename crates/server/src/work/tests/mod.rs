@@ -1,0 +1,346 @@
+//! What the service promises workers, over each transport by the same tests: by the Unix socket, and over NATS with a real broker.
+
+mod broker;
+mod end;
+mod fleet_tests;
+
+use crate::kit::Kit;
+use crate::live::LiveEvent;
+use crate::moment::now;
+use crate::secret;
+use broker::Broker;
+use end::End;
+use fleet::{Hello, Outcome, PROTOCOL, SlotFacts, TimeLimit, Work};
+use model::{
+    Clock, Compilation, Confidence, Event, Isolation, Judgement, Limits, Nanos, Settled, Slot, Verdict,
+};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Hash, NewContest, NewSubmission, NewUser, PARTICIPANT, Role, SubmissionId, Urgency, UserId};
+use tokio::net::UnixListener;
+
+/// How long nothing is to come where nothing may: some looks of the service.
+const QUIET: Duration = Duration::from_millis(900);
+
+/// Who a worker is.
+pub(crate) fn hello(node: &str, slot: u32) -> Hello {
+    let facts = SlotFacts { id: slot, cpus: vec![slot], plan: json!(null), floor: json!(null) };
+    Hello { protocol: PROTOCOL, version: "1.0.0".into(), node: node.into(), slot: facts, holding: None }
+}
+
+fn slot(id: u32) -> Slot {
+    let (isolation, none) = (Isolation::None, Vec::new());
+    Slot { id, cpus: vec![id], idle_siblings: none, mem_nodes: vec![0], package: 0, isolation }
+}
+
+fn judged(verdict: Verdict) -> Outcome {
+    let judgement = Judgement {
+        submission: "s".into(),
+        language: "python3".into(),
+        verdict,
+        score: None,
+        max_score: None,
+        clock: Clock::Cpu,
+        counted_by: None,
+        time_limit: Nanos(1_000_000_000),
+        limits: Limits::default(),
+        compile: Compilation { ok: true, output: String::new() },
+        tests: Vec::new(),
+        settled: Settled { confidence: Confidence::Clear, runs: 1, void_runs: 0 },
+        fault: None,
+    };
+    Outcome::Judged { judgement: Box::new(judgement) }
+}
+
+/// A service that serves workers by one of the transports.
+struct Ground {
+    kit: Kit,
+    broker: Option<Broker>,
+    /// The pool of workers that take what may be judged anywhere.
+    pool: &'static str,
+    tasks: tokio::task::JoinSet<()>,
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        self.tasks.abort_all();
+    }
+}
+
+impl Ground {
+    async fn socket() -> Ground {
+        let kit = Kit::new(true).await;
+        let listener = UnixListener::bind(kit.service.settings.directory.join("w")).unwrap();
+        let mut tasks = tokio::task::JoinSet::new();
+        tasks.spawn(super::serve(kit.service.clone(), listener));
+        tasks.spawn(super::take_back_lost(kit.service.clone()));
+        Ground { kit, broker: None, pool: super::LOCAL_POOL, tasks }.with_metal().await
+    }
+
+    /// `None`: there is no broker on this machine.
+    async fn nats() -> Option<Ground> {
+        let broker = Broker::start()?;
+        let options = broker.options();
+        let kit = Kit::with(true, |settings| settings.nats = Some(options.clone())).await;
+        let mut tasks = tokio::task::JoinSet::new();
+        let service = kit.service.clone();
+        tasks.spawn(async move { panic!("{}", super::nats::serve(service, options).await) });
+        tasks.spawn(super::take_back_lost(kit.service.clone()));
+        let relaxed = json!(fleet::Pool::new("cloud", fleet::PoolKind::Relaxed).unwrap());
+        kit.service.store.set_pool("cloud", &relaxed, now()).await.unwrap();
+        Some(Ground { kit, broker: Some(broker), pool: "cloud", tasks }.with_metal().await)
+    }
+
+    async fn with_metal(self) -> Ground {
+        let strict = json!(fleet::Pool::new("metal", fleet::PoolKind::Strict).unwrap());
+        self.kit.service.store.set_pool("metal", &strict, now()).await.unwrap();
+        self
+    }
+
+    /// A worker, ready for work.
+    async fn worker(&self, node: &str, slot: u32) -> End {
+        match &self.broker {
+            None => End::socket(&self.kit.service.settings.directory.join("w"), node, slot).await,
+            Some(broker) => End::nats(broker.connect().await, self.pool, node, slot).await,
+        }
+    }
+
+    async fn user(&self, name: &str) -> UserId {
+        let new = NewUser { name, display: name, role: Role::Participant, password: None, created: now() };
+        self.kit.service.store.add_user(new).await.unwrap()
+    }
+
+    /// Hands in; contest by its name.
+    async fn submit(&self, author: Option<UserId>, urgency: Urgency, contest: Option<&str>) -> SubmissionId {
+        let store = &self.kit.service.store;
+        let version = store.problem("fence").await.unwrap().newest.id;
+        let contest = match contest {
+            Some(name) => Some(store.contest(name).await.unwrap().id),
+            None => None,
+        };
+        let new = NewSubmission {
+            token: &secret::uuid().unwrap(),
+            version: Some(version),
+            author,
+            origin: PARTICIPANT,
+            visitor: None,
+            language: "python3",
+            files: vec![("a.py", b"print(8)\n")],
+            details: json!({}),
+            created: now(),
+            urgency,
+            contest,
+            callback: None,
+        };
+        let (id, _) = store.submit(&new).await.unwrap();
+        self.kit.service.work_came.one();
+        id
+    }
+
+    async fn practice(&self) -> SubmissionId {
+        self.submit(None, Urgency::Live, None).await
+    }
+
+    /// A worker is gone as when its machine lost power, and so long that its leases are over.
+    async fn lose(&self, end: End) {
+        drop(end);
+        if self.broker.is_some() {
+            let later = now().plus_micros(3_600_000_000);
+            self.kit.service.store.reap(later).await.unwrap();
+            self.kit.service.work_came.one();
+        }
+    }
+
+    async fn verdicts(&self, id: SubmissionId) -> Vec<Verdict> {
+        let history = self.kit.service.store.history(id).await.unwrap();
+        history.into_iter().map(|judgement| judgement.verdict).collect()
+    }
+}
+
+/// Runs a test over each transport.
+macro_rules! over_both {
+    ($($name:ident)*) => {
+        mod by_socket { $(#[tokio::test] async fn $name() { super::$name(&super::Ground::socket().await).await })* }
+        mod over_nats {
+            $(#[tokio::test] async fn $name() {
+                if let Some(ground) = super::Ground::nats().await {
+                    super::$name(&ground).await;
+                }
+            })*
+        }
+    };
+}
+
+over_both! {
+    a_task_is_taken_watched_and_stored_once
+    what_a_worker_had_when_it_was_lost_comes_back
+    a_task_that_is_given_back_goes_to_the_next_worker
+    who_judges_what_was_cancelled_is_told_to_leave_it
+    what_waits_for_a_pool_goes_to_no_other
+    the_urgent_come_first_and_authors_by_turns
+    a_contest_has_no_more_at_once_than_it_may
+}
+
+async fn a_task_is_taken_watched_and_stored_once(ground: &Ground) {
+    let service = &ground.kit.service;
+    let id = ground.practice().await;
+    let (_, mut watching) = service.live.watch(id);
+    let mut worker = ground.worker("n", 0).await;
+    let task = worker.task().await;
+    let Work::Judge { package, problem, files, time_limit, .. } = &task.work else { panic!("{task:?}") };
+    assert_eq!((&**problem, files.len(), time_limit), ("fence", 1, &None));
+    let bytes = worker.package(package).await;
+    assert_eq!(Hash::of(&bytes).as_str(), package);
+    // The first limit that was found is everybody's.
+    let limit = |ns, source: &str| TimeLimit { limit: Nanos(ns), source: source.into() };
+    assert_eq!(worker.limit(task.lease, limit(5, "first")).await, limit(5, "first"));
+    assert_eq!(worker.limit(task.lease, limit(7, "second")).await, limit(5, "first"));
+    worker.event(task.lease, Event::Warning { place: "here".into(), message: "seen".into() }).await;
+    let mut heard = Vec::new();
+    let mut hear = async || {
+        let event = tokio::time::timeout(Duration::from_secs(20), watching.recv()).await.expect("no event");
+        let name = match event.unwrap() {
+            LiveEvent::Started { worker, attempt, .. } => format!("started {worker} {attempt}"),
+            LiveEvent::Progress { progress } => format!("{progress:?}"),
+            LiveEvent::Returned { why } => why,
+            LiveEvent::Judged { verdict, current } => format!("{verdict:?} {current}"),
+        };
+        heard.push(name);
+    };
+    hear().await;
+    hear().await;
+    worker.tell_done(task.lease, &judged(Verdict::Accepted)).await;
+    hear().await;
+    assert_eq!(heard[0], "started n/0 1");
+    assert!(heard[1].contains("seen"), "{heard:?}");
+    assert_eq!(heard[2], "Accepted true");
+    // Told again, as by a worker that did not hear the answer; whatever it says now.
+    worker.done(task.lease, &judged(Verdict::WrongAnswer)).await;
+    assert_eq!(ground.verdicts(id).await, [Verdict::Accepted]);
+    // And on with the next.
+    let next = ground.practice().await;
+    let task = worker.task().await;
+    let Work::Judge { time_limit, .. } = &task.work else { panic!("{task:?}") };
+    assert_eq!(time_limit, &Some(limit(5, "first")));
+    worker.done(task.lease, &judged(Verdict::WrongAnswer)).await;
+    assert_eq!(ground.verdicts(next).await, [Verdict::WrongAnswer]);
+}
+
+async fn what_a_worker_had_when_it_was_lost_comes_back(ground: &Ground) {
+    let id = ground.practice().await;
+    let mut lost = ground.worker("n", 0).await;
+    let first = lost.task().await;
+    ground.lose(lost).await;
+    let mut other = ground.worker("m", 0).await;
+    let second = other.task().await;
+    assert_eq!((second.lease.job, second.lease.attempt), (first.lease.job, first.lease.attempt + 1));
+    let job = ground.kit.service.store.job(store::JobId(first.lease.job)).await.unwrap();
+    assert_eq!(job.failed, 1);
+    // It was only cut off, and comes back with what it had.
+    let mut back = ground.worker("n", 0).await;
+    back.tell_done(first.lease, &judged(Verdict::WrongAnswer)).await;
+    assert_eq!(ground.verdicts(id).await, []);
+    other.done(second.lease, &judged(Verdict::Accepted)).await;
+    assert_eq!(ground.verdicts(id).await, [Verdict::Accepted]);
+}
+
+async fn a_task_that_is_given_back_goes_to_the_next_worker(ground: &Ground) {
+    let id = ground.practice().await;
+    let mut ending = ground.worker("n", 0).await;
+    let first = ending.task().await;
+    ending.tell_done(first.lease, &Outcome::Returned { why: "it ends".into() }).await;
+    drop(ending);
+    let mut other = ground.worker("m", 0).await;
+    let second = other.task().await;
+    assert_eq!((second.lease.job, second.lease.attempt), (first.lease.job, 2));
+    let job = ground.kit.service.store.job(store::JobId(first.lease.job)).await.unwrap();
+    assert_eq!((job.failed, job.returned.as_deref()), (0, Some("it ends")));
+    other.done(second.lease, &judged(Verdict::Accepted)).await;
+    assert_eq!(ground.verdicts(id).await, [Verdict::Accepted]);
+}
+
+async fn who_judges_what_was_cancelled_is_told_to_leave_it(ground: &Ground) {
+    let id = ground.practice().await;
+    let mut worker = ground.worker("n", 0).await;
+    let task = worker.task().await;
+    assert_eq!(ground.kit.service.store.cancel(id, "withdrawn", now()).await.unwrap(), 1);
+    worker.cancelled(task.lease).await;
+    worker.done(task.lease, &judged(Verdict::Accepted)).await;
+    assert_eq!(ground.verdicts(id).await, []);
+    // It is good for more.
+    let next = ground.practice().await;
+    let task = worker.task().await;
+    worker.done(task.lease, &judged(Verdict::Accepted)).await;
+    assert_eq!(ground.verdicts(next).await, [Verdict::Accepted]);
+}
+
+async fn what_waits_for_a_pool_goes_to_no_other(ground: &Ground) {
+    let contest =
+        NewContest { name: "finals", pool: "metal", usual: Some("metal"), at_once: None, policy: &json!({}) };
+    ground.kit.service.store.set_contest(&contest, now()).await.unwrap();
+    ground.submit(None, Urgency::Contest, Some("finals")).await;
+    let mut worker = ground.worker("n", 0).await;
+    worker.nothing(QUIET).await;
+    // Somebody else's turn comes, although the other is more urgent.
+    let practice = ground.practice().await;
+    let task = worker.task().await;
+    assert_eq!(task.name, format!("s{practice}"));
+}
+
+async fn the_urgent_come_first_and_authors_by_turns(ground: &Ground) {
+    let (a, b) = (Some(ground.user("a").await), Some(ground.user("b").await));
+    let later = ground.submit(a, Urgency::Background, None).await;
+    let a1 = ground.submit(a, Urgency::Live, None).await;
+    let a2 = ground.submit(a, Urgency::Live, None).await;
+    let a3 = ground.submit(a, Urgency::Live, None).await;
+    let b1 = ground.submit(b, Urgency::Live, None).await;
+    let urgent = ground.submit(b, Urgency::Contest, None).await;
+    let mut worker = ground.worker("n", 0).await;
+    let mut taken = Vec::new();
+    for _ in 0..6 {
+        let task = worker.task().await;
+        taken.push(task.name.clone());
+        worker.done(task.lease, &judged(Verdict::Accepted)).await;
+    }
+    assert_eq!(taken, [urgent, a1, b1, a2, a3, later].map(|id| format!("s{id}")));
+}
+
+async fn a_contest_has_no_more_at_once_than_it_may(ground: &Ground) {
+    let contest =
+        NewContest { name: "small", pool: ground.pool, usual: None, at_once: Some(1), policy: &json!({}) };
+    ground.kit.service.store.set_contest(&contest, now()).await.unwrap();
+    for _ in 0..2 {
+        ground.submit(None, Urgency::Contest, Some("small")).await;
+    }
+    let (mut one, mut two) = (ground.worker("n", 0).await, ground.worker("n", 1).await);
+    let first = tokio::select! {
+        task = one.task() => (0, task),
+        task = two.task() => (1, task),
+    };
+    let (mut busy, mut idle) = if first.0 == 0 { (one, two) } else { (two, one) };
+    idle.nothing(QUIET).await;
+    busy.done(first.1.lease, &judged(Verdict::Accepted)).await;
+    let second = tokio::select! {
+        task = busy.task() => task,
+        task = idle.task() => task,
+    };
+    assert_ne!(second.lease.job, first.1.lease.job);
+}
+
+/// Waits until something holds.
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    for _ in 0..1000 {
+        if holds().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{what}");
+}
+
+/// Another server on the same database.
+async fn second_server(ground: &Ground) -> Arc<crate::service::Service> {
+    let settings = ground.kit.service.settings.clone();
+    crate::service::open(settings).await.unwrap().service
+}
