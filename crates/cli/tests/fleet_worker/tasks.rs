@@ -26,13 +26,15 @@ async fn tasks_are_done_one_after_another_and_told() {
         ("metal", "n1", 0)
     );
     assert!(news.iter().any(|(of, news)| *of == 1002 && matches!(news, News::Event(_))), "{news:?}");
-    let book = desk.book.lock().unwrap();
-    let stated = book.greetings.iter().filter_map(|greeting| greeting.statement.as_ref()).collect::<Vec<_>>();
-    assert_eq!(stated.len(), 1, "once, until something changes");
-    assert_eq!((stated[0].pool.as_str(), stated[0].node.as_str()), ("metal", "n1"));
-    assert!(book.greetings[0].statement.is_some(), "with the first greeting");
-    assert!(book.asked.iter().any(|ask| matches!(ask, Ask::Node { .. })));
-    drop(book);
+    {
+        let book = desk.book.lock().unwrap();
+        let stated =
+            book.greetings.iter().filter_map(|greeting| greeting.statement.as_ref()).collect::<Vec<_>>();
+        assert_eq!(stated.len(), 1, "once, until something changes");
+        assert_eq!((stated[0].pool.as_str(), stated[0].node.as_str()), ("metal", "n1"));
+        assert!(book.greetings[0].statement.is_some(), "with the first greeting");
+        assert!(book.asked.iter().any(|ask| matches!(ask, Ask::Node { .. })));
+    }
     // The tickets are done with: they do not come again.
     let mut tickets = desk.nats.tickets("metal").await.unwrap();
     assert!(tickets.next(Duration::from_secs(1)).await.unwrap().is_none());
