@@ -56,8 +56,8 @@ pub fn admit(pool: &Pool, members: &[&Statement], statement: &Statement) -> Admi
         reasons
             .push(reason("pool", format!("it asks for pool {}, and this is {}", statement.pool, pool.name)));
     }
-    if statement.slots.is_empty() {
-        reasons.push(reason("slots", "it has no slots: nothing can be judged on it".into()));
+    if statement.slots.is_empty() && pool.kind == PoolKind::Strict {
+        reasons.push(reason("slots", "it has no slots: nothing can be judged strictly on it".into()));
     }
     if let Some(twin) = members.iter().find(|member| is_twin(member, statement)) {
         let why = "another machine of this name is a member: give one of them another name";

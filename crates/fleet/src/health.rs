@@ -194,6 +194,15 @@ impl Health {
         }
     }
 
+    /// Jobs and cross-checks until then had nothing against it, and were not told one by one: what comes next begins after them.
+    pub fn quiet_jobs_until(&mut self, at: Moment) {
+        for sum in [&mut self.charges, &mut self.voids] {
+            if sum.value == 0.0 {
+                sum.since = sum.since.max(at);
+            }
+        }
+    }
+
     /// The first alarm of a test stays until the node is admitted again.
     fn alarm(&mut self, chart: Chart, sum: Sum, policy: &HealthPolicy, found: Moment) {
         self.find(chart, reason(chart, &sum, policy), sum.since, found);

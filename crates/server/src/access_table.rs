@@ -144,6 +144,8 @@ async fn world(anonymous: bool) -> World {
     }
     install_examples(service).await.unwrap();
     let problem = store.problem("fence").await.unwrap();
+    let contest = json!({"name": "fence", "pool": "default", "strictness": "relaxed"});
+    crate::fleet::set_contest(store, &serde_json::from_value(contest).unwrap()).await.unwrap();
     let visitor = visitor_of(&secret(letter(Visitor)));
     let new = NewSubmission {
         token: TOKEN,
@@ -233,6 +235,7 @@ fn body_of(route: &str, csrf: &str) -> (&'static str, String) {
         "POST /api/v1/submissions" => json(
             json!({"problem": "fence", "language": "c", "files": [{"name": "a.c", "content": "int main;"}]}),
         ),
+        "PUT /api/v1/contests/{name}" => json(json!({"pool": "default", "strictness": "relaxed"})),
         "POST /api/v1/problems" => ("application/zip", "no zip".into()),
         "POST /api/v1/users/import" => ("text/csv", "team".into()),
         "POST /api/v1/users" => json(json!({"name": "new", "role": "jury"})),

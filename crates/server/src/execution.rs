@@ -54,6 +54,7 @@ pub(crate) async fn hand_in(
         files,
         details: Details { execution: true, face: program.face, ..Details::default() },
         urgency: Urgency::Live,
+        contest: None,
         callback: program.callback,
     };
     submit(service, incoming).await

@@ -4,11 +4,12 @@ use crate::accounts::{Access, Accounts};
 use crate::callbacks::{self, Courier};
 use crate::connections::Bounds;
 use crate::errors::Refusal;
+use crate::fleet::Fleet;
 use crate::live::Live;
 use crate::metrics::{self, Metrics, Readiness};
 use crate::problems::{Packages, install_examples};
 use crate::toolchains::Toolchains;
-use crate::{accounts, api, connections, fleet, guard, judge0, pages, piston, upkeep, work};
+use crate::{accounts, api, connections, guard, judge0, pages, piston, upkeep, work};
 use ::fleet::nats::Options as NatsOptions;
 use axum::extract::Request;
 use axum::routing::get;
@@ -74,6 +75,8 @@ pub(crate) struct Service {
     pub(crate) work_came: work::WorkCame,
     /// The brokers, where there is a fleet.
     pub(crate) brokers: Option<work::nats::Brokers>,
+    /// What is remembered of the nodes of a fleet.
+    pub(crate) fleet: Fleet,
     /// The workers that are connected.
     pub(crate) workers: work::Workers,
     /// Set when the service is to end.
@@ -102,6 +105,7 @@ pub async fn open(settings: Settings) -> Result<Startup, Refusal> {
         readiness: Readiness::default(),
         work_came: work::WorkCame::default(),
         brokers,
+        fleet: Fleet::default(),
         workers: work::Workers::default(),
         ending: watch::Sender::new(false),
     };
@@ -151,6 +155,7 @@ impl Startup {
         let working = tokio::spawn(work::serve(service.clone(), workers));
         let reaping = tokio::spawn(work::take_back_lost(service.clone()));
         let upkeep = tokio::spawn(upkeep::serve(service.clone()));
+        let looking = tokio::spawn(fleet::serve(service.clone()));
         let courier = Courier::of_system(service.settings.callbacks.clone());
         let delivering = tokio::spawn(callbacks::deliver(service.clone(), courier, callbacks::HOLD));
         let options = service.settings.nats.clone();
@@ -167,6 +172,7 @@ impl Startup {
         reaping.abort();
         // In the middle of a step nothing is lost: a step is done or not.
         upkeep.abort();
+        looking.abort();
         delivering.abort();
         let hopeless = match fleet {
             Some(fleet) if fleet.is_finished() => fleet.await.ok(),

@@ -8,7 +8,7 @@ use fleet::Mode;
 use model::{Clock, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use store::{NewSubmission, SubmissionId, Urgency, UserId, VersionId};
+use store::{ContestId, NewSubmission, SubmissionId, Urgency, UserId, VersionId};
 
 /// What is noted with a submission, as the store keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -57,6 +57,8 @@ pub(crate) struct Incoming<'a> {
     pub(crate) files: Vec<(&'a str, &'a [u8])>,
     pub(crate) details: Details,
     pub(crate) urgency: Urgency,
+    /// The contest it is for: what of it is live goes before what is of none.
+    pub(crate) contest: Option<ContestId>,
     /// An address to be told of its first verdict.
     pub(crate) callback: Option<&'a str>,
 }
@@ -86,7 +88,7 @@ pub(crate) async fn submit(service: &Service, incoming: Incoming<'_>) -> Result<
         details,
         created: now(),
         urgency: incoming.urgency,
-        contest: None,
+        contest: incoming.contest,
         callback: incoming.callback,
     };
     let (id, _) = service.store.submit(&new).await?;

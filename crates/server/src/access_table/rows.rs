@@ -7,6 +7,7 @@
 ///
 /// Pages that post take no tokens; what can change an account takes none either.
 pub(super) const TABLE: &[(&str, &str)] = &[
+    ("DELETE /api/v1/contests/{name}", "1 333+ 333 3333+ 111"),
     ("DELETE /api/v1/nodes/{name}", "1 333+ 333 3333+ 111"),
     ("DELETE /api/v1/pools/{name}", "1 333+ 333 3333+ 111"),
     ("DELETE /api/v1/session", "+ ++++ +++ +++++ +++"),
@@ -18,6 +19,8 @@ pub(super) const TABLE: &[(&str, &str)] = &[
     ("GET /", "1 ++++ +++ ++333 +++"),
     ("GET /about", "+ ++++ +++ +++++ +++"),
     ("GET /account", "1 ++++ 333 33333 111"),
+    ("GET /api/v1/contests", "1 ++++ +++ ++333 +++"),
+    ("GET /api/v1/contests/{name}", "1 ++++ +++ ++333 +++"),
     ("GET /api/v1/errors/{name}", "+ ++++ +++ +++++ +++"),
     ("GET /api/v1/health", "+ ++++ +++ +++++ +++"),
     ("GET /api/v1/health/ready", "+ ++++ +++ +++++ +++"),
@@ -156,6 +159,7 @@ pub(super) const TABLE: &[(&str, &str)] = &[
     ("POST /users/import", "1 333+ 333 33333 113"),
     ("POST /users/{id}", "1 333+ 333 33333 113"),
     ("POST /users/{id}/link", "1 333+ 333 33333 113"),
+    ("PUT /api/v1/contests/{name}", "1 333+ 333 3333+ 111"),
     ("PUT /api/v1/me/password", "1 ++++ 333 33333 111"),
     ("PUT /api/v1/pools/{name}", "1 333+ 333 3333+ 111"),
 ];

@@ -16,7 +16,7 @@ use model::Clock;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
-use store::{Problem as StoredProblem, Urgency};
+use store::{Error, Problem as StoredProblem, Urgency};
 use utoipa::ToSchema;
 
 /// Bytes of a request, base64 and what is around the files included.
@@ -35,6 +35,9 @@ const KEY: usize = 255;
 pub(super) struct Create {
     /// Short name of the problem.
     problem: String,
+    /// The contest it is for (see `/contests`); left out: none.
+    #[serde(default)]
+    contest: Option<String>,
     /// Language id (see `/languages`) or code of the package format; told by the files where it is left out or empty.
     #[serde(default)]
     language: Option<String>,
@@ -91,6 +94,8 @@ enum ClockName {
 pub(super) struct Form {
     /// Short name of the problem.
     problem: String,
+    /// The contest it is for; left out: none.
+    contest: Option<String>,
     /// Language id; told by the files where it is left out.
     language: Option<String>,
     /// One part for each file, with its file name.
@@ -114,6 +119,7 @@ pub(super) struct Taken {
 /// What is handed in, whichever way.
 struct Parts {
     problem: String,
+    contest: Option<String>,
     language: Option<String>,
     files: Vec<(String, Vec<u8>)>,
     details: Details,
@@ -185,14 +191,14 @@ fn of_json(create: Create, caller: &Caller) -> Result<Parts, Refusal> {
     }
     let details = Details { mode, clock, ..Details::default() };
     let language = create.language.filter(|language| !language.is_empty());
-    Ok(Parts { problem: create.problem, language, files, details })
+    Ok(Parts { problem: create.problem, contest: create.contest, language, files, details })
 }
 
 async fn of_form(request: Request) -> Result<Parts, Response> {
     let bad = |text: String| refused(Refusal::Bad(text));
     let form = Multipart::from_request(request, &()).await;
     let mut form = form.map_err(|e| of_status(e.status(), e.body_text()))?;
-    let (mut problem, mut language, mut files) = (None, None, Vec::new());
+    let (mut problem, mut contest, mut language, mut files) = (None, None, None, Vec::new());
     while let Some(part) = form.next_field().await.map_err(|e| of_status(e.status(), e.body_text()))? {
         let name = part.name().unwrap_or_default().to_string();
         let file = part.file_name().map(|name| name.rsplit(['/', '\\']).next().unwrap_or(name).to_string());
@@ -201,17 +207,22 @@ async fn of_form(request: Request) -> Result<Parts, Response> {
         let text = || String::from_utf8(bytes.to_vec()).map_err(not_text);
         match name.as_str() {
             "problem" => problem = Some(text().map_err(refused)?),
+            "contest" => contest = Some(text().map_err(refused)?).filter(|contest| !contest.is_empty()),
             "language" => language = Some(text().map_err(refused)?).filter(|language| !language.is_empty()),
             "file" if files.len() == FILES => return Err(bad(format!("file: at most {FILES} may be"))),
             "file" => {
                 let file = file.ok_or_else(|| bad("file: the part must have a file name".into()))?;
                 files.push((file, bytes.to_vec()));
             }
-            _ => return Err(bad("form: a part is neither `problem` nor `language` nor `file`".into())),
+            _ => {
+                return Err(
+                    bad("form: a part is none of `problem`, `contest`, `language` and `file`".into()),
+                );
+            }
         }
     }
     let problem = problem.ok_or_else(|| bad("problem: missing".into()))?;
-    Ok(Parts { problem, language, files, details: Details::default() })
+    Ok(Parts { problem, contest, language, files, details: Details::default() })
 }
 
 async fn take(
@@ -226,10 +237,17 @@ async fn take(
             other => other,
         })?;
     let language = check(service, &problem, &parts).await?;
-    let mut details = parts.details;
+    let contest = match &parts.contest {
+        Some(name) => Some(service.store.contest(name).await.map_err(|error| match error {
+            Error::NotFound(_) => Refusal::Bad("contest: there is none of this name".into()),
+            other => other.into(),
+        })?),
+        None => None,
+    };
+    let mut details = parts.details.clone();
     let mut token = secret::uuid()?;
     if let Some(key) = key {
-        details.request = Some(fingerprint(&problem, &language, &parts.files));
+        details.request = Some(fingerprint(&problem, &parts, &language));
         token = token_of(service, caller, &key).await?;
     }
     let incoming = Incoming {
@@ -242,6 +260,7 @@ async fn take(
         files: parts.files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect(),
         details: details.clone(),
         urgency: Urgency::Live,
+        contest: contest.map(|contest| contest.id),
         callback: None,
     };
     let (status, id) = match submit(service, incoming).await {
@@ -322,7 +341,7 @@ async fn token_of(service: &Service, caller: &Caller, key: &str) -> Result<Strin
 }
 
 /// What tells whether two requests are the same.
-fn fingerprint(problem: &StoredProblem, language: &str, files: &[(String, Vec<u8>)]) -> String {
+fn fingerprint(problem: &StoredProblem, parts: &Parts, language: &str) -> String {
     let mut hasher = Sha256::new();
     let mut add = |part: &[u8]| {
         hasher.update((part.len() as u64).to_le_bytes());
@@ -330,9 +349,13 @@ fn fingerprint(problem: &StoredProblem, language: &str, files: &[(String, Vec<u8
     };
     add(problem.name.as_bytes());
     add(language.as_bytes());
-    for (name, bytes) in files {
+    for (name, bytes) in &parts.files {
         add(name.as_bytes());
         add(bytes);
+    }
+    // One part more than pairs, so that it is no file.
+    if let Some(contest) = &parts.contest {
+        add(contest.as_bytes());
     }
     store::Hash::of(&hasher.finalize()).as_str().to_string()
 }

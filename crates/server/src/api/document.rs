@@ -21,6 +21,7 @@ use utoipa::{PartialSchema, ToSchema};
         (name = "problems", description = "What is to be solved"),
         (name = "submissions", description = "What is handed in"),
         (name = "judgements", description = "What was found, and judging again"),
+        (name = "contests", description = "What submissions can be for, and where they are judged"),
         (name = "nodes", description = "The machines that judge"),
         (name = "service", description = "Whether the service is well"),
     ),

@@ -15,6 +15,7 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouterExt};
 use utoipa_axum::routes;
 
+mod contests;
 mod create;
 mod document;
 mod events;
@@ -77,6 +78,11 @@ fn documented() -> OpenApiRouter<Arc<Service>> {
         .routes(routes!(problems::package))
         .routes(routes!(problems::verify))
         .routes(routes!(problems::verification))
+        .routes(routes!(contests::list))
+        .routes(
+            routes!(contests::one, contests::set, contests::remove)
+                .layer(DefaultBodyLimit::max(REQUEST_LIMIT)),
+        )
         .routes(routes!(nodes::languages))
         .routes(routes!(nodes::list))
         .routes(routes!(nodes::one, fleet::remove_node))

@@ -77,6 +77,7 @@ async fn take(service: &Service, frame: &Frame, name: &str, posted: &Posted) -> 
         files: named,
         details: Details::default(),
         urgency: Urgency::Live,
+        contest: None,
         callback: None,
     };
     Ok(submit(service, incoming).await?.token)

@@ -109,6 +109,7 @@ async fn hand_in(
         files: files.iter().map(|(name, bytes)| (*name, bytes.as_slice())).collect(),
         details: Details { mode: Mode::AllTests, jury: Some(jury), ..Details::default() },
         urgency: Urgency::Background,
+        contest: None,
         callback: None,
     };
     submit(service, incoming).await.map(drop)

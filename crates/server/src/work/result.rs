@@ -1,11 +1,12 @@
 //! From what a worker says came of a task to what is stored.
 
+use crate::fleet;
 use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::Service;
-use fleet::Outcome;
+use ::fleet::Outcome;
 use model::{Clock, Compilation, Executed, Judgement, TestResult, Verdict};
-use store::{Conclusion, Error, Finished, Lease, Output};
+use store::{Error, Finished, Lease, Output};
 
 /// Stores a judgement, or puts the job back where there is none.
 ///
@@ -38,12 +39,20 @@ async fn store(
     output: Option<&Output>,
 ) -> Result<(), Error> {
     let job = service.store.job(lease.job).await?;
-    let finished = service.store.finish(lease, judgement, output, now(), Conclusion::stands()).await?;
+    let concluded = fleet::concluded(service, &job, judgement).await?;
+    let finished = service.store.finish(lease, judgement, output, now(), concluded.conclusion()).await?;
     let (Finished::Stored(id) | Finished::Already(id)) = finished;
     let submission = service.store.submission(job.submission).await?;
     let current = submission.current.is_some_and(|current| current.id == id);
     if matches!(finished, Finished::Stored(_)) {
         service.metrics.judged(&submission.origin, judgement);
+        // What was stored stands, whatever comes of this.
+        if let Err(error) = fleet::after(service, &job, &concluded).await {
+            tracing::error!(%error, job = job.id.0, "noting what a job says of its node");
+        }
+    }
+    if concluded.asks().is_some() {
+        service.work_came.one();
     }
     service.live.tell(job.submission, LiveEvent::Judged { verdict: judgement.verdict, current });
     Ok(())
