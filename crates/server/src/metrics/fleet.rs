@@ -221,3 +221,38 @@ impl FleetMetrics {
         }
     }
 }
+
+/// What came of looking at a judgement's round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Round<'a> {
+    /// Strict hardware has to confirm it.
+    Confirms,
+    /// One more node is asked.
+    Asks,
+    /// Answers agreed.
+    Agrees,
+    /// They did not, and the rule decided.
+    Open,
+    /// A node was the odd one out.
+    Charges(&'a str),
+}
+
+impl FleetMetrics {
+    /// What came of a round of answers.
+    pub(crate) fn round(&self, round: Round<'_>) {
+        let outcome = match round {
+            Round::Confirms => {
+                self.confirmed.inc();
+                return;
+            }
+            Round::Asks => "asked",
+            Round::Agrees => "agreed",
+            Round::Open => "open",
+            Round::Charges(node) => {
+                self.charges.get_or_create(&Charged { node: node.to_string() }).inc();
+                "charged"
+            }
+        };
+        self.checks.get_or_create(&CameTo { outcome }).inc();
+    }
+}

@@ -120,6 +120,7 @@ impl Workers {
     }
 
     /// Whether a worker is connected now.
+    #[cfg(test)]
     pub(crate) fn is_connected(&self, name: &str) -> bool {
         self.all().contains_key(name) || self.fleet().contains_key(name)
     }
