@@ -166,6 +166,17 @@ struct Look<'a> {
     greeting: &'a Greeting,
 }
 
+/// What there is to say of a node that is as its pool is.
+struct Found<'a> {
+    /// What it had stated when it was admitted; `None`: it is no member.
+    admitted: Option<&'a Statement>,
+    stated: &'a Statement,
+    /// Why it was looked at.
+    why: &'a [String],
+    /// It was drained by its tests, and has been looked after.
+    restored: bool,
+}
+
 /// Reasons that are looked at anew with each greeting, whatever admission says.
 const CLOCK: &str = "its clock is ";
 const SLOT: &str = "slot ";
@@ -191,14 +202,15 @@ impl Look<'_> {
         if admitted.is_some() && why.is_empty() && !restored {
             return self.changed(NodeChange { waits: listed(&troubles), ..NodeChange::none(self.node) });
         }
+        let found = Found { admitted: admitted.as_ref(), stated: &stated, why: &why, restored };
         match admit(pool, &[], &stated) {
             Admission::Waits { reasons } => self.fails(&reasons, troubles),
             Admission::Admitted { notes } => {
-                let change = self.passes(admitted.as_ref(), &stated, &why, &notes, restored, now);
+                let change = self.passes(&found, &notes, now);
                 Some((NodeChange { waits: listed(&troubles), ..change }, None))
             }
             Admission::Founds { definition, notes } => {
-                let mut change = self.passes(admitted.as_ref(), &stated, &why, &notes, restored, now);
+                let mut change = self.passes(&found, &notes, now);
                 if let Some((_, words, _)) = &mut change.event {
                     *words = format!("{words}; pool {} is like it from now on", pool.name);
                 }
@@ -242,15 +254,8 @@ impl Look<'_> {
     }
 
     /// It is a member, anew or still.
-    fn passes(
-        &self,
-        admitted: Option<&Statement>,
-        stated: &Statement,
-        why: &[String],
-        notes: &[String],
-        restored: bool,
-        now: store::Moment,
-    ) -> NodeChange {
+    fn passes(&self, found: &Found<'_>, notes: &[String], now: store::Moment) -> NodeChange {
+        let Found { admitted, stated, why, restored } = *found;
         let mut change =
             NodeChange { admitted: serde_json::to_value(stated).ok(), ..NodeChange::none(self.node) };
         let at = of_store(now);

@@ -1,7 +1,8 @@
 //! Who is admitted.
 
 use super::*;
-use crate::fleet::{give_back, probed, stopped};
+use crate::fleet::{probed, stopped};
+use crate::manage::{drain, return_node};
 use ::fleet::Probe;
 use store::NodeState;
 
@@ -134,7 +135,7 @@ async fn a_drained_node_ends_what_it_has_and_comes_back_anew() {
     let service = world.kit.service.clone();
     let id = world.undrawn(Some(metal)).await;
     let job = world.takes("m1").await.unwrap();
-    crate::fleet::drain(&service.store, "m1", "new memory", Some("ann")).await.unwrap();
+    drain(&service.store, "m1", "new memory", "ann", now()).await.unwrap();
     let told = world.greets(&from("m1", "metal"), &greeting(None, "m1")).await;
     assert_eq!(told, ["it is being drained: new memory"]);
     super::super::watch::look(&service, true).await.unwrap();
@@ -145,13 +146,11 @@ async fn a_drained_node_ends_what_it_has_and_comes_back_anew() {
     service.fleet.changed();
     super::super::watch::look(&service, false).await.unwrap();
     assert_eq!(world.node("m1").await.state, NodeState::Drained);
-    let twice = crate::fleet::drain(&service.store, "m1", "again", None).await.unwrap_err().to_string();
-    assert_eq!(twice, "node m1: it is out of service already: new memory");
     // A person drained it: being as its pool is brings it back no more than a new start does.
     let boot_id = Reading::Known("another".into());
     let told = world.states("metal", Statement { boot_id, ..statement("m1", "metal") }).await;
     assert_eq!(told, ["it is out of service: new memory"]);
-    give_back(&service.store, "m1", "done", Some("ann")).await.unwrap();
+    return_node(&service.store, "m1", "done", "ann", now()).await.unwrap();
     assert_eq!(world.node("m1").await.waits, Some(json!([])), "to be looked at");
     assert_eq!(world.greets(&from("m1", "metal"), &greeting(None, "m1")).await, Vec::<String>::new());
     let events = ["admitted", "drained", "out_of_service", "rechecked", "returned", "admitted"];

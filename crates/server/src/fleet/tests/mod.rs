@@ -152,7 +152,9 @@ impl World {
     async fn contest(&mut self, strictness: Strictness) -> ContestId {
         let name = format!("{strictness:?}");
         let contest = Contest { name, pool: "metal".into(), strictness, at_once: None };
-        super::set_contest(&self.kit.service.store, &contest).await.unwrap()
+        let store = &self.kit.service.store;
+        crate::manage::set_contest(store, &contest, now()).await.unwrap();
+        store.contest(&contest.name).await.unwrap().id
     }
 
     /// Why a node waits after a greeting; nothing: it works.

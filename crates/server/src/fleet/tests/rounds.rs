@@ -1,6 +1,7 @@
 //! On how many nodes a job is judged.
 
 use super::*;
+use crate::manage::drain;
 use store::JobState;
 
 #[tokio::test]
@@ -152,7 +153,7 @@ async fn a_check_that_nobody_can_make_is_not_waited_for() {
     super::super::watch::look(&service, true).await.unwrap();
     assert_eq!(world.verdict(id).await, None, "others are there");
     for node in ["m2", "m3"] {
-        crate::fleet::drain(&service.store, node, "gone", None).await.unwrap();
+        drain(&service.store, node, "gone", "ann", now()).await.unwrap();
     }
     service.fleet.changed();
     super::super::watch::look(&service, true).await.unwrap();
@@ -160,7 +161,7 @@ async fn a_check_that_nobody_can_make_is_not_waited_for() {
     assert!(matches!(service.store.job(check).await.unwrap().state, JobState::Cancelled { .. }));
     // What must be confirmed on strict hardware waits for it, however long.
     let contest = world.contest(Strictness::RelaxedThenStrict).await;
-    crate::fleet::drain(&service.store, "m1", "gone", None).await.unwrap();
+    drain(&service.store, "m1", "gone", "ann", now()).await.unwrap();
     service.fleet.changed();
     let id = world.undrawn(Some(contest)).await;
     world.says("c1", clear(Verdict::TimeLimit, 1500)).await;
