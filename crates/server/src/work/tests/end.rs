@@ -15,7 +15,7 @@ use tokio::net::UnixStream;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A worker's end.
-#[expect(clippy::large_enum_variant, reason = "a test has few")]
+#[expect(clippy::large_enum_variant, reason = "a test has a few of them")]
 pub(crate) enum End {
     Socket(UnixStream),
     Nats { nats: Nats, from: WorkerId, tickets: Tickets, ticket: Option<Ticket>, submission: i64 },
