@@ -13,7 +13,7 @@ pub fn commands_in_documents_exist(tree: &Tree) -> Vec<String> {
         .flat_map(|page| {
             page.text
                 .lines()
-                .flat_map(|line| commands(line))
+                .flat_map(commands)
                 .filter_map(|command| wrong(tree, page, &command))
         })
         .collect()
