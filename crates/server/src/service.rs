@@ -4,7 +4,7 @@ use crate::accounts::{Access, Accounts};
 use crate::callbacks::{self, Courier};
 use crate::connections::Bounds;
 use crate::errors::Refusal;
-use crate::fleet::Fleet;
+use crate::fleet::{self, Fleet};
 use crate::live::Live;
 use crate::metrics::{self, Metrics, Readiness};
 use crate::problems::{Packages, install_examples};
