@@ -49,7 +49,7 @@ service-chaos: ## Kill parts of the service at random moments under load (ROUNDS
 	cargo build --release --package cli
 	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin chaos -- $(ROUNDS) $(SEED)
 
-SUBMISSIONS := 2000
+fleet-chaos: SUBMISSIONS := 2000
 fleet-chaos: ## Kill parts of a fleet and cut its links under load (SUBMISSIONS=2000, SEED=): is anything lost, doubled or judged elsewhere?
 	cargo build --release --package cli
 	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin fleet_chaos -- $(SUBMISSIONS) $(SEED)
