@@ -5,7 +5,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench verdicts clocks service-load service-chaos manual
+.PHONY: help demo test bench verdicts clocks service-load service-chaos fleet-dispatch manual
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,10 @@ ROUNDS := 200
 service-chaos: ## Kill parts of the service at random moments under load (ROUNDS=200, SEED=): is anything lost or judged twice?
 	cargo build --release --package cli
 	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin chaos -- $(ROUNDS) $(SEED)
+
+fleet-dispatch: ## Work over three brokers beside the Unix socket: how long jobs wait for an idle slot, and slots for jobs
+	cargo build --release --package cli
+	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin dispatch
 
 manual: ## Write docs/man anew from the definitions of the command line
 	cargo run --package cli -- manual docs/man

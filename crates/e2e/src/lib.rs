@@ -12,6 +12,7 @@ pub mod certificates;
 pub mod chaos;
 pub mod compile;
 pub mod condition;
+pub mod dispatch;
 pub mod http;
 pub mod leftovers;
 pub mod nats;
