@@ -50,10 +50,7 @@ enum Action {
 const AT_A_TIME: u32 = 50;
 
 pub(crate) fn main(args: &DatabaseArgs) -> Result<Done, Failure> {
-    let address = match &args.database {
-        Some(named) => named.clone(),
-        None => service_database(&Config::read()?)?,
-    };
+    let address = address(args.database.as_deref())?;
     match &args.action {
         Action::Backup { file } => backup(&address, file, args.json),
         Action::Check => {
@@ -67,8 +64,13 @@ pub(crate) fn main(args: &DatabaseArgs) -> Result<Done, Failure> {
     }
 }
 
+/// Which database is meant: the one that is named, else the service's.
+pub(crate) fn address(named: Option<&str>) -> Result<String, Failure> {
+    named.map_or_else(|| service_database(&Config::read()?), |named| Ok(named.to_string()))
+}
+
 /// The error as the operator's or the system's.
-fn failure(error: store::Error) -> Failure {
+pub(crate) fn failure(error: store::Error) -> Failure {
     match error {
         store::Error::NotFound(_) | store::Error::Conflict(_) | store::Error::Unsupported(_) => {
             Failure::usage(error)
@@ -78,7 +80,7 @@ fn failure(error: store::Error) -> Failure {
 }
 
 /// Root leaves nothing of its own in a directory of somebody else's and follows no link of theirs: it becomes them.
-fn become_keeper(address: &str) -> Result<(), Failure> {
+pub(crate) fn become_keeper(address: &str) -> Result<(), Failure> {
     rustix::process::umask(Mode::from_raw_mode(0o077));
     match keeper(address)? {
         Some(user) => user.take_over(),
@@ -96,13 +98,18 @@ fn keeper(address: &str) -> Result<Option<user::User>, Failure> {
 }
 
 fn wait<T>(work: impl Future<Output = Result<T, store::Error>>) -> Result<T, Failure> {
+    wait_for(work)?.map_err(failure)
+}
+
+/// Does it to its end.
+pub(crate) fn wait_for<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::system)?;
-    runtime.block_on(work).map_err(failure)
+    Ok(runtime.block_on(work))
 }
 
 /// Opens a database whose schema is ours.
-async fn open(address: &str) -> Result<Store, store::Error> {
+pub(crate) async fn open(address: &str) -> Result<Store, store::Error> {
     match Store::open_as_is(address).await? {
         (store, SCHEMA) => Ok(store),
         // Says that it is too new, without touching it.

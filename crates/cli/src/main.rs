@@ -17,6 +17,7 @@ mod languages;
 mod load;
 mod loan;
 mod log;
+mod manage;
 mod manual;
 mod numa;
 mod options;
@@ -86,6 +87,12 @@ enum Command {
     Worker(worker::WorkerArgs),
     /// The service's database: copy it, look whether all is well, delete what is old
     Database(database::DatabaseArgs),
+    /// The pools of a fleet: nodes on which a time means the same
+    Pool(manage::PoolArgs),
+    /// The nodes of a fleet: how each stands and why, draining and returning
+    Node(manage::NodeArgs),
+    /// Contests: to which pool each is bound, and how strictly it is judged
+    Contest(manage::ContestArgs),
     /// Play a whole fleet in simulation: waiting, mishaps, slow nodes
     #[command(hide = true)]
     FleetSim(fleet_sim::FleetSimArgs),
@@ -106,7 +113,7 @@ impl Command {
             Command::Index(_) | Command::Numa(_) => true,
             Command::Languages(_) | Command::Clocks(_) | Command::Load(_) | Command::Probe(_) => false,
             Command::Serve(_) | Command::Worker(_) | Command::Database(_) => false,
-            Command::FleetSim(_) => false,
+            Command::Pool(_) | Command::Node(_) | Command::Contest(_) | Command::FleetSim(_) => false,
             Command::Manual(_) | Command::Completions(_) => false,
         }
     }
@@ -163,6 +170,9 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::main(args),
         Command::Worker(args) => worker::main(args),
         Command::Database(args) => database::main(&args),
+        Command::Pool(args) => manage::pool(&args),
+        Command::Node(args) => manage::node(&args),
+        Command::Contest(args) => manage::contest(&args),
         Command::FleetSim(args) => fleet_sim::main(&args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),

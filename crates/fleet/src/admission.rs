@@ -114,7 +114,7 @@ fn against(definition: &Definition, statement: &Statement, reasons: &mut Vec<Rea
     unchecked(definition).into_iter().chain(unasked).collect()
 }
 
-fn unequal(feature: Feature, accepted: &[String], stated: &Reading<String>) -> Option<Reason> {
+pub(crate) fn unequal(feature: Feature, accepted: &[String], stated: &Reading<String>) -> Option<Reason> {
     let wanted = || match accepted {
         [one] => format!("the pool's is {one}"),
         some => format!("the pool accepts {}", some.join(" or ")),
@@ -139,7 +139,7 @@ fn differing(value: &str, accepted: &[String]) -> String {
     }
 }
 
-fn memory(wanted: u64, stated: &Reading<u64>) -> Option<Reason> {
+pub(crate) fn memory(wanted: u64, stated: &Reading<u64>) -> Option<Reason> {
     let gib = |bytes: u64| bytes as f64 / f64::from(1u32 << 30);
     let why = match stated {
         Reading::Known(bytes) if (gib(*bytes) / gib(wanted) - 1.0).abs() <= MEMORY_TOLERANCE => return None,
@@ -153,7 +153,7 @@ fn memory(wanted: u64, stated: &Reading<u64>) -> Option<Reason> {
     Some(reason("memory_bytes", why))
 }
 
-fn beyond(part: IndexPart, norm: &Norm, parts: &[StatedPart]) -> Option<Reason> {
+pub(crate) fn beyond(part: IndexPart, norm: &Norm, parts: &[StatedPart]) -> Option<Reason> {
     let again = |why: String| Some(Reason { measure_again: true, ..reason(part.name(), why) });
     let measured = |part: &&StatedPart| norm.difference_pct(part.part, part.value).is_some();
     let Some(stated) = parts.iter().filter(|one| one.part == part).find(measured) else {

@@ -5,12 +5,14 @@
 //! node-year. In plain words with every constant: docs/fleet.md.
 
 mod baseline;
+mod charts;
 mod learning;
 mod policy;
 #[cfg(test)]
 mod tests;
 
 pub use baseline::Probe;
+pub use charts::ChartState;
 pub use policy::{HealthPolicy, Rates};
 
 use crate::Moment;

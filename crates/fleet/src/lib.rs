@@ -6,6 +6,7 @@
 //! any moment on either side. Workers have no database and decide nothing about leases; the service runs nothing.
 
 mod admission;
+mod comparison;
 mod cross_check;
 mod health;
 mod message;
@@ -22,8 +23,9 @@ mod task;
 mod wire;
 
 pub use admission::{Admission, RECHECK_DAYS, Reason, admit, rechecks};
+pub use comparison::{Point, compare};
 pub use cross_check::{Agreed, Answer, Asked, Charge, CrossPolicy, Next, Why, drawn, next, noise};
-pub use health::{Chart, Condition, Finding, Health, HealthPolicy, Probe, Rates};
+pub use health::{Chart, ChartState, Condition, Finding, Health, HealthPolicy, Probe, Rates};
 pub use message::{FromWorker, Hello, PROTOCOL, SlotFacts, ToWorker};
 pub use moment::Moment;
 pub use policy::{Contest, Line, Place, Priority, Stage, Strictness, lines};

@@ -177,6 +177,7 @@ async fn world(anonymous: bool) -> World {
         json!({"id": "c", "available": true, "tools": [{"path": "/usr/bin/gcc", "version": "gcc 12.2.0"}]});
     let facts = json!({"languages": {"languages": [c]}});
     store.note_node("here", "default", &facts, now()).await.unwrap();
+    store.set_pool("metal", &json!({"name": "metal", "kind": "strict"}), now()).await.unwrap();
     let (form, body) = body_of("POST /judge0/submissions", "");
     let form = format!("content-type: {form}");
     let cookie = format!("cookie: tauto-visitor={}", secret(letter(Visitor)));
@@ -204,7 +205,11 @@ impl World {
 
     /// The route with something that is there for each parameter.
     fn path_of(&self, route: &str) -> String {
-        let name = if route.contains("/nodes/") { "here" } else { "fence" };
+        let name = match route {
+            route if route.contains("/nodes/") => "here",
+            route if route.contains("/pools/") => "metal",
+            _ => "fence",
+        };
         let id = match route {
             route if route.contains("/languages/") => "43",
             route if ["/tokens/", "rejudg"].iter().any(|part| route.contains(part)) => "1",
@@ -238,6 +243,8 @@ fn body_of(route: &str, csrf: &str) -> (&'static str, String) {
         "POST /api/v1/tokens" => json(json!({"name": "t", "scopes": ["read"]})),
         "PUT /api/v1/me/password" => json(json!({"old": "x", "new": "long enough"})),
         "POST /api/v1/rejudgings" => json(json!({"reason": "why"})),
+        "PUT /api/v1/pools/{name}" => json(json!({"kind": "strict"})),
+        "POST /api/v1/nodes/{name}/drain" => json(json!({"reason": "why"})),
         "POST /api/v1/submissions/{token}/trials" => json(json!({"times": 2})),
         "POST /judge0/submissions" | "POST /judge0/extra/submissions" => {
             json(json!({"language_id": 43, "source_code": "int main;"}))
@@ -259,7 +266,7 @@ fn body_of(route: &str, csrf: &str) -> (&'static str, String) {
         _ => (
             "application/x-www-form-urlencoded",
             format!(
-                "csrf={csrf}&name=new&display=&role=jury&table=team&old=x&password=short&again=short&scopes=read&times=2&source=x&language=c"
+                "csrf={csrf}&reason=why&name=new&display=&role=jury&table=team&old=x&password=short&again=short&scopes=read&times=2&source=x&language=c"
             ),
         ),
     }

@@ -21,6 +21,7 @@ mod kit;
 mod languages;
 mod limits;
 mod live;
+pub mod manage;
 mod metrics;
 mod moment;
 mod pages;

@@ -1,5 +1,9 @@
 //! What a monitor is told: counters and histograms of this process, and how the store stands.
 
+mod fleet;
+
+pub(crate) use fleet::FleetMetrics;
+
 use crate::service::Service;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
@@ -62,6 +66,8 @@ pub(crate) struct Metrics {
     oldest: Gauge<f64, AtomicU64>,
     claimed: Gauge,
     workers: Gauge,
+    /// What is measured of a fleet.
+    pub(crate) fleet: FleetMetrics,
     counts: Mutex<Option<(Instant, Counts)>>,
 }
 
@@ -87,6 +93,7 @@ impl Default for Metrics {
             oldest: Gauge::default(),
             claimed: Gauge::default(),
             workers: Gauge::default(),
+            fleet: FleetMetrics::default(),
             counts: Mutex::default(),
             registry: Registry::default(),
         };
@@ -118,6 +125,7 @@ impl Default for Metrics {
         );
         registry.register("judging_now", "Judgements that workers are at", metrics.claimed.clone());
         registry.register("workers", "Workers connected", metrics.workers.clone());
+        metrics.fleet.register(&mut registry);
         Metrics { registry, ..metrics }
     }
 }
@@ -162,6 +170,10 @@ impl Metrics {
                 tracing::error!(%error, "counting for the monitor");
                 self.store_errors.inc();
             }
+        }
+        if let Err(error) = self.fleet.look(service).await {
+            tracing::error!(%error, "looking at the fleet for the monitor");
+            self.store_errors.inc();
         }
         let mut text = String::new();
         if encode(&mut text, &self.registry).is_err() {

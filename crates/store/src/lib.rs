@@ -24,6 +24,7 @@ mod nodes;
 mod outputs;
 mod problems;
 mod rejudgings;
+mod removal;
 mod retention;
 mod rounds;
 mod schema;

@@ -20,6 +20,7 @@ mod create;
 mod document;
 mod events;
 pub(crate) mod extract;
+pub(crate) mod fleet;
 pub(crate) mod judgements;
 mod nodes;
 pub(crate) mod operation;
@@ -84,8 +85,18 @@ fn documented() -> OpenApiRouter<Arc<Service>> {
         )
         .routes(routes!(nodes::languages))
         .routes(routes!(nodes::list))
-        .routes(routes!(nodes::one))
+        .routes(routes!(nodes::one, fleet::remove_node))
         .routes(routes!(nodes::index))
+        .routes(routes!(fleet::events))
+        .routes(routes!(fleet::suspects))
+        .routes(routes!(fleet::rejudge))
+        .routes(routes!(fleet::drain).layer(DefaultBodyLimit::max(REQUEST_LIMIT)))
+        .routes(routes!(fleet::give_back).layer(DefaultBodyLimit::max(REQUEST_LIMIT)))
+        .routes(routes!(fleet::pools))
+        .routes(
+            routes!(fleet::pool, fleet::put_pool, fleet::remove_pool)
+                .layer(DefaultBodyLimit::max(REQUEST_LIMIT)),
+        )
         .routes(routes!(operation::queue))
         .routes(routes!(operation::live))
         .routes(routes!(operation::ready))

@@ -5,6 +5,7 @@ use super::problem::Problem;
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::languages;
+use crate::manage;
 use crate::moment::{self, written};
 use crate::service::Service;
 use crate::work::Worker;
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use store::{Moment, Node, NodeState};
+use store::{Moment, Node};
 use utoipa::{IntoParams, ToSchema};
 
 /// The languages.
@@ -62,34 +63,11 @@ pub(super) async fn languages(
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Node)]
 pub(super) struct NodeView {
-    /// Its name.
-    name: String,
-    /// The pool it belongs to.
-    pool: String,
-    /// Whether it gets work.
-    #[schema(value_type = NodeStateName)]
-    state: NodeState,
-    /// Why it is in this state, where somebody said so.
-    reason: Option<String>,
-    /// When it was first heard of.
-    #[schema(format = DateTime)]
-    first_seen: String,
-    /// When it last told of itself.
-    #[schema(format = DateTime)]
-    last_seen: String,
+    /// How it stands.
+    #[serde(flatten)]
+    node: manage::NodeView,
     /// Its slots that are connected now.
     workers: Vec<WorkerView>,
-}
-
-/// Whether a node gets work: it does; it ends what it has; it has nothing.
-#[derive(Serialize, ToSchema)]
-#[schema(as = NodeState)]
-#[serde(rename_all = "snake_case")]
-#[expect(dead_code, reason = "describes the store's")]
-enum NodeStateName {
-    Active,
-    Draining,
-    Drained,
 }
 
 /// A slot that is connected.
@@ -133,17 +111,9 @@ impl WorkerView {
 }
 
 impl NodeView {
-    fn new(node: &Node, connected: &[Worker]) -> NodeView {
+    fn new(node: manage::NodeView, connected: &[Worker]) -> NodeView {
         let its = connected.iter().filter(|worker| worker.node == node.name);
-        NodeView {
-            name: node.name.clone(),
-            pool: node.pool.clone(),
-            state: node.state,
-            reason: node.reason.clone(),
-            first_seen: written(node.first_seen),
-            last_seen: written(node.last_seen),
-            workers: its.map(WorkerView::new).collect(),
-        }
+        NodeView { workers: its.map(WorkerView::new).collect(), node }
     }
 }
 
@@ -162,8 +132,8 @@ pub(super) async fn list(
 ) -> Result<Json<Nodes>, Problem> {
     caller.must(Right::Look)?;
     let connected = service.workers.connected();
-    let nodes = service.store.nodes().await?;
-    Ok(Json(Nodes { nodes: nodes.iter().map(|node| NodeView::new(node, &connected)).collect() }))
+    let nodes = manage::nodes(&service.store).await?.into_iter();
+    Ok(Json(Nodes { nodes: nodes.map(|node| NodeView::new(node, &connected)).collect() }))
 }
 
 /// A node whole.
@@ -190,7 +160,8 @@ pub(super) async fn one(
 ) -> Result<Json<NodeWhole>, Problem> {
     caller.must(Right::Look)?;
     let node = found(&service, &name).await?;
-    let view = NodeView::new(&node, &service.workers.connected());
+    let shown = manage::show_node(&service.store, &name).await?;
+    let view = NodeView::new(shown, &service.workers.connected());
     Ok(Json(NodeWhole { node: view, facts: node.facts }))
 }
 

@@ -2,6 +2,7 @@
 
 use super::problem::Problem;
 use crate::accounts::{Caller, Right};
+use crate::manage::Lines;
 use crate::moment::{now, written};
 use crate::service::Service;
 use axum::Json;
@@ -79,16 +80,22 @@ pub(super) struct Queue {
     oldest: Option<String>,
     /// How long it has waited.
     oldest_age_ns: Option<u64>,
+    /// Where it waits, and how much is done.
+    #[serde(flatten)]
+    lines: Lines,
 }
 
 /// How long the queue is
-#[utoipa::path(get, path = "/queue", tag = "service", responses((status = 200, description = "How much waits", body = Queue)))]
+///
+/// As it was some seconds ago at the earliest.
+#[utoipa::path(get, path = "/queue", tag = "service", responses((status = 200, description = "How much waits and where, and how much is done", body = Queue)))]
 pub(super) async fn queue(
     State(service): State<Arc<Service>>,
     caller: Caller,
 ) -> Result<Json<Queue>, Problem> {
     caller.must(Right::Look)?;
     let counts = service.metrics.counts(&service.store).await?;
+    let lines = service.metrics.fleet.lines(&service.store).await?;
     let age = counts.oldest.map(|oldest| now().0.saturating_sub(oldest.0).max(0) as u64);
     Ok(Json(Queue {
         live: counts.live,
@@ -97,6 +104,7 @@ pub(super) async fn queue(
         workers: service.workers.connected().len() as u64,
         oldest: counts.oldest.map(written),
         oldest_age_ns: age.map(|micros| micros.saturating_mul(1000)),
+        lines,
     }))
 }
 

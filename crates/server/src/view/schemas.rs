@@ -33,6 +33,16 @@ pub(crate) enum ConfidenceName {
     Open,
 }
 
+/// Whether a node gets work: it does; it ends what it has; it has nothing.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = NodeState)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum NodeStateName {
+    Active,
+    Draining,
+    Drained,
+}
+
 /// What a judgement is for: to be the submission's verdict, or a trial, which never is.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = Purpose)]

@@ -50,7 +50,10 @@ pub(crate) async fn begin(service: &Service, worker: &str, job: &Job) -> Result<
         format!("given up after {ATTEMPTS} attempts that failed; the last ended so: {last}")
     } else {
         match assign::task(service, job).await {
-            Ok(task) => return Ok(Some(task)),
+            Ok(task) => {
+                service.metrics.fleet.begun(job.created);
+                return Ok(Some(task));
+            }
             Err(refusal @ Refusal::Unavailable(_)) => return Err(refusal),
             Err(refusal) => refusal.to_string(),
         }

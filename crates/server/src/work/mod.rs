@@ -187,6 +187,7 @@ pub(crate) async fn take_back_lost(service: Arc<Service>) {
         match service.store.reap(now()).await {
             Ok(lost) => {
                 for lease in lost {
+                    service.metrics.fleet.lapsed();
                     tracing::warn!(
                         job = lease.job.0,
                         attempt = lease.attempt,

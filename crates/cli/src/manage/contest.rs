@@ -1,0 +1,120 @@
+//! `tauto contest`.
+
+use super::{Where, now, table};
+use crate::Done;
+use crate::terminal::Failure;
+use clap::{Args, Subcommand, ValueEnum};
+use fleet::Contest;
+use serde::Serialize;
+use server::manage::{self, ContestView};
+
+#[derive(Args, Debug)]
+pub(crate) struct ContestArgs {
+    #[command(subcommand)]
+    action: Action,
+    #[command(flatten)]
+    at: Where,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Strictness {
+    /// Judged in its pool, never elsewhere
+    Strict,
+    /// Judged anywhere
+    Relaxed,
+    /// Judged anywhere, and again in its pool where a limit was missed or is near; the latter counts
+    RelaxedThenStrict,
+}
+
+impl From<Strictness> for fleet::Strictness {
+    fn from(strictness: Strictness) -> fleet::Strictness {
+        match strictness {
+            Strictness::Strict => fleet::Strictness::Strict,
+            Strictness::Relaxed => fleet::Strictness::Relaxed,
+            Strictness::RelaxedThenStrict => fleet::Strictness::RelaxedThenStrict,
+        }
+    }
+}
+
+#[derive(Subcommand, Debug)]
+enum Action {
+    /// List the contests
+    List,
+    /// Show one contest
+    Show {
+        /// Its name
+        name: String,
+    },
+    /// Make a contest, or change one; what of it nobody has begun moves to where it says now
+    Set {
+        /// Its name: 1 to 64 of a-z, A-Z, 0-9, -, _ and .
+        name: String,
+        /// The pool it is bound to
+        #[arg(long, value_name = "POOL")]
+        pool: String,
+        /// What its verdicts on time are based on
+        #[arg(long, value_enum)]
+        strictness: Strictness,
+        /// At most so many of its jobs at a time [default: no bound]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        at_once: Option<u32>,
+    },
+    /// Remove a contest that nothing was handed in to
+    Remove {
+        /// Its name
+        name: String,
+    },
+}
+
+#[derive(Serialize)]
+struct ContestsDocument {
+    contests: Vec<ContestView>,
+}
+
+#[derive(Serialize)]
+struct RemovedDocument<'a> {
+    removed: &'a str,
+}
+
+/// `tauto contest`.
+pub(crate) fn contest(args: &ContestArgs) -> Result<Done, Failure> {
+    let at = &args.at;
+    match &args.action {
+        Action::List => {
+            let contests = at.with(async |store| manage::contests(store).await)?;
+            at.tell(&ContestsDocument { contests: contests.clone() }, || listed(&contests));
+        }
+        Action::Show { name } => {
+            let contest = at.with(async |store| manage::show_contest(store, name).await)?;
+            at.tell(&contest, || listed(std::slice::from_ref(&contest)));
+        }
+        Action::Set { name, pool, strictness, at_once } => {
+            let strictness = (*strictness).into();
+            let wanted = Contest { name: name.clone(), pool: pool.clone(), strictness, at_once: *at_once };
+            let set = at.with(async |store| {
+                manage::set_contest(store, &wanted, now()).await?;
+                manage::show_contest(store, name).await
+            })?;
+            at.tell(&set, || listed(std::slice::from_ref(&set)));
+        }
+        Action::Remove { name } => {
+            at.with(async |store| manage::remove_contest(store, name).await)?;
+            at.tell(&RemovedDocument { removed: name }, || format!("contest {name} is removed\n"));
+        }
+    }
+    Ok(Done::Good)
+}
+
+fn listed(contests: &[ContestView]) -> String {
+    let row = |contest: &ContestView| {
+        let strictness = match contest.strictness {
+            fleet::Strictness::Strict => "strict",
+            fleet::Strictness::Relaxed => "relaxed",
+            fleet::Strictness::RelaxedThenStrict => "relaxed-then-strict",
+        };
+        let at_once = contest.at_once.map_or("–".to_string(), |most| most.to_string());
+        vec![contest.name.clone(), contest.pool.clone(), strictness.to_string(), at_once]
+    };
+    let rows: Vec<Vec<String>> = contests.iter().map(row).collect();
+    table(&["contest", "pool", "strictness", "at once"], &rows)
+}

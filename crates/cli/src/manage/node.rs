@@ -1,0 +1,264 @@
+//! `tauto node`.
+
+use super::{Where, now, short, table, who};
+use crate::Done;
+use crate::terminal::Failure;
+use clap::{Args, Subcommand};
+use model::Reading;
+use serde::Serialize;
+use server::manage::{self, HealthView, NodeDetails, NodeView, Suspects, TakenView};
+
+/// Measurements and events that are shown on a terminal.
+const SHOWN: usize = 12;
+/// Suspects that are listed.
+const LISTED: usize = 1000;
+
+#[derive(Args, Debug)]
+pub(crate) struct NodeArgs {
+    #[command(subcommand)]
+    action: Action,
+    #[command(flatten)]
+    at: Where,
+}
+
+#[derive(Subcommand, Debug)]
+enum Action {
+    /// List the nodes, how each stands and why
+    List,
+    /// Show one node: what it states beside what its pool asks for, its power over time, its health, what happened to it
+    Show {
+        /// Its name
+        name: String,
+    },
+    /// Take a node out of service: what it is at it ends, and it gets no more
+    Drain {
+        /// Its name
+        name: String,
+        /// Why, for whoever finds it drained
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+    /// Put a node back into service; it has to pass admission first
+    Return {
+        /// Its name
+        name: String,
+        /// What was done
+        #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+        reason: String,
+    },
+    /// Forget a node that is out of service or was never admitted
+    Remove {
+        /// Its name
+        name: String,
+    },
+    /// List what a node judged while it is doubted
+    Suspects {
+        /// Its name
+        name: String,
+        /// Have all of it judged again
+        #[arg(long)]
+        rejudge: bool,
+    },
+}
+
+#[derive(Serialize)]
+struct NodesDocument {
+    nodes: Vec<NodeView>,
+}
+
+#[derive(Serialize)]
+struct RemovedDocument<'a> {
+    removed: &'a str,
+}
+
+#[derive(Serialize)]
+struct RejudgedDocument {
+    #[serde(flatten)]
+    suspects: Suspects,
+    rejudging: i64,
+    judged_again: usize,
+}
+
+/// `tauto node`.
+pub(crate) fn node(args: &NodeArgs) -> Result<Done, Failure> {
+    let at = &args.at;
+    match &args.action {
+        Action::List => {
+            let nodes = at.with(async |store| manage::nodes(store).await)?;
+            at.tell(&NodesDocument { nodes: nodes.clone() }, || listed(&nodes));
+        }
+        Action::Show { name } => {
+            let node = at.with(async |store| manage::details(store, name).await)?;
+            at.tell(&node, || shown(&node));
+        }
+        Action::Drain { name, reason } => {
+            let node = at.with(async |store| manage::drain(store, name, reason, &who(), now()).await)?;
+            at.tell(&node, || match node.standing {
+                "draining" => format!("node {name} ends what it is at and gets no more\n"),
+                _ => format!("node {name} is out of service\n"),
+            });
+        }
+        Action::Return { name, reason } => {
+            let node =
+                at.with(async |store| manage::return_node(store, name, reason, &who(), now()).await)?;
+            at.tell(&node, || match node.standing {
+                "active" => format!("node {name} is in service\n"),
+                _ => format!("node {name} is looked at as soon as one of its workers is heard of\n"),
+            });
+        }
+        Action::Remove { name } => {
+            at.with(async |store| manage::remove_node(store, name).await)?;
+            at.tell(&RemovedDocument { removed: name }, || format!("node {name} is forgotten\n"));
+        }
+        Action::Suspects { name, rejudge } => suspects(at, name, *rejudge)?,
+    }
+    Ok(Done::Good)
+}
+
+fn suspects(at: &Where, name: &str, rejudge: bool) -> Result<(), Failure> {
+    let (suspects, again) = at.with(async |store| {
+        let suspects = manage::suspects(store, name, LISTED, now()).await?;
+        let again = match rejudge {
+            true => Some(manage::rejudge_suspects(store, name, None, now()).await?),
+            false => None,
+        };
+        Ok((suspects, again))
+    })?;
+    match again {
+        Some((id, judged_again)) => {
+            let document = RejudgedDocument { suspects, rejudging: id.0, judged_again };
+            at.tell(&document, || {
+                format!(
+                    "{judged_again} submissions are judged again: rejudging {}, at /rejudge/{}\n",
+                    id.0, id.0
+                )
+            });
+        }
+        None => at.tell(&suspects, || doubted(&suspects)),
+    }
+    Ok(())
+}
+
+fn doubted(suspects: &Suspects) -> String {
+    let Some(since) = &suspects.doubted_since else {
+        return format!("node {}: nothing that it judged is doubted\n", suspects.node);
+    };
+    let row = |suspect: &manage::SuspectView| {
+        let verdict = suspect.verdict.map_or("–", |verdict| verdict.code()).to_string();
+        let problem = suspect.problem.clone().unwrap_or_else(|| "–".into());
+        let deleted = if suspect.forgotten { "its sources were deleted" } else { "" };
+        vec![suspect.submission.to_string(), problem, verdict, short(&suspect.judged), deleted.into()]
+    };
+    let rows: Vec<Vec<String>> = suspects.submissions.iter().map(row).collect();
+    let more = suspects.count.saturating_sub(rows.len() as u64);
+    let more = if more > 0 { format!("and {more} more\n") } else { String::new() };
+    format!(
+        "{}: {} submissions were judged there since {}\n{}{more}",
+        suspects.node,
+        suspects.count,
+        short(since),
+        table(&["submission", "problem", "verdict now", "judged there", ""], &rows)
+    )
+}
+
+fn health(health: Option<&HealthView>) -> String {
+    match health {
+        None => "–".into(),
+        Some(HealthView { condition, left: Some(left), .. }) => format!("{condition}, {left} probes left"),
+        Some(health) => health.condition.into(),
+    }
+}
+
+fn listed(nodes: &[NodeView]) -> String {
+    let row = |node: &NodeView| {
+        vec![
+            node.name.clone(),
+            node.pool.clone(),
+            node.standing.to_string(),
+            health(node.health.as_ref()),
+            short(&node.last_seen),
+            node.reasons().join("; "),
+        ]
+    };
+    let rows: Vec<Vec<String>> = nodes.iter().map(row).collect();
+    table(&["node", "pool", "state", "health", "last heard of", "why"], &rows)
+}
+
+fn shown(whole: &NodeDetails) -> String {
+    let node = &whole.node;
+    let mut text = format!("node {}, pool {}: {}\n", node.name, node.pool, node.standing);
+    text += &node.reasons().iter().map(|reason| format!("  {reason}\n")).collect::<String>();
+    text += &format!("first heard of {}, last {}\n", short(&node.first_seen), short(&node.last_seen));
+    if let Some(since) = &node.doubted_since {
+        text +=
+            &format!("what it judged since {} is doubted: tauto node suspects {}\n", short(since), node.name);
+    }
+    text += &format!("\n{}", stated(whole));
+    text += &format!("\n{}", tested(node));
+    text += &format!("\n{}", power(&whole.index));
+    let running = whole.running.iter().map(|job| {
+        format!("is at submission {} since {} (job {})\n", job.submission, short(&job.since), job.job)
+    });
+    text += &format!("\n{}", running.collect::<String>());
+    let event = |event: &manage::EventView| {
+        let by = event.by.clone().unwrap_or_default();
+        vec![short(&event.at), event.kind.clone(), event.text.clone(), by]
+    };
+    let events: Vec<Vec<String>> = whole.events.iter().take(SHOWN).map(event).collect();
+    text + &table(&["when", "what happened", "", "by"], &events)
+}
+
+fn stated(whole: &NodeDetails) -> String {
+    if whole.points.is_empty() {
+        return "it has stated nothing of itself\n".into();
+    }
+    let row = |point: &fleet::Point| {
+        let own = match &point.own {
+            Reading::Known(own) => own.clone(),
+            Reading::Unknown(why) => format!("unknown ({why})"),
+        };
+        let fits = match (point.fits, point.away_pct) {
+            (None, _) => "not asked".to_string(),
+            (Some(true), None) => "equal".to_string(),
+            (Some(false), None) => "NO".to_string(),
+            (Some(true), Some(away)) => format!("within ({away:+.1} %)"),
+            (Some(false), Some(away)) => format!("NO ({away:+.1} %)"),
+        };
+        vec![point.about.clone(), own, point.pool.clone().unwrap_or_else(|| "–".into()), fits]
+    };
+    let rows: Vec<Vec<String>> = whole.points.iter().map(row).collect();
+    table(&["", "its own", "the pool's", "fits"], &rows)
+}
+
+fn tested(node: &NodeView) -> String {
+    let Some(tests) = &node.health else { return "its tests have not begun\n".into() };
+    let row = |test: &manage::TestView| {
+        let since = if test.seen == 0 { String::new() } else { short(&test.since) };
+        vec![test.name.clone(), format!("{:.0} %", test.share * 100.0), test.seen.to_string(), since]
+    };
+    let rows: Vec<Vec<String>> = tests.tests.iter().map(row).collect();
+    let findings = tests.findings.iter().map(|finding| format!("  {}\n", finding.reason));
+    format!(
+        "health: {}\n{}{}",
+        health(Some(tests)),
+        findings.collect::<String>(),
+        table(&["test", "of an alarm", "seen", "since"], &rows)
+    )
+}
+
+fn power(index: &[TakenView]) -> String {
+    if index.is_empty() {
+        return "its power was not measured yet\n".into();
+    }
+    let mut parts: Vec<model::IndexPart> =
+        index.iter().flat_map(|taken| taken.parts.keys().copied()).collect();
+    parts.sort();
+    parts.dedup();
+    let heads: Vec<&str> = ["taken", ""].into_iter().chain(parts.iter().map(|part| part.name())).collect();
+    let row = |taken: &TakenView| {
+        let what = if taken.probe { "probe" } else { "index" };
+        let value = |part| taken.parts.get(part).map_or("–".to_string(), |value| format!("{value:.2}"));
+        [short(&taken.at), what.to_string()].into_iter().chain(parts.iter().map(value)).collect()
+    };
+    table(&heads, &index.iter().take(SHOWN).map(row).collect::<Vec<_>>())
+}

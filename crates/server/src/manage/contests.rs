@@ -1,0 +1,104 @@
+//! Contests: to which pool each is bound, and how strictly it is judged.
+
+use super::with_names;
+use crate::errors::Refusal;
+use crate::moment::written;
+use ::fleet::{Contest, Place, Stage, Strictness};
+use serde::Serialize;
+use store::{Moment, NewContest, Store};
+use utoipa::ToSchema;
+
+/// A contest.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Contest)]
+pub struct ContestView {
+    /// Its name.
+    pub name: String,
+    /// The pool it is bound to.
+    pub pool: String,
+    /// `strict`: judged in that pool, never elsewhere; `relaxed`: anywhere; `relaxed_then_strict`: anywhere, and again in that pool where a limit is near.
+    #[schema(value_type = String)]
+    pub strictness: Strictness,
+    /// At most so many of its jobs at a time; null: no bound.
+    pub at_once: Option<u64>,
+    /// When it was made.
+    #[schema(format = DateTime)]
+    pub created: String,
+}
+
+/// Names of contests: 1 to 64 of a to z, 0 to 9, `-`, `_` and `.`, as those of problems.
+fn is_name(name: &str) -> bool {
+    let fine = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+    (1..=64).contains(&name.len()) && name.bytes().all(fine)
+}
+
+fn view(contest: store::Contest) -> Result<ContestView, Refusal> {
+    let policy: Contest = serde_json::from_value(contest.policy)
+        .map_err(|e| Refusal::Fault(format!("contest {}: what is stored of it: {e}", contest.name)))?;
+    Ok(ContestView {
+        name: contest.name,
+        pool: contest.pool,
+        strictness: policy.strictness,
+        at_once: contest.at_once,
+        created: written(contest.created),
+    })
+}
+
+/// All contests, newest first.
+///
+/// # Errors
+/// Those of the store.
+pub async fn contests(store: &Store) -> Result<Vec<ContestView>, Refusal> {
+    store.contests().await?.into_iter().map(view).collect()
+}
+
+/// One contest.
+///
+/// # Errors
+/// [`Refusal::NotFound`], with the names of those there are.
+pub async fn show_contest(store: &Store, name: &str) -> Result<ContestView, Refusal> {
+    view(named(store, name).await?)
+}
+
+async fn named(store: &Store, name: &str) -> Result<store::Contest, Refusal> {
+    match store.contest(name).await {
+        Ok(contest) => Ok(contest),
+        Err(error) => {
+            let names: Vec<String> = store.contests().await?.into_iter().map(|known| known.name).collect();
+            Err(with_names(error, "contest", name, &names))
+        }
+    }
+}
+
+/// Makes a contest, or changes the one of that name; its jobs that nobody has begun move to where it says now.
+///
+/// # Errors
+/// [`Refusal::Bad`] where it cannot be judged with the pools there are.
+pub async fn set_contest(store: &Store, contest: &Contest, now: Moment) -> Result<(), Refusal> {
+    if !is_name(&contest.name) {
+        return Err(Refusal::Bad("name: 1 to 64 of a-z, A-Z, 0-9, -, _ and .".into()));
+    }
+    let pools = store.pools().await?;
+    let pools = pools.iter().map(super::pools::form).collect::<Result<Vec<_>, _>>()?;
+    if let Some(why) = contest.fault(&pools.iter().collect::<Vec<_>>()) {
+        return Err(Refusal::Bad(why));
+    }
+    let policy = serde_json::to_value(contest).map_err(|e| Refusal::Fault(e.to_string()))?;
+    let place = contest.place(Stage::Usual);
+    let usual = match &place {
+        Place::Pool(pool) => Some(pool.as_str()),
+        Place::Anywhere => None,
+    };
+    let Contest { name, pool, at_once, .. } = contest;
+    let new = NewContest { name, pool, usual, at_once: *at_once, policy: &policy };
+    Ok(store.set_contest(&new, now).await.map(drop)?)
+}
+
+/// Removes a contest that nothing was handed in to.
+///
+/// # Errors
+/// [`Refusal::NotFound`], [`Refusal::Conflict`].
+pub async fn remove_contest(store: &Store, name: &str) -> Result<(), Refusal> {
+    named(store, name).await?;
+    Ok(store.remove_contest(name).await?)
+}

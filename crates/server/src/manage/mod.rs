@@ -1,0 +1,69 @@
+//! What whoever runs a fleet does with it: pools, nodes, contests. Everything here works on the store alone, so that the command line does it
+//! while no server runs; servers look at the store again within a second or two.
+
+mod contests;
+mod nodes;
+mod pools;
+mod queue;
+mod suspects;
+#[cfg(test)]
+mod tests;
+
+pub use contests::{ContestView, contests, remove_contest, set_contest, show_contest};
+pub use nodes::{
+    EventView, FindingView, HealthView, NodeDetails, NodeView, RunningView, TakenView, TestView, details,
+    drain, events, nodes, remove_node, return_node, show_node,
+};
+pub use pools::{MemberView, PoolView, accept, add_pool, pools, put_pool, remove_pool, show_pool};
+pub use queue::{Done, LineView, Lines, PoolWork, queue};
+pub use suspects::{SuspectView, Suspects, rejudge_suspects, suspects};
+
+use crate::errors::Refusal;
+use store::{Error, Store};
+
+/// Somebody else changes the same at the same time; it is read and tried again so often.
+const TRIES: u32 = 5;
+/// Bytes of a reason.
+const MOST_REASON: usize = 1000;
+
+/// A reason as it is kept: on one line, and not too long.
+fn reason(text: &str) -> Result<String, Refusal> {
+    if text.len() > MOST_REASON {
+        return Err(Refusal::Bad(format!("reason: at most {MOST_REASON} bytes may be")));
+    }
+    if text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
+        return Err(Refusal::Bad("reason: no control characters may be".into()));
+    }
+    Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// What is not there is told with the names there are.
+fn with_names(error: Error, what: &str, name: &str, names: &[String]) -> Refusal {
+    match error {
+        Error::NotFound(_) => {
+            let there = if names.is_empty() { "none".into() } else { names.join(", ") };
+            Refusal::NotFound(format!("{what} {name} (there are: {there})"))
+        }
+        error => error.into(),
+    }
+}
+
+async fn pool_named(store: &Store, name: &str) -> Result<store::Pool, Refusal> {
+    match store.pool(name).await {
+        Ok(pool) => Ok(pool),
+        Err(error) => {
+            let names: Vec<String> = store.pools().await?.into_iter().map(|pool| pool.name).collect();
+            Err(with_names(error, "pool", name, &names))
+        }
+    }
+}
+
+async fn node_named(store: &Store, name: &str) -> Result<store::Node, Refusal> {
+    match store.node(name).await {
+        Ok(node) => Ok(node),
+        Err(error) => {
+            let names: Vec<String> = store.nodes().await?.into_iter().map(|node| node.name).collect();
+            Err(with_names(error, "node", name, &names))
+        }
+    }
+}

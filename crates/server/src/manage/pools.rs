@@ -1,0 +1,171 @@
+//! Pools: what there is, and what whoever runs them changes.
+
+use super::nodes::{NodeView, policy_of};
+use super::pool_named;
+use crate::errors::Refusal;
+use crate::moment::written;
+use ::fleet::{Contest, Feature, Pool, PoolKind};
+use serde::Serialize;
+use serde_json::Value as Json;
+use store::{Error, Moment, Store};
+use utoipa::ToSchema;
+
+/// A pool.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Pool)]
+pub struct PoolView {
+    /// Its name.
+    pub name: String,
+    /// `strict`: equal hardware and equal measured power; `relaxed`: whatever there is.
+    #[schema(value_type = String)]
+    pub kind: PoolKind,
+    /// Seconds after which its idle nodes take relaxed work that nobody else has taken; null: never.
+    pub helps_after_secs: Option<u32>,
+    /// What its members must be like, as in its file; null: as the first one that is admitted, or anything in a relaxed pool.
+    #[schema(value_type = Option<Object>)]
+    pub definition: Option<Json>,
+    /// When it was made.
+    #[schema(format = DateTime)]
+    pub created: String,
+    /// The nodes that belong to it or ask to.
+    pub members: Vec<MemberView>,
+    /// Contests that are bound to it.
+    pub contests: Vec<String>,
+    /// Jobs that wait for it and no other pool.
+    pub waiting: u64,
+}
+
+/// A node of a pool.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Member)]
+pub struct MemberView {
+    /// Its name.
+    pub name: String,
+    /// `active`, `waiting`, `draining` or `drained`.
+    pub standing: &'static str,
+    /// Why it gets no work, where it does not.
+    pub reasons: Vec<String>,
+    /// How it is by its tests: `learning`, `healthy`, `watched` or `suspected`; null: they have not begun.
+    pub health: Option<&'static str>,
+}
+
+/// The pool as its file has it.
+pub(crate) fn form(pool: &store::Pool) -> Result<Pool, Refusal> {
+    serde_json::from_value(pool.form.clone())
+        .map_err(|e| Refusal::Fault(format!("pool {}: what is stored of it: {e}", pool.name)))
+}
+
+/// All pools, by name.
+///
+/// # Errors
+/// Those of the store.
+pub async fn pools(store: &Store) -> Result<Vec<PoolView>, Refusal> {
+    let (nodes, contests, lines) = (store.nodes().await?, store.contests().await?, store.lines().await?);
+    let view = |pool: store::Pool| {
+        let Pool { kind, helps_after_secs, .. } = form(&pool)?;
+        let policy = policy_of(kind);
+        let members = nodes.iter().filter(|node| node.pool == pool.name).map(|node| {
+            let view = NodeView::new(node, &policy);
+            let health = view.health.as_ref().map(|health| health.condition);
+            MemberView { name: view.name.clone(), standing: view.standing, reasons: view.reasons(), health }
+        });
+        let bound = contests.iter().filter(|contest| contest.pool == pool.name);
+        let waiting = lines.iter().filter(|line| line.place.as_ref() == Some(&pool.name));
+        Ok(PoolView {
+            members: members.collect(),
+            contests: bound.map(|contest| contest.name.clone()).collect(),
+            waiting: waiting.map(|line| line.waiting).sum(),
+            kind,
+            helps_after_secs,
+            definition: pool.form.get("definition").filter(|definition| !definition.is_null()).cloned(),
+            created: written(pool.created),
+            name: pool.name,
+        })
+    };
+    store.pools().await?.into_iter().map(view).collect()
+}
+
+/// One pool.
+///
+/// # Errors
+/// [`Refusal::NotFound`], with the names of those there are.
+pub async fn show_pool(store: &Store, name: &str) -> Result<PoolView, Refusal> {
+    pool_named(store, name).await?;
+    let found = pools(store).await?.into_iter().find(|pool| pool.name == name);
+    found.ok_or_else(|| Refusal::NotFound(format!("pool {name}")))
+}
+
+/// Makes a pool that is not there yet.
+///
+/// # Errors
+/// [`Refusal::Conflict`] where one of that name is.
+pub async fn add_pool(store: &Store, pool: &Pool, now: Moment) -> Result<(), Refusal> {
+    match store.pool(&pool.name).await {
+        Ok(there) => Err(Refusal::Conflict(format!(
+            "pool {}: it is there since {}; change it with `tauto pool set`",
+            pool.name,
+            written(there.created)
+        ))),
+        Err(Error::NotFound(_)) => keep(store, pool, now).await,
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes a pool, or puts it into the place of the one of that name.
+///
+/// # Errors
+/// [`Refusal::Conflict`] where a contest that is bound to it could not be judged any more.
+pub async fn put_pool(store: &Store, pool: &Pool, now: Moment) -> Result<(), Refusal> {
+    for contest in store.contests().await?.iter().filter(|contest| contest.pool == pool.name) {
+        let bound: Option<Contest> = serde_json::from_value(contest.policy.clone()).ok();
+        if let Some(why) = bound.and_then(|contest| contest.fault(&[pool])) {
+            return Err(Refusal::Conflict(why));
+        }
+    }
+    keep(store, pool, now).await
+}
+
+async fn keep(store: &Store, pool: &Pool, now: Moment) -> Result<(), Refusal> {
+    // A file that was written by hand went through this, and what comes as JSON has not.
+    let pool = Pool::parse(&pool.to_text()).map_err(|e| Refusal::Bad(e.to_string()))?;
+    let form = serde_json::to_value(&pool).map_err(|e| Refusal::Fault(e.to_string()))?;
+    Ok(store.set_pool(&pool.name, &form, now).await?)
+}
+
+/// Adds a value of a feature to those a pool accepts: before an upgrade. Whether it was not accepted yet.
+///
+/// # Errors
+/// [`Refusal::NotFound`]; [`Refusal::Conflict`] where the pool does not ask for that feature: nothing is refused for it then.
+pub async fn accept(
+    store: &Store,
+    name: &str,
+    feature: Feature,
+    value: &str,
+    now: Moment,
+) -> Result<bool, Refusal> {
+    let value = value.trim();
+    if value.is_empty() || value.len() > super::MOST_REASON {
+        return Err(Refusal::Bad(format!("value: 1 to {} bytes", super::MOST_REASON)));
+    }
+    let mut pool = form(&pool_named(store, name).await?)?;
+    let not_asked = || {
+        Refusal::Conflict(format!("pool {name}: it asks for no {feature}, so that any is accepted already"))
+    };
+    let definition = pool.definition.as_mut().ok_or_else(not_asked)?;
+    let accepted = definition.equal.get_mut(&feature).ok_or_else(not_asked)?;
+    if accepted.iter().any(|known| known == value) {
+        return Ok(false);
+    }
+    accepted.push(value.to_string());
+    keep(store, &pool, now).await?;
+    Ok(true)
+}
+
+/// Removes a pool that nothing uses.
+///
+/// # Errors
+/// [`Refusal::NotFound`]; [`Refusal::Conflict`], which names what uses it.
+pub async fn remove_pool(store: &Store, name: &str) -> Result<(), Refusal> {
+    pool_named(store, name).await?;
+    Ok(store.remove_pool(name).await?)
+}

@@ -1,0 +1,131 @@
+//! What a node judged while it is doubted, and judging that again.
+
+use super::node_named;
+use crate::errors::Refusal;
+use crate::moment::written;
+use model::Verdict;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use store::{Moment, Purpose, Rejudge, RejudgingId, Store, SubmissionId, Urgency, UserId};
+use utoipa::ToSchema;
+
+/// Jobs of a node that are looked at; a rejudging may have so many submissions.
+const MOST: u32 = 20_000;
+
+/// A submission that a doubted node judged.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Suspect)]
+pub struct SuspectView {
+    /// Its name in addresses.
+    pub token: String,
+    /// Its number.
+    pub submission: i64,
+    /// Short name of its problem.
+    pub problem: Option<String>,
+    /// When the node was done with it.
+    #[schema(format = DateTime)]
+    pub judged: String,
+    /// Its verdict now.
+    #[schema(value_type = Option<String>)]
+    pub verdict: Option<Verdict>,
+    /// Its sources were deleted, so that it cannot be judged again.
+    pub forgotten: bool,
+}
+
+/// What is doubted of a node.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Suspects {
+    /// The node.
+    pub node: String,
+    /// Since when it is doubted; null: it is not.
+    #[schema(format = DateTime)]
+    pub doubted_since: Option<String>,
+    /// How many submissions it has judged since then.
+    pub count: u64,
+    /// The first of them.
+    pub submissions: Vec<SuspectView>,
+}
+
+/// Submissions that a node judged while it is doubted, each once with when that was, in that order.
+async fn doubted(
+    store: &Store,
+    node: &store::Node,
+    now: Moment,
+) -> Result<Vec<(SubmissionId, Moment)>, Refusal> {
+    let Some(since) = node.doubted_since else { return Ok(Vec::new()) };
+    let jobs = store.judged_on(&node.name, since, Moment(now.0.saturating_add(1)), MOST).await?;
+    let mut once = BTreeMap::new();
+    for (submission, _, at) in jobs {
+        once.entry(submission).or_insert(at);
+    }
+    Ok(once.into_iter().collect())
+}
+
+/// What a node judged while it is doubted; at most so many are shown.
+///
+/// # Errors
+/// [`Refusal::NotFound`].
+pub async fn suspects(store: &Store, name: &str, shown: usize, now: Moment) -> Result<Suspects, Refusal> {
+    let node = node_named(store, name).await?;
+    let all = doubted(store, &node, now).await?;
+    let mut submissions = Vec::new();
+    for (id, judged) in all.iter().take(shown) {
+        // One that was deleted since is none.
+        let Ok(found) = store.submission(*id).await else { continue };
+        submissions.push(SuspectView {
+            token: found.token,
+            submission: id.0,
+            problem: found.problem.map(|problem| problem.name),
+            judged: written(*judged),
+            verdict: found.current.map(|current| current.verdict),
+            forgotten: found.forgotten.is_some(),
+        });
+    }
+    Ok(Suspects {
+        node: node.name,
+        doubted_since: node.doubted_since.map(written),
+        count: all.len() as u64,
+        submissions,
+    })
+}
+
+/// Has everything judged again that a node judged while it is doubted; the rejudging and of how many submissions. Those whose sources were
+/// deleted cannot be.
+///
+/// # Errors
+/// [`Refusal::NotFound`]; [`Refusal::Conflict`] where nothing is doubted or nothing can be judged again.
+pub async fn rejudge_suspects(
+    store: &Store,
+    name: &str,
+    by: Option<UserId>,
+    now: Moment,
+) -> Result<(RejudgingId, usize), Refusal> {
+    let node = node_named(store, name).await?;
+    let Some(since) = node.doubted_since else {
+        return Err(Refusal::Conflict(format!("node {name}: nothing that it judged is doubted")));
+    };
+    let mut again = Vec::new();
+    for (id, _) in doubted(store, &node, now).await? {
+        if store.submission(id).await.is_ok_and(|found| found.forgotten.is_none()) {
+            again.push(id);
+        }
+    }
+    if again.is_empty() {
+        return Err(Refusal::Conflict(format!(
+            "node {name}: it has judged nothing since {} that can be judged again",
+            written(since)
+        )));
+    }
+    let why = node.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+    let mut text = format!("judged on {name}, which is doubted since {}{why}", written(since));
+    text.truncate(text.floor_char_boundary(super::MOST_REASON));
+    let ask = Rejudge {
+        version: None,
+        purpose: Purpose::Verdict,
+        times: 1,
+        urgency: Urgency::Background,
+        created: now,
+    };
+    let id = store.add_rejudging(&text, by, &again, ask).await?;
+    Ok((id, again.len()))
+}

@@ -1,0 +1,258 @@
+//! Pools, nodes and contests over a real store.
+
+use super::*;
+use crate::moment::now;
+use ::fleet::{
+    Contest, Definition, Feature, Health, HealthPolicy, Moment as At, Pool, PoolKind, Probe, Strictness,
+};
+use model::{Clock, IndexPart, Judgement, Verdict};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+use store::{Claim, Conclusion, Lease, Moment, NewSubmission, NodeChange, NodeState, Sample, Store, Urgency};
+
+struct Bench {
+    store: Store,
+    _directory: tempfile::TempDir,
+}
+
+async fn bench() -> Bench {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(&directory.path().join("a.db").display().to_string()).await.unwrap();
+    let bench = Bench { store, _directory: directory };
+    let definition = Definition {
+        equal: BTreeMap::from([(Feature::Kernel, vec!["6.12.48".to_string()])]),
+        ..Definition::default()
+    };
+    let metal = Pool { definition: Some(definition), ..Pool::new("metal", PoolKind::Strict).unwrap() };
+    add_pool(&bench.store, &metal, now()).await.unwrap();
+    add_pool(&bench.store, &Pool::new("cloud", PoolKind::Relaxed).unwrap(), now()).await.unwrap();
+    bench
+}
+
+fn statement(node: &str, pool: &str) -> Json {
+    let known = |text: &str| json!(text);
+    json!({"form": ::fleet::STATEMENT_FORM, "node": node, "pool": pool, "version": "1.0.0", "protocol": ::fleet::PROTOCOL, "at": 0,
+        "boot_id": known("b0"), "fingerprint": "0123456789abcdef", "kind": known("bare_metal"), "cpu_model": known("Xeon"),
+        "cpu_version": known("6/85/7"), "microcode": known("0x1"), "topology": known("1 × 2"), "memory_bytes": 1u64 << 33,
+        "kernel": known("6.12.50"), "mitigations": {}, "tuning": {}, "slots": [],
+        "index": {"taken_at": 0, "parts": [{"part": "dram_ns", "value": 90.0, "repeatability_pct": 0.1}]}})
+}
+
+impl Bench {
+    async fn node(&self, name: &str, admitted: bool) {
+        let node = self.store.state_node(name, "metal", &statement(name, "metal"), now()).await.unwrap();
+        let health = Some(serde_json::to_value(Health::new(At(now().0))).unwrap());
+        let waits = (!admitted).then(|| json!([{"about": "kernel", "why": "it is 6.12.50", "measure_again": false}, "slot 0: no compiler"]));
+        let change = NodeChange { waits, health, ..NodeChange::none(&node) };
+        assert!(self.store.change_node(&node, &change, now()).await.unwrap());
+    }
+
+    async fn judged(&self, token: &str, node: &str, at: Moment) {
+        let new = NewSubmission {
+            token,
+            version: None,
+            author: None,
+            language: "c",
+            files: vec![("main.c", b"int main() {}")],
+            details: json!({}),
+            created: at,
+            urgency: Urgency::Live,
+            contest: None,
+            origin: store::PARTICIPANT,
+            visitor: None,
+            callback: None,
+        };
+        self.store.submit(&new).await.unwrap();
+        let job = self.claim(node, at).await;
+        let lease = Lease { job: job.id, attempt: job.attempt };
+        self.store.finish(lease, &judgement(), None, at, Conclusion::stands()).await.unwrap();
+    }
+
+    async fn claim(&self, node: &str, at: Moment) -> store::Job {
+        let claim =
+            Claim { node: Some(node), pool: "metal", ..Claim::local("w", at.plus_micros(60_000_000), at) };
+        self.store.claim(claim).await.unwrap().unwrap()
+    }
+}
+
+fn judgement() -> Judgement {
+    let settled = model::Settled { confidence: model::Confidence::Clear, runs: 0, void_runs: 0 };
+    Judgement {
+        submission: String::new(),
+        language: "c".into(),
+        clock: Clock::Cpu,
+        counted_by: None,
+        verdict: Verdict::Accepted,
+        score: None,
+        max_score: None,
+        time_limit: model::Nanos::ZERO,
+        limits: model::Limits::default(),
+        compile: model::Compilation::default(),
+        tests: Vec::new(),
+        settled,
+        fault: None,
+    }
+}
+
+#[track_caller]
+fn refused<T: std::fmt::Debug>(result: Result<T, Refusal>, parts: &[&str]) {
+    let text = result.unwrap_err().to_string();
+    for part in parts {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn pools_are_made_changed_and_removed() {
+    let bench = bench().await;
+    let store = &bench.store;
+    refused(show_pool(store, "iron").await, &["pool iron", "cloud, metal"]);
+    refused(add_pool(store, &Pool::new("metal", PoolKind::Strict).unwrap(), now()).await, &["there since"]);
+    assert!(accept(store, "metal", Feature::Kernel, "6.12.50", now()).await.unwrap());
+    assert!(!accept(store, "metal", Feature::Kernel, "6.12.50", now()).await.unwrap());
+    refused(accept(store, "metal", Feature::Microcode, "0x2", now()).await, &["asks for no microcode"]);
+    refused(accept(store, "cloud", Feature::Kernel, "6.12.50", now()).await, &["asks for no kernel"]);
+    let metal = show_pool(store, "metal").await.unwrap();
+    assert_eq!(metal.definition.unwrap()["equal"]["kernel"], json!(["6.12.48", "6.12.50"]));
+    let wrong = Pool { helps_after_secs: Some(1), ..Pool::new("cloud", PoolKind::Relaxed).unwrap() };
+    refused(put_pool(store, &wrong, now()).await, &["helps_after_secs"]);
+    bench.node("a", true).await;
+    refused(remove_pool(store, "metal").await, &["node a uses it"]);
+    assert_eq!(show_pool(store, "metal").await.unwrap().members[0].standing, "active");
+    remove_pool(store, "cloud").await.unwrap();
+    refused(remove_pool(store, "cloud").await, &["pool cloud", "there are: metal"]);
+}
+
+#[tokio::test]
+async fn contests_are_bound_to_pools_that_can_judge_them() {
+    let bench = bench().await;
+    let store = &bench.store;
+    let bound = |pool: &str, strictness| Contest {
+        name: "finals".into(),
+        pool: pool.into(),
+        strictness,
+        at_once: Some(3),
+    };
+    refused(set_contest(store, &bound("iron", Strictness::Strict), now()).await, &["no pool iron"]);
+    refused(set_contest(store, &bound("cloud", Strictness::Strict), now()).await, &["is relaxed"]);
+    set_contest(store, &bound("metal", Strictness::RelaxedThenStrict), now()).await.unwrap();
+    let shown = show_contest(store, "finals").await.unwrap();
+    assert_eq!((shown.strictness, shown.at_once), (Strictness::RelaxedThenStrict, Some(3)));
+    assert_eq!(store.contest("finals").await.unwrap().usual, None);
+    set_contest(store, &bound("metal", Strictness::Strict), now()).await.unwrap();
+    assert_eq!(store.contest("finals").await.unwrap().usual.as_deref(), Some("metal"));
+    refused(
+        put_pool(store, &Pool::new("metal", PoolKind::Relaxed).unwrap(), now()).await,
+        &["finals", "is relaxed"],
+    );
+    let odd = Contest { name: "a b".into(), ..bound("metal", Strictness::Strict) };
+    refused(set_contest(store, &odd, now()).await, &["name: 1 to 64"]);
+    remove_contest(store, "finals").await.unwrap();
+    refused(show_contest(store, "finals").await, &["contest finals (there are: none)"]);
+}
+
+#[tokio::test]
+async fn a_node_is_drained_and_comes_back() {
+    let bench = bench().await;
+    let store = &bench.store;
+    bench.node("a", true).await;
+    refused(drain(store, "b", "why", "root", now()).await, &["node b", "there are: a"]);
+    refused(drain(store, "a", " \n", "root", now()).await, &["reason: say why"]);
+    refused(return_node(store, "a", "", "root", now()).await, &["was not drained"]);
+    refused(remove_node(store, "a").await, &["drain it first"]);
+    let drained = drain(store, "a", "new  memory", "root", now()).await.unwrap();
+    assert_eq!((drained.standing, drained.reasons()), ("drained", vec!["new memory".to_string()]));
+    refused(
+        drain(store, "a", "again", "root", now()).await,
+        &["node a: drained since 20", "by root: new memory"],
+    );
+    let node = store.node("a").await.unwrap();
+    let doubts = NodeChange { doubted_since: Some(Moment(1)), ..NodeChange::none(&node) };
+    store.change_node(&node, &doubts, now()).await.unwrap();
+    let back = return_node(store, "a", "done", "root", now()).await.unwrap();
+    assert_eq!((back.standing, back.doubted_since), ("waiting", None));
+    let told = events(store, "a", 9).await.unwrap();
+    let kinds: Vec<&str> = told.iter().map(|event| &*event.kind).collect();
+    assert_eq!(kinds, ["returned", "drained"]);
+    assert!(told[0].text.starts_with("done; what it judged since 1970"), "{}", told[0].text);
+    drain(store, "a", "away", "root", now()).await.unwrap();
+    remove_node(store, "a").await.unwrap();
+    assert!(store.nodes().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_node_that_judges_ends_that_first() {
+    let bench = bench().await;
+    let store = &bench.store;
+    bench.node("a", true).await;
+    bench.judged("1", "a", now()).await;
+    suspects(store, "a", 9, now()).await.unwrap();
+    store
+        .rejudge(
+            store::SubmissionId(1),
+            store::Rejudge {
+                version: None,
+                purpose: store::Purpose::Verdict,
+                times: 1,
+                urgency: Urgency::Live,
+                created: now(),
+            },
+        )
+        .await
+        .unwrap();
+    let job = bench.claim("a", now()).await;
+    let node = drain(store, "a", "why", "root", now()).await.unwrap();
+    assert_eq!(node.state, NodeState::Draining);
+    let whole = details(store, "a").await.unwrap();
+    assert_eq!((whole.running.len(), whole.running[0].job), (1, job.id.0));
+    refused(remove_node(store, "a").await, &["it is at job"]);
+    let lines = queue(store, now()).await.unwrap();
+    let metal = lines.pools.iter().find(|pool| pool.pool == "metal").unwrap();
+    assert_eq!(metal.running, BTreeMap::from([("a".to_string(), 1)]));
+    assert_eq!((lines.done[0].finished, lines.done[0].confirmed_share), (1, Some(0.0)));
+}
+
+#[tokio::test]
+async fn everything_is_told_of_a_node() {
+    let bench = bench().await;
+    let store = &bench.store;
+    bench.node("a", false).await;
+    let whole = details(store, "a").await.unwrap();
+    assert_eq!(whole.node.reasons(), ["kernel: it is 6.12.50", "slot 0: no compiler"]);
+    let odd: Vec<_> = whole.points.iter().filter(|point| point.fits == Some(false)).collect();
+    assert_eq!((odd.len(), &*odd[0].about), (1, "kernel"));
+    let index = json!({"rounds_per_second": {"value": 374.0}, "parts": {"dram_ns": {"value": 90.5}, "l1_ns": {"unknown": "x"}}});
+    store.add_sample("a", "index", &Sample { at: Moment(5), value: index }).await.unwrap();
+    let probe = serde_json::to_value(Probe { at: At(7), parts: vec![(IndexPart::Dram, 91.0)] }).unwrap();
+    store.add_sample("a", "probe", &Sample { at: Moment(7), value: probe }).await.unwrap();
+    let taken = details(store, "a").await.unwrap().index;
+    assert_eq!((taken[0].probe, taken[0].parts[&IndexPart::Dram]), (true, 91.0));
+    let both = BTreeMap::from([(IndexPart::Rounds, 374.0), (IndexPart::Dram, 90.5)]);
+    assert_eq!((taken[1].probe, &taken[1].parts), (false, &both));
+    let health = whole.node.health.unwrap();
+    let left = HealthPolicy::published(PoolKind::Strict).learn;
+    assert_eq!((health.condition, health.left, health.tests.len()), ("learning", Some(left), 8));
+}
+
+#[tokio::test]
+async fn what_a_doubted_node_judged_is_judged_again() {
+    let bench = bench().await;
+    let store = &bench.store;
+    bench.node("a", true).await;
+    bench.node("b", true).await;
+    let begin = now().0 - 1_000_000;
+    for (second, (token, node)) in [("1", "a"), ("2", "a"), ("3", "b"), ("4", "a")].into_iter().enumerate() {
+        bench.judged(token, node, Moment(begin + second as i64)).await;
+    }
+    refused(rejudge_suspects(store, "a", None, now()).await, &["nothing that it judged is doubted"]);
+    let node = store.node("a").await.unwrap();
+    let doubts = NodeChange { doubted_since: Some(Moment(begin + 1)), ..NodeChange::none(&node) };
+    store.change_node(&node, &doubts, now()).await.unwrap();
+    let listed = suspects(store, "a", 1, now()).await.unwrap();
+    assert_eq!((listed.count, listed.submissions.len(), &*listed.submissions[0].token), (2, 1, "2"));
+    let (id, count) = rejudge_suspects(store, "a", None, now()).await.unwrap();
+    let (rejudging, of) = store.rejudging(id).await.unwrap();
+    assert_eq!((count, of.len()), (2, 2));
+    assert!(rejudging.reason.starts_with("judged on a, which is doubted since"), "{}", rejudging.reason);
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+}

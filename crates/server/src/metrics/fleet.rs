@@ -1,0 +1,223 @@
+//! What a monitor is told of a fleet: how its nodes stand, what waits where, how soon work begins, what speaks against nodes.
+
+use crate::manage::{self, Lines, NodeView};
+use crate::moment::now;
+use crate::service::Service;
+use crate::work::Worker;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use store::{Moment, Store};
+
+/// What is counted in the store is not counted anew before this has passed.
+const FRESH: Duration = Duration::from_secs(2);
+/// In a pool's place where any will do.
+const ANYWHERE: &str = "any";
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct InState {
+    pool: String,
+    state: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfNode {
+    pool: String,
+    node: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Charged {
+    node: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct InLine {
+    pool: String,
+    urgency: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct InPool {
+    pool: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct CameTo {
+    outcome: &'static str,
+}
+
+/// What is measured of a fleet.
+pub(crate) struct FleetMetrics {
+    nodes: Family<InState, Gauge>,
+    reasons: Family<OfNode, Gauge>,
+    away: Family<OfNode, Gauge>,
+    doubted: Family<OfNode, Gauge>,
+    waiting: Family<InLine, Gauge>,
+    oldest: Family<InLine, Gauge<f64, AtomicU64>>,
+    tickets: Family<InPool, Gauge>,
+    running: Family<OfNode, Gauge>,
+    brokers: Gauge,
+    dispatch: Histogram,
+    checks: Family<CameTo, Counter>,
+    charges: Family<Charged, Counter>,
+    lapsed: Counter,
+    confirmed: Counter,
+    known: Mutex<Option<(Instant, Lines)>>,
+}
+
+impl Default for FleetMetrics {
+    fn default() -> FleetMetrics {
+        FleetMetrics {
+            nodes: Family::default(),
+            reasons: Family::default(),
+            away: Family::default(),
+            doubted: Family::default(),
+            waiting: Family::default(),
+            oldest: Family::default(),
+            tickets: Family::default(),
+            running: Family::default(),
+            brokers: Gauge::default(),
+            dispatch: Histogram::new(exponential_buckets(0.001, 2.0, 18)),
+            checks: Family::default(),
+            charges: Family::default(),
+            lapsed: Counter::default(),
+            confirmed: Counter::default(),
+            known: Mutex::default(),
+        }
+    }
+}
+
+impl FleetMetrics {
+    pub(super) fn register(&self, registry: &mut Registry) {
+        let s = || Unit::Seconds;
+        registry.register("nodes", "Nodes by how they stand", self.nodes.clone());
+        registry.register(
+            "node_waiting_reasons",
+            "Why a node is not admitted: how many reasons",
+            self.reasons.clone(),
+        );
+        registry.register(
+            "node_away",
+            "1 for a node that should get work and has no worker here",
+            self.away.clone(),
+        );
+        registry.register(
+            "node_doubted",
+            "1 for a node of which what it judged is doubted",
+            self.doubted.clone(),
+        );
+        registry.register("queue_waiting", "Judgements that wait, by line", self.waiting.clone());
+        registry.register_with_unit(
+            "queue_oldest",
+            "How long the oldest of a line has waited",
+            s(),
+            self.oldest.clone(),
+        );
+        registry.register("tickets_out", "Tickets that nobody has begun", self.tickets.clone());
+        registry.register("node_running", "Judgements that a node is at", self.running.clone());
+        registry.register(
+            "brokers_connected",
+            "1 while the brokers of the fleet are reached; 0 without a fleet, too",
+            self.brokers.clone(),
+        );
+        registry.register_with_unit(
+            "dispatch",
+            "From being asked for to a worker's start",
+            s(),
+            self.dispatch.clone(),
+        );
+        registry.register(
+            "cross_checks",
+            "Answers that were compared, by what came of it",
+            self.checks.clone(),
+        );
+        registry.register("charges", "Times a node was the odd one out", self.charges.clone());
+        registry.register(
+            "leases_lapsed",
+            "Judgements taken back from workers that were not heard of",
+            self.lapsed.clone(),
+        );
+        registry.register(
+            "strict_confirmations",
+            "Judgements that strict hardware had to confirm",
+            self.confirmed.clone(),
+        );
+    }
+
+    /// A worker begins what was asked for then.
+    pub(crate) fn begun(&self, asked: Moment) {
+        self.dispatch.observe(now().0.saturating_sub(asked.0).max(0) as f64 / 1e6);
+    }
+
+    /// A job was taken back from a worker that was not heard of.
+    pub(crate) fn lapsed(&self) {
+        self.lapsed.inc();
+    }
+
+    /// The lines, as they were a moment ago at the earliest.
+    pub(crate) async fn lines(&self, store: &Store) -> Result<Lines, crate::errors::Refusal> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, lines)) = known.filter(|(at, _)| at.elapsed() < FRESH) {
+            return Ok(lines);
+        }
+        let lines = manage::queue(store, now()).await?;
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), lines.clone()));
+        Ok(lines)
+    }
+
+    /// Looks how the fleet stands.
+    pub(super) async fn look(&self, service: &Service) -> Result<(), crate::errors::Refusal> {
+        let brokers = service.brokers.as_ref();
+        self.brokers.set(i64::from(brokers.is_some_and(|brokers| brokers.trouble().is_none())));
+        let lines = self.lines(&service.store).await?;
+        self.note_lines(&lines);
+        let nodes = manage::nodes(&service.store).await?;
+        self.note_nodes(&nodes, &service.workers.connected());
+        Ok(())
+    }
+
+    fn note_lines(&self, lines: &Lines) {
+        let whole = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        self.waiting.clear();
+        self.oldest.clear();
+        for line in &lines.lines {
+            let pool = line.pool.clone().unwrap_or_else(|| ANYWHERE.into());
+            let label = InLine { pool, urgency: line.urgency };
+            self.waiting.get_or_create(&label).set(whole(line.waiting));
+            self.oldest.get_or_create(&label).set(line.oldest_age_ns as f64 / 1e9);
+        }
+        self.tickets.clear();
+        self.running.clear();
+        for pool in &lines.pools {
+            self.tickets.get_or_create(&InPool { pool: pool.pool.clone() }).set(whole(pool.tickets));
+            for (node, running) in &pool.running {
+                let label = OfNode { pool: pool.pool.clone(), node: node.clone() };
+                self.running.get_or_create(&label).set(whole(*running));
+            }
+        }
+    }
+
+    fn note_nodes(&self, nodes: &[NodeView], connected: &[Worker]) {
+        self.nodes.clear();
+        self.reasons.clear();
+        self.away.clear();
+        self.doubted.clear();
+        for node in nodes {
+            let label = InState { pool: node.pool.clone(), state: node.standing };
+            self.nodes.get_or_create(&label).inc();
+            let label = OfNode { pool: node.pool.clone(), node: node.name.clone() };
+            let waits = node.waits.as_ref().map_or(0, |waits| waits.len().max(1));
+            self.reasons.get_or_create(&label).set(waits as i64);
+            let there = connected.iter().any(|worker| worker.node == node.name);
+            self.away.get_or_create(&label).set(i64::from(node.standing == "active" && !there));
+            self.doubted.get_or_create(&label).set(i64::from(node.doubted_since.is_some()));
+        }
+    }
+}
