@@ -122,6 +122,13 @@ impl Way {
             Way::Brokers(brokers) => brokers.args(),
         }
     }
+
+    fn env(&self) -> Vec<(&'static str, OsString)> {
+        match self {
+            Way::Socket(_) => Vec::new(),
+            Way::Brokers(brokers) => brokers.env(),
+        }
+    }
 }
 
 /// The slots of this machine; one that is none on a machine that has none.
@@ -156,7 +163,7 @@ pub(crate) fn children(
             args.extend(["--languages".into(), languages.into()]);
         }
         args.extend(first.then(|| "--speaker".into()));
-        Child { name: format!("worker {slot}"), args, env: Vec::new(), stdin: None }
+        Child { name: format!("worker {slot}"), args, env: way.env(), stdin: None }
     };
     let first = std::iter::once(true).chain(std::iter::repeat(false));
     slots.iter().zip(first).map(child).collect()

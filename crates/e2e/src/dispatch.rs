@@ -139,9 +139,8 @@ impl Both {
         let side = self.side(way);
         let mut client = side.service.client();
         let before = tasks(&side.log)?.len();
-        let tokens: Vec<String> = (0..count)
-            .map(|n| Ok(post(&mut client, &short(n))?.1))
-            .collect::<Result<_, String>>()?;
+        let tokens: Vec<String> =
+            (0..count).map(|n| Ok(post(&mut client, &short(n))?.1)).collect::<Result<_, String>>()?;
         for token in &tokens {
             wait_judged(&mut client, token, PATIENCE)?;
         }
@@ -225,7 +224,11 @@ fn begun(log: &Path, before: usize, count: usize) -> Result<Vec<(f64, f64)>, Str
     let all = tasks(log)?;
     let done: Vec<(f64, f64)> =
         all.into_values().skip(before).filter_map(|(begun, ended)| Some((begun, ended?))).collect();
-    if done.len() == count { Ok(done) } else { Err(format!("{} tasks where {count} were handed in", done.len())) }
+    if done.len() == count {
+        Ok(done)
+    } else {
+        Err(format!("{} tasks where {count} were handed in", done.len()))
+    }
 }
 
 /// The value that so much of all stays within, from 0 to 1; 0 of none.

@@ -14,6 +14,7 @@ pub mod compile;
 pub mod condition;
 pub mod dispatch;
 pub mod http;
+pub mod judge_node;
 pub mod leftovers;
 pub mod nats;
 pub mod network;

@@ -10,7 +10,6 @@ use e2e::service::Service;
 use e2e::traffic::{self, percentile};
 use serde_json::Value;
 use std::error::Error;
-use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

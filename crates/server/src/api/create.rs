@@ -215,7 +215,9 @@ async fn of_form(request: Request) -> Result<Parts, Response> {
                 files.push((file, bytes.to_vec()));
             }
             _ => {
-                return Err(bad("form: a part is none of `problem`, `contest`, `language` and `file`".into()));
+                return Err(
+                    bad("form: a part is none of `problem`, `contest`, `language` and `file`".into()),
+                );
             }
         }
     }

@@ -103,7 +103,7 @@ impl Service for Fleet<'_> {
     fn package(&self, hash: &str, to: &mut File) -> Result<bool, Broken> {
         let begun = Instant::now();
         loop {
-            let here = |e: std::io::Error| Broken::Here(format!("keeping a package: {e}"));
+            let here = |e: std::io::Error| Broken::Here(e.to_string());
             to.set_len(0).and_then(|()| to.rewind()).map_err(here)?;
             let mut file = Blocking(&mut *to);
             let why = match self.runtime.block_on(self.shared.nats.get_package(hash, &mut file)) {
