@@ -26,7 +26,8 @@ impl LogForm {
 
 /// Begins it, once in a process. `TAUTO_LOG` says what is told, such as `warn` or `server=debug`.
 pub(crate) fn begin(form: LogForm) {
-    let filter = EnvFilter::try_from_env("TAUTO_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter =
+        EnvFilter::try_from_env("TAUTO_LOG").unwrap_or_else(|_| EnvFilter::new("info,async_nats=warn"));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
     match form {
         LogForm::Text => log.init(),

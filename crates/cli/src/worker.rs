@@ -122,13 +122,6 @@ impl Way {
             Way::Brokers(brokers) => brokers.args(),
         }
     }
-
-    fn env(&self) -> Vec<(&'static str, OsString)> {
-        match self {
-            Way::Socket(_) => Vec::new(),
-            Way::Brokers(brokers) => brokers.env(),
-        }
-    }
 }
 
 /// The slots of this machine; one that is none on a machine that has none.
@@ -163,7 +156,12 @@ pub(crate) fn children(
             args.extend(["--languages".into(), languages.into()]);
         }
         args.extend(first.then(|| "--speaker".into()));
-        Child { name: format!("worker {slot}"), args, env: way.env(), stdin: None }
+        // Whoever speaks to a socket needs no secret of brokers.
+        let env = match way {
+            Way::Socket(_) => None,
+            Way::Brokers(_) => std::env::var_os(crate::serve::NATS).map(|url| (crate::serve::NATS, url)),
+        };
+        Child { name: format!("worker {slot}"), args, env: env.into_iter().collect(), stdin: None }
     };
     let first = std::iter::once(true).chain(std::iter::repeat(false));
     slots.iter().zip(first).map(child).collect()

@@ -8,6 +8,7 @@ mod layout;
 mod link_order;
 mod perturb;
 mod plots;
+mod power;
 mod runs;
 mod tables;
 mod trace;
@@ -18,6 +19,7 @@ pub use ladder::ladder_page;
 pub use layout::layout_page;
 pub use link_order::link_order_page;
 pub use perturb::perturb_page;
+pub use power::{PowerCurve, power_chart};
 pub use runs::{ChartedRun, RunsChart, runs_chart};
 pub use trace::trace_page;
 

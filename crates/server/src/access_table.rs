@@ -145,7 +145,7 @@ async fn world(anonymous: bool) -> World {
     install_examples(service).await.unwrap();
     let problem = store.problem("fence").await.unwrap();
     let contest = json!({"name": "fence", "pool": "default", "strictness": "relaxed"});
-    crate::fleet::set_contest(store, &serde_json::from_value(contest).unwrap()).await.unwrap();
+    crate::manage::set_contest(store, &serde_json::from_value(contest).unwrap(), now()).await.unwrap();
     let visitor = visitor_of(&secret(letter(Visitor)));
     let new = NewSubmission {
         token: TOKEN,

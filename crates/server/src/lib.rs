@@ -12,7 +12,7 @@ mod callbacks;
 mod connections;
 mod errors;
 mod execution;
-pub mod fleet;
+mod fleet;
 mod guard;
 mod headers;
 mod judge0;

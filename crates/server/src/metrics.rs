@@ -2,7 +2,7 @@
 
 mod fleet;
 
-pub(crate) use fleet::FleetMetrics;
+pub(crate) use fleet::{FleetMetrics, Round};
 
 use crate::service::Service;
 use axum::extract::{MatchedPath, Request, State};

@@ -5,11 +5,13 @@
 //! in ([`vm`]), for `cargo xtask vm` and the black-box suite.
 
 mod code;
+mod documents;
 mod manifests;
 mod rules;
 mod tree;
 pub mod vm;
 
+pub use documents::{alerts_lead_somewhere, commands_in_documents_exist};
 pub use manifests::{
     crate_graph, dependencies_have_reasons, dependencies_of_the_workspace, graph_is_documented,
     lints_of_the_workspace,

@@ -79,3 +79,13 @@ fn every_measured_field_is_documented() {
 fn links_lead_somewhere() {
     holds(xtask::links_lead_somewhere);
 }
+
+#[test]
+fn commands_in_documents_exist() {
+    holds(xtask::commands_in_documents_exist);
+}
+
+#[test]
+fn alerts_lead_somewhere() {
+    holds(xtask::alerts_lead_somewhere);
+}

@@ -84,13 +84,7 @@ impl Brokers {
         }
     }
 
-    /// Variables for the processes of slots: a URL of the environment. Others of our children are not to have it.
-    pub(super) fn env(&self) -> Vec<(&'static str, OsString)> {
-        let url = (!self.typed).then(|| (VARIABLE, self.url.clone().into()));
-        url.into_iter().collect()
-    }
-
-    /// Arguments for the processes of slots.
+    /// Arguments for the processes of slots. A URL of the environment is theirs, too.
     pub(super) fn args(&self) -> Vec<OsString> {
         let mut args: Vec<OsString> = vec!["--pool".into(), self.pool.clone().into()];
         if self.typed {

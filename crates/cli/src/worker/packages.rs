@@ -122,18 +122,18 @@ impl Packages {
 
     /// Gets a package from the service, and once more where it came as another one.
     fn fetch(&self, service: &dyn Service, hash: &str, path: &Path) -> Result<(), Missing> {
-        let here = |why: &dyn std::fmt::Display| {
-            Broken::Here(format!("keeping a package: {}: {why}", self.directory.display()))
+        let here = |why: String| {
+            Missing::Broken(Broken::Here(format!("keeping a package: {}: {why}", self.directory.display())))
         };
-        let full = |e: std::io::Error| Missing::Broken(here(&e));
+        let full = |e: std::io::Error| here(e.to_string());
         let mut came_as = None;
         loop {
             let mut fresh = tempfile::NamedTempFile::new_in(&self.directory).map_err(full)?;
-            let came = service.package(hash, fresh.as_file_mut()).map_err(|broken| match broken {
-                Broken::Here(why) => here(&why),
-                other => other,
+            let there = service.package(hash, fresh.as_file_mut()).map_err(|broken| match broken {
+                Broken::Here(why) => here(why),
+                other => Missing::Broken(other),
             })?;
-            if !came {
+            if !there {
                 return Err(Missing::Bad(format!("the service has no package {hash}")));
             }
             let found = hash_of(fresh.path()).map_err(full)?;

@@ -8,8 +8,8 @@ use futures_util::TryStreamExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
-use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 /// Bytes a value may have within a message. Brokers take messages of 1 MiB unless they are told otherwise.
 const INLINE: usize = 512 << 10;
@@ -17,6 +17,8 @@ const INLINE: usize = 512 << 10;
 pub const PACKAGES_BYTES: u64 = 16 << 30;
 /// The next part of an object comes within that, or reading it has failed.
 const PART_WAIT: Duration = Duration::from_secs(5);
+/// Rest before a part is asked for again.
+const REST: Duration = Duration::from_millis(50);
 
 impl Nats {
     async fn store<'a>(&'a self, bucket: &'static str) -> Result<&'a ObjectStore, NatsError> {
@@ -44,42 +46,44 @@ impl Nats {
             .map_err(|e| self.or_denied(NatsError::failed(format!("storing {hash} in {bucket}"))(e.into())))
     }
 
-    /// The parts of an object, one after another. An object is as it was put, by its own digest, when this has come to its end.
+    /// The parts of an object, one after another, each asked for: so it takes no consumer, which would give who reads the right to have
+    /// the broker publish what it likes where it may not itself. Whether it is the right object is for the caller to see.
     async fn get(
         &self,
         bucket: &'static str,
         hash: &str,
         to: &mut (impl AsyncWrite + Unpin),
     ) -> Result<(), NatsError> {
-        let missing = || NatsError::Missing { what: hash.into(), bucket };
-        if !self.has(bucket, hash).await? {
-            return Err(missing());
-        }
-        let failed = || NatsError::failed(format!("getting {hash} from {bucket}"));
-        let mut object = self.store(bucket).await?.get(hash).await.map_err(|e| failed()(e.into()))?;
-        let mut part = vec![0; 128 << 10];
-        let mut size = 0;
-        loop {
-            let read = tokio::time::timeout(PART_WAIT, object.read(&mut part)).await;
-            let read =
-                read.map_err(|_| failed()(format!("no part of it within {} s", PART_WAIT.as_secs()).into()))?;
-            match read {
-                Ok(0) => break,
-                Ok(n) => {
-                    size += n;
-                    to.write_all(&part[..n]).await.map_err(NatsError::Local)?;
+        let info = match self.store(bucket).await?.info(hash).await {
+            Ok(info) if !info.deleted => info,
+            Err(error) if error.kind() != InfoErrorKind::NotFound => {
+                return Err(self.not_got(bucket, hash, error.to_string()));
+            }
+            _ => return Err(NatsError::Missing { what: hash.into(), bucket }),
+        };
+        let stream = self.stream.get_stream_no_info(format!("OBJ_{bucket}")).await;
+        let stream = stream.map_err(|e| self.not_got(bucket, hash, e.to_string()))?;
+        let subject = format!("$O.{bucket}.C.{}", info.nuid);
+        let (mut size, mut next) = (0, 1);
+        let mut until = Instant::now() + PART_WAIT;
+        while size < info.size {
+            match stream.direct_get_next_for_subject(subject.as_str(), Some(next)).await {
+                Ok(part) => {
+                    size += part.payload.len();
+                    next = part.sequence + 1;
+                    until = Instant::now() + PART_WAIT;
+                    to.write_all(&part.payload).await.map_err(NatsError::Local)?;
                 }
-                Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-                    return Err(NatsError::Damaged { what: hash.into(), bucket, why: error.to_string() });
-                }
-                Err(error) => return Err(failed()(error.into())),
+                // A broker that has not all of it yet says that there is no more.
+                Err(_) if Instant::now() < until => tokio::time::sleep(REST).await,
+                Err(error) => return Err(self.not_got(bucket, hash, error.to_string())),
             }
         }
-        if size != object.info.size {
-            let why = format!("{size} bytes instead of {}", object.info.size);
-            return Err(NatsError::Damaged { what: hash.into(), bucket, why });
-        }
         to.flush().await.map_err(NatsError::Local)
+    }
+
+    fn not_got(&self, bucket: &'static str, hash: &str, why: String) -> NatsError {
+        self.or_denied(NatsError::Failed { what: format!("getting {hash} from {bucket}"), why })
     }
 
     /// Whether a package is in the object store.

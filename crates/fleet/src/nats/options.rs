@@ -233,7 +233,7 @@ impl Nats {
         self.client.connection_state() == async_nats::connection::State::Connected
     }
 
-    /// Waits until what was sent so far has reached the broker.
+    /// Waits until what was said so far has left for the broker.
     pub async fn flush(&self) -> Result<(), NatsError> {
         self.client.flush().await.map_err(|e| NatsError::failed("sending")(e.into()))
     }

@@ -30,8 +30,10 @@ pub struct Question {
 impl Question {
     fn of(nats: &Nats, message: Message) -> Option<Question> {
         let from = name::asker(&message.subject)?;
+        // What the broker delivers from its streams has another one: nobody can have it ask in somebody else's name.
+        let reply = message.reply.filter(|reply| reply.starts_with("_INBOX."))?;
         let ask = serde_json::from_slice(&message.payload).map_err(|e| e.to_string());
-        Some(Question { from, ask, nats: nats.clone(), reply: message.reply? })
+        Some(Question { from, ask, nats: nats.clone(), reply })
     }
 
     /// Answers it.
@@ -57,7 +59,14 @@ impl Nats {
         let nats = self.clone();
         let asked = self.client.queue_subscribe(name::ALL_QUESTIONS, name::SERVERS.into()).await;
         let asked = asked.map_err(|e| NatsError::failed("listening for questions")(e.into()))?;
+        self.heard_out().await;
         Ok(Box::pin(asked.filter_map(move |message| std::future::ready(Question::of(&nats, message)))))
+    }
+
+    /// Waits until the broker has taken in what was sent to it: it says that nobody listens on a new subject of ours.
+    async fn heard_out(&self) {
+        let request = Request::new().timeout(Some(FIRST_WAIT));
+        let _ = self.client.send_request(self.client.new_inbox(), request).await;
     }
 
     /// Asks the servers, and asks again where none answers, one dies, or one cannot answer now, until patience is over.
@@ -126,6 +135,7 @@ impl Nats {
     pub async fn news(&self) -> Result<impl Stream<Item = (i64, News)> + Send + Unpin + use<>, NatsError> {
         let told = self.client.subscribe(name::ALL_NEWS).await;
         let told = told.map_err(|e| NatsError::failed("listening for news")(e.into()))?;
+        self.heard_out().await;
         let one = |message: Message| {
             let submission = name::submission(&message.subject)?;
             Some((submission, serde_json::from_slice(&message.payload).ok()?))

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -37,9 +38,18 @@ fn program() -> Option<PathBuf> {
     found
 }
 
+/// A port that nobody has, and that neither another test of this process nor one of another process is likely to be given: below those
+/// that the kernel gives away, beginning at a place that is this process's.
 fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    listener.local_addr().expect("it has an address").port()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(131);
+    loop {
+        let place = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % 22_000;
+        let port = 10_000 + u16::try_from(place).expect("it is below 22 000");
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 impl Brokers {
@@ -77,6 +87,8 @@ impl Brokers {
             assert!(Instant::now() < until, "a broker does not start: {}", log());
             std::thread::sleep(Duration::from_millis(10));
         }
+        let ended = node.process.as_mut().and_then(|process| process.try_wait().expect("it is ours"));
+        assert_eq!(ended, None, "another one has its port");
     }
 
     /// Ends one as power failures do.

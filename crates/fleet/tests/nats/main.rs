@@ -3,6 +3,7 @@
 mod brokers;
 mod cluster;
 mod objects;
+mod permissions;
 mod presence;
 mod questions;
 mod tickets;

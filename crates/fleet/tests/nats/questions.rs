@@ -23,7 +23,6 @@ where
     F: Future<Output = ()> + Send,
 {
     let mut questions = nats.questions().await.expect("listening");
-    nats.flush().await.expect("the broker knows of it");
     tokio::spawn(async move {
         while let Some(question) = questions.next().await {
             answer(question).await;
@@ -109,13 +108,21 @@ async fn what_cannot_be_read_reaches_the_server_as_such() {
     let Some(brokers) = Brokers::one("") else { return };
     let (nats, raw) = (brokers.connect().await, brokers.raw().await);
     let mut questions = nats.questions().await.unwrap();
-    nats.flush().await.unwrap();
     let other = "tauto.ask.metal.n1.x";
-    for (subject, body) in [(other, "{}"), ("tauto.ask.metal.n1.4", "{\"ask\": \"sing\"}")] {
-        raw.publish_with_reply(subject, "here", body.into()).await.unwrap();
+    let this = "tauto.ask.metal.n1.4";
+    let sing = "{\"ask\": \"sing\"}";
+    for (subject, reply, body) in
+        [(other, "_INBOX.here", "{}"), (this, "elsewhere", "{}"), (this, "_INBOX.here", sing)]
+    {
+        raw.publish_with_reply(subject, reply, body.into()).await.unwrap();
     }
-    let question = questions.next().await.expect("one comes");
-    assert_eq!(question.from, worker(4), "that without a slot is none");
+    let within = Duration::from_secs(20);
+    let question = tokio::time::timeout(within, questions.next()).await.expect("in time").expect("one comes");
+    assert_eq!(
+        question.from,
+        worker(4),
+        "that without a slot is none, and none is from elsewhere than a worker"
+    );
     assert!(question.ask.unwrap_err().contains("sing"));
 }
 
@@ -124,8 +131,6 @@ async fn news_reach_all_servers() {
     let Some(brokers) = Brokers::one("") else { return };
     let (a, b) = (brokers.connect().await, brokers.connect().await);
     let (mut at_a, mut at_b) = (a.news().await.unwrap(), b.news().await.unwrap());
-    a.flush().await.unwrap();
-    b.flush().await.unwrap();
     let news = News::Live(serde_json::json!({"finished": 3}));
     a.tell(42, &news).await.unwrap();
     assert_eq!(at_a.next().await, Some((42, news.clone())));

@@ -4,8 +4,8 @@ use super::extract::{Json, Path};
 use super::problem::Problem;
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
-use crate::fleet::{remove_contest, set_contest};
-use crate::moment::written;
+use crate::manage::{remove_contest, set_contest};
+use crate::moment::{now, written};
 use crate::service::Service;
 use ::fleet::{Contest, Strictness};
 use axum::extract::State;
@@ -128,7 +128,7 @@ pub(super) async fn set(
         StrictnessName::RelaxedThenStrict => Strictness::RelaxedThenStrict,
     };
     let contest = Contest { name, pool: new.pool, strictness, at_once: new.at_once };
-    set_contest(&service.store, &contest).await?;
+    set_contest(&service.store, &contest, now()).await?;
     // What moved may be wanted elsewhere.
     service.work_came.many();
     let contest = service.store.contest(&contest.name).await.map_err(Refusal::from)?;

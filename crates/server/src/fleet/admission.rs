@@ -110,14 +110,27 @@ fn unfit(greeting: &Greeting) -> Option<String> {
 
 /// Why a pool takes nobody in under that name: another one has the node.
 async fn taken(service: &Service, from: &WorkerId) -> Result<Option<String>, Refusal> {
-    match service.store.node(&from.node).await {
-        Ok(node) if node.pool != from.pool && now().0 - node.last_seen.0 < LEFT_US => Ok(Some(format!(
-            "a node {} belongs to pool {} and was heard of there just now: give this one another name, or end that one's workers first",
-            from.node, node.pool
-        ))),
-        Ok(_) | Err(Error::NotFound(_)) => Ok(None),
-        Err(error) => Err(error.into()),
+    let node = match service.store.node(&from.node).await {
+        Ok(node) if node.pool != from.pool && now().0 - node.last_seen.0 < LEFT_US => node,
+        Ok(_) | Err(Error::NotFound(_)) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let pools = service.store.pools().await?;
+    let names: Vec<&str> = pools.iter().map(|pool| pool.name.as_str()).collect();
+    if !names.contains(&&*from.pool) {
+        return Ok(Some(no_pool(&from.pool, &names)));
     }
+    Ok(Some(format!(
+        "a node {} belongs to pool {} and was heard of there just now: give this one another name, or end that one's workers first",
+        from.node, node.pool
+    )))
+}
+
+fn no_pool(name: &str, there: &[&str]) -> String {
+    format!(
+        "pool: no pool {name}; there are: {}; make it: tauto pool add {name} --kind strict",
+        there.join(", ")
+    )
 }
 
 /// Notes what was stated; the node as it is known. `None`: nobody has stated yet what it is.
@@ -153,8 +166,19 @@ struct Look<'a> {
     greeting: &'a Greeting,
 }
 
+/// What there is to say of a node that is as its pool is.
+struct Found<'a> {
+    /// What it had stated when it was admitted; `None`: it is no member.
+    admitted: Option<&'a Statement>,
+    stated: &'a Statement,
+    /// Why it was looked at.
+    why: &'a [String],
+    /// It was drained by its tests, and has been looked after.
+    restored: bool,
+}
+
 /// Reasons that are looked at anew with each greeting, whatever admission says.
-const CLOCK: &str = "clock: ";
+const CLOCK: &str = "its clock is ";
 const SLOT: &str = "slot ";
 
 impl Look<'_> {
@@ -166,11 +190,7 @@ impl Look<'_> {
             return self.waiting("statement: it cannot be read", troubles);
         };
         let Some(pool) = self.pool else {
-            let (name, there) = (&self.from.pool, self.pools.join(", "));
-            let why = format!(
-                "pool: no pool {name}; there are: {there}; make it: tauto pool add {name} --kind strict"
-            );
-            return self.waiting(&why, troubles);
+            return self.waiting(&no_pool(&self.from.pool, self.pools), troubles);
         };
         if let Some(why) = self.twin {
             return self.waiting(&format!("node: {why}"), troubles);
@@ -182,14 +202,15 @@ impl Look<'_> {
         if admitted.is_some() && why.is_empty() && !restored {
             return self.changed(NodeChange { waits: listed(&troubles), ..NodeChange::none(self.node) });
         }
+        let found = Found { admitted: admitted.as_ref(), stated: &stated, why: &why, restored };
         match admit(pool, &[], &stated) {
             Admission::Waits { reasons } => self.fails(&reasons, troubles),
             Admission::Admitted { notes } => {
-                let change = self.passes(admitted.as_ref(), &stated, &why, &notes, restored, now);
+                let change = self.passes(&found, &notes, now);
                 Some((NodeChange { waits: listed(&troubles), ..change }, None))
             }
             Admission::Founds { definition, notes } => {
-                let mut change = self.passes(admitted.as_ref(), &stated, &why, &notes, restored, now);
+                let mut change = self.passes(&found, &notes, now);
                 if let Some((_, words, _)) = &mut change.event {
                     *words = format!("{words}; pool {} is like it from now on", pool.name);
                 }
@@ -233,15 +254,8 @@ impl Look<'_> {
     }
 
     /// It is a member, anew or still.
-    fn passes(
-        &self,
-        admitted: Option<&Statement>,
-        stated: &Statement,
-        why: &[String],
-        notes: &[String],
-        restored: bool,
-        now: store::Moment,
-    ) -> NodeChange {
+    fn passes(&self, found: &Found<'_>, notes: &[String], now: store::Moment) -> NodeChange {
+        let Found { admitted, stated, why, restored } = *found;
         let mut change =
             NodeChange { admitted: serde_json::to_value(stated).ok(), ..NodeChange::none(self.node) };
         let at = of_store(now);
@@ -288,11 +302,13 @@ impl Look<'_> {
         let others = before.iter().filter(|why| why.starts_with(SLOT) && !why.starts_with(&own)).cloned();
         let away = self.greeting.at.0.saturating_sub(now.0);
         let clock = (away.abs() > CLOCKS_US).then(|| {
-            // As it was told before: the text is no news as long as it is wrong.
-            before.iter().find(|why| why.starts_with(CLOCK)).cloned().unwrap_or_else(|| {
-                let (by, way) = (away.abs() / 1_000_000, if away > 0 { "ahead of" } else { "behind" });
-                let told = written(now);
-                format!("{CLOCK}it is {by} s {way} the service's, which said {told}: set the clocks, by NTP or the like")
+            let (by, way) = (away.abs() / 1_000_000, if away > 0 { "ahead of" } else { "behind" });
+            let wrong = |by| format!("{CLOCK}{by} s {way} the service's");
+            // It is no news as long as it is as wrong as it was.
+            let known = before.iter().find(|why| (by - 1..=by + 1).any(|by| why.starts_with(&wrong(by))));
+            known.cloned().unwrap_or_else(|| {
+                let (wrong, told) = (wrong(by), written(now));
+                format!("{wrong}, which said {told}: set the clocks, by NTP or the like")
             })
         });
         let troubles = self.greeting.troubles.iter().map(|trouble| format!("{own}{trouble}"));

@@ -2,22 +2,17 @@
 //! those of crate `fleet`, pure; here they meet what the store knows.
 
 mod admission;
-mod contests;
 mod health;
 mod roster;
 mod rounds;
-mod suspects;
 #[cfg(test)]
 mod tests;
 mod watch;
 
 pub(crate) use admission::{local_pool, refuse, standing, stopped};
-pub use contests::{remove_contest, set_contest};
 pub(crate) use health::probed;
 pub(crate) use roster::Fleet;
 pub(crate) use rounds::{after, concluded};
-pub(crate) use suspects::rejudge_suspects;
-pub use suspects::{Suspect, drain, give_back, suspects};
 pub(crate) use watch::serve;
 
 /// A node changes while it is looked at; it is looked at again so often.

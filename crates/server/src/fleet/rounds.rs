@@ -3,6 +3,7 @@
 
 use super::health;
 use super::roster::Roster;
+use crate::metrics::Round;
 use crate::service::Service;
 use crate::work::ATTEMPTS;
 use ::fleet::{
@@ -124,8 +125,13 @@ pub(crate) async fn after(service: &Service, job: &Job, concluded: &Concluded) -
     if let Some(node) = &job.node {
         health::judged(service, node, job.started.unwrap_or(job.created), concluded.disturbed).await?;
     }
-    if let Step::Stand { agreed: Some(agreed), .. } = &concluded.next {
-        compared(service, job.round, agreed, &concluded.began).await?;
+    match &concluded.next {
+        Step::Stand { agreed: Some(agreed), .. } => {
+            compared(service, job.round, agreed, &concluded.began).await?;
+        }
+        Step::Stand { agreed: None, .. } => {}
+        Step::Ask { confirm: true, .. } => service.metrics.fleet.round(Round::Confirms),
+        Step::Ask { confirm: false, .. } => service.metrics.fleet.round(Round::Asks),
     }
     Ok(())
 }
@@ -137,6 +143,13 @@ async fn compared(
     agreed: &Agreed,
     began: &[(String, Moment)],
 ) -> Result<(), Error> {
+    let charged = agreed.charged.iter().map(|charge| Round::Charges(&charge.node));
+    charged.for_each(|charged| service.metrics.fleet.round(charged));
+    match agreed.open {
+        _ if agreed.compared.is_empty() => {}
+        Some(_) => service.metrics.fleet.round(Round::Open),
+        None => service.metrics.fleet.round(Round::Agrees),
+    }
     for node in &agreed.compared {
         let charge = agreed.charged.iter().find(|charge| charge.node == *node);
         let words = charge.map(|charge| format!("job {round}: {}", charge.why));

@@ -122,11 +122,7 @@ impl FleetMetrics {
         );
         registry.register("tickets_out", "Tickets that nobody has begun", self.tickets.clone());
         registry.register("node_running", "Judgements that a node is at", self.running.clone());
-        registry.register(
-            "brokers_connected",
-            "1 while the brokers of the fleet are reached; 0 without a fleet, too",
-            self.brokers.clone(),
-        );
+        registry.register("brokers_away", "1 while no broker of the fleet is reached", self.brokers.clone());
         registry.register_with_unit(
             "dispatch",
             "From being asked for to a worker's start",
@@ -175,7 +171,7 @@ impl FleetMetrics {
     /// Looks how the fleet stands.
     pub(super) async fn look(&self, service: &Service) -> Result<(), crate::errors::Refusal> {
         let brokers = service.brokers.as_ref();
-        self.brokers.set(i64::from(brokers.is_some_and(|brokers| brokers.trouble().is_none())));
+        self.brokers.set(i64::from(brokers.is_some_and(|brokers| brokers.trouble().is_some())));
         let lines = self.lines(&service.store).await?;
         self.note_lines(&lines);
         let nodes = manage::nodes(&service.store).await?;
@@ -218,6 +214,105 @@ impl FleetMetrics {
             let there = connected.iter().any(|worker| worker.node == node.name);
             self.away.get_or_create(&label).set(i64::from(node.standing == "active" && !there));
             self.doubted.get_or_create(&label).set(i64::from(node.doubted_since.is_some()));
+        }
+    }
+}
+
+/// What came of looking at a judgement's round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Round<'a> {
+    /// Strict hardware has to confirm it.
+    Confirms,
+    /// One more node is asked.
+    Asks,
+    /// Answers agreed.
+    Agrees,
+    /// They did not, and the rule decided.
+    Open,
+    /// A node was the odd one out.
+    Charges(&'a str),
+}
+
+impl FleetMetrics {
+    /// What came of a round of answers.
+    pub(crate) fn round(&self, round: Round<'_>) {
+        let outcome = match round {
+            Round::Confirms => {
+                self.confirmed.inc();
+                return;
+            }
+            Round::Asks => "asked",
+            Round::Agrees => "agreed",
+            Round::Open => "open",
+            Round::Charges(node) => {
+                self.charges.get_or_create(&Charged { node: node.to_string() }).inc();
+                "charged"
+            }
+        };
+        self.checks.get_or_create(&CameTo { outcome }).inc();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::Kit;
+    use std::collections::BTreeSet;
+
+    const ALERTS: &str = include_str!("../../../../packaging/alerts/tautochrone.rules.yml");
+
+    /// Names of our metrics in a text.
+    fn names(text: &str) -> BTreeSet<&str> {
+        let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        words.filter(|word| word.starts_with("tauto_")).collect()
+    }
+
+    #[tokio::test]
+    async fn every_metric_of_the_alerts_is_told() {
+        let kit = Kit::new(true).await;
+        let service = &kit.service;
+        let node = service.store.state_node("a", "metal", &serde_json::json!({}), now()).await.unwrap();
+        assert!(node.waits.is_some());
+        service
+            .store
+            .set_pool("metal", &serde_json::json!({"name": "metal", "kind": "strict"}), now())
+            .await
+            .unwrap();
+        let submission =
+            r#"{"language": "c", "problem": "fence", "files": [{"name": "a.c", "content": "int main;"}]}"#;
+        crate::problems::install_examples(service).await.unwrap();
+        let taken =
+            kit.send("POST /api/v1/submissions", &["content-type: application/json"], submission).await;
+        assert_eq!(taken.status, 201, "{}", taken.text);
+        let claim = store::Claim {
+            node: Some("a"),
+            pool: "metal",
+            ..store::Claim::local("a/0", Moment(now().0 + 9_000_000), now())
+        };
+        service.store.claim(claim).await.unwrap().unwrap();
+        kit.send("POST /api/v1/submissions", &["content-type: application/json"], submission).await;
+        let metrics = &service.metrics;
+        metrics.fleet.begun(now());
+        metrics.fleet.lapsed();
+        for round in [Round::Confirms, Round::Asks, Round::Agrees, Round::Open, Round::Charges("a")] {
+            metrics.fleet.round(round);
+        }
+        let text = metrics.text(service).await;
+        let told: BTreeSet<&str> = names(&text);
+        // What a judgement tells is counted when there is one.
+        let judged = BTreeSet::from(["tauto_judgements_total"]);
+        let missing: Vec<_> =
+            names(ALERTS).into_iter().filter(|name| !told.contains(name) && !judged.contains(name)).collect();
+        assert!(missing.is_empty() && names(ALERTS).len() > 10, "{missing:?} of {told:?}");
+        for line in [
+            "tauto_nodes{pool=\"metal\",state=\"waiting\"} 1",
+            "tauto_node_running{pool=\"metal\",node=\"a\"} 1",
+            "tauto_queue_waiting{pool=\"any\",urgency=\"live\"} 1",
+            "tauto_charges_total{node=\"a\"} 1",
+            "tauto_cross_checks_total{outcome=\"open\"} 1",
+            "tauto_leases_lapsed_total 1",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
         }
     }
 }

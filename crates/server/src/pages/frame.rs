@@ -37,6 +37,9 @@ impl Frame {
         }
         places.push(("/status", "Status"));
         places.push(("/hosts", "Hosts"));
+        if self.caller.may(Right::SeeAll) {
+            places.extend([("/queue", "Queue"), ("/pools", "Pools")]);
+        }
         if self.caller.may(Right::Rejudge) {
             places.push(("/rejudge", "Rejudge"));
         }
@@ -51,6 +54,7 @@ impl Frame {
         let path = self.path.split('?').next().unwrap_or_default();
         match place {
             "/" => path == "/" || path.starts_with("/problems"),
+            "/hosts" => path == "/hosts" || path.starts_with("/nodes/"),
             place => path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
         }
     }

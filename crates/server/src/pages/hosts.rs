@@ -56,6 +56,9 @@ impl Host {
             _ if self.slots.is_empty() => ("bad", "not connected"),
             Some(NodeState::Draining) => ("mark", "draining"),
             Some(NodeState::Drained) => ("bad", "out of service"),
+            Some(NodeState::Active) if self.node.as_ref().is_some_and(|node| node.waits.is_some()) => {
+                ("mark", "waits to be admitted")
+            }
             Some(NodeState::Active) | None => ("good", "in service"),
         }
     }

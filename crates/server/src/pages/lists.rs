@@ -87,8 +87,8 @@ impl Narrowed {
     }
 }
 
-/// Text as part of a query (RFC 3986, section 2.1).
-fn encoded(text: &str) -> String {
+/// Text as part of a path or a query (RFC 3986, section 2.1).
+pub(super) fn encoded(text: &str) -> String {
     let byte = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
         byte => format!("%{byte:02X}"),

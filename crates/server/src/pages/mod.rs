@@ -11,7 +11,10 @@ mod frame;
 mod hand_in;
 mod hosts;
 mod lists;
+mod node;
+mod pools;
 mod problems;
+mod queue;
 mod refused;
 mod rejudging;
 mod rows;
@@ -58,6 +61,12 @@ pub(crate) fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
         .route("/rejudge/{id}", get(rejudging::one))
         .route("/rejudge/{id}/part", get(rejudging::part_alone))
         .route("/hosts", get(hosts::page))
+        .route("/nodes/{name}", get(node::page))
+        .route("/nodes/{name}/drain", post(node::drain))
+        .route("/nodes/{name}/return", post(node::give_back))
+        .route("/nodes/{name}/rejudge", post(node::rejudge))
+        .route("/pools", get(pools::page))
+        .route("/queue", get(queue::page))
         .route("/about", get(about::page))
         .route("/status", get(lists::status))
         .route("/theme", post(theme::choose))

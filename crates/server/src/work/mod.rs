@@ -119,11 +119,6 @@ impl Workers {
         here.values().chain(elsewhere).cloned().collect()
     }
 
-    /// Whether a worker is connected now.
-    pub(crate) fn is_connected(&self, name: &str) -> bool {
-        self.all().contains_key(name) || self.fleet().contains_key(name)
-    }
-
     fn set_fleet(&self, workers: BTreeMap<String, Worker>) {
         *self.fleet() = workers;
     }

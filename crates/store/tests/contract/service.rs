@@ -111,6 +111,15 @@ fn callbacks(database: &Database) {
         assert_eq!(urls(99).await, both);
         store.add_callback(id, "http://c/", at(7)).await.unwrap();
         assert_eq!(urls(7).await[2], ("http://c/".to_string(), Some(at(7))));
+        // Of two who deliver one has it, until it is due again.
+        let due = store.due_callbacks(at(5), 1).await.unwrap().remove(0);
+        assert!(store.take_callback(&due, at(20)).await.unwrap());
+        assert!(!store.take_callback(&due, at(30)).await.unwrap());
+        assert_eq!(
+            urls(19).await.iter().map(|(url, _)| &**url).collect::<Vec<_>>(),
+            ["http://b/", "http://c/"]
+        );
+        assert_eq!(urls(20).await[2], ("http://a/".to_string(), Some(at(20))));
         let nowhere = store.add_callback(SubmissionId(99), "http://d/", at(1)).await.unwrap_err();
         assert_eq!(nowhere.to_string(), "submission 99: not found");
         all_is_well(&store).await;

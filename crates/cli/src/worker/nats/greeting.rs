@@ -10,8 +10,9 @@ use std::time::Duration;
 const IDLE: Duration = Duration::from_secs(2);
 /// One with a task.
 const BUSY: Duration = Duration::from_secs(10);
-/// A server answers within that, or is asked again.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A server answers within that, or another greeting is made: it has the time by this machine's clock in it, which the service holds
+/// against its own, to 5 s.
+const PATIENCE: Duration = Duration::from_secs(4);
 /// What is known of a machine may be much, and go to a database.
 const FACTS: Duration = Duration::from_secs(30);
 /// It is said as often that this worker is there, and not more often than that.

@@ -108,8 +108,6 @@ impl Service for Fleet<'_> {
             let mut file = Blocking(&mut *to);
             let why = match self.runtime.block_on(self.shared.nats.get_package(hash, &mut file)) {
                 Ok(()) => return Ok(true),
-                // As it is: what it came as is seen by whoever keeps it.
-                Err(NatsError::Damaged { .. }) => return Ok(true),
                 Err(NatsError::Local(error)) => return Err(here(error)),
                 Err(NatsError::Missing { .. }) => match self.asked_for(hash, false)? {
                     true => "it is put into the object store".into(),

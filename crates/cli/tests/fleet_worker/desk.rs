@@ -1,0 +1,253 @@
+//! The service, as far as a worker sees it; and a worker.
+
+use crate::brokers::Brokers;
+use fleet::nats::{Ask, Greeting, Nats, News, Question, Reply, Standing};
+use fleet::{Lease, Outcome, Task, Work};
+use futures_util::StreamExt;
+use model::{Bytes, Execution, Limits, Nanos, ProgramFile, ProgramKind};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Everything here happens within that, on machines that do much else, too.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+/// What a service does, and what it was told.
+#[derive(Default)]
+pub(crate) struct Book {
+    pub(crate) waits: Option<String>,
+    pub(crate) refused: Option<String>,
+    pub(crate) probe_every_secs: Option<u32>,
+    pub(crate) tasks: BTreeMap<i64, Task>,
+    /// Jobs that are to be left.
+    pub(crate) cancelled: BTreeSet<i64>,
+    /// So many outcomes are not heard.
+    pub(crate) deaf: u32,
+    /// By its hash, what is put into the object store where it is asked for: the last one first.
+    pub(crate) packages: BTreeMap<String, Vec<Vec<u8>>>,
+    pub(crate) greetings: Vec<Greeting>,
+    pub(crate) begun: Vec<i64>,
+    pub(crate) asked: Vec<Ask>,
+    pub(crate) outcomes: Vec<(i64, Outcome)>,
+}
+
+/// A service.
+pub(crate) struct Desk {
+    pub(crate) brokers: Brokers,
+    pub(crate) nats: Nats,
+    pub(crate) book: Arc<Mutex<Book>>,
+    pub(crate) news: Arc<Mutex<Vec<(i64, News)>>>,
+    data: TempDir,
+}
+
+/// A worker. It ends with this value.
+pub(crate) struct Worker {
+    process: Child,
+    log: PathBuf,
+}
+
+impl Desk {
+    /// Opens it; `None`: there are no brokers here.
+    pub(crate) async fn open() -> Option<Desk> {
+        let brokers = Brokers::one("")?;
+        let nats = brokers.ready().await;
+        let (book, news) = (Arc::<Mutex<Book>>::default(), Arc::<Mutex<Vec<_>>>::default());
+        let (mut questions, mut told) = (nats.questions().await.unwrap(), nats.news().await.unwrap());
+        let (own, notes) = (book.clone(), nats.clone());
+        tokio::spawn(async move {
+            while let Some(question) = questions.next().await {
+                answer(&own, &notes, question).await;
+            }
+        });
+        let heard = news.clone();
+        tokio::spawn(async move {
+            while let Some(one) = told.next().await {
+                heard.lock().unwrap().push(one);
+            }
+        });
+        Some(Desk { brokers, nats, book, news, data: TempDir::new().unwrap() })
+    }
+
+    /// Where the worker keeps packages.
+    pub(crate) fn data(&self) -> &Path {
+        self.data.path()
+    }
+
+    pub(crate) fn worker(&self) -> Worker {
+        self.worker_with(&[])
+    }
+
+    pub(crate) fn worker_with(&self, more: &[&str]) -> Worker {
+        let log = self.data.path().join("worker.log");
+        let out = std::fs::File::create(&log).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tauto"));
+        command.args([
+            "worker",
+            "--single",
+            "--slots",
+            "none",
+            "--speaker",
+            "--node",
+            "n1",
+            "--pool",
+            "metal",
+        ]);
+        command.args(more).env("TAUTO_NATS", self.brokers.url("")).env("TAUTO_DATA_DIR", self.data.path());
+        let process =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(out).spawn().expect("it starts");
+        Worker { process, log }
+    }
+
+    /// Hands out a job.
+    pub(crate) async fn job(&self, job: i64, work: Work) {
+        let lease = Lease { job, attempt: 1 };
+        self.book.lock().unwrap().tasks.insert(job, Task { lease, name: format!("job {job}"), work });
+        self.nats.publish_ticket("metal", lease).await.unwrap();
+    }
+
+    /// Waits until the book says something.
+    pub(crate) async fn until<T>(&self, what: &str, says: impl Fn(&Book) -> Option<T>) -> T {
+        let begun = Instant::now();
+        loop {
+            let said = says(&self.book.lock().unwrap());
+            if let Some(said) = said {
+                return said;
+            }
+            if begun.elapsed() > LONG {
+                let log = std::fs::read_to_string(self.data.path().join("worker.log")).unwrap_or_default();
+                let book = self.book.lock().unwrap();
+                panic!(
+                    "{what}: not within {LONG:?}; begun {:?}, outcomes {:?}\n{log}",
+                    book.begun, book.outcomes
+                );
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// The outcome of a job.
+    pub(crate) async fn outcome(&self, job: i64) -> Outcome {
+        let of =
+            |book: &Book| book.outcomes.iter().find(|(of, _)| *of == job).map(|(_, outcome)| outcome.clone());
+        self.until(&format!("the outcome of job {job}"), of).await
+    }
+
+    pub(crate) async fn greeted(&self) {
+        self.until("a greeting", |book| (!book.greetings.is_empty()).then_some(())).await;
+    }
+}
+
+async fn answer(book: &Mutex<Book>, nats: &Nats, question: Question) {
+    let ask = question.ask.clone().expect("it can be read");
+    let reply = match ask {
+        Ask::Begin { ticket } => {
+            let task = {
+                let mut book = book.lock().unwrap();
+                book.begun.push(ticket.job);
+                book.tasks[&ticket.job].clone()
+            };
+            Reply::Begun { task: nats.body(&task).await.unwrap(), submission: 1000 + ticket.job }
+        }
+        Ask::Done { lease, outcome } => {
+            let outcome = nats.read_body(outcome).await.unwrap();
+            let mut book = book.lock().unwrap();
+            if book.deaf > 0 {
+                book.deaf -= 1;
+                return;
+            }
+            book.outcomes.push((lease.job, outcome));
+            Reply::Heard
+        }
+        Ask::Package { ref hash, .. } => {
+            let content = {
+                let mut book = book.lock().unwrap();
+                book.asked.push(ask.clone());
+                book.packages.get_mut(hash).and_then(Vec::pop)
+            };
+            if let Some(content) = &content {
+                nats.put_package(hash, &content[..]).await.unwrap();
+            }
+            Reply::Package { there: content.is_some() }
+        }
+        other => noted(&mut book.lock().unwrap(), other),
+    };
+    question.answer(&reply).await.unwrap();
+}
+
+fn noted(book: &mut Book, ask: Ask) -> Reply {
+    let reply = match &ask {
+        Ask::Hello(greeting) => {
+            book.greetings.push((**greeting).clone());
+            match (&book.refused, &book.waits) {
+                (Some(why), _) => Reply::Refused { why: why.clone() },
+                (_, Some(why)) => Reply::Standing(Standing::Waits { reasons: vec![why.clone()] }),
+                _ => Reply::Standing(Standing::Works { probe_every_secs: book.probe_every_secs }),
+            }
+        }
+        Ask::Keep { lease } if book.cancelled.contains(&lease.job) => Reply::Cancel,
+        Ask::TimeLimit { found, .. } => Reply::TimeLimit { limit: found.clone() },
+        _ => Reply::Heard,
+    };
+    book.asked.push(ask);
+    reply
+}
+
+impl Worker {
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// Asks it to end.
+    pub(crate) fn terminate(&self) {
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    }
+
+    /// Waits for its end, and gives its exit code.
+    pub(crate) async fn ends(&mut self) -> Option<i32> {
+        let begun = Instant::now();
+        while begun.elapsed() < LONG {
+            if let Some(status) = self.process.try_wait().unwrap() {
+                return status.code();
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("it does not end: {}", self.log());
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Runs a shell script.
+pub(crate) fn script(text: &str, cpu: Nanos) -> Work {
+    Work::Execute(Box::new(Execution {
+        program: ProgramKind::Language("bash".into()),
+        files: vec![ProgramFile { name: "main.sh".into(), content: text.into(), executable: false }],
+        entry: None,
+        compiler_options: Vec::new(),
+        args: Vec::new(),
+        stdin: "".into(),
+        expected: None,
+        limits: Limits { cpu: Some(cpu), ..Limits::default() },
+        compile_limits: Limits::default(),
+        runs: 1,
+        redirect_stderr: false,
+        keep_output: Bytes(4 << 20),
+    }))
+}
+
+/// What a script printed.
+pub(crate) fn printed(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Executed { executed } => executed.stdout.content.text(),
+        other => panic!("{other:?}"),
+    }
+}

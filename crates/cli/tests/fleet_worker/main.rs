@@ -1,0 +1,8 @@
+//! A real worker at real brokers, before a service that is played.
+
+#[path = "../../../fleet/tests/nats/brokers.rs"]
+#[allow(dead_code)] // What the transport's own tests need more.
+mod brokers;
+mod desk;
+mod machine;
+mod tasks;
