@@ -13,6 +13,7 @@ pub mod chaos;
 pub mod compile;
 pub mod condition;
 pub mod dispatch;
+pub mod fleet;
 pub mod http;
 pub mod judge_node;
 pub mod leftovers;
