@@ -213,7 +213,10 @@ impl Fleet {
         let at_work = |nodes: &Value, worker: &Worker| {
             let nodes = nodes["nodes"].as_array().map_or(&[][..], Vec::as_slice);
             let own = nodes.iter().find(|node| node["name"] == worker.node.as_str());
-            own.is_some_and(|node| node["standing"] == "active" && node["workers"] != 0)
+            own.is_some_and(|node| {
+                node["standing"] == "active"
+                    && node["workers"].as_array().is_some_and(|workers| !workers.is_empty())
+            })
         };
         let waited = soon("all workers get work", || {
             seen = client.get("/api/v1/nodes").map(|answer| answer.json()).unwrap_or_default();
@@ -247,6 +250,15 @@ impl Fleet {
         Client::new(self.address(server))
     }
 
+    /// Makes the first admin, by the link that the last server has said, which took the place of the others'; a token of theirs that may do everything.
+    ///
+    /// # Errors
+    /// It is away, said no link, or does not take it.
+    pub fn admin_token(&self) -> Result<String, String> {
+        let service = self.servers.last().and_then(|server| server.service.as_ref());
+        service.ok_or("the last server is away")?.admin_token()
+    }
+
     /// The database of the servers.
     pub fn database(&self) -> &str {
         &self.database
@@ -275,6 +287,19 @@ impl Fleet {
             0 => Ok(ended.stdout),
             code => Err(format!("tauto {}: {code}: {}{}", words.join(" "), ended.stdout, ended.stderr)),
         }
+    }
+
+    /// Copies what all of them have said to a directory that is not removed; where that is.
+    pub fn keep_logs(&self) -> Option<PathBuf> {
+        let kept = tempfile::Builder::new().prefix("fleet-logs-").tempdir().ok()?.keep();
+        let servers = self.servers.iter().map(|server| server.data.join("service.log"));
+        let workers = self.workers.iter().map(|worker| worker.data.join("log"));
+        let brokers = (0..self.brokers.count()).map(|n| self.brokers.directory().join(format!("b{n}.log")));
+        for log in servers.chain(workers).chain(brokers) {
+            let name: Vec<_> = log.iter().rev().take(2).map(|part| part.to_string_lossy()).collect();
+            drop(fs::copy(&log, kept.join(format!("{}-{}", name[1], name[0]))));
+        }
+        Some(kept)
     }
 
     /// Starts a server that is not there, and waits until it answers.
@@ -343,8 +368,7 @@ impl Fleet {
 
     /// Kills a part of a worker; whether it was there. Where that is the supervisor the worker has to be started again.
     pub fn kill_worker(&mut self, n: usize, part: Part) -> bool {
-        let killed =
-            self.worker_process(n, part).is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok());
+        let killed = self.worker_process(n, part).is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok());
         if part == Part::Supervisor
             && let Some(mut process) = self.workers[n].process.take()
         {
