@@ -45,6 +45,14 @@ pub struct JudgementSummary {
     pub runs: u64,
     /// Runs of these that were void.
     pub void_runs: u64,
+    /// The node that judged.
+    pub node: Option<String>,
+    /// The pool of that.
+    pub pool: Option<String>,
+    /// It confirms on strict hardware what was judged before.
+    pub confirm: bool,
+    /// Why its round was not at its end before it.
+    pub why: Option<String>,
 }
 
 /// A judgement whole.
@@ -67,7 +75,7 @@ macro_rules! summaries {
             "SELECT ",
             $columns,
             " j.id AS judgement, j.job, j.number, j.current, j.finished, j.verdict, j.score, j.cpu_ns, j.memory_bytes,
-             j.stands, j.confidence, j.runs, j.void_runs, jobs.purpose
+             j.stands, j.confidence, j.runs, j.void_runs, jobs.purpose, jobs.node, jobs.pool, jobs.confirm, jobs.why
              FROM judgements j JOIN jobs ON jobs.id = j.job ",
             $rest
         )
@@ -93,6 +101,10 @@ impl JudgementSummary {
             confidence: row.parse("confidence", confidence)?,
             runs: row.count("runs")?,
             void_runs: row.count("void_runs")?,
+            node: row.get("node")?,
+            pool: row.get("pool")?,
+            confirm: row.get::<i64>("confirm")? == 1,
+            why: row.get("why")?,
         })
     }
 }

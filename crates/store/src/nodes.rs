@@ -257,6 +257,14 @@ impl Store {
         rows.iter().map(|row| Ok((row.get("name")?, row.get("pool")?))).collect()
     }
 
+    /// All nodes, by pool and name, without what they say of themselves at length: their `facts` are null.
+    pub async fn nodes_without_facts(&self) -> Result<Vec<Node>> {
+        let mut tx = self.db.read().await?;
+        let nodes = "SELECT name, pool, state, reason, 'null' AS facts, first_seen, last_seen, waits, statement, admitted, health, revision,
+             doubted_since FROM nodes ORDER BY pool, name";
+        tx.rows(nodes, []).await?.iter().map(node).collect()
+    }
+
     /// One node.
     ///
     /// # Errors

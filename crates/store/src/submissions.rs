@@ -120,11 +120,13 @@ const SELECT: &str = "
         (SELECT MIN(CASE WHEN started IS NULL THEN 'queued' ELSE state END) FROM jobs
          WHERE submission = s.id AND purpose = 'verdict' AND state <> 'judged') AS state,
         j.id AS judgement, j.job, j.number, j.current, j.finished, j.verdict, j.score, j.cpu_ns, j.memory_bytes,
-        j.stands, j.confidence, j.runs, j.void_runs, 'verdict' AS purpose
+        j.stands, j.confidence, j.runs, j.void_runs, 'verdict' AS purpose,
+        done.node, done.pool, done.confirm, done.why
     FROM submissions s
     LEFT JOIN problem_versions v ON v.id = s.version
     LEFT JOIN problems p ON p.id = v.problem
-    LEFT JOIN judgements j ON j.submission = s.id AND j.current = 1";
+    LEFT JOIN judgements j ON j.submission = s.id AND j.current = 1
+    LEFT JOIN jobs done ON done.id = j.job";
 
 fn submission(row: &Row) -> Result<Submission> {
     let version: Option<i64> = row.get("version")?;

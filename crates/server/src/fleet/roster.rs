@@ -55,14 +55,17 @@ impl Fleet {
             return Ok(roster);
         }
         let at = Instant::now();
-        let roster = Arc::new(Roster::read(store).await?);
+        let last = locked(&self.roster).as_ref().map(|(_, roster)| roster.clone()).unwrap_or_default();
+        let roster = Arc::new(Roster::read(store, &last).await?);
         *locked(&self.roster) = Some((at, roster.clone()));
         Ok(roster)
     }
 
     /// Something was changed here.
     pub(super) fn changed(&self) {
-        *locked(&self.roster) = None;
+        if let Some((at, _)) = &mut *locked(&self.roster) {
+            *at = at.checked_sub(FRESH).unwrap_or(*at);
+        }
     }
 
     pub(super) fn count_quiet(&self, node: &str, count: impl FnOnce(&mut Quiet)) {
@@ -105,17 +108,25 @@ impl Fleet {
     }
 }
 
-/// A node, with what its documents say.
+/// A node, without its facts, with what its documents say.
 #[derive(Debug)]
 pub(super) struct Known {
     pub(super) node: Node,
-    pub(super) statement: Option<Statement>,
-    pub(super) health: Option<Health>,
+    pub(super) statement: Option<Arc<Statement>>,
+    pub(super) health: Option<Arc<Health>>,
 }
 
 impl Known {
-    pub(super) fn of(node: Node) -> Known {
-        Known { statement: statement(&node), health: health(&node), node }
+    /// Where nothing was changed since, what its documents said before is what they say.
+    fn of(node: Node, last: Option<&Known>) -> Known {
+        let unchanged =
+            |last: &&Known| (last.node.revision, last.node.first_seen) == (node.revision, node.first_seen);
+        match last.filter(unchanged) {
+            Some(last) => Known { statement: last.statement.clone(), health: last.health.clone(), node },
+            None => {
+                Known { statement: statement(&node).map(Arc::new), health: health(&node).map(Arc::new), node }
+            }
+        }
     }
 }
 
@@ -139,10 +150,10 @@ pub(super) struct Roster {
 }
 
 impl Roster {
-    pub(super) async fn read(store: &Store) -> Result<Roster, Error> {
+    async fn read(store: &Store, last: &Roster) -> Result<Roster, Error> {
         let pools = store.pools().await?.into_iter();
         let contests = store.contests().await?.into_iter();
-        let nodes = store.nodes().await?.into_iter();
+        let nodes = store.nodes_without_facts().await?.into_iter();
         Ok(Roster {
             pools: pools
                 .filter_map(|pool| Some((pool.name, serde_json::from_value(pool.form).ok()?)))
@@ -150,7 +161,12 @@ impl Roster {
             contests: contests
                 .filter_map(|contest| Some((contest.id, serde_json::from_value(contest.policy).ok()?)))
                 .collect(),
-            nodes: nodes.map(|node| (node.name.clone(), Known::of(node))).collect(),
+            nodes: nodes
+                .map(|node| {
+                    let last = last.nodes.get(&node.name);
+                    (node.name.clone(), Known::of(node, last))
+                })
+                .collect(),
         })
     }
 

@@ -78,6 +78,15 @@ pub(crate) struct Brief {
     pub(crate) runs: u64,
     /// Runs of these that their evidence condemned.
     pub(crate) void_runs: u64,
+    /// Judgements on several nodes come to one verdict together: it is the one that counts of those.
+    pub(crate) stands: bool,
+    /// The node that judged; null where that is not known any more.
+    pub(crate) node: Option<String>,
+    /// The pool of that node.
+    pub(crate) pool: Option<String>,
+    /// Where judging did not end before it, why: `missed` (a limit, or nearly, on other hardware than the contest's), `grey` (near the limit),
+    /// `drawn` (by lot), `doubted` (the node before was), `failed` (there), `verdicts` or `times` (that differed); null: it was the first.
+    pub(crate) why: Option<String>,
 }
 
 impl Brief {
@@ -94,6 +103,10 @@ impl Brief {
             confidence: summary.confidence,
             runs: summary.runs,
             void_runs: summary.void_runs,
+            stands: summary.stands,
+            node: summary.node.clone(),
+            pool: summary.pool.clone(),
+            why: summary.why.clone(),
         }
     }
 }
