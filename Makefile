@@ -5,10 +5,10 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench verdicts clocks service-load service-chaos manual
+.PHONY: help demo test bench verdicts clocks service-load service-chaos fleet-chaos fleet-dispatch manual
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 demo: ## Set up what is missing, build, and judge right and wrong programs in several languages
 	scripts/setup
@@ -39,7 +39,7 @@ clocks: ## Clocks that count: how alike by language, how near the reference mach
 	cargo run --release --package e2e --bin clocks -- programs
 
 
-SUBMISSIONS := 10000
+service-load: SUBMISSIONS := 10000
 service-load: ## Fill the service's queue (SUBMISSIONS=10000): how long handing in takes, how fast it judges beside `tauto verify`
 	cargo build --release --package cli
 	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin queue -- $(SUBMISSIONS)
@@ -48,6 +48,15 @@ ROUNDS := 200
 service-chaos: ## Kill parts of the service at random moments under load (ROUNDS=200, SEED=): is anything lost or judged twice?
 	cargo build --release --package cli
 	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin chaos -- $(ROUNDS) $(SEED)
+
+fleet-chaos: SUBMISSIONS := 2000
+fleet-chaos: ## Kill parts of a fleet and cut its links under load (SUBMISSIONS=2000, SEED=): is anything lost, doubled or judged elsewhere?
+	cargo build --release --package cli
+	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin fleet_chaos -- $(SUBMISSIONS) $(SEED)
+
+fleet-dispatch: ## Work over three brokers beside the Unix socket: how long jobs wait for an idle slot, and slots for jobs
+	cargo build --release --package cli
+	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin dispatch
 
 manual: ## Write docs/man anew from the definitions of the command line
 	cargo run --package cli -- manual docs/man

@@ -88,10 +88,12 @@ pub struct Report {
 }
 
 /// The numbers of splitmix64 (Steele, Lea, Flood 2014): the same for the same seed.
-struct Dice(u64);
+#[derive(Debug)]
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
+    /// A number below this one.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -225,7 +227,7 @@ fn wait_until_whole(service: &mut Service) -> Result<(), String> {
     Err(format!("the service is not whole again: {}", last_lines(&service.log())))
 }
 
-fn last_lines(text: &str) -> String {
+pub(crate) fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(30)..].join("\n")
 }

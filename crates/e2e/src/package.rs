@@ -1,7 +1,10 @@
 //! Small problem packages made for a test.
 
 use std::fs;
+use std::io::{Cursor, Write};
 use std::path::Path;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
 
 /// Name and contents of a file.
 pub type Named = (&'static str, &'static str);
@@ -38,4 +41,20 @@ pub fn write(directory: &Path, files: &[(&str, &str)]) -> Result<(), String> {
         made.map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(())
+}
+
+/// Files as an archive, as a service takes it.
+///
+/// # Errors
+/// A name that an archive cannot have.
+pub fn zipped(files: &[(&str, &str)]) -> Result<Vec<u8>, String> {
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, content) in files {
+        archive
+            .start_file(*name, SimpleFileOptions::default())
+            .map_err(|error| format!("{name}: {error}"))?;
+        archive.write_all(content.as_bytes()).map_err(|error| format!("{name}: {error}"))?;
+    }
+    let archive = archive.finish().map_err(|error| format!("archive: {error}"))?;
+    Ok(archive.into_inner())
 }

@@ -56,6 +56,22 @@ impl Part {
             Part::Helper => "auxiliary launcher",
         }
     }
+
+    /// The process that is this part, if it is there now, of a service or of a `tauto worker` with this process at its head.
+    pub(crate) fn below(self, supervisor: i32) -> Option<Pid> {
+        let named =
+            |name: &str| children(supervisor).into_iter().find(|pid| first_word(*pid).starts_with(name));
+        let keeper = |n: usize| children(named("tauto: worker")?).get(n).copied();
+        let pid = match self {
+            Part::Supervisor => Some(supervisor),
+            Part::Web => named("tauto: web"),
+            Part::Worker => named("tauto: worker"),
+            Part::Keeper => keeper(0),
+            Part::Launcher => children(keeper(0)?).first().copied(),
+            Part::Helper => children(keeper(1)?).first().copied(),
+        };
+        pid.and_then(Pid::from_raw)
+    }
 }
 
 impl Service {
@@ -182,19 +198,7 @@ impl Service {
 
     /// The process that is this part, if it is there now.
     pub fn process(&self, part: Part) -> Option<Pid> {
-        let supervisor = i32::try_from(self.supervisor.id()).ok()?;
-        let named =
-            |name: &str| children(supervisor).into_iter().find(|pid| first_word(*pid).starts_with(name));
-        let keeper = |n: usize| children(named("tauto: worker")?).get(n).copied();
-        let pid = match part {
-            Part::Supervisor => Some(supervisor),
-            Part::Web => named("tauto: web"),
-            Part::Worker => named("tauto: worker"),
-            Part::Keeper => keeper(0),
-            Part::Launcher => children(keeper(0)?).first().copied(),
-            Part::Helper => children(keeper(1)?).first().copied(),
-        };
-        pid.and_then(Pid::from_raw)
+        part.below(i32::try_from(self.supervisor.id()).ok()?)
     }
 
     /// Kills a part; whether it was there.

@@ -4,12 +4,12 @@
 
 #![allow(clippy::print_stdout)]
 
+use e2e::dispatch::machine;
 use e2e::queue::{ANYWHERE, Sources, housekeeping, restart, turn, web_memory};
 use e2e::service::Service;
 use e2e::traffic::{self, percentile};
 use serde_json::Value;
 use std::error::Error;
-use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
 fn measure(wanted: usize, blocks: usize) -> Outcome<()> {
     let data = tempfile::Builder::new().prefix("tauto-queue-").tempdir()?;
     let sources = Sources::read()?;
-    println!("{}", machine());
+    println!("{}\n\n| figure | measured | bar |\n|---|---|---|", machine());
     let (tokens, posting) = fill(data.path(), &sources, wanted)?;
     let working = work_off(data.path(), &sources, &tokens, blocks)?;
     let most = posting.max(working) as f64 / 1048576.0;
@@ -116,18 +116,4 @@ fn work_off(data: &Path, sources: &Sources, tokens: &[String], blocks: usize) ->
 
 fn row(what: &str, measured: &str, bar: &str) {
     println!("| {what} | {measured} | {bar} |");
-}
-
-fn machine() -> String {
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let cpuinfo = read("/proc/cpuinfo");
-    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown");
-    let cpus = cpuinfo.lines().filter(|line| line.starts_with("processor")).count();
-    let load = read("/proc/loadavg");
-    format!(
-        "{} × {cpus}, Linux {}, load {}\n\n| figure | measured | bar |\n|---|---|---|",
-        model.trim_start_matches(['\t', ' ', ':']),
-        read("/proc/sys/kernel/osrelease").trim(),
-        load.split(' ').next().unwrap_or_default()
-    )
 }

@@ -51,8 +51,8 @@ pub(crate) struct Groups {
 
 /// Quotas of CPU time that can hold a run back.
 enum Throttling {
-    /// `cpu.stat` of each group that has one; none: nobody is held back.
-    By(Vec<CgroupFile>),
+    /// `cpu.stat` of each group that counts it; none: nobody is held back. As long as they count nothing, others may, for this reason.
+    By { files: Vec<CgroupFile>, hidden: Option<String> },
     /// It cannot be told, for this reason.
     Unknown(String),
 }
@@ -91,7 +91,7 @@ impl Groups {
             memory: None,
             pids: None,
             ground: Ground::None,
-            quotas: Throttling::By(vec![]),
+            quotas: Throttling::By { files: vec![], hidden: None },
             weaker: vec![],
         };
         let controllers = groups.create_leaf(places).unwrap_or_else(|e| {
@@ -149,10 +149,16 @@ impl Groups {
     pub(crate) fn throttled(&self) -> io::Result<Nanos> {
         match &self.quotas {
             Throttling::Unknown(why) => Err(io::Error::other(why.clone())),
-            Throttling::By(files) => files.iter().try_fold(Nanos::ZERO, |sum, file| {
-                let none = || io::Error::other("cpu.stat does not say for how long a quota held it back");
-                Ok(sum + Nanos(quota::throttled(&file.read()?).ok_or_else(none)?))
-            }),
+            Throttling::By { files, hidden } => {
+                let time = files.iter().try_fold(Nanos::ZERO, |sum, file| {
+                    let none = || io::Error::other("cpu.stat does not say for how long a quota held it back");
+                    Ok::<_, io::Error>(sum + Nanos(quota::throttled(&file.read()?).ok_or_else(none)?))
+                })?;
+                match hidden {
+                    Some(why) if time == Nanos::ZERO => Err(io::Error::other(why.clone())),
+                    _ => Ok(time),
+                }
+            }
         }
     }
 
@@ -285,10 +291,9 @@ impl Throttling {
         };
         let files: io::Result<Vec<CgroupFile>> =
             quotas.groups.iter().map(|group| CgroupFile::open_in(group, "cpu.stat")).collect();
-        match (files, &quotas.hidden) {
-            (Err(e), _) => Throttling::Unknown(e.to_string()),
-            (Ok(files), Some(why)) if files.is_empty() => Throttling::Unknown(why.clone()),
-            (Ok(files), _) => Throttling::By(files),
+        match files {
+            Err(e) => Throttling::Unknown(e.to_string()),
+            Ok(files) => Throttling::By { files, hidden: quotas.hidden.clone() },
         }
     }
 }

@@ -9,22 +9,26 @@ use std::path::{Path, PathBuf};
 /// Where quotas were looked for and what was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Quotas {
-    /// Groups with a quota.
+    /// Groups that count for how long a quota has held them back. One that has none now may be given one later.
     pub(super) groups: Vec<PathBuf>,
-    /// Why there may be others that cannot be seen.
+    /// None of them has one now, and there may be others that cannot be seen: why.
     pub(super) hidden: Option<String>,
 }
 
 /// Looks in a group and all around it up to the root of what is mounted, in the hierarchy of the cpu controller.
 pub(super) fn of(own: &Path, root: &Path) -> Quotas {
     let around = own.ancestors().take_while(|dir| dir.starts_with(root));
-    let groups = around.filter(|dir| has_quota(dir)).map(Path::to_path_buf).collect();
+    let groups: Vec<PathBuf> = around.filter(|dir| counts(dir)).map(Path::to_path_buf).collect();
     // Only the root of the whole tree has no such files: where it has, we see a part of the tree.
     let part = ["cpu.max", "cpu.cfs_quota_us"].iter().any(|name| root.join(name).exists());
     let inside = part && root.join("cpu.max").exists();
-    let hidden =
-        inside.then(|| format!("groups around {} cannot be seen and may have a CPU quota", root.display()));
+    let hidden = (inside && !groups.iter().any(|dir| has_quota(dir)))
+        .then(|| format!("groups around {} cannot be seen and may have a CPU quota", root.display()));
     Quotas { groups, hidden }
+}
+
+fn counts(group: &Path) -> bool {
+    fs::read_to_string(group.join("cpu.stat")).is_ok_and(|text| throttled(&text).is_some())
 }
 
 fn has_quota(group: &Path) -> bool {
@@ -47,18 +51,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotas_of_all_groups_around_are_found() {
+    fn whatever_can_hold_us_back_is_looked_at() {
         let root = tempfile::tempdir().unwrap();
         let inner = root.path().join("a/b");
         fs::create_dir_all(&inner).unwrap();
         assert_eq!(of(&inner, root.path()), Quotas::default());
-        fs::write(inner.join("cpu.max"), "max 100000\n").unwrap();
-        fs::write(root.path().join("a/cpu.max"), "50000 100000\n").unwrap();
+        // Without the controller.
+        fs::write(inner.join("cpu.stat"), "usage_usec 1\n").unwrap();
+        assert_eq!(of(&inner, root.path()), Quotas::default());
+        // With it, and without a quota: there may be one later.
+        fs::write(root.path().join("a/cpu.stat"), "usage_usec 1\nthrottled_usec 0\n").unwrap();
+        fs::write(root.path().join("a/cpu.max"), "max 100000\n").unwrap();
         assert_eq!(of(&inner, root.path()).groups, [root.path().join("a")]);
-        fs::write(inner.join("cpu.cfs_quota_us"), "20000\n").unwrap();
+        fs::write(inner.join("cpu.stat"), "nr_throttled 0\nthrottled_time 0\n").unwrap();
         assert_eq!(of(&inner, root.path()).groups, [inner.clone(), root.path().join("a")]);
+        // A part of the tree: what is around it may have one, unless we see one.
         fs::write(root.path().join("cpu.max"), "max 100000\n").unwrap();
         assert!(of(&inner, root.path()).hidden.is_some());
+        fs::write(inner.join("cpu.cfs_quota_us"), "20000\n").unwrap();
+        assert!(of(&inner, root.path()).hidden.is_none());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::problem::Problem;
 use super::submissions::found;
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
+use crate::moment::written;
 use crate::rejudge::{self, Ask, MOST_TIMES};
 use crate::service::Service;
 use crate::view::{Brief, JudgementView, Series, series, whole};
@@ -12,7 +13,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use store::{Purpose, RejudgingId, Submission, Urgency};
+use store::{Job, JudgementSummary, Purpose, RejudgingId, Submission, Urgency};
 use utoipa::{IntoParams, ToSchema};
 
 /// Trials that whoever handed in may have at a time, on a service without accounts.
@@ -22,9 +23,60 @@ const OWN_TRIALS: u32 = 30;
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct History {
     /// In the order they came. None is ever overwritten.
-    judgements: Vec<Brief>,
+    judgements: Vec<Judged>,
     /// Judgements that were asked for and are not there yet.
     waiting: u64,
+}
+
+/// A judgement in short, and where it was made.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = JudgementInHistory)]
+struct Judged {
+    #[serde(flatten)]
+    brief: Brief,
+    /// Number of the job that it came of; each has one judgement at most.
+    job: i64,
+    /// Number of the first job of its round: jobs of one round come to one verdict together.
+    round: i64,
+    /// Whether it was judged as usual, or to confirm on strict hardware what was found elsewhere.
+    stage: Stage,
+    /// Why another node was asked, such as `grey` or `drawn`; null for the first job of a round.
+    why: Option<String>,
+    /// The node that judged; null where it was judged before nodes were noted.
+    node: Option<String>,
+    /// The pool that the node belonged to then.
+    pool: Option<String>,
+    /// When the job was asked for.
+    #[schema(format = DateTime)]
+    queued: String,
+    /// When the node began with it.
+    #[schema(format = DateTime)]
+    started: Option<String>,
+}
+
+/// The stage of a round.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[schema(as = Stage)]
+#[serde(rename_all = "snake_case")]
+enum Stage {
+    Usual,
+    Confirm,
+}
+
+impl Judged {
+    fn new(summary: &JudgementSummary, job: &Job) -> Judged {
+        Judged {
+            brief: Brief::new(summary),
+            job: job.id.0,
+            round: job.round.0,
+            stage: if job.confirm { Stage::Confirm } else { Stage::Usual },
+            why: job.why.clone(),
+            node: job.node.clone(),
+            pool: job.pool.clone(),
+            queued: written(job.created),
+            started: job.started.map(written),
+        }
+    }
 }
 
 /// The judgements of a submission
@@ -37,8 +89,14 @@ pub(super) async fn history(
 ) -> Result<axum::Json<History>, Problem> {
     let submission = found(&service, &caller, &token).await?;
     let history = service.store.history(submission.id).await?;
-    let waiting = waiting(&service, &submission).await?;
-    Ok(axum::Json(History { judgements: history.iter().map(Brief::new).collect(), waiting }))
+    // Read after the judgements, so that the job of each is there.
+    let jobs = service.store.jobs(submission.id).await?;
+    let judged = |summary: &JudgementSummary| {
+        jobs.iter().find(|job| job.id == summary.job).map(|job| Judged::new(summary, job))
+    };
+    let judgements = history.iter().filter_map(judged).collect();
+    let waiting = jobs.iter().filter(|job| job.is_open()).count() as u64;
+    Ok(axum::Json(History { judgements, waiting }))
 }
 
 async fn waiting(service: &Service, submission: &Submission) -> Result<u64, Refusal> {

@@ -18,24 +18,26 @@ pub(crate) async fn probed(service: &Service, from: &WorkerId, probe: &Probe) ->
         Err(Error::NotFound(_)) => return Ok(()),
         other => other?,
     }
-    Ok(tell(service, &from.node, None, |health, policy| health.probe(policy, probe.clone())).await?)
+    Ok(tell(service, &from.node, Told::default(), |health, policy| health.probe(policy, probe.clone())).await?)
 }
 
-/// It ended a job that it began then. `disturbed`: whether the evidence of its slowest test names a disturbance; `None`: nobody can tell.
+/// It ended a job that it began then. `disturbed`: what the evidence of its slowest test names as a disturbance; `None`: nobody can tell.
 pub(super) async fn judged(
     service: &Service,
     node: &str,
     began: Moment,
-    disturbed: Option<bool>,
+    disturbed: Option<&[&str]>,
 ) -> Result<(), Error> {
     match disturbed {
         None => Ok(()),
-        Some(false) => {
+        Some([]) => {
             service.fleet.count_quiet(node, |quiet| quiet.judged += 1);
             Ok(())
         }
-        Some(true) => {
-            tell(service, node, None, |health, policy| {
+        Some(by) => {
+            let by = format!("the last job by: {}", by.join(", ").replace('_', " "));
+            let told = Told { by: Some(&by), ..Told::default() };
+            tell(service, node, told, |health, policy| {
                 health.quiet_jobs_until(of_store(began));
                 health.judged(policy, of_store(now()), true);
             })
@@ -55,7 +57,8 @@ pub(super) async fn checked(
         service.fleet.count_quiet(node, |quiet| quiet.checked += 1);
         return Ok(());
     };
-    tell(service, node, Some(("charged", charge)), |health, policy| {
+    let told = Told { event: Some(("charged", charge)), by: None };
+    tell(service, node, told, |health, policy| {
         health.quiet_jobs_until(of_store(began));
         health.checked(policy, of_store(now()), true);
     })
@@ -72,10 +75,19 @@ pub(super) async fn tell_quiet(service: &Service) -> Result<(), Error> {
             known.health.as_ref().is_some_and(|health| health.is_watched(policy))
         };
         if service.fleet.quiet(name) != Quiet::default() && watched() {
-            tell(service, name, None, |_, _| {}).await?;
+            tell(service, name, Told::default(), |_, _| {}).await?;
         }
     }
     Ok(())
+}
+
+/// What is written down beside what tests come to.
+#[derive(Clone, Copy, Default)]
+struct Told<'a> {
+    /// What happened, whatever comes of it: kind and words.
+    event: Option<(&'a str, &'a str)>,
+    /// What an alarm came by, in words.
+    by: Option<&'a str>,
 }
 
 /// Tells a node's tests something, and what had nothing against it since. Nodes that are not admitted by what they stated are not tested, such
@@ -83,7 +95,7 @@ pub(super) async fn tell_quiet(service: &Service) -> Result<(), Error> {
 async fn tell(
     service: &Service,
     name: &str,
-    event: Option<(&str, &str)>,
+    told: Told<'_>,
     what: impl Fn(&mut Health, &HealthPolicy),
 ) -> Result<(), Error> {
     for _ in 0..TRIES {
@@ -98,7 +110,7 @@ async fn tell(
         (0..quiet.judged).for_each(|_| health.judged(policy, at, false));
         (0..quiet.checked).for_each(|_| health.checked(policy, at, false));
         what(&mut health, policy);
-        let change = changed(&roster, &node, &health, policy, event);
+        let change = changed(&roster, &node, &health, policy, told);
         if service.store.change_node(&node, &change, now()).await? {
             service.fleet.told(name, quiet);
             service.fleet.changed();
@@ -119,12 +131,13 @@ fn changed(
     node: &Node,
     found: &Health,
     policy: &HealthPolicy,
-    event: Option<(&str, &str)>,
+    told: Told<'_>,
 ) -> NodeChange {
     let mut change = NodeChange::none(node);
-    let mut told = event.map(|(kind, words)| (kind.to_string(), words.to_string(), None));
+    let by = told.by;
+    let mut told = told.event.map(|(kind, words)| (kind.to_string(), words.to_string(), None));
     if let ::fleet::Condition::Suspected { findings } = found.condition(policy) {
-        let words: Vec<&str> = findings.iter().map(|finding| finding.reason.as_str()).collect();
+        let words: Vec<&str> = findings.iter().map(|finding| finding.reason.as_str()).chain(by).collect();
         let words = words.join("; ");
         change.doubted_since = found.doubted_since().map(of_fleet);
         let news = health(node).is_none_or(|before| !before.is_suspected());

@@ -45,8 +45,8 @@ pub(crate) struct Concluded {
     next: Step,
     /// Nodes of the round, and when they began.
     began: Vec<(String, Moment)>,
-    /// Whether the evidence of the slowest test names a disturbance; `None`: the noise of that slot was never measured, or nothing was run.
-    disturbed: Option<bool>,
+    /// What the evidence of the slowest test names as a disturbance; `None`: nobody can tell.
+    disturbed: Option<Vec<&'static str>>,
 }
 
 /// The next step of a round.
@@ -123,7 +123,8 @@ pub(crate) async fn concluded(
 /// What a judgement means for the health of nodes, after it was stored.
 pub(crate) async fn after(service: &Service, job: &Job, concluded: &Concluded) -> Result<(), Error> {
     if let Some(node) = &job.node {
-        health::judged(service, node, job.started.unwrap_or(job.created), concluded.disturbed).await?;
+        health::judged(service, node, job.started.unwrap_or(job.created), concluded.disturbed.as_deref())
+            .await?;
     }
     match &concluded.next {
         Step::Stand { agreed: Some(agreed), .. } => {
@@ -296,12 +297,16 @@ fn answer(
     }
 }
 
-/// Whether some run of the slowest test was disturbed: the one that is judged for time, and one for each job, as the rates of the tests
-/// have it.
-fn disturbed(judgement: &Judgement, floor: &Floor) -> Option<bool> {
-    let slowest = judgement.tests.iter().max_by_key(|test| test.cpu)?;
-    let any = slowest.runs.iter().any(|run| !settle::disturbances(run, floor).is_empty());
-    (!floor.assumed && !slowest.runs.is_empty()).then_some(any)
+/// What disturbed the runs of the slowest test: the one that is judged for time, and one for each job, as the rates of the tests have it.
+/// Where the noise of the slot was never measured, what is noise nowhere. `None`: nothing was run, or nobody can tell.
+fn disturbed(judgement: &Judgement, floor: &Floor) -> Option<Vec<&'static str>> {
+    const NO_NOISE: [&str; 1] = ["throttled"];
+    let slowest = judgement.tests.iter().max_by_key(|test| test.cpu).filter(|test| !test.runs.is_empty())?;
+    let tells = !floor.assumed || slowest.runs.iter().any(|run| run.evidence.throttled.known().is_some());
+    let causes = slowest.runs.iter().flat_map(|run| settle::disturbances(run, floor));
+    let names = causes.map(|cause| cause.name).filter(|name| !floor.assumed || NO_NOISE.contains(name));
+    let names: BTreeSet<&str> = names.collect();
+    tells.then(|| names.into_iter().collect())
 }
 
 async fn floor(service: &Service, job: &Job) -> Result<Floor, Error> {

@@ -17,6 +17,7 @@ const NOBODY: u32 = 65534;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running server.
+#[derive(Debug)]
 pub struct Cluster {
     programs: PathBuf,
     server: Child,

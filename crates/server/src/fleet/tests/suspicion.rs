@@ -65,13 +65,14 @@ async fn what_a_doubted_node_says_is_asked_of_another() {
     let id = world.undrawn(Some(contest)).await;
     let job = world.takes("m2").await.unwrap();
     for _ in 0..8 {
-        note_judged(&service, "m2", now(), Some(true)).await.unwrap();
+        note_judged(&service, "m2", now(), Some(&["throttled"])).await.unwrap();
     }
     let node = world.node("m2").await;
     assert_eq!(node.state, NodeState::Draining);
     let reason = node.reason.unwrap();
     assert!(
-        reason.starts_with("disturbed in ") && reason.ends_with("a healthy node is in one of 33"),
+        reason.starts_with("disturbed in ")
+            && reason.ends_with("a healthy node is in one of 33; the last job by: throttled"),
         "{reason}"
     );
     let outcome = Outcome::Judged { judgement: Box::new(clear(Verdict::Accepted, 100)) };
@@ -92,13 +93,14 @@ async fn quiet_jobs_are_told_with_the_next_that_is_not() {
     for n in 0..400 {
         let disturbs = n % 33 == 0;
         disturbed += u64::from(disturbs);
-        note_judged(&service, "m1", now(), Some(disturbs)).await.unwrap();
+        let by: &[&str] = if disturbs { &["throttled"] } else { &[] };
+        note_judged(&service, "m1", now(), Some(by)).await.unwrap();
     }
     let node = world.node("m1").await;
     assert_eq!(node.state, NodeState::Active, "one of 33 is usual");
     assert_eq!(node.revision - revision, disturbed, "nothing is written for quiet jobs");
     note_judged(&service, "m1", now(), None).await.unwrap();
-    note_judged(&service, "nobody", now(), Some(true)).await.unwrap();
+    note_judged(&service, "nobody", now(), Some(&["throttled"])).await.unwrap();
 }
 
 /// Half of a pool stays in service, whatever is found: what befalls all of them is nothing that a node ails.
@@ -108,7 +110,7 @@ async fn a_pool_does_not_drain_itself() {
     let service = world.kit.service.clone();
     for node in ["m1", "m2", "m3"] {
         for _ in 0..8 {
-            note_judged(&service, node, now(), Some(true)).await.unwrap();
+            note_judged(&service, node, now(), Some(&["throttled"])).await.unwrap();
         }
     }
     let mut states = Vec::new();
