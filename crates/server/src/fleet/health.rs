@@ -18,7 +18,8 @@ pub(crate) async fn probed(service: &Service, from: &WorkerId, probe: &Probe) ->
         Err(Error::NotFound(_)) => return Ok(()),
         other => other?,
     }
-    Ok(tell(service, &from.node, Told::default(), |health, policy| health.probe(policy, probe.clone())).await?)
+    Ok(tell(service, &from.node, Told::default(), |health, policy| health.probe(policy, probe.clone()))
+        .await?)
 }
 
 /// It ended a job that it began then. `disturbed`: what the evidence of its slowest test names as a disturbance; `None`: nobody can tell.
