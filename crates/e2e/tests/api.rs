@@ -14,7 +14,7 @@ const JUDGED_WITHIN: Duration = Duration::from_secs(300);
 /// The fuzzer, and the version of it that was tried.
 const FUZZER: &str = "schemathesis==4.32.5";
 /// Seconds it has.
-const FUZZING: &str = "60";
+const FUZZING: &str = "30";
 /// What must hold of every answer. That a request of the right form is accepted is not among it: whether there is a problem of some name no
 /// form can say.
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,\

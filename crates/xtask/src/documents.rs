@@ -11,10 +11,7 @@ pub fn commands_in_documents_exist(tree: &Tree) -> Vec<String> {
     let pages = tree.files.iter().filter(|f| f.path.ends_with(".md") && f.path != "ARCHITECTURE.md");
     pages
         .flat_map(|page| {
-            page.text
-                .lines()
-                .flat_map(|line| commands(line))
-                .filter_map(|command| wrong(tree, page, &command))
+            page.text.lines().flat_map(commands).filter_map(|command| wrong(tree, page, &command))
         })
         .collect()
 }

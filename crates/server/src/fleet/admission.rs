@@ -11,13 +11,15 @@ use ::fleet::{
     StatementError, admit, rechecks,
 };
 use serde_json::{Value as Json, json};
-use store::{Error, Node, NodeChange, NodeState};
+use store::{Error, Node, NodeChange, NodeState, Store};
 
 /// How far a node's clock may be from the service's, in microseconds: what it states is put in order by it.
 const CLOCKS_US: i64 = 5_000_000;
 /// A node that another pool had is taken over by the one it comes for when it was not heard of there for so long, in microseconds. Who may
 /// speak for a pool could take nodes from others with their names otherwise.
 const LEFT_US: i64 = 60_000_000;
+/// As many as can be judged again at once.
+const MOST_SUSPECTS: u32 = 20_000;
 
 /// Sees to it that there is the pool of this machine's own workers.
 pub(crate) async fn local_pool(service: &Service) -> Result<(), Refusal> {
@@ -56,8 +58,15 @@ pub(crate) async fn standing(
         let kept = pools.iter().find(|pool| pool.name == from.pool);
         let pool = kept.map(|kept| serde_json::from_value(kept.form.clone())).transpose().map_err(fault)?;
         let names: Vec<&str> = pools.iter().map(|pool| pool.name.as_str()).collect();
-        let look =
-            Look { node: &node, pool: pool.as_ref(), pools: &names, twin: twin.as_deref(), from, greeting };
+        let look = Look {
+            node: &node,
+            pool: pool.as_ref(),
+            pools: &names,
+            twin: twin.as_deref(),
+            from,
+            greeting,
+            settled: settled(&service.store, &node).await?,
+        };
         let Some((change, definition)) = look.look(now()) else { return Ok(stands(&node, pool.as_ref())) };
         if let (Some(definition), Some(kept), Some(pool)) = (definition, kept, pool.clone()) {
             let founded = Pool { definition: Some(definition), ..pool };
@@ -148,6 +157,22 @@ async fn heard_of(service: &Service, from: &WorkerId, greeting: &Greeting) -> Re
     }
 }
 
+/// Whether no verdict rests on what a drained node judged while it is doubted.
+async fn settled(store: &Store, node: &Node) -> Result<bool, Error> {
+    let (Some(since), NodeState::Drained) = (node.doubted_since, node.state) else { return Ok(true) };
+    let end = store::Moment(i64::MAX);
+    for (submission, job, _) in store.judged_on(&node.name, since, end, MOST_SUSPECTS).await? {
+        match store.submission(submission).await {
+            Ok(found) if found.current.as_ref().is_some_and(|current| current.job == job) => {
+                return Ok(false);
+            }
+            Ok(_) | Err(Error::NotFound(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
+}
+
 /// Why a node waits, as it is noted.
 fn noted(node: &Node) -> Vec<String> {
     let list = node.waits.clone().and_then(|list| serde_json::from_value(list).ok());
@@ -164,6 +189,8 @@ struct Look<'a> {
     twin: Option<&'a str>,
     from: &'a WorkerId,
     greeting: &'a Greeting,
+    /// No verdict rests on what it judged while it was doubted.
+    settled: bool,
 }
 
 /// What there is to say of a node that is as its pool is.
@@ -283,12 +310,12 @@ impl Look<'_> {
         change
     }
 
-    /// It was drained by its tests, and its index was taken in full after that, which a pool's definition can be set against. A node that a person
-    /// drained is given back by one.
+    /// It was drained by its tests, what it judged was judged again, and its index was taken in full after that, which a pool's definition can be
+    /// set against. A node that a person drained is given back by one.
     fn looked_after(&self, pool: &Pool, stated: &Statement) -> bool {
         let measured = pool.definition.as_ref().is_some_and(|definition| !definition.index.is_empty());
-        let Some(health) = health(self.node).filter(|_| measured && self.node.state == NodeState::Drained)
-        else {
+        let fit = measured && self.settled && self.node.state == NodeState::Drained;
+        let Some(health) = health(self.node).filter(|_| fit) else {
             return false;
         };
         let Condition::Suspected { findings } = health.condition(policy(pool.kind)) else { return false };

@@ -6,9 +6,9 @@ use crate::common::{Database, run};
 use model::Verdict;
 use serde_json::json;
 use store::{
-    CallbackState, Conclusion, Error, Finished, Forgotten, Hash, Job, JudgementId, NewSubmission, NewUser,
-    NodeState, Output, Purpose, Rejudge, RejudgingId, Role, Sample, State, Store, SubmissionId, Urgency,
-    UserId,
+    CallbackState, Claim, Conclusion, Error, Finished, Forgotten, Hash, Job, JudgementId, NewSubmission,
+    NewUser, NodeChange, NodeState, Output, Purpose, Rejudge, RejudgingId, Role, Sample, State, Store,
+    SubmissionId, Urgency, UserId,
 };
 
 pub(crate) const TESTS: &[(&str, Body)] = &[
@@ -17,6 +17,7 @@ pub(crate) const TESTS: &[(&str, Body)] = &[
     ("a callback is due with the first verdict", callbacks),
     ("a callback is tried until it is done or given up", tries),
     ("a node keeps its state", nodes),
+    ("a node is forgotten when it is at nothing", removed_nodes),
     ("samples come by kind and time", samples),
     ("a rejudging tells before from after", rejudgings),
     ("a rejudging is asked for whole or not at all", refused_rejudgings),
@@ -190,6 +191,35 @@ fn nodes(database: &Database) {
         ] {
             assert_eq!(error.to_string(), "node c: not found");
         }
+    });
+}
+
+fn removed_nodes(database: &Database) {
+    run(async {
+        let store = database.open().await;
+        for name in ["a", "b"] {
+            store.note_node(name, "p", &json!({}), at(1)).await.unwrap();
+            store.add_sample(name, "index", &Sample { at: at(1), value: json!(1) }).await.unwrap();
+            let node = store.node(name).await.unwrap();
+            let event = Some(("k".to_string(), "t".to_string(), None));
+            store.change_node(&node, &NodeChange { event, ..NodeChange::none(&node) }, at(2)).await.unwrap();
+        }
+        submit(&store, "1").await;
+        let claim = Claim { node: Some("a"), ..Claim::local("a/0", at(60), at(3)) };
+        let job = store.claim(claim).await.unwrap().unwrap();
+        assert_eq!(store.running_on("a").await.unwrap(), [(job.submission, job.id, at(3))]);
+        assert_eq!(store.running_on("b").await.unwrap(), []);
+        let busy = store.remove_node("a").await.unwrap_err();
+        assert!(matches!(&busy, Error::Conflict(why) if why.contains("it is at job")), "{busy}");
+        finish(&store, &job, Verdict::Accepted, None).await;
+        store.remove_node("a").await.unwrap();
+        let gone = store.remove_node("a").await.unwrap_err();
+        assert_eq!(gone.to_string(), "node a: not found");
+        assert_eq!(store.node_events("a", 9).await.unwrap(), []);
+        assert_eq!(store.samples("a", "index", at(0), 9).await.unwrap(), []);
+        assert_eq!(store.samples("b", "index", at(0), 9).await.unwrap().len(), 1);
+        assert_eq!(store.job(job.id).await.unwrap().node.as_deref(), Some("a"), "what it judged stays");
+        all_is_well(&store).await;
     });
 }
 

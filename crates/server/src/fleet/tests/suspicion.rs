@@ -14,7 +14,12 @@ async fn a_node_that_is_charged_again_and_again_is_drained() {
     let before = world.undrawn(Some(contest)).await;
     world.says("m2", clear(Verdict::Accepted, 100)).await;
     let mut wrong = Vec::new();
-    for _ in 0..4 {
+    for n in 0..4 {
+        if n == 1 {
+            // Nobody else has looked at this one.
+            wrong.push(world.undrawn(Some(contest)).await);
+            world.says("m2", clear(Verdict::Accepted, 100)).await;
+        }
         let id = world.undrawn(Some(contest)).await;
         world.says("m1", judged(Verdict::Accepted, 500, Confidence::Settled)).await;
         world.says("m2", clear(Verdict::WrongAnswer, 500)).await;
@@ -33,11 +38,20 @@ async fn a_node_that_is_charged_again_and_again_is_drained() {
     assert_eq!(listed, wrong, "and not {before}, from before the first charge");
     let (id, _) = rejudge_suspects(&service.store, "m2", None, now()).await.unwrap();
     let (rejudging, _) = service.store.rejudging(id).await.unwrap();
-    assert_eq!(rejudging.submissions, 4);
+    assert_eq!(rejudging.submissions, 5);
     assert!(rejudging.reason.contains("m2") && rejudging.reason.ends_with(reason), "{}", rejudging.reason);
     for id in &wrong {
         assert_eq!(world.waiting(*id).await.unwrap().urgency, Urgency::Rejudge);
     }
+    // Measured anew it comes back, but not before nothing rests on it.
+    super::super::watch::look(&service, false).await.unwrap();
+    assert_eq!(world.node("m2").await.state, NodeState::Drained);
+    let told = world.says_hello("m2", "metal").await;
+    assert_eq!(told, [format!("it is out of service: {reason}")]);
+    for _ in &wrong {
+        world.says("m1", clear(Verdict::Accepted, 500)).await;
+    }
+    assert_eq!(world.says_hello("m2", "metal").await, Vec::<String>::new());
     assert_eq!(suspects(&service.store, "m1", 99, now()).await.unwrap().count, 0);
     assert!(rejudge_suspects(&service.store, "m1", None, now()).await.is_err());
 }
