@@ -87,36 +87,13 @@ pub fn inbox_of(user: &str) -> String {
     format!("_INBOX.{user}")
 }
 
-/// What a worker of this pool may: take tickets of its pool's consumer, ask the servers in its pool's name, tell of progress, say that it is
-/// there, read packages, and read and write large bodies.
+/// What a worker of this pool may: what the example that is shipped says of a pool `metal`.
 fn permissions(pool: &str) -> String {
-    let reads = |store: &str| {
-        [
-            format!("$JS.API.STREAM.INFO.OBJ_{store}"),
-            format!("$JS.API.STREAM.MSG.GET.OBJ_{store}"),
-            format!("$JS.API.DIRECT.GET.OBJ_{store}.>"),
-            format!("$JS.API.CONSUMER.CREATE.OBJ_{store}"),
-            format!("$JS.API.CONSUMER.CREATE.OBJ_{store}.>"),
-            format!("$JS.API.CONSUMER.DELETE.OBJ_{store}.>"),
-            format!("$JS.FC.OBJ_{store}.>"),
-        ]
-    };
-    let mut publish = vec![
-        "$JS.API.STREAM.INFO.TAUTO_JOBS".to_string(),
-        format!("$JS.API.CONSUMER.INFO.TAUTO_JOBS.pool_{pool}"),
-        format!("$JS.API.CONSUMER.MSG.NEXT.TAUTO_JOBS.pool_{pool}"),
-        format!("$JS.ACK.TAUTO_JOBS.pool_{pool}.>"),
-        format!("tauto.ask.{pool}.>"),
-        "tauto.live.>".into(),
-        "$JS.API.STREAM.INFO.KV_tauto_workers".into(),
-        format!("$KV.tauto_workers.{pool}.>"),
-        "$O.tauto_bodies.>".into(),
-    ];
-    publish.extend(reads("tauto_packages"));
-    publish.extend(reads("tauto_bodies"));
-    let publish: Vec<String> = publish.iter().map(|subject| format!("\"{subject}\"")).collect();
-    let inbox = inbox_of(&user_of(pool));
-    format!("{{ publish: {{ allow: [{}] }}, subscribe: {{ allow: [\"{inbox}.>\"] }} }}", publish.join(", "))
+    let example = include_str!("../../../packaging/nats-server.conf");
+    let begun = example.split_once("\nMETAL = ").map_or("", |(_, rest)| rest);
+    let block = begun.split_once("\n}\n").map_or("", |(block, _)| block);
+    let own = block.replace("pool_metal", &user_of(pool)).replace(".metal.", &format!(".{pool}."));
+    format!("{own}\n}}")
 }
 
 /// A free port of this machine; elsewhere `usual`, since nobody else is there.

@@ -24,6 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const ENDED_WITHIN: Duration = Duration::from_secs(30);
 /// Between a verdict and the next submission: the worker is idle by then.
 const PAUSE: Duration = Duration::from_millis(120);
+/// Turns of a loop that take about a quarter of a second, so that a task takes 0.3 to 0.5 s.
+const TURNS: u64 = 1_000_000_000;
 /// The pool whose nodes take practice.
 const POOL: &str = "default";
 
@@ -97,7 +99,7 @@ impl Both {
     pub fn start() -> Result<Both, String> {
         let made = tempfile::Builder::new().prefix("tauto-dispatch-").tempdir();
         let directory = made.map_err(|error| format!("temporary directory: {error}"))?;
-        let database = Cluster::start()?;
+        let database = Cluster::start_with(true)?;
         let hosts = vec![Host::here(); 3];
         let brokers = Brokers::start(Setup { hosts, ..Setup::default() })?;
         let side = |way| side(directory.path(), way, &database, &brokers);
@@ -123,7 +125,7 @@ impl Both {
         let before = tasks(&side.log)?.len();
         let mut taken = Vec::new();
         for n in 0..count {
-            let (_, token) = post(&mut client, &short(n))?;
+            let (_, token) = post(&mut client, &program(n, 0))?;
             taken.push(created(&wait_judged(&mut client, &token, PATIENCE)?)?);
             std::thread::sleep(PAUSE);
         }
@@ -139,8 +141,9 @@ impl Both {
         let side = self.side(way);
         let mut client = side.service.client();
         let before = tasks(&side.log)?.len();
-        let tokens: Vec<String> =
-            (0..count).map(|n| Ok(post(&mut client, &short(n))?.1)).collect::<Result<_, String>>()?;
+        let tokens: Vec<String> = (0..count)
+            .map(|n| Ok(post(&mut client, &program(n, TURNS))?.1))
+            .collect::<Result<_, String>>()?;
         for token in &tokens {
             wait_judged(&mut client, token, PATIENCE)?;
         }
@@ -152,10 +155,11 @@ impl Both {
     }
 }
 
-/// A right program, which differs from the others.
-fn short(n: usize) -> Value {
-    let text = "#include <stdio.h>\nint main(void) { return 0; }\n";
-    submission("snowwall", "c", "short.c", &format!("// {n}\n{text}"), false)
+/// A program that computes for so many turns of a loop, and has no answer; no two are the same.
+fn program(n: usize, turns: u64) -> Value {
+    let text =
+        format!("// {n}\nint main(void) {{ for (volatile long i = 0; i < {turns}; i++) {{}} return 0; }}\n");
+    submission("snowwall", "c", "short.c", &text, false)
 }
 
 fn created(state: &Value) -> Result<f64, String> {

@@ -339,13 +339,21 @@ impl Fleet {
     /// # Errors
     /// It is there, or cannot be started.
     pub fn start_worker(&mut self, n: usize) -> Result<(), String> {
+        self.start_worker_by(n, &[])
+    }
+
+    /// The same, by another program that becomes `tauto`.
+    ///
+    /// # Errors
+    /// It is there, or cannot be started.
+    pub fn start_worker_by(&mut self, n: usize, by: &[OsString]) -> Result<(), String> {
         if self.workers[n].process.is_some() {
             return Err(format!("worker {n} is there already"));
         }
         let (url, worker) = (self.brokers.url(&user_of(self.workers[n].pool)), &self.workers[n]);
         let site = self.worker_site(n).map(Site::by).unwrap_or_default();
-        let by: Vec<OsString> = ["setpriv", "--pdeathsig", "KILL", "--"].map(OsString::from).into();
-        let mut words = site.into_iter().chain(by);
+        let bound = ["setpriv", "--pdeathsig", "KILL", "--"].map(OsString::from);
+        let mut words = site.into_iter().chain(by.iter().cloned()).chain(bound);
         let mut command = Command::new(words.next().unwrap_or_default());
         command.args(words).arg(tauto::binary()?);
         command.args(["worker", "--slots", self.slots, "--node", &worker.node, "--pool", worker.pool]);

@@ -22,11 +22,17 @@ pub struct Cluster {
     programs: PathBuf,
     server: Child,
     directory: TempDir,
+    durable: bool,
 }
 
 impl Cluster {
     /// Makes a cluster and starts its server, which ends with the thread that calls this. `Err` names what is missing.
     pub fn start() -> Result<Cluster, String> {
+        Cluster::start_with(false)
+    }
+
+    /// The same; `durable`: what is committed is on disk, as where people depend on it, which takes its time.
+    pub fn start_with(durable: bool) -> Result<Cluster, String> {
         let programs = programs()?;
         let directory = TempDir::with_prefix("pg-").map_err(|e| e.to_string())?;
         let path = directory.path();
@@ -46,8 +52,8 @@ impl Cluster {
         if !made.as_ref().is_ok_and(|status| status.success()) {
             return Err(format!("initdb: {made:?}: {}", written(path)));
         }
-        let server = serve(&programs, path)?;
-        let mut cluster = Cluster { programs, server, directory };
+        let server = serve(&programs, path, durable)?;
+        let mut cluster = Cluster { programs, server, directory, durable };
         cluster.wait_until_ready()?;
         Ok(cluster)
     }
@@ -62,7 +68,7 @@ impl Cluster {
 
     /// Starts the server again.
     pub fn start_again(&mut self) -> Result<(), String> {
-        self.server = serve(&self.programs, self.directory.path())?;
+        self.server = serve(&self.programs, self.directory.path(), self.durable)?;
         self.wait_until_ready()
     }
 
@@ -108,7 +114,7 @@ impl Drop for Cluster {
 }
 
 /// Starts the server of the cluster in this directory.
-fn serve(programs: &Path, directory: &Path) -> Result<Child, String> {
+fn serve(programs: &Path, directory: &Path, durable: bool) -> Result<Child, String> {
     let log = File::options().append(true).open(directory.join("log")).map_err(|e| e.to_string())?;
     // Ends with this thread, so that it ends also when the process is killed.
     as_nobody(&["--pdeathsig", "INT"], programs.join("postgres"))
@@ -116,7 +122,8 @@ fn serve(programs: &Path, directory: &Path) -> Result<Child, String> {
         .arg(directory.join("data"))
         .arg("-k")
         .arg(directory)
-        .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=100"])
+        .args(["-c", "listen_addresses=", "-c", "max_connections=100", "-c"])
+        .arg(if durable { "fsync=on" } else { "fsync=off" })
         .current_dir(directory)
         .stdout(Stdio::null())
         .stderr(log)
