@@ -50,9 +50,10 @@ pub struct Report {
     pub logs: Option<PathBuf>,
 }
 
-/// Waits until all is judged, and looks at it.
+/// Waits until all is judged, and looks at it; at events of nodes by an admin's token.
 pub(super) fn settle(
     fleet: &Fleet,
+    token: &str,
     accepted: &[Accepted],
     expected: &BTreeMap<usize, String>,
     report: &mut Report,
@@ -64,6 +65,10 @@ pub(super) fn settle(
         let (lost, more) = (known.difference(&stored), stored.difference(&known));
         let (lost, more): (Vec<_>, Vec<_>) = (lost.collect(), more.collect());
         report.wrong.push(format!("accepted and not there: {lost:?}; there and not accepted: {more:?}"));
+    }
+    let mut admin = fleet.client(0).with("authorization", &format!("Bearer {token}"));
+    for worker in fleet.workers() {
+        report.wrong.extend(wronged(&mut admin, &worker.node)?);
     }
     for (n, one) in accepted.iter().enumerate() {
         let mut client = fleet.client(n % fleet.servers());
@@ -106,6 +111,15 @@ fn drain(fleet: &Fleet) -> Result<(), String> {
         }
         std::thread::sleep(Duration::from_millis(200));
     }
+}
+
+/// Why a node was kept from work, which none deserved: they all are this machine, with one clock.
+fn wronged(client: &mut Client, node: &str) -> Result<Option<String>, String> {
+    let path = format!("/api/v1/nodes/{node}/events");
+    let page = client.get(&path).map_err(|error| format!("GET {path}: {error}"))?.json();
+    let events = page["events"].as_array().ok_or_else(|| format!("GET {path}: {page}"))?;
+    let waited = events.iter().find(|event| word(event, "kind") == "waits");
+    Ok(waited.map(|event| format!("node {node} was kept from work: {event}")))
 }
 
 /// The numbers of all submissions there are.

@@ -191,11 +191,12 @@ fn insist(
     Err(format!("POST under the key {key}: never accepted"))
 }
 
-/// Gives a fleet the problem and the contests.
-pub(super) fn prepare(fleet: &Fleet, strict: &str) -> Result<(), String> {
+/// Gives a fleet the problem and the contests; a token of its admin.
+pub(super) fn prepare(fleet: &Fleet, strict: &str) -> Result<String, String> {
     let package = package::zipped(&DOUBLE)?;
     let path = format!("/api/v1/problems?name={PROBLEM}");
-    let bearer = format!("Bearer {}", fleet.admin_token()?);
+    let token = fleet.admin_token()?;
+    let bearer = format!("Bearer {token}");
     let header = [("content-type", "application/zip"), ("authorization", bearer.as_str())];
     let added = fleet.client(0).ask("POST", &path, &header, &package);
     let added = added.map_err(|error| format!("POST {path}: {error}"))?;
@@ -206,7 +207,7 @@ pub(super) fn prepare(fleet: &Fleet, strict: &str) -> Result<(), String> {
         let words = ["contest", "set", contest, "--pool", strict, "--strictness", contest];
         fleet.tauto(&words)?;
     }
-    Ok(())
+    Ok(token)
 }
 
 /// What `tauto judge` says of each program, on this machine; of those near the limit nothing is asked.

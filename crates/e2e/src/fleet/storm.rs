@@ -109,7 +109,7 @@ pub fn storm(plan: Plan) -> Result<Report, String> {
     let pool = |name, strict| PoolSetup { name, strict, workers: plan.workers };
     let pools = vec![pool(STRICT, true), pool(RELAXED, false)];
     let mut fleet = Fleet::start(&Setup { brokers: 3, servers: 2, pools, apart: true, slots: "none" })?;
-    prepare(&fleet, STRICT)?;
+    let token = prepare(&fleet, STRICT)?;
     let expected = expected(&fleet)?;
     let clients = Clients {
         servers: (0..fleet.servers()).map(|n| fleet.address(n)).collect(),
@@ -134,7 +134,7 @@ pub fn storm(plan: Plan) -> Result<Report, String> {
         struck.map(|()| all)
     })?;
     report.stormy = begun.elapsed();
-    let settled = settle(&fleet, &accepted, &expected, &mut report);
+    let settled = settle(&fleet, &token, &accepted, &expected, &mut report);
     report.whole = begun.elapsed();
     if let Err(why) = settled.and_then(|()| fleet.tauto(&["database", "check"]).map(drop)) {
         report.wrong.push(why);
