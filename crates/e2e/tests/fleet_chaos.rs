@@ -12,10 +12,11 @@ fn nothing_is_lost_doubled_or_judged_elsewhere_when_parts_of_a_fleet_are_killed_
     }
     let _alone = stage::alone(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")).expect("lock");
     let (peace, away) = (Duration::from_millis(1500), Duration::from_secs(4));
-    let plan = Plan { submissions: 60, seed: 7, workers: 2, peace, away, waiting: 3, keep_logs: false };
+    let plan =
+        Plan { submissions: 50, blows: 16, seed: 7, workers: 2, peace, away, waiting: 3, keep_logs: false };
     let report = storm(plan).expect("the fleet recovers and answers");
     assert!(report.wrong.is_empty(), "{report:#?}");
     assert_eq!(report.accepted.values().sum::<usize>(), plan.submissions);
-    assert!(report.blows.values().sum::<usize>() > 8, "{report:#?}");
+    assert!(report.blows.values().sum::<usize>() > 4, "{report:#?}");
     assert!(report.near.1 > 0 && report.confirmed > 0, "{report:#?}");
 }

@@ -53,7 +53,7 @@ async fn tidy(store: &Store, keep: Option<Duration>, now: Moment) -> Result<u64,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Clock, Verdict};
+    use crate::kit::accepted;
     use store::{Claim, Conclusion, NewSubmission, Sample, Urgency};
 
     const DAY: i64 = 86_400_000_000;
@@ -77,7 +77,7 @@ mod tests {
                 continue;
             }
             let lease = store::Lease { job: job.id, attempt: job.attempt };
-            store.finish(lease, &judged(), None, Moment(31 * DAY), Conclusion::stands()).await.unwrap();
+            store.finish(lease, &accepted(), None, Moment(31 * DAY), Conclusion::stands()).await.unwrap();
         }
         let now = Moment(35 * DAY);
         assert_eq!(tidy(&store, None, now).await.unwrap(), 0, "kept for good");
@@ -108,24 +108,5 @@ mod tests {
             callback: None,
         };
         store.submit(&new).await.unwrap().0
-    }
-
-    fn judged() -> model::Judgement {
-        let settled = model::Settled { confidence: model::Confidence::Clear, runs: 0, void_runs: 0 };
-        model::Judgement {
-            submission: String::new(),
-            language: "c".into(),
-            clock: Clock::Cpu,
-            counted_by: None,
-            verdict: Verdict::Accepted,
-            score: None,
-            max_score: None,
-            time_limit: model::Nanos::ZERO,
-            limits: model::Limits::default(),
-            compile: model::Compilation::default(),
-            tests: Vec::new(),
-            settled,
-            fault: None,
-        }
     }
 }

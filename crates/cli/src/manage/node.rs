@@ -212,9 +212,11 @@ fn stated(whole: &NodeDetails) -> String {
     if whole.points.is_empty() {
         return "it has stated nothing of itself\n".into();
     }
+    // Lists of settings are long: each on a line.
+    let listed = |text: &str| text.replace("; ", "\n");
     let row = |point: &fleet::Point| {
         let own = match &point.own {
-            Reading::Known(own) => own.clone(),
+            Reading::Known(own) => listed(own),
             Reading::Unknown(why) => format!("unknown ({why})"),
         };
         let fits = match (point.fits, point.away_pct) {
@@ -224,7 +226,7 @@ fn stated(whole: &NodeDetails) -> String {
             (Some(true), Some(away)) => format!("within ({away:+.1} %)"),
             (Some(false), Some(away)) => format!("NO ({away:+.1} %)"),
         };
-        vec![point.about.clone(), own, point.pool.clone().unwrap_or_else(|| "–".into()), fits]
+        vec![point.about.clone(), own, point.pool.as_deref().map_or("–".into(), listed), fits]
     };
     let rows: Vec<Vec<String>> = whole.points.iter().map(row).collect();
     table(&["", "its own", "the pool's", "fits"], &rows)

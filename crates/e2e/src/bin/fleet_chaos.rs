@@ -31,7 +31,8 @@ fn run() -> Result<bool, Box<dyn Error>> {
     println!("{submissions} submissions, seed {seed}");
     let (peace, away) = (Duration::from_secs(4), Duration::from_secs(8));
     let keep_logs = words.get(2).is_some_and(|word| word == "logs");
-    let report = storm(Plan { submissions, seed, workers: 3, peace, away, waiting: 10, keep_logs })?;
+    let blows = submissions;
+    let report = storm(Plan { submissions, blows, seed, workers: 3, peace, away, waiting: 10, keep_logs })?;
     print(&report);
     Ok(report.wrong.is_empty())
 }

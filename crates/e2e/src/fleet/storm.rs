@@ -28,6 +28,8 @@ const GONE_WITHIN: Duration = Duration::from_secs(20);
 pub struct Plan {
     /// Submissions that are handed in; blows fall as long as there are some left.
     pub submissions: usize,
+    /// At most so many blows: on a machine so busy that a worker does not come far between two of them it would never end.
+    pub blows: usize,
     /// Decides where and when blows fall, and what is handed in.
     pub seed: u64,
     /// Machines in each of both pools.
@@ -150,7 +152,7 @@ pub fn storm(plan: Plan) -> Result<Report, String> {
 
 fn strike(fleet: &mut Fleet, plan: Plan, left: &AtomicUsize, report: &mut Report) -> Result<(), String> {
     let mut storm = Storm { fleet, dice: Dice(plan.seed), away: plan.away, due: Vec::new() };
-    while left.load(Ordering::SeqCst) > 0 {
+    while left.load(Ordering::SeqCst) > 0 && report.blows.values().sum::<usize>() < plan.blows {
         let next = Instant::now() + storm.moment(plan.peace);
         while Instant::now() < next {
             storm.remedy(Instant::now())?;
@@ -162,7 +164,8 @@ fn strike(fleet: &mut Fleet, plan: Plan, left: &AtomicUsize, report: &mut Report
         // Collects what fell to us.
         leftovers::descendants();
     }
-    storm.remedy(Instant::now() + plan.away * 2)?;
+    // Nothing is due later than this.
+    storm.remedy(Instant::now() + plan.away)?;
     storm.fleet.wait_until_at_work()
 }
 

@@ -1,5 +1,6 @@
 //! Whether a node gets work: what its workers say of it, looked at by the rules of admission.
 
+use super::clocks::Clock;
 use super::roster::{health, policy, statement};
 use super::{TRIES, of_store};
 use crate::errors::Refusal;
@@ -13,8 +14,6 @@ use ::fleet::{
 use serde_json::{Value as Json, json};
 use store::{Error, Node, NodeChange, NodeState, Store};
 
-/// How far a node's clock may be from the service's, in microseconds: what it states is put in order by it.
-const CLOCKS_US: i64 = 5_000_000;
 /// A node that another pool had is taken over by the one it comes for when it was not heard of there for so long, in microseconds. Who may
 /// speak for a pool could take nodes from others with their names otherwise.
 const LEFT_US: i64 = 60_000_000;
@@ -50,6 +49,7 @@ pub(crate) async fn standing(
     }
     let boot = greeting.statement.as_ref().and_then(|stated| stated.boot_id.known());
     let twin = service.fleet.twin(&from.node, boot.map(String::as_str));
+    let clock = service.fleet.clocks.look(&from.node, greeting.at, now());
     let Some(mut node) = heard_of(service, from, greeting).await? else {
         return Ok(waits(vec!["its machine has not stated yet what it is".into()]));
     };
@@ -65,6 +65,7 @@ pub(crate) async fn standing(
             twin: twin.as_deref(),
             from,
             greeting,
+            clock,
             settled: settled(&service.store, &node).await?,
         };
         let Some((change, definition)) = look.look(now()) else { return Ok(stands(&node, pool.as_ref())) };
@@ -189,6 +190,7 @@ struct Look<'a> {
     twin: Option<&'a str>,
     from: &'a WorkerId,
     greeting: &'a Greeting,
+    clock: Clock,
     /// No verdict rests on what it judged while it was doubted.
     settled: bool,
 }
@@ -327,20 +329,26 @@ impl Look<'_> {
     fn troubles(&self, before: &[String], now: store::Moment) -> Vec<String> {
         let own = format!("{SLOT}{}: ", self.from.slot);
         let others = before.iter().filter(|why| why.starts_with(SLOT) && !why.starts_with(&own)).cloned();
-        let away = self.greeting.at.0.saturating_sub(now.0);
-        let clock = (away.abs() > CLOCKS_US).then(|| {
-            let (by, way) = (away.abs() / 1_000_000, if away > 0 { "ahead of" } else { "behind" });
-            let wrong = |by| format!("{CLOCK}{by} s {way} the service's");
-            // It is no news as long as it is as wrong as it was.
-            let known = before.iter().find(|why| (by - 1..=by + 1).any(|by| why.starts_with(&wrong(by))));
-            known.cloned().unwrap_or_else(|| {
-                let (wrong, told) = (wrong(by), written(now));
-                format!("{wrong}, which said {told}: set the clocks, by NTP or the like")
-            })
-        });
+        let clock = match self.clock {
+            Clock::Right => None,
+            Clock::Wrong(away) => Some(wrong_clock(away, before, now)),
+            // As it was.
+            Clock::Unclear => before.iter().find(|why| why.starts_with(CLOCK)).cloned(),
+        };
         let troubles = self.greeting.troubles.iter().map(|trouble| format!("{own}{trouble}"));
         clock.into_iter().chain(others).chain(troubles).collect()
     }
+}
+
+/// What is told of a clock that is away by so many microseconds. It is no news as long as it is as wrong as it was.
+fn wrong_clock(away: i64, before: &[String], now: store::Moment) -> String {
+    let (by, way) = (away.abs() / 1_000_000, if away > 0 { "ahead of" } else { "behind" });
+    let wrong = |by| format!("{CLOCK}{by} s {way} the service's");
+    let known = before.iter().find(|why| (by - 1..=by + 1).any(|by| why.starts_with(&wrong(by))));
+    known.cloned().unwrap_or_else(|| {
+        let (wrong, told) = (wrong(by), written(now));
+        format!("{wrong}, which said {told}: set the clocks, by NTP or the like")
+    })
 }
 
 fn listed(troubles: &[String]) -> Option<Json> {

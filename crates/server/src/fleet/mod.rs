@@ -2,6 +2,7 @@
 //! those of crate `fleet`, pure; here they meet what the store knows.
 
 mod admission;
+mod clocks;
 mod health;
 mod roster;
 mod rounds;

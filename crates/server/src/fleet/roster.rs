@@ -1,5 +1,6 @@
 //! What the rules look at, as it was a moment ago: pools, contests and nodes. Every job asks for it, and it changes rarely.
 
+use super::clocks::Clocks;
 use crate::moment::now;
 use ::fleet::{Contest, Health, HealthPolicy, Pool, PoolKind, Statement};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -22,6 +23,7 @@ pub(crate) struct Fleet {
     roster: Mutex<Option<(Instant, Arc<Roster>)>>,
     quiet: Mutex<HashMap<String, Quiet>>,
     boots: Mutex<HashMap<String, Boots>>,
+    pub(super) clocks: Clocks,
 }
 
 /// Jobs that had nothing against a node. They are told to its tests when there is something else to tell, since each telling is a

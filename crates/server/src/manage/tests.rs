@@ -1,11 +1,12 @@
 //! Pools, nodes and contests over a real store.
 
 use super::*;
+use crate::kit::accepted;
 use crate::moment::now;
 use ::fleet::{
     Contest, Definition, Feature, Health, HealthPolicy, Moment as At, Pool, PoolKind, Probe, Strictness,
 };
-use model::{Clock, IndexPart, Judgement, Verdict};
+use model::IndexPart;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use store::{Claim, Conclusion, Lease, Moment, NewSubmission, NodeChange, NodeState, Sample, Store, Urgency};
@@ -65,32 +66,13 @@ impl Bench {
         self.store.submit(&new).await.unwrap();
         let job = self.claim(node, at).await;
         let lease = Lease { job: job.id, attempt: job.attempt };
-        self.store.finish(lease, &judgement(), None, at, Conclusion::stands()).await.unwrap();
+        self.store.finish(lease, &accepted(), None, at, Conclusion::stands()).await.unwrap();
     }
 
     async fn claim(&self, node: &str, at: Moment) -> store::Job {
         let claim =
             Claim { node: Some(node), pool: "metal", ..Claim::local("w", at.plus_micros(60_000_000), at) };
         self.store.claim(claim).await.unwrap().unwrap()
-    }
-}
-
-fn judgement() -> Judgement {
-    let settled = model::Settled { confidence: model::Confidence::Clear, runs: 0, void_runs: 0 };
-    Judgement {
-        submission: String::new(),
-        language: "c".into(),
-        clock: Clock::Cpu,
-        counted_by: None,
-        verdict: Verdict::Accepted,
-        score: None,
-        max_score: None,
-        time_limit: model::Nanos::ZERO,
-        limits: model::Limits::default(),
-        compile: model::Compilation::default(),
-        tests: Vec::new(),
-        settled,
-        fault: None,
     }
 }
 

@@ -74,6 +74,30 @@ async fn every_reason_is_told_at_once() {
 }
 
 #[tokio::test]
+async fn a_greeting_that_was_held_up_is_no_wrong_clock() {
+    let mut world = World::new().await;
+    world.pool("metal", PoolKind::Strict).await;
+    world.says_hello("a", "metal").await;
+    let sent = |micros| {
+        let at = super::super::of_store(now().plus_micros(micros));
+        Greeting { at, ..greeting(None, "a") }
+    };
+    let a = from("a", "metal");
+    // From before a link was cut for eight seconds, and from while it was.
+    for greeting in [sent(-8_000_000), sent(-8_000_000), sent(-6_000_000)] {
+        assert_eq!(world.greets(&a, &greeting).await, Vec::<String>::new());
+    }
+    assert_eq!(world.events("a").await, ["admitted"]);
+    // Behind by as much each time, two seconds later by its own clock.
+    let (first, mut second) = (sent(-62_000_000), sent(-62_000_000));
+    second.at = second.at.plus_secs(2);
+    assert_eq!(world.greets(&a, &first).await, Vec::<String>::new());
+    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    let told = world.greets(&a, &second).await;
+    assert!(told[0].starts_with("its clock is 62 s behind the service's"), "{told:?}");
+}
+
+#[tokio::test]
 async fn a_worker_of_no_pool_or_of_another_version_is_told_the_remedy() {
     let world = World::new().await;
     let told = world.says_hello("a", "steel").await;
