@@ -4,6 +4,7 @@ use super::error::NatsError;
 use super::options::Nats;
 use super::{Body, name};
 use async_nats::jetstream::object_store::{InfoErrorKind, ObjectStore};
+use async_nats::jetstream::stream::DirectGetErrorKind;
 use futures_util::TryStreamExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -76,6 +77,11 @@ impl Nats {
                 }
                 // A broker that has not all of it yet says that there is no more.
                 Err(_) if Instant::now() < until => tokio::time::sleep(REST).await,
+                // All of them had the time to have it.
+                Err(error) if error.kind() == DirectGetErrorKind::NotFound => {
+                    let why = format!("it ends after {size} of {} bytes", info.size);
+                    return Err(NatsError::Damaged { what: hash.into(), bucket, why });
+                }
                 Err(error) => return Err(self.not_got(bucket, hash, error.to_string())),
             }
         }

@@ -108,7 +108,11 @@ impl Service for Fleet<'_> {
             let mut file = Blocking(&mut *to);
             let why = match self.runtime.block_on(self.shared.nats.get_package(hash, &mut file)) {
                 Ok(()) => return Ok(true),
+                // As far as it came: that it is another one is seen by whoever keeps it.
+                Err(NatsError::Damaged { .. }) => return Ok(true),
                 Err(NatsError::Local(error)) => return Err(here(error)),
+                // Its credentials are this machine's own.
+                Err(error @ NatsError::Denied(_)) => return Err(Broken::Here(error.to_string())),
                 Err(NatsError::Missing { .. }) => match self.asked_for(hash, false)? {
                     true => "it is put into the object store".into(),
                     false => return Ok(false),
