@@ -2,14 +2,12 @@
 
 use e2e::fleet::storm::{Plan, storm};
 use e2e::stage;
+use libtest_mimic::{Arguments, Trial};
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Duration;
 
-#[test]
 fn nothing_is_lost_doubled_or_judged_elsewhere_when_parts_of_a_fleet_are_killed_and_cut_off() {
-    if !stage::is_root() {
-        return;
-    }
     let _alone = stage::alone(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")).expect("lock");
     let (peace, away) = (Duration::from_millis(1500), Duration::from_secs(4));
     let plan =
@@ -19,4 +17,20 @@ fn nothing_is_lost_doubled_or_judged_elsewhere_when_parts_of_a_fleet_are_killed_
     assert_eq!(report.accepted.values().sum::<usize>(), plan.submissions);
     assert!(report.blows.values().sum::<usize>() > 4, "{report:#?}");
     assert!(report.near.1 > 0 && report.confirmed > 0, "{report:#?}");
+}
+
+fn main() -> ExitCode {
+    let body = || {
+        nothing_is_lost_doubled_or_judged_elsewhere_when_parts_of_a_fleet_are_killed_and_cut_off();
+        Ok(())
+    };
+    let trial = Trial::test(
+        "nothing_is_lost_doubled_or_judged_elsewhere_when_parts_of_a_fleet_are_killed_and_cut_off",
+        body,
+    );
+    let trial = match stage::is_root() {
+        true => trial,
+        false => trial.with_kind("skipped: it takes root, for networks of its own").with_ignored_flag(true),
+    };
+    libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()
 }

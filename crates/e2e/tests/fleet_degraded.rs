@@ -5,10 +5,12 @@ use e2e::fleet::{Fleet, PoolSetup, Setup, soon};
 use e2e::service::submission;
 use e2e::stage;
 use e2e::traffic::{post, wait_judged};
+use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Duration;
 
 /// The machine.
@@ -85,10 +87,8 @@ fn judge_some(fleet: &Fleet, count: &mut usize) -> Result<(), String> {
     all.iter().try_for_each(|token| wait_judged(&mut client, token, PATIENCE).map(drop))
 }
 
-#[test]
 fn a_node_that_is_held_back_is_found_drained_and_doubted() {
     let _alone = stage::alone(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")).expect("lock");
-    assert!(stage::is_root(), "this takes root: it makes a control group");
     let group = Group::new().expect("a group");
     let pools = vec![PoolSetup { name: "metal", strict: true, workers: 3 }];
     let setup = Setup { brokers: 1, servers: 1, pools, apart: false, slots: "none" };
@@ -145,4 +145,17 @@ fn a_node_that_is_held_back_is_found_drained_and_doubted() {
         );
     }
     fleet.stop().expect("all ends");
+}
+
+fn main() -> ExitCode {
+    let body = || {
+        a_node_that_is_held_back_is_found_drained_and_doubted();
+        Ok(())
+    };
+    let trial = Trial::test("a_node_that_is_held_back_is_found_drained_and_doubted", body);
+    let trial = match stage::is_root() {
+        true => trial,
+        false => trial.with_kind("skipped: it takes root, for a control group").with_ignored_flag(true),
+    };
+    libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()
 }
