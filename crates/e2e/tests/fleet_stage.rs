@@ -2,6 +2,7 @@
 //! workers that judge side by side on one machine.
 
 use e2e::brokers::{Brokers, Host, SERVERS, Setup, user_of};
+use e2e::fleet::soon;
 use e2e::leftovers::{self, Snapshot};
 use e2e::network::{HUB, Network, Site};
 use e2e::postgres::Cluster;
@@ -16,7 +17,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// For what must come about, on a busy machine.
@@ -28,17 +29,6 @@ const WORKERS: usize = 6;
 
 type Done = Result<(), Failed>;
 type Test = fn() -> Done;
-
-fn soon(what: &str, mut holds: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
-    let begun = Instant::now();
-    while !holds()? {
-        if begun.elapsed() > SOON {
-            return Err(format!("{what}: not within {} s", SOON.as_secs()));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
-}
 
 /// A command at a site.
 fn at(site: &Site, program: &Path) -> Command {
