@@ -22,7 +22,7 @@ test: ## Set up what is missing and check everything: format, lints, unit tests,
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --workspace --exclude e2e --no-fail-fast
 	cargo build --package cli
-	TAUTO_BIN=$(abspath $(TARGET))/debug/tauto cargo test --package e2e --no-fail-fast
+	TAUTO_BIN=$(abspath $(TARGET))/debug/tauto cargo xtask suites
 
 bench: ## Measure the bars that releases are held to, beside plain processes
 	cargo build --release --package cli

@@ -233,6 +233,7 @@ struct ForgetDocument {
     submissions: u64,
     contents: u64,
     samples: u64,
+    events: u64,
     sessions: u64,
 }
 
@@ -249,7 +250,8 @@ fn forget(address: &str, days: u32, json: bool) -> Result<Done, Failure> {
             gone.submissions += some.submissions;
             gone.contents += some.contents;
             gone.samples += some.samples;
-            if (some.submissions, some.samples) == (0, 0) {
+            gone.events += some.events;
+            if some.is_nothing() {
                 store.close().await;
                 return Ok(gone);
             }
@@ -258,8 +260,8 @@ fn forget(address: &str, days: u32, json: bool) -> Result<Done, Failure> {
     match json {
         true => print(&to_text(&gone)),
         false => print(&format!(
-            "deleted: sources and runs of {} submissions, {} contents, {} samples of nodes, {} sessions that were over\n",
-            gone.submissions, gone.contents, gone.samples, gone.sessions
+            "deleted: sources and runs of {} submissions, {} contents, {} samples of nodes and {} events, {} sessions that were over\n",
+            gone.submissions, gone.contents, gone.samples, gone.events, gone.sessions
         )),
     }
     Ok(Done::Good)

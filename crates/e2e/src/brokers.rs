@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -48,7 +48,7 @@ pub struct Setup {
     pub hosts: Vec<Host>,
     /// Pools whose workers are a user of their own, who may no more than they need. None: whoever comes may everything.
     pub pools: Vec<String>,
-    /// Whether clients must speak TLS.
+    /// Whether clients must speak TLS, and show a certificate of the same authority as the brokers'.
     pub tls: bool,
     /// Whether they keep nothing: brokers that a service cannot use.
     pub no_jetstream: bool,
@@ -142,11 +142,12 @@ impl Brokers {
             let others = others.collect::<Vec<_>>().join(", ");
             text += &format!("cluster {{ name: tauto, listen: \"{routes}\", routes: [{others}] }}\n");
         }
-        if let Some(Certificates { certificate, key, .. }) = &self.certificates {
+        if let Some(Certificates { authority, certificate, key }) = &self.certificates {
             text += &format!(
-                "tls {{ cert_file: \"{}\", key_file: \"{}\" }}\n",
+                "tls {{ cert_file: \"{}\", key_file: \"{}\", ca_file: \"{}\", verify: true }}\n",
                 certificate.display(),
-                key.display()
+                key.display(),
+                authority.display()
             );
         }
         if !self.setup.pools.is_empty() {
@@ -273,9 +274,9 @@ impl Brokers {
         format!("{scheme}://{who}{}", hosts.join(","))
     }
 
-    /// The certificate by which they are known, where they speak TLS.
-    pub fn authority(&self) -> Option<PathBuf> {
-        self.certificates.as_ref().map(|certificates| certificates.authority.clone())
+    /// By which they are known, and clients may be, where they speak TLS.
+    pub fn certificates(&self) -> Option<&Certificates> {
+        self.certificates.as_ref()
     }
 
     /// A connection to one of them, for a user as in [`Brokers::url`]; not where they speak TLS.

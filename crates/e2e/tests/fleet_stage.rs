@@ -2,6 +2,7 @@
 //! workers that judge side by side on one machine.
 
 use e2e::brokers::{Brokers, Host, SERVERS, Setup, user_of};
+use e2e::certificates::Certificates;
 use e2e::fleet::soon;
 use e2e::leftovers::{self, Snapshot};
 use e2e::network::{HUB, Network, Site};
@@ -10,6 +11,7 @@ use e2e::service::{Service, submission};
 use e2e::traffic::{post, verdict, wait_judged};
 use e2e::{stage, tauto};
 use libtest_mimic::{Arguments, Failed, Trial};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -185,16 +187,45 @@ fn workers_may_no_more_than_their_pool_needs() -> Done {
     Ok(())
 }
 
-fn brokers_speak_tls_or_keep_nothing() -> Done {
+/// Brokers, server and worker know each other by certificates; who has none gets nowhere, and is told why.
+fn all_show_their_certificates() -> Done {
     let secured = Brokers::start(Setup { hosts: vec![Host::here()], tls: true, ..Setup::default() })?;
-    let authority = secured.authority().ok_or("no authority")?;
-    // Without a word of the protocol: whom the handshake would trust.
-    let mut check = Command::new("openssl");
-    check.arg("verify").arg("-CAfile").arg(&authority).arg(secured.directory().join("broker.pem"));
-    assert!(check.output()?.status.success());
     assert!(secured.connect(0, SERVERS).is_err(), "whoever does not speak TLS is refused");
-    assert!(secured.url(SERVERS).starts_with("tls://127.0.0.1:"));
+    let Certificates { authority, certificate, key } = secured.certificates().ok_or("no certificates")?;
+    let words = |path: &Path| path.display().to_string();
+    let (authority, certificate, key) = (words(authority), words(certificate), words(key));
+    let known = ["--nats-ca", &authority, "--nats-cert", &certificate, "--nats-key", &key];
+    let (data, url) = (directory("fleet-")?, secured.url(SERVERS));
+    let node = |options: &[&str], log: &str| -> Result<Child, String> {
+        let mut worker = Command::new(tauto::binary()?);
+        worker
+            .args(["worker", "--slots", "none", "--node", "a", "--pool", "default", "--nats", &url])
+            .args(options);
+        let (own, log) = (data.path().join("node"), data.path().join(log));
+        let log = std::fs::File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
+        worker.env("TAUTO_DATA_DIR", own).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        worker.spawn().map_err(|error| format!("{worker:?}: {error}"))
+    };
+    let options = [&["--no-worker", "--nats", &url], &known[..]].concat();
+    let service = Service::start(data.path(), SocketAddr::from(([127, 0, 0, 1], 0)), &options)?;
+    let mut stranger = node(&known[..2], "stranger.log")?;
+    let said = || std::fs::read_to_string(data.path().join("stranger.log")).unwrap_or_default();
+    let refused = soon("a worker without a certificate is refused", || Ok(said().contains("ertificate")));
+    end(&mut stranger)?;
+    refused.map_err(|error| format!("{error}: {}", said()))?;
+    let mut friend = node(&known, "friend.log")?;
+    let judged = (|| {
+        let mut client = service.client();
+        let (_, token) = post(&mut client, &untouched())?;
+        wait_judged(&mut client, &token, SOON)
+    })();
+    end(&mut friend)?;
+    assert_eq!(verdict(&judged?), Some("AC"));
+    service.stop()?;
+    Ok(())
+}
 
+fn brokers_may_keep_nothing() -> Done {
     let forgetful =
         Brokers::start(Setup { hosts: vec![Host::here()], no_jetstream: true, ..Setup::default() })?;
     assert!(make_stream(&forgetful, 1).is_err());
@@ -275,14 +306,15 @@ fn workers_without_a_slot_judge_side_by_side() -> Done {
         let state = wait_judged(&mut client, token, SOON * 2)?;
         assert_eq!(verdict(&state), Some("AC"), "{state}");
     }
-    for worker in &mut workers {
-        let pid = rustix::process::Pid::from_child(worker);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
-        tauto::wait(worker, SOON)?;
-    }
+    workers.iter_mut().try_for_each(end)?;
     service.stop()?;
     drop((sites, network));
     Ok(before.wait_until_clean(SOON, Vec::new)?)
+}
+
+fn end(worker: &mut Child) -> Result<(), String> {
+    kill_process(Pid::from_child(worker), Signal::TERM).map_err(|error| format!("kill: {error}"))?;
+    tauto::wait(worker, SOON).map(drop)
 }
 
 /// What is not on this machine; `root` because namespaces take it.
@@ -306,11 +338,12 @@ fn main() -> ExitCode {
     let lock = stage::alone(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile"));
     let lacking = lacking();
     let needs = if lacking.is_empty() { String::new() } else { format!(" (needs {})", lacking.join(", ")) };
-    let all: [(&str, Test); 6] = [
+    let all: [(&str, Test); 7] = [
         ("links are cut and mended", links_are_cut_and_mended),
         ("brokers are killed and come back", brokers_are_killed_and_come_back),
         ("workers may no more than their pool needs", workers_may_no_more_than_their_pool_needs),
-        ("brokers speak TLS or keep nothing", brokers_speak_tls_or_keep_nothing),
+        ("all show their certificates", all_show_their_certificates),
+        ("brokers may keep nothing", brokers_may_keep_nothing),
         ("a service keeps its things in PostgreSQL", a_service_keeps_its_things_in_postgresql),
         ("workers without a slot judge side by side", workers_without_a_slot_judge_side_by_side),
     ];

@@ -9,7 +9,6 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 use std::time::Duration;
 
 /// Only reached by a `tauto` that hangs.
@@ -68,20 +67,15 @@ fn example_packages_are_judged_as_they_promise() {
     let stage = Stage::new(Pass::possible()[0]).expect("a stage");
     let place = stage.place("examples").expect("a place");
     let before = Snapshot::take();
-    // One in a slot, as users judge; the others several at a time, for the greater part this is waiting for programs that
-    // wait for ever.
-    let in_slot = packages.remove(0);
-    let workers = 2 * std::thread::available_parallelism().map_or(1, usize::from);
-    let queue = Mutex::new(packages.iter());
-    let next = || queue.lock().expect("no worker panics").next();
-    let work = || -> Vec<String> {
-        std::iter::from_fn(next).filter_map(|package| keeps_promises(&place, package, "none").err()).collect()
-    };
+    // One in a slot, as users judge; the others at the same time, for the greater part this is waiting for programs that wait for ever.
     let broken: Vec<String> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        let first = scope.spawn(|| Vec::from_iter(keeps_promises(&place, &in_slot, "auto").err()));
-        let workers = workers.into_iter().chain([first]).collect::<Vec<_>>();
-        workers.into_iter().flat_map(|worker| worker.join().expect("no worker panics")).collect()
+        let slots = std::iter::once("auto").chain(std::iter::repeat("none"));
+        let all: Vec<_> = packages
+            .iter()
+            .zip(slots)
+            .map(|(package, slot)| scope.spawn(|| keeps_promises(&place, package, slot).err()))
+            .collect();
+        all.into_iter().filter_map(|one| one.join().expect("no worker panics")).collect()
     });
     assert!(broken.is_empty(), "{}", broken.join("\n"));
     before.wait_until_clean(GONE_WITHIN, || place.temporaries()).expect("nothing stays behind");

@@ -12,7 +12,7 @@ use std::time::Duration;
 use xtask::vm::{self, Cgroups, Vm};
 
 /// For one machine from its start to its end.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(900);
 /// Programs the machines take along; inside, `/vm/GROUP-NAME`.
 const PROGRAMS: [&str; 2] = ["cpu/loop", "placement/pages"];
 /// Lines of the first snapshot, so that an empty one proves nothing.
@@ -498,7 +498,7 @@ fn programs() -> Result<Vec<PathBuf>, String> {
 }
 
 fn attempt(machine: &Machine) -> Result<(), Failed> {
-    let _alone = stage::alone(&scratch())?;
+    let _alone = stage::alone(&scratch().join("machines"))?;
     let script = include_str!("../guest/server.sh");
     let script =
         format!("{script}\ntuned() {{\n{}\n}}\nbystanders\n{}\nround tuned\n", machine.tuned, machine.first);

@@ -2,9 +2,10 @@
 //! a database of the first released schema.
 
 use e2e::package::{self, DOUBLE, RIGHT};
+use e2e::postgres::Cluster;
 use e2e::service::{Service, submission};
 use e2e::traffic::{post, state, verdict, wait_judged};
-use e2e::{http::Client, tauto};
+use e2e::{certificates, http::Client, tauto};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use std::fs;
@@ -21,6 +22,8 @@ use tempfile::TempDir;
 const JUDGED_WITHIN: Duration = Duration::from_secs(120);
 /// For a command of `tauto database`.
 const COMMAND_WITHIN: Duration = Duration::from_secs(60);
+/// The user of a database server that root starts.
+const NOBODY: u32 = 65_534;
 /// The web process's user, where none is called `tautochrone`.
 const WEB: u32 = 60_780;
 
@@ -367,6 +370,56 @@ fn upgraded() -> Done {
     Ok(())
 }
 
+/// A database that takes connections over TLS alone: one whose certificate is known is believed, another is not.
+fn encrypted() -> Done {
+    let data = data()?;
+    let own = TempDir::with_prefix("encrypted-")?;
+    fs::set_permissions(own.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    let other = own.path().join("other");
+    fs::create_dir(&other)?;
+    let here = std::net::IpAddr::from([127, 0, 0, 1]);
+    let known = certificates::make(own.path(), &[here])?;
+    let unknown = certificates::make(&other, &[here])?;
+    let rules = own.path().join("pg_hba.conf");
+    fs::write(&rules, "local all all trust\nhostssl all all 127.0.0.1/32 trust\n")?;
+    if geteuid().is_root() {
+        chown(&known.key, Some(NOBODY), Some(NOBODY))?;
+    }
+    let port = TcpListener::bind((here, 0))?.local_addr()?.port();
+    let settings = [
+        ("fsync", "off".into()),
+        ("listen_addresses", here.to_string()),
+        ("port", port.to_string()),
+        ("hba_file", rules.display().to_string()),
+        ("ssl", "on".into()),
+        ("ssl_cert_file", known.certificate.display().to_string()),
+        ("ssl_key_file", known.key.display().to_string()),
+    ];
+    let cluster = Cluster::start_set(settings.map(|(name, value)| format!("{name}={value}")).into())?;
+    cluster.make("judge")?;
+    let address = |mode: &str, authority: &Path| {
+        format!("postgres://tauto@{here}:{port}/judge?sslmode={mode}&sslrootcert={}", authority.display())
+    };
+    // Where the web process may read it.
+    let authority = data.path().join("service/authority.pem");
+    fs::copy(&known.authority, &authority)?;
+    fs::set_permissions(&authority, std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+    let verified = address("verify-full", &authority);
+    let options = ["--database", &verified, "--no-worker"];
+    let service = Service::start(data.path(), SocketAddr::from(([127, 0, 0, 1], 0)), &options)?;
+    post(&mut service.client(), &right())?;
+    service.stop()?;
+    expect(data.path(), &["check", "--database", &verified], 0, "all is well")?;
+    expect(
+        data.path(),
+        &["check", "--database", &address("verify-full", &unknown.authority)],
+        3,
+        "certificate",
+    )?;
+    expect(data.path(), &["check", "--database", &address("disable", &authority)], 3, "no encryption")?;
+    Ok(())
+}
+
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = Some(1);
@@ -375,6 +428,7 @@ fn main() -> ExitCode {
         Trial::test("a socket of somebody else's", lured),
         Trial::test("the database while the service runs", operated),
         Trial::test("a database of the first schema", upgraded),
+        Trial::test("a database over TLS", encrypted),
     ];
     libtest_mimic::run(&arguments, trials).exit_code()
 }

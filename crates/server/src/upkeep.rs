@@ -43,7 +43,7 @@ async fn tidy(store: &Store, keep: Option<Duration>, now: Moment) -> Result<u64,
     loop {
         let some = store.forget(before, STEP, now).await?;
         submissions += some.submissions;
-        if (some.submissions, some.samples) == (0, 0) {
+        if some.is_nothing() {
             return Ok(submissions);
         }
         tokio::time::sleep(PAUSE).await;

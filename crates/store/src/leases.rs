@@ -37,6 +37,9 @@ const TAKEN: &str = " RETURNING id, attempt, failed, COALESCE(place, '') AS plac
 
 impl Store {
     /// A worker begins the job it got a ticket for, and has it until `until`. May be repeated by the same worker.
+    ///
+    /// It may be undone where the database's machine fails within the next second, which PostgreSQL does not wait for: the job is a ticket again
+    /// then, this worker's result is nobody's, and whoever begins it next is asked for another one.
     #[expect(clippy::too_many_arguments, reason = "each is of another kind")]
     pub async fn begin(
         &self,
@@ -47,7 +50,7 @@ impl Store {
         until: Moment,
         now: Moment,
     ) -> Result<Begun> {
-        let mut tx = self.db.write().await?;
+        let mut tx = self.db.write_fleetingly().await?;
         let begun = tx
             .row(
                 concat!(
@@ -84,12 +87,12 @@ impl Store {
         }
     }
 
-    /// Lets a worker keep its job until `until`.
+    /// Lets a worker keep its job until `until`. Where the database's machine fails within the next second it may be the time before still.
     ///
     /// # Errors
     /// [`Error::Conflict`] where the lease is lost: the worker should stop.
     pub async fn extend(&self, lease: Lease, until: Moment) -> Result<()> {
-        let mut tx = self.db.write().await?;
+        let mut tx = self.db.write_fleetingly().await?;
         let extended = tx
             .run(
                 "UPDATE jobs SET lease = $1 WHERE id = $2 AND attempt = $3 AND state = 'claimed'",

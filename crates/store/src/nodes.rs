@@ -90,6 +90,13 @@ pub struct NodeChange {
     pub event: Option<(String, String, Option<String>)>,
 }
 
+/// Columns of a node without what it says of itself at length.
+macro_rules! without_facts {
+    () => {
+        "name, pool, state, reason, 'null' AS facts, first_seen, last_seen, waits, statement, admitted, health, revision, doubted_since"
+    };
+}
+
 impl NodeChange {
     /// No change.
     pub fn none(node: &Node) -> NodeChange {
@@ -260,9 +267,19 @@ impl Store {
     /// All nodes, by pool and name, without what they say of themselves at length: their `facts` are null.
     pub async fn nodes_without_facts(&self) -> Result<Vec<Node>> {
         let mut tx = self.db.read().await?;
-        let nodes = "SELECT name, pool, state, reason, 'null' AS facts, first_seen, last_seen, waits, statement, admitted, health, revision,
-             doubted_since FROM nodes ORDER BY pool, name";
+        let nodes = concat!("SELECT ", without_facts!(), " FROM nodes ORDER BY pool, name");
         tx.rows(nodes, []).await?.iter().map(node).collect()
+    }
+
+    /// One node, without what it says of itself at length: its `facts` are null.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn node_without_facts(&self, name: &str) -> Result<Node> {
+        let mut tx = self.db.read().await?;
+        let one = concat!("SELECT ", without_facts!(), " FROM nodes WHERE name = $1");
+        let row = tx.row(one, values![name]).await?;
+        node(&row.ok_or_else(|| missing(name))?)
     }
 
     /// One node.

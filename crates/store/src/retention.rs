@@ -13,6 +13,8 @@ pub struct Forgotten {
     pub contents: u64,
     /// Samples of nodes.
     pub samples: u64,
+    /// What happened to nodes.
+    pub events: u64,
 }
 
 /// Everything that refers to a submission `$1`, in an order in which it can be deleted.
@@ -28,10 +30,17 @@ const EVERYTHING: [&str; 9] = [
     "DELETE FROM submissions WHERE id = $1",
 ];
 
+impl Forgotten {
+    /// Whether there was nothing to delete any more, but for contents, which go with what refers to them.
+    pub const fn is_nothing(&self) -> bool {
+        self.submissions == 0 && self.samples == 0 && self.events == 0
+    }
+}
+
 impl Store {
     /// Deletes the sources, runs, outputs and ended callbacks of submissions handed in before `before`, of at most `most` of them,
     /// oldest first; those that are still to be judged are left alone. Their judgements stay, test by test. Deletes also at most
-    /// `most` samples of nodes from before then. To be called until nothing is left, so that nobody waits long.
+    /// `most` samples of nodes from before then, and as many events. To be called until nothing is left, so that nobody waits long.
     pub async fn forget(&self, before: Moment, most: u32, now: Moment) -> Result<Forgotten> {
         let mut tx = self.db.write().await?;
         let rows = tx
@@ -54,6 +63,9 @@ impl Store {
         let samples = "DELETE FROM node_samples WHERE id IN
                        (SELECT id FROM node_samples WHERE at < $1 ORDER BY at LIMIT $2)";
         done.samples = tx.run(samples, values![before, most]).await?;
+        let events = "DELETE FROM node_events WHERE id IN
+                      (SELECT id FROM node_events WHERE at < $1 ORDER BY id LIMIT $2)";
+        done.events = tx.run(events, values![before, most]).await?;
         tx.commit().await?;
         Ok(done)
     }

@@ -48,8 +48,8 @@ pub struct Claim<'a> {
     pub until: Moment,
     /// Now.
     pub now: Moment,
-    /// None, where so many tickets of the pool are under way that nobody has begun.
-    pub window: Option<u32>,
+    /// The pool has so many slots: none, where as many of its tickets are under way that nobody has begun as it has free slots, and one more.
+    pub slots: Option<u64>,
 }
 
 impl<'a> Claim<'a> {
@@ -57,7 +57,7 @@ impl<'a> Claim<'a> {
     pub fn local(worker: &'a str, until: Moment, now: Moment) -> Claim<'a> {
         let node = worker.rsplit_once('/').map_or(worker, |(node, _)| node);
         let (pool, anywhere) = (DEFAULT_POOL, Anywhere::Equally);
-        Claim { worker, node: Some(node), pool, anywhere, until, now, window: None }
+        Claim { worker, node: Some(node), pool, anywhere, until, now, slots: None }
     }
 }
 
@@ -250,9 +250,12 @@ async fn turns(tx: &mut Tx, place: &str, other: &str) -> Result<Vec<Turn>> {
 
 /// The job that is next for this one.
 async fn choose(tx: &mut Tx, claim: &Claim<'_>) -> Result<Option<Chosen>> {
-    if let Some(window) = claim.window {
-        let out = "SELECT COUNT(*) AS n FROM jobs WHERE state = 'claimed' AND pool = $1 AND started IS NULL";
-        if tx.one(out, values![claim.pool]).await?.count("n")? >= u64::from(window) {
+    if let Some(slots) = claim.slots {
+        let under_way =
+            "SELECT COUNT(*) AS n, COUNT(started) AS begun FROM jobs WHERE state = 'claimed' AND pool = $1";
+        let under_way = tx.one(under_way, values![claim.pool]).await?;
+        let (all, begun) = (under_way.count("n")?, under_way.count("begun")?);
+        if all - begun > slots.saturating_sub(begun) {
             return Ok(None);
         }
     }

@@ -2,12 +2,13 @@
 //! returns what breaks it, one line each. Formatting and lints are for `make test`, which calls the tools.
 //!
 //! The rules read files below the repository's root and nothing else. Beside them: virtual machines to try the binary
-//! in ([`vm`]), for `cargo xtask vm` and the black-box suite.
+//! in ([`vm`]), for `cargo xtask vm` and the black-box suite, and the order of its suites ([`suites`]).
 
 mod code;
 mod documents;
 mod manifests;
 mod rules;
+pub mod suites;
 mod tree;
 pub mod vm;
 

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
+use xtask::suites;
 use xtask::vm::{self, Cgroups, Shape, Vm};
 
 /// Chores of the repository.
@@ -13,6 +14,8 @@ use xtask::vm::{self, Cgroups, Shape, Vm};
 enum Task {
     /// Boot a Linux 6.1 in a software-emulated virtual machine and run one command in it, `tauto` being on its PATH
     Vm(Options),
+    /// Run all suites of e2e; TAUTO_BIN names the binary
+    Suites,
 }
 
 #[derive(clap::Args)]
@@ -38,20 +41,12 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    let Task::Vm(options) = Task::parse();
-    let ended = build_tauto().and_then(|tauto| {
-        let machine = Vm {
-            tauto,
-            files: options.add,
-            cgroups: options.cgroups,
-            shape: options.shape,
-            disk: 0,
-            append: options.append,
-            command: options.command,
-            patience: Duration::from_secs(options.patience),
-        };
-        vm::boot(&machine, &mut io::stdout())
-    });
+    let ended = match Task::parse() {
+        Task::Vm(options) => boot(options),
+        Task::Suites => {
+            suites::run(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).map(|good| u8::from(!good))
+        }
+    };
     match ended {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
@@ -59,6 +54,20 @@ fn main() -> ExitCode {
             ExitCode::from(3)
         }
     }
+}
+
+fn boot(options: Options) -> Result<u8, String> {
+    let machine = Vm {
+        tauto: build_tauto()?,
+        files: options.add,
+        cgroups: options.cgroups,
+        shape: options.shape,
+        disk: 0,
+        append: options.append,
+        command: options.command,
+        patience: Duration::from_secs(options.patience),
+    };
+    vm::boot(&machine, &mut io::stdout())
 }
 
 /// Builds the binary into the directory this one lies in.

@@ -24,6 +24,8 @@ use tempfile::TempDir;
 
 /// For what must come about, on a busy machine.
 const SOON: Duration = Duration::from_secs(90);
+/// Has what comes after it end with the thread that starts it, however that ends.
+const BOUND: [&str; 4] = ["setpriv", "--pdeathsig", "KILL", "--"];
 /// What a worker keeps of the versions of all toolchains, which take many seconds to ask for.
 const VERSIONS: &str = "worker-languages.json";
 
@@ -309,7 +311,7 @@ impl Fleet {
     pub fn start_server(&mut self, n: usize) -> Result<(), String> {
         let (url, server) = (self.brokers.url(SERVERS), &mut self.servers[n]);
         let options = ["--no-worker", "--database", &self.database, "--nats", &url];
-        let service = Service::start(&server.data, server.address, &options)?;
+        let service = Service::start_by(&BOUND, &server.data, server.address, &options)?;
         server.address = service.address();
         server.service = Some(service);
         Ok(())
@@ -352,8 +354,7 @@ impl Fleet {
         }
         let (url, worker) = (self.brokers.url(&user_of(self.workers[n].pool)), &self.workers[n]);
         let site = self.worker_site(n).map(Site::by).unwrap_or_default();
-        let bound = ["setpriv", "--pdeathsig", "KILL", "--"].map(OsString::from);
-        let mut words = site.into_iter().chain(by.iter().cloned()).chain(bound);
+        let mut words = site.into_iter().chain(by.iter().cloned()).chain(BOUND.map(OsString::from));
         let mut command = Command::new(words.next().unwrap_or_default());
         command.args(words).arg(tauto::binary()?);
         command.args(["worker", "--slots", self.slots, "--node", &worker.node, "--pool", worker.pool]);

@@ -42,6 +42,9 @@ struct Judged {
     stage: Stage,
     /// Why another node was asked, such as `grey` or `drawn`; null for the first job of a round.
     why: Option<String>,
+    /// The round ended without a majority, or without a check that was due: why another node should have spoken, such as `verdicts`; null: it did
+    /// not end so.
+    open: Option<String>,
     /// The node that judged; null where it was judged before nodes were noted.
     node: Option<String>,
     /// The pool that the node belonged to then.
@@ -64,13 +67,14 @@ enum Stage {
 }
 
 impl Judged {
-    fn new(summary: &JudgementSummary, job: &Job) -> Judged {
+    fn new(summary: &JudgementSummary, job: &Job, open: Option<&String>) -> Judged {
         Judged {
             brief: Brief::new(summary),
             job: job.id.0,
             round: job.round.0,
             stage: if job.confirm { Stage::Confirm } else { Stage::Usual },
             why: job.why.clone(),
+            open: open.cloned(),
             node: job.node.clone(),
             pool: job.pool.clone(),
             queued: written(job.created),
@@ -91,8 +95,10 @@ pub(super) async fn history(
     let history = service.store.history(submission.id).await?;
     // Read after the judgements, so that the job of each is there.
     let jobs = service.store.jobs(submission.id).await?;
+    let open = crate::fleet::open_rounds(&service, &jobs).await?;
     let judged = |summary: &JudgementSummary| {
-        jobs.iter().find(|job| job.id == summary.job).map(|job| Judged::new(summary, job))
+        let job = jobs.iter().find(|job| job.id == summary.job)?;
+        Some(Judged::new(summary, job, open.get(&job.round)))
     };
     let judgements = history.iter().filter_map(judged).collect();
     let waiting = jobs.iter().filter(|job| job.is_open()).count() as u64;

@@ -12,6 +12,7 @@ use ::fleet::{
     StatementError, admit, rechecks,
 };
 use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
 use store::{Error, Node, NodeChange, NodeState, Store};
 
 /// A node that another pool had is taken over by the one it comes for when it was not heard of there for so long, in microseconds. Who may
@@ -66,6 +67,7 @@ pub(crate) async fn standing(
             from,
             greeting,
             clock,
+            slots: service.workers.slots_of(&from.node),
             settled: settled(&service.store, &node).await?,
         };
         let Some((change, definition)) = look.look(now()) else { return Ok(stands(&node, pool.as_ref())) };
@@ -79,7 +81,7 @@ pub(crate) async fn standing(
         }
         let changed = service.store.change_node(&node, &change, now()).await?;
         service.fleet.changed();
-        node = service.store.node(&from.node).await?;
+        node = service.store.node_without_facts(&from.node).await?;
         if changed {
             if let Some((kind, words, _)) = &change.event {
                 tracing::info!(node = node.name, pool = node.pool, kind, words, "a node was looked at");
@@ -120,7 +122,7 @@ fn unfit(greeting: &Greeting) -> Option<String> {
 
 /// Why a pool takes nobody in under that name: another one has the node.
 async fn taken(service: &Service, from: &WorkerId) -> Result<Option<String>, Refusal> {
-    let node = match service.store.node(&from.node).await {
+    let node = match service.store.node_without_facts(&from.node).await {
         Ok(node) if node.pool != from.pool && now().0 - node.last_seen.0 < LEFT_US => node,
         Ok(_) | Err(Error::NotFound(_)) => return Ok(None),
         Err(error) => return Err(error.into()),
@@ -150,7 +152,7 @@ async fn heard_of(service: &Service, from: &WorkerId, greeting: &Greeting) -> Re
             let statement = serde_json::to_value(statement).map_err(fault)?;
             Ok(Some(service.store.state_node(&from.node, &from.pool, &statement, now()).await?))
         }
-        None => match service.store.node(&from.node).await {
+        None => match service.store.node_without_facts(&from.node).await {
             Ok(node) => Ok(Some(node).filter(|node| node.pool == from.pool && statement(node).is_some())),
             Err(Error::NotFound(_)) => Ok(None),
             Err(error) => Err(error.into()),
@@ -191,6 +193,8 @@ struct Look<'a> {
     from: &'a WorkerId,
     greeting: &'a Greeting,
     clock: Clock,
+    /// Slots of it whose workers are connected, as far as is known.
+    slots: Option<BTreeSet<u32>>,
     /// No verdict rests on what it judged while it was doubted.
     settled: bool,
 }
@@ -325,10 +329,15 @@ impl Look<'_> {
         stated.index.as_ref().map(|index| index.taken_at) > found
     }
 
-    /// What keeps its slots from working: what others of them said, and what this one says.
+    /// What keeps its slots from working: what others of them said that are there still, and what this one says.
     fn troubles(&self, before: &[String], now: store::Moment) -> Vec<String> {
         let own = format!("{SLOT}{}: ", self.from.slot);
-        let others = before.iter().filter(|why| why.starts_with(SLOT) && !why.starts_with(&own)).cloned();
+        let of_another = |why: &&String| {
+            let slot = why.strip_prefix(SLOT).and_then(|rest| rest.split_once(": ")?.0.parse::<u32>().ok());
+            let there = |slot| self.slots.as_ref().is_none_or(|slots| slots.contains(&slot));
+            slot.is_some_and(|slot| slot != self.from.slot && there(slot))
+        };
+        let others = before.iter().filter(of_another).cloned();
         let clock = match self.clock {
             Clock::Right => None,
             Clock::Wrong(away) => Some(wrong_clock(away, before, now)),
@@ -359,7 +368,7 @@ fn listed(troubles: &[String]) -> Option<Json> {
 pub(crate) async fn refuse(service: &Service, from: &WorkerId, why: &str) -> Result<Reply, Refusal> {
     let reply = Reply::Refused { why: why.to_string() };
     for _ in 0..TRIES {
-        let node = match service.store.node(&from.node).await {
+        let node = match service.store.node_without_facts(&from.node).await {
             Ok(node) => node,
             Err(Error::NotFound(_)) => {
                 service.store.state_node(&from.node, &from.pool, &Json::Null, now()).await?
@@ -400,7 +409,7 @@ fn why_not(node: &Node) -> Vec<String> {
 
 /// Why a worker may not begin anything now; empty: it may.
 pub(crate) async fn stopped(service: &Service, from: &WorkerId) -> Result<Vec<String>, Refusal> {
-    match service.store.node(&from.node).await {
+    match service.store.node_without_facts(&from.node).await {
         Ok(node) if node.pool != from.pool => Ok(vec![format!("its machine belongs to pool {}", node.pool)]),
         Ok(node) => Ok(why_not(&node)),
         Err(Error::NotFound(_)) => Ok(vec!["nothing is known of its machine: it has to say hello".into()]),

@@ -13,7 +13,7 @@ use model::{Judgement, Nanos, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use settle::Floor;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use store::{Ask, Conclusion, Error, Job, JobId, JobState, JudgementId, Moment, Purpose, Then};
 
 /// What is kept of a job, for the next ones of its round.
@@ -208,6 +208,26 @@ async fn given(service: &Service, round: JobId) -> Result<Vec<Given>, Error> {
         Some(Given { kept, judgement: Some(one.judgement) })
     });
     Ok(given.collect())
+}
+
+/// Which rounds of a submission's jobs ended without a majority, or without a check that was due: why another node should have spoken, by the
+/// first job of the round.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) async fn open_rounds(service: &Service, jobs: &[Job]) -> Result<BTreeMap<JobId, String>, Error> {
+    let mut open = BTreeMap::new();
+    let later: Vec<&Job> = jobs.iter().filter(|job| job.id != job.round).collect();
+    let rounds: BTreeSet<JobId> = later.iter().map(|job| job.round).collect();
+    for round in rounds {
+        let given = given(service, round).await?;
+        if let Some(why) = given.iter().find_map(|given| given.kept.open) {
+            open.insert(round, name(why).to_string());
+        }
+    }
+    let left = later.iter().filter(|job| matches!(job.state, JobState::Cancelled { .. }));
+    open.extend(left.filter_map(|job| Some((job.round, job.why.clone()?))));
+    Ok(open)
 }
 
 fn connected(service: &Service) -> BTreeSet<String> {

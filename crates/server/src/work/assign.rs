@@ -5,7 +5,8 @@ use crate::service::Service;
 use crate::submit::Details;
 use fleet::{Lease, Task, TimeLimit, Work};
 use model::{Blob, ProgramFile};
-use store::{Job, Submission, VersionId};
+use store::{Error, Hash, Job, Store, Submission, SubmissionId, VersionId};
+use tokio::try_join;
 
 /// Where the time limit of a version of a problem is noted that had to be found by running jury submissions.
 pub(crate) fn limit_setting(version: VersionId) -> String {
@@ -14,15 +15,13 @@ pub(crate) fn limit_setting(version: VersionId) -> String {
 
 /// The task that a job is.
 pub(crate) async fn task(service: &Service, job: &Job) -> Result<Task, Refusal> {
-    let submission = service.store.submission(job.submission).await?;
+    let store = &service.store;
+    // At the same time: a slot waits for it.
+    let (submission, files, by) =
+        try_join!(store.submission(job.submission), files(store, job.submission), by(store, job.version))?;
     let details = details(&submission)?;
-    let mut files = Vec::new();
-    for file in service.store.files(submission.id).await? {
-        let content = service.store.blob(&file.hash).await?;
-        files.push(ProgramFile { name: file.name, content: Blob(content), executable: false });
-    }
-    let work = match job.version {
-        Some(version) => judging(service, &submission, version, details, files).await?,
+    let work = match by {
+        Some(by) => judging(&submission, by, details, files),
         None => execution(files)?,
     };
     let lease = Lease { job: job.id.0, attempt: job.attempt };
@@ -36,19 +35,32 @@ pub(crate) fn details(submission: &Submission) -> Result<Details, Refusal> {
         .map_err(|e| Refusal::Fault(format!("submission {}: its details: {e}", submission.id)))
 }
 
-async fn judging(
-    service: &Service,
+async fn files(store: &Store, submission: SubmissionId) -> Result<Vec<ProgramFile>, Error> {
+    let mut files = Vec::new();
+    for file in store.files(submission).await? {
+        let content = store.blob(&file.hash).await?;
+        files.push(ProgramFile { name: file.name, content: Blob(content), executable: false });
+    }
+    Ok(files)
+}
+
+/// What a job is judged by: a package, and the time limit where that had to be found.
+async fn by(store: &Store, version: Option<VersionId>) -> Result<Option<(Hash, Option<TimeLimit>)>, Error> {
+    let Some(version) = version else { return Ok(None) };
+    let name = limit_setting(version);
+    let (stored, known) = try_join!(store.version(version), store.setting(&name))?;
+    Ok(Some((stored.package, known.and_then(|json| serde_json::from_value(json).ok()))))
+}
+
+fn judging(
     submission: &Submission,
-    version: VersionId,
+    (package, time_limit): (Hash, Option<TimeLimit>),
     details: Details,
     files: Vec<ProgramFile>,
-) -> Result<Work, Refusal> {
-    let stored = service.store.version(version).await?;
-    let known = service.store.setting(&limit_setting(version)).await?;
-    let time_limit: Option<TimeLimit> = known.and_then(|json| serde_json::from_value(json).ok());
+) -> Work {
     let problem = submission.problem.as_ref().map(|p| p.name.clone()).unwrap_or_default();
-    Ok(Work::Judge {
-        package: stored.package.as_str().to_string(),
+    Work::Judge {
+        package: package.as_str().to_string(),
         problem,
         language: Some(submission.language.clone()).filter(|language| !language.is_empty()),
         // Those of a jury submission are in the package; they are kept with the submission to be looked at.
@@ -57,7 +69,7 @@ async fn judging(
         mode: details.mode,
         clock: details.clock,
         time_limit,
-    })
+    }
 }
 
 fn execution(files: Vec<ProgramFile>) -> Result<Work, Refusal> {

@@ -27,7 +27,7 @@ pub(crate) fn of_fleet(lease: Lease) -> fleet::Lease {
 
 /// The next job for a worker of this machine's own pool, if there is one and its node gets work.
 pub(crate) async fn next(service: &Service, worker: &str, node: &str) -> Result<Option<Job>, Error> {
-    match service.store.node(node).await {
+    match service.store.node_without_facts(node).await {
         Ok(node) if !node.gets_work() => return Ok(None),
         // It works before it has told of itself.
         Ok(_) | Err(Error::NotFound(_)) => {}

@@ -19,7 +19,7 @@ use crate::moment::now;
 use crate::service::{Service, ended};
 use fleet::SlotFacts;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -119,8 +119,15 @@ impl Workers {
         here.values().chain(elsewhere).cloned().collect()
     }
 
-    fn set_fleet(&self, workers: BTreeMap<String, Worker>) {
+    pub(crate) fn set_fleet(&self, workers: BTreeMap<String, Worker>) {
         *self.fleet() = workers;
+    }
+
+    /// The slots of a node of the fleet whose workers are connected; `None` as long as nobody of the fleet is known to be.
+    pub(crate) fn slots_of(&self, node: &str) -> Option<BTreeSet<u32>> {
+        let fleet = self.fleet();
+        let own = fleet.values().filter(|worker| worker.node == node).map(|worker| worker.slot.id);
+        (!fleet.is_empty()).then(|| own.collect())
     }
 
     /// The noise floor of a worker's slot, where the worker is connected.

@@ -1,5 +1,5 @@
 //! A PostgreSQL server of Debian's package, for one test binary: its own cluster in a directory of its own, run by an
-//! ordinary user, reached by a Unix socket only, and ended with the tests however they end.
+//! ordinary user, reached by a Unix socket unless it is told otherwise, and ended with the tests however they end.
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use std::ffi::OsStr;
@@ -22,7 +22,7 @@ pub struct Cluster {
     programs: PathBuf,
     server: Child,
     directory: TempDir,
-    durable: bool,
+    settings: Vec<String>,
 }
 
 impl Cluster {
@@ -33,6 +33,12 @@ impl Cluster {
 
     /// The same; `durable`: what is committed is on disk, as where people depend on it, which takes its time.
     pub fn start_with(durable: bool) -> Result<Cluster, String> {
+        let durable = if durable { "on" } else { "off" };
+        Cluster::start_set(vec![format!("fsync={durable}"), "listen_addresses=".into()])
+    }
+
+    /// The same, with these settings of postgresql.conf.
+    pub fn start_set(settings: Vec<String>) -> Result<Cluster, String> {
         let programs = programs()?;
         let directory = TempDir::with_prefix("pg-").map_err(|e| e.to_string())?;
         let path = directory.path();
@@ -52,8 +58,8 @@ impl Cluster {
         if !made.as_ref().is_ok_and(|status| status.success()) {
             return Err(format!("initdb: {made:?}: {}", written(path)));
         }
-        let server = serve(&programs, path, durable)?;
-        let mut cluster = Cluster { programs, server, directory, durable };
+        let server = serve(&programs, path, &settings)?;
+        let mut cluster = Cluster { programs, server, directory, settings };
         cluster.wait_until_ready()?;
         Ok(cluster)
     }
@@ -68,7 +74,7 @@ impl Cluster {
 
     /// Starts the server again.
     pub fn start_again(&mut self) -> Result<(), String> {
-        self.server = serve(&self.programs, self.directory.path(), self.durable)?;
+        self.server = serve(&self.programs, self.directory.path(), &self.settings)?;
         self.wait_until_ready()
     }
 
@@ -76,7 +82,7 @@ impl Cluster {
         let begin = Instant::now();
         loop {
             let mut ask = Command::new(self.programs.join("pg_isready"));
-            ask.arg("--quiet").arg("--host").arg(self.directory.path());
+            ask.arg("--quiet").arg("--host").arg(self.directory.path()).args(["--port", self.port()]);
             if ask.status().is_ok_and(|status| status.success()) {
                 return Ok(());
             }
@@ -87,10 +93,15 @@ impl Cluster {
         }
     }
 
+    fn port(&self) -> &str {
+        self.settings.iter().find_map(|setting| setting.strip_prefix("port=")).unwrap_or("5432")
+    }
+
     /// Makes an empty database: its address.
     pub fn make(&self, database: &str) -> Result<String, String> {
         let mut make = Command::new(self.programs.join("createdb"));
-        make.args(["--username=tauto", "--host"]).arg(self.directory.path()).arg(database);
+        make.args(["--username=tauto", "--port", self.port(), "--host"]);
+        make.arg(self.directory.path()).arg(database);
         let made = make.output().map_err(|e| format!("createdb: {e}"))?;
         if !made.status.success() {
             return Err(format!("createdb: {}", String::from_utf8_lossy(&made.stderr)));
@@ -114,7 +125,7 @@ impl Drop for Cluster {
 }
 
 /// Starts the server of the cluster in this directory.
-fn serve(programs: &Path, directory: &Path, durable: bool) -> Result<Child, String> {
+fn serve(programs: &Path, directory: &Path, settings: &[String]) -> Result<Child, String> {
     let log = File::options().append(true).open(directory.join("log")).map_err(|e| e.to_string())?;
     // Ends with this thread, so that it ends also when the process is killed.
     as_nobody(&["--pdeathsig", "INT"], programs.join("postgres"))
@@ -122,8 +133,8 @@ fn serve(programs: &Path, directory: &Path, durable: bool) -> Result<Child, Stri
         .arg(directory.join("data"))
         .arg("-k")
         .arg(directory)
-        .args(["-c", "listen_addresses=", "-c", "max_connections=100", "-c"])
-        .arg(if durable { "fsync=on" } else { "fsync=off" })
+        .args(["-c", "max_connections=100"])
+        .args(settings.iter().flat_map(|setting| ["-c", setting]))
         .current_dir(directory)
         .stdout(Stdio::null())
         .stderr(log)

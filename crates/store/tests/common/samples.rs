@@ -62,7 +62,7 @@ pub async fn claim(store: &Store, worker: &str) -> Option<Job> {
 
 /// How a node of a pool asks for work; its slot's name is that of the node.
 pub fn asks<'a>(node: &'a str, pool: &'a str, anywhere: Anywhere) -> Claim<'a> {
-    Claim { worker: node, node: Some(node), pool, anywhere, until: at(60), now: at(10), window: None }
+    Claim { worker: node, node: Some(node), pool, anywhere, until: at(60), now: at(10), slots: None }
 }
 
 /// How a ticket for a pool is asked for.

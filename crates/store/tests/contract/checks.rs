@@ -44,7 +44,7 @@ fn settled(database: &Database) {
         // A ticket that nobody has begun is good for nothing then; what was begun is waited for.
         let (open, counts) = checked(&store, "b").await;
         store.note_node("v", "default", &json!({}), at(2)).await.unwrap();
-        let ticket = Claim { node: None, window: Some(9), ..Claim::local("ticket", at(60), at(2)) };
+        let ticket = Claim { node: None, slots: Some(8), ..Claim::local("ticket", at(60), at(2)) };
         let ticket = store.claim(ticket).await.unwrap().unwrap();
         assert!(store.settle(open, counts, "no other node", at(3)).await.unwrap());
         let begun = store.begin(lease(&ticket), "v/0", "v", "default", at(60), at(4)).await.unwrap();

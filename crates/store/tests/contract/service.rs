@@ -7,7 +7,7 @@ use model::Verdict;
 use serde_json::json;
 use store::{
     CallbackState, Claim, Conclusion, Error, Finished, Forgotten, Hash, Job, JudgementId, NewSubmission,
-    NewUser, NodeChange, NodeState, Output, Purpose, Rejudge, RejudgingId, Role, Sample, State, Store,
+    NewUser, Node, NodeChange, NodeState, Output, Purpose, Rejudge, RejudgingId, Role, Sample, State, Store,
     SubmissionId, Urgency, UserId,
 };
 
@@ -180,12 +180,16 @@ fn nodes(database: &Database) {
         assert_eq!((known.pool.as_str(), &known.facts), ("r", &json!({"cpus": 8})));
         assert_eq!((known.first_seen, known.last_seen), (at(1), at(7)));
         assert_eq!(store.node("b").await.unwrap(), known);
+        let short = Node { facts: serde_json::Value::Null, ..known };
+        assert_eq!(store.node_without_facts("b").await.unwrap(), short);
+        assert_eq!(store.nodes_without_facts().await.unwrap()[1], short);
         let names: Vec<_> = store.nodes().await.unwrap().into_iter().map(|node| node.name).collect();
         assert_eq!(names, ["a", "b"]);
         store.set_node_state("b", NodeState::Active, None).await.unwrap();
         assert_eq!(store.node("b").await.unwrap().reason, None);
         for error in [
             store.node("c").await.unwrap_err(),
+            store.node_without_facts("c").await.unwrap_err(),
             store.set_node_state("c", NodeState::Drained, None).await.unwrap_err(),
             store.add_sample("c", "index", &Sample { at: at(1), value: json!(1) }).await.unwrap_err(),
         ] {
@@ -248,6 +252,18 @@ fn samples(database: &Database) {
         assert_eq!(store.forget(at(1), 3, at(9)).await.unwrap(), gone(3));
         assert_eq!(store.forget(at(1), 3, at(9)).await.unwrap(), gone(1));
         assert_eq!(seen(0, 9).await, [(at(2), 5), (at(1), 3)]);
+        for (n, word) in ["first", "second", "third"].into_iter().enumerate() {
+            let node = store.node("b").await.unwrap();
+            let event = Some((word.to_string(), String::new(), None));
+            let change = NodeChange { event, ..NodeChange::none(&node) };
+            assert!(store.change_node(&node, &change, at(i64::try_from(n).unwrap())).await.unwrap());
+        }
+        let gone = |samples, events| Forgotten { samples, events, ..Forgotten::default() };
+        assert_eq!(store.forget(at(2), 1, at(9)).await.unwrap(), gone(1, 1));
+        assert_eq!(store.forget(at(2), 9, at(9)).await.unwrap(), gone(3, 1));
+        assert!(store.forget(at(2), 9, at(9)).await.unwrap().is_nothing());
+        let left = store.node_events("b", 9).await.unwrap();
+        assert_eq!(left.iter().map(|event| event.kind.as_str()).collect::<Vec<_>>(), ["third"]);
     });
 }
 

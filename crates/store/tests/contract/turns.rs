@@ -20,7 +20,7 @@ pub(crate) const TESTS: &[(&str, Body)] = &[
     ("jobs wait for a pool or for any", places),
     ("no more of a contest at a time than it may have", bounds),
     ("a node is not asked again for what it has done", not_on),
-    ("as many tickets as are wanted", window),
+    ("as many tickets as there are free slots, and one more", tickets),
     ("two claim at once", together),
     ("how many are before", ahead),
     ("a long line is no slower", long_line),
@@ -232,20 +232,22 @@ fn not_on(database: &Database) {
     });
 }
 
-fn window(database: &Database) {
+fn tickets(database: &Database) {
     run(async {
         let line = Line::new(database).await;
         line.submit(&["a1-1", "a1-2", "a1-3", "a1-4"]).await;
-        let two = Claim { window: Some(2), ..ticket("p") };
-        let first = line.store.claim(two).await.unwrap().unwrap();
+        let of = |slots| Claim { slots: Some(slots), ..ticket("p") };
+        let first = line.store.claim(of(1)).await.unwrap().unwrap();
         assert_eq!((first.node.as_deref(), first.pool.as_deref(), first.started), (None, Some("p"), None));
-        assert_eq!(line.next(two, 9).await, ["a1-2"]);
+        assert_eq!(line.next(of(1), 9).await, ["a1-2"]);
         assert_eq!(line.store.in_pool("p").await.unwrap().tickets, 2);
         let begun = line.store.begin(first.lease(), "w", "n", "p", at(90), at(11)).await.unwrap();
         assert!(matches!(begun, store::Begun::Go(_)), "{begun:?}");
-        assert_eq!(line.next(two, 9).await, ["a1-3"]);
-        // Another pool has a window of its own, and a node that asks for itself has none.
-        assert_eq!(line.next(Claim { pool: "q", ..two }, 9).await, Vec::<String>::new());
+        // The slot is taken now: there is the one more.
+        assert_eq!(line.next(of(1), 9).await, Vec::<String>::new());
+        assert_eq!(line.next(of(2), 9).await, ["a1-3"]);
+        // Another pool has slots of its own, and a node that asks for itself is not asked how many it has.
+        assert_eq!(line.next(Claim { pool: "q", ..of(2) }, 9).await, Vec::<String>::new());
         assert_eq!(line.next(asks("n", "p", NEVER), 9).await, ["a1-4"]);
         let found = line.store.in_pool("p").await.unwrap();
         assert_eq!(

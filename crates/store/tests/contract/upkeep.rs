@@ -218,7 +218,7 @@ fn retention(database: &Database) {
         }
         store.rejudge(ids[1], AGAIN).await.unwrap();
         // 1 is to be judged again, 4 was never judged, 3 is too young; two at a time.
-        let some = |submissions, contents| Forgotten { submissions, contents, samples: 0 };
+        let some = |submissions, contents| Forgotten { submissions, contents, ..Forgotten::default() };
         assert_eq!(store.forget(at(3), 1, at(99)).await.unwrap(), some(1, 1));
         assert_eq!(store.forget(at(3), 9, at(99)).await.unwrap(), some(1, 1));
         assert_eq!(store.forget(at(3), 9, at(99)).await.unwrap(), some(0, 0));
@@ -249,7 +249,7 @@ fn shared_content(database: &Database) {
         judge_all(&store, Verdict::Accepted).await;
         assert_eq!(
             store.forget(at(9), 9, at(9)).await.unwrap(),
-            Forgotten { submissions: 1, contents: 0, samples: 0 }
+            Forgotten { submissions: 1, ..Forgotten::default() }
         );
         assert_eq!(store.blob(&Hash::of(SOURCE)).await.unwrap(), SOURCE);
     });

@@ -69,8 +69,16 @@ async fn every_reason_is_told_at_once() {
     assert_eq!(world.events("b").await, ["waits"]);
     let fine = super::greeting(Some(statement("b", "metal")), "b");
     let other_slot = WorkerId { slot: 1, ..from("b", "metal") };
-    assert_eq!(world.greets(&other_slot, &fine).await, ["slot 0: no space is left in its directory"]);
+    let full = ["slot 0: no space is left in its directory"];
+    assert_eq!(world.greets(&other_slot, &fine).await, full);
     assert_eq!(world.greets(&from("b", "metal"), &fine).await, Vec::<String>::new());
+    // Until that slot's worker is gone for good.
+    let troubles = vec!["no space is left in its directory".to_string()];
+    world.greets(&from("b", "metal"), &Greeting { troubles, ..fine.clone() }).await;
+    world.connected(&[from("b", "metal"), other_slot.clone()]);
+    assert_eq!(world.greets(&other_slot, &fine).await, full);
+    world.connected(std::slice::from_ref(&other_slot));
+    assert_eq!(world.greets(&other_slot, &fine).await, Vec::<String>::new());
 }
 
 #[tokio::test]

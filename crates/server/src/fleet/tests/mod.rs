@@ -217,7 +217,7 @@ impl World {
         service.store.set_setting(&crate::work::floor_setting(&worker), &floor).await.unwrap();
         let until = now().plus_micros(60_000_000);
         let claim =
-            Claim { worker: &worker, node: Some(node), pool, anywhere, until, now: now(), window: None };
+            Claim { worker: &worker, node: Some(node), pool, anywhere, until, now: now(), slots: None };
         service.store.claim(claim).await.unwrap()
     }
 
@@ -231,6 +231,27 @@ impl World {
 
     async fn submission(&self, id: SubmissionId) -> Submission {
         self.kit.service.store.submission(id).await.unwrap()
+    }
+
+    /// Rounds of a submission that ended without a majority or a check that was due, and why another node should have spoken.
+    async fn open(&self, id: SubmissionId) -> Vec<(JobId, String)> {
+        let service = &self.kit.service;
+        let jobs = service.store.jobs(id).await.unwrap();
+        super::open_rounds(service, &jobs).await.unwrap().into_iter().collect()
+    }
+
+    /// The workers that are connected, from now on.
+    fn connected(&self, workers: &[WorkerId]) {
+        let shown = |from: &WorkerId| crate::work::Worker {
+            node: from.node.clone(),
+            slot: SlotFacts { id: from.slot, ..hello(&from.node).slot },
+            version: "1.0.0".into(),
+            since: now(),
+            judging: None,
+            finished: 0,
+        };
+        let named = workers.iter().map(|from| (format!("{}/{}", from.node, from.slot), shown(from)));
+        self.kit.service.workers.set_fleet(named.collect());
     }
 
     /// The verdict and the job it is of.

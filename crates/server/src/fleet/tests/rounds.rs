@@ -102,6 +102,7 @@ async fn what_is_near_the_limit_is_asked_of_a_second_node() {
     let history = world.kit.service.store.history(id).await.unwrap();
     let standing: Vec<_> = history.iter().map(|one| (one.job, one.stands)).collect();
     assert_eq!(standing, [(first.id, false), (second.id, true)]);
+    assert_eq!(world.open(id).await, []);
     assert!(world.events("m1").await.iter().all(|kind| kind != "charged"));
 }
 
@@ -120,6 +121,13 @@ async fn the_odd_one_is_charged() {
     let event = world.kit.service.store.node_events("m2", 1).await.unwrap().remove(0);
     assert_eq!(event.text, format!("job {}: WA where 2 others agree on AC", first.id));
     assert_eq!(world.events("m1").await, ["admitted"]);
+    // Where no two agree that is told.
+    let id = world.undrawn(Some(contest)).await;
+    let first = world.says("m1", judged(Verdict::Accepted, 500, Confidence::Settled)).await;
+    world.says("m3", clear(Verdict::WrongAnswer, 500)).await;
+    world.says("m2", clear(Verdict::RunTimeError, 500)).await;
+    assert_eq!(world.waiting(id).await, None);
+    assert_eq!(world.open(id).await, [(first.id, "verdicts".to_string())]);
 }
 
 #[tokio::test]
@@ -159,6 +167,7 @@ async fn a_check_that_nobody_can_make_is_not_waited_for() {
     super::super::watch::look(&service, true).await.unwrap();
     assert_eq!(world.verdict(id).await, Some((Verdict::Accepted, first.id)));
     assert!(matches!(service.store.job(check).await.unwrap().state, JobState::Cancelled { .. }));
+    assert_eq!(world.open(id).await, [(first.id, "grey".to_string())]);
     // What must be confirmed on strict hardware waits for it, however long.
     let contest = world.contest(Strictness::RelaxedThenStrict).await;
     drain(&service.store, "m1", "gone", "ann", now()).await.unwrap();

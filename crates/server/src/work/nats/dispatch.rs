@@ -24,7 +24,7 @@ const CARRIER: &str = "ticket";
 
 /// Why no more tickets go out for now.
 #[derive(Debug, thiserror::Error)]
-enum Stuck {
+pub(super) enum Stuck {
     #[error(transparent)]
     Store(#[from] store::Error),
     #[error(transparent)]
@@ -101,21 +101,14 @@ async fn fill(
     pool: &Pool,
     slots: u64,
 ) -> Result<(), Stuck> {
-    loop {
-        let running: u64 = service.store.in_pool(&pool.name).await?.running.values().sum();
-        let window = u32::try_from(slots.saturating_sub(running) + 1).unwrap_or(u32::MAX);
-        // Meanwhile others begin: then it is counted anew.
-        for _ in 0..window {
-            if *service.ending.borrow() {
-                return Ok(());
-            }
-            let Some(job) = claim(service, pool, window).await? else { return Ok(()) };
-            publish(service, brokers, nats, &pool.name, &job).await?;
-        }
+    while !*service.ending.borrow() {
+        let Some(job) = claim(service, pool, slots).await? else { return Ok(()) };
+        publish(service, brokers, nats, &pool.name, &job).await?;
     }
+    Ok(())
 }
 
-async fn claim(service: &Service, pool: &Pool, window: u32) -> Result<Option<Job>, store::Error> {
+async fn claim(service: &Service, pool: &Pool, slots: u64) -> Result<Option<Job>, store::Error> {
     let now = now();
     let micros = i64::try_from(TICKET.as_micros()).unwrap_or(i64::MAX);
     let claim = Claim {
@@ -125,7 +118,7 @@ async fn claim(service: &Service, pool: &Pool, window: u32) -> Result<Option<Job
         anywhere: anywhere(pool, now),
         until: now.plus_micros(micros),
         now,
-        window: Some(window),
+        slots: Some(slots),
     };
     service.store.claim(claim).await
 }
@@ -150,8 +143,7 @@ async fn publish(
 ) -> Result<(), Stuck> {
     let published = async {
         if let Some(version) = job.version {
-            let package = service.store.version(version).await?.package;
-            brokers.packages.ensure(service, nats, &package, false).await?;
+            brokers.packages.ensure_version(service, nats, version).await?;
         }
         brokers.provision_pool(pool).await?;
         Ok::<_, Stuck>(nats.publish_ticket(pool, of_fleet(job.lease())).await?)

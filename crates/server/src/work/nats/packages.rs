@@ -1,11 +1,12 @@
 //! Packages in the object store, from which workers get them.
 
+use super::dispatch::Stuck;
 use crate::service::Service;
 use fleet::nats::{Nats, NatsError};
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use store::Hash;
+use store::{Hash, VersionId};
 
 /// A package that was put there is not put there anew before this has passed, whatever workers say of it.
 const REST: Duration = Duration::from_secs(5);
@@ -14,6 +15,8 @@ const REST: Duration = Duration::from_secs(5);
 #[derive(Debug, Default)]
 pub(super) struct There {
     known: Mutex<HashMap<String, Instant>>,
+    /// Versions whose packages are.
+    versions: Mutex<HashSet<VersionId>>,
     /// Packages are large: one at a time.
     putting: tokio::sync::Mutex<()>,
 }
@@ -22,6 +25,11 @@ impl There {
     /// Nothing is known any more.
     pub(super) fn forget(&self) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.versions().clear();
+    }
+
+    fn versions(&self) -> MutexGuard<'_, HashSet<VersionId>> {
+        self.versions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn since(&self, hash: &str) -> Option<Duration> {
@@ -32,6 +40,23 @@ impl There {
     fn note(&self, hash: &str) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(hash.to_string(), Instant::now());
+    }
+
+    /// Sees to it that the package of a version was put into the object store.
+    pub(super) async fn ensure_version(
+        &self,
+        service: &Service,
+        nats: &Nats,
+        version: VersionId,
+    ) -> Result<(), Stuck> {
+        if self.versions().contains(&version) {
+            return Ok(());
+        }
+        let package = service.store.version(version).await?.package;
+        if self.ensure(service, nats, &package, false).await? {
+            self.versions().insert(version);
+        }
+        Ok(())
     }
 
     /// Sees to it that a package is in the object store; false: the service has it no more. `again`: a worker did not find it there, or found

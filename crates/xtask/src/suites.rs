@@ -1,0 +1,127 @@
+//! The suites of `e2e`, in an order that wastes little of a small machine's time: those in virtual machines are all computing, and go on at the
+//! lowest priority beside those that mostly wait. Those that measure come after them, alone.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::Instant;
+
+/// Suites in virtual machines.
+const MACHINES: [&str; 2] = ["vm", "server"];
+
+/// Suites that ask what comes of something, not how long it takes. Whichever is in neither list measures.
+const BESIDE: [&str; 14] = [
+    "fleet_stage",
+    "fleet_chaos",
+    "fleet_faults",
+    "service_operation",
+    "service_faults",
+    "service_chaos",
+    "api",
+    "pages",
+    "judge0",
+    "judge0_attacks",
+    "interrupt",
+    "hostile",
+    "numa_trace",
+    "judging",
+];
+
+/// Runs all suites, whatever becomes of each; whether all passed. `TAUTO_BIN` names the binary, as for one suite.
+///
+/// # Errors
+/// They cannot be built or started, or a list names a suite that is not there.
+pub fn run(root: &Path) -> Result<bool, String> {
+    let all = all(root)?;
+    let known = MACHINES.iter().chain(&BESIDE);
+    if let Some(gone) = known.clone().find(|name| !all.iter().any(|there| there == *name)) {
+        return Err(format!("there is no suite {gone} in crates/e2e/tests; mend the lists in {}", file!()));
+    }
+    let alone: Vec<&str> =
+        all.iter().map(String::as_str).filter(|name| !known.clone().any(|k| k == name)).collect();
+    if !ended(cargo(root, &["--no-run"]))? {
+        return Ok(false);
+    }
+    let begun = Instant::now();
+    let mut machines = Lane::begin(root, &MACHINES)?;
+    let beside = ended(cargo(root, &[&["--lib"][..], &named(&BESIDE)].concat()))?;
+    let machines = machines.end()?;
+    let alone = ended(cargo(root, &named(&alone)))?;
+    say(&format!("suites of e2e: {} s", begun.elapsed().as_secs()));
+    Ok(beside && machines && alone)
+}
+
+/// Names of the suites there are, in order.
+fn all(root: &Path) -> Result<Vec<String>, String> {
+    let directory = root.join("crates/e2e/tests");
+    let fail = |error: io::Error| format!("{}: {error}", directory.display());
+    let mut all = Vec::new();
+    for entry in fs::read_dir(&directory).map_err(fail)? {
+        let path = entry.map_err(fail)?.path();
+        let name = path.file_stem().and_then(|name| name.to_str());
+        if let (Some(name), true) = (name, path.extension().is_some_and(|end| end == "rs")) {
+            all.push(name.to_string());
+        }
+    }
+    all.sort();
+    Ok(all)
+}
+
+fn named<'a>(suites: &[&'a str]) -> Vec<&'a str> {
+    suites.iter().flat_map(|name| ["--test", *name]).collect()
+}
+
+fn cargo(root: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root).args(["test", "--package", "e2e", "--no-fail-fast"]).args(words);
+    command
+}
+
+fn ended(mut command: Command) -> Result<bool, String> {
+    command.status().map(|status| status.success()).map_err(|error| format!("{command:?}: {error}"))
+}
+
+fn say(text: &str) {
+    // Nobody may be there to read it.
+    let _ = writeln!(io::stdout(), "{text}");
+}
+
+/// Suites that run beside others. What they say is kept until they have ended. Ended when dropped.
+struct Lane {
+    process: Child,
+    said: PathBuf,
+    _directory: tempfile::TempDir,
+}
+
+impl Lane {
+    fn begin(root: &Path, suites: &[&str]) -> Result<Lane, String> {
+        let directory = tempfile::tempdir().map_err(|error| format!("scratch: {error}"))?;
+        let said = directory.path().join("said");
+        let fail = |error: io::Error| format!("{}: {error}", said.display());
+        let file = File::create(&said).map_err(fail)?;
+        let own = cargo(root, &named(suites));
+        let mut command = Command::new("nice");
+        command.args(["-n", "19"]).arg(own.get_program()).args(own.get_args()).current_dir(root);
+        command.stderr(file.try_clone().map_err(fail)?).stdout(file);
+        let process = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
+        Ok(Lane { process, said, _directory: directory })
+    }
+
+    /// Waits until they have ended, and passes on what they said; whether all passed.
+    fn end(&mut self) -> Result<bool, String> {
+        let status = self.process.wait().map_err(|error| format!("suites in virtual machines: {error}"))?;
+        say(&fs::read_to_string(&self.said).map_err(|error| format!("{}: {error}", self.said.display()))?);
+        Ok(status.success())
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        if matches!(self.process.try_wait(), Ok(None)) {
+            // Cargo passes a signal of the terminal on to all; here only it is ended, and its machines end with their patience.
+            let _ = self.process.kill();
+            let _ = self.process.wait();
+        }
+    }
+}
