@@ -14,8 +14,8 @@ pub(crate) enum Step {
     Priority,
     Session,
     MountProc,
-    Stdio,
     Exposure,
+    Stdio,
     Affinity,
     Scheduler,
     MemoryPolicy,
@@ -36,8 +36,8 @@ impl Step {
         Step::Priority,
         Step::Session,
         Step::MountProc,
-        Step::Stdio,
         Step::Exposure,
+        Step::Stdio,
         Step::Affinity,
         Step::Scheduler,
         Step::MemoryPolicy,
@@ -64,8 +64,8 @@ impl Step {
             Step::Priority => "ordinary priority",
             Step::Session => "new session",
             Step::MountProc => "mount of /proc in the run's namespace",
-            Step::Stdio => "standard streams",
             Step::Exposure => "being the first to go where memory runs out",
+            Step::Stdio => "standard streams",
             Step::Affinity => "binding to the CPUs asked for",
             Step::Scheduler => "scheduling class",
             Step::MemoryPolicy => "binding to the memory node",
@@ -189,12 +189,12 @@ impl Plan {
         if means.mount_proc {
             plan.mount_proc()?;
         }
+        plan.first_to_go(means)?;
         plan.stdio(&means.stdio);
         if let Some(tally) = means.tally {
             let at = RunSpec::TALLY as usize;
             plan.call(Step::Stdio, libc::SYS_dup3, &[tally.as_raw_fd() as usize, at, 0]);
         }
-        plan.first_to_go(means)?;
         plan.placement(spec);
         plan.resource_limits(&spec.limits, means);
         plan.personality(spec.layout.aslr);
@@ -261,20 +261,23 @@ impl Plan {
         }
     }
 
-    /// Where memory runs out the program and its children go, not the launcher, whose group they share on some layouts. The launcher says it
-    /// once more after exec; until then a program could have forked, and its children would have the launcher's own weight (seen where the
-    /// launcher may not exempt itself, which takes CAP_SYS_RESOURCE).
+    /// Where memory runs out the program and its children go, not the launcher, whose group they share on some layouts. Not later than this:
+    /// children have the weight that their parent has when it forks.
     fn first_to_go(&mut self, means: &Means<'_>) -> io::Result<()> {
-        let needed = [means.tally, means.landlock, means.cpu_stat];
-        if needed.into_iter().flatten().any(|fd| fd.as_raw_fd() == OPENED) {
-            return Ok(());
-        }
         let (own, most) = (self.string("/proc/self/oom_score_adj")?, self.string("1000")?);
-        let (at, flags) = (libc::AT_FDCWD as usize, (libc::O_WRONLY | libc::O_CLOEXEC) as usize);
-        // The next file opened gets the lowest number that is free. Without /proc nothing is opened, and the write fails.
-        self.attempt(Step::Exposure, libc::SYS_close, &[OPENED as usize]);
+        let (at, flags) = (libc::AT_FDCWD as usize, libc::O_WRONLY as usize);
+        let dumpable = |yes: bool| [libc::PR_SET_DUMPABLE as usize, usize::from(yes), 0, 0, 0];
+        // The next file opened gets the lowest number that is free. Standard input takes that place at once.
+        self.call(Step::Exposure, libc::SYS_close, &[0]);
+        // Until exec its memory is the launcher's, whose files belong to root because of that flag. Root outside may not be root here.
+        if !means.privileged {
+            self.call(Step::Exposure, libc::SYS_prctl, &dumpable(true));
+        }
         self.attempt(Step::Exposure, libc::SYS_openat, &[at, own, flags, 0]);
-        self.attempt(Step::Exposure, libc::SYS_write, &[OPENED as usize, most, 4]);
+        if !means.privileged {
+            self.call(Step::Exposure, libc::SYS_prctl, &dumpable(false));
+        }
+        self.attempt(Step::Exposure, libc::SYS_write, &[0, most, 4]);
         Ok(())
     }
 

@@ -4,8 +4,8 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
-use std::time::Instant;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Suites in virtual machines.
 const MACHINES: [&str; 2] = ["vm", "server"];
@@ -44,7 +44,7 @@ pub fn run(root: &Path) -> Result<bool, String> {
         return Ok(false);
     }
     let begun = Instant::now();
-    let mut machines = Lane::begin(root, &MACHINES)?;
+    let machines = Lane::begin(root, &MACHINES)?;
     let beside = ended(cargo(root, &[&["--lib"][..], &named(&BESIDE)].concat()))?;
     let machines = machines.end()?;
     let alone = ended(cargo(root, &named(&alone)))?;
@@ -87,12 +87,18 @@ fn say(text: &str) {
     let _ = writeln!(io::stdout(), "{text}");
 }
 
-/// Suites that run beside others. What they say is kept until they have ended. Ended when dropped.
+/// Suites that run beside others, in a session of their own: where sessions are scheduling groups (sched_autogroup, sched(7)), a low priority
+/// counts within the session only, and with them in ours every process of ours would have to wait for its group's turn. What they say is
+/// kept until they have ended. Their whole process group ends with this value, or with this process however it ends.
 struct Lane {
     process: Child,
     said: PathBuf,
     _directory: tempfile::TempDir,
 }
+
+/// Waits for the end of its standard input, which is this process's end at the latest, and ends its process group.
+const LANE: &str = r#"echo 19 2>/dev/null >/proc/self/autogroup; exec 3<&0
+{ read -r _ <&3; kill -KILL 0; } & exec nice -n 19 "$@" </dev/null 3<&-"#;
 
 impl Lane {
     fn begin(root: &Path, suites: &[&str]) -> Result<Lane, String> {
@@ -101,16 +107,23 @@ impl Lane {
         let fail = |error: io::Error| format!("{}: {error}", said.display());
         let file = File::create(&said).map_err(fail)?;
         let own = cargo(root, &named(suites));
-        let mut command = Command::new("nice");
-        command.args(["-n", "19"]).arg(own.get_program()).args(own.get_args()).current_dir(root);
-        command.stderr(file.try_clone().map_err(fail)?).stdout(file);
+        let mut command = Command::new("setsid");
+        command.args(["sh", "-c", LANE, "lane"]).arg(own.get_program()).args(own.get_args()).current_dir(root);
+        command.stdin(Stdio::piped()).stderr(file.try_clone().map_err(fail)?).stdout(file);
         let process = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
         Ok(Lane { process, said, _directory: directory })
     }
 
     /// Waits until they have ended, and passes on what they said; whether all passed.
-    fn end(&mut self) -> Result<bool, String> {
-        let status = self.process.wait().map_err(|error| format!("suites in virtual machines: {error}"))?;
+    fn end(mut self) -> Result<bool, String> {
+        // Not by `wait`, which closes its standard input first.
+        let status = loop {
+            match self.process.try_wait() {
+                Ok(None) => std::thread::sleep(Duration::from_millis(100)),
+                Ok(Some(status)) => break status,
+                Err(error) => return Err(format!("suites in virtual machines: {error}")),
+            }
+        };
         say(&fs::read_to_string(&self.said).map_err(|error| format!("{}: {error}", self.said.display()))?);
         Ok(status.success())
     }
@@ -118,10 +131,33 @@ impl Lane {
 
 impl Drop for Lane {
     fn drop(&mut self) {
-        if matches!(self.process.try_wait(), Ok(None)) {
-            // Cargo passes a signal of the terminal on to all; here only it is ended, and its machines end with their patience.
-            let _ = self.process.kill();
-            let _ = self.process.wait();
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader};
+
+    #[test]
+    fn a_lane_ends_with_its_starter_and_all_it_started() {
+        let mut lane = Command::new("setsid");
+        lane.args(["sh", "-c", LANE, "lane", "sh", "-c", "sleep 600 & echo $!; wait"]);
+        let mut lane = lane.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(lane.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let sleeper = format!("/proc/{}/stat", line.trim());
+        let group = fs::read_to_string(format!("/proc/{}/autogroup", line.trim())).unwrap_or_default();
+        assert!(group.is_empty() || group.trim_end().ends_with("nice 19"), "{group}");
+        drop(lane.stdin.take());
+        lane.wait().unwrap();
+        let there = || fs::read_to_string(&sleeper).is_ok_and(|text| !text.contains(") Z "));
+        let begun = Instant::now();
+        while there() && begun.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(10));
         }
+        assert!(!there(), "{sleeper} is still there");
     }
 }

@@ -65,10 +65,6 @@ impl Host {
         let _ = write_at(&self.proc, "self/oom_score_adj", "-1000");
     }
 
-    pub(super) fn expose_to_oom(&self, pid: u32) -> io::Result<()> {
-        write_at(&self.proc, &format!("{pid}/oom_score_adj"), "1000")
-    }
-
     pub(super) fn has_several_nodes(&self) -> bool {
         self.nodes.len() > 1
     }

@@ -229,8 +229,6 @@ impl Launcher {
         // this reading is microseconds, and the unit is a tick.
         let (before, reading) = timed(|| self.host.cpu_times(&cpus));
         cost = cost + reading;
-        // Fails only for a program that is over already.
-        let _ = self.host.expose_to_oom(pid);
         Ok(Started {
             pid,
             pidfd,
