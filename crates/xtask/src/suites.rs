@@ -108,7 +108,11 @@ impl Lane {
         let file = File::create(&said).map_err(fail)?;
         let own = cargo(root, &named(suites));
         let mut command = Command::new("setsid");
-        command.args(["sh", "-c", LANE, "lane"]).arg(own.get_program()).args(own.get_args()).current_dir(root);
+        command
+            .args(["sh", "-c", LANE, "lane"])
+            .arg(own.get_program())
+            .args(own.get_args())
+            .current_dir(root);
         command.stdin(Stdio::piped()).stderr(file.try_clone().map_err(fail)?).stdout(file);
         let process = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
         Ok(Lane { process, said, _directory: directory })

@@ -1,6 +1,6 @@
 //! The machine of a worker: probes, packages, disks; and workers that are not wanted.
 
-use crate::desk::{Desk, printed, script};
+use crate::desk::{Book, Desk, printed, script};
 use fleet::nats::Ask;
 use fleet::{Mode, Outcome, TimeLimit, Work};
 use model::Nanos;
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use std::io::{Cursor, Write};
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -147,6 +147,26 @@ async fn the_slot_is_probed_between_tasks() {
     assert!(probe.parts.len() >= 3 && probe.parts.iter().all(|(_, value)| *value > 0.0), "{probe:?}");
     desk.job(1, script("echo 1", Nanos::from_secs(1))).await;
     assert_eq!(printed(&desk.outcome(1).await), "1\n");
+}
+
+/// Nobody waits for a probe, but for once in a while.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_probe_is_put_off_while_there_are_tickets_but_not_for_ever() {
+    let Some(desk) = Desk::open().await else { return };
+    desk.book.lock().unwrap().probe_every_secs = Some(2);
+    let tasks = 200;
+    for job in 1..=tasks {
+        desk.job(job, script("sleep 0.2", Nanos::from_secs(1))).await;
+    }
+    let _worker = desk.worker();
+    let probes = |book: &Book| book.asked.iter().filter(|ask| matches!(ask, Ask::Probe { .. })).count();
+    let first = desk.until("a probe", |book| (probes(book) > 0).then(Instant::now)).await;
+    let left = desk
+        .until("a second one", |book| (probes(book) > 1).then_some(tasks - book.begun.len() as i64))
+        .await;
+    // They are due every 2 s, and take half a second.
+    assert!(first.elapsed() > Duration::from_millis(3500), "put off by {:?} only", first.elapsed());
+    assert!(left > 0, "it came when there was nothing else to do");
 }
 
 /// Who is not wanted ends with the exit code of bad usage, and the remedy in the log.

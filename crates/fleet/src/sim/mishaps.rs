@@ -173,17 +173,22 @@ impl World {
         }
     }
 
-    pub(super) fn probe(&mut self, number: u32, life: u32) {
+    /// Like a worker that always has a ticket, a node whose slots are all busy puts a probe off by as long as they are apart, and not again.
+    pub(super) fn probe(&mut self, number: u32, life: u32, put_off: bool) {
         let now = self.now;
         let node = &mut self.nodes[number as usize];
         if node.boot != life || !node.up || !node.admitted || node.drained {
             return;
         }
-        let probe = node.probe(now, &mut self.random);
         let policy = node.policy(&self.health);
+        if node.listed == 0 && !put_off {
+            let later = node.health.next_probe_secs(policy);
+            return self.after(f64::from(later), Event::Probe { node: number, life, put_off: true });
+        }
+        let probe = node.probe(now, &mut self.random);
         node.health.probe(policy, probe);
         let next = node.health.next_probe_secs(policy);
-        self.after(f64::from(next), Event::Probe { node: number, life });
+        self.after(f64::from(next), Event::Probe { node: number, life, put_off: false });
         self.drain_if_suspected(number);
     }
 

@@ -30,7 +30,7 @@ pub(super) enum Event {
     /// A node can be reached again.
     Joined(u32),
     /// A node probes itself; `life` ends with its boot or admission.
-    Probe { node: u32, life: u32 },
+    Probe { node: u32, life: u32, put_off: bool },
     /// Strict pools that help may look for relaxed work.
     Help,
     /// A drained node was looked after, and asks for admission.
@@ -207,7 +207,7 @@ impl World {
             Event::Start(node) => self.start(node),
             Event::Cut(pool) => self.cut(pool),
             Event::Joined(node) => self.joined(node),
-            Event::Probe { node, life } => self.probe(node, life),
+            Event::Probe { node, life, put_off } => self.probe(node, life, put_off),
             Event::Help => self.help(),
             Event::Return(node) => self.ask_again(node),
         }
@@ -290,7 +290,7 @@ impl World {
         let life = node.boot;
         let every = node.health.next_probe_secs(node.policy(&self.health));
         let first = f64::from(every) * self.random.unit();
-        self.after(first, Event::Probe { node: number, life });
+        self.after(first, Event::Probe { node: number, life, put_off: false });
     }
 
     /// Its free slots are idle.

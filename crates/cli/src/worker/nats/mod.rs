@@ -28,7 +28,9 @@ use tokio::runtime::{Builder, Runtime};
 
 /// It is looked as often whether something else is to be done than waiting for a ticket.
 const LOOK: Duration = Duration::from_millis(200);
-/// The same while there is nothing to wait for.
+/// A ticket that waits has come within that.
+const MOMENT: Duration = Duration::from_millis(20);
+/// It is looked as often whether a worker works that has nothing to wait for.
 const PAUSE: Duration = Duration::from_millis(50);
 /// A server answers within that who wants to begin. Shorter than the stream waits for a sign of its ticket.
 const BEGIN: Duration = Duration::from_secs(8);
@@ -142,10 +144,7 @@ impl Life<'_> {
             match stands {
                 Stands::Refused(why) => return Err(Failure::usage(why)),
                 Stands::Told(Standing::Works { probe_every_secs }) if !trouble => {
-                    self.probe(probe_every_secs);
-                    if let Some(ticket) = self.next_ticket()? {
-                        self.attend(ticket)?;
-                    }
+                    self.go_on(probe_every_secs)?;
                 }
                 _ => {
                     self.tickets = None;
@@ -196,12 +195,26 @@ impl Life<'_> {
         !state.troubles.is_empty()
     }
 
-    /// Probes the slot where it is time to.
-    fn probe(&mut self, every_secs: Option<u32>) {
-        let due = every_secs.is_some_and(|secs| self.probed.elapsed() >= Duration::from_secs(secs.into()));
-        if !due {
-            return;
+    /// Takes a ticket, or probes the slot. A probe that is due makes nobody wait: it is put off while there are tickets, but by no more than
+    /// probes are apart.
+    fn go_on(&mut self, probe_every_secs: Option<u32>) -> Result<(), Failure> {
+        let since = self.probed.elapsed();
+        let every = probe_every_secs.map(|secs| Duration::from_secs(secs.into()));
+        if every.is_some_and(|every| since >= 2 * every) {
+            self.probe();
+            return Ok(());
         }
+        let due = every.is_some_and(|every| since >= every);
+        match self.next_ticket(if due { MOMENT } else { LOOK })? {
+            Some(ticket) => self.attend(ticket)?,
+            None if due => self.probe(),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Probes the slot.
+    fn probe(&mut self) {
         self.probed = Instant::now();
         let Some(probe) = probe::taken(self.cpu, self.worker.cancel) else { return };
         let shared = self.shared.clone();
@@ -212,14 +225,14 @@ impl Life<'_> {
         });
     }
 
-    fn next_ticket(&mut self) -> Result<Option<Ticket>, Failure> {
+    fn next_ticket(&mut self, within: Duration) -> Result<Option<Ticket>, Failure> {
         let pool = &self.shared.from.pool;
         let taken = self.runtime.block_on(async {
             if self.tickets.is_none() {
                 self.tickets = Some(self.shared.nats.tickets(pool).await?);
             }
             match &mut self.tickets {
-                Some(tickets) => tickets.next(LOOK).await,
+                Some(tickets) => tickets.next(within).await,
                 None => Ok(None),
             }
         });
