@@ -1,5 +1,5 @@
-//! The suites of `e2e`, in an order that wastes little of a small machine's time: those in virtual machines are all computing, and go on at the
-//! lowest priority beside those that mostly wait. Those that measure come after them, alone.
+//! The suites of `e2e`, in an order that wastes little of a small machine's time: those in virtual machines are all computing, and go on beside
+//! those that mostly wait. Those that compute or measure come after them, alone.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -10,22 +10,17 @@ use std::time::{Duration, Instant};
 /// Suites in virtual machines.
 const MACHINES: [&str; 2] = ["vm", "server"];
 
-/// Suites that ask what comes of something, not how long it takes. Whichever is in neither list measures.
-const BESIDE: [&str; 14] = [
-    "fleet_stage",
+/// Suites that mostly wait: for services, brokers, databases, browsers.
+const BESIDE: [&str; 9] = [
+    "api",
     "fleet_chaos",
     "fleet_faults",
-    "service_operation",
-    "service_faults",
-    "service_chaos",
-    "api",
-    "pages",
+    "fleet_stage",
     "judge0",
-    "judge0_attacks",
-    "interrupt",
-    "hostile",
-    "numa_trace",
-    "judging",
+    "pages",
+    "service_chaos",
+    "service_faults",
+    "service_operation",
 ];
 
 /// Runs all suites, whatever becomes of each; whether all passed. `TAUTO_BIN` names the binary, as for one suite.
@@ -88,7 +83,8 @@ fn say(text: &str) {
 }
 
 /// Suites that run beside others, in a session of their own: where sessions are scheduling groups (sched_autogroup, sched(7)), a low priority
-/// counts within the session only, and with them in ours every process of ours would have to wait for its group's turn. What they say is
+/// counts within the session only, and with them in ours every process of ours would have to wait for its group's turn. The session's own
+/// priority is a third of the usual share: with much less the emulated processors wait for each other's locks most of the time. What they say is
 /// kept until they have ended. Their whole process group ends with this value, or with this process however it ends.
 struct Lane {
     process: Child,
@@ -97,8 +93,8 @@ struct Lane {
 }
 
 /// Waits for the end of its standard input, which is this process's end at the latest, and ends its process group.
-const LANE: &str = r#"echo 19 2>/dev/null >/proc/self/autogroup; exec 3<&0
-{ read -r _ <&3; kill -KILL 0; } & exec nice -n 19 "$@" </dev/null 3<&-"#;
+const LANE: &str = r#"echo 5 2>/dev/null >/proc/self/autogroup; exec 3<&0
+{ read -r _ <&3; kill -KILL 0; } & exec nice -n 5 "$@" </dev/null 3<&-"#;
 
 impl Lane {
     fn begin(root: &Path, suites: &[&str]) -> Result<Lane, String> {
@@ -154,7 +150,7 @@ mod tests {
         BufReader::new(lane.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let sleeper = format!("/proc/{}/stat", line.trim());
         let group = fs::read_to_string(format!("/proc/{}/autogroup", line.trim())).unwrap_or_default();
-        assert!(group.is_empty() || group.trim_end().ends_with("nice 19"), "{group}");
+        assert!(group.is_empty() || group.trim_end().ends_with("nice 5"), "{group}");
         drop(lane.stdin.take());
         lane.wait().unwrap();
         let there = || fs::read_to_string(&sleeper).is_ok_and(|text| !text.contains(") Z "));
