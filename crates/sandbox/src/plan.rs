@@ -269,7 +269,8 @@ impl Plan {
         let dumpable = |yes: bool| [libc::PR_SET_DUMPABLE as usize, usize::from(yes), 0, 0, 0];
         // The next file opened gets the lowest number that is free. Standard input takes that place at once.
         self.call(Step::Exposure, libc::SYS_close, &[0]);
-        // Until exec its memory is the launcher's, whose files belong to root because of that flag. Root outside may not be root here.
+        // Until exec its memory is the launcher's, which is not dumpable: then its files here belong to root outside, whom a user namespace
+        // does not have (proc_pid(5)). No other process of this user that is not trusted can see the launcher meanwhile.
         if !means.privileged {
             self.call(Step::Exposure, libc::SYS_prctl, &dumpable(true));
         }

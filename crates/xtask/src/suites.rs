@@ -84,8 +84,8 @@ fn say(text: &str) {
 
 /// Suites that run beside others, in a session of their own: where sessions are scheduling groups (sched_autogroup, sched(7)), a low priority
 /// counts within the session only, and with them in ours every process of ours would have to wait for its group's turn. The session's own
-/// priority is a third of the usual share: with much less the emulated processors wait for each other's locks most of the time. What they say is
-/// kept until they have ended. Their whole process group ends with this value, or with this process however it ends.
+/// priority is a third of the usual share: with much less, beside suites that compute, a machine with eight processors failed its checks. What
+/// they say is kept until they have ended. Their whole process group ends with this value, or with this process however it ends.
 struct Lane {
     process: Child,
     said: PathBuf,
