@@ -130,9 +130,9 @@ impl IndexGroup {
 /// What one part came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexFigure {
-    /// The median of the turns' medians, in the part's unit.
+    /// The median of its turns, in the part's unit; of the clock the upper quartile, what the core reaches.
     pub value: f64,
-    /// 95 % interval of that median over turns.
+    /// 95 % interval of that over turns.
     pub ci95: Reading<[f64; 2]>,
     /// Slices that count.
     pub n: usize,
@@ -142,9 +142,9 @@ pub struct IndexFigure {
     pub min: f64,
     /// Greatest of them.
     pub max: f64,
-    /// How far turns stray from each other: 1.4826 median absolute deviations of their medians, in percent of the value.
+    /// How far turns stray from each other: 1.4826 median absolute deviations, in percent of their median.
     pub repeatability_pct: f64,
-    /// The median of each turn that has one, in order.
+    /// What each turn that has slices came to, in order: their median, of the clock the 95th percentile.
     pub turns: Vec<f64>,
     /// Of the clock: what it was over that told by another chain of instructions in the same slices. Near 1 the slices are
     /// right, and what moves the value is the clock itself.

@@ -48,6 +48,22 @@ fn order_interval(sample: &[f64], miss: f64) -> Option<Interval> {
     (k > 0).then(|| Interval { low: sorted[k - 1], high: sorted[n - k] })
 }
 
+/// A 95 % interval of a quantile, 0 to 1: as [`median_interval`] at one look, between the order statistics that miss it on
+/// either side with at most 2.5 % (Conover, 1999, section 3.2). `None` where there are too few values for that (of the upper
+/// quartile below 13), or where one is not finite.
+pub fn quantile_interval(sample: &[f64], q: f64) -> Option<Interval> {
+    const TAIL: f64 = 0.025;
+    let n = sample.len();
+    if !all_finite(sample) || !(0.0..=1.0).contains(&q) {
+        return None;
+    }
+    let sorted = sorted(sample);
+    let at_least = |k: usize| at_least(k as u64, n as u64, q);
+    let low = (1..=n).rev().find(|k| 1.0 - at_least(*k) <= TAIL)?;
+    let high = (1..=n).find(|k| at_least(*k) <= TAIL)?;
+    Some(Interval { low: sorted[low - 1], high: sorted[high - 1] })
+}
+
 /// The interval of a share of `hits` among `n` at this confidence, such as 0.95, exact (Clopper and Pearson, 1934).
 /// `None` for n = 0 or more hits than n.
 pub fn binomial_interval(hits: u64, n: u64, confidence: f64) -> Option<Interval> {
@@ -125,6 +141,21 @@ mod tests {
         let many: Vec<f64> = (0..100_000).map(f64::from).collect();
         let i = median_interval(&many, 1).unwrap();
         assert!((49_680.0..49_700.0).contains(&i.low) && (50_300.0..50_320.0).contains(&i.high), "{i:?}");
+    }
+
+    #[test]
+    fn quantiles_have_intervals_of_their_own() {
+        let sample = |n: u32| -> Vec<f64> { (1..=n).rev().map(f64::from).collect() };
+        for n in [5, 6, 8, 9, 12, 20, 100] {
+            assert_eq!(quantile_interval(&sample(n), 0.5), median_interval(&sample(n), 1), "n = {n}");
+        }
+        // By the binomial table: of 20 values at most 10 lie below the upper quartile with 1.4 %, at most 11 with 4.1 %, at
+        // least 19 with 2.4 %, at least 18 with 9.1 %.
+        assert_eq!(quantile_interval(&sample(20), 0.75), Some(Interval { low: 11.0, high: 19.0 }));
+        let low = quantile_interval(&sample(20), 0.25);
+        assert_eq!(low, Some(Interval { low: 2.0, high: 10.0 }));
+        assert_eq!((quantile_interval(&sample(12), 0.75), quantile_interval(&[1.0; 50], 1.1)), (None, None));
+        assert!(quantile_interval(&sample(13), 0.75).is_some());
     }
 
     proptest! {

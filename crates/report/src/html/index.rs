@@ -34,7 +34,7 @@ pub fn index_page(index: &Index) -> String {
     body += &table(
         &[
             "part",
-            "median",
+            "value",
             "unit",
             "95 % from",
             "to",
@@ -48,7 +48,7 @@ pub fn index_page(index: &Index) -> String {
         rows,
     );
     body += &turns(index);
-    body += "<p class=\"dim\">All parts took turns. A dot is the median of one turn's slices, beside the median of them all; the box \
+    body += "<p class=\"dim\">All parts took turns. A dot is one turn: the median of its slices, of the clock what one in twenty reaches. The box \
              reaches from the first to the third quartile. Slices in which somebody else had the CPU are void.</p>\n";
     let known = |reading: &Reading<String>| match reading {
         Reading::Known(text) => text.clone(),
@@ -102,9 +102,9 @@ fn turns(index: &Index) -> String {
         index.parts.iter().filter_map(|(part, figure)| Some((*part, figure.known()?))).collect();
     let names: Vec<String> = known.iter().map(|(part, _)| short(*part)).collect();
     let frame = Frame {
-        title: "How far the turns of each part lie from its median",
+        title: "How far the turns of each part lie from its value",
         x_label: "part",
-        y_label: "from the median, %",
+        y_label: "from the value, %",
         x_ticks: Ticks::Names(&names),
     };
     let column = |(n, (part, figure)): (usize, &(IndexPart, &IndexFigure))| Column {

@@ -63,7 +63,7 @@ pub struct ArmourDocument {
 /// A part of an index.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PartDocument {
-    /// The median.
+    /// What it came to.
     pub value: f64,
     /// Its 95 % interval.
     pub ci95: Reading<[f64; 2]>,
@@ -84,7 +84,7 @@ pub struct PartDocument {
     pub control_ratio: Option<f64>,
     /// What was done.
     pub how: String,
-    /// The median of each turn.
+    /// What each turn came to.
     pub turns: Vec<f64>,
 }
 
