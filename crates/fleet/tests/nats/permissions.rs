@@ -85,13 +85,31 @@ async fn a_worker_may_do_its_work_and_nothing_else() {
 
     let not = async || joined(&brokers, "pool_metal:CHANGE-ME-METAL@", Some("_INBOX.pool_metal")).await;
     let elsewhere = WorkerId { pool: "other".into(), ..worker(1) };
-    assert!(is_denied(not().await.ask(&elsewhere, &keep, SOON).await), "asking in another pool's name");
-    assert!(is_denied(not().await.be_present(&elsewhere, &presence()).await), "being there in another pool");
-    let mut others = not().await.tickets("other").await.unwrap();
-    assert!(is_denied(others.next(SOON).await), "another pool's tickets");
-    assert!(is_denied(not().await.publish_ticket("metal", lease()).await), "making tickets");
-    assert!(is_denied(not().await.put_package("a-package", &b"wrong"[..]).await), "changing packages");
-    assert!(is_denied(not().await.provision_pool("metal").await), "changing what is there");
+    // Each waits for an answer that does not come, so all do at once.
+    tokio::join!(
+        async {
+            assert!(
+                is_denied(not().await.ask(&elsewhere, &keep, SOON).await),
+                "asking in another pool's name"
+            )
+        },
+        async {
+            assert!(
+                is_denied(not().await.be_present(&elsewhere, &presence()).await),
+                "being there in another pool"
+            )
+        },
+        async {
+            let mut others = not().await.tickets("other").await.unwrap();
+            assert!(is_denied(others.next(SOON).await), "another pool's tickets");
+        },
+        async { assert!(is_denied(not().await.publish_ticket("metal", lease()).await), "making tickets") },
+        async {
+            let wrong = not().await.put_package("a-package", &b"wrong"[..]).await;
+            assert!(is_denied(wrong), "changing packages");
+        },
+        async { assert!(is_denied(not().await.provision_pool("metal").await), "changing what is there") },
+    );
     let listening = not().await;
     let mut questions = listening.questions().await.unwrap();
     assert!(
