@@ -174,7 +174,9 @@ fn web_child(
     for (name, file) in files {
         words.extend(file.iter().flat_map(|file| [name.into(), file.into()]));
     }
-    let env = args.nats.iter().map(|url| (NATS, url.into())).collect();
+    let mut env: Vec<(&str, OsString)> = args.nats.iter().map(|url| (NATS, url.into())).collect();
+    // Another user's home is root's no more: PostgreSQL's client looks for its password file there.
+    env.extend(user.map(|_| ("HOME", directory.into())));
     Child { name: "web".into(), args: words, env, stdin: Some(http.into()) }
 }
 

@@ -408,6 +408,8 @@ fn encrypted() -> Done {
     let options = ["--database", &verified, "--no-worker"];
     let service = Service::start(data.path(), SocketAddr::from(([127, 0, 0, 1], 0)), &options)?;
     post(&mut service.client(), &right())?;
+    // Its client looks for a password file in a home that is the web process's own.
+    assert!(!service.log().contains("pgpass"), "{}", service.log());
     service.stop()?;
     expect(data.path(), &["check", "--database", &verified], 0, "all is well")?;
     expect(
