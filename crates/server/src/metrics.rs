@@ -58,6 +58,8 @@ pub(crate) struct Metrics {
     latency: Family<Route, Histogram>,
     submitted: Family<Origin, Counter>,
     judged: Family<Came, Counter>,
+    /// Beside `judged`, whose lines begin with the first of their kind: a monitor sees no growth in those.
+    judge_errors: Counter,
     judging: Histogram,
     runs: Counter,
     void_runs: Counter,
@@ -85,6 +87,7 @@ impl Default for Metrics {
             latency: Family::new_with_constructor(seconds),
             submitted: Family::default(),
             judged: Family::default(),
+            judge_errors: Counter::default(),
             judging: Histogram::new(exponential_buckets(0.01, 2.0, 18)),
             runs: Counter::default(),
             void_runs: Counter::default(),
@@ -107,6 +110,8 @@ impl Default for Metrics {
         );
         registry.register("submissions", "Submissions taken in", metrics.submitted.clone());
         registry.register("judgements", "Judgements stored", metrics.judged.clone());
+        let errors = metrics.judge_errors.clone();
+        registry.register("judge_errors", "Judgements stored that are a judge error, JE", errors);
         registry.register_with_unit(
             "judging",
             "From a worker's start to the stored judgement",
@@ -140,6 +145,7 @@ impl Metrics {
     pub(crate) fn judged(&self, origin: &str, judgement: &Judgement) {
         let verdict: Verdict = judgement.verdict;
         self.judged.get_or_create(&Came { verdict: verdict.code(), origin: origin.to_string() }).inc();
+        self.judge_errors.inc_by(u64::from(verdict == Verdict::JudgeError));
         self.runs.inc_by(judgement.settled.runs.into());
         self.void_runs.inc_by(judgement.settled.void_runs.into());
     }
