@@ -278,7 +278,7 @@ mod tests {
         let mut random = stats::Random::new(7);
         let mut turn = |turn: usize| -> Vec<Slice> {
             let (clock, taken) =
-                (if turn % 7 == 3 { 3.2 } else { 3.7 }, if turn % 2 == 0 { 0.05 } else { 0.01 });
+                (if turn % 7 == 3 { 3.2 } else { 3.7 }, if turn.is_multiple_of(2) { 0.05 } else { 0.01 });
             let mut slice =
                 || if random.unit() < 0.1 { clock } else { clock * (1.0 - taken * random.unit()) };
             (0..300).map(|_| Slice::Value(slice())).collect()
