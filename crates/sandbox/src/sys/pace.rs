@@ -10,8 +10,9 @@ use std::time::Duration;
 /// of one program (Zen 4).
 const TURN: u64 = 16;
 
-/// Multiplies so often, rounded down to a multiple of 16, each time by the result of the time before. On x86-64 a multiplication of 64 bits takes 3 cycles
-/// (Intel since Nehalem, AMD since Zen) or 5 (Intel's small cores), which comparing with [`add`] tells. No memory is touched.
+/// Multiplies so often, rounded down to a multiple of 16, each time by the result of the time before. On x86-64 a
+/// multiplication of 64 bits takes 3 cycles (Intel since Nehalem, AMD since Zen) or 5 (Intel's small cores), which comparing
+/// with [`add`] tells. No memory is touched.
 #[inline(always)]
 pub fn multiply(times: u64) {
     // SAFETY: the loop changes the two registers it names and the flags; 0 turns would be 2^64.
