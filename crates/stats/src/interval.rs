@@ -23,45 +23,40 @@ pub struct Interval {
 /// than it says. Looks at one sample are much alike: each is allowed to miss in 5 % over 1 + ln looks, which simulation
 /// found to suffice (the interval at the stop holds in 95 to 99 % for normal and skewed noise).
 pub fn median_interval(sample: &[f64], looks: usize) -> Option<Interval> {
-    order_interval(sample, 0.05 / (1.0 + (looks.max(1) as f64).ln()))
+    order_interval(sample, 0.5, 0.05 / (1.0 + (looks.max(1) as f64).ln()))
 }
 
-/// The narrowest interval between order statistics, as many below as above, that misses the median with at most this
-/// probability.
-fn order_interval(sample: &[f64], miss: f64) -> Option<Interval> {
-    let n = sample.len();
-    if !all_finite(sample) {
+/// A 95 % interval of a quantile between 0 and 1, as [`median_interval`] at one look (Conover, 1999, section 3.2). `None` where
+/// there are too few values for that (of the upper quartile below 13), where one is not finite, and for 0 and 1.
+pub fn quantile_interval(sample: &[f64], q: f64) -> Option<Interval> {
+    order_interval(sample, q, 0.05)
+}
+
+/// The narrowest interval between order statistics that misses the quantile with at most half this probability on each side.
+fn order_interval(sample: &[f64], q: f64, miss: f64) -> Option<Interval> {
+    if !(all_finite(sample) && q > 0.0 && q < 1.0) {
         return None;
     }
-    // The k-th least value is above the median when fewer than k values are below it.
-    let mut log_term = -(n as f64) * std::f64::consts::LN_2;
+    let sorted = sorted(sample);
+    let low = sorted.get(rank_below(sample.len(), q, miss)? - 1)?;
+    let high = sorted.get(sample.len() - rank_below(sample.len(), 1.0 - q, miss)?)?;
+    Some(Interval { low: *low, high: *high })
+}
+
+/// The greatest rank, from 1, of a value among `n` that is above the quantile with at most half this probability: the k-th least
+/// is where fewer than k values are below it.
+fn rank_below(n: usize, q: f64, miss: f64) -> Option<usize> {
+    let mut log_term = n as f64 * (1.0 - q).ln();
     let (mut below, mut k) = (0.0, 0);
     while k < n {
         below += log_term.exp();
         if 2.0 * below > miss {
             break;
         }
-        log_term += ((n - k) as f64 / (k + 1) as f64).ln();
+        log_term += ((n - k) as f64 / (k + 1) as f64).ln() + (q / (1.0 - q)).ln();
         k += 1;
     }
-    let sorted = sorted(sample);
-    (k > 0).then(|| Interval { low: sorted[k - 1], high: sorted[n - k] })
-}
-
-/// A 95 % interval of a quantile, 0 to 1: as [`median_interval`] at one look, between the order statistics that miss it on
-/// either side with at most 2.5 % (Conover, 1999, section 3.2). `None` where there are too few values for that (of the upper
-/// quartile below 13), or where one is not finite.
-pub fn quantile_interval(sample: &[f64], q: f64) -> Option<Interval> {
-    const TAIL: f64 = 0.025;
-    let n = sample.len();
-    if !all_finite(sample) || !(0.0..=1.0).contains(&q) {
-        return None;
-    }
-    let sorted = sorted(sample);
-    let at_least = |k: usize| at_least(k as u64, n as u64, q);
-    let low = (1..=n).rev().find(|k| 1.0 - at_least(*k) <= TAIL)?;
-    let high = (1..=n).find(|k| at_least(*k) <= TAIL)?;
-    Some(Interval { low: sorted[low - 1], high: sorted[high - 1] })
+    (k > 0).then_some(k)
 }
 
 /// The interval of a share of `hits` among `n` at this confidence, such as 0.95, exact (Clopper and Pearson, 1934).
