@@ -1,8 +1,9 @@
 //! `tauto audit`: what on this host makes time wander.
 
 use crate::Done;
+use crate::exports;
 use crate::place::wishes_for;
-use crate::terminal::{Failure, print, print_error, style_of};
+use crate::terminal::{self, Failure, print, print_error};
 use clap::Args;
 use host::facts::Facts;
 use host::machine::Machine;
@@ -10,8 +11,6 @@ use host::{audit, slots};
 use report::json::{AuditDocument, to_text};
 use report::markdown;
 use report::text::audit_table;
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
@@ -48,7 +47,7 @@ pub(crate) fn main(args: AuditArgs) -> Result<Done, Failure> {
     match (args.json, args.markdown) {
         (true, _) => print(&to_text(&AuditDocument::new(&audit))),
         (_, true) => print(&markdown::audit(&audit)),
-        _ => print(&audit_table(&audit, style_of(&std::io::stdout()))),
+        _ => print(&audit_table(&audit, terminal::style())),
     }
     Ok(if audit.is_bad() { Done::Bad } else { Done::Good })
 }
@@ -75,13 +74,15 @@ fn of_root(root: Option<&Path>, e: &std::io::Error) -> Failure {
 
 /// Writes a recording where there is nothing yet, and says what is in it.
 fn record(path: &Path, text: &str) -> Result<(), Failure> {
-    let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|e| match e.kind() {
+    exports::create(path, text.as_bytes()).map_err(|e| match e.kind() {
         std::io::ErrorKind::AlreadyExists => Failure::usage(format!(
             "--record {}: exists and is not overwritten; name another file",
             path.display()
         )),
-        _ => Failure::usage(format!("--record {}: {e}", path.display())),
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+            Failure::usage(format!("--record {}: its directory does not exist", path.display()))
+        }
+        _ => Failure::system(format!("--record {}: {e}", path.display())),
     })?;
     print_error(&format!(
         "recorded in {} ({} KiB of text): settings and counters from /proc and /sys, and the names of interrupts, threads, \

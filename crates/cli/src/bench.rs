@@ -4,12 +4,12 @@ pub(crate) mod words;
 
 use crate::Done;
 use crate::clocks;
-use crate::exports::Export;
+use crate::exports::Exports;
 use crate::interrupt::Interrupt;
 use crate::options::{ClockArgs, PlacementArgs, SlotChoice};
 use crate::place::{Place, places};
 use crate::subject::{SubjectArgs, ended_well};
-use crate::terminal::{Failure, print, print_error, style_of};
+use crate::terminal::{self, Failure, print, print_error};
 use clap::Args;
 use engine::clocks::Means;
 use host::busy;
@@ -47,8 +47,8 @@ pub(crate) struct BenchArgs {
     /// Go on until the 95 % interval of the median is at most so many percent of it to each side
     #[arg(long, value_name = "PCT", value_parser = percent, allow_negative_numbers = true)]
     until_ci: Option<f64>,
-    /// With --until-ci, at most so many runs of each command
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    /// With --until-ci, make at most N runs of each command, discarded ones included; it bounds --runs, too
+    #[arg(long, value_name = "N", requires = "until_ci", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     max_runs: u32,
     /// Exit with code 1 when the spread of CPU time, max − min, is above so many percent of the median
     #[arg(long, value_name = "PCT", value_parser = percent, allow_negative_numbers = true)]
@@ -63,10 +63,10 @@ pub(crate) struct BenchArgs {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// Write every run with all its evidence to FILE
+    /// Write every run with all its evidence to FILE; - is standard output
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Write a page with a scatter of all runs to FILE
+    /// Write a page with a scatter of all runs to FILE; - is standard output
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     // Last, since their headings hold for what comes after them too.
@@ -89,7 +89,7 @@ pub(crate) fn main(args: BenchArgs) -> Result<Done, Failure> {
 
 fn measure(args: &BenchArgs) -> Result<Done, Failure> {
     let programs = programs(args)?;
-    let (csv, html) = (Export::open(args.csv.as_ref())?, Export::open(args.html.as_ref())?);
+    let exports = Exports::open(args.json, [("--csv", args.csv.as_ref()), ("--html", args.html.as_ref())])?;
     let place = places(&args.placement, SlotChoice::Auto, 1)?.pop().unwrap_or_default();
     let means = clocks::means(args.clock, None)?;
     // What cannot be run is told before anything is.
@@ -115,9 +115,8 @@ fn measure(args: &BenchArgs) -> Result<Done, Failure> {
     match failure {
         Some(failure) if report.programs.iter().all(|program| program.runs.is_empty()) => Err(failure),
         failure => {
-            tell(args, &report, &floor);
-            csv.write(|| bench_csv(&report))?;
-            html.write(|| bench_page(&report))?;
+            tell(args, &report, &floor, &exports);
+            exports.write([&|| bench_csv(&report), &|| bench_page(&report)]);
             answer(args, &report, failure)
         }
     }
@@ -131,12 +130,13 @@ fn conduct(
     floor: &Floor,
     mut run: impl FnMut(usize) -> Result<Option<Observation>, Failure>,
 ) -> (BenchReport, Option<Failure>) {
+    let most = args.until_ci.map(|_| args.max_runs as usize);
     let plan = Plan {
         programs: programs.len(),
-        runs: args.runs as usize,
+        runs: most.unwrap_or(usize::MAX).min(args.runs as usize),
         warmup: args.warmup as usize,
         until_ci: args.until_ci,
-        max_runs: args.max_runs.max(args.runs) as usize,
+        max_runs: most.unwrap_or(args.runs as usize),
     };
     let bar = progress();
     let (before, start) = (look(), Instant::now());
@@ -215,6 +215,13 @@ fn programs(args: &BenchArgs) -> Result<Vec<Program>, Failure> {
             )));
         }
     }
+    let named = |name: &str| args.parameter.iter().any(|parameter| parameter.name == name);
+    let words = commands.iter().flatten();
+    if let Some(name) = words.flat_map(|word| bench::places(word)).find(|name| !named(name)) {
+        return Err(Failure::usage(format!(
+            "{{{name}}}: no parameter has this name; give its values with --parameter {name}=V1,V2, or write {{ {name} }} where it is no parameter"
+        )));
+    }
     let combinations =
         bench::sweep(&args.parameter).map_err(|why| Failure::usage(format!("--parameter: {why}")))?;
     let program = |command: &Vec<String>, parameters: &Vec<(String, String)>| {
@@ -262,20 +269,32 @@ fn in_run(failure: Failure, program: &Program, run: usize) -> Failure {
     }
 }
 
-fn tell(args: &BenchArgs, report: &BenchReport, floor: &Floor) {
+fn tell(args: &BenchArgs, report: &BenchReport, floor: &Floor, exports: &Exports<2>) {
     match args.json {
         true => {
             let document = BenchDocument::new(report);
             print(&to_text(&Judged { document, thresholds: Thresholds::of(floor) }));
         }
-        false => print(&bench_report(report, style_of(&std::io::stdout()))),
+        false => exports.print(&bench_report(report, terminal::style())),
     }
 }
 
 /// The exit code. The report was told, so a failure of the system is no second document.
 fn answer(args: &BenchArgs, report: &BenchReport, failure: Option<Failure>) -> Result<Done, Failure> {
     let spread = |program: &Benched| program.cpu.known().map(|figures| figures.spread_pct);
-    let within = |most: f64| report.programs.iter().all(|p| spread(p).is_some_and(|spread| spread <= most));
+    let beyond = |most: f64| {
+        let beyond = report.programs.iter().find(|p| spread(p).is_none_or(|spread| spread > most))?;
+        Some(match spread(beyond) {
+            Some(spread) => format!(
+                "{}: the spread of its time is {spread:.3} % of the median, above --max-spread {most} %",
+                beyond.command
+            ),
+            None => format!(
+                "{}: the spread of its time is unknown, and --max-spread asks for {most} %",
+                beyond.command
+            ),
+        })
+    };
     match (failure, &report.end) {
         (Some(Failure::System(e)), _) => {
             print_error(&format!("tauto: {e:#}\n"));
@@ -283,7 +302,13 @@ fn answer(args: &BenchArgs, report: &BenchReport, failure: Option<Failure>) -> R
         }
         (Some(failure), _) => Err(failure),
         (None, BenchEnd::Interrupted) => Ok(Done::Interrupted),
-        (None, _) => Ok(if args.max_spread.is_none_or(within) { Done::Good } else { Done::Bad }),
+        (None, _) => Ok(match args.max_spread.and_then(beyond) {
+            Some(why) => {
+                print_error(&format!("tauto: {why}\n"));
+                Done::Bad
+            }
+            None => Done::Good,
+        }),
     }
 }
 

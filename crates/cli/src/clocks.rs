@@ -4,7 +4,7 @@ use crate::Done;
 use crate::config::Config;
 use crate::options::ClockArgs;
 use crate::run::command;
-use crate::terminal::{Failure, print, style_of};
+use crate::terminal::{self, Failure, print};
 use clap::Args;
 use engine::clocks::{self, Counter, Means};
 use model::{Clock, Reading};
@@ -41,7 +41,7 @@ pub(crate) fn main(args: &ClocksArgs) -> Result<Done, Failure> {
     });
     match args.json {
         true => print(&to_text(&ClocksDocument { clocks: &all })),
-        false => print(&clocks_table(&all, style_of(&std::io::stdout()))),
+        false => print(&clocks_table(&all, terminal::style())),
     }
     Ok(Done::Good)
 }
@@ -62,6 +62,16 @@ pub(crate) fn means(asked: ClockArgs, of_package: Option<Clock>) -> Result<Means
         Some(clock) => clock,
         None => Config::read()?.clock.unwrap_or_default(),
     };
+    let why = match (clock, asked.counter) {
+        (Clock::Cpu, Some(_)) => Some("the clock cpu counts nothing; add --clock instructions"),
+        (Clock::Reference, Some(Counter::Processor)) => {
+            Some("the clock reference counts in the emulator; use --clock instructions")
+        }
+        _ => None,
+    };
+    if let Some(why) = why {
+        return Err(Failure::usage(format!("--counter has no effect: {why}")));
+    }
     clocks::means(clock, asked.counter.unwrap_or_default())
         .map_err(|why| Failure::system(format!("the clock {}: {why}", clock.name())))
 }

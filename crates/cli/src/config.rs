@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 const USUAL: &str = "/etc/tautochrone.toml";
 /// Root's data directory, whose locks everybody minds.
 pub(crate) const OF_ROOT: &str = "/var/lib/tautochrone";
+/// Where what can be found out again is kept by root.
+const CACHE_OF_ROOT: &str = "/var/cache/tautochrone";
 
 /// The site's configuration: strict TOML.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -62,6 +64,21 @@ pub(crate) fn data_directory() -> Result<PathBuf, Failure> {
         Failure::usage("no place for data: set TAUTO_DATA_DIR, or HOME, to a directory of this user")
     })?;
     Ok(home.join("tautochrone"))
+}
+
+/// The directory of what can be found out again: `TAUTO_CACHE_DIR`, else root's or the user's usual place; none without a home.
+pub(crate) fn cache_directory() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(named) = set("TAUTO_CACHE_DIR") {
+        return Some(named);
+    }
+    if rustix::process::geteuid().is_root() {
+        return Some(CACHE_OF_ROOT.into());
+    }
+    // A relative one is to be ignored (XDG Base Directory Specification).
+    let usual = || Some(set("HOME")?.join(".cache"));
+    let home = set("XDG_CACHE_HOME").filter(|path| path.is_absolute()).or_else(usual)?;
+    Some(home.join("tautochrone"))
 }
 
 /// The service's database: that of the configuration, else the file in the data directory.

@@ -3,14 +3,14 @@
 use crate::Done;
 use crate::config::{Config, service_database};
 use crate::serve::user;
-use crate::terminal::{Failure, print};
+use crate::terminal::{self, Failure, Stream, print};
 use clap::{Args, Subcommand};
 use report::json::to_text;
 use rustix::fs::Mode;
 use serde::Serialize;
 use std::fs::{self, File};
 use std::future::Future;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -165,8 +165,14 @@ fn to_stdout(address: &str) -> Result<(), Failure> {
         store.close().await;
         Ok(())
     })?;
-    let copied = File::open(&copy).and_then(|mut copy| io::copy(&mut copy, &mut io::stdout().lock()));
-    copied.map_err(|e| Failure::system(format!("standard output: {e}"))).map(drop)
+    let mut copy = File::open(&copy).map_err(Failure::system)?;
+    let mut block = vec![0; 64 << 10];
+    loop {
+        match copy.read(&mut block).map_err(Failure::system)? {
+            0 => return Ok(()),
+            n => terminal::output(Stream::Output, &block[..n]),
+        }
+    }
 }
 
 /// Root's backup of somebody else's database: this program again, as them, copies it into a file that root has opened. So they

@@ -58,7 +58,7 @@ pub(crate) fn names(causes: &[Cause]) -> Vec<String> {
     causes.iter().map(|cause| cause.name.to_string()).collect()
 }
 
-/// Measures a slot's floor and keeps it. `step` is told of each run.
+/// Measures a slot's floor. `step` is told of each run.
 pub(crate) fn measure(
     launcher: &Launcher,
     slot: &Slot,
@@ -77,17 +77,27 @@ pub(crate) fn measure(
         Ok(runs)
     };
     let (compute, memory) = (runs("compute")?, runs("memory")?);
-    let floor = Floor::from_runs(&compute, &memory)
+    let floor = Floor::from_runs(&compute, &memory);
+    Ok(floor
         .ok_or_else(|| Failure::system("the fixed programs of the noise floor used no CPU time"))?
-        .knowing(&of(Some(slot)));
+        .knowing(&of(Some(slot))))
+}
+
+/// Whether a floor lets a single run decide nearer to a limit than another.
+pub(crate) fn is_better(floor: &Floor, than: &Floor) -> bool {
+    let band = |floor: &Floor| settle::band(floor.stray(), &settle::Policy::PUBLISHED);
+    band(floor) < band(than)
+}
+
+/// Keeps a slot's floor, in place of the one before.
+pub(crate) fn keep(slot: &Slot, floor: Floor) -> Result<(), Failure> {
     let path = path(slot)?;
     let fail = |e: std::io::Error| Failure::system(format!("{}: {e}", path.display()));
     let text = serde_json::to_string_pretty(&Kept { boot_id: boot_id()?, floor }).map_err(Failure::system)?;
     fs::create_dir_all(path.parent().unwrap_or(&path)).map_err(fail)?;
     // Whoever reads it meanwhile sees the old one or the new one.
     let fresh = path.with_extension("new");
-    fs::write(&fresh, text + "\n").and_then(|()| fs::rename(&fresh, &path)).map_err(fail)?;
-    Ok(floor)
+    fs::write(&fresh, text + "\n").and_then(|()| fs::rename(&fresh, &path)).map_err(fail)
 }
 
 /// The memory-bound program as a control of what is judged in a slot whose floor was measured.

@@ -2,10 +2,11 @@
 
 use crate::Done;
 use crate::config::data_directory;
-use crate::exports::Export;
+use crate::exports::Exports;
+use crate::inputs;
 use crate::options::{CpuList, PlacementArgs, SlotChoice, cpu_list, seconds, slot_choice};
 use crate::place::{Place, places};
-use crate::terminal::{Failure, print, style_of};
+use crate::terminal::{self, Failure, print};
 use clap::Args;
 use host::facts::Facts;
 use host::identity;
@@ -62,25 +63,25 @@ pub(crate) fn main(args: &IndexArgs) -> Result<Done, Failure> {
 
 /// Compares saved indices.
 fn compared(args: &IndexArgs) -> Result<Done, Failure> {
-    let page = Export::open(args.html.as_ref())?;
+    let page = Exports::open(args.json, [("--html", args.html.as_ref())])?;
     let saved = |path: &PathBuf| {
         let name = path.display();
         let wrong = |why: &dyn std::fmt::Display| Failure::usage(format!("{name}: {why}"));
-        let text = std::fs::read_to_string(path).map_err(|e| wrong(&e))?;
+        let text = inputs::text(path).map_err(|e| wrong(&e))?;
         read_index(&name.to_string(), &text).map_err(|why| wrong(&why))
     };
     let saved = args.compare.iter().map(saved).collect::<Result<Vec<_>, _>>()?;
     let comparison = compare(&saved);
     match args.json {
         true => print(&to_text(&ComparisonDocument::new(&comparison))),
-        false => print(&comparison_table(&comparison, style_of(&std::io::stdout()))),
+        false => page.print(&comparison_table(&comparison, terminal::style())),
     }
-    page.write(|| comparison_page(&comparison))?;
+    page.write([&|| comparison_page(&comparison)]);
     Ok(if comparison.strays.is_empty() { Done::Good } else { Done::Bad })
 }
 
 fn taken(args: &IndexArgs) -> Result<Done, Failure> {
-    let page = Export::open(args.html.as_ref())?;
+    let page = Exports::open(args.json, [("--html", args.html.as_ref())])?;
     let typed = PlacementArgs { slot: args.slot, cpu: args.cpu.clone(), ..PlacementArgs::default() };
     let place = places(&typed, SlotChoice::Auto, 1)?.pop().unwrap_or_default();
     let cpu = cpu_of(args, &place)?;
@@ -94,9 +95,9 @@ fn taken(args: &IndexArgs) -> Result<Done, Failure> {
     keep(&index);
     match args.json {
         true => print(&to_text(&IndexDocument::new(&index))),
-        false => print(&index_table(&index, style_of(&std::io::stdout()))),
+        false => page.print(&index_table(&index, terminal::style())),
     }
-    page.write(|| index_page(&index))?;
+    page.write([&|| index_page(&index)]);
     Ok(Done::Good)
 }
 

@@ -1,5 +1,7 @@
 //! What `judge` and `verify` share: reading packages, making slots, ending on signals.
 
+use crate::config::{cache_directory, data_directory};
+use crate::inputs;
 use crate::options::{LimitArgs, PlacementArgs};
 use crate::place::Place;
 use crate::terminal::Failure;
@@ -8,8 +10,9 @@ use engine::clocks::Means;
 use engine::job::Options;
 use engine::languages::Languages;
 use engine::limits::Overrides;
+use engine::shelf::Shelf;
 use engine::slot::{Slot, Station};
-use engine::toolchain::Host;
+use engine::toolchain::{Answers, Host};
 use judge::language::Table;
 use judge::package::Package;
 use judge::scoring::JudgeMode;
@@ -82,10 +85,14 @@ pub(crate) fn languages(file: Option<&PathBuf>) -> Result<Languages, Failure> {
     let mut table = Table::shipped();
     if let Some(path) = file {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|e| Failure::usage(format!("{name}: {e}")))?;
+        let text = inputs::text(path).map_err(|e| Failure::usage(format!("{name}: {e}")))?;
         table = table.with(&text, &name).map_err(Failure::usage)?;
     }
-    Ok(Languages::new(table, Host::current()))
+    let languages = Languages::new(table, Host::current());
+    Ok(match cache_directory() {
+        Some(directory) => languages.knowing(Answers::kept_in(directory)),
+        None => languages,
+    })
 }
 
 /// The engine's options as typed.
@@ -145,9 +152,15 @@ impl Site {
     }
 }
 
+/// Where what languages compile once is kept. A service's web process, which is another user, cannot write there.
+pub(crate) fn shelf(data: &Path) -> Shelf {
+    Shelf::new(data.join("compiled"))
+}
+
 fn slot(place: &Place, auxiliary: bool) -> Result<Slot, Failure> {
     let station = |options: &LauncherOptions, placement: Placement| -> Result<Station, Failure> {
-        Ok(Station::new(Box::new(Launcher::start(options)?), placement))
+        let station = Station::new(Box::new(Launcher::start(options)?), placement);
+        Ok(station.with_shelf(Arc::new(shelf(&data_directory()?))))
     };
     let main = station(&place.launcher()?, place.placement.clone())?;
     let (options, placement) = place.beside();

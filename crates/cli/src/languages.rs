@@ -2,7 +2,7 @@
 
 use crate::Done;
 use crate::judging::languages;
-use crate::terminal::{Failure, print, style_of};
+use crate::terminal::{self, Failure, print};
 use clap::Args;
 use engine::languages::Languages;
 use engine::toolchain;
@@ -27,7 +27,7 @@ pub(crate) fn main(args: LanguagesArgs) -> Result<Done, Failure> {
     let all = statuses(&languages);
     match args.json {
         true => print(&to_text(&LanguagesDocument::new(&all))),
-        false => print(&languages_table(&all, style_of(&std::io::stdout()))),
+        false => print(&languages_table(&all, terminal::style())),
     }
     Ok(Done::Good)
 }
@@ -42,10 +42,10 @@ pub(crate) fn document(languages: &Languages) -> serde_json::Value {
 }
 
 fn status(languages: &Languages, language: &Language) -> LanguageStatus {
-    let found = toolchain::find(languages.host(), language);
+    let found = languages.toolchain(language);
     let tools = |toolchain: toolchain::Toolchain| {
         // The version command asks one tool; it speaks for the toolchain.
-        let version = toolchain::version(language, &toolchain);
+        let version = languages.version(language, &toolchain);
         let named = toolchain.paths.iter().filter(|(name, _)| language.tools.contains_key(*name));
         let tool = |(name, path): (&String, &String)| ToolStatus {
             name: name.clone(),

@@ -27,9 +27,9 @@ pub(crate) struct LoadArgs {
     /// For how long, at most 3600
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = bounded, allow_negative_numbers = true)]
     seconds: Nanos,
-    /// Real-time priority of the kind rt (1-98)
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(priorities()))]
-    priority: u8,
+    /// Real-time priority of the kind rt (1-98) [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(priorities()))]
+    priority: Option<u8>,
     /// Where the kind io has its files, which have no name there [default: TMPDIR, or /tmp]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
@@ -75,6 +75,16 @@ pub(crate) fn main(args: LoadArgs) -> Result<Done, Failure> {
     if let Some(parent) = args.of {
         end_with(parent)?;
     }
+    let only = |option: &str, kind: KindName, given: bool| match given && args.kind != kind {
+        true => Err(Failure::usage(format!(
+            "{option} has no effect on the kind {}: it is for --kind {}",
+            args.kind.name(),
+            kind.name()
+        ))),
+        false => Ok(()),
+    };
+    only("--priority", KindName::Rt, args.priority.is_some())?;
+    only("--directory", KindName::Io, args.directory.is_some())?;
     let cpus: Set = match &args.cpus {
         Some(CpuList(cpus)) => cpus.iter().copied().collect(),
         None => load::allowed().map_err(Failure::system)?,
@@ -83,7 +93,7 @@ pub(crate) fn main(args: LoadArgs) -> Result<Done, Failure> {
         KindName::Cpu => Kind::Cpu,
         KindName::Cache => Kind::Cache,
         KindName::Memory => Kind::Memory,
-        KindName::Rt => Kind::Realtime(args.priority),
+        KindName::Rt => Kind::Realtime(args.priority.unwrap_or(1)),
         KindName::Compress => Kind::Compress,
         KindName::Fork => Kind::Fork,
         KindName::Io => Kind::Disk,

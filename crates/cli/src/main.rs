@@ -10,6 +10,7 @@ mod exports;
 mod fleet_sim;
 mod floor;
 mod index;
+mod inputs;
 mod interrupt;
 mod judge;
 mod judging;
@@ -94,13 +95,10 @@ enum Command {
     /// Contests: to which pool each is bound, and how strictly it is judged
     Contest(manage::ContestArgs),
     /// Play a whole fleet in simulation: waiting, mishaps, slow nodes
-    #[command(hide = true)]
     FleetSim(fleet_sim::FleetSimArgs),
     /// Write the manual pages to a directory
-    #[command(hide = true)]
     Manual(manual::ManualArgs),
     /// Print completions for a shell
-    #[command(hide = true)]
     Completions(manual::CompletionsArgs),
 }
 
@@ -148,7 +146,14 @@ fn main() -> ExitCode {
     if probe::is_toy() {
         return probe::toy();
     }
-    let cli = Cli::parse();
+    // The caller's limits would become verdicts, or end us in the middle.
+    if let Err(failure) = sandbox::lift() {
+        return terminal::exit_code(Err(failure.into()));
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(told) => return terminal::tell_reader(&told),
+    };
     if cli.command.minds_the_machine() {
         loan::recover();
     }
@@ -177,8 +182,5 @@ fn main() -> ExitCode {
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),
     };
-    match result {
-        Ok(done) => ExitCode::from(done as u8),
-        Err(failure) => terminal::report_failure(&failure),
-    }
+    terminal::exit_code(result)
 }

@@ -10,7 +10,7 @@ pub(crate) use node::{NodeArgs, node};
 pub(crate) use pool::{PoolArgs, pool};
 
 use crate::database::{address, become_keeper, failure, open, wait_for};
-use crate::terminal::{Failure, print, style_of};
+use crate::terminal::{self, Failure, print};
 use clap::Args;
 use report::json::to_text;
 use report::text::plain_table;
@@ -76,7 +76,7 @@ fn read_file(path: &Path) -> Result<String, Failure> {
 }
 
 fn table(head: &[&str], rows: &[Vec<String>]) -> String {
-    plain_table(head, rows, style_of(&std::io::stdout()))
+    plain_table(head, rows, terminal::style())
 }
 
 /// A moment as it is told on a terminal: to the second.

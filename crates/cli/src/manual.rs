@@ -32,9 +32,25 @@ pub(crate) fn manual(args: &ManualArgs) -> Result<Done, Failure> {
 /// `tauto completions`: prints what a shell reads to complete command lines.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<Done, Failure> {
     let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "tauto", &mut text);
+    clap_complete::generate(args.shell, &mut without_hidden(&Cli::command()), "tauto", &mut text);
     print(&String::from_utf8_lossy(&text));
     Ok(Done::Good)
+}
+
+/// The same command without the commands of it that are hidden: what writes completions knows nothing of hiding them, and clap cannot remove one.
+fn without_hidden(command: &clap::Command) -> clap::Command {
+    let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+    let mut same = clap::Command::new(command.get_name().to_string())
+        .args(command.get_arguments().cloned())
+        .groups(command.get_groups().cloned())
+        .subcommands(shown.map(without_hidden));
+    if let Some(about) = command.get_about() {
+        same = same.about(about.clone());
+    }
+    match command.get_version() {
+        Some(version) => same.version(version.to_string()),
+        None => same,
+    }
 }
 
 /// Name and text of every page: that of `tauto`, and one for each command, and command of a command, that is not hidden.
@@ -89,12 +105,28 @@ mod tests {
     }
 
     #[test]
+    fn help_lists_what_the_documents_name() {
+        let command = Cli::command();
+        let hidden = command.get_subcommands().filter(|command| command.is_hide_set());
+        assert_eq!(
+            hidden.map(clap::Command::get_name).collect::<Vec<_>>(),
+            ["probe"],
+            "only what tauto starts itself"
+        );
+    }
+
+    #[test]
     fn every_command_can_be_completed() {
-        let mut text = Vec::new();
-        clap_complete::generate(Shell::Bash, &mut Cli::command(), "tauto", &mut text);
-        let text = String::from_utf8(text).expect("text");
-        for word in ["verify", "--all-tests", "--cpu-time"] {
-            assert!(text.contains(word), "{word}");
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut without_hidden(&Cli::command()), "tauto", &mut text);
+            let text = String::from_utf8(text).expect("text");
+            for word in ["verify", "all-tests", "cpu-time", "link-order", "completions"] {
+                assert!(text.contains(word), "{shell}: {word}");
+            }
+            for hidden in ["__probe", "Run a fixed program of the noise floor"] {
+                assert!(!text.contains(hidden), "{shell}: a hidden command");
+            }
         }
     }
 }

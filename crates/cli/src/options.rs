@@ -16,10 +16,10 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) wall_time: Option<Nanos>,
     /// Memory of the whole process tree, such as 256M
-    #[arg(long, value_name = "SIZE", value_parser = size, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIZE", value_parser = memory, allow_negative_numbers = true)]
     pub(crate) memory: Option<Bytes>,
     /// Stack of the main thread [default: as --memory]
-    #[arg(long, value_name = "SIZE", value_parser = size, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIZE", value_parser = stack, allow_negative_numbers = true)]
     pub(crate) stack: Option<Bytes>,
     /// Standard output + standard error + files
     #[arg(long, value_name = "SIZE", value_parser = size, allow_negative_numbers = true)]
@@ -188,6 +188,26 @@ pub(crate) fn size(text: &str) -> Result<Bytes, String> {
     }
 }
 
+/// No program starts in less: what the kernel needs for a process alone is more.
+const LEAST_MEMORY: Bytes = Bytes::from_kib(64);
+/// The kernel puts a program's arguments there before it starts.
+const LEAST_STACK: Bytes = Bytes::from_kib(16);
+
+fn memory(text: &str) -> Result<Bytes, String> {
+    at_least(text, LEAST_MEMORY, "64M")
+}
+
+fn stack(text: &str) -> Result<Bytes, String> {
+    at_least(text, LEAST_STACK, "8M")
+}
+
+fn at_least(text: &str, least: Bytes, usual: &str) -> Result<Bytes, String> {
+    match size(text)? {
+        enough if enough >= least => Ok(enough),
+        _ => Err(format!("no program starts in less than {}K; give more, such as {usual}", least.0 >> 10)),
+    }
+}
+
 pub(crate) fn cpu_list(text: &str) -> Result<CpuList, String> {
     let mut cpus = std::collections::BTreeSet::new();
     for part in text.split(',') {
@@ -248,6 +268,14 @@ mod tests {
         }
         for bad in ["", "0", "-1", "1T", "K", "99999999999G"] {
             assert!(size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn limits_in_which_nothing_starts_are_refused() {
+        assert_eq!((memory("64K"), stack("16K")), (Ok(LEAST_MEMORY), Ok(LEAST_STACK)));
+        for why in [memory("1K"), memory("65535"), stack("1K")] {
+            assert!(why.clone().is_err_and(|why| why.contains("no program starts")), "{why:?}");
         }
     }
 

@@ -8,7 +8,8 @@ use host::facts::{Cgroups, Topology};
 use host::locks::{self, Held};
 use host::machine::Machine;
 use host::slots::Wishes;
-use model::{Isolation, Placement, Slot, SlotPlan};
+use model::{Isolation, Placement, Sched, Slot, SlotPlan};
+use rustix::process::{Resource, geteuid, getrlimit};
 use sandbox::LauncherOptions;
 use std::fs::File;
 use std::io;
@@ -76,10 +77,44 @@ pub(crate) fn planned(machine: &Machine, wishes: &Wishes) -> Result<SlotPlan, Fa
 
 /// So many places, each of its own: what was typed, or `usual`. Waits where others have the slots.
 pub(crate) fn places(typed: &PlacementArgs, usual: SlotChoice, jobs: usize) -> Result<Vec<Place>, Failure> {
+    possible(typed)?;
     match typed.slot_choice(usual)? {
         SlotChoice::None => Ok(without_slot(typed.placement(), jobs)?),
         choice => in_slots(typed, choice, jobs),
     }
+}
+
+/// Refuses what this machine has not, or this user may not.
+fn possible(typed: &PlacementArgs) -> Result<(), Failure> {
+    let wanted = typed.placement();
+    let nowhere = wanted.cpus.is_empty() && wanted.mem_node.is_none();
+    if !nowhere {
+        let machine = Machine::this().map_err(Failure::system)?;
+        let topology = Topology::read(&machine).map_err(Failure::system)?;
+        there(&wanted, &topology).map_err(Failure::usage)?;
+    }
+    let (Sched::Fifo(priority) | Sched::RoundRobin(priority)) = wanted.sched else { return Ok(()) };
+    let most = getrlimit(Resource::Rtprio).current.unwrap_or(u64::MAX);
+    if geteuid().is_root() || most >= u64::from(priority) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "--sched: a real-time class with priority {priority} needs root, or a limit as high, which is {most} for this user (ulimit -r; rtprio in limits.conf(5))"
+    )))
+}
+
+fn there(wanted: &Placement, topology: &Topology) -> Result<(), String> {
+    let list = |numbers: Vec<u32>| cpulist::to_list(&numbers.into_iter().collect());
+    if let Some(cpu) = wanted.cpus.iter().find(|cpu| !topology.cpus.contains_key(*cpu)) {
+        let there = list(topology.cpus.keys().copied().collect());
+        let off = if topology.offline.contains(cpu) { "is switched off" } else { "is not on this machine" };
+        return Err(format!("--cpu {cpu}: CPU {cpu} {off}; online are {there}"));
+    }
+    if let Some(node) = wanted.mem_node.filter(|node| !topology.nodes.contains_key(node)) {
+        let there = list(topology.nodes.keys().copied().collect());
+        return Err(format!("--mem-node {node}: this machine has no such memory node; it has {there}"));
+    }
+    Ok(())
 }
 
 /// One slot, waited for.
@@ -91,6 +126,7 @@ pub(crate) fn in_slot(slot: &Slot) -> Result<Place, Failure> {
 /// The slot that was typed or the first, and all others with it, which stay empty: for experiments that disturb the whole machine.
 /// The slot's place comes first; on a machine without one it has none.
 pub(crate) fn whole_machine(typed: &PlacementArgs) -> Result<Vec<Place>, Failure> {
+    possible(typed)?;
     let choice = typed.slot_choice(SlotChoice::Auto)?;
     let machine = Machine::this().map_err(Failure::system)?;
     let plan = planned(&machine, &wishes_for(None)?)?;

@@ -1,6 +1,6 @@
 //! Events as they come: lines on standard output, warnings and a bar on standard error.
 
-use crate::terminal::{print, print_error, style_of};
+use crate::terminal::{self, print, print_error};
 use indicatif::{ProgressBar, ProgressStyle};
 use model::{Event, JudgePhase};
 use report::text::{Style, test_line, warning_line};
@@ -25,7 +25,7 @@ impl Progress {
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner()),
         );
         bar.enable_steady_tick(Duration::from_millis(200));
-        let (style, error_style) = (style_of(&std::io::stdout()), style_of(&std::io::stderr()));
+        let (style, error_style) = (terminal::style(), terminal::error_style());
         Progress { bar, test_lines, style, error_style }
     }
 

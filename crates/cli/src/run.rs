@@ -8,7 +8,7 @@ use crate::clocks;
 use crate::floor;
 use crate::options::{ClockArgs, LimitArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
-use crate::terminal::{Failure, print, print_error, style_of};
+use crate::terminal::{self, Failure, Stream, print};
 use clap::Args;
 use model::{Ledger, Observation, Reading, RunSpec, Status, View, ViewMount};
 use report::json::{FaultDocument, Judged, RunDocument, to_text};
@@ -124,11 +124,12 @@ fn show(
         };
         print(&to_text(&Judged { document, thresholds: Thresholds::of(floor) }));
     } else {
-        let style = style_of(&std::io::stderr());
-        print_error(&report::text::run_summary(observation, &spec.limits, &disturbed, style));
+        let style = terminal::error_style();
+        let mut text = report::text::run_summary(observation, &spec.limits, &disturbed, style);
         if args.explain {
-            print_error(&report::text::ledger_lines(&Ledger::of(observation), causes, style));
+            text += &report::text::ledger_lines(&Ledger::of(observation), causes, style);
         }
+        terminal::output(Stream::Error, text.as_bytes());
     }
 }
 
@@ -149,5 +150,6 @@ pub(crate) fn shown(text: &str) -> Result<ViewMount, String> {
     {
         return Err("the place inside must be an absolute path without `..`".into());
     }
-    Ok(ViewMount { host, inside, optional: false })
+    let mount = ViewMount { host, inside, optional: false };
+    sandbox::covered(&mount).map_or(Ok(mount), Err)
 }

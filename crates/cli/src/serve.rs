@@ -14,7 +14,7 @@ use crate::terminal::{Failure, print_error};
 use crate::worker;
 use clap::Args;
 use nursery::{Child, Nursery};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 use rustix::process::Signal;
 use server::Network;
 use std::ffi::OsString;
@@ -114,6 +114,7 @@ fn supervise(args: &ServeArgs, wanted: &Wanted) -> Result<Done, Failure> {
     let address = http.local_addr().map_err(Failure::system)?;
     let user = user::of_service(wanted.user.as_deref())?;
     let directory = service_directory(&data_directory()?, user)?;
+    user.map_or(Ok(()), |user| passable(&directory, user))?;
     let slots = match (args.no_worker, args.slots.is_empty()) {
         (true, _) => Vec::new(),
         (false, true) => worker::all_slots()?,
@@ -219,6 +220,32 @@ fn service_directory(data: &Path, user: Option<User>) -> Result<PathBuf, Failure
         }
     }
     Ok(path)
+}
+
+/// Whether that user gets to the directory and may work in it. Said now, since a web process that cannot answers every request with 503.
+fn passable(directory: &Path, user: User) -> Result<(), Failure> {
+    let directory = std::path::absolute(directory).map_err(Failure::system)?;
+    // A thread that becomes that user ends with this look: the kernel says what it may, access lists included.
+    let look = std::thread::spawn(move || {
+        user.take_over()?;
+        let mut way: Vec<&Path> = directory.ancestors().collect();
+        way.reverse();
+        for step in way {
+            let (wanted, word) = match step == directory {
+                true => (Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK, "read and write"),
+                false => (Access::EXEC_OK, "pass through"),
+            };
+            rustix::fs::access(step, wanted).map_err(|e| {
+                Failure::usage(format!(
+                    "{}: user {user}, who is to run the service, may not {word} it: {e}; let others pass (chmod o+x), set TAUTO_DATA_DIR \
+                     to a directory elsewhere, or see --user",
+                    step.display()
+                ))
+            })?;
+        }
+        Ok(())
+    });
+    look.join().unwrap_or_else(|_| Err(Failure::system("looking at the service's directory failed")))
 }
 
 fn data_of(service: &Path) -> &Path {

@@ -4,16 +4,21 @@ use crate::Done;
 use crate::floor;
 use crate::place::{in_slot, planned, wishes_for};
 use crate::progress::Progress;
-use crate::terminal::{Failure, print, style_of};
+use crate::terminal::{self, Failure, print, print_error};
 use clap::Args;
+use host::busy;
 use host::machine::Machine;
-use model::{Slot, SlotPlan};
+use lab::bench::machine_warnings;
+use model::{Nanos, Reading, Slot, SlotPlan};
 use report::json::to_text;
 use report::text::slots_table;
+use report::warning_words;
 use sandbox::Launcher;
 use serde::Serialize;
 use settle::{Floor, Policy, Stray};
+use std::io;
 use std::path::PathBuf;
+use std::time::Instant;
 
 #[derive(Args, Debug)]
 pub(crate) struct SlotsArgs {
@@ -42,11 +47,7 @@ pub(crate) fn main(args: SlotsArgs) -> Result<Done, Failure> {
         plan.slots.iter().map(|slot| measured(args.root.is_none(), slot)).collect();
     match args.json {
         true => print(&to_text(&SlotsDocument::new(&plan, &floors))),
-        false => print(&slots_table(
-            &plan,
-            &floors.iter().map(lines).collect::<Vec<_>>(),
-            style_of(&std::io::stdout()),
-        )),
+        false => print(&slots_table(&plan, &floors.iter().map(lines).collect::<Vec<_>>(), terminal::style())),
     }
     Ok(Done::Good)
 }
@@ -75,13 +76,38 @@ fn lines(floor: &Option<Floor>) -> Option<String> {
     ))
 }
 
+fn look() -> io::Result<busy::Look> {
+    busy::look(&Machine::this()?, std::process::id())
+}
+
 fn measure(plan: &SlotPlan) -> Result<(), Failure> {
     for slot in &plan.slots {
         let place = in_slot(slot)?;
         let launcher = Launcher::start(&place.launcher()?)?;
         let progress = Progress::new(floor::STEPS, false);
-        floor::measure(&launcher, slot, &place.placement, &|| progress.step())?;
+        let (before, start) = (look(), Instant::now());
+        let floor = floor::measure(&launcher, slot, &place.placement, &|| progress.step());
+        let elapsed = Nanos::from(start.elapsed());
         progress.finish();
+        let floor = floor?;
+        let load = before.and_then(|before| Ok(busy::between(&before, &look()?, elapsed, &slot.cpus)));
+        let busy = machine_warnings(&Reading::from_result(load), &slot.cpus);
+        for warning in &busy {
+            let warning = warning_words(warning);
+            print_error(&format!(
+                "tauto: warning: slot {}, measured on a busy machine: {warning}\n",
+                slot.id
+            ));
+        }
+        let known = floor::of(Some(slot));
+        if !busy.is_empty() && !known.assumed && floor::is_better(&known, &floor) {
+            print_error(&format!(
+                "tauto: slot {} keeps the noise floor that was measured before, which is better; measure again when the machine is idle\n",
+                slot.id
+            ));
+            continue;
+        }
+        floor::keep(slot, floor)?;
     }
     Ok(())
 }

@@ -1,10 +1,12 @@
-//! What reaches the caller's streams: documents, lines, errors for people and their exit codes.
+//! The caller's streams, and the only place that writes to them: documents, lines, errors for people, and exit codes.
 
+use crate::Done;
 use report::text::Style;
 use std::fmt;
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 /// Why a command could not be carried out.
 #[derive(Debug)]
@@ -48,24 +50,62 @@ impl From<sandbox::SandboxError> for Failure {
     fn from(e: sandbox::SandboxError) -> Failure {
         use sandbox::ErrorKind;
         match e.kind {
-            ErrorKind::CannotExec | ErrorKind::BadRequest => Failure::usage(e),
+            ErrorKind::CannotExec | ErrorKind::BadRequest | ErrorKind::Content => Failure::usage(e),
             ErrorKind::System | ErrorKind::LauncherGone => Failure::system(e),
         }
     }
 }
 
-#[allow(clippy::print_stderr)]
-pub(crate) fn report_failure(failure: &Failure) -> ExitCode {
-    let (error, code) = match failure {
-        Failure::Usage(e) => (e, 2),
-        Failure::System(e) => (e, 3),
+/// The exit code of a command, once all that is left to say is said. A good or bad answer that did not reach its reader is none.
+pub(crate) fn exit_code(result: Result<Done, Failure>) -> ExitCode {
+    let lost = LOST.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(lost) = &lost {
+        print_error(&format!("tauto: {lost}\n"));
+    }
+    let code = match result {
+        Ok(Done::Good | Done::Bad) if lost.is_some() => Done::Fault as u8,
+        Ok(done) => done as u8,
+        Err(failure) => {
+            print_error(&format!("tauto: {failure}\n"));
+            match failure {
+                Failure::Usage(_) => 2,
+                Failure::System(_) => 3,
+            }
+        }
     };
-    eprintln!("tauto: {error:#}");
     ExitCode::from(code)
 }
 
-/// What may be shown on a stream.
-pub(crate) fn style_of(stream: &(impl IsTerminal + AsFd)) -> Style {
+/// What the command line's reader says instead of a command: help and the version on standard output, or what is wrong.
+pub(crate) fn tell_reader(told: &clap::Error) -> ExitCode {
+    let text = told.render();
+    let shown = |style: Style| if style.colour { text.ansi().to_string() } else { text.to_string() };
+    if told.use_stderr() {
+        print_error(&shown(error_style()));
+        return ExitCode::from(2);
+    }
+    print(&shown(style()));
+    exit_code(Ok(Done::Good))
+}
+
+/// Where a command's output goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Output,
+    Error,
+}
+
+/// What may be shown on standard output.
+pub(crate) fn style() -> Style {
+    style_of(&io::stdout())
+}
+
+/// What may be shown on standard error.
+pub(crate) fn error_style() -> Style {
+    style_of(&io::stderr())
+}
+
+fn style_of(stream: &(impl IsTerminal + AsFd)) -> Style {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     if !stream.is_terminal() {
@@ -76,13 +116,41 @@ pub(crate) fn style_of(stream: &(impl IsTerminal + AsFd)) -> Style {
     Style { colour: !set("NO_COLOR") && !dumb, width }
 }
 
-/// Writes to standard output. A reader that has gone away is no fault of ours.
-pub(crate) fn print(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+/// The first output of this process that could not be written, and why: it decides the exit code.
+static LOST: Mutex<Option<String>> = Mutex::new(None);
+
+/// Notes that output was lost.
+pub(crate) fn lose(place: impl fmt::Display, why: impl fmt::Display) {
+    let mut lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
+    lost.get_or_insert_with(|| format!("cannot write to {place}: {why}; the output is lost or incomplete"));
 }
 
-/// Writes to standard error, likewise.
+/// Writes output. What cannot be written makes the command fail in the end.
+pub(crate) fn output(stream: Stream, bytes: &[u8]) {
+    if bytes.is_empty() {
+        return;
+    }
+    let written = match stream {
+        // The runtime has put /dev/null in its place.
+        Stream::Output if sandbox::stdout_was_closed() => Err(io::Error::other("it is closed")),
+        Stream::Output => {
+            let mut stdout = io::stdout().lock();
+            stdout.write_all(bytes).and_then(|()| stdout.flush())
+        }
+        Stream::Error => io::stderr().lock().write_all(bytes),
+    };
+    if let Err(e) = written {
+        let place = if stream == Stream::Output { "standard output" } else { "standard error" };
+        lose(place, e);
+    }
+}
+
+/// Writes to standard output.
+pub(crate) fn print(text: &str) {
+    output(Stream::Output, text.as_bytes());
+}
+
+/// Says something besides the output. Where nobody can hear it, nothing is lost.
 pub(crate) fn print_error(text: &str) {
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }

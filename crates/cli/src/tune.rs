@@ -4,7 +4,7 @@ mod pause;
 
 use crate::Done;
 use crate::config::{Config, OF_ROOT};
-use crate::terminal::{Failure, print, print_error, style_of};
+use crate::terminal::{self, Failure, print, print_error};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use host::facts::Topology;
@@ -294,7 +294,7 @@ fn show(tuning: Tuning, noise: Option<NoiseComparison>, boot: Option<BootPlan>, 
     if json {
         return print(&to_text(&TuneDocument::new(tuning, noise, boot)));
     }
-    print(&tuning_table(&tuning, style_of(&std::io::stdout())));
+    print(&tuning_table(&tuning, terminal::style()));
     print(&noise.as_ref().map(noise_lines).unwrap_or_default());
     print(&boot.as_ref().map(boot_lines).unwrap_or_default());
 }

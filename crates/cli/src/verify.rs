@@ -17,9 +17,10 @@ use engine::verify::verify_package;
 use judge::scoring::JudgeMode;
 use model::{CheckOutcome, Checked, Event, Reading, Verdict, Verification};
 use report::json::{Judged, VerifyDocument, to_text};
-use report::text::{checked_line, verify_summary};
+use report::text::{checked_line, limit_lines, verify_summary};
 use settle::Thresholds;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
@@ -63,8 +64,6 @@ pub(crate) fn main(args: VerifyArgs) -> Result<Done, Failure> {
                 progress.finish();
                 return Ok(Done::Interrupted);
             }
-            // The other packages can still be verified.
-            Err(fault @ Fault::Package { .. }) => verifications.push(broken(opened, &fault)),
             Err(fault) => {
                 progress.finish();
                 return Err(failure(fault));
@@ -90,7 +89,13 @@ fn verify(
     progress: &Progress,
     json: bool,
 ) -> Result<Verification, Fault> {
-    let emit = |event: Event| progress.tell(&event);
+    let warnings = Mutex::new(Vec::new());
+    let emit = |event: Event| {
+        if let Event::Warning { place, message } = &event {
+            warnings.lock().unwrap_or_else(PoisonError::into_inner).push(format!("{place}: {message}"));
+        }
+        progress.tell(&event);
+    };
     opened.warnings.iter().cloned().for_each(emit);
     let job = Job {
         package: &opened.package,
@@ -100,21 +105,35 @@ fn verify(
         cancel: &site.cancel,
         emit: &emit,
     };
-    verify_package(job, &site.slots, &|checked: &Checked| {
+    let verified = verify_package(job, &site.slots, &|checked: &Checked| {
         progress.step();
         if !json {
             progress.line(&checked_line(&opened.package.short_name, checked, progress.style));
         }
-    })
+    });
+    let verification = match verified {
+        Err(fault @ Fault::Package { .. }) => broken(opened, &fault),
+        verified => verified?,
+    };
+    let verification = Verification {
+        warnings: warnings.into_inner().unwrap_or_else(PoisonError::into_inner),
+        ..verification
+    };
+    if !json {
+        progress.line(&limit_lines(&verification));
+    }
+    Ok(verification)
 }
 
-/// A package whose own programs fail.
+/// A package whose own programs fail. The others can still be verified.
 fn broken(opened: &Opened, fault: &Fault) -> Verification {
     Verification {
         package: opened.package.short_name.clone(),
         time_limit: Reading::unknown("the package's own programs fail"),
+        time_limit_source: None,
         submissions: Vec::new(),
         fault: Some(fault.to_string()),
+        warnings: Vec::new(),
     }
 }
 

@@ -11,6 +11,7 @@ mod probe;
 mod socket;
 mod statement;
 mod task;
+mod warm;
 
 use crate::Done;
 use crate::judging::{Site, languages, worst_floor};
@@ -60,6 +61,9 @@ pub(crate) struct WorkerArgs {
     /// The process that starts this one
     #[arg(long, hide = true, value_name = "PID")]
     parent: Option<u32>,
+    /// Compile what languages have in common, and end
+    #[arg(long, hide = true, conflicts_with = "single")]
+    warm: bool,
     /// Tell the service of this machine, as one of its workers
     #[arg(long, hide = true, requires = "single")]
     speaker: bool,
@@ -68,6 +72,9 @@ pub(crate) struct WorkerArgs {
 /// One process for each slot, or the process of one slot.
 pub(crate) fn main(args: WorkerArgs) -> Result<Done, Failure> {
     crate::log::begin(args.log);
+    if args.warm {
+        return warm::main(&args);
+    }
     let way = Way::of(&args)?;
     let slots = if args.slots.is_empty() { all_slots()? } else { args.slots.clone() };
     match (args.single, &slots[..]) {
@@ -205,6 +212,9 @@ fn serve(args: &WorkerArgs, way: &Way, slot: SlotChoice) -> Result<Done, Failure
         holding: None,
     };
     let packages = Packages::new(crate::config::data_directory()?.join("worker-packages"))?;
+    if args.speaker {
+        warm::begin(args.languages.as_deref(), args.log);
+    }
     let speaker = args.speaker.then(|| Speaker::new(args.languages.clone()));
     let (cancel, ending) = (&*site.cancel, &*site.ending);
     let mut worker = Worker { slot: first, cancel, ending, languages, floor, packages, hello, speaker };

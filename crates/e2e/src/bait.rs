@@ -8,7 +8,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Child;
 use std::sync::Mutex;
 
 /// Servers, files, a process and System V objects.
@@ -24,7 +24,8 @@ pub struct Bait {
 }
 
 fn system_v(kind: &'static str, arguments: &[&str]) -> Option<(&'static str, String)> {
-    let output = Command::new("/usr/bin/ipcmk").args(arguments).args(["-p", "0666"]).output().ok()?;
+    let output =
+        crate::child::command("/usr/bin/ipcmk").args(arguments).args(["-p", "0666"]).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     Some((kind, text.trim().rsplit(' ').next()?.to_string()))
 }
@@ -143,7 +144,7 @@ impl Drop for Bait {
                 "msg" => "-q",
                 _ => "-s",
             };
-            drop(Command::new("ipcrm").args([flag, id]).status());
+            drop(crate::child::command("ipcrm").args([flag, id]).status());
         }
     }
 }

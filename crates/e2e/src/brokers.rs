@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -177,7 +177,7 @@ impl Brokers {
         }
         let words = ["setpriv", "--pdeathsig", "KILL", "--", "nats-server", "--config"];
         let mut words = broker.host.by.iter().cloned().chain(words.into_iter().map(OsString::from));
-        let mut command = Command::new(words.next().unwrap_or_default());
+        let mut command = crate::child::command(words.next().unwrap_or_default());
         command.args(words).arg(self.directory.path().join(format!("b{n}.conf")));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         let process = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;

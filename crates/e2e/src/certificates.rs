@@ -3,7 +3,6 @@
 use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Where they lie, as PEM.
 #[derive(Clone, Debug)]
@@ -17,7 +16,7 @@ pub struct Certificates {
 }
 
 fn openssl(words: &[&str], directory: &Path) -> Result<(), String> {
-    let done = Command::new("openssl").args(words).current_dir(directory).output();
+    let done = crate::child::command("openssl").args(words).current_dir(directory).output();
     let done = done.map_err(|error| format!("openssl: {error}"))?;
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     if done.status.success() { Ok(()) } else { Err(format!("openssl {}: {said}", words.join(" "))) }

@@ -3,14 +3,13 @@
 
 use crate::http::Client;
 use crate::leftovers::{self, Snapshot};
-use crate::service::{Part, Service, submission};
+use crate::service::{self, Part, Service, submission};
 use crate::tauto;
 use crate::traffic;
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -89,16 +88,21 @@ pub struct Report {
 
 /// The numbers of splitmix64 (Steele, Lea, Flood 2014): the same for the same seed.
 #[derive(Debug)]
-pub(crate) struct Dice(pub(crate) u64);
+pub struct Dice(pub u64);
 
 impl Dice {
     /// A number below this one.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (mixed ^ (mixed >> 31)) % bound
+    }
+
+    /// One of these.
+    pub fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        of[usize::try_from(self.below(of.len() as u64)).unwrap_or_default()]
     }
 
     fn program(&mut self, slow: bool) -> &'static Program {
@@ -147,6 +151,7 @@ pub struct Plan {
 pub fn storm(data: &Path, plan: Plan) -> Result<Report, String> {
     leftovers::adopt_orphans()?;
     let before = Snapshot::take();
+    service::blame_no_job(data)?;
     let mut service = Service::start(data, SocketAddr::from(([127, 0, 0, 1], 0)), &[])?;
     let mut report = Report::default();
     let (stop, address) = (AtomicBool::new(false), service.address());
@@ -171,7 +176,11 @@ pub fn storm(data: &Path, plan: Plan) -> Result<Report, String> {
     service.stop()?;
     // Where the keeper itself was killed nobody is left to remove its empty cgroups: whoever comes next does.
     before.wait_until_no_processes(GONE_WITHIN)?;
-    tauto::run(Command::new(tauto::binary()?).args(["run", "--", "/bin/true"]), false, WHOLE_WITHIN)?;
+    tauto::run(
+        crate::child::command(tauto::binary()?).args(["run", "--", "/bin/true"]),
+        false,
+        WHOLE_WITHIN,
+    )?;
     report.wrong.extend(before.wait_until_clean(GONE_WITHIN, Vec::new).err());
     report.wrong.extend(check_database(data)?);
     Ok(report)
@@ -318,7 +327,7 @@ fn settle_accounts(service: &Service, accepted: &[Accepted], report: &mut Report
 
 /// What `tauto database check` finds.
 fn check_database(data: &Path) -> Result<Option<String>, String> {
-    let mut command = Command::new(tauto::binary()?);
+    let mut command = crate::child::command(tauto::binary()?);
     command.args(["database", "check"]).env("TAUTO_DATA_DIR", data);
     let ended = tauto::run(&mut command, false, WHOLE_WITHIN)?;
     let said = format!("tauto database check: {}{}", ended.stdout, ended.stderr);

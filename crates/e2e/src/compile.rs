@@ -21,8 +21,8 @@ pub fn executable(program: &Program, directory: &Path) -> Result<PathBuf, String
         return Ok(program.source.clone());
     }
     let target = directory.join(program.name.replace('/', "-"));
-    let header = crate::program::directory().join("hostile.h");
-    let newest = changed(&program.source).max(changed(&header));
+    let headers = ["hostile.h", "many.h"].map(|name| changed(&crate::program::directory().join(name)));
+    let newest = headers.into_iter().fold(changed(&program.source), Ord::max);
     if changed(&target) > newest {
         return Ok(target);
     }

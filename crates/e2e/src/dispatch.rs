@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -178,7 +178,7 @@ fn side(directory: &Path, way: Way, database: &Cluster, brokers: &Brokers) -> Re
     let service = Service::start(&data, ANYWHERE, &options)?;
     let log = data.join("worker.log");
     let file = File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
-    let mut command = Command::new(tauto::binary()?);
+    let mut command = crate::child::command(tauto::binary()?);
     command.args(["worker", "--slots", "none", "--log", "json", "--node", way.name()]);
     match way {
         Way::Socket => command.arg("--connect").arg(data.join("service/work.sock")),

@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::Duration;
 
 /// For it to end, with what it is at.
@@ -35,7 +35,7 @@ impl JudgeNode {
         let file = File::create(&log).map_err(told)?;
         let binary = tauto::binary()?;
         let mut words = by.iter().map(AsRef::as_ref).chain([binary.as_os_str()]);
-        let mut command = Command::new(words.next().unwrap_or_default());
+        let mut command = crate::child::command(words.next().unwrap_or_default());
         command.args(words).args(["worker", "--slots", "none", "--node", node, "--pool", pool]);
         command.env("TAUTO_DATA_DIR", data).env("TAUTO_NATS", url);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);

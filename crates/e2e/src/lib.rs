@@ -10,15 +10,20 @@ pub mod brokers;
 pub mod browser;
 pub mod certificates;
 pub mod chaos;
+pub mod child;
 pub mod compile;
 pub mod condition;
 pub mod dispatch;
+pub mod faces;
 pub mod fleet;
 pub mod http;
 pub mod judge_node;
+pub mod kernel_memory;
 pub mod leftovers;
+pub mod marks;
 pub mod nats;
 pub mod network;
+pub mod npm;
 pub mod package;
 /// The PostgreSQL server that the tests of the store use.
 #[path = "../../store/tests/common/cluster.rs"]

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Where the hub is reached from every site.
 pub const HUB: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
@@ -20,7 +20,7 @@ struct Namespace(File);
 impl Namespace {
     /// A process makes it, and we hold it when that process is gone.
     fn new() -> Result<Namespace, String> {
-        let mut maker = Command::new("unshare");
+        let mut maker = crate::child::command("unshare");
         maker.args(["--net", "sh", "-c", "echo made; read _"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut maker = maker.spawn().map_err(|error| format!("unshare: {error}"))?;
         let mut made = [0; 5];
@@ -48,7 +48,7 @@ impl Namespace {
     /// Carries out commands of `ip`, one a line, in here.
     fn ip(&self, commands: &str) -> Result<(), String> {
         let [enter, rest @ ..] = self.by();
-        let mut ip = Command::new(enter);
+        let mut ip = crate::child::command(enter);
         ip.args(rest).args(["ip", "-batch", "-"]);
         ip.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut ip = ip.spawn().map_err(|error| format!("nsenter: {error}"))?;

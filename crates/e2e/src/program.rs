@@ -9,12 +9,14 @@
 //! | `expect` | the status that must come, alternatives with a bar between them |
 //! | `bare` | the same where no memory cgroup can be had (an ordinary user to whom none is delegated) |
 //! | `check` | a condition on the JSON document, any number of them |
+//! | `host` | how far the kernel's memory of the whole machine may grow at any time of the run, such as `48M` |
+//! | `bare_host` | the same where no memory cgroup can be had: what numbers of objects bound, not bytes |
 //! | `needs` | features without which it is skipped: `root`, `memory_group`, `python3`, `ipcmk`, `cpus=N` |
 //! | `stdio` | `file` (default), `pipe`, `unread` (a pipe nobody reads), `inherit` (files, and more descriptors open) |
 //! | `setuid` | `yes`: the file is owned by root and has the setuid bit |
 //! | `why` | the attack in one line |
 
-use crate::condition::Condition;
+use crate::condition::{Condition, limit_value};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +51,10 @@ pub struct Program {
     pub bare: Option<Vec<String>>,
     /// Conditions on the document.
     pub checks: Vec<Condition>,
+    /// How far the kernel's memory of the machine may grow, in bytes.
+    pub host: Option<u64>,
+    /// The same where no memory cgroup can be had; none: the same.
+    pub bare_host: Option<u64>,
     /// Features without which it is skipped.
     pub needs: Vec<String>,
     /// Where the streams go.
@@ -116,6 +122,8 @@ impl Program {
             expect: Vec::new(),
             bare: None,
             checks: Vec::new(),
+            host: None,
+            bare_host: None,
             needs: Vec::new(),
             streams: Streams::File,
             setuid: false,
@@ -131,6 +139,8 @@ impl Program {
                 "expect" => program.expect = statuses(value)?,
                 "bare" => program.bare = Some(statuses(value)?),
                 "check" => program.checks.push(Condition::parse(value)?),
+                "host" => program.host = Some(size(value)?),
+                "bare_host" => program.bare_host = Some(size(value)?),
                 "needs" => program.needs.extend(value.split_whitespace().map(String::from)),
                 "stdio" => program.streams = streams(value)?,
                 "setuid" => program.setuid = value == "yes",
@@ -147,6 +157,11 @@ impl Program {
         Ok(program)
     }
 
+    /// How far the kernel's memory of the machine may grow, in bytes; none: it is not looked at.
+    pub fn host_bound(&self, memory_group: bool) -> Option<u64> {
+        if memory_group { self.host } else { self.bare_host.or(self.host) }
+    }
+
     /// The statuses of which one must come.
     pub fn expected(&self, memory_group: bool) -> &[String] {
         match &self.bare {
@@ -154,6 +169,10 @@ impl Program {
             _ => &self.expect,
         }
     }
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    limit_value("", text).map(|bytes| bytes as u64).ok_or_else(|| format!("`{text}` is no size"))
 }
 
 fn streams(text: &str) -> Result<Streams, String> {
@@ -206,12 +225,13 @@ mod tests {
     #[test]
     fn heads_are_read() {
         let text = "#!/bin/sh\n# run: --memory 64M --cpu-time 1\n# args: a b\n# args: c\n# expect: ok|memory_limit\n\
-                    # bare: ok\n# check: signal == 9\n# needs: root ipcmk\n# stdio: pipe\n# why: to see\nexit 0\n";
+                    # bare: ok\n# check: signal == 9\n# host: 48M\n# needs: root ipcmk\n# stdio: pipe\n# why: to see\nexit 0\n";
         let program = Program::parse("group/name", Path::new("name.sh"), text).expect("well formed");
         assert_eq!(program.runs, [vec!["a".to_string(), "b".into()], vec!["c".into()]]);
         assert_eq!(program.expected(true), ["ok", "memory_limit"]);
         assert_eq!(program.expected(false), ["ok"]);
         assert_eq!(program.needs, ["root", "ipcmk"]);
+        assert_eq!((program.host_bound(true), program.host_bound(false)), (Some(48 << 20), Some(48 << 20)));
         assert_eq!(program.streams, Streams::Pipe);
         assert!(program.options.contains(&("--memory".into(), "64M".into())));
         assert!(program.options.contains(&("--wall-time".into(), "6".into())));
@@ -229,6 +249,7 @@ mod tests {
             "// expect: ok\n// why: x\n// run: --memory\n",
             "// expect: ok\n// why: x\n// run: memory 3\n",
             "// expect: ok\n// why: x\n// stdio: radio\n",
+            "// expect: ok\n// why: x\n// host: much\n",
         ] {
             assert!(Program::parse("group/name", Path::new("name.c"), bad).is_err(), "{bad}");
         }

@@ -23,8 +23,10 @@ pub fn environment(directory: &Path, name: &str, packages: &[&str]) -> Result<Pa
     }
     let file = place.join("requirements.txt");
     fs::write(&file, &wanted).map_err(|error| format!("{}: {error}", file.display()))?;
-    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(place.join("venv")))?;
-    run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(&file))?;
+    run(crate::child::command("python3").args(["-m", "venv", "--clear"]).arg(place.join("venv")))?;
+    run(crate::child::command(&python)
+        .args(["-m", "pip", "install", "--quiet", "--requirement"])
+        .arg(&file))?;
     fs::write(&made, &wanted).map_err(|error| format!("{}: {error}", made.display()))?;
     Ok(python)
 }
@@ -45,12 +47,12 @@ pub fn source_distribution(
     let file = directory.join("sdist.txt");
     let line = format!("{package}=={version} --hash=sha256:{sha256}\n");
     fs::write(&file, line).map_err(|error| format!("{}: {error}", file.display()))?;
-    let mut download = Command::new(python);
+    let mut download = crate::child::command(python);
     download.args(["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", package, "--dest"]);
     run(download.arg(directory).arg("--requirement").arg(&file))?;
     let archive = directory.join(format!("{name}.tar.gz"));
     drop(fs::remove_dir_all(directory.join(&name)));
-    run(Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(directory))?;
+    run(crate::child::command("tar").arg("-xzf").arg(archive).arg("-C").arg(directory))?;
     Ok(directory.join(name))
 }
 

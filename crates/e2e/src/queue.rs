@@ -6,7 +6,6 @@ use serde_json::Value;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Bytes of a source, about.
@@ -66,7 +65,8 @@ impl Sources {
         let package = tempfile::Builder::new().prefix("tauto-queue-").tempdir();
         let package = package.map_err(|error| format!("temporary directory: {error}"))?;
         for part in ["problem.yaml", "data", "statement"] {
-            let copied = Command::new("cp").arg("-r").arg(self.root.join(part)).arg(package.path()).status();
+            let copied =
+                crate::child::command("cp").arg("-r").arg(self.root.join(part)).arg(package.path()).status();
             if !copied.is_ok_and(|status| status.success()) {
                 return Err(format!("{part} of the problem cannot be copied"));
             }
@@ -83,7 +83,7 @@ impl Sources {
 /// Seconds that `tauto verify` takes for a package.
 fn verify(package: &Path) -> Result<f64, String> {
     let begun = Instant::now();
-    let done = Command::new(tauto::binary()?).arg("verify").arg("--json").arg(package).output();
+    let done = crate::child::command(tauto::binary()?).arg("verify").arg("--json").arg(package).output();
     let done = done.map_err(|error| format!("tauto verify: {error}"))?;
     if !done.status.success() {
         return Err(format!("tauto verify: {}", String::from_utf8_lossy(&done.stderr)));
@@ -174,7 +174,7 @@ pub fn web_memory(service: &Service) -> u64 {
 /// # Errors
 /// `tauto slots` does not say.
 pub fn housekeeping() -> Result<Vec<usize>, String> {
-    let mut command = Command::new(tauto::binary()?);
+    let mut command = crate::child::command(tauto::binary()?);
     let slots = tauto::run(command.args(["slots", "--json"]), false, PATIENCE)?.document()?;
     let numbers = slots["housekeeping"].as_array().into_iter().flatten().filter_map(Value::as_u64);
     Ok(numbers.filter_map(|cpu| usize::try_from(cpu).ok()).collect())

@@ -7,13 +7,26 @@ use serde_json::Value;
 use std::fs::{self, OpenOptions};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// For the service to answer.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 /// For it to end when it was asked to, besides what it may finish.
 const ENDED_WITHIN: Duration = Duration::from_secs(40);
+
+/// The configuration of a service, where it lies in its data directory.
+const CONFIG: &str = "config.toml";
+
+/// Has services over this data directory take blows that workers are dealt for what they are: no doing of the jobs they were at, which would be set
+/// aside after the second.
+///
+/// # Errors
+/// It cannot be written.
+pub fn blame_no_job(data: &Path) -> Result<(), String> {
+    let file = data.join(CONFIG);
+    fs::write(&file, "[serve]\nattempts = 1000\n").map_err(|e| format!("{}: {e}", file.display()))
+}
 
 /// A running service. Ended, with all its processes, when it is dropped.
 #[derive(Debug)]
@@ -100,8 +113,14 @@ impl Service {
         let file = file.map_err(|error| format!("{}: {error}", log.display()))?;
         let binary = tauto::binary()?;
         let mut words = by.iter().map(std::ffi::OsString::from).chain([binary.into_os_string()]);
-        let mut command = Command::new(words.next().unwrap_or_default());
+        let mut command = crate::child::command(words.next().unwrap_or_default());
         command.args(words).arg("serve").arg("--listen").arg(address.to_string()).args(options);
+        // Seconds of a CPU for every new data directory: who tests it switches it on.
+        command.env("TAUTO_PREPARE", "off");
+        let config = data.join(CONFIG);
+        if config.exists() {
+            command.env("TAUTO_CONFIG", config);
+        }
         command.env("TAUTO_DATA_DIR", data).stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
         let supervisor = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
         let mut service = Service { supervisor, address, log };
@@ -236,7 +255,7 @@ impl Drop for Service {
 }
 
 /// The cookies that an answer sets, as they are sent back.
-fn cookies(answer: &Response) -> String {
+pub(crate) fn cookies(answer: &Response) -> String {
     let set = answer.headers.iter().filter(|(name, _)| name == "set-cookie");
     let pairs: Vec<_> = set.filter_map(|(_, line)| line.split(';').next()).collect();
     pairs.join("; ")

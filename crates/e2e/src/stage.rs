@@ -1,11 +1,13 @@
 //! Where a pass of the suite takes place: as which user, with which copy of the binary, in which directories.
 
+use crate::leftovers::{self, Snapshot};
 use crate::tauto;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A variable of the caller's environment that no run may ever see.
@@ -81,6 +83,9 @@ impl Pass {
     }
 }
 
+/// Name of the directory below a stage where answers of toolchains are kept.
+const CACHE: &str = "cache";
+
 /// One pass: a directory all users can enter, with a copy of the binary.
 #[derive(Debug)]
 pub struct Stage {
@@ -107,7 +112,9 @@ impl Stage {
         let copy = directory.path().join("tauto");
         fs::copy(tauto::binary()?, &copy).map_err(|error| text(error, &copy))?;
         fs::set_permissions(&copy, Permissions::from_mode(0o755)).map_err(|error| text(error, &copy))?;
-        Ok(Stage { pass, directory })
+        let stage = Stage { pass, directory };
+        stage.make_directory(&stage.path().join(CACHE))?;
+        Ok(stage)
     }
 
     /// Its directory.
@@ -196,10 +203,12 @@ impl Place<'_> {
 
     /// Any command, the same way.
     pub fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new(program);
+        let mut command = crate::child::command(program);
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env(SECRET.0, SECRET.1);
         command.env("TMPDIR", self.path("tmp")).env("HOME", self.path("home"));
         command.env("TAUTO_DATA_DIR", self.path("data")).current_dir(&self.root);
+        // One for the whole stage, so that toolchains are not asked again for each place.
+        command.env("TAUTO_CACHE_DIR", self.stage.path().join(CACHE));
         if let Some(id) = self.stage.pass.change_to() {
             command.gid(id).uid(id);
         }
@@ -233,4 +242,27 @@ pub fn alone(directory: &Path) -> Result<File, String> {
     let file = File::create(&path).map_err(|error| text(error, &path))?;
     file.lock().map_err(|error| text(error, &path))?;
     Ok(file)
+}
+
+/// For what ends with `tauto` to be gone.
+const GONE_WITHIN: Duration = Duration::from_secs(5);
+
+/// Runs a body for each user the suite can be, alone, and sees to it that nothing is left afterwards.
+///
+/// # Panics
+/// The body fails, something is left, or there is no room for the stage.
+#[track_caller]
+pub fn for_each_user(scratch: &Path, name: &str, body: impl Fn(&Place<'_>) -> Result<(), String>) {
+    let _alone = alone(scratch).expect("the lock of the suite");
+    leftovers::adopt_orphans().expect("a subreaper");
+    for pass in Pass::possible() {
+        let stage = Stage::new(pass).expect("a stage");
+        let place = stage.place(name).expect("a place");
+        let before = Snapshot::take();
+        let result = body(&place);
+        let clean = before.wait_until_clean(GONE_WITHIN, || place.temporaries());
+        if let Err(error) = result.and(clean) {
+            panic!("as {}: {error}", pass.name());
+        }
+    }
 }

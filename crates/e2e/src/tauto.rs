@@ -32,7 +32,7 @@ fn find_or_build() -> Result<PathBuf, String> {
     let own = env::current_exe().map_err(|error| format!("own path: {error}"))?;
     // target/PROFILE/deps/test-binary
     let profile = own.ancestors().nth(2).ok_or("the tests lie in no target directory")?;
-    let mut build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut build = crate::child::command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     build.args(["build", "--quiet", "--package", "cli", "--manifest-path"]);
     build.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml"));
     if profile.ends_with("release") {

@@ -3,7 +3,7 @@
 
 use e2e::http::{Client, Response};
 use e2e::service::{Service, submission};
-use e2e::stage;
+use e2e::{python, stage};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 const JUDGED_WITHIN: Duration = Duration::from_secs(300);
 /// The fuzzer, and the version of it that was tried.
 const FUZZER: &str = "schemathesis==4.32.5";
+/// Makes a client for Python from the document.
+const GENERATOR: &str = "openapi-python-client==0.29.1";
 /// Seconds it has.
 const FUZZING: &str = "30";
 /// What must hold of every answer. That a request of the right form is accepted is not among it: whether there is a problem of some name no
@@ -81,24 +83,45 @@ fn equal(what: &str, found: &Value, wanted: Value) -> Result<(), String> {
     if *found == wanted { Ok(()) } else { Err(format!("{what}: {found} in place of {wanted}")) }
 }
 
-#[test]
-fn the_service_does_what_its_document_says() {
+/// Steps of a test at one service, in order.
+type Step = (&'static str, fn(&mut Stand<'_>) -> Result<(), String>);
+
+/// A service, and who asks it.
+struct Stand<'a> {
+    service: &'a Service,
+    token: &'a str,
+    scratch: &'a Path,
+    api: Api,
+}
+
+fn at_a_service(steps: &[Step]) {
     let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let _alone = stage::alone(&scratch.join("hostile")).expect("lock");
     let data = tempfile::tempdir_in(&scratch).expect("a directory");
     let service = Service::start(data.path(), ([127, 0, 0, 1], 0).into(), &[]).expect("a service");
     let token = service.admin_token().expect("an admin");
-    let mut api = Api { client: service.client(), bearer: format!("Bearer {token}") };
-    for (step, done) in [
-        ("examples", examples(&mut api)),
-        ("judging", judging(&mut api)),
-        ("packages", packages(&mut api)),
-        ("fuzzing", fuzzing(&service, &token, &scratch)),
-    ] {
+    let api = Api { client: service.client(), bearer: format!("Bearer {token}") };
+    let mut stand = Stand { service: &service, token: &token, scratch: &scratch, api };
+    for (step, take) in steps {
+        let done = take(&mut stand);
         let log = service.log();
         let troubles: Vec<_> = log.lines().filter(|line| line.contains("ERROR")).collect();
         done.unwrap_or_else(|why| panic!("{}\n{step}: {why}", troubles.join("\n")));
     }
+}
+
+#[test]
+fn a_submission_is_judged_by_the_service() {
+    at_a_service(&[("examples", |at| examples(&mut at.api)), ("judging", |at| judging(&mut at.api))]);
+}
+
+#[test]
+fn the_service_does_what_its_document_says() {
+    at_a_service(&[
+        ("packages", |at| packages(&mut at.api)),
+        ("a generated client", |at| generated(at.service, at.token, at.scratch)),
+        ("fuzzing", |at| fuzzing(at.service, at.token, at.scratch)),
+    ]);
 }
 
 fn examples(api: &mut Api) -> Result<(), String> {
@@ -151,6 +174,26 @@ fn packages(api: &mut Api) -> Result<(), String> {
     expect("verify", api.send("POST", "/problems/other/verify", &[], b"")?, 202)?;
     let verified = api.wait("/problems/other/verification", |standing| !standing["ok"].is_null())?;
     equal("the verification", &verified["ok"], json!(true)).map_err(|why| format!("{why}: {verified}"))
+}
+
+/// A client is made from the document that is served, and reads with it what the service has.
+fn generated(service: &Service, token: &str, scratch: &Path) -> Result<(), String> {
+    let python = python::environment(scratch, "generated", &[GENERATOR])?;
+    let base = format!("http://{}", service.address());
+    let place = tempfile::tempdir_in(scratch).map_err(|error| error.to_string())?;
+    let mut generator = Command::new(python.with_file_name("openapi-python-client"));
+    generator.args([
+        "generate",
+        "--meta",
+        "none",
+        "--url",
+        &format!("{base}/api/v1/openapi.json"),
+        "--output-path",
+    ]);
+    python::run(generator.arg(place.path().join("client")))?;
+    let user = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/native.py");
+    python::run(Command::new(&python).arg(user).arg(format!("{base}/api/v1")).arg(place.path()).arg(token))?;
+    Ok(())
 }
 
 fn fuzzing(service: &Service, token: &str, scratch: &Path) -> Result<(), String> {

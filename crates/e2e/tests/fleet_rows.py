@@ -46,6 +46,9 @@ def node(name, state, reason, waits, kernel, dram, doubted, tests):
     for hour in range(90, 0, -2):
         slower = 1.0 + (0.002 if hour % 4 else 0.0) + (0.05 if doubted is not None and hour < 20 else 0.0)
         probe = {"at": NOW - hour * HOUR, "parts": [["rounds_per_second", 374.0 / slower], ["clock_ghz", 3.0 / slower], ["l1_ns", 1.3 * slower], ["dram_ns", dram * slower]]}
+        if hour == 2:
+            rest = ["l2_ns", "l3_ns", "bandwidth_gb_s", "mispredict_ns", "page_fault_ns", "syscall_ns", "fork_exec_ns"]
+            probe["parts"] += [[part, 123456.78] for part in rest]
         database.execute("INSERT INTO node_samples (node, at, kind, value) VALUES (?, ?, 'probe', ?)", (name, NOW - hour * HOUR, json.dumps(probe)))
 
 

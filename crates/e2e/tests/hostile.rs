@@ -2,24 +2,32 @@
 
 use e2e::bait::Bait;
 use e2e::condition::{Context, limit_value};
+use e2e::kernel_memory::{self, Growth};
 use e2e::leftovers::{self, Snapshot};
 use e2e::program::{self, Program, Streams};
 use e2e::stage::{self, Pass, Place, Stage};
-use e2e::{compile, tauto};
+use e2e::{compile, marks, tauto};
 use libtest_mimic::{Arguments, Failed, Trial};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Beyond the wall limit of a run; only reached by a `tauto` that hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// For what ends with `tauto` to be gone.
 const GONE_WITHIN: Duration = Duration::from_secs(2);
 
+/// Runs during which the machine's kernel memory may grow too far until that is the program's doing.
+const ATTEMPTS: u32 = 3;
+
 fn scratch() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
 }
+
+/// A test that is no program's.
+type OnScene = Box<dyn FnOnce(&Scene) -> Result<(), Failed> + Send>;
 
 /// One pass with its bait, set up when its first test is run.
 type Scene = Arc<OnceLock<Result<(Stage, Bait), String>>>;
@@ -80,6 +88,33 @@ fn invoke(
     ended
 }
 
+/// Watches the machine's kernel memory where the program's head asks for that. Others use this machine too, so that growth
+/// beyond the bound counts when it comes each time.
+fn invoke_watched(
+    pass: Pass,
+    place: &Place<'_>,
+    program: &Program,
+    file: &Path,
+    arguments: &[String],
+) -> Result<tauto::Ended, String> {
+    let Some(bound) = program.host_bound(pass.has_memory_group()) else {
+        return invoke(place, program, file, arguments);
+    };
+    let mut least = u64::MAX;
+    for _ in 0..ATTEMPTS {
+        let growth = Growth::watch()?;
+        let ended = invoke(place, program, file, arguments);
+        least = least.min(growth.most()? << 10);
+        if least <= bound {
+            return ended;
+        }
+    }
+    let [least, bound] = [least, bound].map(|bytes| bytes >> 20);
+    Err(format!(
+        "the kernel's memory grew by {least} MiB at least in each of {ATTEMPTS} runs, and may by {bound}"
+    ))
+}
+
 fn judge(
     pass: Pass,
     program: &Program,
@@ -118,7 +153,7 @@ fn attempt(scene: &Scene, pass: Pass, program: &Program) -> Result<(), Failed> {
     let file = place.install(&executable, program.setuid)?;
     for arguments in &program.runs {
         let filled = arguments.iter().map(|argument| bait.fill(argument)).collect::<Result<Vec<_>, _>>()?;
-        let ended = invoke(&place, program, &file, &filled);
+        let ended = invoke_watched(pass, &place, program, &file, &filled);
         let clean = before.wait_until_clean(GONE_WITHIN, || place.temporaries());
         let taken = bait.taken();
         let errors = std::fs::read(place.path("out/stderr")).unwrap_or_default();
@@ -136,7 +171,127 @@ fn attempt(scene: &Scene, pass: Pass, program: &Program) -> Result<(), Failed> {
     }
 }
 
+/// How often each program of the group `kernel` is run by one launcher: 1, or the number in this variable.
+const ROUNDS: &str = "TAUTO_E2E_ROUNDS";
+/// Objects are freed with a delay, and others use this machine too.
+const FREED_WITHIN: Duration = Duration::from_secs(30);
+
+/// What hostile programs made the kernel allocate is gone when they are: all of the group `kernel` by one launcher, each cut
+/// short, and the kernel's objects are back to within 1 % of what they were after a first round.
+#[allow(clippy::print_stdout, reason = "the figures are wanted where many rounds were asked for")]
+fn objects_are_freed(scene: &Scene, pass: Pass, programs: &[Program]) -> Result<(), Failed> {
+    let _alone = stage::alone(&scratch())?;
+    let (stage, _) = set(scene, pass)?;
+    let place = stage.place("objects-are-freed")?;
+    let mut commands = Vec::new();
+    for program in programs.iter().filter(|program| program.name.starts_with("kernel/")) {
+        let file = place.install(&compile::executable(program, &scratch())?, false)?;
+        commands.extend(program.runs.iter().map(|run| format!("{} {}", file.display(), run.join(" "))));
+    }
+    let before = Snapshot::take();
+    let rounds = |rounds: u32| -> Result<(), String> {
+        let mut bench = place.tauto();
+        bench.args(["bench", "--ignore-failure", "--runs", &rounds.to_string()]);
+        bench.args(["--memory", "16M", "--processes", "32", "--wall-time", "0.1"]).args(&commands);
+        let patience = PATIENCE + Duration::from_secs(1) * rounds * commands.len() as u32;
+        let ended = tauto::run(&mut bench, false, patience)?;
+        match ended.code()? {
+            0 => Ok(()),
+            code => Err(format!("bench ended with exit code {code}: {}", ended.stderr)),
+        }
+    };
+    rounds(1)?;
+    let was = kernel_memory::objects()?;
+    rounds(std::env::var(ROUNDS).ok().and_then(|text| text.parse().ok()).unwrap_or(1))?;
+    let begun = Instant::now();
+    let mut least = u64::MAX;
+    while least > was + was / 100 {
+        if begun.elapsed() > FREED_WITHIN {
+            return Err(format!("the kernel's objects took {was} KiB, and take {least} KiB at least").into());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        least = least.min(kernel_memory::objects()?);
+    }
+    println!("the kernel's objects: {was} KiB before, {least} KiB after");
+    before.wait_until_clean(GONE_WITHIN, || place.temporaries()).map_err(Failed::from)
+}
+
+/// Executed as another user for one case of [`marks`]: its name, and the means.
+const MARKS: &str = "--marks";
+
+/// One line; that nobody reads it is no fault of the test.
+fn tell(stream: &mut impl Write, text: &str) {
+    let _ = writeln!(stream, "{}", text.trim_end());
+}
+
+/// A case of marks, as the user of the pass, in a process of its own: that process starts a launcher.
+fn marks_case(scene: &Scene, pass: Pass, case: &str) -> Result<(), Failed> {
+    let _alone = stage::alone(&scratch())?;
+    let (stage, _) = set(scene, pass)?;
+    let place = stage.place(&format!("marks-{case}"))?;
+    let install = |name: &str| {
+        let all = program::discover()?;
+        let found = all.iter().find(|program| program.name == format!("marks/{name}"));
+        let executable = compile::executable(found.ok_or("a program is missing")?, &scratch())?;
+        place.install(&executable, false)
+    };
+    let [observe, leave, children] = [install("observe")?, install("leave")?, install("children")?];
+    let myself = place.install(&std::env::current_exe()?, false)?;
+    let mut command = place.command(&myself);
+    command.arg(MARKS).arg(case).args([observe, leave, children, place.path("out")]);
+    if let Ok(runs) = std::env::var(marks::RUNS) {
+        command.env(marks::RUNS, runs);
+    }
+    let ended = tauto::run(&mut command, false, Duration::from_secs(1800))?;
+    tell(&mut std::io::stdout(), &ended.stdout);
+    if ended.code()? == 0 { Ok(()) } else { Err(ended.stderr.into()) }
+}
+
+/// The caller's limits are no verdicts: a soft one is lifted, a hard one too where that is allowed, else it is refused by its name.
+fn ulimits(scene: &Scene, pass: Pass) -> Result<(), Failed> {
+    let _alone = stage::alone(&scratch())?;
+    let (stage, _) = set(scene, pass)?;
+    let place = stage.place("ulimits")?;
+    let low = ["f 100", "t 1", "d 30000", "s 64", "v 3000000", "n 20"];
+    for (limit, hard) in low.into_iter().flat_map(|limit| [(limit, false), (limit, true)]) {
+        let [letter, kind] = [&limit[..1], if hard { "" } else { "S" }];
+        let mut command = place.command(Path::new("/bin/bash"));
+        command.args(["-c", &format!("ulimit -{kind}{limit} && exec \"$@\""), "bash"]);
+        command.arg(place.tauto().get_program()).args(["run", "--json", "--", "/bin/true"]);
+        let ended = tauto::run(&mut command, false, PATIENCE)?;
+        let refused = ended.code()? == 2 && ended.stderr.contains(&format!("(ulimit -{letter})"));
+        if !(ended.code()? == 0 && ended.document()?["status"] == "ok" || hard && refused) {
+            return Err(format!("ulimit -{kind}{limit}: {}{}", ended.stdout, ended.stderr).into());
+        }
+    }
+    Ok(())
+}
+
+fn as_another(words: &[String]) -> ExitCode {
+    let [case, observe, leave, children, directory] = words else { return ExitCode::from(2) };
+    let [observe, leave, children, directory] = [observe, leave, children, directory].map(PathBuf::from);
+    let means = marks::Means { observe, leave, children, directory };
+    let ended = leftovers::adopt_orphans().and_then(|()| marks::case(case, &means));
+    match ended {
+        Ok(told) => {
+            tell(&mut std::io::stdout(), &told);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            tell(&mut std::io::stderr(), &error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
 fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().collect();
+    if words.first().is_some_and(|name| name == sandbox::ARGV0) {
+        return ExitCode::from(sandbox::launcher_main());
+    }
+    if words.get(1).is_some_and(|word| word == MARKS) {
+        return as_another(&words[2..]);
+    }
     let mut arguments = Arguments::from_args();
     arguments.test_threads = Some(1);
     let programs = match program::discover() {
@@ -157,6 +312,12 @@ fn main() -> ExitCode {
     for (pass, scene) in &scenes {
         for program in &programs {
             let lacks = pass.lacks(&program.needs);
+            // What root alone can have is tested as root.
+            let elsewhere =
+                |(other, _): &(Pass, Scene)| other != pass && other.lacks(&program.needs).is_none();
+            if lacks.is_some() && scenes.iter().any(elsewhere) {
+                continue;
+            }
             let name = format!("{}::{}", pass.name(), program.name);
             let (pass, scene, program) = (*pass, Arc::clone(scene), program.clone());
             let trial = Trial::test(name, move || attempt(&scene, pass, &program));
@@ -165,6 +326,19 @@ fn main() -> ExitCode {
                 None => trial,
             });
         }
+    }
+    for (pass, scene) in &scenes {
+        let pass = *pass;
+        let mut trial = |what: &str, run: OnScene| {
+            let scene = Arc::clone(scene);
+            trials.push(Trial::test(format!("{}::{what}", pass.name()), move || run(&scene)));
+        };
+        let programs = programs.clone();
+        trial("objects_are_freed", Box::new(move |scene| objects_are_freed(scene, pass, &programs)));
+        for case in marks::CASES {
+            trial(&format!("marks::{case}"), Box::new(move |scene| marks_case(scene, pass, case)));
+        }
+        trial("ulimits", Box::new(move |scene| ulimits(scene, pass)));
     }
     // The scenes are held by the trials; `run` drops these, and with them the bait, before it returns.
     drop(scenes);

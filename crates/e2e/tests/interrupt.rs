@@ -1,4 +1,4 @@
-//! Ends `tauto` in the middle of a run, politely and not: nothing may stay behind.
+//! Ends `tauto` in the middle of a run, politely and not: nothing may stay behind. Likewise every tool that starts others, such as loads.
 
 use e2e::leftovers::{self, Snapshot};
 use e2e::program::{self, Program};
@@ -123,6 +123,79 @@ fn attempt(pass: Pass, program: &Program, case: usize) -> Result<(), Failed> {
     if next == 0 { Ok(()) } else { Err(format!("the next run ended with {next}").into()) }
 }
 
+/// Every tool that starts other programs.
+const TOOLS: [(&str, &str, &[&str]); 7] = [
+    ("bars", env!("CARGO_BIN_EXE_bars"), &[]),
+    ("verdicts", env!("CARGO_BIN_EXE_verdicts"), &[]),
+    ("clocks", env!("CARGO_BIN_EXE_clocks"), &["judgements"]),
+    ("chaos", env!("CARGO_BIN_EXE_chaos"), &[]),
+    ("queue", env!("CARGO_BIN_EXE_queue"), &[]),
+    ("fleet_chaos", env!("CARGO_BIN_EXE_fleet_chaos"), &[]),
+    ("dispatch", env!("CARGO_BIN_EXE_dispatch"), &[]),
+];
+/// For a tool to start something.
+const BUSY_WITHIN: Duration = Duration::from_secs(60);
+/// How long it is then at work.
+const AT_WORK: Duration = Duration::from_millis(700);
+
+/// Processes below this one, each with the moment it began.
+fn below(pid: u32) -> Vec<(u32, u64)> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    let children: Vec<u32> = lists
+        .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
+        .collect();
+    let mut all: Vec<_> = children.iter().flat_map(|child| below(*child)).collect();
+    all.extend(children.iter().filter_map(|child| Some((*child, begun(*child)?))));
+    all
+}
+
+/// When a process began; `None`: it is there no more, or only its number is (proc_pid_stat(5)).
+fn begun(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    if matches!(fields.first(), Some(&("Z" | "X"))) { None } else { fields.get(19)?.parse().ok() }
+}
+
+/// A tool that is killed takes what it had started with it.
+fn ends_what_it_started(tool: &str, words: &[&str]) -> Result<(), Failed> {
+    let _alone = stage::alone(&scratch())?;
+    // What it cannot remove any more lies there.
+    let left = tempfile::TempDir::with_prefix("tool-")?;
+    std::fs::set_permissions(left.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    let mut command = e2e::child::command(tool);
+    command.args(words).env("TAUTO_BIN", tauto::binary()?).env("TMPDIR", left.path());
+    let mut tool = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let start = Instant::now();
+    while below(tool.id()).is_empty() {
+        if tool.try_wait()?.is_some() || start.elapsed() > BUSY_WITHIN {
+            drop(tool.kill());
+            let said = tool.wait_with_output()?;
+            return Err(format!("it started nothing: {}", String::from_utf8_lossy(&said.stderr)).into());
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // What is started first may end soon, and others come after it.
+    std::thread::sleep(AT_WORK);
+    let mut started = below(tool.id());
+    while started.is_empty() && start.elapsed() < BUSY_WITHIN {
+        started = below(tool.id());
+    }
+    tool.kill()?;
+    tool.wait()?;
+    let killed = Instant::now();
+    loop {
+        let left: Vec<_> = started.iter().filter(|(pid, at)| begun(*pid) == Some(*at)).collect();
+        if left.is_empty() && !started.is_empty() {
+            return Ok(());
+        }
+        if killed.elapsed() > GONE_WITHIN {
+            return Err(format!("{} were started, and these are left: {left:?}", started.len()).into());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = Some(1);
@@ -136,6 +209,9 @@ fn main() -> ExitCode {
                 trials.push(Trial::test(title, move || attempt(pass, &program, case)));
             }
         }
+    }
+    for (name, tool, words) in TOOLS {
+        trials.push(Trial::test(format!("tool::{name}"), move || ends_what_it_started(tool, words)));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }

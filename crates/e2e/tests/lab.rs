@@ -42,10 +42,21 @@ fn list<'a>(value: &'a Value, field: &str) -> &'a Vec<Value> {
     value[field].as_array().unwrap_or_else(|| panic!("{field} of {value}"))
 }
 
-/// As the page shows times: milliseconds to the nanosecond.
+/// As the page shows effects: three digits that say something.
+fn digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        0.0 => 0,
+        size if size < 1e-4 => 6,
+        size => (2 - size.log10().floor() as i32).clamp(0, 6),
+    };
+    format!("{value:.*}", decimals as usize)
+}
+
+/// As the page shows times: milliseconds to the microsecond.
 fn ms(value: &Value) -> String {
     let ns = value.as_u64().expect("nanoseconds");
-    format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000)
+    let micros = (ns + 500) / 1000;
+    format!("{}.{:03}", micros / 1000, micros % 1000)
 }
 
 /// Runs an experiment with all its exports; the document, the CSV's rows after the head, and the page.
@@ -119,7 +130,8 @@ fn perturbations_end_with_reports_that_agree() {
             runs += list(trial, "runs").len();
             let effect = &trial["effect_pct"]["cpu"];
             if there {
-                assert!(page.contains(&format!("<td>{effect}</td>")), "{effect}");
+                let shown = digits(effect.as_f64().expect("a number"));
+                assert!(page.contains(&format!("<td>{shown}</td>")), "{effect}");
                 let [low, high] = [0, 1].map(|end| trial["ci95"]["cpu"][end].as_f64().expect("an end"));
                 let pct = effect.as_f64().expect("an effect");
                 assert!(low <= pct && pct <= high, "{trial}");

@@ -90,11 +90,16 @@ fn every_kind_ends_when_it_should() {
     const ASKED: u64 = 500_000_000;
     let cpu = last_cpu();
     for (kind, _) in KINDS.into_iter().filter(|(kind, _)| denied(Pass::possible()[0], kind).is_none()) {
-        // Making buffers ready is in it. Now and then the machine is late for other reasons, but not each time.
+        let wall = |seconds: &str| {
+            let words = format!("--json --kind {kind} --cpus {cpu} --seconds {seconds}");
+            let ended = loads(&words).swap_remove(0).2;
+            ended.document().expect(kind)["wall_ns"].as_u64().expect("wall_ns")
+        };
+        // Making buffers ready is in it, which takes seconds where the cache is large: as long as for the shortest load. Now and
+        // then the machine is late for other reasons, but not each time.
         let in_time = || {
-            let ended = loads(&format!("--json --kind {kind} --cpus {cpu} --seconds 0.5")).swap_remove(0).2;
-            let wall = ended.document().expect(kind)["wall_ns"].as_u64().expect("wall_ns");
-            (ASKED..ASKED * 3 / 2).contains(&wall)
+            let ready = wall("0.001");
+            (ASKED..ASKED * 3 / 2 + 2 * ready).contains(&wall("0.5"))
         };
         assert!((0..5).any(|_| in_time()), "{kind}: always late");
     }

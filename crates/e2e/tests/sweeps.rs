@@ -229,7 +229,8 @@ fn link_orders_are_built_compared_and_gone_on_with() {
         let page = fs::read_to_string(&html).expect("html");
         for order in all {
             let median = order["median_ns"].as_u64().expect("median");
-            let shown = format!("<td>{}.{:06}</td>", median / 1_000_000, median % 1_000_000);
+            let micros = (median + 500) / 1000;
+            let shown = format!("<td>{}.{:03}</td>", micros / 1000, micros % 1000);
             assert!(page.contains(&shown), "the page lacks {shown}");
             assert!((3..=6).contains(&list(order, "runs_ns").len()), "{order}");
         }

@@ -6,9 +6,10 @@ use crate::limits::Settings;
 use crate::program::{Boxed, Built, Given, Place, duplicate, how_it_ended};
 use crate::validate::{Validating, default_validation, read_head};
 use crate::{Fault, SystemError, files};
+use judge::crash::telling_line;
 use judge::package::{Package, TestCase, Validator};
 use judge::verdict::{self, Validation, ValidationOutcome, test_verdict};
-use model::{BoxMount, Bytes, Limits, Observation, Status, Verdict};
+use model::{BoxMount, Bytes, Limits, Nanos, Observation, Status, Verdict};
 use source::Source;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -203,7 +204,7 @@ impl Run<'_, '_> {
             _ => None,
         };
         let verdict = test_verdict(status, validation.as_ref());
-        let message = message(verdict, &run, &self.limits.judge, validation.as_ref(), &errors)?;
+        let message = message(verdict, &run, self.limits, validation.as_ref(), &errors)?;
         Ok(Pass { verdict, validation, run, message })
     }
 
@@ -225,7 +226,7 @@ impl Run<'_, '_> {
         let run = self.court.means.judged(counting.end(run)?)?;
         let validation = interactor.outcome(&observed, &limits)?;
         let verdict = verdict::interactive(run.status(&self.limits.judge), &validation, first);
-        let message = message(verdict, &run, &self.limits.judge, Some(&validation), &errors)?;
+        let message = message(verdict, &run, self.limits, Some(&validation), &errors)?;
         Ok(Pass { verdict, validation: Some(validation), run, message })
     }
 }
@@ -234,24 +235,37 @@ impl Run<'_, '_> {
 pub(crate) fn message(
     verdict: Verdict,
     run: &Observation,
-    limits: &Limits,
+    limits: &CaseLimits,
     validation: Option<&Validation>,
     errors: &File,
 ) -> Result<String, Fault> {
     Ok(match verdict {
         Verdict::RunTimeError => {
             let printed = read_head(errors, "standard error")?;
-            match last_line(&printed) {
+            match telling_line(&printed).as_str() {
                 "" => how_it_ended(run),
                 line => format!("{}: {line}", how_it_ended(run)),
             }
         }
-        Verdict::TimeLimit if limits.cpu.is_some_and(|cpu| run.time.cpu > cpu) => "CPU time limit".to_owned(),
-        Verdict::TimeLimit => "wall time limit: it waited or slept".to_owned(),
+        Verdict::TimeLimit => match (limits.judge.cpu, limits.stop.cpu) {
+            (Some(limit), stop) if run.time.cpu > limit => over_time(run, limit, stop),
+            _ => "wall time limit: it waited or slept".to_owned(),
+        },
         Verdict::MemoryLimit => "memory limit".to_owned(),
         Verdict::OutputLimit => "output limit".to_owned(),
         _ => said(verdict, validation),
     })
+}
+
+/// That the limit was passed; and, where the run was ended only some way beyond it, why: else its time reads as if the limit were not kept.
+fn over_time(run: &Observation, limit: Nanos, stop: Option<Nanos>) -> String {
+    match stop {
+        Some(stop) if stop > limit && run.time.cpu >= stop => {
+            let times = stop.as_secs_f64() / limit.as_secs_f64();
+            format!("CPU time limit; stopped at {times:.1} × the limit to be sure")
+        }
+        _ => "CPU time limit".to_owned(),
+    }
 }
 
 /// What the validator said, after what is wrong with the validator itself.
@@ -264,14 +278,9 @@ fn said(verdict: Verdict, validation: Option<&Validation>) -> String {
         Some(ValidationOutcome::Error(why)) => why.clone(),
         _ => "the run could not be judged".to_owned(),
     };
-    [why, said].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
-}
-
-/// The last line that says something, clipped.
-fn last_line(text: &str) -> &str {
-    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    match line.char_indices().nth(200) {
-        Some((end, _)) => &line[..end],
-        None => line,
+    match telling_line(&said) {
+        line if line.is_empty() => why,
+        line if line == said => format!("{why}: {line}"),
+        line => format!("{why}: {line}\n{said}"),
     }
 }

@@ -204,7 +204,7 @@ impl Runs<'_> {
         let status = run.status(&self.limits.judge);
         let validation = if status == Status::Ok { Some(self.compared(&stdout)?) } else { None };
         let verdict = test_verdict(status, validation.as_ref());
-        let message = message(verdict, &run, &self.limits.judge, validation.as_ref(), &stderr)?;
+        let message = message(verdict, &run, &self.limits, validation.as_ref(), &stderr)?;
         let judged = Judged { verdict, validation, runs: vec![run], message };
         Ok((judged, Streams { stdout, stderr }))
     }

@@ -1,6 +1,6 @@
 //! What can go wrong besides a bad submission. None of it is ever a verdict.
 
-use crate::{SourceError, SystemError};
+use crate::{Blame, SourceError, SystemError};
 
 /// Why judging ended without a verdict.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +45,10 @@ pub enum Fault {
 impl Fault {
     /// Whether what was given is bad, in contrast to a fault of ours or of the package's programs.
     pub fn is_bad_input(&self) -> bool {
-        matches!(self, Fault::Source(_) | Fault::Input { .. } | Fault::NoToolchain { .. })
+        match self {
+            Fault::Source(_) | Fault::Input { .. } | Fault::NoToolchain { .. } => true,
+            Fault::System(error) => error.blame == Blame::Content,
+            Fault::Package { .. } | Fault::Cancelled => false,
+        }
     }
 }

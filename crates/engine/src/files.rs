@@ -7,9 +7,13 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 
-/// An empty file in memory: for what a run writes, which its output limit bounds.
+/// Bytes of the label of a file in memory: the kernel takes 249 (memfd_create(2)).
+const LABEL: usize = 200;
+
+/// An empty file in memory: for what a run writes, which its output limit bounds. `name` is its label in /proc, shortened; any text is one.
 pub fn in_memory(name: &str) -> Result<File, SystemError> {
-    memfd_create(name, MemfdFlags::CLOEXEC)
+    let end = name.find('\0').unwrap_or(name.len()).min(name.floor_char_boundary(LABEL));
+    memfd_create(&name[..end], MemfdFlags::CLOEXEC)
         .map(File::from)
         .map_err(|e| SystemError::new("making a file in memory", e.to_string()))
 }
@@ -52,6 +56,13 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
+    fn a_file_in_memory_may_have_any_name() {
+        for name in [String::new(), "x".repeat(249), "x".repeat(250), "é".repeat(4000)] {
+            in_memory(&name).unwrap();
+        }
+    }
+
+    #[test]
     fn reopened_files_have_their_own_offset_and_cannot_be_written() {
         let file = in_memory_with("t", b"abc").unwrap();
         let mut one = reopen(&file).unwrap();
@@ -61,6 +72,13 @@ mod tests {
             f.read_to_string(&mut s).unwrap();
             assert_eq!(s, "abc");
             assert!(f.write_all(b"x").is_err());
+        }
+    }
+
+    #[test]
+    fn any_text_labels_a_file() {
+        for name in [String::new(), "a\0b".into(), "x".repeat(300), "ä".repeat(4000), "/../a".into()] {
+            assert!(in_memory(&name).is_ok(), "{name:?}");
         }
     }
 

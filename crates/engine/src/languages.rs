@@ -1,8 +1,8 @@
 //! The language table together with what this host has of it.
 
-use crate::toolchain::{Absent, Host, Toolchain, find_usable};
+use crate::toolchain::{Absent, Answers, Host, Toolchain, find, find_usable, version};
 use judge::language::{CompileLimits, Language, Table};
-use model::{Bytes, Nanos};
+use model::{Bytes, Nanos, Reading};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -19,6 +19,7 @@ struct Found {
 pub struct Languages {
     table: Table,
     host: Host,
+    answers: Answers,
     found: Mutex<BTreeMap<String, Result<Found, Absent>>>,
 }
 
@@ -36,7 +37,12 @@ pub struct Usable<'a> {
 impl Languages {
     /// The languages of a table on a host.
     pub fn new(table: Table, host: Host) -> Languages {
-        Languages { table, host, found: Mutex::default() }
+        Languages { table, host, answers: Answers::default(), found: Mutex::default() }
+    }
+
+    /// The same with what tools answered to earlier commands.
+    pub fn knowing(self, answers: Answers) -> Languages {
+        Languages { answers, ..self }
     }
 
     /// The same with toolchains that are known already and not looked for.
@@ -54,9 +60,14 @@ impl Languages {
         &self.table
     }
 
-    /// The host.
-    pub fn host(&self) -> &Host {
-        &self.host
+    /// The tools of a language itself, whatever may stand in for it.
+    pub fn toolchain(&self, language: &Language) -> Result<Toolchain, Absent> {
+        find(&self.host, &self.answers, language)
+    }
+
+    /// The version that a toolchain reports of itself.
+    pub fn version(&self, language: &Language, toolchain: &Toolchain) -> Reading<String> {
+        version(&self.host, &self.answers, language, toolchain)
     }
 
     /// The language with its tools, or the one that stands in for it.
@@ -64,7 +75,7 @@ impl Languages {
         // What a panicking thread left is a complete map all the same.
         let mut known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let found = known.entry(language.id.clone()).or_insert_with(|| {
-            let usable = find_usable(&self.host, &self.table, language)?;
+            let usable = find_usable(&self.host, &self.answers, &self.table, language)?;
             let language = usable.language.id.clone();
             Ok(Found { language, toolchain: usable.toolchain, stands_in: usable.stands_in })
         });

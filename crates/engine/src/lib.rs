@@ -20,6 +20,7 @@ mod recipe;
 mod runner;
 mod sandboxed;
 mod settled;
+pub mod shelf;
 pub mod simulated;
 pub mod slot;
 pub mod submission;
@@ -27,8 +28,9 @@ pub mod timelimit;
 pub mod toolchain;
 mod validate;
 pub mod verify;
+pub mod warm;
 
 pub use fault::Fault;
 pub use recipe::Part;
-pub use runner::{Runner, SystemError};
+pub use runner::{Blame, Runner, SystemError};
 pub use source::SourceError;

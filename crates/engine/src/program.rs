@@ -3,7 +3,7 @@
 use crate::limits::{Allowance, PROGRAM_BOX, Settings};
 use crate::recipe::Recipe;
 use crate::slot::Caches;
-use crate::{Fault, Runner, SystemError, files};
+use crate::{Blame, Fault, Runner, SystemError, files, shelf};
 use judge::language::{CACHE_DIR, Command, CompileLimits, PROGRAM_DIR};
 use model::{
     BoxId, BoxMount, FileMount, Layout, Limits, Nanos, Observation, Placement, RunSpec, Status, Stdio, View,
@@ -53,7 +53,7 @@ impl Place<'_> {
         let observation = self.runner.run(spec, fds);
         self.check_cancelled()?;
         match observation {
-            Err(e) if e.cannot_exec && brought(spec) => Ok(cannot_execute(&e, errors)?),
+            Err(e) if e.blame == Blame::CannotExec && brought(spec) => Ok(cannot_execute(&e, errors)?),
             observation => Ok(observation?),
         }
     }
@@ -139,7 +139,7 @@ pub(crate) struct CompileBounds {
     pub(crate) wall: Option<WallLimit>,
 }
 
-/// How a compilation ended.
+/// How a compilation ended. Files that cannot be taken as they are make none either: whoever brought them is told why.
 pub(crate) struct Compilation<'a> {
     /// The program, or why there is none.
     pub(crate) program: Result<Built<'a>, String>,
@@ -170,10 +170,31 @@ pub(crate) fn compile<'a>(
             if !output.is_empty() && !output.ends_with('\n') {
                 output.push('\n');
             }
+            if out_of_room(&output) {
+                output.push_str(&too_much_written(limits.output));
+                output.push('\n');
+            }
             output.push_str(&why);
             Compiled::Failed { output }
         }
     })
+}
+
+/// Whether a compiler says that it could not write. One of its parts passed the limit of a file's size, or its files fill
+/// their room, so the compiler itself ends in its own way and often calls it a bug of its own.
+fn out_of_room(output: &str) -> bool {
+    // SIGXFSZ, ENOSPC and EFBIG, in the words of the C library.
+    ["File size limit exceeded", "No space left on device", "File too large"]
+        .iter()
+        .any(|words| output.contains(words))
+}
+
+fn too_much_written(limit: model::Bytes) -> String {
+    format!(
+        "the program or a file made on the way is larger than {} MiB, which compilations may write; \
+         arrays with initial values are part of the program's file",
+        limit.mib()
+    )
 }
 
 /// The same with the compiler's two streams going into these files.
@@ -183,10 +204,18 @@ pub(crate) fn compile_to<'a>(
     bounds: CompileBounds,
     streams: [&File; 2],
 ) -> Result<Compilation<'a>, Fault> {
+    if let Some(why) = &recipe.refused {
+        return Ok(Compilation { program: Err(why.clone()), steps: Vec::new() });
+    }
     let boxed = Boxed::new(place.runner, PROGRAM_BOX)?;
     for part in &recipe.parts {
         let content = files::in_memory_with(&part.name, &part.content)?;
-        place.runner.put(boxed.id, &part.name, part.executable, &content)?;
+        match place.runner.put(boxed.id, &part.name, part.executable, &content) {
+            Err(e) if e.blame == Blame::Content => {
+                return Ok(Compilation { program: Err(e.to_string()), steps: Vec::new() });
+            }
+            put => put?,
+        }
     }
     let own_cache;
     let cache = match warmed(place, recipe)? {
@@ -216,19 +245,28 @@ pub(crate) fn compile_to<'a>(
 }
 
 /// What a language's programs have in common, compiled.
-enum Warmed {
+pub(crate) enum Warmed {
     Needless,
     Cache(BoxId),
     /// Every compilation is on its own, with an empty cache.
     Failed,
 }
 
-/// What the language compiles once for all its programs, made the first time a station compiles one of them.
-fn warmed(place: Place, recipe: &Recipe) -> Result<Warmed, Fault> {
+/// What the language compiles once for all its programs: made the first time a station compiles one of them, unless it is on the shelf.
+pub(crate) fn warmed(place: Place, recipe: &Recipe) -> Result<Warmed, Fault> {
     let Some(warm_up) = &recipe.warm_up else { return Ok(Warmed::Needless) };
-    let mut caches = place.caches.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut caches = place.caches.made.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = caches.get(&recipe.language) {
         return Ok(known.map_or(Warmed::Failed, Warmed::Cache));
+    }
+    let kept = place.caches.shelf.as_deref().map(|shelf| (shelf, shelf::name_of(recipe, warm_up)));
+    if let Some((shelf, name)) = &kept {
+        let cache = Boxed::new(place.runner, PROGRAM_BOX)?;
+        if shelf.fill(name, place.runner, cache.id) {
+            let id = cache.keep();
+            caches.insert(recipe.language.clone(), Some(id));
+            return Ok(Warmed::Cache(id));
+        }
     }
     let program = Boxed::new(place.runner, PROGRAM_BOX)?;
     let content = files::in_memory_with(&warm_up.name, warm_up.text.as_bytes())?;
@@ -240,10 +278,24 @@ fn warmed(place: Place, recipe: &Recipe) -> Result<Warmed, Fault> {
     // Not the package's limits: this is no program of it.
     let bounds = CompileBounds { limits: recipe.compile_limits, wall: None };
     let streams = [&printed, &printed];
-    let (_, failed) = compile_steps(place, recipe, &warm_up.commands, boxes, bounds, streams)?;
+    let (_, failed) = compile_steps(place, recipe, &warm_up.commands, boxes.clone(), bounds, streams)?;
+    if let (None, Some((shelf, name))) = (&failed, &kept) {
+        let (_, marked) = compile_steps(place, recipe, &[mark_directories()], boxes, bounds, streams)?;
+        if marked.is_none() {
+            // Not kept, it is made again by the next process.
+            let _ = shelf.keep(name, place.runner, cache.id);
+        }
+    }
     let made = failed.is_none().then(|| cache.keep());
     caches.insert(recipe.language.clone(), made);
     Ok(made.map_or(Warmed::Failed, Warmed::Cache))
+}
+
+/// Puts a file into every empty directory of the cache: what is kept are files, and a compiler that cannot write misses its directories.
+fn mark_directories() -> Command {
+    let words =
+        ["/usr/bin/find", CACHE_DIR, "-type", "d", "-empty", "-exec", "/usr/bin/touch", "{}/.kept", ";"];
+    Command { argv: words.map(str::to_owned).into(), env: Vec::new() }
 }
 
 fn program_box(id: BoxId) -> BoxMount {
@@ -279,7 +331,11 @@ fn compile_steps(
             layout: place.layout,
         };
         let fds = streams.map(|stream| duplicate(stream).map(OwnedFd::from));
-        let observation = place.run(&spec, fds.into_iter().collect::<Result<_, _>>()?)?;
+        let observation = match place.run(&spec, fds.into_iter().collect::<Result<_, _>>()?) {
+            // So many files that no compiler can be told of them.
+            Err(Fault::System(e)) if e.blame == Blame::Content => return Ok((steps, Some(e.to_string()))),
+            observation => observation?,
+        };
         left = left - observation.time.cpu;
         let failed = compile_failure(&observation, &limits);
         steps.push(observation);

@@ -8,6 +8,9 @@ use judge::package::{Package, Program, SourceFile};
 use model::{Bytes, View};
 use source::Source;
 
+/// As many bytes as a file's name may have (NAME_MAX).
+const LONGEST_NAME: usize = 255;
+
 /// One file of a program, with its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
@@ -26,6 +29,8 @@ pub(crate) struct Recipe {
     pub(crate) language: String,
     /// Why another language stands in for the one that was meant, if it does.
     pub stands_in: Option<String>,
+    /// Why its files are no program of this language, where that is known without a compiler.
+    pub refused: Option<String>,
     /// The files, under the names they are placed.
     pub parts: Vec<Part>,
     /// Commands that compile, in order.
@@ -138,10 +143,7 @@ pub(crate) fn recipe(
     language.check_options(options).map_err(|e| input(e.to_string()))?;
     let plan = language.plan(&contents(&parts), &included, entry).map_err(|e| input(e.to_string()))?;
     let plan = Plan { options: options.to_vec(), ..plan };
-    let binary = |part: &&Part| language.is_source(&part.name) && part.content.contains(&0);
-    if let Some(part) = parts.iter().find(binary) {
-        return Err(input(format!("`{}` is binary, not source text", part.name)));
-    }
+    let refused = refused(language, &parts, &plan);
     // A path that the table names and the toolchain lacks is a fault in how they were put together.
     let fault = |why: String| crate::SystemError::new(format!("putting together commands for {place}"), why);
     let compile = language.compile_commands(&plan, &toolchain.paths).map_err(|e| fault(e.to_string()))?;
@@ -155,6 +157,7 @@ pub(crate) fn recipe(
     Ok(Recipe {
         language: language.id.clone(),
         stands_in: found.stands_in,
+        refused,
         parts: parts.into_iter().map(placed).collect(),
         compile,
         warm_up,
@@ -190,6 +193,7 @@ pub(crate) fn package_recipe(
     Ok(Recipe {
         language: "build script".to_owned(),
         stands_in: None,
+        refused: None,
         parts,
         compile: vec![command("build")],
         warm_up: None,
@@ -201,6 +205,21 @@ pub(crate) fn package_recipe(
     })
 }
 
+/// What no compiler is asked about, since its answer would not be understood or the files cannot be laid out for it.
+fn refused(language: &Language, parts: &[Part], plan: &Plan) -> Option<String> {
+    let binary = |part: &&Part| language.is_source(&part.name) && part.content.contains(&0);
+    if let Some(part) = parts.iter().find(binary) {
+        return Some(format!("`{}` is binary, not source text", part.name));
+    }
+    let long = |name: &str| name.split('/').find(|part| part.len() > LONGEST_NAME).map(str::to_owned);
+    let (given, name) = plan.placed.iter().find_map(|(given, placed)| Some((given, long(placed)?)))?;
+    let (start, bytes) = (name.chars().take(40).collect::<String>(), name.len());
+    Some(format!(
+        "`{given}` would be placed as `{start}…`, a file name of {bytes} bytes, more than {LONGEST_NAME}: \
+         shorten its class's name"
+    ))
+}
+
 fn contents(parts: &[Part]) -> Vec<(&str, &[u8])> {
     parts.iter().map(|part| (part.name.as_str(), part.content.as_slice())).collect()
 }
@@ -208,6 +227,23 @@ fn contents(parts: &[Part]) -> Vec<(&str, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cannot_be_laid_out_is_refused() {
+        let table = judge::language::Table::shipped();
+        let refused = |language: &str, name: &str, text: &str| {
+            let language = table.get(language).unwrap();
+            let parts = [Part { name: name.into(), executable: false, content: text.into() }];
+            let plan = language.plan(&contents(&parts), &[], None).unwrap();
+            refused(language, &parts, &plan)
+        };
+        let class = |length| format!("public class {} {{ }}", "A".repeat(length));
+        assert_eq!(refused("java", "a.java", &class(250)), None);
+        let why = refused("java", "a.java", &class(251)).unwrap();
+        assert!(why.starts_with("`a.java` would be placed as `AAAA") && why.contains("256 bytes"), "{why}");
+        assert_eq!(refused("c", "a.c", "int main(void) { }"), None);
+        assert_eq!(refused("c", "a.c", "\0").unwrap(), "`a.c` is binary, not source text");
+    }
 
     #[test]
     fn known_constants_are_put_in() {

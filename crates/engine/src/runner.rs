@@ -1,6 +1,6 @@
 //! What the engine needs of a sandbox, so that judging can be tested on a simulated one.
 
-use model::{BoxId, Bytes, Observation, RunSpec};
+use model::{BoxId, Bytes, Found, Observation, RunSpec};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 
@@ -12,14 +12,25 @@ pub struct SystemError {
     pub what: String,
     /// What went wrong.
     pub why: String,
+    /// Whose fault it is.
+    pub blame: Blame,
+}
+
+/// Whose fault it is that something could not be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// The machine's, or ours: another attempt may do better.
+    Machine,
+    /// Of what was brought: the name of a file, the number or size of files, the arguments of a program. No attempt does better.
+    Content,
     /// The program to be run does not exist or cannot be executed.
-    pub cannot_exec: bool,
+    CannotExec,
 }
 
 impl SystemError {
     /// A fault met while doing `what`.
     pub fn new(what: impl Into<String>, why: impl Into<String>) -> SystemError {
-        SystemError { what: what.into(), why: why.into(), cannot_exec: false }
+        SystemError { what: what.into(), why: why.into(), blame: Blame::Machine }
     }
 }
 
@@ -32,7 +43,7 @@ pub trait Runner: Send + Sync {
     /// `path` is relative, without `..`; existing entries that are no directories or regular files are an error.
     fn put(&self, id: BoxId, path: &str, executable: bool, content: &File) -> Result<(), SystemError>;
     /// Opens a regular file of a box for reading; `None` when there is none (symbolic links are not followed).
-    fn fetch(&self, id: BoxId, path: &str) -> Result<Option<File>, SystemError>;
+    fn fetch(&self, id: BoxId, path: &str) -> Result<Found<File>, SystemError>;
     /// Names of all regular files in a box, `/` between parts, sorted.
     fn list(&self, id: BoxId) -> Result<Vec<String>, SystemError>;
     /// Removes a regular file from a box; it is no fault when there is none.

@@ -1,14 +1,20 @@
 //! The real [`Runner`]: a launcher of the sandbox.
 
-use crate::{Runner, SystemError};
-use model::{BoxId, Bytes, Observation, RunSpec};
+use crate::{Blame, Runner, SystemError};
+use model::{BoxId, Bytes, Found, Observation, RunSpec};
 use sandbox::{ErrorKind, Launcher, SandboxError};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 
 impl From<SandboxError> for SystemError {
     fn from(e: SandboxError) -> SystemError {
-        SystemError { what: e.what, why: e.why, cannot_exec: e.kind == ErrorKind::CannotExec }
+        let blame = match e.kind {
+            ErrorKind::CannotExec => Blame::CannotExec,
+            ErrorKind::Content => Blame::Content,
+            // What cannot be asked for is where and how runs take place: no submission chooses that.
+            ErrorKind::BadRequest | ErrorKind::System | ErrorKind::LauncherGone => Blame::Machine,
+        };
+        SystemError { what: e.what, why: e.why, blame }
     }
 }
 
@@ -21,7 +27,7 @@ impl Runner for Launcher {
         Ok(self.put(id, path, executable, content)?)
     }
 
-    fn fetch(&self, id: BoxId, path: &str) -> Result<Option<File>, SystemError> {
+    fn fetch(&self, id: BoxId, path: &str) -> Result<Found<File>, SystemError> {
         Ok(self.fetch(id, path)?)
     }
 

@@ -1,8 +1,8 @@
 //! A [`Runner`] without processes: a function plays every run, boxes live in memory. The test double of the
 //! sandbox, for everything that drives runs.
 
-use crate::{Runner, SystemError, files};
-use model::{BoxId, Bytes, Exit, Nanos, Observation, Reading, RunSpec, Stdio};
+use crate::{Blame, Runner, SystemError, files};
+use model::{BoxId, Bytes, Exit, Found, Nanos, Observation, Reading, RunSpec, Stdio};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -83,16 +83,17 @@ impl Runner for Simulated {
         self.with_box(id, |size, files| {
             let used: usize = files.values().map(|(content, _)| content.len()).sum();
             if (used + bytes.len()) as u64 > size.0 {
-                return Err(fault("the box is full".to_owned()));
+                return Err(SystemError { blame: Blame::Content, ..fault("the box is full".to_owned()) });
             }
             files.insert(path.to_owned(), (bytes, executable));
             Ok(())
         })?
     }
 
-    fn fetch(&self, id: BoxId, path: &str) -> Result<Option<File>, SystemError> {
+    fn fetch(&self, id: BoxId, path: &str) -> Result<Found<File>, SystemError> {
         let content = self.with_box(id, |_, files| files.get(path).map(|(content, _)| content.clone()))?;
-        content.map(|content| files::in_memory_with(path, &content)).transpose()
+        let file = content.map(|content| files::in_memory_with(path, &content)).transpose()?;
+        Ok(file.map_or(Found::Nothing, Found::File))
     }
 
     fn list(&self, id: BoxId) -> Result<Vec<String>, SystemError> {

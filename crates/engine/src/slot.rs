@@ -1,12 +1,13 @@
 //! Where runs take place.
 
 use crate::program::Place;
+use crate::shelf::Shelf;
 use crate::{Fault, Runner, SystemError};
 use judge::package::{Package, Validator};
 use model::{BoxId, Exit, Nanos, Placement, RunSpec};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// A runner and where its runs are placed.
 pub struct Station {
@@ -17,13 +18,25 @@ pub struct Station {
     pub(crate) caches: Caches,
 }
 
-/// What compilations of a language have in common, by language; `None` where it could not be made.
-pub(crate) type Caches = Mutex<BTreeMap<String, Option<BoxId>>>;
+/// What compilations of a language have in common.
+#[derive(Default)]
+pub(crate) struct Caches {
+    /// By language; `None` where it could not be made.
+    pub(crate) made: Mutex<BTreeMap<String, Option<BoxId>>>,
+    /// Where it is kept beyond this process.
+    pub(crate) shelf: Option<Arc<Shelf>>,
+}
 
 impl Station {
     /// A station at which nothing has been compiled yet.
     pub fn new(runner: Box<dyn Runner>, placement: Placement) -> Station {
         Station { runner, placement, caches: Caches::default() }
+    }
+
+    /// The same with what was compiled for all programs of a language before, by any station of this shelf.
+    pub fn with_shelf(mut self, shelf: Arc<Shelf>) -> Station {
+        self.caches.shelf = Some(shelf);
+        self
     }
 }
 

@@ -11,6 +11,7 @@ use crate::settled::{SettledCase, judge_settled, limits_to_settle};
 use crate::timelimit::TimeLimitInUse;
 use crate::{Fault, validate};
 use judge::expect::{SubmissionOutcome, TestOutcome};
+use judge::filenames;
 use judge::language::Language;
 use judge::package::{JurySubmission, TestCase};
 use judge::scoring::{CaseResult, JudgeMode, Judging, Step};
@@ -20,6 +21,7 @@ use model::{
 };
 use source::{Source, SourceError, SourceLimits};
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// A submission as it was handed in.
@@ -94,6 +96,8 @@ impl Submission {
         if parts.is_empty() {
             return Err(Fault::Input { place: name, why: "has no files".to_owned() });
         }
+        filenames::check(parts.iter().map(|part| part.name.as_str()))
+            .map_err(|bad| Fault::Input { place: name.clone(), why: bad.to_string() })?;
         Ok(Submission { name, parts, language, entry: None, of_jury: false })
     }
 }
@@ -135,7 +139,10 @@ fn parts_of(path: &Path) -> Result<Vec<Part>, Fault> {
 
 fn part_of(path: &Path) -> Result<Part, Fault> {
     let refuse = |why: String| SourceError::Open { path: path.to_owned(), why };
-    let file = std::fs::File::open(path).map_err(|e| refuse(e.to_string()))?;
+    // Opening a pipe waits for its writer.
+    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = std::fs::File::options().read(true).custom_flags(nonblock).open(path);
+    let file = file.map_err(|e| refuse(e.to_string()))?;
     let metadata = file.metadata().map_err(|e| refuse(e.to_string()))?;
     if !metadata.is_file() {
         return Err(refuse("is no regular file; give files or one directory".to_owned()).into());
@@ -187,7 +194,7 @@ fn plan(job: &Job, settings: &Settings, submission: &Submission) -> Result<Plann
         return Ok(Planned::Answers);
     }
     let name = &submission.name;
-    let language = detect(name, &submission.parts, job.languages, submission.language.as_deref())?;
+    let language = language_of(job, submission)?;
     if !submission.of_jury {
         check_allowed(name, language, job)?;
         let size: u64 = submission.parts.iter().map(|part| part.content.len() as u64).sum();
@@ -223,6 +230,11 @@ pub(crate) fn prepare<'a>(bench: &'a Bench, submission: &Submission) -> Result<R
         Compiled::Built { program, output } => Ready::Runs { built: program, language, output },
         Compiled::Failed { output } => Ready::DoesNotCompile { language, output },
     })
+}
+
+/// The language a submission is taken for.
+pub(crate) fn language_of<'t>(job: &Job<'t>, submission: &Submission) -> Result<&'t Language, Fault> {
+    detect(&submission.name, &submission.parts, job.languages, submission.language.as_deref())
 }
 
 fn check_allowed(name: &str, language: &Language, job: &Job) -> Result<(), Fault> {

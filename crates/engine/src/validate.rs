@@ -7,7 +7,7 @@ use judge::compare::{CompareOptions, compare};
 use judge::package::{Format, TestCase};
 use judge::scoring::{GroupResult, parse_grade};
 use judge::verdict::{FeedbackFiles, Validation, ValidationOutcome, validation};
-use model::{BoxMount, Bytes, Limits, Observation, RunSpec, Status};
+use model::{BoxMount, Bytes, Found, Limits, Observation, RunSpec, Status};
 use source::Source;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -122,12 +122,19 @@ impl<'a> Validating<'a> {
 
     /// What the validator decided, from its run and what it left.
     pub(crate) fn outcome(&self, observation: &Observation, limits: &Limits) -> Result<Validation, Fault> {
+        let next = self.next_pass()?;
         let found = FeedbackFiles {
             judge_message: self.text("judgemessage.txt")?,
             team_message: self.text("teammessage.txt")?,
             score: self.text("score.txt")?,
             multiplier: self.text("score_multiplier.txt")?,
-            next_pass: self.multi_pass && self.fetch(NEXT_PASS)?.is_some(),
+            next_pass: matches!(next, Found::File(_)),
+            unusable: matches!(next, Found::Other).then(|| {
+                format!(
+                    "the validator left a {NEXT_PASS} that is no regular file of at most {} bytes",
+                    FEEDBACK_BOX.0
+                )
+            }),
         };
         let mut decided = validation(observation, limits, found);
         if matches!(decided.outcome, ValidationOutcome::Error(_)) && decided.judge_message.is_empty() {
@@ -139,18 +146,31 @@ impl<'a> Validating<'a> {
     /// Takes the next pass's input out of the feedback directory.
     pub(crate) fn next_input(&self) -> Result<File, Fault> {
         let fault = |why: String| SystemError::new("taking the input of the next pass", why);
-        let mut found = self.fetch(NEXT_PASS)?.ok_or_else(|| fault("it has vanished".to_owned()))?;
+        let mut found = self.next_pass()?.file().ok_or_else(|| fault("it has vanished".to_owned()))?;
         let input = files::on_disk(&mut found, FEEDBACK_BOX.0).map_err(|e| fault(e.to_string()))?;
         self.validator.place.runner.remove(self.feedback.id, NEXT_PASS)?;
         Ok(input)
     }
 
-    fn fetch(&self, name: &str) -> Result<Option<File>, SystemError> {
+    /// The input of the next pass; one that is larger than what it lies in (it can have holes) is as good as none.
+    fn next_pass(&self) -> Result<Found<File>, SystemError> {
+        if !self.multi_pass {
+            return Ok(Found::Nothing);
+        }
+        Ok(match self.fetch(NEXT_PASS)? {
+            Found::File(file) if file.metadata().is_ok_and(|facts| facts.len() > FEEDBACK_BOX.0) => {
+                Found::Other
+            }
+            found => found,
+        })
+    }
+
+    fn fetch(&self, name: &str) -> Result<Found<File>, SystemError> {
         self.validator.place.runner.fetch(self.feedback.id, name)
     }
 
     fn text(&self, name: &str) -> Result<Option<String>, SystemError> {
-        let Some(file) = self.fetch(name)? else { return Ok(None) };
+        let Some(file) = self.fetch(name)?.file() else { return Ok(None) };
         let mut bytes = Vec::new();
         file.take(MESSAGE)
             .read_to_end(&mut bytes)

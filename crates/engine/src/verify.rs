@@ -5,7 +5,7 @@ use crate::bench::{Bench, spread};
 use crate::job::Job;
 use crate::limits::{Allowance, WHILE_INFERRING};
 use crate::slot::Slot;
-use crate::submission::{JudgedSubmission, Submission, judge_submission};
+use crate::submission::{JudgedSubmission, Submission, judge_submission, language_of};
 use crate::timelimit::{Found, TimeLimitInUse, time_limit};
 use judge::expect;
 use judge::infer::margin_holds;
@@ -30,11 +30,19 @@ pub fn verify_package(
         Err(fault @ Fault::Input { .. }) => {
             let (why, submissions) = (fault.to_string(), Vec::new());
             let time_limit = Reading::unknown(why.clone());
-            return Ok(Verification { package, time_limit, submissions, fault: Some(why) });
+            return Ok(Verification {
+                package,
+                time_limit,
+                time_limit_source: None,
+                submissions,
+                fault: Some(why),
+                warnings: Vec::new(),
+            });
         }
         Err(fault) => return Err(fault),
     };
     let submissions: Vec<&JurySubmission> = job.package.submissions.iter().collect();
+    submissions.iter().for_each(|jury| warn_of_language(&job, jury));
     let submissions = spread(&benches, &submissions, |bench, jury| {
         let known = judged.get(&jury.program.path).and_then(|result| under(result, &time, bench));
         let outcome = match known {
@@ -49,7 +57,34 @@ pub fn verify_package(
         tell(&checked);
         Ok(checked)
     })?;
-    Ok(Verification { package, time_limit: Reading::Known(time.limit), submissions, fault: None })
+    // Nothing was promised, so nothing was kept.
+    let none = "has no jury submission in submissions/, so nothing was verified";
+    Ok(Verification {
+        package,
+        time_limit: Reading::Known(time.limit),
+        time_limit_source: Some(time.source),
+        fault: submissions.is_empty().then(|| none.to_owned()),
+        submissions,
+        warnings: Vec::new(),
+    })
+}
+
+/// Says where the jury uses a language that contestants may not: then no limit is shown to be right for those who may.
+fn warn_of_language(job: &Job, jury: &JurySubmission) {
+    let Some(allowed) = job.package.languages.as_ref().filter(|_| !job.package.submit_answer) else { return };
+    // One that cannot be read, or whose language is not known, is told of where it is judged.
+    let Ok(language) = Submission::of_jury(jury, job).and_then(|submission| language_of(job, &submission))
+    else {
+        return;
+    };
+    if !language.codes.iter().any(|code| allowed.contains(code)) {
+        let allowed = allowed.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let why = format!(
+            "is {}, which the package does not take; it takes {allowed} (problem.yaml: languages)",
+            language.name
+        );
+        job.warn(&jury.program.path, why);
+    }
 }
 
 /// The result of a submission judged by a generous limit, under the limit in use: the same where no run comes

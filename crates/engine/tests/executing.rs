@@ -134,7 +134,7 @@ fn what_cannot_be_compiled_is_told_and_nothing_is_run() {
         (with(|a| a.files[0].name = "a//x".into()), "`a//x` is no name"),
         (with(|a| a.files[0].name = String::new()), "`` is no name"),
         (with(|a| a.files[0].name = "a\0".into()), "is no name of a file here"),
-        (with(|a| a.files[0].name = "x".repeat(256)), "is no name of a file here"),
+        (with(|a| a.files[0].name = "x".repeat(250)), "is no name of a file here"),
         (with(|a| a.files[0].name = "x/".repeat(32) + "x"), "is no name of a file here"),
         (with(|a| a.files.push(file("main.sim", ""))), "two files are called `main.sim`"),
         (with(|a| a.files.push(file("main.sim/x", ""))), "`main.sim/x` lies in a file"),
@@ -192,7 +192,7 @@ fn what_is_no_fault_of_the_program_is_no_verdict() {
 }
 
 fn cannot_exec(_: &mut Stage) -> Result<Observation, SystemError> {
-    Err(SystemError { cannot_exec: true, ..SystemError::new("executing /x", "no such file") })
+    Err(SystemError { blame: engine::Blame::CannotExec, ..SystemError::new("executing /x", "no such file") })
 }
 
 #[test]
@@ -207,6 +207,18 @@ fn only_the_programs_own_executable_may_be_missing() {
     kit.programs.insert("/bin/cat", cannot_exec);
     let text = Execution { program: ProgramKind::Text, ..asked("echo") };
     assert!(matches!(kit.execute(&text), Err(Fault::System(_))));
+}
+
+#[test]
+fn what_the_sandbox_refuses_of_a_program_is_a_compilation_that_failed() {
+    let mut kit = kit();
+    assert_eq!(seen(&execute(&mut kit, &asked("refused"))), r#"CE not run "" "" request: it is too long"#);
+    let mut large = asked("echo");
+    // More than a program's box takes.
+    large.files.push(ProgramFile { content: Blob(vec![b'x'; 513 << 20]), ..file("b.txt", "") });
+    let executed = execute(&mut kit, &large);
+    assert!(executed.verdict == Verdict::CompileError && executed.message.ends_with("the box is full"));
+    kit.assert_clean();
 }
 
 #[test]

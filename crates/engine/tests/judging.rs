@@ -88,12 +88,19 @@ fn compile_errors_run_nothing() {
 }
 
 #[test]
+fn binary_source_is_a_compile_error_that_no_compiler_sees() {
+    let mut kit = kit();
+    let judged = check(&mut kit, "\0\0", StopEarly, Verdict::CompileError, "");
+    assert_eq!(judged.compile.output, "`main.sim` is binary, not source text");
+    assert!(kit.runners[0].0.specs().is_empty());
+}
+
+#[test]
 fn bad_submissions_are_named_and_never_judged() {
     let mut kit = kit();
     for (extension, content, part) in [
         ("xyz", "echo", "main.xyz: no file of a known language"),
         ("absent", "echo", "main.absent: no toolchain for Absent: no `no-such-tool-anywhere`"),
-        ("sim", "\0\0", "main.sim: `main.sim` is binary"),
     ] {
         let fault = kit.judge_as(content, extension, StopEarly).unwrap_err();
         assert!(fault.is_bad_input() && fault.to_string().starts_with(part), "{fault}");
@@ -127,6 +134,12 @@ fn faults_are_no_verdicts() {
     kit.programs.insert("fault", |_| Err(engine::SystemError::new("starting", "no memory")));
     let fault = kit.judge("fault", AllTests).unwrap_err();
     assert!(matches!(fault, Fault::System(_)), "{fault}");
+    // What the sandbox refuses of the submission's own is the submission's.
+    let refused = kit.judge("refused", AllTests).unwrap().judgement;
+    assert_eq!(
+        (refused.verdict, refused.compile.output.as_str()),
+        (Verdict::CompileError, "request: it is too long")
+    );
     kit.assert_clean();
 }
 

@@ -35,6 +35,7 @@ pub struct Pool {
 
 /// What the members of a pool are like.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = PoolDefinition))]
 #[serde(deny_unknown_fields)]
 pub struct Definition {
     /// Accepted values of features; of one that is not named any is. Usually one value each; before an upgrade
@@ -54,6 +55,7 @@ pub struct Definition {
 
 /// What a part of the index must be.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = IndexNorm))]
 #[serde(deny_unknown_fields)]
 pub struct Norm {
     /// Its value, in its unit.

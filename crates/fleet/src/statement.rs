@@ -164,6 +164,7 @@ fn slots(slots: &[Slot]) -> Reading<String> {
 
 /// What must be equal in a pool of equal machines. Memory is compared apart, since equal machines tell slightly different sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Feature {
     /// Bare metal, virtual machine, container.

@@ -2,8 +2,9 @@
 
 mod recording;
 
+use os::beneath::{self, Leaving};
 use recording::{Entry, Recording};
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::fs::{CWD, Mode, OFlags};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
@@ -152,16 +153,9 @@ pub fn timing_parameters(cmdline: &str) -> String {
     recording::without_secrets(cmdline)
 }
 
+/// Opens a path of the machine, whose root is `root`.
 pub(crate) fn open_below(root: &OwnedFd, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
-    let resolve = ResolveFlags::IN_ROOT;
-    let flags = flags | OFlags::CLOEXEC;
-    match rustix::fs::openat2(root, path, flags, Mode::empty(), resolve) {
-        // Absent before Linux 5.6, and refused by the filters of some containers.
-        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {
-            Ok(rustix::fs::openat(root, path.trim_start_matches('/'), flags, Mode::empty())?)
-        }
-        opened => Ok(opened?),
-    }
+    beneath::open(root, path, flags, Leaving::StaysAtRoot)
 }
 
 fn read_below(root: &OwnedFd, path: &str) -> io::Result<String> {

@@ -2,7 +2,9 @@
 //! verdicts and scores. Pure: bytes and observations in, values out.
 
 pub mod compare;
+pub mod crash;
 pub mod expect;
+pub mod filenames;
 pub mod infer;
 pub mod language;
 mod nearest;

@@ -23,6 +23,8 @@ pub struct FeedbackFiles {
     pub multiplier: Option<String>,
     /// `nextpass.in` is there. Set in multi-pass problems only.
     pub next_pass: bool,
+    /// What it left that cannot be used, in words.
+    pub unusable: Option<String>,
 }
 
 /// What a validator decided.
@@ -70,13 +72,16 @@ impl Validation {
 /// Reads the result of a custom validator from its run and its feedback directory.
 ///
 /// Exit code 42 accepts, 43 rejects; anything else, a passed limit included, is an error of the validator.
-/// So are `nextpass.in` beside another code than 42 and, where it accepted, scores that are no finite number
+/// So are `nextpass.in` beside another code than 42, one that cannot be used, and, where it accepted, scores that are no finite number
 /// and both kinds of score at once (2025-09, "Reporting additional feedback", "Multi-pass validation"). A
 /// rejected run keeps the score it left: whether a score was allowed at all is for [`crate::scoring`].
 pub fn validation(observation: &Observation, limits: &Limits, files: FeedbackFiles) -> Validation {
     let score = read_score("score.txt", files.score);
     let multiplier = read_score("score_multiplier.txt", files.multiplier);
     let outcome = match validator_outcome(observation, limits) {
+        ValidationOutcome::Accepted | ValidationOutcome::Rejected if files.unusable.is_some() => {
+            ValidationOutcome::Error(files.unusable.unwrap_or_default())
+        }
         ValidationOutcome::Accepted => match (&score, &multiplier) {
             (Err(why), _) | (_, Err(why)) => ValidationOutcome::Error(why.clone()),
             (Ok(Some(_)), Ok(Some(_))) => {
@@ -226,6 +231,7 @@ mod tests {
             score: text(score),
             multiplier: text(multiplier),
             next_pass,
+            unusable: None,
             ..FeedbackFiles::default()
         }
     }
@@ -316,6 +322,10 @@ mod tests {
             let ValidationOutcome::Error(why) = result.outcome else { panic!("no error: {part}") };
             assert!(why.contains(part), "{why}");
             assert!(!result.next_pass && result.score.is_none());
+        }
+        for code in [42, 43] {
+            let unusable = FeedbackFiles { unusable: Some("a pipe".into()), ..FeedbackFiles::default() };
+            assert_eq!(run(code, unusable).outcome, ValidationOutcome::Error("a pipe".into()));
         }
         let rejected = run(43, files(Some("ten"), None, false));
         assert_eq!((rejected.outcome, rejected.score), (ValidationOutcome::Rejected, None));

@@ -7,7 +7,7 @@ mod analysis;
 mod sweep;
 
 pub use analysis::{Asked, Program, benched, figures, how_it_ended, machine_warnings};
-pub use sweep::{Parameter, ParameterError, fill, parse_parameter, sweep};
+pub use sweep::{Parameter, ParameterError, fill, parse_parameter, places, sweep};
 
 use model::{BenchRun, Observation};
 use settle::{Floor, disturbances};
@@ -26,7 +26,7 @@ pub struct Plan {
     pub warmup: usize,
     /// Go on until the 95 % interval of each median reaches at most so many percent of it to each side.
     pub until_ci: Option<f64>,
-    /// With `until_ci`: at most so many runs of each that count.
+    /// With `until_ci`: at most so many runs of each, void ones included; no fewer than `runs`.
     pub max_runs: usize,
 }
 
@@ -167,7 +167,8 @@ impl Progress<'_> {
     /// Whether a program needs one more run to have as many that count as are wanted. More void runs than runs were asked
     /// for are no bad luck; the report will say so.
     fn wants(&self, runs: &[BenchRun]) -> bool {
-        runs.len() < self.target + void(runs).min(self.plan.runs)
+        let most = self.plan.until_ci.map_or(usize::MAX, |_| self.plan.max_runs);
+        runs.len() < (self.target + void(runs).min(self.plan.runs)).min(most)
     }
 
     /// Raises the target where an interval is still too wide.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What kind of machine it is; each has rules of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MachineKind {
     /// The kernel runs on the hardware.
@@ -17,6 +18,7 @@ pub enum MachineKind {
 
 /// Which machine was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MachineId {
     /// Its kind.
     pub kind: MachineKind,
@@ -29,6 +31,7 @@ pub struct MachineId {
 
 /// How it stands with one source of noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FindingState {
     /// It makes time wander, or can.
@@ -43,6 +46,7 @@ pub enum FindingState {
 
 /// What a remedy changes, and how long that lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RemedyScope))]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// The measured process only.
@@ -57,6 +61,7 @@ pub enum Scope {
 
 /// What would make it quiet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Remedy {
     /// A command to copy, exact for this machine; or, where no command can do it, what to do.
     pub command: String,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// How much something matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Percents of a program's time.
@@ -17,6 +18,7 @@ pub enum Severity {
 
 /// The CPUs, memory node and cgroup that one run has to itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Slot {
     /// Its number, from 0.
     pub id: u32,
@@ -52,6 +54,7 @@ pub struct SlotPlan {
 
 /// How far a change has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = TuneState))]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeState {
     /// To be made.
@@ -70,6 +73,7 @@ pub enum ChangeState {
 
 /// One change of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = TuneChange))]
 pub struct Change {
     /// The audit's id of what it quietens.
     pub id: String,
@@ -98,6 +102,7 @@ pub struct Tuning {
 
 /// What to do for the next start of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct BootPlan {
     /// Parameters for the kernel's command line.
     pub parameters: String,
@@ -109,6 +114,7 @@ pub struct BootPlan {
 
 /// How quiet a CPU is to a program that does nothing but read the clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CpuNoise {
     /// The CPU.
     pub cpu: u32,
@@ -122,6 +128,7 @@ pub struct CpuNoise {
 
 /// How quiet slots were before and after they were tuned.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct NoiseComparison {
     /// Before.
     pub before: Vec<CpuNoise>,

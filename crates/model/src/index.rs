@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A part of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub enum IndexPart {
     /// Executions of a fixed loop in a second of CPU time.
     #[serde(rename = "rounds_per_second")]

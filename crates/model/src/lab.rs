@@ -105,6 +105,9 @@ pub struct LayoutReport {
     pub runs: usize,
     /// Those of them that do not count.
     pub void_runs: usize,
+    /// What to know of other work on the machine meanwhile, a sentence each.
+    #[serde(default)]
+    pub warnings: Vec<String>,
     /// How it ended.
     pub end: BenchEnd,
     /// The machine, in words: name and value.

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// A disturbance and its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RunCause))]
 pub struct Cause {
     /// Its name, as in `disturbed`.
     pub name: &'static str,
@@ -16,6 +17,7 @@ pub struct Cause {
 /// The elapsed time of a run in parts: wall = CPU + run-queue wait + blocked + steal + unexplained, all of the main
 /// thread, since of no other thread both its time and its waits are known.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Ledger {
     /// Elapsed.
     #[serde(rename = "wall_ns")]

@@ -49,9 +49,11 @@ pub use limits::{Limits, WallLimit};
 pub use link_order::{LinkOrder, LinkOrderReport, OrderComparison};
 pub use numa::{NumaCache, NumaCore, NumaMap, NumaNode, OffcoreMask};
 pub use observation::{Evidence, Exit, Isolation, NodePages, Observation, Status, Times};
-pub use outcome::{CheckOutcome, Checked, Compilation, Judgement, Settled, Verification};
+pub use outcome::{Bound, CheckOutcome, Checked, Compilation, Judgement, Settled, Verification};
 pub use reading::Reading;
-pub use run::{Aslr, BoxId, BoxMount, FileMount, Layout, Placement, RunSpec, Sched, Stdio, View, ViewMount};
+pub use run::{
+    Aslr, BoxId, BoxMount, FileMount, Found, Layout, Placement, RunSpec, Sched, Stdio, View, ViewMount,
+};
 pub use trace::{
     KindShare, LatencyRatio, NodeAllocations, SeenFaults, Share, Toucher, TraceMethod, TraceReport,
     TraceVerdict, TracedCpu, TracedMapping, TracedThread,

@@ -51,6 +51,9 @@ pub struct LinkOrderReport {
     pub sensitivity_pct: Reading<f64>,
     /// What the same figure comes to in 19 of 20 cases when the order changes nothing.
     pub chance_pct: Reading<f64>,
+    /// What to know of other work on the machine meanwhile, a sentence each.
+    #[serde(default)]
+    pub warnings: Vec<String>,
     /// How it ended.
     pub end: BenchEnd,
     /// The machine, in words: name and value.

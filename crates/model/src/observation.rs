@@ -15,6 +15,7 @@ pub enum Exit {
 
 /// Time used by the whole tree, from exec to the end of the main process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RunTime))]
 pub struct Times {
     /// User plus system time.
     #[serde(rename = "cpu_ns")]
@@ -32,6 +33,7 @@ pub struct Times {
 
 /// The rung of isolation that was in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
     /// Bound to nothing.
@@ -46,6 +48,7 @@ pub enum Isolation {
 
 /// What could have disturbed the run, and what was weaker than it should be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Evidence {
     /// Isolation in force.
     pub isolation: Isolation,
@@ -102,6 +105,7 @@ pub struct Evidence {
 
 /// Pages of a process on a memory node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct NodePages {
     /// The node.
     pub node: u32,
@@ -111,6 +115,7 @@ pub struct NodePages {
 
 /// How a run ended, in one word. See [`Observation::status`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RunStatus))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Exit code 0, within all limits.

@@ -1,7 +1,7 @@
 //! What judging leaves behind: judgements of submissions and of whole packages. Plain data that reports,
 //! stores and the engine share.
 
-use crate::{Bytes, Clock, Confidence, Limits, Nanos, Reading, TestResult, Verdict};
+use crate::{Bytes, Clock, Confidence, Exit, Limits, Nanos, Observation, Reading, TestResult, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// How a compilation ended.
@@ -114,6 +114,26 @@ impl Judgement {
     }
 }
 
+impl Judgement {
+    /// What was weaker than it should be in any of its runs, each once.
+    pub fn weaker(&self) -> Vec<&str> {
+        let mut all: Vec<&str> = Vec::new();
+        for what in self.tests.iter().flat_map(|test| &test.runs).flat_map(|run| &run.evidence.weaker) {
+            if !all.contains(&what.as_str()) {
+                all.push(what);
+            }
+        }
+        all
+    }
+
+    /// Whether a run was ended for its time only beyond the limit, as runs are whose time is not clear sooner.
+    pub fn stopped_beyond(&self) -> bool {
+        let beyond = |run: &Observation| run.time.cpu > self.time_limit && run.exit == Exit::Signal(9);
+        let slow = self.tests.iter().filter(|test| test.verdict == Verdict::TimeLimit);
+        slow.flat_map(|test| &test.runs).any(beyond)
+    }
+}
+
 /// A jury submission beside its promise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checked {
@@ -123,6 +143,16 @@ pub struct Checked {
     pub expected: Vec<Verdict>,
     /// What came of it.
     pub outcome: CheckOutcome,
+}
+
+impl Checked {
+    /// What it earned; `None`: it could not be judged here.
+    pub fn judgement(&self) -> Option<&Judgement> {
+        match &self.outcome {
+            CheckOutcome::Judged { judgement, .. } => Some(judgement),
+            CheckOutcome::Skipped(_) => None,
+        }
+    }
 }
 
 /// What came of checking a jury submission.
@@ -148,13 +178,59 @@ pub struct Verification {
     /// CPU time of a test case, without language factors; unknown where it could not be found.
     #[serde(rename = "time_limit_ns")]
     pub time_limit: Reading<Nanos>,
+    /// Where the time limit comes from, in words; `None` where it could not be found.
+    pub time_limit_source: Option<String>,
     /// Its jury submissions, ordered by path.
     pub submissions: Vec<Checked>,
     /// Why the package as a whole is wrong, such as a time limit that cannot be; `None` otherwise.
     pub fault: Option<String>,
+    /// What is untidy about it, each with its place.
+    pub warnings: Vec<String>,
+}
+
+/// A jury submission and the time that bounds the limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bound<'a> {
+    /// The submission.
+    pub path: &'a str,
+    /// CPU time of its slowest test case.
+    pub time: Nanos,
+    /// That over its time limit, which has its language's factor.
+    pub of_limit: f64,
+    /// The run was ended then; it would have taken longer.
+    pub stopped: bool,
 }
 
 impl Verification {
+    /// The accepted submission that comes nearest to its limit.
+    pub fn slowest_accepted(&self) -> Option<Bound<'_>> {
+        let accepted = |judgement: &Judgement| judgement.verdict == Verdict::Accepted;
+        self.bounds(accepted).max_by(|a, b| a.of_limit.total_cmp(&b.of_limit))
+    }
+
+    /// Of the submissions that pass their limit, the one that comes nearest to it.
+    pub fn fastest_too_slow(&self) -> Option<Bound<'_>> {
+        let slow = |test: &TestResult| test.verdict == Verdict::TimeLimit;
+        let beyond = |judgement: &Judgement| {
+            judgement.tests.iter().any(slow) && judgement.slowest().known() > Some(&judgement.time_limit)
+        };
+        self.bounds(beyond).min_by(|a, b| a.of_limit.total_cmp(&b.of_limit))
+    }
+
+    fn bounds(&self, wanted: impl Fn(&Judgement) -> bool) -> impl Iterator<Item = Bound<'_>> {
+        let judged = self.submissions.iter().filter_map(|checked| Some((checked, checked.judgement()?)));
+        judged.filter(move |(_, judgement)| wanted(judgement)).filter_map(|(checked, judgement)| {
+            let time = *judgement.slowest().known()?;
+            let of_limit = time.as_secs_f64() / judgement.time_limit.as_secs_f64();
+            Some(Bound { path: &checked.path, time, of_limit, stopped: judgement.stopped_beyond() })
+        })
+    }
+
+    /// Submissions that were judged.
+    pub fn judged(&self) -> usize {
+        self.submissions.len() - self.skipped()
+    }
+
     /// Nothing is wrong with the package, skipped submissions aside.
     pub fn ok(&self) -> bool {
         self.fault.is_none() && self.mismatches() == 0

@@ -17,6 +17,49 @@ pub enum Reading<T> {
     Unknown(Cow<'static, str>),
 }
 
+/// The wire form, for the API's document.
+#[cfg(feature = "schema")]
+mod schema {
+    use super::Reading;
+    use utoipa::__dev::ComposeSchema;
+    use utoipa::openapi::RefOr;
+    use utoipa::openapi::schema::Schema;
+    use utoipa::{PartialSchema, ToSchema};
+
+    /// A reading that could not be taken.
+    #[derive(ToSchema)]
+    #[expect(dead_code, reason = "only its schema is used")]
+    struct Unknown {
+        /// Why.
+        unknown: String,
+    }
+
+    /// A value, or why it is not known.
+    #[derive(ToSchema)]
+    #[serde(untagged)]
+    #[expect(dead_code, reason = "only its schema is used")]
+    enum Wire<T> {
+        Known(T),
+        Unknown(Unknown),
+    }
+
+    // What is derived for types with a `Reading` in them asks for this trait, which has no other way in.
+    impl<T: ToSchema + ComposeSchema> ComposeSchema for Reading<T> {
+        fn compose(generics: Vec<RefOr<Schema>>) -> RefOr<Schema> {
+            Wire::<T>::compose(generics)
+        }
+    }
+
+    impl<T: ToSchema + ComposeSchema> ToSchema for Reading<T>
+    where
+        Wire<T>: PartialSchema,
+    {
+        fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+            Wire::<T>::schemas(schemas);
+        }
+    }
+}
+
 impl<T> Reading<T> {
     /// Not known, for this reason.
     pub fn unknown(why: impl Into<Cow<'static, str>>) -> Reading<T> {

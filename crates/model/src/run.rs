@@ -20,6 +20,46 @@ pub struct BoxMount {
     pub writable: bool,
 }
 
+/// What lies under a name in a box that a program may have written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Found<T> {
+    /// There is nothing.
+    Nothing,
+    /// A regular file.
+    File(T),
+    /// Something else: a link, a pipe, a directory, or a file that cannot be opened.
+    Other,
+}
+
+impl<T> Found<T> {
+    /// The regular file, if it is one.
+    pub fn file(self) -> Option<T> {
+        match self {
+            Found::File(file) => Some(file),
+            Found::Nothing | Found::Other => None,
+        }
+    }
+
+    /// The same of what is held elsewhere.
+    pub fn as_ref(&self) -> Found<&T> {
+        match self {
+            Found::Nothing => Found::Nothing,
+            Found::File(file) => Found::File(file),
+            Found::Other => Found::Other,
+        }
+    }
+
+    /// The same with another value for the file.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Found<U> {
+        match self {
+            Found::Nothing => Found::Nothing,
+            Found::File(file) => Found::File(change(file)),
+            Found::Other => Found::Other,
+        }
+    }
+}
+
 /// A part of the host shown read-only to a run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ViewMount {

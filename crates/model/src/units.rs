@@ -7,6 +7,7 @@ use std::time::Duration;
 
 /// A span of time in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct Nanos(pub u64);
 
@@ -94,6 +95,7 @@ impl fmt::Display for Nanos {
 
 /// An amount of memory or data in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 

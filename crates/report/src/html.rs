@@ -74,6 +74,7 @@ code { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .75rem 0; }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
 th { font-weight: 600; }
+td.text { white-space: normal; min-width: 11rem; overflow-wrap: anywhere; }
 th:first-child, td:first-child, td.text, th.text { text-align: left; }
 tr.void td { color: var(--void); }
 summary { cursor: pointer; padding: .4rem 0; }
@@ -93,13 +94,14 @@ svg .here { fill: var(--c0); }
 svg .away { fill: var(--c1); }
 svg .curve { fill: none; stroke-width: 1.5; }
 svg .band { opacity: .22; }
+svg .beyond { stroke: none; }
 svg .box { fill-opacity: .14; stroke-width: 1.2; }
-svg circle.c0, svg .band.c0, svg .box.c0 { fill: var(--c0); } svg .curve.c0, svg .box.c0 { stroke: var(--c0); }
-svg circle.c1, svg .band.c1, svg .box.c1 { fill: var(--c1); } svg .curve.c1, svg .box.c1 { stroke: var(--c1); }
-svg circle.c2, svg .band.c2, svg .box.c2 { fill: var(--c2); } svg .curve.c2, svg .box.c2 { stroke: var(--c2); }
-svg circle.c3, svg .band.c3, svg .box.c3 { fill: var(--c3); } svg .curve.c3, svg .box.c3 { stroke: var(--c3); }
-svg circle.c4, svg .band.c4, svg .box.c4 { fill: var(--c4); } svg .curve.c4, svg .box.c4 { stroke: var(--c4); }
-svg circle.c5, svg .band.c5, svg .box.c5 { fill: var(--c5); } svg .curve.c5, svg .box.c5 { stroke: var(--c5); }
+svg circle.c0, svg .beyond.c0, svg .band.c0, svg .box.c0 { fill: var(--c0); } svg .curve.c0, svg .box.c0 { stroke: var(--c0); }
+svg circle.c1, svg .beyond.c1, svg .band.c1, svg .box.c1 { fill: var(--c1); } svg .curve.c1, svg .box.c1 { stroke: var(--c1); }
+svg circle.c2, svg .beyond.c2, svg .band.c2, svg .box.c2 { fill: var(--c2); } svg .curve.c2, svg .box.c2 { stroke: var(--c2); }
+svg circle.c3, svg .beyond.c3, svg .band.c3, svg .box.c3 { fill: var(--c3); } svg .curve.c3, svg .box.c3 { stroke: var(--c3); }
+svg circle.c4, svg .beyond.c4, svg .band.c4, svg .box.c4 { fill: var(--c4); } svg .curve.c4, svg .box.c4 { stroke: var(--c4); }
+svg circle.c5, svg .beyond.c5, svg .band.c5, svg .box.c5 { fill: var(--c5); } svg .curve.c5, svg .box.c5 { stroke: var(--c5); }
 ";
 
 #[cfg(test)]

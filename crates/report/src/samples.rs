@@ -123,6 +123,16 @@ pub(crate) fn partly() -> Judgement {
     }
 }
 
+/// Stopped some way beyond its limit.
+pub(crate) fn too_slow() -> Judgement {
+    let mut judgement = judgement(Verdict::TimeLimit);
+    let message = "CPU time limit; stopped at 1.7 × the limit to be sure";
+    judgement.tests[1] = test("secret/01", Verdict::TimeLimit, 1700, message);
+    let run = &mut judgement.tests[1].runs[0];
+    (run.exit, run.time.cpu) = (Exit::Signal(9), Nanos::from_millis(1700));
+    judgement
+}
+
 pub(crate) fn judge_error() -> Judgement {
     Judgement { fault: Some("the validator exited with code 1".into()), ..judgement(Verdict::JudgeError) }
 }
@@ -141,6 +151,7 @@ pub(crate) fn verifications() -> Vec<Verification> {
         Verification {
             package: "hello".into(),
             time_limit: Reading::Known(Nanos::from_secs(1)),
+            time_limit_source: Some("problem.yaml: limits.time_limit".into()),
             submissions: vec![
                 checked("submissions/accepted/a.cpp", &[Verdict::Accepted], judged(accepted.clone(), &[])),
                 checked(
@@ -154,18 +165,26 @@ pub(crate) fn verifications() -> Vec<Verification> {
                     judged(accepted, &["the verdict is AC, expected WA", "no test case got WA"]),
                 ),
                 checked(
+                    "submissions/time_limit_exceeded/e.py",
+                    &[Verdict::TimeLimit],
+                    judged(too_slow(), &[]),
+                ),
+                checked(
                     "submissions/partially_accepted/d.c",
                     &[Verdict::PartiallyAccepted],
                     judged(partly(), &[]),
                 ),
             ],
             fault: None,
+            warnings: vec!["hello/submissions/acepted: did you mean `accepted`?".into()],
         },
         Verification {
             package: "empty".into(),
             time_limit: Reading::unknown("no submission bounds it"),
+            time_limit_source: None,
             submissions: vec![],
             fault: Some("no jury submission bounds the time limit from below".into()),
+            warnings: vec![],
         },
     ]
 }

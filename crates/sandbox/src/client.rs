@@ -4,7 +4,7 @@ use crate::cgroup::Layout;
 use crate::error::During;
 use crate::message::{self, Answer, Capabilities, Request};
 use crate::{ARGV0, Counted, ErrorKind, SandboxError};
-use model::{BoxId, Bytes, Observation, RunSpec, Slot};
+use model::{BoxId, Bytes, Found, Observation, RunSpec, Slot};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -116,11 +116,14 @@ impl Launcher {
         self.done(&request, &[content.as_fd()])
     }
 
-    /// Opens a regular file of a box for reading; `None` when there is none.
-    pub fn fetch(&self, id: BoxId, path: &str) -> Result<Option<File>, SandboxError> {
+    /// Opens a regular file of a box for reading.
+    pub fn fetch(&self, id: BoxId, path: &str) -> Result<Found<File>, SandboxError> {
         match self.ask(&Request::Fetch { id, path: path.to_string() }, &[])? {
-            (Answer::File(false), _) => Ok(None),
-            (Answer::File(true), mut fds) if fds.len() == 1 => Ok(fds.pop().map(File::from)),
+            (Answer::File(Found::Nothing), _) => Ok(Found::Nothing),
+            (Answer::File(Found::Other), _) => Ok(Found::Other),
+            (answer @ Answer::File(Found::File(())), mut fds) => {
+                fds.pop().map(|fd| Found::File(File::from(fd))).ok_or_else(|| unexpected(&answer))
+            }
             (other, _) => Err(unexpected(&other)),
         }
     }
@@ -174,7 +177,7 @@ impl Launcher {
     fn tell(&self, request: &Request, fds: &[BorrowedFd<'_>]) -> Result<(), SandboxError> {
         message::send(&*self.socket, request, fds).map_err(|e| match e.kind() {
             std::io::ErrorKind::ArgumentListTooLong | std::io::ErrorKind::InvalidInput => {
-                SandboxError::bad_request("request", e)
+                SandboxError::content("request", e)
             }
             _ => gone(e),
         })

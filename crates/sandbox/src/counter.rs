@@ -38,11 +38,13 @@ pub struct Counted {
     pub instructions: Events,
     /// For [`model::Observation::cycles`].
     pub cycles: Events,
+    /// For CPU time, where no control group counts it, asked for or not.
+    pub time: Events,
 }
 
 impl Default for Counted {
     fn default() -> Counted {
-        Counted { instructions: Events::Instructions, cycles: Events::Cycles }
+        Counted { instructions: Events::Instructions, cycles: Events::Cycles, time: Events::TaskClock }
     }
 }
 
@@ -53,7 +55,7 @@ pub enum Events {
     Instructions,
     /// Cycles in user space, by the processor.
     Cycles,
-    /// Nanoseconds on a CPU, by the kernel, opened and inherited in the same way: stands in for instructions in tests, since
+    /// Nanoseconds on a CPU, by the kernel, opened and inherited in the same way. Stands in for instructions in tests, too, since
     /// every machine has it.
     TaskClock,
     /// What these readings say, one for each look and then the last one again: for tests.

@@ -12,6 +12,8 @@ pub enum ErrorKind {
     CannotExec,
     /// The request asks for something impossible.
     BadRequest,
+    /// What was brought cannot be taken: a file's name, the number or size of files, the arguments of a program.
+    Content,
     /// The machine refused something, or we are at fault.
     System,
     /// The launcher is gone.
@@ -40,6 +42,10 @@ impl fmt::Display for SandboxError {
 impl SandboxError {
     pub(crate) fn system(what: impl Into<String>, why: impl fmt::Display) -> SandboxError {
         SandboxError { kind: ErrorKind::System, what: what.into(), why: why.to_string(), errno: None }
+    }
+
+    pub(crate) fn content(what: impl Into<String>, why: impl fmt::Display) -> SandboxError {
+        SandboxError { kind: ErrorKind::Content, what: what.into(), why: why.to_string(), errno: None }
     }
 
     pub(crate) fn bad_request(what: impl Into<String>, why: impl fmt::Display) -> SandboxError {

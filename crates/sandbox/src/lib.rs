@@ -31,19 +31,27 @@ mod plan;
 mod requests;
 mod seccomp;
 mod sys;
+mod ulimits;
 
 pub use client::{Ender, Launcher, LauncherOptions};
 pub use counter::{Begin, Count, Counted, Events, counters, cycle_counter};
 pub use error::{ErrorKind, SandboxError};
 pub use faults::{Fault, Faults};
 pub use interrupts::Interrupts;
-pub use launcher::{ARGV0, launcher_main};
+pub use launcher::{ARGV0, covered, launcher_main};
 pub use message::Capabilities;
 pub use requests::{RawCounter, RawEvent};
+pub use sys::stdout_was_closed;
+pub use ulimits::lift;
 
 /// Scheduling of the calling thread.
 pub mod sched {
     pub use crate::sys::{become_fifo, become_round_robin};
+}
+
+/// Processes beside those of a launcher.
+pub mod processes {
+    pub use crate::sys::tie;
 }
 
 /// Chains of instructions whose cycles are known, and CPU time of children: for the machine's power index.

@@ -1,7 +1,7 @@
 //! What the caller and the launcher say to each other: one JSON document in one packet, descriptors beside it.
 
 use crate::{Counted, SandboxError};
-use model::{BoxId, Bytes, Observation, RunSpec, Slot};
+use model::{BoxId, Bytes, Found, Observation, RunSpec, Slot};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{
@@ -68,8 +68,8 @@ pub(crate) enum Answer {
     Ready(Capabilities),
     Box(BoxId),
     Done,
-    /// Whether a descriptor comes along.
-    File(bool),
+    /// What was found; a descriptor comes along with a file.
+    File(Found<()>),
     Files(Vec<String>),
     Observed(Box<Observation>),
     Failed(SandboxError),

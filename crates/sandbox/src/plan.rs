@@ -1,8 +1,8 @@
 //! The way from clone to exec as data: a flat list of system calls, with the buffers they refer to.
 
 use crate::sys::{ChildFailure, Counts, Op};
-use model::{Aslr, Layout, Limits, Nanos, RunSpec, Sched};
-use std::collections::BTreeMap;
+use crate::ulimits;
+use model::{Aslr, Layout, Nanos, RunSpec, Sched};
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -56,6 +56,12 @@ impl Step {
     /// The step a child's failure record names.
     pub(crate) fn of(failure: &ChildFailure) -> Step {
         Step::ALL[usize::from(failure.step).min(Step::ALL.len() - 1)]
+    }
+
+    /// The steps that the program started without.
+    pub(crate) fn forgone(failure: &ChildFailure) -> impl Iterator<Item = Step> {
+        let bits = failure.forgone;
+        Step::ALL.into_iter().filter(move |step| bits & (1 << *step as u8) != 0)
     }
 
     /// In words, for an error message.
@@ -196,7 +202,7 @@ impl Plan {
             plan.call(Step::Stdio, libc::SYS_dup3, &[tally.as_raw_fd() as usize, at, 0]);
         }
         plan.placement(spec);
-        plan.resource_limits(&spec.limits, means);
+        plan.resource_limits(spec, means);
         plan.personality(spec.layout.aslr);
         plan.working_directory(&spec.cwd)?;
         plan.give_up_privilege(means);
@@ -307,30 +313,8 @@ impl Plan {
         }
     }
 
-    fn resource_limits(&mut self, limits: &Limits, means: &Means<'_>) {
-        let mut set: BTreeMap<u32, u64> = BTreeMap::new();
-        let unlimited = libc::RLIM_INFINITY;
-        set.insert(libc::RLIMIT_CORE, 0);
-        set.insert(libc::RLIMIT_MSGQUEUE, 0);
-        set.insert(libc::RLIMIT_MEMLOCK, 64 << 10);
-        set.insert(libc::RLIMIT_NOFILE, limits.open_files.unwrap_or(256).into());
-        set.insert(libc::RLIMIT_STACK, limits.stack.or(limits.memory).map_or(unlimited, |b| b.0));
-        // One byte more than allowed, so that having passed the limit can be seen from the size.
-        set.insert(libc::RLIMIT_FSIZE, limits.output.map_or(unlimited, |b| b.0.saturating_add(1)));
-        if !means.memory_by_group {
-            // Private writable memory (setrlimit(2): since Linux 4.7 mmap counts), touched or not: with much room above
-            // the limit, which sampling holds; this bounds what can happen between two samples.
-            // An emulator has a stack of its own for each thread of the program, as large as the program's.
-            let room = if means.tally.is_some() { 16 } else { 4 };
-            let data = limits.memory.map_or(unlimited, |b| b.0.saturating_mul(room).saturating_add(1 << 30));
-            set.insert(libc::RLIMIT_DATA, data);
-        }
-        if !means.processes_by_group {
-            set.insert(libc::RLIMIT_NPROC, limits.processes.unwrap_or(2048).into());
-        }
-        for (resource, wanted) in set {
-            // Only CAP_SYS_RESOURCE may raise what the caller came with.
-            let value = wanted.min(hard_limit(resource));
+    fn resource_limits(&mut self, spec: &RunSpec, means: &Means<'_>) {
+        for (resource, value) in ulimits::of_run(spec, means) {
             let at = self.words(vec![value as usize, value as usize]);
             self.call(Step::ResourceLimit, libc::SYS_prlimit64, &[0, resource as usize, at, 0]);
         }
@@ -429,10 +413,6 @@ impl Plan {
         self.call(Step::Exec, libc::SYS_execve, &[path, argv, env, 0, 0, 0]);
         Ok(())
     }
-}
-
-fn hard_limit(resource: u32) -> u64 {
-    crate::sys::hard_limit(resource).unwrap_or(libc::RLIM_INFINITY)
 }
 
 /// A variable that takes exactly `bytes` in the environment, its terminating zero included.

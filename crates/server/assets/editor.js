@@ -2,12 +2,15 @@
 // plain one, and everything works.
 
 import { classify, guess, kinds } from "./highlight.js";
+import { drafts } from "./page.js";
 
 const form = document.getElementById("hand-in");
 const field = document.getElementById("source");
 const choice = document.getElementById("language");
 const files = document.getElementById("files");
+const named = document.getElementById("named");
 const said = document.getElementById("guess");
+const attached = document.getElementById("attached");
 
 if (form && field && choice) start();
 
@@ -31,14 +34,19 @@ function start() {
   editor.append(scroll);
   document.getElementById("keys").hidden = false;
 
-  // What is remembered stays in this browser: the language, and what was typed and not yet handed in.
-  const draft = `draft:${form.dataset.problem}`;
-  const memory = storage();
-  if (!field.value) field.value = memory.get(draft) ?? "";
-  const remembered = memory.get("language");
+  // What is remembered stays in this browser: what was written and is not yet submitted, and the language that was last chosen by hand.
+  const draft = drafts.read(form.dataset.draft);
   const options = [...choice.options];
-  let chosen = choice.value !== "";
-  if (!chosen && remembered && options.some((option) => option.value === remembered)) choice.value = remembered;
+  const option = (id) => options.find((option) => option.value === id && id !== "");
+  const remembered = drafts.language();
+  let chosen = choice.value;
+  if (!field.value && draft) {
+    field.value = draft.source;
+    named.value = draft.named;
+    chosen ||= draft.language;
+  } else if (draft?.source === field.value) {
+    chosen = draft.language;
+  }
 
   const paint = () => {
     const kind = kinds[choice.value] ?? "c";
@@ -55,50 +63,94 @@ function start() {
       lines.textContent = Array.from({ length: count }, (_, n) => n + 1).join("\n");
     }
   };
-  const guessed = (id, why) => {
-    const option = options.find((option) => option.value === id);
-    if (!option || chosen) return;
+  const keep = () => drafts.write(form.dataset.draft, { source: field.value, named: named.value, language: chosen });
+
+  const names = () => (files.files.length ? [...files.files].map((file) => file.name) : named.value ? [named.value] : []);
+  /** The language whose ending a name has, and the name. */
+  const byName = () => {
+    const of = (list) => (option) => names().find((name) => option?.dataset[list]?.split(" ").includes(name.split(".").pop()));
+    // Several languages may take a name, which by itself means one of them.
+    const own = [chosen, remembered].map(option).find(of("sources"));
+    const found = own ?? options.find(of("extensions"));
+    return found ? [found.value, of(own ? "sources" : "extensions")(found)] : [];
+  };
+  /** The language: what the reader chooses here, else what a file's name says, else what they chose the last time, else what the text looks like. */
+  const decide = () => {
+    const [fits, name] = byName();
+    const looks = field.value.length > 20 ? guess(field.value) : undefined;
+    const [id, why] = option(chosen) ? [chosen, ""]
+      : option(fits) ? [fits, `by the name ${name}`]
+      : option(remembered) ? [remembered, "as the last time"]
+      : option(looks) ? [looks, "as the text looks"]
+      : ["", ""];
     choice.value = id;
-    said.textContent = `${option.text}, ${why}. Choose another if that is wrong.`;
+    const text = option(id)?.text;
+    const other = option(fits) && fits !== id ? `The name ${name} looks like ${option(fits).text}, but ${text} is chosen.` : "";
+    const opened = named.value && !files.files.length ? `${named.value} is open in the editor: what stands there is submitted. ` : "";
+    const about = other || (why ? `${text}, ${why}. Choose another if that is wrong.` : "");
+    if (opened || about || id) said.textContent = opened + about;
     paint();
+  };
+  /** Files that the editor cannot show are submitted as they are, and nothing is written meanwhile. */
+  const attach = () => {
+    const some = files.files.length > 0;
+    attached.hidden = !some;
+    editor.closest(".field").hidden = field.disabled = some;
+    attached.querySelector("span").textContent = `Submitted as chosen: ${[...files.files].map((file) => file.name).join(", ")}.`;
   };
 
   field.addEventListener("input", () => {
-    memory.set(draft, field.value);
-    if (!chosen && field.value.length > 20) {
-      const id = guess(field.value);
-      if (id) guessed(id, "as the text looks");
-    }
-    paint();
+    if (!field.value) named.value = "";
+    decide();
+    keep();
   });
   choice.addEventListener("change", () => {
-    chosen = choice.value !== "";
-    memory.set("language", choice.value);
-    paint();
+    chosen = choice.value;
+    if (chosen) drafts.remember(chosen);
+    decide();
+    keep();
   });
-  files.addEventListener("change", () => {
-    const names = [...files.files].map((file) => file.name);
-    if (!names.length) return;
-    const ends = names.map((name) => name.split(".").pop());
-    const option = options.find((option) => option.dataset.extensions?.split(" ").some((known) => ends.includes(known)));
-    chosen = false;
-    if (option) guessed(option.value, `by the name ${names.find((name) => option.dataset.extensions.split(" ").includes(name.split(".").pop()))}`);
-    if (names.length === 1 && files.files[0].size < 200_000) {
-      files.files[0].text().then((text) => { field.value = text; paint(); });
+  files.addEventListener("change", async () => {
+    const [file, ...more] = files.files;
+    const text = file && !more.length ? await readable(file) : undefined;
+    if (text !== undefined) {
+      // What stands in the editor is what is submitted, so the file itself is let go.
+      files.value = "";
+      attach();
+      named.value = file.name;
+      field.focus();
+      field.select();
+      insert(field, text);
+      field.setSelectionRange(0, 0);
+      keep();
+    } else {
+      attach();
     }
+    decide();
+  });
+  attached.querySelector("button").addEventListener("click", () => {
+    files.value = "";
+    attach();
+    decide();
+    field.focus();
   });
   field.addEventListener("keydown", (event) => keys(event, field));
-  form.addEventListener("submit", () => { memory.set("language", choice.value); memory.set(draft, ""); });
-  paint();
+  form.addEventListener("submit", () => {
+    keep();
+    // Beside files the editor's text is not submitted, and stays.
+    drafts.sent(field.disabled ? "" : form.dataset.draft);
+  });
+  decide();
 }
 
-/** Local storage, or nothing where a browser forbids it. */
-function storage() {
+/** The text of a file that the editor can hold without changing it. */
+async function readable(file) {
+  if (file.size > 200_000) return undefined;
   try {
-    const kept = window.localStorage;
-    return { get: (name) => kept.getItem(name), set: (name, value) => (value ? kept.setItem(name, value) : kept.removeItem(name)) };
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await file.arrayBuffer());
+    return text.includes("\0") ? undefined : text.replaceAll("\r\n", "\n");
   } catch {
-    return { get: () => null, set: () => {} };
+    return undefined;
   }
 }
 

@@ -93,11 +93,50 @@ function theme(form) {
   });
 }
 
+/** Local or session storage, or nothing where a browser forbids it. */
+function storage(kind) {
+  try {
+    const kept = window[kind];
+    return {
+      get: (name) => kept.getItem(name),
+      set: (name, value) => { try { if (value) kept.setItem(name, value); else kept.removeItem(name); } catch { /* It is full: nothing is kept. */ } },
+    };
+  } catch {
+    return { get: () => null, set: () => {} };
+  }
+}
+
+const local = storage("localStorage");
+const session = storage("sessionStorage");
+
+/** Programs that were written and not yet accepted. One is let go when the service says, by the address it leads to, that it was taken in. */
+export const drafts = {
+  read(name) {
+    try { return JSON.parse(local.get(`draft:${name}`)); } catch { return null; }
+  },
+  write(name, draft) { local.set(`draft:${name}`, draft.source ? JSON.stringify(draft) : ""); },
+  /** It is on its way. */
+  sent(name) { session.set("sent", name && JSON.stringify([name, local.get(`draft:${name}`)])); },
+  /** It was taken in, unless it was changed since. */
+  accepted() {
+    if (location.hash !== "#sent") return;
+    history.replaceState(null, "", location.pathname + location.search);
+    try {
+      const [name, text] = JSON.parse(session.get("sent")) ?? [];
+      if (name && local.get(`draft:${name}`) === text) local.set(`draft:${name}`, "");
+    } catch { /* Nothing was sent from here. */ }
+    session.set("sent", "");
+  },
+  language() { return local.get("language") ?? ""; },
+  remember(language) { local.set("language", language); },
+};
+
 /** Makes the tables below an element sortable. */
 export function tables(root) {
   root.querySelectorAll("table.sort").forEach(sortable);
 }
 
+drafts.accepted();
 localTimes(document);
 tables(document);
 // Where the bar is scrolled sideways, the reader sees where they are.

@@ -9,6 +9,12 @@ pub enum Refusal {
     /// What was named is not there, or not for this caller to see.
     #[error("{0}: not found")]
     NotFound(String),
+    /// What was sent is not of the form it claims to have.
+    #[error("{0}")]
+    Malformed(String),
+    /// It is of a form that is not taken here; the text names those that are.
+    #[error("Content-Type: {0}")]
+    MediaType(String),
     /// What was sent makes no sense; the text names the field.
     #[error("{0}")]
     Bad(String),
@@ -40,7 +46,8 @@ impl Refusal {
     pub(crate) fn status_elsewhere(&self) -> StatusCode {
         match self {
             Refusal::NotFound(_) => StatusCode::NOT_FOUND,
-            Refusal::Bad(_) | Refusal::Conflict(_) => StatusCode::BAD_REQUEST,
+            Refusal::Malformed(_) | Refusal::Bad(_) | Refusal::Conflict(_) => StatusCode::BAD_REQUEST,
+            Refusal::MediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Refusal::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
             Refusal::Forbidden(_) => StatusCode::FORBIDDEN,
             Refusal::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,

@@ -4,7 +4,7 @@
 use crate::accounts::Caller;
 use crate::errors::Refusal;
 use crate::service::{Service, ended};
-use crate::submit::{Accepted, Details, Incoming, submit};
+use crate::submit::{Accepted, Details, Incoming, check_program, submit};
 use crate::view;
 use model::{Executed, Execution};
 use serde_json::Value as Json;
@@ -41,6 +41,7 @@ pub(crate) async fn hand_in(
     caller: &Caller,
     program: Program<'_>,
 ) -> Result<Accepted, Refusal> {
+    check_program(program.execution)?;
     let json = serde_json::to_vec(program.execution).map_err(|e| Refusal::Fault(e.to_string()))?;
     let mut files: Vec<(&str, &[u8])> = vec![(FILE, &json)];
     files.extend(program.kept);

@@ -9,6 +9,7 @@ use crate::service::Service;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, FromRequestParts, MatchedPath, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use axum::middleware::{Next, from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
@@ -48,7 +49,11 @@ async fn guard(State(service): State<Arc<Service>>, mut request: Request, next: 
         refused_by_api(Refusal::Unavailable(format!("not done within {} s", class.time().as_secs())))
     });
     if let Some(cookie) = cookie {
-        answer.headers_mut().append(header::SET_COOKIE, cookie);
+        // A cookie that the handler sets comes after this one, and so counts: a session that begins where another was over.
+        let headers = answer.headers_mut();
+        let later: Vec<_> = headers.get_all(header::SET_COOKIE).iter().cloned().collect();
+        headers.insert(header::SET_COOKIE, cookie);
+        headers.extend(later.into_iter().map(|cookie| (header::SET_COOKIE, cookie)));
     }
     answer
 }
@@ -71,10 +76,7 @@ async fn admit(
             identity::of(service, headers, origin).await?
         }
     };
-    service.accounts.rates.request(&known.caller, class)?;
-    if matches!(class, Class::Submission | Class::Execution) && known.caller.may(Right::Submit) {
-        Rates::queue(service, &known.caller).await?;
-    }
+    bounded(service, &known.caller, class).await?;
     if class == Class::Upload {
         // Before its body is read: only few may send so much.
         known.caller.must(Right::Problems)?;
@@ -87,6 +89,21 @@ async fn admit(
     let body = std::mem::take(request.body_mut());
     *request.body_mut() = Body::new(Limited::new(body, class.body()));
     Ok(known.cookie)
+}
+
+/// Refuses what is more than this caller may ask for.
+async fn bounded(service: &Service, caller: &Caller, class: Class) -> Result<(), Refusal> {
+    service.accounts.rates.request(caller, class)?;
+    if matches!(class, Class::Submission | Class::Execution) && caller.may(Right::Submit) {
+        Rates::queue(service, caller).await?;
+    }
+    Ok(())
+}
+
+/// The same for a caller who became known after the guard.
+pub(crate) async fn within_rates(service: &Service, caller: &Caller, parts: &Parts) -> Result<(), Refusal> {
+    let route = parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
+    bounded(service, caller, Class::of(&parts.method, route.unwrap_or_default())).await
 }
 
 fn class(request: &Request) -> Class {
@@ -111,7 +128,7 @@ async fn refused(service: &Arc<Service>, request: Request, refusal: Refusal) -> 
     }
     let (mut parts, _) = request.into_parts();
     let Ok(frame) = pages::Frame::from_request_parts(&mut parts, service).await;
-    pages::refused(frame, refusal)
+    pages::refused(frame, &parts.method, refusal)
 }
 
 impl FromRequestParts<Arc<Service>> for identity::Origin {

@@ -12,8 +12,9 @@ const HEADERS: [(HeaderName, &str); 7] = [
          frame-ancestors 'none'; base-uri 'none'",
     ),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    // Addresses of submissions and one-time links are secrets.
-    (header::REFERRER_POLICY, "no-referrer"),
+    // Addresses of submissions and one-time links are secrets; and a stricter policy makes browsers post our own forms with the origin `null`, by which
+    // nobody can tell them from those of other sites where the connection is not https.
+    (header::REFERRER_POLICY, "same-origin"),
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     (

@@ -63,6 +63,7 @@ pub(crate) fn settings(directory: &Path, anonymous: bool) -> Settings {
         anonymous,
         access: Access::default(),
         grace: Duration::from_secs(1),
+        attempts: crate::ATTEMPTS,
         callbacks: crate::callbacks::Allowed::default(),
     }
 }

@@ -7,7 +7,8 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-static SHIPPED: LazyLock<Table> = LazyLock::new(Table::shipped);
+/// The shipped table.
+pub(crate) static SHIPPED: LazyLock<Table> = LazyLock::new(Table::shipped);
 
 /// A language, and where programs in it can be judged.
 #[derive(Clone, Debug, PartialEq)]

@@ -47,6 +47,8 @@ pub use callbacks::{Allowed as AllowedCallbacks, Network, NoNetwork};
 pub use limits::{Limits, Rate};
 pub use service::{Listeners, Settings, Startup, open};
 pub use waiting::open_when_possible;
+/// How many workers may fail at a job before it is set aside.
+pub use work::ATTEMPTS;
 
 /// How an operation of the service fails before a face has put it into its own form.
 pub use errors::Refusal;

@@ -2,6 +2,7 @@
 
 use crate::accounts::Caller;
 use crate::errors::Refusal;
+use crate::problems::PACKAGE_LIMIT;
 use crate::service::Service;
 use axum::http::Method;
 use std::collections::HashMap;
@@ -284,6 +285,9 @@ pub(crate) const CLASSES: &[(Method, &str, Class)] = &[
     (Method::POST, "/api/v2/piston/execute", Class::Execution),
 ];
 
+/// Bytes of a form around a package.
+const FORM: usize = 64 << 10;
+
 impl Class {
     /// The class of a route.
     pub(crate) fn of(method: &Method, route: &str) -> Class {
@@ -302,7 +306,7 @@ impl Class {
             Class::Write => 1 << 20,
             Class::Submission => 8 << 20,
             Class::Execution => 32 << 20,
-            Class::Upload => 256 << 20,
+            Class::Upload => PACKAGE_LIMIT + FORM,
         }
     }
 
@@ -390,6 +394,22 @@ mod tests {
         assert!(buckets.left.len() <= KNOWN);
         // Who had least left is remembered longest.
         assert!(buckets.take(1, 0.0).is_err());
+    }
+
+    #[test]
+    fn packages_have_one_limit_wherever_it_is_told() {
+        let told = format!("{} MiB", PACKAGE_LIMIT >> 20);
+        let pages = [
+            include_str!("../../../docs/accounts.md"),
+            include_str!("../../../docs/api.md"),
+            &crate::api::openapi(),
+        ];
+        for (page, phrase) in
+            pages.into_iter().zip(["packages ", "zip archives of at most ", "zip archive of at most "])
+        {
+            assert!(page.contains(&format!("{phrase}{told}")), "{phrase}{told}");
+        }
+        assert!((PACKAGE_LIMIT..PACKAGE_LIMIT + (1 << 20)).contains(&Class::Upload.body()));
     }
 
     #[test]

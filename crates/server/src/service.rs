@@ -36,6 +36,8 @@ pub struct Settings {
     pub access: Access,
     /// How long work may go on after the service was told to end.
     pub grace: Duration,
+    /// The number of workers that may fail at a job, or die of it, before it gets the verdict JE.
+    pub attempts: u64,
     /// How long sources, runs and outputs of submissions are kept, and samples of nodes; `None`: for good.
     pub retention: Option<Duration>,
     /// Where callbacks may go.

@@ -1,5 +1,9 @@
 //! Taking in submissions, whichever face they come through.
 
+mod check;
+
+pub(crate) use check::{Checked, FILES, Submitted, check, check_program, code_limit};
+
 use crate::errors::Refusal;
 use crate::moment::now;
 use crate::secret;

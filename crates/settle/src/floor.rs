@@ -12,6 +12,7 @@ const ASSUMED: Stray = Stray { reach: 0.05, tail: 0.02 };
 
 /// How far runs of a program stray, as fractions of its time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Stray {
     /// The median above the least.
     pub reach: f64,
@@ -21,6 +22,7 @@ pub struct Stray {
 
 /// How far runs of one fixed program stray.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Noise {
     /// How many runs.
     pub n: u32,
@@ -42,6 +44,7 @@ const LOUD_SWITCHES: f64 = 50.0;
 
 /// What evidence shows of runs that nothing disturbed: for each reading a part for each run and a part for each second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Quiet {
     /// Waiting for a CPU, per second of the run.
     pub wait_per_second: f64,
@@ -57,6 +60,7 @@ pub struct Quiet {
 
 /// The noise floor of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NoiseFloor))]
 pub struct Floor {
     /// Of a program that only computes.
     pub compute: Noise,

@@ -114,8 +114,8 @@ impl Store {
         self.put_back(lease, why, 0).await.map(drop)
     }
 
-    /// Puts a job back to where it was in the line because this attempt at it failed, and counts that: the number of attempts that
-    /// failed. Who finds it too many does not call this, but [`Store::finish`] with a judgement that is a fault of ours (JE).
+    /// Puts a job back because this attempt at it failed, behind all that wait in its line by now, and counts that: the number of attempts
+    /// that failed. Whatever it does to workers, others go first. Who finds it too many does not call this, but [`Store::finish`] with a judgement that is a fault of ours (JE).
     ///
     /// # Errors
     /// [`Error::Conflict`] where the lease is lost: there is nothing to give back.
@@ -138,7 +138,10 @@ impl Store {
             )
             .await?;
         let Some(returned) = returned else { return Err(lost(&mut tx, lease).await?) };
-        refund(&mut tx, std::slice::from_ref(&returned)).await?;
+        match failed {
+            0 => refund(&mut tx, std::slice::from_ref(&returned)).await?,
+            _ => to_the_end(&mut tx, lease.job).await?,
+        }
         tx.commit().await?;
         returned.count("failed")
     }
@@ -158,6 +161,30 @@ impl Store {
             " WHERE state = 'claimed' AND lease <= $1"
         );
         self.take(take, values![now]).await
+    }
+
+    /// Counts an attempt as failed no more whose lease was the last that ended ([`Store::reap`]): its worker speaks again, so that the job did
+    /// not end it.
+    pub async fn pardon(&self, lease: Lease, worker: &str) -> Result<()> {
+        let mut tx = self.db.write().await?;
+        tx.run(
+            "UPDATE jobs SET failed = failed - 1, returned = returned || '; it was only cut off'
+             WHERE id = $1 AND attempt >= $2 AND failed > 0 AND returned = 'the lease of ' || $3 || ' ended'",
+            values![lease.job, lease.attempt, worker],
+        )
+        .await?;
+        tx.commit().await
+    }
+
+    /// The jobs that a worker of a pool has begun and not finished.
+    pub async fn begun_by(&self, worker: &str, pool: &str) -> Result<Vec<Job>> {
+        let mut tx = self.db.read().await?;
+        let begun = concat!(
+            "SELECT ",
+            columns!(),
+            " FROM jobs WHERE state = 'claimed' AND worker = $1 AND pool = $2 AND started IS NOT NULL ORDER BY id"
+        );
+        tx.rows(begun, values![worker, pool]).await?.iter().map(job).collect()
     }
 
     /// Takes back every job of the workers whose names begin so, whatever their leases, and returns what was taken. For a server that
@@ -181,6 +208,17 @@ impl Store {
         tx.commit().await?;
         Ok(taken)
     }
+}
+
+/// Puts a job that waits behind all others of its contest in its line.
+async fn to_the_end(tx: &mut Tx, job: JobId) -> Result<()> {
+    tx.run(
+        "UPDATE jobs SET ticket = (SELECT MAX(o.ticket) + 1 FROM jobs o WHERE o.state = 'queued' AND o.urgency = jobs.urgency
+         AND o.contest = jobs.contest AND COALESCE(o.place, '') = COALESCE(jobs.place, '') AND o.fresh = jobs.fresh) WHERE id = $1",
+        values![job],
+    )
+    .await
+    .map(drop)
 }
 
 /// The name of a node as it stands in a list of them.

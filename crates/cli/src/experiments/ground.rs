@@ -109,6 +109,11 @@ impl Watch {
         Watch(look(), Instant::now())
     }
 
+    /// The same, where any run was made.
+    pub(super) fn told_if(self, ran: bool, ours: &[u32]) -> Vec<String> {
+        if ran { self.told(ours) } else { vec![] }
+    }
+
     /// What to know of work that was not ours, in words. `ours`: the CPUs we worked on.
     pub(super) fn told(self, ours: &[u32]) -> Vec<String> {
         let Watch(before, start) = self;

@@ -11,7 +11,7 @@ use crate::interrupt::Interrupt;
 use crate::loan::Loan;
 use crate::options::PlacementArgs;
 use crate::subject::{SubjectArgs, ended_well};
-use crate::terminal::{Failure, style_of};
+use crate::terminal::{self, Failure};
 use clap::Args;
 use lab::ladder::{self, Planned, Stage, rung_of, schedule};
 use model::{BenchEnd, LadderLoad, LadderReport, Observation};
@@ -109,7 +109,7 @@ pub(crate) fn main(args: &LadderArgs) -> Result<Done, Failure> {
         json: to_text(&LadderDocument::new(&report)),
         csv: ladder_csv(&report),
         html: ladder_page(&report),
-        text: ladder_report(&report, style_of(&std::io::stdout())),
+        text: ladder_report(&report, terminal::style()),
     };
     session.finish(&end, failure, forms)
 }

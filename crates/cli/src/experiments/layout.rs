@@ -1,5 +1,6 @@
 //! `tauto lab layout`: does the place of a program's memory move its time?
 
+use super::ground::Watch;
 use super::session::{Forms, Session, SessionArgs, outcome};
 use super::subject_facts;
 use crate::Done;
@@ -7,7 +8,7 @@ use crate::interrupt::Interrupt;
 use crate::options::{OnOff, PlacementArgs, SlotChoice};
 use crate::place::{Place, places};
 use crate::subject::{SubjectArgs, ended_well};
-use crate::terminal::{Failure, style_of};
+use crate::terminal::{self, Failure};
 use clap::{Args, ValueEnum};
 use lab::layout::{Plan, Sweep, find};
 use model::{BenchEnd, Layout, LayoutClock, LayoutReport, Observation, Reading, Vary};
@@ -103,18 +104,21 @@ pub(crate) fn main(args: &LayoutArgs) -> Result<Done, Failure> {
         sweep = Sweep::new(plan);
     }
     session.tell_resumed(sweep.made());
+    let (watch, before) = (Watch::begin(), sweep.made());
     let (end, failure) = conduct(args, &argv, &place, clock, &mut session, &mut sweep);
+    let warnings = watch.told_if(sweep.made() > before, &place.placement.cpus);
     if sweep.made() == 0
         && let Some(failure) = failure
     {
         return Err(failure);
     }
-    let report = drawn_up(args, &argv, clock, counted.err(), &sweep, end.clone());
+    let report =
+        LayoutReport { warnings, ..drawn_up(args, &argv, clock, counted.err(), &sweep, end.clone()) };
     let forms = Forms {
         json: to_text(&report),
         csv: layout_csv(&report),
         html: layout_page(&report, &others),
-        text: layout_report(&report, style_of(&std::io::stdout())),
+        text: layout_report(&report, terminal::style()),
     };
     session.finish(&end, failure, forms)
 }
@@ -247,6 +251,7 @@ fn drawn_up(
         chance_pct: known(found.chance_pct),
         runs: sweep.made(),
         void_runs,
+        warnings: vec![],
         end,
         machine: super::machine_facts(),
     }

@@ -1,5 +1,6 @@
 //! `tauto lab link-order`: does the order in which a program's objects are linked move its time?
 
+use super::ground::Watch;
 use super::session::{Forms, Session, SessionArgs, outcome};
 use crate::Done;
 use crate::bench::words;
@@ -7,7 +8,7 @@ use crate::interrupt::Interrupt;
 use crate::options::{PlacementArgs, SlotChoice};
 use crate::place::{Place, places};
 use crate::subject::{SubjectArgs, ended_well};
-use crate::terminal::{Failure, print_error, style_of};
+use crate::terminal::{self, Failure, print_error};
 use clap::Args;
 use lab::link_order::{BuildError, Inputs, LinkPlan, compared, orders, prepare};
 use lab::rounds::Rounds;
@@ -98,7 +99,9 @@ pub(crate) fn main(args: &LinkOrderArgs) -> Result<Done, Failure> {
         rounds = resumed(args, &subjects, &kept)?;
     }
     session.tell_resumed(kept.len());
+    let (watch, before) = (Watch::begin(), kept.len());
     let (end, failure) = conduct(args, &place, &subjects, &mut session, &mut rounds, &mut kept);
+    let warnings = watch.told_if(kept.len() > before, &place.placement.cpus);
     if kept.is_empty()
         && let Some(failure) = failure
     {
@@ -106,11 +109,12 @@ pub(crate) fn main(args: &LinkOrderArgs) -> Result<Done, Failure> {
     }
     let report =
         drawn_up(args, subjects, kept, end.clone(), !matches!(&failure, Some(f) if is_disagreement(f)));
+    let report = LinkOrderReport { warnings, ..report };
     let forms = Forms {
         json: to_text(&LinkOrderDocument::new(&report)),
         csv: link_order_csv(&report),
         html: link_order_page(&report),
-        text: link_order_report(&report, style_of(&std::io::stdout())),
+        text: link_order_report(&report, terminal::style()),
     };
     session.finish(&end, failure, forms)
 }
@@ -310,6 +314,7 @@ fn drawn_up(
         outputs_agree,
         sensitivity_pct: found.sensitivity_pct,
         chance_pct: found.chance_pct,
+        warnings: vec![],
         end,
         machine: super::machine_facts(),
     }

@@ -11,7 +11,7 @@ use crate::interrupt::Interrupt;
 use crate::loan::Loan;
 use crate::options::PlacementArgs;
 use crate::subject::{SubjectArgs, ended_well};
-use crate::terminal::{Failure, style_of};
+use crate::terminal::{self, Failure};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use host::tune::Standing;
@@ -138,7 +138,7 @@ pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
         json: to_text(&PerturbDocument::new(&report)),
         csv: perturb_csv(&report),
         html: perturb_page(&report),
-        text: perturb_report(&report, style_of(&std::io::stdout())),
+        text: perturb_report(&report, terminal::style()),
     };
     session.finish(&end, failure, forms)
 }

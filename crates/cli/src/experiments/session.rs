@@ -2,7 +2,7 @@
 
 use crate::Done;
 use crate::config::data_directory;
-use crate::exports::Export;
+use crate::exports::Exports;
 use crate::terminal::{Failure, print, print_error};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -20,10 +20,10 @@ pub(crate) struct SessionArgs {
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write every figure to FILE
+    /// Write every figure to FILE; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
-    /// Write a page with plots to FILE
+    /// Write a page with plots to FILE; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Keep every run in FILE as it is made, and go on with those it holds [default: a file of the data directory, by what is
@@ -60,8 +60,7 @@ pub(crate) struct Session {
     /// The record has a file of its own only because the user did not name one.
     usual_place: bool,
     bar: ProgressBar,
-    csv: Export,
-    html: Export,
+    exports: Exports<2>,
 }
 
 impl Session {
@@ -71,14 +70,15 @@ impl Session {
         experiment: &'static str,
         asked: Value,
     ) -> Result<(Session, Vec<R>), Failure> {
-        let (csv, html) = (Export::open(args.csv.as_ref())?, Export::open(args.html.as_ref())?);
+        let exports =
+            Exports::open(args.json, [("--csv", args.csv.as_ref()), ("--html", args.html.as_ref())])?;
         let path = match &args.record {
             Some(path) => path.clone(),
             None => usual_path(experiment, &asked)?,
         };
         let (record, runs) = Record::open(&path, experiment, &asked, args.fresh)?;
         let usual_place = args.record.is_none();
-        Ok((Session { experiment, asked, record, json: args.json, usual_place, bar: bar(), csv, html }, runs))
+        Ok((Session { experiment, asked, record, json: args.json, usual_place, bar: bar(), exports }, runs))
     }
 
     /// To be called where the record holds all runs already. One that the user named is reported as it is; another one
@@ -123,8 +123,6 @@ impl Session {
         report: Forms,
     ) -> Result<Done, Failure> {
         self.bar.finish_and_clear();
-        self.csv.write(|| report.csv)?;
-        self.html.write(|| report.html)?;
         if *end != BenchEnd::Complete {
             let path = self.record.path().display();
             print_error(&format!(
@@ -133,8 +131,9 @@ impl Session {
         }
         match self.json {
             true => print(&report.json),
-            false => print(&report.text),
+            false => self.exports.print(&report.text),
         }
+        self.exports.write([&|| report.csv.clone(), &|| report.html.clone()]);
         ended(end, failure)
     }
 }

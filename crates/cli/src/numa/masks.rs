@@ -1,7 +1,7 @@
 //! `tauto numa decode` and `encode`: masks by which processors count where requests were answered.
 
 use crate::Done;
-use crate::terminal::{Failure, print, style_of};
+use crate::terminal::{self, Failure, print};
 use clap::Args;
 use host::facts::Platform;
 use host::machine::Machine;
@@ -56,7 +56,7 @@ fn show(generation: &Generation, mask: u64, json: bool) -> Done {
     let mask = offcore::decode(generation, mask);
     match json {
         true => print(&to_text(&OffcoreDocument::new(&mask))),
-        false => print(&mask_lines(&mask, style_of(&std::io::stdout()))),
+        false => print(&mask_lines(&mask, terminal::style())),
     }
     if mask.is_valid() { Done::Good } else { Done::Bad }
 }

@@ -1,8 +1,8 @@
 //! `tauto numa topology`: the map of memory nodes.
 
 use crate::Done;
-use crate::exports::Export;
-use crate::terminal::{Failure, print, style_of};
+use crate::exports::Exports;
+use crate::terminal::{self, Failure, print};
 use clap::Args;
 use host::facts::{Nodes, Platform, Topology};
 use host::machine::Machine;
@@ -38,13 +38,13 @@ pub(crate) fn main(args: &TopologyArgs) -> Result<Done, Failure> {
         }
         None => Failure::system(format!("the processors cannot be told: {e}")),
     })?;
-    let picture = Export::open(args.svg.as_ref())?;
+    let picture = Exports::open(args.json, [("--svg", args.svg.as_ref())])?;
     let guest = Platform::read(&machine).guest;
     let map = numa::map(&topology, &Nodes::read(&machine), guest.as_deref());
-    picture.write(|| numa_picture(&map))?;
     match args.json {
         true => print(&to_text(&TopologyDocument::new(&map))),
-        false => print(&topology_table(&map, style_of(&std::io::stdout()))),
+        false => picture.print(&topology_table(&map, terminal::style())),
     }
+    picture.write([&|| numa_picture(&map)]);
     Ok(Done::Good)
 }

@@ -3,11 +3,11 @@
 use super::faults::Watched;
 use crate::Done;
 use crate::bench::words;
-use crate::exports::Export;
+use crate::exports::Exports;
 use crate::options::seconds;
 use crate::run::command::{environment, find_program, show};
 use crate::subject::ended_well;
-use crate::terminal::{Failure, print, style_of};
+use crate::terminal::{self, Failure, print};
 use clap::Args;
 use host::facts::Topology;
 use host::machine::Machine;
@@ -99,7 +99,7 @@ enum Subject {
 pub(crate) fn main(args: TraceArgs) -> Result<Done, Failure> {
     let machine = Machine::this().map_err(Failure::system)?;
     let topology = Topology::read(&machine).map_err(Failure::system)?;
-    let html = Export::open(args.html.as_ref())?;
+    let html = Exports::open(args.json, [("--html", args.html.as_ref())])?;
     let nodes: Vec<u32> = topology.nodes.keys().copied().collect();
     // Before the program has the machine to itself, and only where there is something to compare.
     let latency = latency(&args, &topology);
@@ -145,11 +145,11 @@ pub(crate) fn main(args: TraceArgs) -> Result<Done, Failure> {
         cost: own_time(),
     };
     let report = traced(&trace, facts);
-    html.write(|| trace_page(&report))?;
     match args.json {
         true => print(&to_text(&report)),
-        false => print(&trace_report(&report, style_of(&std::io::stdout()))),
+        false => html.print(&trace_report(&report, terminal::style())),
     }
+    html.write([&|| trace_page(&report)]);
     Ok(answer(&report, interrupted.load(Ordering::SeqCst)))
 }
 

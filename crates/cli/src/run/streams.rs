@@ -1,12 +1,13 @@
 //! The standard streams of the command.
 
 use super::RunArgs;
-use crate::terminal::Failure;
+use crate::terminal::{self, Failure, Stream};
 use model::{Bytes, RunSpec, Stdio};
 use sandbox::{Ender, Launcher};
-use std::fs::File;
-use std::io::{Read, Write};
+use std::fs::{File, Metadata};
+use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -32,19 +33,29 @@ pub(super) fn connect(
     };
     spec.stdio[0] = push(fds, input);
     let written = Arc::new(AtomicU64::new(0));
+    let mut opened: Option<(Stdio, Metadata)> = None;
     for (n, file) in [(1, &args.stdout), (2, &args.stderr)] {
         spec.stdio[n] = match file {
             Some(path) => {
-                let file =
-                    File::create(path).map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
-                push(fds, file.into())
+                let fail = |e| Failure::usage(format!("{}: {e}", path.display()));
+                let file = File::create(path).map_err(fail)?;
+                let facts = file.metadata().map_err(fail)?;
+                match &opened {
+                    // Both have one place in it, as after `>FILE 2>&1`; with two they would write over each other.
+                    Some((first, of)) if (of.dev(), of.ino()) == (facts.dev(), facts.ino()) => *first,
+                    _ => {
+                        let stdio = push(fds, file.into());
+                        opened = Some((stdio, facts));
+                        stdio
+                    }
+                }
             }
             None => {
                 let (read, write) = std::io::pipe().map_err(Failure::system)?;
-                let to_stdout = n == 1 && !args.json;
+                let to = if n == 1 && !args.json { Stream::Output } else { Stream::Error };
                 let relay = Relay {
                     from: File::from(OwnedFd::from(read)),
-                    to_stdout,
+                    to,
                     written: written.clone(),
                     limit: spec.limits.output,
                     ender: launcher.ender(),
@@ -101,7 +112,7 @@ impl Relays {
 /// Passes on what the command writes, and ends it when that is too much.
 struct Relay {
     from: File,
-    to_stdout: bool,
+    to: Stream,
     written: Arc<AtomicU64>,
     limit: Option<Bytes>,
     ender: Ender,
@@ -116,12 +127,8 @@ impl Relay {
                 self.ender.end_run(true);
                 continue;
             }
-            // The caller's end may be closed; the command goes on as it would with a closed pipe of its own.
-            let _ = if self.to_stdout {
-                std::io::stdout().write_all(&buffer[..n]).and_then(|()| std::io::stdout().flush())
-            } else {
-                std::io::stderr().write_all(&buffer[..n])
-            };
+            // Where the caller's end is closed or full, the command goes on all the same; we say at the end that its output was lost.
+            terminal::output(self.to, &buffer[..n]);
         }
     }
 }

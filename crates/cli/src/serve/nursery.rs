@@ -70,10 +70,10 @@ enum End {
     Hopeless(String),
 }
 
-/// The shortest and the longest wait before a process is started again.
-const WAITS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
-/// A process that lived this long is started again at once.
-const LIVED: Duration = Duration::from_secs(10);
+/// The shortest and the longest wait before a process is started again. Others wait meanwhile for what it does, so that the longest is short.
+const WAITS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+/// A process that lived this long did begin to work, whatever it died of: it is started again at once.
+const LIVED: Duration = Duration::from_secs(3);
 
 impl Nursery {
     /// Starts them all.

@@ -59,6 +59,7 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
             && wanted.access.public_url.is_none()
             && wanted.access.proxies.is_empty(),
         grace: wanted.grace,
+        attempts: wanted.attempts,
         retention: wanted.retention,
         access: wanted.access,
         callbacks: wanted.callbacks,

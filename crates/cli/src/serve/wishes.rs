@@ -34,6 +34,8 @@ pub(crate) struct ServeWishes {
     pub(crate) accounts: bool,
     /// Seconds that judging may go on when the service is to end.
     pub(crate) grace_seconds: Option<u64>,
+    /// The number of workers that may fail at a submission, or die of it, before it gets the verdict JE.
+    pub(crate) attempts: Option<u64>,
     /// How log lines are written.
     pub(crate) log: Option<LogForm>,
     /// Sources, runs and outputs of submissions, and samples of nodes, are kept this long; for good where absent.
@@ -135,6 +137,9 @@ impl ServeWishes {
         if self.retention_days == Some(0) {
             return Err("serve.retention_days: must be 1 or more; leave it out to keep everything".into());
         }
+        if self.attempts == Some(0) {
+            return Err("serve.attempts: must be 1 or more".into());
+        }
         let nothing = |(_, rate): &(_, Option<RateWish>)| {
             rate.is_some_and(|rate| rate.burst == 0 || rate.per_minute == 0)
         };
@@ -163,6 +168,7 @@ pub(super) struct Wanted {
     pub(super) user: Option<String>,
     pub(super) accounts: bool,
     pub(super) grace: Duration,
+    pub(super) attempts: u64,
     pub(super) log: LogForm,
     pub(super) retention: Option<Duration>,
     pub(super) access: Access,
@@ -216,6 +222,7 @@ impl Wanted {
             user: args.user.clone().or(site.user),
             accounts: args.accounts || site.accounts,
             grace: Duration::from_secs(args.grace.or(site.grace_seconds).unwrap_or(GRACE)),
+            attempts: site.attempts.unwrap_or(server::ATTEMPTS),
             log: args.log.or(site.log).unwrap_or(LogForm::Text),
             retention: site.retention_days.map(|days| Duration::from_secs(u64::from(days) * 86_400)),
             access: Access {
@@ -250,13 +257,14 @@ mod tests {
         let usual = wanted(&[], "");
         assert_eq!((usual.listen, usual.grace), (LISTEN, Duration::from_secs(GRACE)));
         assert_eq!((usual.database.as_deref(), usual.accounts, usual.retention), (None, false, None));
-        let site = "listen = '10.0.0.1:80'\ndatabase = 'a.db'\ngrace_seconds = 5\nlog = 'json'\naccounts = true\nretention_days = 2";
+        let site = "listen = '10.0.0.1:80'\ndatabase = 'a.db'\ngrace_seconds = 5\nlog = 'json'\naccounts = true\nattempts = 5\nretention_days = 2";
         let of_site = wanted(&[], site);
         assert_eq!((of_site.listen.port(), of_site.grace), (80, Duration::from_secs(5)));
         assert_eq!(
             (of_site.database.as_deref(), of_site.accounts, of_site.log),
             (Some("a.db"), true, LogForm::Json)
         );
+        assert_eq!((usual.attempts, of_site.attempts), (2, 5));
         assert_eq!(of_site.retention, Some(Duration::from_secs(172_800)));
         assert_eq!(of_site.nats, None);
         let nats =

@@ -11,7 +11,7 @@ use engine::job::{Job, Options};
 use engine::limits::Overrides;
 use engine::submission::{Submission, judge_submission};
 use engine::timelimit::{TimeLimitInUse, time_limit};
-use engine::{Fault, Part};
+use engine::{Blame, Fault, Part};
 use fleet::{Mode, Outcome, Task, TimeLimit, Work};
 use judge::package::TimeLimit as PackageLimit;
 use judge::scoring::JudgeMode;
@@ -48,6 +48,8 @@ impl From<Fault> for NotDone {
     fn from(fault: Fault) -> NotDone {
         match fault {
             Fault::Cancelled => NotDone::Returned("the worker was told to end".into()),
+            // The worker is as good as before, and another one would do no better.
+            Fault::System(error) if error.blame == Blame::Content => NotDone::Refused(error.to_string()),
             Fault::System(error) => NotDone::Failed(error.to_string()),
             other => NotDone::Refused(other.to_string()),
         }

@@ -1,9 +1,9 @@
 // expect: ok
-// why: every socket family without a use for submissions: virtual machine sockets reach the hypervisor past all namespaces
+// why: every socket family but UNIX: virtual machine sockets reach the hypervisor past all namespaces, netlink and internet ones keep memory that is charged to nobody
 #include "../hostile.h"
 int main(void) {
     for (int family = 0; family < 64; family++) {
-        if (family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK) continue;
+        if (family == AF_UNIX) continue;
         char name[32];
         for (int type = 1; type <= 5; type++) {
             snprintf(name, sizeof name, "family %d, type %d", family, type);

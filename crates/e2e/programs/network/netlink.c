@@ -1,5 +1,5 @@
 // expect: ok
-// why: netlink may open, but must neither change anything nor hear the host's events
+// why: netlink must neither change anything nor hear the host's events, devices that come and go among them
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -26,5 +26,7 @@ static int hear(int protocol) {
 int main(void) {
     MUST_FAIL("link set up", add_link());
     MUST_FAIL("audit events", hear(NETLINK_AUDIT));
+    MUST_FAIL("device events", hear(NETLINK_KOBJECT_UEVENT));
+    MUST_FAIL("any socket", socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
     return 0;
 }

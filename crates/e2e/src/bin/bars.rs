@@ -65,7 +65,8 @@ impl Programs {
         let build = |name: &str| -> Outcome<PathBuf> {
             let to = dir.join(name);
             let from = source.join(format!("{name}.c"));
-            let done = Command::new("gcc").args(["-O2", "-static", "-o"]).arg(&to).arg(&from).status()?;
+            let done =
+                e2e::child::command("gcc").args(["-O2", "-static", "-o"]).arg(&to).arg(&from).status()?;
             if done.success() { Ok(to) } else { Err(format!("gcc failed on {}", from.display()).into()) }
         };
         Ok(Programs {
@@ -289,7 +290,8 @@ fn tiny_tests(programs: &Programs) -> Outcome<()> {
     for _ in 0..9 {
         for (package, times) in packages.iter().zip([&mut one, &mut many]) {
             let begun = Instant::now();
-            let done = Command::new(&tauto).arg("judge").arg("--json").arg(package).arg(&source).output()?;
+            let done =
+                e2e::child::command(&tauto).arg("judge").arg("--json").arg(package).arg(&source).output()?;
             times.push(begun.elapsed().as_secs_f64() * 1e3);
             if !String::from_utf8_lossy(&done.stdout).contains("\"verdict\": \"AC\"") {
                 return Err(format!("judging failed: {}", String::from_utf8_lossy(&done.stderr)).into());

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::Duration;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -99,7 +99,7 @@ impl Bench {
         let name = if language == "java" { Path::new("Main.java") } else { source };
         let copy = self.directory.path().join(name.file_name().ok_or("a file without a name")?);
         fs::copy(source, &copy)?;
-        let mut tauto = Command::new(e2e::tauto::binary()?);
+        let mut tauto = e2e::child::command(e2e::tauto::binary()?);
         tauto
             .arg("judge")
             .arg(self.directory.path().join("clocks"))
@@ -198,7 +198,7 @@ fn judgements() -> Outcome<()> {
     let source = sources().join("c_sieve80m.c");
     for clock in ["instructions", "reference"] {
         let idle = bench.runs(&source, "c", clock)?;
-        let mut load = Command::new(e2e::tauto::binary()?)
+        let mut load = e2e::child::command(e2e::tauto::binary()?)
             .args(["load", "--seconds", "1800"])
             .stdout(std::process::Stdio::null())
             .spawn()?;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, ExitCode, Stdio};
 use std::time::Duration;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -73,7 +73,7 @@ impl Bench {
     }
 
     fn tauto(&self, arguments: &[&str]) -> Outcome<Value> {
-        let mut command = Command::new(&self.tauto);
+        let mut command = e2e::child::command(&self.tauto);
         command.env("TAUTO_DATA_DIR", self.scratch.path().join("data")).args(arguments).stderr(Stdio::null());
         let output = command.output()?;
         Ok(serde_json::from_slice(&output.stdout).unwrap_or(Value::Null))
@@ -81,7 +81,7 @@ impl Bench {
 
     fn load(&self) -> Outcome<Child> {
         // In a session of its own, as any neighbour is.
-        let mut command = Command::new("setsid");
+        let mut command = e2e::child::command("setsid");
         command
             .arg(&self.tauto)
             .args(["load", "--kind", "cpu", "--seconds", "3600"])
@@ -99,11 +99,12 @@ impl Bench {
         fs::create_dir_all(package.join("submissions/accepted"))?;
         let (file, binary) = (package.join("submissions/accepted/program.c"), package.join("program"));
         fs::write(&file, source)?;
-        let built = Command::new("gcc").args(["-O2", "-static", "-o"]).arg(&binary).arg(&file).status()?;
+        let built =
+            e2e::child::command("gcc").args(["-O2", "-static", "-o"]).arg(&binary).arg(&file).status()?;
         if !built.success() {
             return Err("gcc failed".into());
         }
-        let answer = Command::new(&binary).output()?.stdout;
+        let answer = e2e::child::command(&binary).output()?.stdout;
         for test in 0..TESTS {
             fs::write(data.join(format!("{test}.in")), "")?;
             fs::write(data.join(format!("{test}.ans")), &answer)?;
@@ -167,7 +168,7 @@ impl Bench {
 /// CPU time of a plain process, in nanoseconds, from its own children's account.
 fn plain(binary: &Path) -> Outcome<f64> {
     let script = "import resource,subprocess,sys\nsubprocess.run([sys.argv[1]],stdout=subprocess.DEVNULL)\nr=resource.getrusage(resource.RUSAGE_CHILDREN)\nprint(r.ru_utime+r.ru_stime)";
-    let output = Command::new("python3").args(["-c", script]).arg(binary).output()?;
+    let output = e2e::child::command("python3").args(["-c", script]).arg(binary).output()?;
     let seconds: f64 = String::from_utf8(output.stdout)?.trim().parse()?;
     Ok(seconds * 1e9)
 }

@@ -10,7 +10,6 @@ use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -225,7 +224,7 @@ pub(super) fn expected(fleet: &Fleet) -> Result<BTreeMap<usize, String>, String>
             PROBLEM => directory.join("package"),
             other => examples.join(other),
         };
-        let mut judge = Command::new(tauto::binary()?);
+        let mut judge = crate::child::command(tauto::binary()?);
         judge.arg("judge").arg(of).arg(directory.join(program.file)).args(["--json", "--slot", "none"]);
         judge.env("TAUTO_DATA_DIR", fleet.data().join("operator"));
         let ended = tauto::run(&mut judge, false, JUDGED_WITHIN)?;

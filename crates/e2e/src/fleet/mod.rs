@@ -18,7 +18,7 @@ use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -167,6 +167,7 @@ impl Fleet {
         };
         for n in 0..fleet.servers.len() {
             fs::create_dir(&fleet.servers[n].data).map_err(|error| format!("server {n}: {error}"))?;
+            crate::service::blame_no_job(&fleet.servers[n].data)?;
             fleet.start_server(n)?;
         }
         setup.pools.iter().try_for_each(|pool| fleet.make_pool(pool))?;
@@ -281,7 +282,7 @@ impl Fleet {
     /// # Errors
     /// It failed: what it said.
     pub fn tauto(&self, words: &[&str]) -> Result<String, String> {
-        let mut command = Command::new(tauto::binary()?);
+        let mut command = crate::child::command(tauto::binary()?);
         command.args(words).args(["--database", &self.database]);
         command.env("TAUTO_DATA_DIR", self.data.path().join("operator"));
         let ended = tauto::run(&mut command, false, SOON)?;
@@ -355,7 +356,7 @@ impl Fleet {
         let (url, worker) = (self.brokers.url(&user_of(self.workers[n].pool)), &self.workers[n]);
         let site = self.worker_site(n).map(Site::by).unwrap_or_default();
         let mut words = site.into_iter().chain(by.iter().cloned()).chain(BOUND.map(OsString::from));
-        let mut command = Command::new(words.next().unwrap_or_default());
+        let mut command = crate::child::command(words.next().unwrap_or_default());
         command.args(words).arg(tauto::binary()?);
         command.args(["worker", "--slots", self.slots, "--node", &worker.node, "--pool", worker.pool]);
         let path = worker.data.join("log");

@@ -9,7 +9,6 @@ use crate::leftovers::{self, Snapshot};
 use crate::network::Site;
 use crate::service::Part;
 use crate::tauto;
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -145,7 +144,7 @@ pub fn storm(plan: Plan) -> Result<Report, String> {
     fleet.stop()?;
     before.wait_until_no_processes(GONE_WITHIN)?;
     // Where a keeper was killed nobody is left to remove its empty cgroups: whoever comes next does.
-    tauto::run(Command::new(tauto::binary()?).args(["run", "--", "/bin/true"]), false, GONE_WITHIN)?;
+    tauto::run(crate::child::command(tauto::binary()?).args(["run", "--", "/bin/true"]), false, GONE_WITHIN)?;
     report.wrong.extend(before.wait_until_clean(GONE_WITHIN, Vec::new).err());
     Ok(report)
 }

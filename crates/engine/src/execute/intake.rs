@@ -5,14 +5,10 @@ use crate::languages::{Languages, SCRIPT_LIMITS, script_env};
 use crate::limits::{Allowance, MEMORY};
 use crate::program::message_length;
 use crate::recipe::{Part, Recipe, Sources, detect, recipe};
+use judge::filenames;
 use judge::language::{Command, PROGRAM_DIR};
 use model::{Execution, ProgramFile, ProgramKind, View};
-use std::collections::BTreeSet;
 
-/// Most directories on the way to a file, itself included: the sandbox's own bound.
-const DEPTH: usize = 32;
-/// Most bytes of a name in a path (NAME_MAX of the kernel).
-const NAME: usize = 255;
 /// Most bytes of all arguments, each with what it costs to hand it over. The kernel grants 128 KiB however small the stack
 /// is (execve(2)).
 const ARGUMENTS: usize = 64 << 10;
@@ -68,19 +64,8 @@ fn of_language(
 
 /// Whether files, arguments and options are such that a program can be made of them and started.
 fn check(asked: &Execution) -> Result<(), String> {
-    let mut files = BTreeSet::new();
-    for file in &asked.files {
-        let name = &file.name;
-        check_name(name)?;
-        if !files.insert(name.as_str()) {
-            return Err(format!("two files are called `{name}`"));
-        }
-    }
-    let inside = |name: &str| name.match_indices('/').any(|(at, _)| files.contains(&name[..at]));
-    if let Some(name) = files.iter().find(|name| inside(name)) {
-        return Err(format!("`{name}` lies in a file as if that were a directory"));
-    }
-    if files.is_empty() {
+    filenames::check(asked.files.iter().map(|file| file.name.as_str())).map_err(|bad| bad.to_string())?;
+    if asked.files.is_empty() {
         return Err("there is no file".to_owned());
     }
     check_words("argument", &asked.args)?;
@@ -90,16 +75,6 @@ fn check(asked: &Execution) -> Result<(), String> {
         _ if asked.compiler_options.is_empty() => Ok(()),
         _ => Err("a program of this kind takes no compiler options".to_owned()),
     }
-}
-
-fn check_name(name: &str) -> Result<(), String> {
-    let parts = name.split('/');
-    let plain = |part: &str| !matches!(part, "" | "." | "..") && part.len() <= NAME;
-    if name.contains('\0') || parts.clone().count() > DEPTH || !parts.clone().all(plain) {
-        let shown: String = name.chars().take(60).flat_map(char::escape_debug).collect();
-        return Err(format!("`{shown}` is no name of a file here: it must be relative, plain and short"));
-    }
-    Ok(())
 }
 
 fn check_words(what: &str, words: &[String]) -> Result<(), String> {
@@ -156,6 +131,7 @@ fn simple(language: &str, parts: Vec<Part>, run: Command) -> Recipe {
     Recipe {
         language: language.to_owned(),
         stands_in: None,
+        refused: None,
         parts,
         compile: Vec::new(),
         warm_up: None,

@@ -2,12 +2,15 @@
 //!
 //! A sandbox shows the system directories and those that a language names, nothing else, each at its own path. So a tool
 //! that is only a shim (rustup, pyenv) is of no use there: the table says how to ask it for its real directory.
-//! Nothing found is kept beyond this process.
+//! Where tools lie is found anew by every process; what they answer is kept ([`Answers`]).
 
+mod answers;
 mod paths;
 mod probe;
 #[cfg(test)]
 mod tests;
+
+pub use answers::Answers;
 
 use judge::language::{Language, Mount, Paths, Root, Stage, Table};
 use model::{Reading, View, ViewMount};
@@ -139,19 +142,24 @@ impl Host {
 }
 
 /// The tools of a language, or why it has none here. Asks the tools themselves (see [`Root::Probe`]), each for at most
-/// 10 s.
-pub fn find(host: &Host, language: &Language) -> Result<Toolchain, Absent> {
-    find_with(host, language, &probe::first_line)
+/// 10 s, where the answer is not known.
+pub fn find(host: &Host, answers: &Answers, language: &Language) -> Result<Toolchain, Absent> {
+    find_with(host, language, &|argv| answers.get(host, "first", argv, probe::first_line))
 }
 
 /// Like [`find`] for `language`, else for the language that may stand in for it.
-pub fn find_usable<'a>(host: &Host, table: &'a Table, language: &'a Language) -> Result<Usable<'a>, Absent> {
-    let absent = match find(host, language) {
+pub fn find_usable<'a>(
+    host: &Host,
+    answers: &Answers,
+    table: &'a Table,
+    language: &'a Language,
+) -> Result<Usable<'a>, Absent> {
+    let absent = match find(host, answers, language) {
         Ok(toolchain) => return Ok(Usable { language, toolchain, stands_in: None }),
         Err(absent) => absent,
     };
     let Some(other) = language.fallback.as_deref().and_then(|id| table.get(id)) else { return Err(absent) };
-    match find(host, other) {
+    match find(host, answers, other) {
         Ok(toolchain) => {
             let why = format!("{} stands in for {}: {}", other.name, language.name, absent.why);
             Ok(Usable { language: other, toolchain, stands_in: Some(why) })
@@ -160,10 +168,16 @@ pub fn find_usable<'a>(host: &Host, table: &'a Table, language: &'a Language) ->
     }
 }
 
-/// The version that a toolchain reports of itself: one line. Runs its tool on the host, for at most 10 s.
-pub fn version(language: &Language, toolchain: &Toolchain) -> Reading<String> {
+/// The version that a toolchain reports of itself: one line. Runs its tool on the host, for at most 10 s, where the answer is
+/// not known.
+pub fn version(
+    host: &Host,
+    answers: &Answers,
+    language: &Language,
+    toolchain: &Toolchain,
+) -> Reading<String> {
     match language.version_command(&toolchain.paths) {
-        Ok(Some(argv)) => Reading::from_result(probe::any_line(&argv)),
+        Ok(Some(argv)) => Reading::from_result(answers.get(host, "version", &argv, probe::version_line)),
         Ok(None) => Reading::unknown("the language has no version command"),
         Err(missing) => Reading::unknown(missing.to_string()),
     }

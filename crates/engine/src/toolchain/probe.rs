@@ -1,5 +1,6 @@
 //! Asks a trusted tool of the host a question: bounded in time and in what it may say.
 
+use os::moment::{PATIENCE, STARTING, repeat};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{ErrorKind, Read};
 use std::os::fd::AsFd;
@@ -16,11 +17,25 @@ pub(super) fn first_line(argv: &[String]) -> Result<String, String> {
     line(&answer.stdout).ok_or_else(|| format!("`{}` prints nothing", argv.join(" ")))
 }
 
-/// The first line of either output, for tools that tell their version on standard error.
-pub(super) fn any_line(argv: &[String]) -> Result<String, String> {
+/// The line that tells a tool's version, on standard output or, as some tools do, on standard error.
+pub(super) fn version_line(argv: &[String]) -> Result<String, String> {
     let answer = ask(argv)?;
-    let found = line(&answer.stdout).or_else(|| line(&answer.stderr));
-    found.ok_or_else(|| format!("`{}` prints nothing", argv.join(" ")))
+    let outputs = [&answer.stdout, &answer.stderr].map(|output| String::from_utf8_lossy(output).into_owned());
+    telling(&outputs.join("\n")).ok_or_else(|| format!("`{}` prints nothing", argv.join(" ")))
+}
+
+/// Of what a tool says of itself the first line with a number such as `1.3` in it, no warning: a runtime may have something to say before
+/// the tool does. Else the first line.
+fn telling(said: &str) -> Option<String> {
+    let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let numbered = |line: &&str| {
+        let bytes = line.as_bytes();
+        bytes.windows(3).any(|w| w[0].is_ascii_digit() && w[1] == b'.' && w[2].is_ascii_digit())
+    };
+    let warning = |line: &&str| line.to_ascii_lowercase().contains("warning");
+    let told = lines().find(|line| numbered(line) && !warning(line));
+    let told = told.or_else(|| lines().find(|line| !warning(line))).or_else(|| lines().next())?;
+    Some(told.strip_prefix("info: ").unwrap_or(told).to_owned())
 }
 
 fn line(output: &[u8]) -> Option<String> {
@@ -37,14 +52,15 @@ fn ask(argv: &[String]) -> Result<Answer, String> {
     let (program, arguments) = argv.split_first().ok_or("the command is empty")?;
     let told = argv.join(" ");
     // A group of its own, so that a shim's children end with it; `/`, so that no project file there changes the answer.
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    command
         .args(arguments)
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
+        .process_group(0);
+    let mut child = repeat(STARTING, PATIENCE, || command.spawn())
         .map_err(|e| format!("`{told}` cannot be started: {e}"))?;
     let deadline = Instant::now() + TIME;
     let answer = listen(&mut child, deadline);

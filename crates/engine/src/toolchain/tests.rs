@@ -157,11 +157,12 @@ fn another_language_stands_in_and_says_so() {
                 [[language]]\nid = \"b\"\nname = \"B\"\ntools = { t = [\"t\"] }\nrun = [\"{t}\"]\nrun_mounts = [\"/usr\"]";
     let table = Table::parse(toml, "x.toml").unwrap();
     let root = tree(&["/usr/bin/t"]);
-    let usable = find_usable(&host(&root), &table, table.get("a").unwrap()).unwrap();
+    let usable = find_usable(&host(&root), &Answers::default(), &table, table.get("a").unwrap()).unwrap();
     assert_eq!(usable.language.id, "b");
     let stands_in = usable.stands_in.unwrap();
     assert!(stands_in.starts_with("B stands in for A: no `absent` on PATH"), "{stands_in}");
-    let absent = find_usable(&host(&tree(&["/usr/"])), &table, table.get("a").unwrap()).unwrap_err();
+    let absent = find_usable(&host(&tree(&["/usr/"])), &Answers::default(), &table, table.get("a").unwrap())
+        .unwrap_err();
     assert_eq!(absent.language, "A");
 }
 
@@ -169,7 +170,22 @@ fn another_language_stands_in_and_says_so() {
 fn probes_are_bounded_and_their_faults_are_told() {
     let sh = |script: &str| ["/bin/sh", "-c", script].map(str::to_owned);
     assert_eq!(probe::first_line(&sh("echo; echo ' /a '; echo b")), Ok("/a".to_owned()));
-    assert_eq!(probe::any_line(&sh("echo 1.2 >&2")), Ok("1.2".to_owned()));
+    for (says, version) in [
+        ("echo 1.2 >&2", "1.2"),
+        // What a runtime says before the tool does.
+        (
+            "echo 'VM warning: Options were deprecated in JDK 13.0' >&2; echo 'info: kotlinc-jvm 1.3-SNAPSHOT (JRE 17)' >&2; echo 'error: 1.1' >&2",
+            "kotlinc-jvm 1.3-SNAPSHOT (JRE 17)",
+        ),
+        (
+            "echo 'Picked up JAVA_TOOL_OPTIONS: -Xmx1g' >&2; echo 'openjdk version \"17.0.15\"' >&2",
+            "openjdk version \"17.0.15\"",
+        ),
+        ("echo; echo version 9; echo warning: 2.1", "version 9"),
+        ("echo warning: 2.1", "warning: 2.1"),
+    ] {
+        assert_eq!(probe::version_line(&sh(says)), Ok(version.to_owned()), "{says}");
+    }
     for (script, message) in [
         ("echo no >&2; exit 3", "fails: no"),
         ("exit 3", "fails: exit status: 3"),
@@ -184,13 +200,31 @@ fn probes_are_bounded_and_their_faults_are_told() {
 }
 
 #[test]
+fn a_tool_that_is_being_written_is_waited_for() {
+    let root = tempfile::tempdir().unwrap();
+    let tool = root.path().join("tool");
+    fs::write(&tool, "#!/bin/sh\necho 7\n").unwrap();
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+    let writer = fs::OpenOptions::new().append(true).open(&tool).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            drop(writer);
+        });
+        assert_eq!(probe::first_line(&[text(&tool)]), Ok("7".to_owned()));
+    });
+}
+
+#[test]
 fn the_installed_gcc_is_found() {
     let table = Table::shipped();
     let c = table.get("c").unwrap();
-    let toolchain = find(&Host::current(), c).unwrap();
+    let (host, answers) = (Host::current(), Answers::default());
+    let toolchain = find(&host, &answers, c).unwrap();
     assert!(toolchain.paths["cc"].ends_with("cc"), "{toolchain:?}");
     assert!(
-        matches!(version(c, &toolchain), Reading::Known(text) if text.contains("gcc") || text.contains("cc"))
+        matches!(version(&host, &answers, c, &toolchain), Reading::Known(text) if text.contains("gcc") || text.contains("cc"))
     );
-    assert_eq!(version(c, &Toolchain { paths: Paths::new(), ..toolchain }).known(), None);
+    let none = Toolchain { paths: Paths::new(), ..toolchain };
+    assert_eq!(version(&host, &answers, c, &none).known(), None);
 }

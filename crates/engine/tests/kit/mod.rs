@@ -88,7 +88,7 @@ impl Runner for Shared {
     fn put(&self, id: BoxId, path: &str, x: bool, content: &std::fs::File) -> Result<(), SystemError> {
         self.0.put(id, path, x, content)
     }
-    fn fetch(&self, id: BoxId, path: &str) -> Result<Option<std::fs::File>, SystemError> {
+    fn fetch(&self, id: BoxId, path: &str) -> Result<model::Found<std::fs::File>, SystemError> {
         self.0.fetch(id, path)
     }
     fn list(&self, id: BoxId) -> Result<Vec<String>, SystemError> {
@@ -362,6 +362,10 @@ impl Kit {
                 if source.starts_with(b"syntax error") {
                     stage.write_error("main.sim:1: error").unwrap();
                     return exit(1, 1);
+                }
+                if source.starts_with(b"refused") {
+                    let blame = engine::Blame::Content;
+                    return Err(SystemError { blame, ..SystemError::new("request", "it is too long") });
                 }
                 return ok(1);
             }

@@ -77,6 +77,9 @@ pub struct Greeting {
     pub at: Moment,
     /// What keeps it from working, in words, such as a full disk; empty: nothing.
     pub troubles: Vec<String>,
+    /// This process has begun no task yet: what a worker of its name had begun ended with that one.
+    #[serde(default)]
+    pub fresh: bool,
 }
 
 /// An answer.

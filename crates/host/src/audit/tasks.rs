@@ -105,7 +105,11 @@ pub(super) fn background_load(seen: &Seen) -> Finding {
                 cpulist::to_list(&seen.slots.housekeeping.iter().copied().collect())
             ),
         });
-    f.who = bounded(busy.iter().map(|task| format!("{} {}", task.name, task.pid)));
+    // Each of them may take a slot's CPU in the next moment; those that do now come first.
+    let (now, idle): (Vec<&&Task>, Vec<&&Task>) = users.iter().partition(|task| task.busy);
+    let named = now.iter().map(|task| format!("{} {} (busy now)", task.name, task.pid));
+    let others = idle.iter().map(|task| format!("{} {}", task.name, task.pid));
+    f.who = bounded(named.chain(others).collect::<Vec<_>>().into_iter());
     f
 }
 
@@ -175,6 +179,9 @@ mod tests {
                 ("", Unknown, "no /proc"),
             ],
         );
-        assert_eq!(judged("background_load", &busy).who, ["make 5"]);
+        let both = format!("{}{busy}", task(4, "sshd", "S", 0, "0-1"));
+        assert_eq!(judged("background_load", &both).who, ["make 5 (busy now)", "sshd 4"]);
+        // Named also where none is busy at the moment it is looked.
+        assert_eq!(judged("background_load", &loaded).who, ["make 5"]);
     }
 }

@@ -74,7 +74,10 @@ impl Table {
         let shebang = interpreter(head).and_then(|name| find(&|l| l.shebangs.contains(&name)));
         let language = shebang.or_else(|| {
             let extension = extension(file)?;
-            find(&|l| l.extensions.iter().any(|e| e == extension) && l.marks_extension(head))
+            let takes = |l: &Language| l.extensions.iter().any(|e| e == extension);
+            // The text tells only between languages that share the extension.
+            let shared = self.languages().iter().filter(|l| takes(l)).count() > 1;
+            find(&|l| takes(l) && (!shared || l.marks_extension(head)))
         })?;
         Some(Claim { file, language, by_shebang: shebang.is_some() })
     }

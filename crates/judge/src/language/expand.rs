@@ -34,6 +34,10 @@ pub struct MissingPath {
     pub name: String,
 }
 
+/// The least that `{memory_mib}` and `{memory_kib}` say. Runtimes do not start with a heap of 1 MiB, and take 0 for no bound;
+/// what a program may really use is held by the sandbox.
+const LEAST_MEMORY: Bytes = Bytes::from_mib(8);
+
 const IN_COMPILE: &[&str] = &["dir", "entry", "sources", "others", "options", "cache"];
 const IN_RUN: &[&str] = &["dir", "entry", "memory_mib", "memory_kib"];
 
@@ -71,6 +75,7 @@ impl Language {
         memory: Bytes,
         counted: bool,
     ) -> Result<Command, MissingPath> {
+        let memory = memory.max(LEAST_MEMORY);
         let values = |name: &str| match name {
             "memory_mib" => Some(memory.mib().to_string()),
             "memory_kib" => Some((memory.0 >> 10).to_string()),

@@ -216,6 +216,29 @@ fn the_language_is_told_by_extension_shebang_and_hint() {
 }
 
 #[test]
+fn extensions_that_other_judges_accept_are_known() {
+    for (language, extensions) in [
+        ("c", "c"),
+        ("cpp", "cc cpp cxx c++ C cp CPP"),
+        ("pascal", "pas pp p dpr lpr"),
+        ("python3", "py py3"),
+        ("python2", "py2"),
+        ("haskell", "hs lhs"),
+        ("kotlin", "kt"),
+        ("javascript", "js mjs cjs"),
+        ("prolog", "pro plg"),
+        ("perl", "pl pm"),
+        ("bash", "sh bash"),
+    ] {
+        for extension in extensions.split(' ') {
+            let name = format!("a.{extension}");
+            let found = SHIPPED.detect(&files(&[(&name, "")]), None).map(|l| l.id.as_str());
+            assert_eq!(found, Ok(language), "{name}");
+        }
+    }
+}
+
+#[test]
 fn languages_that_share_an_extension_are_told_by_a_text() {
     let detect = |content: &str| SHIPPED.detect(&files(&[("a.pl", content)]), None).unwrap().id.clone();
     assert_eq!(detect("use strict;\nprint $x ? 1:-1;\n"), "perl");
@@ -249,6 +272,10 @@ fn commands_are_expanded() {
     let run = py.run_command(&plan, &paths, Bytes::from_mib(256), false).unwrap();
     assert_eq!(run.argv, ["/opt/py/bin/python3", "/program/-x {memory_mib}.py", "256"]);
     assert_eq!(run.env, [("PATH", "/opt/py/bin"), ("SEED", "0")].map(|(k, v)| (k.to_owned(), v.to_owned())));
+    // A limit so small that it says nothing, or that the runtime does not start with it.
+    for small in [Bytes(0), Bytes(512 << 10), Bytes::from_mib(1), Bytes::from_mib(8)] {
+        assert_eq!(py.run_command(&plan, &paths, small, false).unwrap().argv[2], "8");
+    }
     let mounts: Vec<_> = py.run.mounts.iter().map(|m| (m.path.as_str(), m.optional)).collect();
     assert_eq!(mounts, [("{prefix}", false), ("/etc/x", true)]);
 }

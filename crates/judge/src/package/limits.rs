@@ -47,17 +47,27 @@ pub(super) fn read(
         let number = limits.number(key, Range::above_zero(MOST_MIB))?;
         Ok(number.map(|number| Bytes((number * unit as f64) as u64)))
     };
-    Ok(PackageLimits {
-        memory: size("memory", 1 << 20)?,
-        output: size("output", 1 << 20)?,
-        code: size("code", 1 << 10)?,
-        compilation_time: seconds(&limits, "compilation_time")?,
-        compilation_memory: size("compilation_memory", 1 << 20)?,
-        validation_time: seconds(&limits, "validation_time")?,
-        validation_memory: size("validation_memory", 1 << 20)?,
-        validation_output: size("validation_output", 1 << 20)?,
-        passes: passes(&limits, multi_pass)?,
-        time: time_limit(tree, &limits, format, warnings)?,
+    let mut wrong = Vec::new();
+    let read = PackageLimits {
+        memory: or_none(size("memory", 1 << 20), &mut wrong),
+        output: or_none(size("output", 1 << 20), &mut wrong),
+        code: or_none(size("code", 1 << 10), &mut wrong),
+        compilation_time: or_none(seconds(&limits, "compilation_time"), &mut wrong),
+        compilation_memory: or_none(size("compilation_memory", 1 << 20), &mut wrong),
+        validation_time: or_none(seconds(&limits, "validation_time"), &mut wrong),
+        validation_memory: or_none(size("validation_memory", 1 << 20), &mut wrong),
+        validation_output: or_none(size("validation_output", 1 << 20), &mut wrong),
+        passes: or_none(passes(&limits, multi_pass), &mut wrong),
+        time: time_limit(tree, &limits, format, warnings, &mut wrong),
+    };
+    PackageError::all(wrong).map_or(Ok(read), Err)
+}
+
+/// Notes what is wrong, so that all of it is told at once.
+fn or_none<T: Default>(read: Result<T, PackageError>, wrong: &mut Vec<PackageError>) -> T {
+    read.unwrap_or_else(|e| {
+        wrong.push(e);
+        T::default()
     })
 }
 
@@ -83,31 +93,34 @@ fn time_limit(
     limits: &Section,
     format: Format,
     warnings: &mut Vec<Warning>,
-) -> Result<TimeLimit, PackageError> {
-    let inference = inference(limits, format)?;
+    wrong: &mut Vec<PackageError>,
+) -> TimeLimit {
+    let inference = inference(limits, format, wrong);
     let mut stated = Vec::new();
-    if let Some(limit) = seconds(limits, "time_limit")? {
+    if let Some(limit) = or_none(seconds(limits, "time_limit"), wrong) {
         check_resolution(limits, limit, inference, warnings);
         stated.push((limit, "problem.yaml: limits.time_limit".to_string()));
     }
     for (path, find) in [(".timelimit", plain_limit as Find), ("domjudge-problem.ini", ini_limit)] {
-        let Some(text) = field::text(tree, path, warnings)? else { continue };
+        let Some(text) = or_none(field::text(tree, path, warnings), wrong) else { continue };
         let Some((line, number)) = find(&text) else { continue };
         let limit = number.trim().parse().ok().filter(|s| *s > 0.0 && *s <= MOST_SECONDS);
-        let limit = limit.and_then(Nanos::from_secs_f64).ok_or_else(|| {
-            let message = format!("must be seconds above 0 and at most {MOST_SECONDS}, not `{number}`");
-            PackageError::new(field::place(path, Some(line), "timelimit"), message)
-        })?;
-        stated.push((limit, format!("{path}: timelimit")));
+        match limit.and_then(Nanos::from_secs_f64) {
+            Some(limit) => stated.push((limit, format!("{path}: timelimit"))),
+            None => {
+                let message = format!("must be seconds above 0 and at most {MOST_SECONDS}, not `{number}`");
+                wrong.push(PackageError::new(field::place(path, Some(line), "timelimit"), message));
+            }
+        }
     }
     let mut stated = stated.into_iter();
-    let Some((limit, source)) = stated.next() else { return Ok(TimeLimit::Inferred(inference)) };
+    let Some((limit, source)) = stated.next() else { return TimeLimit::Inferred(inference) };
     for (other, place) in stated.filter(|(other, _)| *other != limit) {
         let message =
             format!("says {}, but {source} says {} and comes first", in_seconds(other), in_seconds(limit));
         warnings.push(Warning::new(place, message));
     }
-    Ok(TimeLimit::Stated { limit, source })
+    TimeLimit::Stated { limit, source }
 }
 
 fn in_seconds(limit: Nanos) -> String {
@@ -131,27 +144,35 @@ fn ini_limit(text: &str) -> Option<(usize, &str)> {
 }
 
 /// The rule by which the limit is inferred, each key also in the other format's spelling.
-fn inference(limits: &Section, format: Format) -> Result<Inference, PackageError> {
+fn inference(limits: &Section, format: Format, wrong: &mut Vec<PackageError>) -> Inference {
     // One draft had the map under the legacy name.
     let is_map = |key: &&str| limits.get(key).is_some_and(|node| matches!(node.value, Value::Map(_)));
     let map = ["time_multipliers", "time_multiplier"].into_iter().find(is_map);
-    let multipliers = limits.section(map.unwrap_or("time_multipliers"))?;
     let new = Range::at_least(1.0, MOST_FACTOR);
     let old = Range::above_zero(MOST_FACTOR);
-    let first = multipliers.number("ac_to_time_limit", new)?.or(match map {
+    let (mut first, mut second) = (None, None);
+    match limits.section(map.unwrap_or("time_multipliers")) {
+        Ok(multipliers) => {
+            first = or_none(multipliers.number("ac_to_time_limit", new), wrong);
+            second = or_none(multipliers.number("time_limit_to_tle", new), wrong);
+        }
+        Err(e) => wrong.push(e),
+    }
+    let own = match map {
         Some("time_multiplier") => None,
-        _ => limits.number("time_multiplier", old)?,
-    });
-    let second = multipliers.number("time_limit_to_tle", new)?.or(limits.number("time_safety_margin", old)?);
-    let resolution = limits.number("time_resolution", Range::above_zero(3_600.0))?;
-    Ok(match format {
+        _ => or_none(limits.number("time_multiplier", old), wrong),
+    };
+    let (first, second) =
+        (first.or(own), second.or(or_none(limits.number("time_safety_margin", old), wrong)));
+    let resolution = or_none(limits.number("time_resolution", Range::above_zero(3_600.0)), wrong);
+    match format {
         Format::V2025_09 => Inference::V2025_09 {
             ac_to_time_limit: first.unwrap_or(2.0),
             time_limit_to_tle: second.unwrap_or(1.5),
             resolution: resolution.unwrap_or(1.0),
         },
         _ => Inference::Legacy { multiplier: first.unwrap_or(5.0), safety_margin: second.unwrap_or(2.0) },
-    })
+    }
 }
 
 /// 2025-09, "Problem timing": a stated limit is a multiple of the resolution. Drafts did not ask for it.
@@ -169,6 +190,23 @@ fn check_resolution(limits: &Section, limit: Nanos, rule: Inference, warnings: &
 mod tests {
     use super::super::testing::*;
     use super::*;
+
+    #[test]
+    fn all_that_is_wrong_is_told_at_once() {
+        let limits = "limits:\n  memory: -1\n  time_limit: soon\n  time_resolution: 0\n  output: 1\n";
+        let yaml = format!("problem_format_version: 2025-09\n{limits}");
+        let files = [("problem.yaml", yaml.as_str()), (".timelimit", "never")];
+        let error = super::super::read(&tree(&files)).unwrap_err().to_string();
+        for place in [
+            "problem.yaml:3: limits.memory: must",
+            "limits.time_limit: ",
+            "limits.time_resolution: ",
+            ".timelimit:1: ",
+        ] {
+            assert_eq!(error.matches(place).count(), 1, "{place} in {error}");
+        }
+        assert!(error.starts_with("problem.yaml:3") && !error.contains("limits.output"), "{error}");
+    }
 
     fn stated(limit: f64, source: &str) -> TimeLimit {
         TimeLimit::Stated { limit: Nanos::from_secs_f64(limit).unwrap(), source: source.to_string() }

@@ -61,6 +61,13 @@ impl PackageError {
     pub(crate) fn new(place: impl Into<String>, message: impl Into<String>) -> PackageError {
         PackageError { place: place.into(), message: message.into() }
     }
+
+    /// Several in one; `None`: there is none.
+    pub(crate) fn all(several: Vec<PackageError>) -> Option<PackageError> {
+        several
+            .into_iter()
+            .reduce(|all, next| PackageError { message: format!("{}; and {next}", all.message), ..all })
+    }
 }
 
 /// Reads a package of the formats `legacy`, `legacy-icpc` and `2025-09` (and its draft, `2023-07-draft`).

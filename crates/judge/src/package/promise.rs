@@ -19,6 +19,13 @@ pub(super) enum Promise {
     Verdict { expectation: Expectation, bounds_from_below: bool },
 }
 
+/// Directories that promise something, as their names are usually written.
+#[rustfmt::skip]
+pub(super) const DIRECTORIES: [&str; 12] = [
+    "accepted", "slow_accepted", "partially_accepted", "wrong_answer", "time_limit_exceeded", "run_time_error",
+    "memory_limit_exceeded", "output_limit_exceeded", "compile_error", "rejected", "brute_force", "mixed",
+];
+
 /// The promise of a directory by its name, upper case and dashes allowed; `None` for names that say nothing.
 pub(super) fn promise(name: &str, problem: &Problem) -> Option<Promise> {
     let name = name.to_ascii_lowercase().replace('-', "_");

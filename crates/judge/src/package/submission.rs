@@ -4,10 +4,11 @@
 use super::field::some_of;
 use super::problem::Problem;
 use super::program::{ending, is_leftover, program};
-use super::promise::{Promise, of_tag, promise, shown, tag, tagged};
+use super::promise::{DIRECTORIES, Promise, of_tag, promise, shown, tag, tagged};
 use super::rules::{self, Entry, Rule, with_kinds_of_crash};
 use super::tree::Child;
 use super::{Expectation, FileTree, JurySubmission, PackageError, Program, TimeBounds, Warning};
+use crate::nearest::did_you_mean;
 use model::Verdict;
 
 /// Every test case, as a pattern below `data/`.
@@ -36,7 +37,9 @@ pub(super) fn read(
         let has_rule = rules.iter().any(|entry| entry.pattern == directory.name);
         if promise.is_none() && !has_rule && !programs.is_empty() {
             let message = "says nothing about what its submissions must earn; no verdict is expected of them";
-            warnings.push(Warning::new(directory.path.as_str(), message));
+            let name = directory.name.to_ascii_lowercase().replace('-', "_");
+            let meant = did_you_mean(&name, DIRECTORIES);
+            warnings.push(Warning::new(directory.path.as_str(), format!("{message}{meant}")));
         }
         for program in programs {
             let tag = tag(tree, &program, warnings);

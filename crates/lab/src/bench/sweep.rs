@@ -142,6 +142,17 @@ pub fn fill(word: &str, parameters: &[(String, String)]) -> String {
     filled + rest
 }
 
+/// Names that stand in braces in a word as parameters do: `{n}`, but neither `{}` nor a shell's `${n}`.
+pub fn places(word: &str) -> impl Iterator<Item = &str> {
+    word.match_indices('{').filter_map(move |(at, _)| {
+        let name = &word[at + 1..at + 1 + word[at + 1..].find('}')?];
+        let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_name =
+            name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(letter);
+        (is_name && !word[..at].ends_with('$')).then_some(name)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,5 +208,14 @@ mod tests {
         let many: Vec<Parameter> =
             ["a", "b"].iter().map(|n| parse_parameter(&format!("{n}=1..101")).unwrap()).collect();
         assert_eq!(sweep(&many).unwrap_err().to_string(), "more than 10000 combinations");
+    }
+
+    #[test]
+    fn places_look_like_parameters() {
+        let found = |word| places(word).collect::<Vec<_>>();
+        assert_eq!(found("--size={n}{m_2}"), ["n", "m_2"]);
+        for none in ["", "{}", "{", "${n}", "{ print }", "{1}", "{a b}", "{\"a\":1}", "{n"] {
+            assert!(found(none).is_empty(), "{none}");
+        }
     }
 }

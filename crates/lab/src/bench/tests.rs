@@ -138,6 +138,19 @@ fn it_goes_on_until_the_interval_is_narrow() {
 }
 
 #[test]
+fn max_runs_bounds_void_runs_too() {
+    let mut made = 0;
+    let plan = Plan { until_ci: Some(0.001), max_runs: 30, ..plan(1, 10) };
+    let (kept, stop) = bench::<()>(&plan, &FLOOR(), |_| {
+        made += 1;
+        // Every fourth is hit.
+        Ok(Some(if made % 4 == 0 { run_of(300_000, 200) } else { run_of(100_000 + made * 397 % 1000, 0) }))
+    });
+    assert!(kept[0].iter().any(|run| run.void), "some runs are void");
+    assert_eq!((kept[0].len(), stop), (30, Stop::Enough));
+}
+
+#[test]
 fn what_was_measured_before_a_failure_is_kept() {
     let mut made = 0;
     let (kept, stop) = bench(&plan(1, 100), &FLOOR(), |_| {

@@ -280,7 +280,11 @@ mod tests {
         for time in [figures.min, figures.median, figures.max, figures.spread] {
             let shown = ms(time);
             assert!(page.contains(&format!("<td>{shown}</td>")), "{shown}");
-            assert_eq!(shown.replace('.', "").parse::<u64>().unwrap(), time.0);
+            assert_eq!(
+                shown.replace('.', "").parse::<u64>().unwrap(),
+                (time.0 + 500) / 1000,
+                "in microseconds"
+            );
         }
         let dots = page.matches("<circle class=\"dot\"").count();
         assert_eq!((dots, page.matches("class=\"cross\"").count()), (11, 1));

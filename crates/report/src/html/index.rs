@@ -29,27 +29,16 @@ pub fn index_page(index: &Index) -> String {
     body.extend(stolen(index).map(|stolen| warning(&stolen)));
     let rows = index.parts.iter().map(|(part, figure)| match figure {
         Reading::Known(figure) => row("", &cells(*part, figure)),
-        Reading::Unknown(why) => row("", &[part.name().into(), format!("unknown ({why})")]),
+        Reading::Unknown(why) => row("", &[title(*part).into(), format!("unknown ({why})")]),
     });
     body += &table(
-        &[
-            "part",
-            "value",
-            "unit",
-            "95 % from",
-            "to",
-            "turns stray by",
-            "slices",
-            "void",
-            "least",
-            "most",
-            "how",
-        ],
+        &["part", "value", "95 % interval", "turns vary by", "slices", "discarded", "least", "most", "how"],
         rows,
     );
     body += &turns(index);
     body += "<p class=\"dim\">All parts took turns. A dot is one turn: the median of its slices, of the clock what one in twenty reaches. The box \
-             reaches from the first to the third quartile. Slices in which somebody else had the CPU are void.</p>\n";
+             reaches from the first to the third quartile; a triangle at the edge is a turn beyond it. Slices in which somebody else had the CPU are \
+             discarded.</p>\n";
     let known = |reading: &Reading<String>| match reading {
         Reading::Known(text) => text.clone(),
         Reading::Unknown(why) => format!("unknown ({why})"),
@@ -72,22 +61,21 @@ pub fn index_page(index: &Index) -> String {
     page(&name, &body)
 }
 
-fn cells(part: IndexPart, figure: &IndexFigure) -> [String; 11] {
-    let (low, high) = match &figure.ci95 {
-        Reading::Known([low, high]) => (low.to_string(), high.to_string()),
-        Reading::Unknown(_) => ("unknown".into(), "unknown".into()),
+fn cells(part: IndexPart, figure: &IndexFigure) -> [String; 9] {
+    let shown = |value: f64| with_unit(part, value);
+    let interval = match &figure.ci95 {
+        Reading::Known([low, high]) => format!("{} … {}", shown(*low), shown(*high)),
+        Reading::Unknown(_) => "unknown".into(),
     };
     [
-        part.name().into(),
-        figure.value.to_string(),
-        part.unit().into(),
-        low,
-        high,
+        title(part).into(),
+        shown(figure.value),
+        interval,
         percent(figure.repeatability_pct),
         figure.n.to_string(),
         figure.voided.to_string(),
-        figure.min.to_string(),
-        figure.max.to_string(),
+        shown(figure.min),
+        shown(figure.max),
         figure.how.clone(),
     ]
 }
@@ -135,7 +123,7 @@ pub fn comparison_page(comparison: &IndexComparison) -> String {
                 if stray.weaker { "void" } else { "" },
                 &[
                     stray.machine.clone(),
-                    stray.subject.name().into(),
+                    subject(stray).into(),
                     reach(stray),
                     format!("{:.1}", stray.robust_z),
                     if stray.weaker { "weaker" } else { "stronger" }.into(),
@@ -163,7 +151,7 @@ fn section(model: &ComparedModel, strays: &[IndexStray]) -> String {
         row(
             "",
             &[
-                part.part.name().into(),
+                title(part.part).into(),
                 part.machines.len().to_string(),
                 with_unit(part.part, part.median),
                 part.deviation_pct.known().map_or("unknown".into(), |deviation| percent(*deviation)),
@@ -196,6 +184,14 @@ fn section(model: &ComparedModel, strays: &[IndexStray]) -> String {
     html + &model.parts.iter().map(|part| scatter(part, model, strays)).collect::<String>()
 }
 
+/// What a machine is weaker or stronger in, in words.
+fn subject(stray: &IndexStray) -> &'static str {
+    match stray.subject {
+        IndexSubject::Part(part) => title(part),
+        IndexSubject::Group(group) => group.name(),
+    }
+}
+
 fn scatter(part: &ComparedPart, model: &ComparedModel, strays: &[IndexStray]) -> String {
     let of_part = |stray: &&IndexStray| match stray.subject {
         IndexSubject::Part(one) => one == part.part,
@@ -220,8 +216,8 @@ fn scatter(part: &ComparedPart, model: &ComparedModel, strays: &[IndexStray]) ->
         part.machines.iter().map(|value| above(value.ratio)).chain(lines.iter().map(|line| line.y)),
     );
     let name = format!("{}: median {}", title(part.part), with_unit(part.part, part.median));
-    let y_label = format!("{} from the median, %", part.part.name());
-    let frame = Frame { title: &name, x_label: "machine", y_label: &y_label, x_ticks: Ticks::Whole };
+    let y_label = "from the median, %";
+    let frame = Frame { title: &name, x_label: "machine", y_label, x_ticks: Ticks::Whole };
     let svg = framed(&frame, &x, &y, |svg| {
         limits(svg, &lines, &y);
         for value in &part.machines {
@@ -268,7 +264,8 @@ mod tests {
         for (part, figure) in &index.parts {
             match figure {
                 Reading::Known(figure) => {
-                    let cells = format!("<td>{}</td><td>{}</td>", part.name(), figure.value);
+                    let cells =
+                        format!("<td>{}</td><td>{}</td>", title(*part), with_unit(*part, figure.value));
                     assert!(html.contains(&cells), "{cells}");
                 }
                 Reading::Unknown(why) => assert!(html.contains(why.as_ref())),

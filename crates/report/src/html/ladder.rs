@@ -2,7 +2,7 @@
 
 use super::chart::{Frame, Ticks};
 use super::plots::{Column, boxes};
-use super::tables::{end, machine, ms, row, table, warning};
+use super::tables::{banners, end, is_warning, machine, ms, row, table, warning};
 use super::{escape, list, page};
 use crate::lab::{ladder_findings, ladder_words, published};
 use crate::text::isolation_name;
@@ -12,6 +12,7 @@ use model::{Figures, LadderLoad, LadderReport, LadderStage, Reading};
 pub fn ladder_page(report: &LadderReport) -> String {
     let mut body = format!("<h1>Ladder of <code>{}</code></h1>\n", escape(&report.command));
     body.extend(end(&report.end).map(|text| warning(&text)));
+    body.push_str(&banners(&report.notes));
     body.push_str(&list(&ladder_findings(report)));
     body.push_str(&chart(report, "CPU time", |stage| {
         stage.runs.iter().map(|run| run.observation.time.cpu.as_millis_f64()).collect()
@@ -20,7 +21,7 @@ pub fn ladder_page(report: &LadderReport) -> String {
     body.push_str(&stages(report));
     body.push_str("<h2>How it was done</h2>\n");
     body.push_str(&made(report));
-    body.push_str(&list(&report.notes));
+    body.push_str(&list(&report.notes.iter().filter(|note| !is_warning(note)).cloned().collect::<Vec<_>>()));
     body.push_str(&chart(report, "Wall time", |stage| {
         stage.runs.iter().map(|run| run.observation.time.wall.as_millis_f64()).collect()
     }));
@@ -124,6 +125,6 @@ mod tests {
     fn a_climb() {
         let page = ladder_page(&disturbed::ladder());
         insta::assert_snapshot!("ladder_page", page);
-        assert!(!page.contains("<script") && page.contains("1230.000000"));
+        assert!(!page.contains("<script") && page.contains("1230.000"));
     }
 }

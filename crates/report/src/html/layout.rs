@@ -2,7 +2,7 @@
 
 use super::chart::{Frame, Limit, Ticks};
 use super::plots::{At, Curve, curves};
-use super::tables::{end, machine, row, table, warning};
+use super::tables::{banners, end, machine, row, table, warning};
 use super::{escape, page};
 use crate::lab::{layout_findings, layout_unit};
 use model::{LayoutClock, LayoutPoint, LayoutReport, Reading};
@@ -16,6 +16,7 @@ const LISTED: usize = 2000;
 pub fn layout_page(report: &LayoutReport, others: &[LayoutReport]) -> String {
     let mut body = format!("<h1>Layout of <code>{}</code></h1>\n", escape(&report.command));
     body.extend(end(&report.end).map(|text| warning(&text)));
+    body.push_str(&banners(&report.warnings));
     let found: String =
         layout_findings(report).iter().map(|text| format!("<li>{}</li>\n", escape(text))).collect();
     let aslr = if report.aslr { "on" } else { "off" };

@@ -2,7 +2,7 @@
 
 use super::chart::{Frame, Limit, Ticks};
 use super::plots::{Column, boxes};
-use super::tables::{end, machine, ms, row, table, warning};
+use super::tables::{banners, end, machine, ms, row, table, warning};
 use super::{escape, page};
 use crate::lab::link_order_findings;
 use model::{LayoutClock, LinkOrder, LinkOrderReport, Observation, Reading};
@@ -11,6 +11,7 @@ use model::{LayoutClock, LinkOrder, LinkOrderReport, Observation, Reading};
 pub fn link_order_page(report: &LinkOrderReport) -> String {
     let mut body = format!("<h1>Link orders of <code>{}</code></h1>\n", escape(&report.command));
     body.extend(end(&report.end).map(|text| warning(&text)));
+    body.push_str(&banners(&report.warnings));
     let found = link_order_findings(report);
     let found: String = found.iter().map(|text| format!("<li>{}</li>\n", escape(text))).collect();
     body.push_str(&format!("<ul>\n{found}</ul>\n"));

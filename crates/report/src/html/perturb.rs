@@ -2,7 +2,7 @@
 
 use super::chart::{Frame, Limit, Ticks};
 use super::plots::{Column, boxes};
-use super::tables::{end, machine, row, table, warning};
+use super::tables::{banners, digits, end, is_warning, machine, row, table, warning};
 use super::{escape, list, page};
 use crate::lab::perturb_findings;
 use model::{Effect, Nanos, PerturbReport, PerturbRun, PerturbTrial, Reading, Times};
@@ -11,6 +11,7 @@ use model::{Effect, Nanos, PerturbReport, PerturbRun, PerturbTrial, Reading, Tim
 pub fn perturb_page(report: &PerturbReport) -> String {
     let mut body = format!("<h1>Perturbations of <code>{}</code></h1>\n", escape(&report.command));
     body.extend(end(&report.end).map(|text| warning(&text)));
+    body.push_str(&banners(&report.notes));
     body.push_str(&list(&perturb_findings(report)));
     body.push_str(&chart(report, "CPU time", |time| time.cpu));
     body.push_str(&chart(report, "Wall time", |time| time.wall));
@@ -18,7 +19,7 @@ pub fn perturb_page(report: &PerturbReport) -> String {
     body.push_str(&effects(report));
     body.push_str("<h2>How it was done</h2>\n");
     body.push_str(&made(report));
-    body.push_str(&list(&report.notes));
+    body.push_str(&list(&report.notes.iter().filter(|note| !is_warning(note)).cloned().collect::<Vec<_>>()));
     body.push_str(&machine(&report.machine));
     page(&format!("Perturbations of {}", report.command), &body)
 }
@@ -53,7 +54,8 @@ fn chart(report: &PerturbReport, clock: &str, of: fn(&Times) -> Nanos) -> String
     let zero = [Limit { y: 0.0, label: "no effect".into() }];
     format!(
         "<h2>{clock}</h2>\n<div class=\"wide\">{}</div>\n<p class=\"dim\">Each dot is a pair: the disturbed run over its control, made one \
-         after the other. Boxes hold the middle half of them, with a line at the median.</p>\n",
+         after the other. Boxes hold the middle half of them, with a line at the median. A \
+         triangle at the edge is a pair beyond it.</p>\n",
         boxes(&frame, &columns, &zero)
     )
 }
@@ -99,10 +101,10 @@ fn figures(effect: &Reading<Effect>) -> [String; 4] {
     }
     match effect {
         Reading::Known(effect) => [
-            effect.pct.to_string(),
-            shown(&effect.ci95, |[low, high]| format!("{low} … {high}")),
+            digits(effect.pct),
+            shown(&effect.ci95, |[low, high]| format!("{} … {}", digits(*low), digits(*high))),
             shown(&effect.found, |found| if *found { "yes" } else { "no" }.into()),
-            shown(&effect.detectable_pct, f64::to_string),
+            shown(&effect.detectable_pct, |least| digits(*least)),
         ],
         Reading::Unknown(why) => [format!("unknown ({why})"), "–".into(), "–".into(), "–".into()],
     }

@@ -95,17 +95,30 @@ pub(super) struct Column {
 /// Columns of boxes: from the first to the third quartile with a line at the median, and every value as a dot beside it.
 pub(super) fn boxes(frame: &Frame, columns: &[Column], lines: &[Limit]) -> String {
     let x = Scale::columns(columns.len());
-    let values = columns.iter().flat_map(|column| column.values.iter().copied());
-    let y = Scale::up(values.chain(lines.iter().map(|line| line.y)));
+    let reach = shown_range(columns);
+    let y = Scale::up(reach.into_iter().flatten().chain(lines.iter().map(|line| line.y)));
     framed(frame, &x, &y, |svg| {
         limits(svg, lines, &y);
+        let Some([least, most]) = reach else { return };
         let half = ((x.at(1.0) - x.at(0.0)) * 0.3).min(26.0);
         for (n, column) in columns.iter().enumerate() {
             let (middle, colour, title) = (x.at(n as f64), column.colour % COLOURS, escape(&column.title));
             for (run, value) in column.values.iter().enumerate() {
                 // Side by side in the order in which they were made.
                 let along = (run as f64 + 0.5) / column.values.len() as f64 * 2.0 - 1.0;
-                let (cx, cy) = (middle + along * half, y.at(*value));
+                let (cx, cy) = (middle + along * half, y.at(value.clamp(least, most)));
+                if !(least..=most).contains(value) {
+                    let turn = if *value > most { -8 } else { 8 };
+                    put(
+                        svg,
+                        format_args!(
+                            "<path class=\"beyond c{colour}\" d=\"M{:.1} {cy:.1}h9l-4.5 {turn}z\"><title>run {}: {value}</title></path>\n",
+                            cx - 4.5,
+                            run + 1
+                        ),
+                    );
+                    continue;
+                }
                 put(
                     svg,
                     format_args!(
@@ -132,6 +145,31 @@ pub(super) fn boxes(frame: &Frame, columns: &[Column], lines: &[Limit]) -> Strin
     })
 }
 
+/// How many widths of its box a value may lie beyond it before it is taken for an outlier.
+const FAR: f64 = 3.0;
+/// From how many times on outliers may stretch an axis before they are put at its edge.
+const STRETCH: f64 = 3.0;
+
+/// From the least to the greatest value that is shown at its place: all of them, unless single ones would flatten the rest.
+/// `None`: there are no values.
+fn shown_range(columns: &[Column]) -> Option<[f64; 2]> {
+    let range = |values: &mut dyn Iterator<Item = f64>| {
+        values.fold([f64::MAX, f64::MIN], |[low, high], value| [low.min(value), high.max(value)])
+    };
+    let near = |column: &Column| {
+        let ends = [0.25, 0.75].map(|q| quantile(&column.values, q).unwrap_or_default());
+        let room = FAR * (ends[1] - ends[0]);
+        let near =
+            column.values.iter().filter(move |value| (ends[0] - room..=ends[1] + room).contains(*value));
+        near.copied().collect::<Vec<f64>>()
+    };
+    let all = range(&mut columns.iter().flat_map(|column| column.values.iter().copied()));
+    let most = range(&mut columns.iter().flat_map(near));
+    let (whole, bulk) = (all[1] - all[0], most[1] - most[0]);
+    let shown = if bulk > 0.0 && whole > STRETCH * bulk { most } else { all };
+    (shown[0] <= shown[1]).then_some(shown)
+}
+
 /// Between order statistics, as R's type 7 (Hyndman and Fan, 1996).
 fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
@@ -139,4 +177,26 @@ fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let at = q * sorted.len().checked_sub(1)? as f64;
     let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
     Some(low + (high - low) * at.fract())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn single_values_do_not_flatten_the_rest() {
+        let column = |values: &[f64]| Column { values: values.to_vec(), colour: 0, title: String::new() };
+        let steady = [0.0, 0.1, 0.2, 0.3, 0.4];
+        let one = [column(&steady), column(&[0.0, 0.1, 0.1, 0.2, 60.0])];
+        assert_eq!(shown_range(&one), Some([0.0, 0.4]));
+        let frame =
+            Frame { title: "t", x_label: "x", y_label: "y", x_ticks: super::super::chart::Ticks::Round };
+        let svg = boxes(&frame, &one, &[]);
+        assert_eq!((svg.matches("class=\"beyond").count(), svg.matches("<circle").count()), (1, 9));
+        assert!(svg.contains("run 5: 60"), "{svg}");
+        // A column that is elsewhere as a whole, and one without any spread, are shown where they are.
+        assert_eq!(shown_range(&[column(&steady), column(&[60.0, 60.1, 60.2])]), Some([0.0, 60.2]));
+        assert_eq!(shown_range(&[column(&[1.0, 1.0, 1.0, 1.0, 9.0])]), Some([1.0, 9.0]));
+        boxes(&frame, &[column(&[])], &[]);
+    }
 }

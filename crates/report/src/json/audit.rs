@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// A whole audit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Audit))]
 pub struct AuditDocument {
     /// Which machine was looked at.
     pub machine: MachineId,
@@ -14,6 +15,7 @@ pub struct AuditDocument {
 
 /// How it stands with one source of noise.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = AuditFinding))]
 pub struct FindingDocument {
     /// Stable, lower case; docs/noise.md has a row for each.
     pub id: String,

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 /// An index.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Index))]
 pub struct IndexDocument {
     /// The version of the program that took it.
     pub tauto: String,
@@ -34,11 +35,13 @@ pub struct IndexDocument {
     /// Executions of the fixed loop in a second of CPU time.
     pub rounds_per_second: Reading<PartDocument>,
     /// All other parts, by name.
+    #[cfg_attr(feature = "schema", schema(value_type = std::collections::BTreeMap<String, Reading<PartDocument>>))]
     pub parts: Map<String, Value>,
 }
 
 /// What an index was protected by.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = IndexArmour))]
 pub struct ArmourDocument {
     /// `fifo` or `other`.
     pub sched: &'static str,
@@ -62,10 +65,12 @@ pub struct ArmourDocument {
 
 /// A part of an index.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = IndexFigure))]
 pub struct PartDocument {
     /// What it came to.
     pub value: f64,
     /// Its 95 % interval.
+    #[cfg_attr(feature = "schema", schema(value_type = Reading<Vec<f64>>))]
     pub ci95: Reading<[f64; 2]>,
     /// `ns`, `GHz`, `GB/s` or `1/s`.
     pub unit: &'static str,

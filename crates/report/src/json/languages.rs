@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// The configured languages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NodeLanguages))]
 pub struct LanguagesDocument {
     /// Each language, in the table's order.
     pub languages: Vec<LanguageDocument>,
@@ -13,6 +14,7 @@ pub struct LanguagesDocument {
 
 /// A language.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NodeLanguage))]
 pub struct LanguageDocument {
     /// Its id.
     pub id: String,
@@ -35,6 +37,7 @@ pub struct LanguageDocument {
 
 /// A tool that was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Tool))]
 pub struct ToolDocument {
     /// Name by which the table calls it.
     pub name: String,

@@ -20,6 +20,8 @@ pub struct LinkOrderDocument {
     pub sensitivity_pct: Reading<f64>,
     /// What that comes to in 19 of 20 cases when the order changes nothing.
     pub chance_pct: Reading<f64>,
+    /// What to know of other work on the machine meanwhile.
+    pub warnings: Vec<String>,
     /// `complete`, `interrupted` or `{"failed": why}`.
     pub end: BenchEnd,
     /// The machine: name and value.
@@ -58,6 +60,7 @@ impl LinkOrderDocument {
             outputs_agree: report.outputs_agree,
             sensitivity_pct: report.sensitivity_pct.clone(),
             chance_pct: report.chance_pct.clone(),
+            warnings: report.warnings.clone(),
             end: report.end.clone(),
             machine: report.machine.clone(),
         }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Run))]
 pub struct RunDocument {
     /// How it ended, in one word.
     pub status: Status,
@@ -38,6 +39,7 @@ pub struct RunDocument {
 
 /// Where the elapsed time of a run went, and what can have cost it CPU time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RunLedger))]
 pub struct LedgerDocument {
     /// The parts.
     #[serde(flatten)]

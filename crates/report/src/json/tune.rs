@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// What is planned, changed or undone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Tuning))]
 pub struct TuneDocument {
     /// In the order in which they are made.
     pub changes: Vec<Change>,

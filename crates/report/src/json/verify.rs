@@ -1,6 +1,6 @@
 //! `tauto verify --json`.
 
-use model::{CheckOutcome, Checked, Nanos, Reading, Verdict, Verification};
+use model::{Bound, Bytes, CheckOutcome, Checked, Judgement, Nanos, Reading, Verdict, Verification};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -24,13 +24,31 @@ pub struct PackageDocument {
     pub package: String,
     /// CPU time of a test case, without language factors.
     pub time_limit_ns: Reading<Nanos>,
+    /// The same, with where it comes from.
+    pub time_limit: Reading<LimitDocument>,
+    /// CPU time of the slowest test of the accepted submission that comes nearest to its limit.
+    pub slowest_accepted_ns: Reading<Nanos>,
+    /// The same of the submission that passes its limit by least; one that was stopped would have taken longer.
+    pub fastest_too_slow_ns: Reading<Nanos>,
     /// Nothing is wrong with it.
     pub ok: bool,
     /// Why the package as a whole is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
+    /// What is untidy about it, each with its place.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Its jury submissions.
     pub submissions: Vec<SubmissionDocument>,
+}
+
+/// A time limit and where it comes from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LimitDocument {
+    /// CPU time of a test case, without language factors.
+    pub ns: Nanos,
+    /// In words.
+    pub source: String,
 }
 
 /// A jury submission.
@@ -48,6 +66,10 @@ pub struct SubmissionDocument {
     pub max_score: Option<f64>,
     /// It kept what it promised; `None` when skipped.
     pub ok: Option<bool>,
+    /// CPU time of its slowest test; `None` when skipped.
+    pub slowest_ns: Option<Reading<Nanos>>,
+    /// Most memory of any test; `None` when skipped.
+    pub memory_peak_bytes: Option<Reading<Bytes>>,
     /// Number of test cases with each verdict.
     pub tests: BTreeMap<&'static str, usize>,
     /// What it promised and did not keep, in words.
@@ -74,9 +96,20 @@ impl VerifyDocument {
 
 impl PackageDocument {
     fn new(verification: &Verification) -> PackageDocument {
+        let time = |bound: Option<Bound>, none: &'static str| {
+            bound.map_or_else(|| Reading::unknown(none), |bound| Reading::Known(bound.time))
+        };
+        let limit = |ns: Nanos| LimitDocument {
+            ns,
+            source: verification.time_limit_source.clone().unwrap_or_default(),
+        };
         PackageDocument {
             package: verification.package.clone(),
             time_limit_ns: verification.time_limit.clone(),
+            time_limit: verification.time_limit.clone().map(limit),
+            slowest_accepted_ns: time(verification.slowest_accepted(), "no submission is accepted"),
+            fastest_too_slow_ns: time(verification.fastest_too_slow(), "no submission is too slow"),
+            warnings: verification.warnings.clone(),
             ok: verification.ok(),
             fault: verification.fault.clone(),
             submissions: verification.submissions.iter().map(SubmissionDocument::new).collect(),
@@ -93,6 +126,8 @@ impl SubmissionDocument {
             score: None,
             max_score: None,
             ok: None,
+            slowest_ns: checked.judgement().map(Judgement::slowest),
+            memory_peak_bytes: checked.judgement().map(Judgement::memory_peak),
             tests: BTreeMap::new(),
             broken: Vec::new(),
             skipped: None,

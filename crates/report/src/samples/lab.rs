@@ -30,6 +30,7 @@ pub(crate) fn layout() -> LayoutReport {
         chance_pct: Reading::Known(1.25),
         runs: 203,
         void_runs: 3,
+        warnings: vec!["Warning: 1 of 2 cores was <busy>.".into()],
         end: BenchEnd::Complete,
         machine: machine(),
     }
@@ -61,6 +62,7 @@ pub(crate) fn link_orders() -> LinkOrderReport {
         outputs_agree: true,
         sensitivity_pct: Reading::Known(7.0),
         chance_pct: Reading::Known(0.5),
+        warnings: vec!["Warning: 1 of 2 cores was <busy>.".into()],
         end: BenchEnd::Failed("run 7 (order 7): exited with code 1".into()),
         machine: machine(),
     }

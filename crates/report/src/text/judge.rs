@@ -6,23 +6,39 @@ use model::{Clock, Confidence, Judgement, TestResult, Verdict};
 /// Lines of compiler output that are shown.
 const COMPILER_LINES: usize = 20;
 
-/// One line for a test case, without a line end.
+/// One line for a test case, without a line end; why it was not accepted, on lines of its own.
 pub fn test_line(test: &TestResult, style: Style) -> String {
     let memory = shown(&test.memory_peak);
     let score = test.score.map_or(String::new(), |score| format!("  {score:>6} points"));
     let head = format!("{:<20} {:>9} {:>10}{score}", test.name, test.cpu.to_string(), memory);
-    let used = 5 + head.chars().count() + 2;
-    let message = style.rest(used, &test.message);
-    let message =
-        if message.is_empty() { message } else { format!("  {}", style.paint(Paint::Dim, &message)) };
-    format!("{}  {head}{message}", style.verdict(test.verdict))
+    let line = format!("{}  {head}", style.verdict(test.verdict));
+    if !matches!(test.verdict, Verdict::Accepted | Verdict::PartiallyAccepted) {
+        return format!("{line}\n{}", style.paragraph(5, &test.message)).trim_end().to_owned();
+    }
+    match style.rest(5 + head.chars().count() + 2, &test.message) {
+        message if message.is_empty() => line,
+        message => format!("{line}  {}", style.paint(Paint::Dim, &message)),
+    }
 }
 
 /// The end of a judgement: what the compiler says where it refuses, and the final line.
 pub fn judgement_lines(judgement: &Judgement, style: Style) -> String {
-    let text = compiler_lines(judgement);
+    let mut text = compiler_lines(judgement);
     let title = format!("{} ({})", judgement.submission, judgement.language);
-    text + &format!("{}  {title}{}\n", style.verdict(judgement.verdict), details(judgement))
+    text += &format!("{}  {title}{}\n", style.verdict(judgement.verdict), details(judgement));
+    text + &weaker_lines(&judgement.weaker(), style)
+}
+
+/// What was not in force, where anything was not; why, and what to do about it, is in the documents.
+pub(super) fn weaker_lines(weaker: &[&str], style: Style) -> String {
+    match weaker {
+        [] => String::new(),
+        some => {
+            let short: Vec<&str> =
+                some.iter().map(|what| what.split([':', ';']).next().unwrap_or(what)).collect();
+            style.paragraph(0, &format!("weaker: {} (--json tells why)", short.join(", ")))
+        }
+    }
 }
 
 /// What the compiler says where it refuses, a few lines of it; else nothing.
@@ -61,6 +77,9 @@ fn details(judgement: &Judgement) -> String {
             judgement.time_limit,
             by(judgement.clock)
         ));
+        if judgement.stopped_beyond() {
+            parts.push("stopped beyond the limit to be sure".into());
+        }
         parts.push(shown(&judgement.memory_peak()));
     }
     match judgement.settled.confidence {
@@ -100,7 +119,9 @@ mod tests {
         let scored =
             TestResult { score: Some(12.5), ..samples::test("secret/g1/02", Verdict::Accepted, 900, "") };
         let mut text = String::new();
-        for test in samples::judgement(Verdict::WrongAnswer).tests.iter().chain([&scored]) {
+        let slow = samples::too_slow();
+        for test in samples::judgement(Verdict::WrongAnswer).tests.iter().chain([&scored]).chain(&slow.tests)
+        {
             text += &(test_line(test, narrow) + "\n");
         }
         for judgement in [
@@ -110,6 +131,7 @@ mod tests {
             samples::judge_error(),
             samples::compile_error(),
             Judgement { settled: open, ..samples::judgement(Verdict::TimeLimit) },
+            samples::too_slow(),
             Judgement { settled: repeated, ..samples::judgement(Verdict::Accepted) },
         ] {
             text += &judgement_lines(&judgement, narrow);

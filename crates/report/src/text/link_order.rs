@@ -27,6 +27,7 @@ pub fn link_order_report(report: &LinkOrderReport, style: Style) -> String {
         text.push_str(&format!("  {name:<12}{median:>12}  {} runs{against}\n", order.n));
     }
     text.extend(link_order_findings(report).iter().map(|found| format!("  {}\n", harmless(found))));
+    text.extend(report.warnings.iter().map(|told| format!("  {}\n", harmless(told))));
     text + &end_line(&report.end, style)
 }
 

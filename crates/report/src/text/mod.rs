@@ -41,7 +41,7 @@ pub use slots::slots_table;
 pub use table::plain_table;
 pub use trace::trace_report;
 pub use tune::{boot_lines, noise_lines, tuning_table};
-pub use verify::{checked_line, verify_summary};
+pub use verify::{checked_line, limit_lines, verify_summary};
 
 use model::{Reading, Verdict};
 use std::fmt;
@@ -87,6 +87,22 @@ impl Style {
         self.paint(paint, &format!("{verdict:<3}"))
     }
 
+    /// Text on lines of its own, so far from the left and no wider than the terminal: the first lines of it. Each ends with a line end.
+    fn paragraph(self, indent: usize, text: &str) -> String {
+        let room = self.width.map_or(usize::MAX, |width| usize::from(width).saturating_sub(indent).max(20));
+        let text = harmless(text);
+        let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
+        let wrapped: Vec<String> = lines.flat_map(|line| wrap(line, room)).take(PARAGRAPH + 1).collect();
+        let mut paragraph = String::new();
+        for line in wrapped.iter().take(PARAGRAPH) {
+            paragraph += &format!("{:indent$}{line}\n", "");
+        }
+        if wrapped.len() > PARAGRAPH {
+            paragraph += &format!("{:indent$}…\n", "");
+        }
+        paragraph
+    }
+
     /// What still fits behind `used` columns, on one line.
     fn rest(self, used: usize, text: &str) -> String {
         let room = self.width.map_or(usize::MAX, |width| usize::from(width).saturating_sub(used).max(20));
@@ -101,6 +117,23 @@ pub(crate) fn harmless(text: &str) -> String {
     let turns = |c| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let steers = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     text.chars().map(|c| if steers(c) || turns(c) { '·' } else { c }).collect()
+}
+
+/// Lines of a paragraph that are shown.
+const PARAGRAPH: usize = 6;
+
+/// A line in lines of so many characters, broken at spaces where there are any.
+fn wrap(line: &str, room: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest: Vec<char> = line.chars().collect();
+    while rest.len() > room {
+        let space = rest[..=room].iter().rposition(|c| *c == ' ').filter(|at| *at > 0);
+        let tail = rest.split_off(space.unwrap_or(room));
+        lines.push(rest.iter().collect());
+        rest = tail.into_iter().skip_while(|c| *c == ' ').collect();
+    }
+    lines.push(rest.iter().collect());
+    lines
 }
 
 fn clip(text: &str, columns: usize) -> String {
@@ -142,6 +175,18 @@ mod tests {
         assert_eq!(style.rest(15, &"é".repeat(60)), format!("{}…", "é".repeat(24)));
         assert_eq!(style.rest(39, &"x".repeat(60)).chars().count(), 20);
         assert_eq!(Style::default().rest(15, &"x".repeat(600)).len(), 600);
+    }
+
+    #[test]
+    fn paragraphs_are_wrapped() {
+        let style = Style { colour: false, width: Some(30) };
+        let text = "expected `4`, found `5` in\nline\u{7} 3\n\nxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+        let expected =
+            "     expected `4`, found `5`\n     in\n     line· 3\n     xxxxxxxxxxxxxxxxxxxxxxxxx\n     xxx\n";
+        assert_eq!(style.paragraph(5, text), expected);
+        assert_eq!(style.paragraph(2, &"a\n".repeat(9)), format!("{}  …\n", "  a\n".repeat(PARAGRAPH)));
+        assert_eq!(Style::default().paragraph(5, &"x ".repeat(99)).lines().count(), 1);
+        assert_eq!(style.paragraph(5, ""), "");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! `tauto verify` for people.
 
-use super::judge::compiler_lines;
+use super::judge::{compiler_lines, weaker_lines};
 use super::{Paint, Style, count, harmless};
-use model::{CheckOutcome, Checked, Judgement, Verdict, Verification};
+use model::{Bound, CheckOutcome, Checked, Judgement, Reading, Verdict, Verification};
 
 /// One line for a jury submission, and one more for each promise it did not keep. Ends with a line end.
 pub fn checked_line(package: &str, checked: &Checked, style: Style) -> String {
@@ -30,11 +30,7 @@ pub fn checked_line(package: &str, checked: &Checked, style: Style) -> String {
 fn reason(judgement: &Judgement, style: Style) -> String {
     let rejected = judgement.tests.iter().find(|t| t.verdict != Verdict::Accepted && !t.message.is_empty());
     match rejected {
-        Some(test) => {
-            let head = format!("          {} on {}: ", test.verdict, test.name);
-            let message = style.rest(head.chars().count(), &test.message);
-            format!("{head}{message}\n")
-        }
+        Some(test) => style.paragraph(10, &format!("{} on {}: {}", test.verdict, test.name, test.message)),
         None => compiler_lines(judgement),
     }
 }
@@ -54,7 +50,33 @@ fn earned(judgement: &Judgement, style: Style) -> String {
     format!("{}  {}", style.verdict(judgement.verdict), parts.join(", "))
 }
 
-/// One line for each package that is wrong as a whole, and the final line.
+/// The time limit of a package, where it comes from, and how far its submissions stay away from it. Ends with a line end.
+pub fn limit_lines(verification: &Verification) -> String {
+    let limit = match (&verification.time_limit, &verification.time_limit_source) {
+        (Reading::Known(limit), Some(source)) => format!("{limit} ({})", harmless(source)),
+        _ => return String::new(),
+    };
+    let mut text = format!("limit     {}: {limit}\n", verification.package);
+    let short = |path: &str| harmless(path.strip_prefix("submissions/").unwrap_or(path));
+    if let Some(Bound { path, time, of_limit, .. }) = verification.slowest_accepted() {
+        let margin = if of_limit > 0.0 {
+            format!(", the limit is {:.2} × that", 1.0 / of_limit)
+        } else {
+            String::new()
+        };
+        text += &format!("          slowest accepted {time}, {}{margin}\n", short(path));
+    }
+    if let Some(Bound { path, time, of_limit, stopped }) = verification.fastest_too_slow() {
+        let (over, more) = if stopped { ("over ", "more than ") } else { ("", "") };
+        text += &format!(
+            "          fastest too slow {over}{time}, {}, {more}{of_limit:.2} × the limit\n",
+            short(path)
+        );
+    }
+    text
+}
+
+/// One line for each package that is wrong as a whole, the final line, and what was not in force.
 pub fn verify_summary(verifications: &[Verification], style: Style) -> String {
     let mut text = String::new();
     for (verification, fault) in verifications.iter().filter_map(|v| Some((v, v.fault.as_ref()?))) {
@@ -67,18 +89,34 @@ pub fn verify_summary(verifications: &[Verification], style: Style) -> String {
     }
     let skipped: usize = verifications.iter().map(Verification::skipped).sum();
     let mismatches: usize = verifications.iter().map(Verification::mismatches).sum();
-    let judged = verifications.iter().map(|v| v.submissions.len()).sum::<usize>() - skipped;
+    let judged: usize = verifications.iter().map(Verification::judged).sum();
+    let warnings: usize = verifications.iter().map(|v| v.warnings.len()).sum();
     let good = verifications.iter().all(Verification::ok);
     let mut parts = vec![
         count(verifications.len(), "package"),
         count(judged, "submission"),
-        count_mismatches(mismatches),
+        if judged == 0 { "nothing was verified".into() } else { count_mismatches(mismatches) },
     ];
     if skipped > 0 {
         parts.push(format!("{skipped} skipped"));
     }
-    let word = if good { style.paint(Paint::Green, "ok      ") } else { style.paint(Paint::Red, "mismatch") };
-    text + &format!("{word}  {}\n", parts.join(", "))
+    if warnings > 0 {
+        parts.push(count(warnings, "warning"));
+    }
+    let word = match (good, judged) {
+        (false, _) => style.paint(Paint::Red, "mismatch"),
+        (true, 0) => style.paint(Paint::Yellow, "nothing "),
+        (true, _) => style.paint(Paint::Green, "ok      "),
+    };
+    text += &format!("{word}  {}\n", parts.join(", "));
+    let mut weaker: Vec<&str> = Vec::new();
+    let judgements = verifications.iter().flat_map(|v| &v.submissions).filter_map(Checked::judgement);
+    for what in judgements.flat_map(Judgement::weaker) {
+        if !weaker.contains(&what) {
+            weaker.push(what);
+        }
+    }
+    text + &weaker_lines(&weaker, style)
 }
 
 fn count_mismatches(n: usize) -> String {
@@ -102,6 +140,7 @@ mod tests {
             for checked in &verification.submissions {
                 text += &checked_line(&verification.package, checked, Style::default());
             }
+            text += &limit_lines(verification);
         }
         text += &verify_summary(&verifications, Style::default());
         text += &verify_summary(&[], Style::default());

@@ -1,11 +1,17 @@
 //! One control file, kept open: reading it again costs one system call.
 
+use os::moment::{CONTROLLING, repeat};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a group may take to be rid of what was in it: the last process of a group, and pages being given back, may be
+/// gone from our sight before they are gone from the group.
+pub(super) const SETTLING: Duration = Duration::from_millis(200);
 
 pub(super) struct CgroupFile {
     path: PathBuf,
@@ -39,7 +45,9 @@ impl CgroupFile {
     }
 
     pub(super) fn write(&self, text: &str) -> io::Result<()> {
-        self.file.write_at(text.as_bytes(), 0).map(drop).map_err(|e| super::named(&self.path, e))
+        repeat(CONTROLLING, SETTLING, || self.file.write_at(text.as_bytes(), 0))
+            .map(drop)
+            .map_err(|e| super::named(&self.path, e))
     }
 
     pub(super) fn read(&self) -> io::Result<String> {

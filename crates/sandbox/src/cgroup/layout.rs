@@ -1,8 +1,10 @@
 //! Which hierarchy owns which controller, and where we are in it.
 
+use super::file::SETTLING;
 use super::quota::{self, Quotas};
 use super::{partition, room};
 use model::Slot;
+use os::moment::{CONTROLLING, repeat};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -189,18 +191,10 @@ impl Places {
     }
 }
 
-/// Removes both groups a slot may have. The last process of a group may be gone from our sight before it is gone from
-/// the group.
+/// Removes both groups a slot may have.
 fn remove(parent: &Path, name: &str) {
     for group in [parent.join(name), parent.join(other_name(name))] {
-        for _ in 0..100 {
-            match fs::remove_dir(&group) {
-                Err(e) if e.kind() == io::ErrorKind::ResourceBusy => {
-                    std::thread::sleep(std::time::Duration::from_millis(2))
-                }
-                _ => break,
-            }
-        }
+        let _ = repeat(CONTROLLING, SETTLING, || fs::remove_dir(&group));
     }
 }
 

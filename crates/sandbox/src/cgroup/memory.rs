@@ -16,13 +16,15 @@ const LEFTOVER: u64 = 1 << 20;
 const BATCH: u64 = 256 << 10;
 /// What the launcher may need while a run's processes are on their way out.
 const ROOM: u64 = 16 << 20;
+/// What the launcher needs to start a run.
+const ROOM_TO_START: u64 = 4 << 20;
 const UNLIMITED: u64 = 0x7fff_ffff_ffff_f000;
 
 /// What was used since the run was prepared.
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryUse {
     pub(crate) peak: Reading<Bytes>,
-    /// The kernel killed for want of memory in this group.
+    /// The kernel killed for want of memory in this group, or would have, had it been told the run's own limit.
     pub(crate) killed: bool,
     /// The limit was reached (and memory could not be reclaimed), as opposed to the machine's end of memory.
     pub(crate) at_limit: bool,
@@ -34,6 +36,9 @@ pub(super) struct Memory {
     base: u64,
     before: Kills,
     limit: u64,
+    /// The least that the kernel is told to hold the run to, where the launcher shares the limit: with less, it would fail, or
+    /// the kernel would choose it, being larger than all of the run. A run that passed its own limit is told by its peak.
+    least: u64,
 }
 
 /// Counts of what the kernel did for want of memory.
@@ -93,12 +98,19 @@ impl Memory {
             current: leaf.read_only("memory.current")?,
             events: leaf.read_only("memory.events")?,
         });
-        Ok(Memory { version, base: 0, before: Kills::default(), limit: UNLIMITED })
+        Ok(Memory { version, base: 0, before: Kills::default(), limit: UNLIMITED, least: 0 })
     }
 
     pub(super) fn v1(group: Group) -> io::Result<Memory> {
-        let v1 = V1::join(group)?;
-        Ok(Memory { version: Version::V1(Box::new(v1)), base: 0, before: Kills::default(), limit: UNLIMITED })
+        let version = Version::V1(Box::new(V1::join(group)?));
+        Ok(Memory { version, base: 0, before: Kills::default(), limit: UNLIMITED, least: ROOM_TO_START })
+    }
+
+    /// See [`super::Groups::not_exempt`].
+    pub(super) fn not_exempt(&mut self) {
+        if let Version::V1(_) = self.version {
+            self.least = ROOM;
+        }
     }
 
     pub(super) fn prepare(&mut self, limit: Option<Bytes>) -> io::Result<()> {
@@ -110,7 +122,8 @@ impl Memory {
                     v1.renew()?;
                     self.base = v1.files.usage.number()?;
                 }
-                let with_ours = limit.map_or(UNLIMITED, |l| l.saturating_add(self.base).min(UNLIMITED));
+                let held = limit.map(|l| l.max(self.least).saturating_add(self.base));
+                let with_ours = held.map_or(UNLIMITED, |l| l.min(UNLIMITED));
                 v1.set_limit(with_ours)?;
                 v1.files.max_usage.write("0")?;
                 // What an earlier run left there would end this one. Without it the read is refused at once.
@@ -136,12 +149,13 @@ impl Memory {
             Version::V2(v2) => v2.peak.as_ref().map(CgroupFile::number).transpose()?,
         };
         // Once relieved, what comes on top is no longer the run's: the launcher, and processes on their way out.
-        let run_over = |p: u64| if self.is_relieved() { p.min(self.limit) } else { p };
+        let run_over = |p: u64| if self.is_relieved() { p.min(self.held()) } else { p };
         let peak = peak.map(|p| run_over(p.saturating_sub(self.base)));
         if peak.is_some_and(|p| p.saturating_add(LEFTOVER) >= self.limit) {
             self.relieve();
         }
         let kills = self.version.kills()?;
+        let beyond = peak.is_some_and(|p| p > self.limit) && self.held() > self.limit;
         // Batches may keep the peak a little below.
         let near = peak.is_some_and(|p| p >= self.limit - self.limit / 16);
         Ok(MemoryUse {
@@ -149,7 +163,7 @@ impl Memory {
                 || Reading::unknown("kernels before 5.19 keep no memory.peak"),
                 |p| Reading::Known(Bytes(p)),
             ),
-            killed: kills.killed > self.before.killed,
+            killed: kills.killed > self.before.killed || beyond,
             at_limit: near || kills.at_limit > self.before.at_limit,
         })
     }
@@ -158,14 +172,19 @@ impl Memory {
     /// the kernel would turn on the launcher, where this has no right to be exempt (CAP_SYS_RESOURCE).
     pub(super) fn relieve(&self) {
         if let Version::V1(v1) = &self.version {
-            let room = self.limit.saturating_add(self.base).saturating_add(ROOM).min(UNLIMITED);
+            let room = self.held().saturating_add(self.base).saturating_add(ROOM).min(UNLIMITED);
             // Refused, nothing is worse than before.
             let _ = v1.set_limit(room);
         }
     }
 
     fn is_relieved(&self) -> bool {
-        matches!(&self.version, Version::V1(v1) if v1.limit.get() > self.limit.saturating_add(self.base))
+        matches!(&self.version, Version::V1(v1) if v1.limit.get() > self.held().saturating_add(self.base))
+    }
+
+    /// What the kernel was told to hold the run to.
+    fn held(&self) -> u64 {
+        self.limit.max(self.least)
     }
 
     pub(super) fn event(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {

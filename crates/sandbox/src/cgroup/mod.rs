@@ -96,14 +96,14 @@ impl Groups {
         };
         let controllers = groups.create_leaf(places).unwrap_or_else(|e| {
             groups.lack(format!(
-                "no cgroup of version 2: {e}; CPU time is sampled, and at the end that of waited-for processes"
+                "no cgroup of version 2: {e}; CPU time is that of the kernel's task clock where it may be used, else sampled"
             ));
             vec![]
         });
         let has = |c: &str| controllers.iter().any(|have| have == c);
         let memory = if has("memory") { groups.use_v2_memory() } else { groups.join_v1_memory(places) };
         if let Err(e) = memory {
-            groups.lack(format!("no memory cgroup: {e}; memory is sampled, and bounded per process"));
+            groups.lack(format!("no memory cgroup: {e}; memory is sampled, and bounded per process; what only socket buffers or unmapped shared pages hold is not seen"));
         }
         let pids = if has("pids") { groups.use_v2_pids() } else { groups.join_v1_pids(places) };
         if let Err(e) = pids {
@@ -226,6 +226,16 @@ impl Groups {
             pids.limit(limits.processes.unwrap_or(PROCESSES_AT_MOST).min(PROCESSES_AT_MOST))?;
         }
         self.memory.as_mut().map_or(Ok(()), |m| m.prepare(limits.memory))
+    }
+
+    /// The kernel may choose the launcher where memory runs out.
+    pub(crate) fn not_exempt(&mut self, why: &io::Error) {
+        self.lack(format!(
+            "the launcher is not exempt where memory runs out: /proc/self/oom_score_adj: {why}"
+        ));
+        if let Some(memory) = &mut self.memory {
+            memory.not_exempt();
+        }
     }
 
     /// What the memory controller saw since [`Groups::prepare`]; `None` without one.

@@ -6,10 +6,10 @@
 use super::files;
 use super::privilege::Privilege;
 use super::view::STAGING;
-use crate::SandboxError;
 use crate::error::During;
 use crate::sys;
-use model::{BoxId, Bytes};
+use crate::{ErrorKind, SandboxError};
+use model::{BoxId, Bytes, Found};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, ResolveFlags, Uid};
 use std::collections::BTreeMap;
@@ -67,41 +67,58 @@ impl Boxes {
         content: BorrowedFd<'_>,
     ) -> Result<(), SandboxError> {
         let root = self.root(id)?;
-        let writing = || format!("writing {path} into a box");
         let parts = split(path)?;
-        let (name, directories) =
-            parts.split_last().ok_or_else(|| SandboxError::bad_request("path", "empty"))?;
-        let mut dir = root.try_clone_to_owned().during(writing)?;
+        let (name, directories) = parts.split_last().ok_or_else(|| SandboxError::content("path", "empty"))?;
+        let written = self.write(root, directories, name, executable, content);
+        written.during(|| format!("writing {path} into a box")).map_err(|e| match e.errno {
+            Some(errno) if of_content(errno) => SandboxError { kind: ErrorKind::Content, ..e },
+            _ => e,
+        })
+    }
+
+    fn write(
+        &self,
+        root: BorrowedFd<'_>,
+        directories: &[&str],
+        name: &str,
+        executable: bool,
+        content: BorrowedFd<'_>,
+    ) -> io::Result<()> {
+        let mut dir = root.try_clone_to_owned()?;
         for part in directories {
             match rustix::fs::mkdirat(&dir, *part, Mode::from_raw_mode(0o755)) {
-                Ok(()) => self.give(&dir, part).during(writing)?,
+                Ok(()) => self.give(&dir, part)?,
                 Err(rustix::io::Errno::EXIST) => {}
-                Err(e) => return Err(e).during(writing),
+                Err(e) => return Err(e.into()),
             }
-            dir = beneath(&dir, part, OFlags::DIRECTORY | OFlags::RDONLY).during(writing)?;
+            dir = beneath(&dir, part, OFlags::DIRECTORY | OFlags::RDONLY)?;
         }
         // A fresh inode: nothing a program left there, link or pipe, is ever written through.
-        match rustix::fs::unlinkat(&dir, *name, AtFlags::empty()) {
+        match rustix::fs::unlinkat(&dir, name, AtFlags::empty()) {
             Ok(()) | Err(rustix::io::Errno::NOENT) => {}
-            Err(e) => return Err(e).during(writing),
+            Err(e) => return Err(e.into()),
         }
         let mode = Mode::from_raw_mode(if executable { 0o755 } else { 0o644 });
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&dir, *name, flags, mode).during(writing)?;
+        let file = rustix::fs::openat(&dir, name, flags, mode)?;
         let owner = (Some(Uid::from_raw(self.owner)), Some(Gid::from_raw(self.owner)));
-        rustix::fs::fchown(&file, owner.0, owner.1).during(writing)?;
-        rustix::fs::fchmod(&file, mode).during(writing)?;
-        files::copy(content, file.as_fd()).during(writing)
+        rustix::fs::fchown(&file, owner.0, owner.1)?;
+        rustix::fs::fchmod(&file, mode)?;
+        files::copy(content, file.as_fd())
     }
 
-    pub(super) fn fetch(&self, id: BoxId, path: &str) -> Result<Option<OwnedFd>, SandboxError> {
+    pub(super) fn fetch(&self, id: BoxId, path: &str) -> Result<Found<OwnedFd>, SandboxError> {
         let root = self.root(id)?;
         split(path)?;
         // NONBLOCK: a pipe in the way must not stop us.
-        let opened = beneath(root, path, OFlags::RDONLY | OFlags::NONBLOCK);
-        let Ok(file) = opened else { return Ok(None) };
+        let file = match beneath(root, path, OFlags::RDONLY | OFlags::NONBLOCK) {
+            Ok(file) => file,
+            Err(rustix::io::Errno::NOENT) => return Ok(Found::Nothing),
+            Err(_) => return Ok(Found::Other),
+        };
         let stat = rustix::fs::fstat(&file).during(|| format!("reading {path} from a box"))?;
-        Ok((FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some(file))
+        let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        Ok(if regular { Found::File(file) } else { Found::Other })
     }
 
     pub(super) fn unlink(&self, id: BoxId, path: &str) -> Result<(), SandboxError> {
@@ -153,11 +170,29 @@ fn split(path: &str) -> Result<Vec<&str>, SandboxError> {
     if parts.len() <= DEPTH && parts.iter().all(sane) {
         Ok(parts)
     } else {
-        Err(SandboxError::bad_request(
+        Err(SandboxError::content(
             format!("path `{}`", path.escape_debug()),
             "must be relative, plain and short",
         ))
     }
+}
+
+/// Whether writing into a box failed for what is written: a box is a file system of bounded size that nobody else uses.
+fn of_content(errno: i32) -> bool {
+    use rustix::io::Errno;
+    [
+        Errno::NOTDIR,
+        Errno::ISDIR,
+        Errno::EXIST,
+        Errno::LOOP,
+        Errno::XDEV,
+        Errno::NAMETOOLONG,
+        Errno::INVAL,
+        Errno::NOSPC,
+        Errno::DQUOT,
+    ]
+    .iter()
+    .any(|known| known.raw_os_error() == errno)
 }
 
 fn walk(dir: OwnedFd, prefix: &str, depth: usize, names: &mut Vec<String>) -> io::Result<()> {

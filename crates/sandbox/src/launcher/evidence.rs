@@ -2,7 +2,7 @@
 
 use super::privilege::{read_at, write_at};
 use crate::sys::Counts;
-use model::{Evidence, Isolation, Nanos, NodePages, Placement, Reading};
+use model::{Bytes, Evidence, Isolation, Nanos, NodePages, Placement, Reading};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -17,6 +17,7 @@ const TICK: Nanos = Nanos(10_000_000);
 pub(super) struct Host {
     proc: OwnedFd,
     stat: File,
+    meminfo: File,
     /// /proc/vmstat, where the machine has swap.
     vmstat: Option<File>,
     cpus: Vec<u32>,
@@ -49,6 +50,7 @@ impl Host {
         Ok(Host {
             proc: rustix::fs::open(proc, flags, Mode::empty())?,
             stat: File::open(proc.join("stat"))?,
+            meminfo: File::open(proc.join("meminfo"))?,
             vmstat: (swaps > 1).then(|| File::open(proc.join("vmstat"))).transpose()?,
             cpus,
             nodes,
@@ -60,9 +62,23 @@ impl Host {
     }
 
     /// Where memory runs out, the run must go, not its launcher. Refused to ordinary users, who have no group
-    /// that the launcher shares with a run.
-    pub(super) fn exempt_from_oom(&self) {
-        let _ = write_at(&self.proc, "self/oom_score_adj", "-1000");
+    /// that the launcher shares with a run, and to root without CAP_SYS_RESOURCE.
+    pub(super) fn exempt_from_oom(&self) -> io::Result<()> {
+        write_at(&self.proc, "self/oom_score_adj", "-1000")
+    }
+
+    /// Bounds what a thread that waits in sendmsg(2) holds of the kernel's memory, which no group is charged for: its control
+    /// data. Per network namespace since Linux 6.8, before which 20 KiB were usual everywhere.
+    pub(super) fn bound_control_data(&self) {
+        let _ = write_at(&self.proc, "sys/net/core/optmem_max", "8192");
+    }
+
+    /// What the kernel uses for itself and cannot give back at once: objects, stacks, and what is mapped or kept by CPU.
+    pub(super) fn kernel_memory(&self) -> io::Result<Bytes> {
+        let mut buffer = [0; 4096];
+        let n = self.meminfo.read_at(&mut buffer, 0)?;
+        kernel_memory(&String::from_utf8_lossy(&buffer[..n]))
+            .ok_or_else(|| io::Error::other("/proc/meminfo has no SUnreclaim"))
     }
 
     pub(super) fn has_several_nodes(&self) -> bool {
@@ -100,6 +116,14 @@ impl Host {
     pub(super) fn schedstat(&self, pid: u32) -> io::Result<[Nanos; 2]> {
         let text = read_at(&self.proc, &format!("{pid}/schedstat"))?;
         schedstat(&text).ok_or_else(|| io::Error::other("schedstat has no second field"))
+    }
+
+    /// The number that was given last to a process or thread, in the launcher's namespace, where all of a run have one
+    /// (the last field of /proc/loadavg).
+    pub(super) fn last_pid(&self) -> io::Result<u32> {
+        let text = read_at(&self.proc, "loadavg")?;
+        let last = text.trim().rsplit(' ').next().and_then(|word| word.parse().ok());
+        last.ok_or_else(|| io::Error::other("/proc/loadavg has no last field"))
     }
 
     /// Moves of the main thread between CPUs, from /proc/PID/sched (absent without CONFIG_SCHED_DEBUG).
@@ -187,6 +211,36 @@ pub(super) struct Finished<'a> {
     pub(super) weaker: &'a [String],
 }
 
+/// Sums lines of /proc/meminfo (proc(5)). Reclaimable objects are left out, since they come and go with everybody's files.
+fn kernel_memory(text: &str) -> Option<Bytes> {
+    let field = |name: &str| {
+        let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        rest.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()
+    };
+    let rest: u64 = ["KernelStack", "VmallocUsed", "Percpu"].into_iter().filter_map(field).sum();
+    Some(Bytes::from_kib(field("SUnreclaim")?.saturating_add(rest)))
+}
+
+/// Kernel memory of the machine that may come and go beside a run, without a word.
+const BESIDE: Bytes = Bytes::from_mib(64);
+
+/// What to say of a run during which the kernel's memory grew by so much, and which was charged so much in all.
+pub(super) fn uncharged(grown: Bytes, charged: &Reading<Bytes>) -> Option<String> {
+    let charged = match charged {
+        Reading::Known(bytes) => *bytes,
+        Reading::Unknown(_) => Bytes(0),
+    };
+    (grown > charged + BESIDE).then(|| {
+        let mib = |bytes: Bytes| bytes.0 >> 20;
+        format!(
+            "the kernel's own memory grew by {} MiB during the run, which was charged {} MiB in all: the run made it use memory outside \
+             the limit, or others on this machine did",
+            mib(grown),
+            mib(charged)
+        )
+    })
+}
+
 /// The first two numbers of schedstat, in nanoseconds: time spent running, and ready but not running
 /// (Documentation/scheduler/sched-stats.rst).
 fn schedstat(text: &str) -> Option<[Nanos; 2]> {
@@ -263,6 +317,7 @@ mod tests {
         };
         stat(100, 3, 7);
         write("vmstat", "pgpgin 9\npswpin 40\npswpout 50\n");
+        write("meminfo", "MemTotal: 9 kB\n");
         write("swaps", "Filename Type Size Used Priority\n/dev/vdb partition 4194300 0 -2\n");
         let host = Host::at(root.path(), vec![0, 1], vec![(0, vec![0]), (1, vec![1])]).unwrap();
         let (before, swapped) = (host.cpu_times(&[1]), host.swapped_in().unwrap());
@@ -291,6 +346,18 @@ mod tests {
         assert_eq!(evidence.foreign, Reading::Known(Nanos::from_millis(850)));
         assert_eq!(evidence.swapped_pages, Reading::Known(300));
         assert_eq!((evidence.cpu_nodes, evidence.mem_nodes), (vec![1], vec![0, 1]));
+    }
+
+    #[test]
+    fn kernel_memory_beyond_what_was_charged_is_told() {
+        let text = "MemTotal: 99 kB\nSReclaimable: 50 kB\nSUnreclaim:      1024 kB\nKernelStack:  16 kB\nVmallocUsed:  8 kB\nPercpu: 4 kB\n";
+        assert_eq!(kernel_memory(text), Some(Bytes::from_kib(1052)));
+        assert_eq!(kernel_memory("MemTotal: 99 kB\n"), None);
+        let (mib, known) = (Bytes::from_mib, |n| Reading::Known(Bytes::from_mib(n)));
+        assert_eq!(uncharged(mib(90), &known(30)), None, "charged, and a little of others");
+        let told = uncharged(mib(193), &known(1)).unwrap();
+        assert!(told.contains("grew by 193 MiB") && told.contains("charged 1 MiB"), "{told}");
+        assert!(uncharged(mib(193), &Reading::unknown("no group")).is_some());
     }
 
     #[test]

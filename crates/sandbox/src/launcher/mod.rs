@@ -6,6 +6,7 @@ mod files;
 mod frequency;
 mod privilege;
 mod run;
+mod streams;
 mod supervise;
 mod tree;
 mod view;
@@ -14,9 +15,10 @@ use crate::cgroup::{Groups, Layout, Places};
 use crate::error::During;
 use crate::message::{self, Answer, Capabilities, Request};
 use crate::sys::{self, InitStack};
-use crate::{Counted, SandboxError, seccomp};
+use crate::{Counted, SandboxError, seccomp, ulimits};
 use boxes::Boxes;
 pub(crate) use evidence::parse_list;
+pub use view::covered;
 
 use evidence::Host;
 use frequency::Frequency;
@@ -27,6 +29,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::num::NonZeroU64;
 use std::path::Path;
+use streams::Streams;
 use view::Views;
 
 /// The name under which the binary is a launcher.
@@ -34,7 +37,7 @@ pub const ARGV0: &str = "tauto-launcher";
 
 struct Launcher {
     socket: OwnedFd,
-    null: OwnedFd,
+    streams: Streams,
     host: Host,
     privilege: Privilege,
     groups: Groups,
@@ -62,7 +65,7 @@ pub fn launcher_main() -> u8 {
     sys::reset_signals();
     // Out of the caller's terminal and process group: Ctrl-C is the caller's to handle.
     let _ = rustix::process::setsid();
-    let Ok((socket, null)) = take_over_stdio() else { return 3 };
+    let Ok(socket) = take_over_stdio() else { return 3 };
     let mut buffer = vec![0; message::PACKET];
     // `_held` lives as long as this process, which outlives all others of the slot.
     let Ok(Some((Request::Hello { housekeeping, slot, counted }, _held))) =
@@ -72,13 +75,14 @@ pub fn launcher_main() -> u8 {
     };
     let places = Layout::of_self(Path::new("/proc")).map(|l| l.places(std::process::id(), slot.as_ref()));
     let begun = places.during(|| "reading the cgroup layout".into()).and_then(|places| {
+        ulimits::lift()?;
         let privilege = Privilege::acquire()?;
         Ok((places, privilege, sys::fork().during(|| "forking the launcher".into())?))
     });
     match begun {
         Ok((places, privilege, None)) => {
             let found = Foundation::lay(&places, privilege, &housekeeping);
-            launch([socket, null], found, slot.as_ref(), counted, &mut buffer)
+            launch(socket, found, slot.as_ref(), counted, &mut buffer)
         }
         Ok((places, _, Some(launcher))) => {
             drop(socket);
@@ -95,7 +99,7 @@ pub fn launcher_main() -> u8 {
 
 /// Serves the caller until it closes its end of the socket.
 fn launch(
-    [socket, null]: [OwnedFd; 2],
+    socket: OwnedFd,
     foundation: Result<Foundation, SandboxError>,
     slot: Option<&Slot>,
     counted: Counted,
@@ -103,7 +107,7 @@ fn launch(
 ) -> u8 {
     match foundation {
         Ok(foundation) => {
-            let mut launcher = Launcher::new([socket, null], foundation, slot, counted);
+            let mut launcher = Launcher::new(socket, foundation, slot, counted);
             launcher.answer(&Answer::Ready(launcher.capabilities()), None);
             launcher.serve(buffer);
             0
@@ -116,15 +120,13 @@ fn launch(
 }
 
 /// Moves the socket away from descriptor 0 and leaves /dev/null there.
-fn take_over_stdio() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
-    let open_null = || rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
+fn take_over_stdio() -> rustix::io::Result<OwnedFd> {
     let stdin = sys::owned(0);
     let socket = rustix::io::fcntl_dupfd_cloexec(&stdin, 3)?;
     drop(stdin);
     // The lowest free number is 0 now; it stays taken so that nothing of ours ever lands there.
-    std::mem::forget(open_null()?);
-    let null = rustix::io::fcntl_dupfd_cloexec(open_null()?, 3)?;
-    Ok((socket, null))
+    std::mem::forget(rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?);
+    Ok(socket)
 }
 
 /// What the launcher stands on: acquired once, in this order.
@@ -133,32 +135,38 @@ struct Foundation {
     groups: Groups,
     privilege: Privilege,
     views: Views,
+    streams: Streams,
     pid_namespace: OwnedFd,
 }
 
 impl Foundation {
     fn lay(places: &Places, privilege: Privilege, housekeeping: &[u32]) -> Result<Foundation, SandboxError> {
         // First, while the cgroup file systems can still be reached by the caller's paths and our pid is known there.
-        let groups = Groups::create(places);
+        let mut groups = Groups::create(places);
         privilege.enter_slot()?;
         let host = Host::open().during(|| "opening /proc".into())?;
         let pid_namespace =
             rustix::fs::openat(host.proc(), "self/ns/pid", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
                 .during(|| "opening our pid namespace".into())?;
         let views = Views::new(host.proc(), privilege.uid())?;
-        settle_down(&host, housekeeping)?;
-        Ok(Foundation { host, groups, privilege, views, pid_namespace })
+        host.bound_control_data();
+        let streams = Streams::new(host.proc(), &privilege).during(|| "opening /dev/null".into())?;
+        if let Err(e) = host.exempt_from_oom() {
+            groups.not_exempt(&e);
+        }
+        settle_down(housekeeping)?;
+        Ok(Foundation { host, groups, privilege, views, streams, pid_namespace })
     }
 }
 
 impl Launcher {
-    fn new([socket, null]: [OwnedFd; 2], f: Foundation, slot: Option<&Slot>, counted: Counted) -> Launcher {
+    fn new(socket: OwnedFd, f: Foundation, slot: Option<&Slot>, counted: Counted) -> Launcher {
         let stacks = Stacks { init: InitStack::leaked(), program: InitStack::leaked() };
         let frequency = Frequency::of(slot, stacks.program, f.groups.clone_into());
         let weaker = f.groups.weaker.iter().cloned().chain(f.privilege.weaker()).collect();
         Launcher {
             socket,
-            null,
+            streams: f.streams,
             weaker,
             boxes: Boxes::new(&f.privilege),
             host: f.host,
@@ -191,6 +199,7 @@ impl Launcher {
                 Err(e) => self.answer(&Answer::Failed(e), None),
             }
             // After the answer, since letting go of a run's mounts takes as long as starting a process.
+            self.streams.tidy();
             if self.views.tidy().is_err() {
                 return;
             }
@@ -221,8 +230,9 @@ impl Launcher {
                 Answer::Done
             }
             Request::Fetch { id, path } => {
-                let file = self.boxes.fetch(id, &path)?;
-                return Ok(Some((Answer::File(file.is_some()), file)));
+                let found = self.boxes.fetch(id, &path)?;
+                let (answer, file) = (Answer::File(found.as_ref().map(|_| ())), found.file());
+                return Ok(Some((answer, file)));
             }
             Request::List { id } => Answer::Files(self.boxes.list(id)?),
             Request::Remove { id, path } => {
@@ -242,7 +252,7 @@ impl Launcher {
 }
 
 /// Gives up what the launcher does not need and takes the place it serves from.
-fn settle_down(host: &Host, housekeeping: &[u32]) -> Result<(), SandboxError> {
+fn settle_down(housekeeping: &[u32]) -> Result<(), SandboxError> {
     sys::bounding_set_drop_all().during(|| "dropping capabilities".into())?;
     if !housekeeping.is_empty() {
         let mut set = CpuSet::new();
@@ -254,7 +264,6 @@ fn settle_down(host: &Host, housekeeping: &[u32]) -> Result<(), SandboxError> {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     // So that a full machine does not delay the end of a run. Refused to ordinary users.
     let _ = rustix::process::setpriority_process(None, -20);
-    host.exempt_from_oom();
     sys::make_undumpable();
     let filter = seccomp::program(sys::draw_secret().during(|| "drawing a secret".into())?);
     sys::install_filter(&filter).during(|| "installing the system call filter".into())

@@ -83,16 +83,9 @@ impl Privilege {
     pub(super) fn weaker(&self) -> Vec<String> {
         let uid = "runs have the caller's uid (user namespace); start as root for a uid of their own";
         let landlock = "no Landlock (Linux 5.13, and `landlock` among the boot parameter lsm=); the mounts alone hide files";
-        let lacks = [(!self.root, uid), (!has_landlock(), landlock)];
+        let lacks = [(!self.root, uid), (sys::Rules::version().is_err(), landlock)];
         lacks.into_iter().filter(|(lacks, _)| *lacks).map(|(_, what)| what.into()).collect()
     }
-}
-
-/// Whether the kernel takes any rules at all; newer kinds are used where it has them.
-fn has_landlock() -> bool {
-    use landlock::{ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr};
-    let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
-    rules.handle_access(AccessFs::from_all(ABI::V1)).and_then(Ruleset::create).is_ok()
 }
 
 fn root_uid() -> u32 {

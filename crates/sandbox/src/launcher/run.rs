@@ -1,23 +1,21 @@
 //! One run, from the request to the observation.
 
-use super::evidence::{CpuTimes, Finished};
+use super::evidence::{CpuTimes, Finished, uncharged};
 use super::frequency::Look;
 use super::privilege::read_at;
+use super::streams::Output;
 use super::supervise::{Ended, Watched, monotonic};
 use super::{Launcher, view};
 use crate::counter::{Begin, Counter, Events};
 use crate::error::During;
 use crate::plan::{Means, Plan, Readings, Step, nth};
-use crate::sys::{self, ChildFailure, Death, MountAttr};
-use crate::{ErrorKind, SandboxError};
-use landlock::{
-    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, Scope,
-};
+use crate::sys::{self, ChildFailure, Death, MountAttr, Rules, access};
+use crate::{ErrorKind, SandboxError, ulimits};
 use model::{Bytes, Evidence, Nanos, NodePages, Observation, Reading, RunSpec, Stdio, Times};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{FileType, Gid, Mode, OFlags, Uid};
-use std::collections::BTreeSet;
+use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 /// Size of a run's file system when its output is not limited.
@@ -35,8 +33,12 @@ struct Started {
     cpus: Vec<u32>,
     /// What counts for it, where that was asked for.
     counters: Option<Counters>,
+    /// What counts the CPU time of its processes where no group does, or why nothing does.
+    clock: Option<Result<Counter, String>>,
     /// Time spent on evidence so far.
     cost: Nanos,
+    /// What it was started without.
+    forgone: Vec<&'static str>,
 }
 
 /// The counters a program is cloned with, or why there are none.
@@ -57,6 +59,8 @@ impl Launcher {
         let fds: Vec<Option<OwnedFd>> = fds.into_iter().map(Some).collect();
         let stdio = self.stdio(spec, &fds).during(|| "standard streams".into())?;
         let before = output_sizes(spec, &fds);
+        let outputs = outputs(spec, &fds).map(Output::before).collect::<io::Result<Vec<_>>>();
+        let outputs = outputs.during(|| "standard output".into())?;
         self.enter_file_system(spec, &fds)?;
         let landlock = self.landlock(spec, &stdio);
         // Before anything of the run is counted.
@@ -68,7 +72,9 @@ impl Launcher {
         drop((stdio, landlock));
         // A pipe must end when the program ends, so our copies go now; files are kept to be measured.
         let fds: Vec<Option<OwnedFd>> = fds.into_iter().map(|fd| fd.filter(is_file)).collect();
-        let mut observed = self.finish(serial, spec, started)?;
+        let observed = self.finish(serial, spec, started);
+        outputs.iter().try_for_each(Output::restore).during(|| "standard output".into())?;
+        let mut observed = observed?;
         // After everything of it is gone, or its own processes would be in the way.
         let (after_run, looking_again) = timed(|| self.look_at_clock(spec));
         observed.evidence.frequency_ratio = self.frequency.ratio(&before_run, &after_run);
@@ -81,27 +87,14 @@ impl Launcher {
         self.frequency.look(&spec.placement, self.stacks.program, self.groups.clone_into())
     }
 
-    fn stdio(&self, spec: &RunSpec, fds: &[Option<OwnedFd>]) -> io::Result<[OwnedFd; 3]> {
-        let one = |s: Stdio| -> io::Result<OwnedFd> {
-            match s {
-                Stdio::Null => Ok(self.null.try_clone()?),
-                Stdio::Fd(n) => self.stream(nth(fds, n)?),
-            }
+    fn stdio(&mut self, spec: &RunSpec, fds: &[Option<OwnedFd>]) -> io::Result<[OwnedFd; 3]> {
+        let streams = &mut self.streams;
+        let mut one = |n: usize| match spec.stdio[n] {
+            Stdio::Null => streams.null(),
+            Stdio::Fd(fd) if n == 0 => streams.input(nth(fds, fd)?),
+            Stdio::Fd(fd) => streams.output(nth(fds, fd)?),
         };
-        let [input, output, error] = spec.stdio;
-        Ok([one(input)?, one(output)?, one(error)?])
-    }
-
-    /// Makes a stream one that the run's user may open again through /dev/stdin and its like.
-    fn stream(&self, fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
-        if self.privilege.is_root() {
-            let stat = rustix::fs::fstat(fd)?;
-            if FileType::from_raw_mode(stat.st_mode) == FileType::Fifo {
-                let uid = self.privilege.uid();
-                rustix::fs::fchown(fd, Some(Uid::from_raw(uid)), Some(Gid::from_raw(uid)))?;
-            }
-        }
-        fd.try_clone_to_owned()
+        Ok([one(0)?, one(1)?, one(2)?])
     }
 
     /// Enters a copy of the view and adds what belongs to this run alone.
@@ -129,12 +122,15 @@ impl Launcher {
         for (tree, at) in &attached {
             sys::attach_tree(tree.as_fd(), at).during(|| format!("showing a box at {at}"))?;
         }
-        let dirs: BTreeSet<&String> = single.iter().map(|(_, _, _, dir)| dir).collect();
-        for dir in dirs {
+        let dirs: BTreeSet<String> = single.iter().map(|(_, _, _, dir)| dir.clone()).collect();
+        for dir in &dirs {
             sys::mount_tmpfs(dir, "mode=0755").during(what)?;
         }
-        for (tree, fd, at, _) in single {
-            view::attach_file(tree, fd, &at).during(|| format!("showing a file at {at}"))?;
+        for (tree, fd, at, _) in &mut single {
+            view::attach_file(tree.take(), *fd, at).during(|| format!("showing a file at {at}"))?;
+        }
+        for dir in dirs {
+            sys::remount_readonly(&dir).during(what)?;
         }
         for (name, target) in &spec.links {
             rustix::fs::symlink(&**target, format!("/w/{name}")).during(|| format!("linking {name}"))?;
@@ -144,35 +140,34 @@ impl Launcher {
 
     /// File access rules, as far as this kernel has them: a second lock behind the mounts.
     fn landlock(&self, spec: &RunSpec, stdio: &[OwnedFd; 3]) -> Option<OwnedFd> {
-        let everything = AccessFs::from_all(ABI::V6);
-        let read = AccessFs::from_read(ABI::V6);
-        let rules = || -> Result<Option<OwnedFd>, Box<dyn std::error::Error>> {
-            let mut rules = Ruleset::default()
-                .set_compatibility(CompatLevel::BestEffort)
-                .handle_access(everything)?
-                .scope(Scope::from_all(ABI::V6))?
-                .create()?;
-            let path = |p: &str| rustix::fs::open(p, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-            let add = |rules: RulesetCreated, fd: OwnedFd, access: BitFlags<AccessFs>| {
-                rules.add_rule(PathBeneath::new(fd, access))
+        let make = || -> io::Result<OwnedFd> {
+            let rules = Rules::new()?;
+            let allow = |at: &str, allowed: u64| -> io::Result<()> {
+                let fd = rustix::fs::open(at, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+                rules.allow(fd.as_fd(), allowed)
             };
-            rules = add(rules, path("/")?, read)?;
-            rules = add(rules, path("/dev")?, read | AccessFs::WriteFile | AccessFs::IoctlDev)?;
-            rules = add(rules, path("/proc")?, read | AccessFs::WriteFile)?;
+            allow("/", access::READ)?;
+            allow("/dev", access::READ | access::WRITE_FILE | access::IOCTL_DEV)?;
+            allow("/proc", access::READ | access::WRITE_FILE)?;
             for (_, at) in view::RUN_PARTS {
-                rules = add(rules, path(at)?, everything)?;
+                allow(at, access::ALL)?;
             }
             for b in spec.boxes.iter().filter(|b| b.writable) {
-                rules = add(rules, path(&b.at)?, everything)?;
+                allow(&b.at, access::ALL)?;
             }
-            for (n, fd) in stdio.iter().enumerate().filter(|(_, fd)| is_file(fd)) {
-                let access = if n == 0 { AccessFs::ReadFile.into() } else { AccessFs::from_file(ABI::V6) };
-                rules = add(rules, fd.try_clone()?, access)?;
+            for (n, fd) in stdio.iter().enumerate().filter(|(_, fd)| self.has_rules(fd)) {
+                let allowed = if n == 0 { access::READ_FILE } else { access::OF_FILES };
+                rules.allow(fd.as_fd(), allowed)?;
             }
-            Ok(rules.into())
+            Ok(rules.into_fd())
         };
         // A kernel without Landlock gives no ruleset; the mounts and the uid hold all the same.
-        rules().ok().flatten()
+        make().ok()
+    }
+
+    /// A stream that Landlock has to be told of.
+    fn has_rules(&self, fd: &OwnedFd) -> bool {
+        rustix::fs::fstat(fd).is_ok_and(|stat| is_regular(&stat) && self.streams.on_mount(&stat))
     }
 
     fn spawn(
@@ -194,9 +189,11 @@ impl Launcher {
             memory_by_group: self.groups.limits_memory(),
             processes_by_group: self.groups.limits_processes(),
         };
-        let plan = Plan::new(spec, &means).map_err(|e| SandboxError::bad_request("command", e))?;
+        ulimits::check(spec, &means)?;
+        let plan = Plan::new(spec, &means).map_err(|e| SandboxError::content("command", e))?;
         let cpus = self.host.cpus_of(&spec.placement);
         let counters = self.counters(spec)?;
+        let clock = self.clock();
         let ((throttled, swapped), mut cost) = timed(|| (self.groups.throttled(), self.host.swapped_in()));
         if spec.limits.wall.is_some_and(|w| w.excuse_waiting) {
             self.pressure_before = self.pressure();
@@ -239,7 +236,29 @@ impl Launcher {
             swapped,
             cpus,
             counters,
+            clock,
             cost,
+            forgone: Step::forgone(&failure).map(Step::words).collect(),
+        })
+    }
+
+    /// Where no group counts CPU time: the time of a process whose parent ignores its end (SIGCHLD) is added to nobody's, but
+    /// a counter that it inherited has it.
+    fn clock(&self) -> Option<Result<Counter, String>> {
+        let paranoid = || read_at(self.host.proc(), "sys/kernel/perf_event_paranoid");
+        let uncounted = self.groups.cpu_stat().is_none();
+        uncounted.then(|| Counter::open(&self.counted.time, Begin::Exec, paranoid))
+    }
+
+    /// Why CPU time may be less than what was used, if it may. Only a process that is not the program's first can have gone unseen.
+    fn unseen_time(&self, s: &Started) -> Option<String> {
+        let why = match s.clock.as_ref()? {
+            Ok(clock) => clock.read().err()?.to_string(),
+            Err(why) => why.clone(),
+        };
+        let alone = self.host.last_pid().is_ok_and(|last| last == s.pid);
+        (!alone).then(|| {
+            format!("CPU time may be less than was used: that of processes nobody waited for is not counted ({why})")
         })
     }
 
@@ -267,6 +286,7 @@ impl Launcher {
             start: &s.readings,
             cpus: s.cpus.len().max(1) as u64,
             counter: s.counters.as_ref().and_then(|counters| counters.instructions.as_ref().ok()),
+            clock: s.clock.as_ref().and_then(|clock| clock.as_ref().ok()),
         };
         let ended = self.supervise(&watched).during(|| "watching the run".into());
         if ended.is_err() {
@@ -301,7 +321,10 @@ impl Launcher {
         let instructions = instructions(spec, s, &ended, time.user)?;
         let cycles = s.counters.as_ref().map(|counters| counted(&counters.cycles, time.user));
         let (memory_peak, killed_for_memory) = self.memory(spec, &death, &ended)?;
-        let (evidence, reading) = timed(|| self.evidence(spec, s, &death, &ended.pages, time.cpu));
+        let (mut evidence, reading) = timed(|| self.evidence(spec, s, &death, &ended.pages, time.cpu));
+        evidence.weaker.extend(s.forgone.iter().map(|what| format!("the run started without: {what}")));
+        evidence.weaker.extend(uncharged(ended.kernel_grown(), &memory_peak));
+        evidence.weaker.extend(self.unseen_time(s));
         Ok(Observation {
             exit: death.exit,
             time,
@@ -354,7 +377,10 @@ impl Launcher {
             }
             None => {
                 // What the child used before exec is ours.
-                let cpu = ((death.user + death.system) - s.readings.process()).max(ended.cpu_seen);
+                let counted = s.clock.as_ref().and_then(|clock| clock.as_ref().ok()?.read().ok());
+                let counted = counted.map_or(Nanos::ZERO, |count| Nanos(count.value));
+                let cpu =
+                    ((death.user + death.system) - s.readings.process()).max(ended.cpu_seen).max(counted);
                 let system = death.system.min(cpu);
                 Times { cpu, user: cpu - system, system, wall }
             }
@@ -441,19 +467,42 @@ fn start_failure(spec: &RunSpec, failure: ChildFailure) -> SandboxError {
     let program = spec.argv.first().map_or("", String::as_str);
     match step {
         Step::Exec => SandboxError {
-            kind: ErrorKind::CannotExec,
+            // Arguments that no program can be given are not the program's fault (execve(2)).
+            kind: if failure.errno == Errno::TOOBIG.raw_os_error() {
+                ErrorKind::Content
+            } else {
+                ErrorKind::CannotExec
+            },
             what: format!("executing {program}"),
             why: why.to_string(),
             errno: Some(failure.errno),
         },
-        Step::Affinity | Step::MemoryPolicy | Step::Scheduler | Step::WorkingDirectory => SandboxError {
-            errno: Some(failure.errno),
-            ..SandboxError::bad_request(step.words(), format!("{why} (call {} of the plan)", failure.index))
-        },
-        _ => SandboxError {
-            errno: Some(failure.errno),
-            ..SandboxError::system(step.words(), format!("{why} (call {} of the plan)", failure.index))
-        },
+        Step::Affinity | Step::MemoryPolicy | Step::Scheduler | Step::WorkingDirectory => {
+            let (what, hint) = asked(step, spec);
+            let why = format!("{why}{hint}");
+            SandboxError { errno: Some(failure.errno), ..SandboxError::bad_request(what, why) }
+        }
+        _ => SandboxError { errno: Some(failure.errno), ..SandboxError::system(step.words(), why) },
+    }
+}
+
+/// What of a spec a step does, with its value, and what it needs.
+fn asked(step: Step, spec: &RunSpec) -> (String, &'static str) {
+    let place = &spec.placement;
+    match step {
+        Step::Affinity => {
+            let cpus = place.cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+            (format!("binding to CPU {cpus}"), ": not online, or outside the cpuset of this process")
+        }
+        Step::MemoryPolicy => (
+            format!("binding to memory node {}", place.mem_node.unwrap_or_default()),
+            ": without memory, or outside the cpuset of this process",
+        ),
+        Step::Scheduler => (
+            format!("scheduling class {:?}", place.sched),
+            ": needs root, or a limit of real-time priority (ulimit -r) as high",
+        ),
+        _ => (format!("{} {}", step.words(), spec.cwd), ""),
     }
 }
 
@@ -478,30 +527,32 @@ fn point(at: &str, what: &str) -> Result<String, SandboxError> {
 }
 
 fn is_file(fd: &OwnedFd) -> bool {
-    rustix::fs::fstat(fd).is_ok_and(|s| FileType::from_raw_mode(s.st_mode) == FileType::RegularFile)
+    rustix::fs::fstat(fd).is_ok_and(|stat| is_regular(&stat))
 }
 
-/// Bytes in the regular files behind standard output and error; one that serves both counts once.
+fn is_regular(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}
+
+/// The regular files behind standard output and error.
+fn outputs<'a>(spec: &RunSpec, fds: &'a [Option<OwnedFd>]) -> impl Iterator<Item = BorrowedFd<'a>> {
+    let [_, output, error] = spec.stdio;
+    [output, error].into_iter().filter_map(|stream| match stream {
+        Stdio::Fd(n) => fds.get(usize::from(n))?.as_ref().filter(|fd| is_file(fd)).map(AsFd::as_fd),
+        Stdio::Null => None,
+    })
+}
+
+/// Bytes in these files; one that serves both counts once.
 fn output_sizes(spec: &RunSpec, fds: &[Option<OwnedFd>]) -> u64 {
-    let mut inodes = BTreeSet::new();
-    let mut sum = 0;
-    for s in &spec.stdio[1..] {
-        let Stdio::Fd(n) = s else { continue };
-        let Some(Some(fd)) = fds.get(usize::from(*n)) else { continue };
-        if !is_file(fd) {
-            continue;
-        }
-        if let Ok(stat) = rustix::fs::fstat(fd)
-            && inodes.insert((stat.st_dev, stat.st_ino))
-        {
-            sum += stat.st_size as u64;
-        }
-    }
-    sum
+    let stats = outputs(spec, fds).filter_map(|fd| rustix::fs::fstat(fd).ok());
+    let sizes: BTreeMap<(u64, u64), u64> =
+        stats.map(|stat| ((stat.st_dev, stat.st_ino), stat.st_size as u64)).collect();
+    sizes.values().sum()
 }
 
 /// What the run's own file system holds, in whole blocks.
-fn used_by_files() -> io::Result<Bytes> {
+pub(super) fn used_by_files() -> io::Result<Bytes> {
     let fs = rustix::fs::statvfs(view::RUN_PARTS[0].1)?;
     Ok(Bytes((fs.f_blocks - fs.f_bfree) * fs.f_frsize))
 }

@@ -27,6 +27,19 @@ const FIRST_LOOK: Nanos = Nanos(10_000_000);
 /// Each look comes when the run is so many times as old: a run of ten seconds sees six.
 const LOOKS_APART: u64 = 4;
 
+/// When the kernel's memory is first read; each later look comes when the run is twice as old. Shorter runs pay nothing.
+const KERNEL_FIRST: Nanos = Nanos(10_000_000);
+const KERNEL_APART: u64 = 2;
+
+/// The kernel's memory over a run.
+#[derive(Clone, Copy, Debug, Default)]
+struct KernelMemory {
+    first: Option<Bytes>,
+    most: Bytes,
+    /// When it is to be read next, in time since the run's start; 0: not yet settled.
+    look: Nanos,
+}
+
 /// The run being watched.
 pub(super) struct Watched<'a> {
     pub(super) serial: u64,
@@ -39,6 +52,8 @@ pub(super) struct Watched<'a> {
     pub(super) cpus: u64,
     /// What counts its instructions.
     pub(super) counter: Option<&'a Counter>,
+    /// What counts its CPU time, where no group does.
+    pub(super) clock: Option<&'a Counter>,
 }
 
 /// Why the launcher ended a run, if it did.
@@ -57,6 +72,7 @@ pub(super) struct Ended {
     pub(super) cpu_seen: Nanos,
     /// Most memory seen; likewise.
     pub(super) memory_seen: Bytes,
+    kernel: KernelMemory,
     /// Where its pages were when they were last looked at.
     pub(super) pages: Vec<NodePages>,
     /// When they are to be looked at next, in time since its start; 0: not yet settled.
@@ -64,6 +80,11 @@ pub(super) struct Ended {
 }
 
 impl Ended {
+    /// By how much the kernel's memory grew, from its first look on.
+    pub(super) fn kernel_grown(&self) -> Bytes {
+        self.kernel.first.map_or(Bytes(0), |first| Bytes(self.kernel.most.0.saturating_sub(first.0)))
+    }
+
     /// A limit was passed at the last look, or can be looked after no longer.
     fn passed(&self, limits: &Limits) -> bool {
         let counted_out = self.instructions || self.uncounted.is_some();
@@ -140,10 +161,26 @@ impl Launcher {
         if let Some(next) = look_at_count(run, ended) {
             at_most(next);
         }
+        at_most(self.look_at_kernel(run, ended).max(SHORTEST));
         if let Some(next) = self.look_at_pages(run, ended) {
             at_most(next.max(SHORTEST));
         }
         Ok(sleep)
+    }
+
+    /// Reads the kernel's memory, if that is due, and returns how long until it is again.
+    fn look_at_kernel(&self, run: &Watched<'_>, ended: &mut Ended) -> Nanos {
+        let elapsed = monotonic() - run.start.monotonic();
+        let kernel = &mut ended.kernel;
+        kernel.look = kernel.look.max(KERNEL_FIRST);
+        if elapsed >= kernel.look {
+            if let Ok(now) = self.host.kernel_memory() {
+                kernel.first = kernel.first.or(Some(now));
+                kernel.most = kernel.most.max(now);
+            }
+            kernel.look = Nanos(elapsed.0.saturating_mul(KERNEL_APART));
+        }
+        kernel.look - elapsed
     }
 
     /// Looks where the run's pages are, if that is due, and returns how long until it is again.
@@ -169,7 +206,10 @@ impl Launcher {
         let main = sys::process_cpu_time(run.pid).map_or(Nanos::ZERO, |t| t - run.start.process());
         let tree = match self.groups.cpu_stat() {
             Some(fd) => self.usage_since(fd, run.start).map_or(Nanos::ZERO, |t| t[0]),
-            None => tree::cpu_time(),
+            None => match run.clock.map(Counter::read) {
+                Some(Ok(count)) => Nanos(count.value),
+                _ => tree::cpu_time(),
+            },
         };
         main.max(tree)
     }

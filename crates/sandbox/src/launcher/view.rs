@@ -38,6 +38,22 @@ const DEVICE_LINKS: [(&str, &str); 4] = [
     ("stderr", "/proc/self/fd/2"),
 ];
 
+/// Places whose content is the run's own: what is shown there is covered.
+const COVERED: [&str; 6] = ["/w", "/tmp", "/dev/shm", "/dev/pts", "/run", "/proc"];
+
+/// Why a run would not see this mount; `None`: it does.
+pub fn covered(mount: &ViewMount) -> Option<String> {
+    let (host, inside) = (mount.host.as_str(), mount.inside.as_str());
+    if inside == "/" {
+        return Some("nothing can be shown in place of the root; name a directory below it".into());
+    }
+    if SYSTEM.contains(&inside) && host != inside {
+        return Some(format!("every run sees the host's own {inside} there; name another place"));
+    }
+    let place = COVERED.into_iter().find(|place| Path::new(inside).starts_with(place))?;
+    Some(format!("what a run sees in {place} is its own; name another place, as in {host}:/data"))
+}
+
 type Key = (View, BTreeSet<String>);
 /// All that distinguishes the file systems of two runs before their own boxes and files come in.
 type Kind = (Key, Bytes);
@@ -213,9 +229,14 @@ impl Source {
         Ok(Some(Source::Mount { tree, inside: m.inside, directory }))
     }
 
+    /// Read-only: that keeps its times and attributes, which everybody else sees, and a device can be written all the same.
     fn device(name: &str) -> Result<Source, SandboxError> {
         let host = format!("/dev/{name}");
-        let tree = sys::clone_tree(CWD, &host).during(|| format!("showing {host} to a run"))?;
+        let what = || format!("showing {host} to a run");
+        let tree = sys::clone_tree(CWD, &host).during(what)?;
+        let attributes = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID;
+        sys::mount_setattr(tree.as_fd(), MountAttr { set: attributes, propagation: libc::MS_PRIVATE })
+            .during(what)?;
         Ok(Source::Mount { tree, inside: host, directory: false })
     }
 
@@ -260,13 +281,17 @@ pub(super) fn attach_file(tree: Option<OwnedFd>, file: BorrowedFd<'_>, at: &str)
     files::copy(file, copy.as_fd())
 }
 
-/// A read-only mount of the very file `file` refers to, found by its path in the launcher's namespace and proved by
-/// its inode; `None` when it has no path there or the run's user could not read it.
+/// A read-only mount of the very file `file` refers to, for the run's user to open; `None` when it has no path or the user
+/// could not read it.
 pub(super) fn tree_of_file(proc: BorrowedFd<'_>, file: BorrowedFd<'_>) -> Option<OwnedFd> {
+    let readable = rustix::fs::fstat(file).ok()?.st_mode & 0o004 != 0;
+    readable.then(|| readonly_tree(proc, file)).flatten()
+}
+
+/// A read-only mount of the very file `file` refers to, found by its path in the launcher's namespace and proved by its
+/// inode; `None` when it has no path there.
+pub(super) fn readonly_tree(proc: BorrowedFd<'_>, file: BorrowedFd<'_>) -> Option<OwnedFd> {
     let stat = rustix::fs::fstat(file).ok()?;
-    if stat.st_mode & 0o004 == 0 {
-        return None;
-    }
     let link = format!("self/fd/{}", rustix::fd::AsRawFd::as_raw_fd(&file));
     let path = rustix::fs::readlinkat(proc, link, Vec::new()).ok()?;
     let tree = sys::clone_tree(CWD, path.to_str().ok()?).ok()?;
@@ -274,7 +299,10 @@ pub(super) fn tree_of_file(proc: BorrowedFd<'_>, file: BorrowedFd<'_>) -> Option
     if (found.st_dev, found.st_ino) != (stat.st_dev, stat.st_ino) {
         return None;
     }
-    let attributes = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+    // A device without its mount's leave to be one could not be opened.
+    let device = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice;
+    let nodev = if device { 0 } else { libc::MOUNT_ATTR_NODEV };
+    let attributes = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | nodev;
     sys::mount_setattr(tree.as_fd(), MountAttr { set: attributes, propagation: 0 }).ok()?;
     Some(tree)
 }

@@ -1,5 +1,5 @@
 use super::*;
-use model::{Placement, Stdio, View};
+use model::{Limits, Placement, Stdio, View};
 fn spec() -> RunSpec {
     RunSpec {
         tally: None,

@@ -38,7 +38,7 @@ impl InitStack {
 pub(crate) struct Op {
     /// What it is for, as an index into the plan's step names.
     pub(crate) step: u8,
-    /// A failure of it does not matter.
+    /// The program starts without it, and the failure is told.
     pub(crate) optional: bool,
     /// Number.
     pub(crate) nr: i64,
@@ -51,10 +51,10 @@ pub(crate) struct Op {
 pub(crate) struct ChildFailure {
     /// The step that failed.
     pub(crate) step: u8,
-    /// Index of the call in the plan.
-    pub(crate) index: usize,
     /// Errno; 0: nothing failed.
     pub(crate) errno: i32,
+    /// Steps of which an optional call failed, as bits.
+    pub(crate) forgone: u32,
 }
 
 struct Errand {
@@ -72,8 +72,11 @@ extern "C" fn program_entry(arg: usize) -> ! {
         while i < errand.count {
             let op = &*errand.ops.add(i);
             let r = syscall(op.nr, &op.args);
-            if r < 0 && !op.optional {
-                *errand.failure = ChildFailure { step: op.step, index: i, errno: -r as i32 };
+            if r < 0 && op.optional {
+                (*errand.failure).forgone |= 1 << op.step;
+            } else if r < 0 {
+                (*errand.failure).step = op.step;
+                (*errand.failure).errno = -r as i32;
                 break;
             }
             i += 1;

@@ -216,12 +216,12 @@ pub(crate) fn bounding_set_drop_all() -> io::Result<()> {
     Ok(())
 }
 
-/// The hard limit of this process for a resource of setrlimit(2).
-pub(crate) fn hard_limit(resource: u32) -> io::Result<u64> {
+/// The soft and the hard limit of this process for a resource of setrlimit(2).
+pub(crate) fn limits(resource: u32) -> io::Result<[u64; 2]> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: writes one live structure.
     check(unsafe { libc::getrlimit(resource, &raw mut limit) }.into())?;
-    Ok(limit.rlim_max)
+    Ok([limit.rlim_cur, limit.rlim_max])
 }
 
 /// A counter that becomes readable when the kernel adds to it.

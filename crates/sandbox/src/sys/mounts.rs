@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 ///
 /// # Safety
 /// The first five arguments must be valid for this system call.
-unsafe fn call(nr: i64, args: [usize; 5]) -> io::Result<usize> {
+pub(super) unsafe fn call(nr: i64, args: [usize; 5]) -> io::Result<usize> {
     let [a, b, c, d, e] = args;
     // SAFETY: the caller vouches for the arguments; the sixth register is ignored by the kernel.
     let ret = unsafe { raw::syscall(nr, &[a, b, c, d, e, super::secret()]) };

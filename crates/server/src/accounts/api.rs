@@ -5,10 +5,12 @@ use super::identity::Origin;
 use super::manage::{self, Imported};
 use super::{cookie, sign_in};
 use crate::api::Problem;
-use crate::api::extract::{Json, Path, Query};
+use crate::api::extract::{Body, Path, Query, of_status};
+use crate::errors::Refusal;
 use crate::moment::written;
 use crate::service::Service;
 use axum::extract::State;
+use axum::extract::multipart::MultipartError;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use serde::{Deserialize, Serialize};
@@ -161,8 +163,9 @@ async fn sign_in_by_password(
     State(service): State<Arc<Service>>,
     origin: Origin,
     headers: HeaderMap,
-    Json(sign_in): Json<SignIn>,
+    body: Body<SignIn>,
 ) -> Result<Response, Problem> {
+    let sign_in = body.json().await?;
     let before = cookie::value(&headers, cookie::SESSION, origin.secure);
     let (secret, user) = sign_in::sign_in(&service, &sign_in.name, &sign_in.password, origin, before).await?;
     let mut caller = Caller::nobody(false);
@@ -189,8 +192,9 @@ async fn sign_out(
     caller: Caller,
     origin: Origin,
     headers: HeaderMap,
-    Query(SignOut { everywhere }): Query<SignOut>,
+    query: Query<SignOut>,
 ) -> Result<Response, Problem> {
+    let SignOut { everywhere } = query.read()?;
     if everywhere {
         service.store.end_sessions(caller.must_have_signed_in()?.id).await?;
     } else if let Some(secret) = cookie::value(&headers, cookie::SESSION, origin.secure) {
@@ -221,9 +225,10 @@ async fn change_password(
     State(service): State<Arc<Service>>,
     caller: Caller,
     origin: Origin,
-    Json(passwords): Json<NewPassword>,
+    body: Body<NewPassword>,
 ) -> Result<Response, Problem> {
     let user = caller.must_have_signed_in()?;
+    let passwords = body.json().await?;
     let secret = manage::change_password(&service, user, &passwords.old, &passwords.new, origin).await?;
     let cookie = AppendHeaders([(header::SET_COOKIE, cookie::begin_session(&secret, origin.secure))]);
     Ok((StatusCode::NO_CONTENT, cookie).into_response())
@@ -310,9 +315,10 @@ struct MadeToken {
 async fn new_token(
     State(service): State<Arc<Service>>,
     caller: Caller,
-    Json(new): Json<NewApiToken>,
+    body: Body<NewApiToken>,
 ) -> Result<(StatusCode, axum::Json<MadeToken>), Problem> {
     let owner = caller.must_have_signed_in()?;
+    let new = body.json().await?;
     let (id, token) = manage::new_token(&service, owner, &new.name, &new.scopes, new.days).await?;
     Ok((StatusCode::CREATED, axum::Json(MadeToken { id: id.0, token })))
 }
@@ -373,27 +379,57 @@ struct AddedUser {
 async fn add_user(
     State(service): State<Arc<Service>>,
     caller: Caller,
-    Json(new): Json<NewUser>,
+    body: Body<NewUser>,
 ) -> Result<(StatusCode, axum::Json<AddedUser>), Problem> {
     caller.must(Right::Administer)?;
+    let new = body.json().await?;
     let NewUser { name, display, role, password } = new;
     let (user, link) = manage::add(&service, &name, &display, role.into(), password.as_deref()).await?;
     Ok((StatusCode::CREATED, axum::Json(AddedUser { user: user.into(), link })))
+}
+
+/// A table of users as a form.
+#[derive(ToSchema)]
+#[schema(as = ImportForm)]
+#[expect(dead_code, reason = "describes the form, which is read part by part")]
+struct ImportForm {
+    /// The file.
+    #[schema(format = Binary, content_media_type = "text/csv")]
+    table: String,
 }
 
 /// Add many users
 ///
 /// A table as spreadsheets write it (RFC 4180): rows of name, name to be shown, role, password. What is left out at the end of a row is the name, `participant`, and
 /// a password that is made here. All of them are added, or none.
-#[utoipa::path(post, path = "/users/import", tag = "accounts", request_body(content = String, content_type = "text/csv"),
+#[utoipa::path(post, path = "/users/import", tag = "accounts", request_body(content((String = "text/csv"), (ImportForm = "multipart/form-data"))),
     responses((status = 201, description = "Added; the passwords are shown here and never again", body = [Imported])))]
 async fn import_users(
     State(service): State<Arc<Service>>,
     caller: Caller,
-    table: String,
+    body: Body<()>,
 ) -> Result<(StatusCode, axum::Json<Vec<Imported>>), Problem> {
     caller.must(Right::Administer)?;
+    let table = match body.media_type().as_str() {
+        "multipart/form-data" => table_of(body).await?,
+        // As it was before there was a form: whatever is said of it.
+        _ => body.text().await?,
+    };
     Ok((StatusCode::CREATED, axum::Json(manage::import(&service, &table).await?)))
+}
+
+/// The table of a form.
+async fn table_of(body: Body<()>) -> Result<String, Refusal> {
+    let mut form = body.form().await?;
+    let broken = |e: MultipartError| of_status(e.status(), &e.body_text());
+    let mut table = None;
+    while let Some(part) = form.next_field().await.map_err(broken)? {
+        match part.name() {
+            Some("table") => table = Some(part.text().await.map_err(broken)?),
+            _ => return Err(Refusal::Bad("form: a part is not `table`".into())),
+        }
+    }
+    table.ok_or_else(|| Refusal::Bad("table: missing".into()))
 }
 
 /// What shall be different about a user.
@@ -417,9 +453,10 @@ async fn change_user(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(id): Path<i64>,
-    Json(change): Json<Change>,
+    body: Body<Change>,
 ) -> Result<axum::Json<UserView>, Problem> {
     caller.must(Right::Administer)?;
+    let change = body.json().await?;
     let role = change.role.map(Role::from);
     Ok(axum::Json(manage::change(&service, UserId(id), role, change.disabled).await?.into()))
 }

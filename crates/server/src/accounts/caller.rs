@@ -11,8 +11,10 @@ use store::{Role, Submission, User, UserId};
 /// Something that not everybody may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Right {
-    /// See problems and machines, and one's own submissions.
+    /// See problems and which machines there are, and one's own submissions.
     Look,
+    /// See the queue, pools, nodes and metrics: what whoever runs the contest watches, and without accounts whoever is at the machine.
+    Watch,
     /// Hand in submissions.
     Submit,
     /// See everybody's submissions, sources and secret tests.
@@ -68,7 +70,7 @@ impl Scope {
             // Whoever hands in wants to know what came of it.
             Right::Look => &[Scope::Read, Scope::Submit],
             Right::Submit => &[Scope::Submit],
-            Right::SeeAll => &[Scope::Read],
+            Right::Watch | Right::SeeAll => &[Scope::Read],
             Right::Problems => &[Scope::Problems],
             Right::Rejudge => &[Scope::Rejudge],
             Right::Administer => &[Scope::Admin],
@@ -137,7 +139,9 @@ impl Caller {
             (Some(Role::Jury), Right::Administer) => false,
             (Some(Role::Jury), _) => true,
             (Some(Role::Participant), right) => matches!(right, Right::Look | Right::Submit),
-            (None, right) => self.anonymous_allowed && matches!(right, Right::Look | Right::Submit),
+            (None, right) => {
+                self.anonymous_allowed && matches!(right, Right::Look | Right::Submit | Right::Watch)
+            }
         };
         role && self.has_one_of(Scope::needed(right))
     }
@@ -179,6 +183,11 @@ impl Caller {
             return Ok(());
         }
         Err(Refusal::Forbidden("this form is out of date; load the page again, with cookies allowed".into()))
+    }
+
+    /// Whether they have to sign in to do anything.
+    pub(crate) fn signs_in(&self) -> bool {
+        self.user.is_none() && !self.anonymous_allowed
     }
 
     /// Whether they are held to the limits of strangers and participants, and not to the wide ones of those who run a contest. In anonymous mode

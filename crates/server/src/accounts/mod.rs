@@ -15,6 +15,7 @@ mod manage;
 mod pages;
 mod password;
 mod sign_in;
+mod sign_in_page;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ pub(crate) use forms::are_own as forms_are_own;
 pub(crate) use links::{has_admin, new_admin_link};
 pub(crate) use pages::router as pages;
 pub(crate) use password::Passwords;
+pub(crate) use sign_in_page::SignInPage;
 
 /// What accounts keep in memory.
 #[derive(Debug)]

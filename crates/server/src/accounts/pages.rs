@@ -4,9 +4,11 @@ use super::caller::{Caller, Right, Scope};
 use super::identity::Origin;
 use super::links::{self, For};
 use super::manage::{self, Imported};
+use super::sign_in_page::SignInPage;
 use super::{cookie, sign_in};
 use crate::errors::Refusal;
 use crate::moment::now;
+use crate::pages::filters;
 use crate::pages::{Frame, Refused, local, show};
 use crate::service::Service;
 use askama::Template;
@@ -39,7 +41,7 @@ pub(crate) fn router() -> Router<Arc<Service>> {
 type Answer = Result<Response, Refused>;
 
 /// A page again, with what was wrong with its form. What is no fault of the form fails as it is.
-fn again(refusal: Refusal, page: impl FnOnce(String) -> Response) -> Answer {
+pub(super) fn again(refusal: Refusal, page: impl FnOnce(String) -> Response) -> Answer {
     let status = match &refusal {
         Refusal::Bad(_) => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
@@ -62,15 +64,6 @@ fn signed_in(secret: &str, origin: Origin, to: &str) -> Response {
     (cookie, Redirect::to(to)).into_response()
 }
 
-#[derive(Template)]
-#[template(path = "sign-in.html")]
-struct SignInPage<'a> {
-    frame: Frame,
-    wrong: Option<String>,
-    name: &'a str,
-    back: &'a str,
-}
-
 #[derive(Deserialize)]
 struct Back {
     #[serde(default)]
@@ -81,7 +74,7 @@ async fn sign_in_page(frame: Frame, Query(Back { back }): Query<Back>) -> Respon
     if frame.caller.user.is_some() {
         return Redirect::to(local(&back)).into_response();
     }
-    show(&SignInPage { frame, wrong: None, name: "", back: local(&back) })
+    show(&SignInPage::new(frame, local(&back)))
 }
 
 #[derive(Deserialize)]
@@ -103,9 +96,9 @@ async fn sign_in_form(
     let name = form.name.trim();
     match sign_in::sign_in(&service, name, &form.password, origin, before).await {
         Ok((secret, _)) => Ok(signed_in(&secret, origin, local(&form.back))),
-        Err(refusal) => again(refusal, |wrong| {
-            show(&SignInPage { frame, wrong: Some(wrong), name, back: local(&form.back) })
-        }),
+        Err(refusal) => {
+            again(refusal, |wrong| show(&SignInPage::new(frame, local(&form.back)).again(name, wrong)))
+        }
     }
 }
 

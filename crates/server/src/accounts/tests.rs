@@ -286,7 +286,7 @@ async fn answers_are_hardened() {
         assert!(policy.starts_with("default-src 'none'; ") && !policy.contains("unsafe"), "{what}: {policy}");
         for (name, value) in [
             ("x-content-type-options", "nosniff"),
-            ("referrer-policy", "no-referrer"),
+            ("referrer-policy", "same-origin"),
             ("cross-origin-opener-policy", "same-origin"),
             ("cache-control", "no-store"),
         ] {
@@ -317,4 +317,149 @@ async fn sizes_are_bounded() {
     // A package is not even read from who may not add one.
     let answer = kit.send("POST /api/v1/problems", &["content-type: application/zip"], big).await;
     assert!([401, 405].contains(&answer.status.as_u16()), "{}", answer.status);
+}
+
+const BOUNDARY: &str = "content-type: multipart/form-data; boundary=x";
+
+/// A form with files, as browsers post it.
+fn parts(fields: &[(&str, &str)]) -> String {
+    let part = |(name, value): &(&str, &str)| {
+        format!("--x\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+    };
+    fields.iter().map(part).collect::<String>() + "--x--\r\n"
+}
+
+impl Browser<'_> {
+    async fn post_parts(&mut self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let headers = [HTML, BOUNDARY, SAME, &self.line()];
+        let answer = self.kit.send(&format!("POST {path}"), &headers, parts(fields)).await;
+        self.keep(answer)
+    }
+
+    async fn sign_in(&mut self, name: &str) {
+        let answer =
+            self.fill("/sign-in", "/sign-in", &format!("name={name}&password={}", encoded(PASSWORD))).await;
+        assert_eq!(answer.status, 303, "{}", answer.text);
+    }
+}
+
+fn encoded(text: &str) -> String {
+    serde_urlencoded::to_string([("", text)]).unwrap()[1..].to_string()
+}
+
+/// The form of a page that sends a kept one on, with these fields.
+fn resumed(page: &Answer, fields: &str) -> String {
+    let value = |name: &str| {
+        let after = page.text.split(&format!("name=\"{name}\" value=\"")).nth(1);
+        encoded(after.unwrap_or_else(|| panic!("no {name}: {}", page.text)).split('"').next().unwrap())
+    };
+    let csrf = page.text.split("id=\"sign-in\"").nth(1).unwrap().split("value=\"").nth(1).unwrap();
+    let csrf = csrf.split('"').next().unwrap();
+    format!("csrf={csrf}&kept_form={}&kept={}&{fields}", value("kept_form"), value("kept"))
+}
+
+#[tokio::test]
+async fn a_form_outlives_its_session() {
+    let kit = Kit::new(false).await;
+    crate::problems::install_examples(&kit.service).await.unwrap();
+    let id = kit.user("ada", Role::Participant).await;
+    let mut browser = Browser::new(&kit);
+    browser.sign_in("ada").await;
+    let csrf = browser.get("/problems/fence").await.csrf();
+    let program = "print('<b> ä')\n# a program that nobody wants to write twice";
+    let form = [("csrf", csrf.as_str()), ("language", "python3"), ("source", program)];
+    let to = "/problems/fence/submit";
+    kit.service.store.end_sessions(id).await.unwrap();
+    let page = browser.post_parts(to, &form).await;
+    assert_eq!(page.status, 401);
+    assert!(
+        page.text.contains("Your session has ended") && page.text.contains("write twice"),
+        "{}",
+        page.text
+    );
+    assert!(
+        !page.text.contains("Fence") && !page.text.contains("<b> ä"),
+        "nothing of the problem: {}",
+        page.text
+    );
+    let page = browser.post(to, resumed(&page, "name=ada&password=wrong")).await;
+    assert_eq!(page.status, 401);
+    assert!(page.text.contains("is wrong"), "{}", page.text);
+    let done = browser.post(to, resumed(&page, &format!("name=ada&password={}", encoded(PASSWORD)))).await;
+    assert_eq!(done.status, 303, "{}", done.text);
+    let place = done.headers["location"].to_str().unwrap();
+    let token = place.strip_prefix("/submissions/").and_then(|rest| rest.strip_suffix("#sent")).unwrap();
+    let store = &kit.service.store;
+    let taken = store.submission_of_token(token).await.unwrap();
+    assert_eq!(taken.author, Some(id));
+    let file = &store.files(taken.id).await.unwrap()[0];
+    assert_eq!(store.blob(&file.hash).await.unwrap(), program.as_bytes());
+    assert_eq!(browser.get(place.split('#').next().unwrap()).await.status, 200, "signed in from then on");
+
+    // Signed in again in another tab: the form is of the session before.
+    kit.service.store.end_sessions(id).await.unwrap();
+    browser.sign_in("ada").await;
+    let page = browser.post_parts(to, &form).await;
+    assert_eq!(page.status, 403);
+    assert!(
+        page.text.contains("from an earlier session") && page.text.contains("<bdi>ada</bdi>"),
+        "{}",
+        page.text
+    );
+    let done = browser.post(to, resumed(&page, "")).await;
+    assert_eq!(done.status, 303, "{}", done.text);
+}
+
+#[tokio::test]
+async fn only_what_a_browser_of_ours_sent_is_kept() {
+    let kit = Kit::new(false).await;
+    kit.user("ada", Role::Participant).await;
+    let mut browser = Browser::new(&kit);
+    browser.get("/sign-in").await;
+    let line = browser.line();
+    // Passwords are not written into pages.
+    let stale = "csrf=no&old=secret-1&password=secret-2&again=secret-2";
+    for path in ["/account/password", "/sign-in"] {
+        let answer = browser.post(path, stale.into()).await;
+        assert_eq!(answer.status, 403, "{path}");
+        assert!(!answer.text.contains("kept"), "{}", answer.text);
+    }
+    // What does not say where it comes from, and a kept form that was not made for this browser.
+    let form = parts(&[("csrf", "no"), ("source", "x")]);
+    let answer = kit.send("POST /problems/fence/submit", &[HTML, BOUNDARY], form).await;
+    assert_eq!(answer.status, 403);
+    let forged = format!("csrf=no&kept=eA&kept_form=text/plain&name=ada&password={}", encoded(PASSWORD));
+    let answer = kit.send("POST /theme", &[HTML, FORM, SAME, &line], forged).await;
+    assert_eq!(answer.status, 401);
+    assert_eq!(answer.cookie("tauto-session"), None);
+}
+
+#[tokio::test]
+async fn pages_that_need_it_are_the_sign_in_form() {
+    let kit = Kit::new(false).await;
+    let mut browser = Browser::new(&kit);
+    for path in ["/", "/submissions?problem=fence", "/account"] {
+        let answer = browser.get(path).await;
+        assert_eq!(answer.status, 401);
+        let back = format!("name=\"back\" value=\"{path}\"");
+        assert!(answer.text.contains(&back) && answer.text.contains("name=\"password\""), "{}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn who_signs_in_over_a_session_that_has_ended_is_signed_in() {
+    let kit = Kit::new(false).await;
+    let id = kit.user("ada", Role::Participant).await;
+    let mut browser = Browser::new(&kit);
+    let csrf = browser.get("/sign-in").await.csrf();
+    browser.sign_in("ada").await;
+    kit.service.store.end_sessions(id).await.unwrap();
+    // With the cookie of the session that has ended, which the same answer removes.
+    let fields = format!("csrf={csrf}&name=ada&password={}", encoded(PASSWORD));
+    let answer = browser.post("/sign-in", fields).await;
+    assert_eq!(answer.status, 303, "{}", answer.text);
+    let cookies: Vec<_> =
+        answer.headers.get_all("set-cookie").iter().map(|line| line.to_str().unwrap()).collect();
+    let last = cookies.iter().rfind(|line| line.starts_with("tauto-session=")).unwrap();
+    assert!(!last.contains("Max-Age=0"), "{cookies:?}");
 }

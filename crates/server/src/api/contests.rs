@@ -1,6 +1,6 @@
 //! Contests: where their submissions are judged, and what verdicts on time are based on.
 
-use super::extract::{Json, Path};
+use super::extract::{Body, Path};
 use super::problem::Problem;
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
@@ -119,9 +119,10 @@ pub(super) async fn set(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(name): Path<String>,
-    Json(new): Json<SetContest>,
+    body: Body<SetContest>,
 ) -> Result<axum::Json<ContestView>, Problem> {
     caller.must(Right::Administer)?;
+    let new = body.json().await?;
     let strictness = match new.strictness {
         StrictnessName::Strict => Strictness::Strict,
         StrictnessName::Relaxed => Strictness::Relaxed,

@@ -1,13 +1,14 @@
 //! Handing in.
 
-use super::extract::{Json, of_status};
-use super::problem::{MEDIA_TYPE, Problem, problem};
+use super::extract::{Body, of_status};
+use super::problem::Problem;
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::secret;
 use crate::service::Service;
-use crate::submit::{Details, Incoming, submit};
-use axum::extract::{FromRequest, Multipart, Request, State};
+use crate::submit::{Checked, Details, FILES, Incoming, Submitted, check, submit};
+use axum::extract::State;
+use axum::extract::multipart::MultipartError;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
@@ -16,15 +17,11 @@ use model::Clock;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
-use store::{Error, Problem as StoredProblem, Urgency};
+use store::{Problem as StoredProblem, Urgency};
 use utoipa::ToSchema;
 
 /// Bytes of a request, base64 and what is around the files included.
 pub(super) const REQUEST_LIMIT: usize = 8 << 20;
-/// Files of a submission.
-const FILES: usize = 100;
-/// Bytes of all files together, where the package does not say: the judge's default.
-const CODE_LIMIT: u64 = 256 << 10;
 /// Bytes of an `Idempotency-Key`.
 const KEY: usize = 255;
 
@@ -57,8 +54,8 @@ pub(super) struct Create {
 #[serde(deny_unknown_fields)]
 #[schema(as = NewFile)]
 struct File {
-    /// Its name: relative, `/` between parts, without `.` and `..`.
-    #[schema(min_length = 1, max_length = 255)]
+    /// Its name: relative, `/` between at most 32 parts, without `.`, `..`, backslashes and control characters; at most 249 bytes.
+    #[schema(min_length = 1, max_length = 249)]
     name: String,
     /// Its text.
     #[serde(default)]
@@ -139,27 +136,19 @@ pub(super) async fn create(
     State(service): State<Arc<Service>>,
     caller: Caller,
     headers: HeaderMap,
-    request: Request,
-) -> Result<Response, Response> {
-    caller.must(Right::Submit).map_err(refused)?;
-    let key = key(&headers).map_err(refused)?;
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let parts = match kind.split(';').next().unwrap_or_default().trim() {
-        "multipart/form-data" => of_form(request).await?,
-        "application/json" => {
-            let Json(create) = Json::<Create>::from_request(request, &()).await?;
-            of_json(create, &caller).map_err(refused)?
-        }
+    body: Body<Create>,
+) -> Result<Response, Problem> {
+    caller.must(Right::Submit)?;
+    let key = key(&headers)?;
+    let parts = match body.media_type().as_str() {
+        "multipart/form-data" => of_form(body).await?,
+        "application/json" => of_json(body.json().await?, &caller)?,
         _ => {
-            let detail = "Content-Type: it must be application/json or multipart/form-data";
-            return Err(problem(&MEDIA_TYPE, detail.into()));
+            let takes = "it must be application/json or multipart/form-data";
+            return Err(Refusal::MediaType(takes.into()).into());
         }
     };
-    take(&service, &caller, parts, key).await.map_err(refused)
-}
-
-fn refused(refusal: Refusal) -> Response {
-    Problem(refusal).into_response()
+    Ok(take(&service, &caller, parts, key).await?)
 }
 
 fn of_json(create: Create, caller: &Caller) -> Result<Parts, Refusal> {
@@ -194,21 +183,21 @@ fn of_json(create: Create, caller: &Caller) -> Result<Parts, Refusal> {
     Ok(Parts { problem: create.problem, contest: create.contest, language, files, details })
 }
 
-async fn of_form(request: Request) -> Result<Parts, Response> {
-    let bad = |text: String| refused(Refusal::Bad(text));
-    let form = Multipart::from_request(request, &()).await;
-    let mut form = form.map_err(|e| of_status(e.status(), e.body_text()))?;
+async fn of_form(body: Body<Create>) -> Result<Parts, Refusal> {
+    let bad = |text: String| Refusal::Bad(text);
+    let broken = |e: MultipartError| of_status(e.status(), &e.body_text());
+    let mut form = body.form().await?;
     let (mut problem, mut contest, mut language, mut files) = (None, None, None, Vec::new());
-    while let Some(part) = form.next_field().await.map_err(|e| of_status(e.status(), e.body_text()))? {
+    while let Some(part) = form.next_field().await.map_err(broken)? {
         let name = part.name().unwrap_or_default().to_string();
         let file = part.file_name().map(|name| name.rsplit(['/', '\\']).next().unwrap_or(name).to_string());
-        let bytes = part.bytes().await.map_err(|e| of_status(e.status(), e.body_text()))?;
+        let bytes = part.bytes().await.map_err(broken)?;
         let not_text = |_| Refusal::Bad(format!("{name}: no text in UTF-8"));
         let text = || String::from_utf8(bytes.to_vec()).map_err(not_text);
         match name.as_str() {
-            "problem" => problem = Some(text().map_err(refused)?),
-            "contest" => contest = Some(text().map_err(refused)?).filter(|contest| !contest.is_empty()),
-            "language" => language = Some(text().map_err(refused)?).filter(|language| !language.is_empty()),
+            "problem" => problem = Some(text()?),
+            "contest" => contest = Some(text()?).filter(|contest| !contest.is_empty()),
+            "language" => language = Some(text()?).filter(|language| !language.is_empty()),
             "file" if files.len() == FILES => return Err(bad(format!("file: at most {FILES} may be"))),
             "file" => {
                 let file = file.ok_or_else(|| bad("file: the part must have a file name".into()))?;
@@ -231,19 +220,17 @@ async fn take(
     parts: Parts,
     key: Option<String>,
 ) -> Result<Response, Refusal> {
-    let problem =
-        service.packages.newest(&service.store, &parts.problem).await.map_err(|error| match error {
+    let submitted = Submitted {
+        problem: &parts.problem,
+        contest: parts.contest.as_deref(),
+        language: parts.language.as_deref(),
+        files: &parts.files,
+    };
+    let Checked { problem, contest, language } =
+        check(service, &submitted).await.map_err(|error| match error {
             Refusal::NotFound(_) => Refusal::Bad("problem: there is none of this name".into()),
             other => other,
         })?;
-    let language = check(service, &problem, &parts).await?;
-    let contest = match &parts.contest {
-        Some(name) => Some(service.store.contest(name).await.map_err(|error| match error {
-            Error::NotFound(_) => Refusal::Bad("contest: there is none of this name".into()),
-            other => other.into(),
-        })?),
-        None => None,
-    };
     let mut details = parts.details.clone();
     let mut token = secret::uuid()?;
     if let Some(key) = key {
@@ -279,39 +266,6 @@ async fn take(
     let url = format!("/api/v1/submissions/{token}");
     let taken = Taken { events: format!("{url}/events"), url: url.clone(), id: id.0, token };
     Ok((status, [(header::LOCATION, url)], axum::Json(taken)).into_response())
-}
-
-/// Looks at what can be looked at before judging; the language's id.
-async fn check(service: &Service, problem: &StoredProblem, parts: &Parts) -> Result<String, Refusal> {
-    let bad = |text: String| Err(Refusal::Bad(text));
-    let files = &parts.files;
-    if files.is_empty() || files.len() > FILES {
-        return bad(format!("files: 1 to {FILES} may be"));
-    }
-    for (n, (name, _)) in files.iter().enumerate() {
-        if !is_file_name(name) {
-            let rule = "relative, `/` between parts, without `.` and `..`, at most 255 bytes";
-            return bad(format!("files[{n}].name: not the name of a file: {rule}"));
-        }
-        if files[..n].iter().any(|(other, _)| other == name) {
-            return bad(format!("files[{n}].name: two files have this name"));
-        }
-    }
-    let opened = service.packages.get(&service.store, &problem.newest.package, &problem.name).await?;
-    let limit = opened.package.limits.code.map_or(CODE_LIMIT, |limit| limit.0);
-    let total: u64 = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
-    if total > limit {
-        return Err(Refusal::TooLarge(format!("files: {total} bytes together, at most {limit} may be")));
-    }
-    if opened.package.submit_answer {
-        return Ok(parts.language.clone().unwrap_or_default());
-    }
-    crate::languages::of(service, parts.language.as_deref(), files).await
-}
-
-fn is_file_name(name: &str) -> bool {
-    let part = |part: &str| !part.is_empty() && part != "." && part != "..";
-    name.len() <= 255 && !name.contains(['\0', '\\', '\n']) && name.split('/').all(part)
 }
 
 fn key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
@@ -358,19 +312,4 @@ fn fingerprint(problem: &StoredProblem, parts: &Parts, language: &str) -> String
         add(contest.as_bytes());
     }
     store::Hash::of(&hasher.finalize()).as_str().to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_files_stay_where_they_belong() {
-        for good in ["a.c", "src/Main.java", "...", "ä b.py"] {
-            assert!(is_file_name(good), "{good}");
-        }
-        for bad in ["", "/a", "a/", "a//b", ".", "..", "a/../b", "a\0", "a\\b", "a\nb", &"x".repeat(256)] {
-            assert!(!is_file_name(bad), "{bad}");
-        }
-    }
 }

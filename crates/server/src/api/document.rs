@@ -97,6 +97,7 @@ pub(super) fn text(api: &OpenApi) -> String {
 #[cfg(test)]
 mod tests {
     use crate::api::openapi;
+    use serde_json::Value;
 
     const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
 
@@ -108,6 +109,60 @@ mod tests {
         let ids: Vec<_> = operations.map(|operation| operation["operationId"].to_string()).collect();
         let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
         assert!(ids.len() > 25 && distinct.len() == ids.len(), "{ids:?}");
+    }
+
+    /// Places below `value` where a schema stands that says nothing of what may be there.
+    fn holes(value: &Value, at: &str, found: &mut Vec<String>) {
+        let Some(members) = value.as_object() else {
+            for (n, item) in value.as_array().into_iter().flatten().enumerate() {
+                holes(item, &format!("{at}/{n}"), found);
+            }
+            return;
+        };
+        for (key, member) in members {
+            let at = format!("{at}/{key}");
+            let several = |member: &Value| match member {
+                Value::Object(named) => named.values().cloned().collect(),
+                Value::Array(all) => all.clone(),
+                _ => Vec::new(),
+            };
+            let schemas: Vec<Value> = match key.as_str() {
+                "schema" | "items" | "additionalProperties" => vec![member.clone()],
+                "properties" | "schemas" | "oneOf" | "anyOf" | "allOf" => several(member),
+                _ => Vec::new(),
+            };
+            found.extend(
+                schemas.iter().filter(|schema| is_hole(schema)).map(|schema| format!("{at}: {schema}")),
+            );
+            holes(member, &at, found);
+        }
+    }
+
+    fn is_hole(schema: &Value) -> bool {
+        // `additionalProperties: false`.
+        if schema == &Value::Bool(false) {
+            return false;
+        }
+        let has = |keys: &[&str]| keys.iter().any(|key| schema.get(key).is_some());
+        let is = |kind: &str| match &schema["type"] {
+            Value::Array(all) => all.iter().any(|one| one == kind),
+            one => one == kind,
+        };
+        match has(&["$ref", "oneOf", "anyOf", "allOf"]) {
+            true => false,
+            false if is("object") => !has(&["properties", "additionalProperties"]),
+            false if is("array") => !has(&["items"]),
+            false => !has(&["type"]),
+        }
+    }
+
+    #[test]
+    fn every_value_has_a_type() {
+        let api: Value = serde_json::from_str(&openapi()).expect("JSON");
+        let mut found = Vec::new();
+        holes(&api, "", &mut found);
+        assert!(found.is_empty(), "{}", found.join("\n"));
+        assert!(is_hole(&serde_json::json!({"type": ["object", "null"]})) && is_hole(&serde_json::json!({})));
     }
 
     /// With `TAUTO_WRITE_OPENAPI` set the file is written anew.

@@ -1,58 +1,93 @@
-//! Extractors whose refusals are problem details.
+//! Extractors whose refusals are problem details. What was sent is read by the handler itself, once it has seen to it that the caller may
+//! ask for this at all: whoever may not learns nothing of what would be taken.
 
-use super::problem::{MALFORMED, MEDIA_TYPE, Problem, TOO_LARGE, problem};
+use super::problem::Problem;
 use crate::errors::Refusal;
 use axum::extract::rejection::{BytesRejection, JsonRejection, PathRejection, QueryRejection};
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, Multipart, Request};
 use axum::http::StatusCode;
+use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
+use std::convert::Infallible;
+use std::marker::PhantomData;
 
-/// A JSON body.
-pub(crate) struct Json<T>(pub(crate) T);
+/// A body that nobody has read yet.
+pub(crate) struct Body<T> {
+    request: Request,
+    of: PhantomData<fn() -> T>,
+}
 
-/// The query of an address.
-pub(crate) struct Query<T>(pub(crate) T);
+/// The query of an address; what is wrong with it is told to those who may ask.
+pub(crate) struct Query<T>(Result<T, Refusal>);
 
 /// Parts of the path.
 pub(crate) struct Path<T>(pub(crate) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
-    type Rejection = Response;
+impl<S: Send + Sync, T> FromRequest<S> for Body<T> {
+    type Rejection = Infallible;
 
-    async fn from_request(request: Request, state: &S) -> Result<Json<T>, Response> {
-        match axum::Json::from_request(request, state).await {
-            Ok(axum::Json(value)) => Ok(Json(value)),
+    async fn from_request(request: Request, _: &S) -> Result<Body<T>, Infallible> {
+        Ok(Body { request, of: PhantomData })
+    }
+}
+
+impl<T> Body<T> {
+    /// Its media type, in lower case and without parameters; empty where it has none.
+    pub(crate) fn media_type(&self) -> String {
+        let kind = self.request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    }
+
+    /// All of it.
+    pub(crate) async fn bytes(self) -> Result<axum::body::Bytes, Refusal> {
+        axum::body::Bytes::from_request(self.request, &()).await.map_err(|rejection| of_bytes(&rejection))
+    }
+
+    /// As text.
+    pub(crate) async fn text(self) -> Result<String, Refusal> {
+        let bytes = self.bytes().await?;
+        String::from_utf8(bytes.into()).map_err(|_| Refusal::Malformed("the body is no text in UTF-8".into()))
+    }
+
+    /// As a form with files.
+    pub(crate) async fn form(self) -> Result<Multipart, Refusal> {
+        let form = Multipart::from_request(self.request, &()).await;
+        form.map_err(|rejection| of_status(rejection.status(), &rejection.body_text()))
+    }
+}
+
+impl<T: DeserializeOwned> Body<T> {
+    /// As JSON.
+    pub(crate) async fn json(self) -> Result<T, Refusal> {
+        match axum::Json::from_request(self.request, &()).await {
+            Ok(axum::Json(value)) => Ok(value),
             Err(rejection) => Err(of_json(rejection)),
         }
     }
 }
 
-fn of_json(rejection: JsonRejection) -> Response {
+fn of_json(rejection: JsonRejection) -> Refusal {
     match rejection {
-        JsonRejection::JsonDataError(error) => {
-            Problem(Refusal::Bad(in_short(&cause(&error)))).into_response()
-        }
-        JsonRejection::JsonSyntaxError(error) => problem(&MALFORMED, in_short(&cause(&error))),
-        JsonRejection::MissingJsonContentType(_) => {
-            problem(&MEDIA_TYPE, "Content-Type: it must be application/json".into())
-        }
+        JsonRejection::JsonDataError(error) => Refusal::Bad(in_short(&cause(&error))),
+        JsonRejection::JsonSyntaxError(error) => Refusal::Malformed(in_short(&cause(&error))),
+        JsonRejection::MissingJsonContentType(_) => Refusal::MediaType("it must be application/json".into()),
         JsonRejection::BytesRejection(rejection) => of_bytes(&rejection),
-        other => of_status(other.status(), other.body_text()),
+        other => of_status(other.status(), &other.body_text()),
     }
 }
 
 /// Why the body of a request could not be had.
-pub(super) fn of_bytes(rejection: &BytesRejection) -> Response {
-    of_status(rejection.status(), rejection.body_text())
+fn of_bytes(rejection: &BytesRejection) -> Refusal {
+    of_status(rejection.status(), &rejection.body_text())
 }
 
 /// Why a form could not be had: too large, or not of the form.
-pub(super) fn of_status(status: StatusCode, text: String) -> Response {
+pub(crate) fn of_status(status: StatusCode, text: &str) -> Refusal {
     match status {
-        StatusCode::PAYLOAD_TOO_LARGE => problem(&TOO_LARGE, "the request is larger than may be".into()),
-        _ => problem(&MALFORMED, in_short(&text)),
+        StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLarge("the request is larger than may be".into()),
+        _ => Refusal::Malformed(in_short(text)),
     }
 }
 
@@ -75,16 +110,23 @@ fn in_short(text: &str) -> String {
 }
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Query<T> {
-    type Rejection = Response;
+    type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Query<T>, Response> {
-        match axum::extract::Query::from_request_parts(parts, state).await {
-            Ok(axum::extract::Query(value)) => Ok(Query(value)),
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Query<T>, Infallible> {
+        Ok(Query(match axum::extract::Query::from_request_parts(parts, state).await {
+            Ok(axum::extract::Query(value)) => Ok(value),
             Err(QueryRejection::FailedToDeserializeQueryString(error)) => {
-                Err(Problem(Refusal::Bad(in_short(&cause(&error)))).into_response())
+                Err(Refusal::Bad(in_short(&cause(&error))))
             }
-            Err(other) => Err(of_status(other.status(), other.body_text())),
-        }
+            Err(other) => Err(of_status(other.status(), &other.body_text())),
+        }))
+    }
+}
+
+impl<T> Query<T> {
+    /// What is asked for.
+    pub(crate) fn read(self) -> Result<T, Refusal> {
+        self.0
     }
 }
 
@@ -98,7 +140,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
             Err(PathRejection::FailedToDeserializePathParams(_)) => {
                 Err(Problem(Refusal::NotFound("a thing of this name".into())).into_response())
             }
-            Err(other) => Err(of_status(other.status(), other.body_text())),
+            Err(other) => Err(Problem(of_status(other.status(), &other.body_text())).into_response()),
         }
     }
 }

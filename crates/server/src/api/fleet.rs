@@ -1,6 +1,6 @@
 //! Pools, and taking nodes out of service and back. What each does is in [`crate::manage`].
 
-use super::extract::{Json, Path, Query};
+use super::extract::{Body, Path, Query};
 use super::judgements::Asked;
 use super::problem::Problem;
 use crate::accounts::{Caller, Right};
@@ -42,7 +42,6 @@ pub(super) struct WantedPool {
     helps_after_secs: Option<u32>,
     /// What its members must be like, as docs/fleet.md has it; null: as the first one that is admitted.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
     definition: Option<Definition>,
 }
 
@@ -52,7 +51,7 @@ pub(super) async fn pools(
     State(service): State<Arc<Service>>,
     caller: Caller,
 ) -> Result<axum::Json<Pools>, Problem> {
-    caller.must(Right::Look)?;
+    caller.must(Right::Watch)?;
     Ok(axum::Json(Pools { pools: manage::pools(&service.store).await? }))
 }
 
@@ -64,7 +63,7 @@ pub(super) async fn pool(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<axum::Json<PoolView>, Problem> {
-    caller.must(Right::Look)?;
+    caller.must(Right::Watch)?;
     Ok(axum::Json(manage::show_pool(&service.store, &name).await?))
 }
 
@@ -77,9 +76,10 @@ pub(super) async fn put_pool(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(name): Path<String>,
-    Json(wanted): Json<WantedPool>,
+    body: Body<WantedPool>,
 ) -> Result<axum::Json<PoolView>, Problem> {
     caller.must(Right::Administer)?;
+    let wanted = body.json().await?;
     let kind = match wanted.kind {
         PoolKindName::Strict => PoolKind::Strict,
         PoolKindName::Relaxed => PoolKind::Relaxed,
@@ -138,9 +138,10 @@ pub(super) async fn events(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(name): Path<String>,
-    Query(many): Query<HowMany>,
+    query: Query<HowMany>,
 ) -> Result<axum::Json<NodeEvents>, Problem> {
-    caller.must(Right::SeeAll)?;
+    caller.must(Right::Watch)?;
+    let many = query.read()?;
     let events = manage::events(&service.store, &name, many.get()?).await?;
     Ok(axum::Json(NodeEvents { events }))
 }
@@ -152,9 +153,10 @@ pub(super) async fn suspects(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(name): Path<String>,
-    Query(many): Query<HowMany>,
+    query: Query<HowMany>,
 ) -> Result<axum::Json<Suspects>, Problem> {
-    caller.must(Right::SeeAll)?;
+    caller.must(Right::Watch)?;
+    let many = query.read()?;
     let shown = many.get()? as usize;
     Ok(axum::Json(manage::suspects(&service.store, &name, shown, now()).await?))
 }
@@ -212,9 +214,10 @@ pub(super) async fn drain(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(name): Path<String>,
-    Json(why): Json<Why>,
+    body: Body<Why>,
 ) -> Result<axum::Json<NodeView>, Problem> {
     caller.must(Right::Administer)?;
+    let why = body.json().await?;
     Ok(axum::Json(manage::drain(&service.store, &name, &why.reason, &who(&caller), now()).await?))
 }
 
@@ -227,9 +230,10 @@ pub(super) async fn give_back(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(name): Path<String>,
-    Json(why): Json<WhyPerhaps>,
+    body: Body<WhyPerhaps>,
 ) -> Result<axum::Json<NodeView>, Problem> {
     caller.must(Right::Administer)?;
+    let why = body.json().await?;
     Ok(axum::Json(manage::return_node(&service.store, &name, &why.reason, &who(&caller), now()).await?))
 }
 

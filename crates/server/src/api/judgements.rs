@@ -1,6 +1,6 @@
 //! Judgements: what was found, and asking for more.
 
-use super::extract::{Json, Path, Query};
+use super::extract::{Body, Path, Query};
 use super::problem::Problem;
 use super::submissions::found;
 use crate::accounts::{Caller, Right};
@@ -174,10 +174,11 @@ pub(super) async fn rejudge(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(token): Path<String>,
-    Json(ask): Json<RejudgeAsk>,
+    body: Body<RejudgeAsk>,
 ) -> Result<(StatusCode, axum::Json<Asked>), Problem> {
     let submission = found(&service, &caller, &token).await?;
     caller.must(Right::Rejudge)?;
+    let ask = body.json().await?;
     let version = match (&submission.problem, ask.newest_version) {
         (Some(of), true) => Some(service.store.problem(&of.name).await?.newest.id),
         _ => None,
@@ -212,9 +213,11 @@ pub(super) async fn trials(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(token): Path<String>,
-    Json(Trials { times, reason }): Json<Trials>,
+    body: Body<Trials>,
 ) -> Result<(StatusCode, axum::Json<Asked>), Problem> {
     let submission = found(&service, &caller, &token).await?;
+    has_right_to_try(&caller)?;
+    let Trials { times, reason } = body.json().await?;
     if !(1..=MOST_TIMES).contains(&times) {
         return Err(Refusal::Bad(format!("times: 1 to {MOST_TIMES} may be")).into());
     }
@@ -225,6 +228,14 @@ pub(super) async fn trials(
     Ok((StatusCode::ACCEPTED, axum::Json(Asked { rejudging: id.0, url })))
 }
 
+/// Whether the caller may have submissions judged again to see how far their times vary.
+fn has_right_to_try(caller: &Caller) -> Result<(), Refusal> {
+    match caller.may(Right::Rejudge) || !caller.anonymous_allowed {
+        true => caller.must(Right::Rejudge),
+        false => caller.must(Right::Submit),
+    }
+}
+
 /// Whether the caller may have a submission judged so often; see [`trials`].
 pub(crate) async fn may_try(
     service: &Service,
@@ -232,10 +243,10 @@ pub(crate) async fn may_try(
     submission: &Submission,
     times: u32,
 ) -> Result<(), Refusal> {
-    if caller.may(Right::Rejudge) || !caller.anonymous_allowed {
-        return caller.must(Right::Rejudge);
+    has_right_to_try(caller)?;
+    if caller.may(Right::Rejudge) {
+        return Ok(());
     }
-    caller.must(Right::Submit)?;
     let open = waiting(service, submission).await?;
     if open + u64::from(times) > u64::from(OWN_TRIALS) {
         let why = format!("times: at most {OWN_TRIALS} judgements may wait at a time, and {open} do");
@@ -262,8 +273,9 @@ pub(super) async fn series_of(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(token): Path<String>,
-    Query(of): Query<SeriesOf>,
+    query: Query<SeriesOf>,
 ) -> Result<axum::Json<Series>, Problem> {
     let submission = found(&service, &caller, &token).await?;
+    let of = query.read()?;
     Ok(axum::Json(series(&service, &submission, of.rejudging.map(RejudgingId)).await?))
 }

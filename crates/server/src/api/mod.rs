@@ -2,6 +2,7 @@
 //! document as it was last written.
 
 use crate::errors::Refusal;
+use crate::limits::Class;
 use crate::service::Service;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -69,11 +70,9 @@ fn documented() -> OpenApiRouter<Arc<Service>> {
         .routes(routes!(judgements::series_of))
         .routes(routes!(rejudgings::list, rejudgings::create).layer(DefaultBodyLimit::max(REQUEST_LIMIT)))
         .routes(routes!(rejudgings::one))
-        .routes(
-            routes!(problems::list, problems::add)
-                .layer(DefaultBodyLimit::max(crate::problems::PACKAGE_LIMIT + (64 << 10))),
-        )
+        .routes(routes!(problems::list, problems::add).layer(DefaultBodyLimit::max(Class::Upload.body())))
         .routes(routes!(problems::one))
+        .routes(routes!(problems::statement))
         .routes(routes!(problems::versions))
         .routes(routes!(problems::package))
         .routes(routes!(problems::verify))

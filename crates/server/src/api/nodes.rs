@@ -11,6 +11,7 @@ use crate::service::Service;
 use crate::work::Worker;
 use axum::Json;
 use axum::extract::State;
+use report::json::{AuditDocument, IndexDocument, LanguageDocument, LanguagesDocument, TuneDocument};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -37,7 +38,7 @@ pub(super) struct Language {
     /// Some node can judge it.
     available: bool,
     /// What each node says of it, by name: tools, versions and commands, as `tauto languages --json` prints them.
-    #[schema(value_type = BTreeMap<String, Object>)]
+    #[schema(value_type = BTreeMap<String, LanguageDocument>)]
     nodes: BTreeMap<String, Value>,
 }
 
@@ -79,10 +80,10 @@ pub(super) struct WorkerView {
     /// Its CPUs.
     cpus: Vec<u32>,
     /// How it is kept from other work, and its memory nodes, as `tauto slots --json` prints it; null where there is no slot.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<model::Slot>)]
     plan: Value,
     /// The noise floor in use there.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<settle::Floor>)]
     floor: Value,
     /// Version of its program.
     version: String,
@@ -130,10 +131,55 @@ pub(super) async fn list(
     State(service): State<Arc<Service>>,
     caller: Caller,
 ) -> Result<Json<Nodes>, Problem> {
-    caller.must(Right::Look)?;
+    caller.must(Right::Watch)?;
     let connected = service.workers.connected();
     let nodes = manage::nodes(&service.store).await?.into_iter();
     Ok(Json(Nodes { nodes: nodes.map(|node| NodeView::new(node, &connected)).collect() }))
+}
+
+/// What a node told of itself the last time, each as the command of that name prints it with `--json`; null or absent where it could not tell.
+#[derive(ToSchema)]
+#[schema(as = NodeFacts)]
+#[expect(dead_code, reason = "describes what workers say, which is kept as it came")]
+struct Facts {
+    /// Version of its program.
+    version: Option<String>,
+    /// Its languages.
+    languages: Option<LanguagesDocument>,
+    /// How its CPUs are divided.
+    slots: Option<Slots>,
+    /// Its sources of noise.
+    audit: Option<AuditDocument>,
+    /// What was changed to make it quiet.
+    tuning: Option<TuneDocument>,
+    /// Its power.
+    index: Option<IndexDocument>,
+    /// 16 hexadecimal digits: equal machines have equal ones.
+    fingerprint: Option<String>,
+    /// Release of its kernel.
+    kernel: Option<String>,
+    /// All memory.
+    memory_bytes: Option<u64>,
+}
+
+/// How a node's CPUs are divided.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes what workers say, which is kept as it came")]
+struct Slots {
+    /// CPUs that are in no slot.
+    housekeeping: Vec<u32>,
+    /// Its slots.
+    slots: Vec<MeasuredSlot>,
+}
+
+/// A slot, and its noise floor.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes what workers say, which is kept as it came")]
+struct MeasuredSlot {
+    #[serde(flatten)]
+    slot: model::Slot,
+    /// Absent: nothing was measured since the system started.
+    noise_floor: Option<settle::Floor>,
 }
 
 /// A node whole.
@@ -142,9 +188,8 @@ pub(super) struct NodeWhole {
     /// In short.
     #[serde(flatten)]
     node: NodeView,
-    /// What it told of itself the last time, by the name of the command that prints the same with `--json`: `audit` (its findings),
-    /// `languages`, `index`, `slots`, `numa`; what it could not tell is not there.
-    #[schema(value_type = Object)]
+    /// What it told of itself the last time.
+    #[schema(value_type = Facts)]
     facts: Value,
 }
 
@@ -158,7 +203,7 @@ pub(super) async fn one(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<Json<NodeWhole>, Problem> {
-    caller.must(Right::Look)?;
+    caller.must(Right::Watch)?;
     let node = found(&service, &name).await?;
     let shown = manage::show_node(&service.store, &name).await?;
     let view = NodeView::new(shown, &service.workers.connected());
@@ -200,7 +245,7 @@ pub(super) struct SampleView {
     #[schema(format = DateTime)]
     at: String,
     /// What, as `tauto index --json` prints it.
-    #[schema(value_type = Object)]
+    #[schema(value_type = IndexDocument)]
     value: Value,
 }
 
@@ -211,9 +256,10 @@ pub(super) async fn index(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(name): Path<String>,
-    Query(which): Query<WhichSamples>,
+    query: Query<WhichSamples>,
 ) -> Result<Json<Samples>, Problem> {
-    caller.must(Right::Look)?;
+    caller.must(Right::Watch)?;
+    let which = query.read()?;
     let limit = which.limit.unwrap_or(100);
     if !(1..=1000).contains(&limit) {
         return Err(Refusal::Bad("limit: 1 to 1000 may be".into()).into());

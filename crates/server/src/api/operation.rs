@@ -2,6 +2,7 @@
 
 use super::problem::Problem;
 use crate::accounts::{Caller, Right};
+use crate::errors::Refusal;
 use crate::manage::Lines;
 use crate::moment::{now, written};
 use crate::service::Service;
@@ -28,7 +29,7 @@ pub(super) async fn live() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// The service can take in submissions.
+/// The service can judge submissions.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Ready {
     /// Always `ok`.
@@ -37,14 +38,20 @@ pub(super) struct Ready {
     brokers: Option<String>,
 }
 
-/// Whether the service can take in submissions
+/// Whether the service can judge submissions
 ///
-/// Something is written to the database to see; 503 says why not.
+/// Something is written to the database to see, and a worker must be connected; 503 says what is missing. Submissions that come while no worker
+/// is there wait for one.
 #[utoipa::path(get, path = "/health/ready", tag = "service", responses((status = 200, description = "It can", body = Ready)))]
 pub(super) async fn ready(State(service): State<Arc<Service>>) -> Result<Json<Ready>, Problem> {
     service.readiness.check(&service.store).await?;
     let told = |trouble: Option<String>| trouble.unwrap_or_else(|| "connected".into());
     let brokers = service.brokers.as_ref().map(|brokers| told(brokers.trouble()));
+    if service.workers.connected().is_empty() {
+        let brokers = brokers.map_or(String::new(), |brokers| format!("; brokers: {brokers}"));
+        let why = "no worker is connected: submissions are accepted and wait; start one, or see the log for why none stays";
+        return Err(Refusal::Unavailable(format!("{why}{brokers}")).into());
+    }
     Ok(Json(Ready { status: "ok", brokers }))
 }
 
@@ -93,7 +100,7 @@ pub(super) async fn queue(
     State(service): State<Arc<Service>>,
     caller: Caller,
 ) -> Result<Json<Queue>, Problem> {
-    caller.must(Right::Look)?;
+    caller.must(Right::Watch)?;
     let counts = service.metrics.counts(&service.store).await?;
     let lines = service.metrics.fleet.lines(&service.store).await?;
     let age = counts.oldest.map(|oldest| now().0.saturating_sub(oldest.0).max(0) as u64);
@@ -113,9 +120,7 @@ pub(crate) async fn metrics(
     State(service): State<Arc<Service>>,
     caller: Caller,
 ) -> Result<Response, Problem> {
-    if !caller.anonymous_allowed {
-        caller.must(Right::SeeAll)?;
-    }
+    caller.must(Right::Watch)?;
     let text = service.metrics.text(&service).await;
     Ok(([(header::CONTENT_TYPE, crate::metrics::CONTENT_TYPE)], text).into_response())
 }

@@ -32,7 +32,7 @@ pub(crate) struct ProblemDetails {
     pub(crate) field: Option<String>,
 }
 
-pub(super) static MALFORMED: Kind = Kind(
+static MALFORMED: Kind = Kind(
     StatusCode::BAD_REQUEST,
     "malformed",
     "Malformed request",
@@ -44,7 +44,7 @@ pub(super) static METHOD: Kind = Kind(
     "Method not allowed",
     "This address knows other methods: see `Allow`.",
 );
-pub(super) static MEDIA_TYPE: Kind = Kind(
+static MEDIA_TYPE: Kind = Kind(
     StatusCode::UNSUPPORTED_MEDIA_TYPE,
     "media-type",
     "Media type not supported",
@@ -71,7 +71,7 @@ static FORBIDDEN: Kind = Kind(
     "Whoever is signed in, or this token, may not do this.",
 );
 static CONFLICT: Kind = Kind(StatusCode::CONFLICT, "conflict", "Conflict", "It does not fit what is there.");
-pub(super) static TOO_LARGE: Kind =
+static TOO_LARGE: Kind =
     Kind(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", "It is larger than may be.");
 static TOO_MANY: Kind = Kind(
     StatusCode::TOO_MANY_REQUESTS,
@@ -128,6 +128,8 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let kind = match &self.0 {
             Refusal::NotFound(_) => &NOT_FOUND,
+            Refusal::Malformed(_) => &MALFORMED,
+            Refusal::MediaType(_) => &MEDIA_TYPE,
             Refusal::Bad(_) => &BAD,
             Refusal::Unauthenticated(_) => &UNAUTHENTICATED,
             Refusal::Forbidden(_) => &FORBIDDEN,

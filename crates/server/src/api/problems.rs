@@ -1,17 +1,18 @@
 //! Problems: list, look at, add, verify.
 
-use super::extract::{Path, Query, of_bytes, of_status};
-use super::problem::{MEDIA_TYPE, Problem as Failure, problem};
+use super::extract::{Body, Path, Query, of_status};
+use super::problem::Problem as Failure;
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::moment::written;
 use crate::problems::{self, Added, Opened};
 use crate::service::Service;
+use crate::submit::code_limit;
 use crate::view::{Names, SubmissionView, VerdictName};
 use crate::work::limit_setting;
 use axum::Json;
-use axum::body::Bytes;
-use axum::extract::{FromRequest, Multipart, Request, State};
+use axum::extract::State;
+use axum::extract::multipart::MultipartError;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use judge::package::TimeLimit;
@@ -89,8 +90,8 @@ pub(super) struct ProblemView {
     memory_limit_bytes: Option<u64>,
     /// Output of a run, where the package says.
     output_limit_bytes: Option<u64>,
-    /// Size of a submission, where the package says.
-    code_limit_bytes: Option<u64>,
+    /// Size of a submission, all files together.
+    code_limit_bytes: u64,
     /// Points in place of pass or fail.
     scoring: bool,
     /// The judge talks to the submission.
@@ -144,7 +145,7 @@ pub(super) async fn one(
         time_limit_source: source.filter(|_| caller.may(Right::SeeAll)),
         memory_limit_bytes: package.limits.memory.map(|limit| limit.0),
         output_limit_bytes: package.limits.output.map(|limit| limit.0),
-        code_limit_bytes: package.limits.code.map(|limit| limit.0),
+        code_limit_bytes: code_limit(package).0,
         scoring: package.scoring,
         interactive: package.interactive,
         multi_pass: package.multi_pass,
@@ -152,6 +153,57 @@ pub(super) async fn one(
         languages: package.languages.as_ref().map(|codes| codes.iter().cloned().collect()),
         tests: package.data.all_cases().len() as u64,
         samples,
+    }))
+}
+
+/// In which language.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct WhichLanguage {
+    /// Code of the language to read it in; where there is none in it, in English, else in any.
+    #[param(example = "en")]
+    language: Option<String>,
+}
+
+/// The statement of a problem.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Statement)]
+pub(super) struct StatementView {
+    /// Code of the language it is in, where the package says so.
+    language: Option<String>,
+    /// Codes of all languages it can be had in.
+    languages: Vec<String>,
+    /// Its text as HTML without scripts, styles and what else could do harm; pictures are addresses of this service. Null: there is a PDF only, or nothing.
+    html: Option<String>,
+    /// Address of the statement as PDF.
+    pdf: Option<String>,
+}
+
+/// The statement of a problem
+///
+/// As the page of the problem shows it. Samples are in the problem itself.
+#[utoipa::path(get, path = "/problems/{name}/statement", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence"), WhichLanguage),
+    responses((status = 200, description = "Of its newest version", body = StatementView)))]
+pub(super) async fn statement(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    Path(name): Path<String>,
+    query: Query<WhichLanguage>,
+) -> Result<Json<StatementView>, Failure> {
+    caller.must(Right::Look)?;
+    let wish = query.read()?.language;
+    let problem = found(&service, &name).await?;
+    let opened = service.packages.get(&service.store, &problem.newest.package, &problem.name).await?;
+    let called = problem.name.clone();
+    let read =
+        tokio::task::spawn_blocking(move || crate::statement::statement(&opened, &called, wish.as_deref()));
+    let found = read.await.map_err(|e| Refusal::Fault(format!("reading a statement: {e}")))??;
+    Ok(Json(StatementView {
+        language: found.language,
+        languages: found.languages,
+        html: Some(found.body).filter(|html| !html.is_empty()),
+        pdf: found.pdf.map(|file| format!("/problems/{}/files/{file}", problem.name)),
     }))
 }
 
@@ -261,22 +313,36 @@ async fn version(service: &Service, problem: &Problem, which: &WhichVersion) -> 
     asked.ok_or_else(|| Refusal::NotFound("a version of this number".into()))
 }
 
+/// A zip archive.
+#[derive(ToSchema)]
+#[schema(as = ZipArchive, value_type = String, format = Binary)]
+#[expect(dead_code, reason = "describes bytes")]
+struct Archive(Vec<u8>);
+
+const ZIP: &str = "application/zip";
+/// What clients that were generated take for a file.
+const BYTES: &str = "application/octet-stream";
+
 /// Download a package
 #[utoipa::path(get, path = "/problems/{name}/package", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence"), WhichVersion),
-    responses((status = 200, description = "The zip archive as it was handed in", body = String, content_type = "application/zip")))]
+    responses((status = 200, description = "The zip archive as it was handed in; as application/octet-stream where `Accept` asks for that",
+        content((Archive = "application/zip"), (Archive = "application/octet-stream")))))]
 pub(super) async fn package(
     State(service): State<Arc<Service>>,
     caller: Caller,
+    headers: HeaderMap,
     Path(name): Path<String>,
-    Query(which): Query<WhichVersion>,
+    query: Query<WhichVersion>,
 ) -> Result<Response, Failure> {
     caller.must(Right::Problems)?;
+    let which = query.read()?;
     let problem = found(&service, &name).await?;
     let version = version(&service, &problem, &which).await?;
     let bytes = service.store.blob(&version.package).await?;
     let file = format!("attachment; filename=\"{}-{}.zip\"", problem.name, version.number);
-    let headers =
-        [(header::CONTENT_TYPE, "application/zip".to_string()), (header::CONTENT_DISPOSITION, file)];
+    let accepts = headers.get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok()).unwrap_or_default();
+    let kind = if accepts.contains(BYTES) && !accepts.contains(ZIP) { BYTES } else { ZIP };
+    let headers = [(header::CONTENT_TYPE, kind.to_string()), (header::CONTENT_DISPOSITION, file)];
     Ok((headers, bytes).into_response())
 }
 
@@ -330,34 +396,28 @@ pub(super) struct Warning {
 /// The body is a package as a zip archive of at most 128 MiB (see docs/packages.md), or a form with it. Submissions that were handed in for earlier
 /// versions keep their verdicts; judge them again where the change matters.
 #[utoipa::path(post, path = "/problems", tag = "problems", params(Named),
-    request_body(content((Vec<u8> = "application/zip"), (Form = "multipart/form-data"))),
+    request_body(content((Archive = "application/octet-stream"), (Archive = "application/zip"), (Form = "multipart/form-data"))),
     responses((status = 201, description = "It was taken in", body = AddedView), (status = 200, description = "It is the newest version already", body = AddedView)))]
 pub(super) async fn add(
     State(service): State<Arc<Service>>,
     caller: Caller,
-    headers: HeaderMap,
-    Query(named): Query<Named>,
-    request: Request,
-) -> Result<Response, Response> {
-    let refused = |refusal: Refusal| Failure(refusal).into_response();
-    caller.must(Right::Problems).map_err(refused)?;
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let (name, zip) = match kind.split(';').next().unwrap_or_default().trim() {
-        "multipart/form-data" => of_form(request, named.name).await?,
-        "application/zip" | "application/x-zip-compressed" | "application/octet-stream" => {
-            let bytes = Bytes::from_request(request, &()).await.map_err(|e| of_bytes(&e))?;
-            (named.name, bytes.into())
-        }
+    query: Query<Named>,
+    body: Body<()>,
+) -> Result<(StatusCode, Json<AddedView>), Failure> {
+    caller.must(Right::Problems)?;
+    let Named { name } = query.read()?;
+    let (name, zip) = match body.media_type().as_str() {
+        "multipart/form-data" => of_form(body, name).await?,
+        ZIP | "application/x-zip-compressed" | BYTES => (name, body.bytes().await?.into()),
         _ => {
-            let detail = "Content-Type: it must be application/zip or multipart/form-data";
-            return Err(problem(&MEDIA_TYPE, detail.into()));
+            let takes = "it must be application/zip, application/octet-stream or multipart/form-data";
+            return Err(Refusal::MediaType(takes.into()).into());
         }
     };
-    let name =
-        name.ok_or_else(|| refused(Refusal::Bad("name: missing; say what the problem is called".into())))?;
-    let added = problems::add(&service, caller.id(), &name, zip).await.map_err(refused)?;
+    let name = name.ok_or_else(|| Refusal::Bad("name: missing; say what the problem is called".into()))?;
+    let added = problems::add(&service, caller.id(), &name, zip).await?;
     let status = if added.fresh { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(AddedView::new(added))).into_response())
+    Ok((status, Json(AddedView::new(added))))
 }
 
 impl AddedView {
@@ -371,15 +431,15 @@ impl AddedView {
     }
 }
 
-async fn of_form(request: Request, named: Option<String>) -> Result<(Option<String>, Vec<u8>), Response> {
-    let bad = |text: &str| Failure(Refusal::Bad(text.into())).into_response();
-    let form = Multipart::from_request(request, &()).await;
-    let mut form = form.map_err(|e| of_status(e.status(), e.body_text()))?;
+async fn of_form(body: Body<()>, named: Option<String>) -> Result<(Option<String>, Vec<u8>), Refusal> {
+    let bad = |text: &str| Refusal::Bad(text.into());
+    let broken = |e: MultipartError| of_status(e.status(), &e.body_text());
+    let mut form = body.form().await?;
     let (mut name, mut of_file, mut package) = (named, None, None);
-    while let Some(part) = form.next_field().await.map_err(|e| of_status(e.status(), e.body_text()))? {
+    while let Some(part) = form.next_field().await.map_err(broken)? {
         let field = part.name().unwrap_or_default().to_string();
         let file = part.file_name().map(|file| problems::name_of_file(file).to_string());
-        let bytes = part.bytes().await.map_err(|e| of_status(e.status(), e.body_text()))?;
+        let bytes = part.bytes().await.map_err(broken)?;
         match field.as_str() {
             "name" => {
                 let text = String::from_utf8(bytes.to_vec()).map_err(|_| bad("name: no text in UTF-8"))?;
@@ -448,9 +508,10 @@ pub(super) async fn verification(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(name): Path<String>,
-    Query(which): Query<WhichVersion>,
+    query: Query<WhichVersion>,
 ) -> Result<Json<Verification>, Failure> {
     caller.must(Right::Problems)?;
+    let which = query.read()?;
     let problem = found(&service, &name).await?;
     let version = version(&service, &problem, &which).await?;
     Ok(Json(standing(&service, &problem, &version).await?))

@@ -1,6 +1,6 @@
 //! Judging many submissions again, and comparing before and after.
 
-use super::extract::{Json, Path, Query};
+use super::extract::{Body, Path, Query};
 use super::judgements::Asked;
 use super::problem::Problem;
 use super::submissions::{Which, before, filter, page_size};
@@ -78,9 +78,10 @@ pub(super) struct NewRejudging {
 pub(super) async fn create(
     State(service): State<Arc<Service>>,
     caller: Caller,
-    Json(new): Json<NewRejudging>,
+    body: Body<NewRejudging>,
 ) -> Result<(StatusCode, axum::Json<Asked>), Problem> {
     caller.must(Right::Rejudge)?;
+    let new = body.json().await?;
     let version = match (&new.problem, new.newest_version) {
         (_, false) => None,
         (Some(name), true) => Some(service.store.problem(name).await?.newest.id),
@@ -212,9 +213,10 @@ pub(super) struct Rejudgings {
 pub(super) async fn list(
     State(service): State<Arc<Service>>,
     caller: Caller,
-    Query(which): Query<WhichRejudgings>,
+    query: Query<WhichRejudgings>,
 ) -> Result<axum::Json<Rejudgings>, Problem> {
     caller.must(Right::SeeAll)?;
+    let which = query.read()?;
     let limit = page_size(which.limit)?;
     let found = service.store.rejudgings(before(which.before)?.map(RejudgingId), limit).await?;
     let names =
@@ -286,9 +288,10 @@ pub(super) async fn one(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(id): Path<i64>,
-    Query(which): Query<WhichRejudged>,
+    query: Query<WhichRejudged>,
 ) -> Result<axum::Json<Comparison>, Problem> {
     caller.must(Right::SeeAll)?;
+    let which = query.read()?;
     let (limit, skip) = (page_size(which.limit)? as usize, which.skip.unwrap_or(0) as usize);
     if skip > MOST_SUBMISSIONS {
         return Err(Refusal::Bad(format!("skip: 0 to {MOST_SUBMISSIONS} may be")).into());

@@ -94,9 +94,10 @@ pub(super) struct Submissions {
 pub(super) async fn list(
     State(service): State<Arc<Service>>,
     caller: Caller,
-    Query(which): Query<Which>,
+    query: Query<Which>,
 ) -> Result<Json<Submissions>, Problem> {
     caller.must(Right::Look)?;
+    let which = query.read()?;
     let (limit, before) = (page_size(which.limit)?, before(which.before)?);
     let filter = filter(&service, &which).await?.and_then(|filter| own(filter, &caller));
     let Some(filter) = filter else {

@@ -399,9 +399,60 @@ async fn a_package_comes_back_as_it_was_sent() {
         (package.status.as_u16(), &package.headers["content-type"]),
         (200, &"application/zip".parse().unwrap())
     );
+    let bytes = get(&kit, "/problems/other/package", &[&jury, "accept: application/octet-stream"]).await;
+    assert_eq!(
+        bytes.headers["content-type"], "application/octet-stream",
+        "as clients that were generated ask"
+    );
+    let again = [&jury, "content-type: application/octet-stream"];
+    assert_eq!(kit.send("POST /api/v1/problems?name=other", &again, zip.clone()).await.status, 200);
     assert_eq!(get(&kit, "/problems/other/package?version=2", &[&jury]).await.status, 404);
     let versions = get(&kit, "/problems/other/versions", &[&jury]).await.json();
     assert_eq!(versions["versions"][0]["package"], version.package.as_str());
+}
+
+#[tokio::test]
+async fn a_problem_tells_its_statement_and_how_large_a_submission_may_be() {
+    let kit = Kit::new(true).await;
+    let statement = get(&kit, "/problems/fence/statement", &[]).await.json();
+    assert_eq!(
+        (&statement["language"], &statement["languages"]),
+        (&json!("en"), &json!(["en"])),
+        "{statement}"
+    );
+    assert!(statement["html"].as_str().unwrap().contains("<p>") && statement["pdf"].is_null(), "{statement}");
+    let other = get(&kit, "/problems/fence/statement?language=sv", &[]).await.json();
+    assert_eq!(other["language"], "en", "in English where there is none");
+    assert_eq!(get(&kit, "/problems/none/statement", &[]).await.status, 404);
+
+    let limit = get(&kit, "/problems/fence", &[]).await.json()["code_limit_bytes"].as_u64().unwrap() as usize;
+    for (bytes, status) in [(limit, 201), (limit + 1, 413)] {
+        let file = json!({"name": "a.c", "content": "x".repeat(bytes)});
+        let new = json!({"problem": "fence", "files": [file]}).to_string();
+        assert_eq!(
+            kit.send("POST /api/v1/submissions", &[JSON], new).await.status,
+            status,
+            "{bytes} of {limit}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_table_of_users_comes_as_a_form_too() {
+    let kit = Kit::new(false).await;
+    let admin = bearer(&kit.token(kit.user("admin", Role::Admin).await, &["admin"]).await);
+    let form = "content-type: multipart/form-data; boundary=x";
+    let part = |name: &str| {
+        format!(
+            "--x\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"a.csv\"\r\n\r\nann\r\nbob,Bob\r\n--x--\r\n"
+        )
+    };
+    let added = kit.send("POST /api/v1/users/import", &[&admin, form], part("table")).await;
+    assert_eq!((added.status.as_u16(), added.json().as_array().unwrap().len()), (201, 2), "{}", added.text);
+    let other = kit.send("POST /api/v1/users/import", &[&admin, form], part("file")).await;
+    assert_eq!((other.status.as_u16(), &other.json()["field"]), (422, &json!("form")));
+    let plain = kit.send("POST /api/v1/users/import", &[&admin, "content-type: text/csv"], "eve\n").await;
+    assert_eq!(plain.status, 201);
 }
 
 #[tokio::test]
@@ -446,7 +497,10 @@ async fn the_monitor_is_told_what_happened() {
     let kit = Kit::new(true).await;
     let token = hand_in(&kit, &[]).await;
     get(&kit, &format!("/submissions/{token}"), &[]).await;
-    get(&kit, "/health/ready", &[]).await;
+    let alone = get(&kit, "/health/ready", &[]).await;
+    assert!(alone.status == 503 && alone.text.contains("no worker is connected"), "{}", alone.text);
+    kit.service.workers.set_fleet([("n/0".to_string(), crate::work::tests::worker("n", 0))].into());
+    assert_eq!(get(&kit, "/health/ready", &[]).await.status, 200);
     judge(&kit, &[(Verdict::WrongAnswer, 1)]).await;
     hand_in(&kit, &[]).await;
     let text = kit.send("GET /metrics", &[], "").await.text;

@@ -148,6 +148,9 @@ pub(crate) enum Undeliverable {
     /// The address is not public.
     #[error("{0} is not public; callbacks to it must be allowed by the operator")]
     Address(IpAddr),
+    /// The name stands for the machine itself.
+    #[error("{0} is this machine, which is not public; callbacks to it must be allowed by the operator")]
+    ThisMachine(String),
     /// The name has no address.
     #[error("{0}: {1}")]
     Name(String, String),
@@ -171,6 +174,72 @@ pub(crate) struct Target {
     pub(crate) path: String,
 }
 
+/// The host of an address, as those read it who connect to it: resolvers take every spelling of `inet_aton(3)` for an address.
+enum Host {
+    Address(IpAddr),
+    /// A name that stands for loopback wherever it is resolved (RFC 6761, section 6.3), or does so by the usual /etc/hosts.
+    ThisMachine(String),
+    Name(String),
+}
+
+impl Host {
+    /// `None`: neither an address nor a name.
+    fn read(text: &str) -> Option<Host> {
+        if let Some(inside) = text.strip_prefix('[') {
+            return inside
+                .strip_suffix(']')?
+                .parse()
+                .ok()
+                .map(|address: Ipv6Addr| Host::Address(address.into()));
+        }
+        let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
+        let labels: Vec<&str> = name.split('.').collect();
+        let fine = |label: &&str| {
+            !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+        };
+        let last = labels.last().filter(|_| labels.iter().all(fine))?;
+        // No name ends in a number.
+        if number(last).is_some() || last.bytes().all(|b| b.is_ascii_digit()) {
+            return loose_v4(&labels).map(|address| Host::Address(address.into()));
+        }
+        let own = ["localhost", "localdomain", "ip6-localhost", "ip6-loopback", "localhost4", "localhost6"];
+        Some(if own.contains(last) { Host::ThisMachine(name) } else { Host::Name(name) })
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Host::Address(address) => address.fmt(f),
+            Host::ThisMachine(name) | Host::Name(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A part of an IPv4 address: decimal, octal after `0`, hexadecimal after `0x`.
+fn number(text: &str) -> Option<u64> {
+    let (digits, radix) = match text.strip_prefix("0x") {
+        Some(digits) => (digits, 16),
+        None if text.len() > 1 && text.starts_with('0') => (&text[1..], 8),
+        None => (text, 10),
+    };
+    match digits.bytes().all(|b| b.is_ascii_alphanumeric()) {
+        true if digits.is_empty() && radix == 16 => Some(0),
+        true => u64::from_str_radix(digits, radix).ok(),
+        false => None,
+    }
+}
+
+/// An IPv4 address of one to four parts, of which the last fills what is left.
+fn loose_v4(parts: &[&str]) -> Option<Ipv4Addr> {
+    let (last, first) = parts.split_last().filter(|(_, first)| first.len() < 4)?;
+    let mut address = number(last).filter(|last| *last < 1 << (8 * (4 - first.len())))?;
+    for (n, part) in first.iter().enumerate() {
+        address |= number(part).filter(|part| *part < 256)? << (8 * (3 - n));
+    }
+    u32::try_from(address).ok().map(Ipv4Addr::from)
+}
+
 /// Whether an address looks as if callbacks could go there. What its name resolves to is looked at when it is called.
 pub(crate) fn check(url: &str, allowed: &Allowed) -> Result<Target, Undeliverable> {
     let shown: String = url.chars().take(100).flat_map(char::escape_debug).collect();
@@ -188,10 +257,10 @@ pub(crate) fn check(url: &str, allowed: &Allowed) -> Result<Target, Undeliverabl
     if authority.as_str().contains('@') {
         return Err(bad("it holds a name or a password"));
     }
-    let host = authority.host().trim_start_matches('[').trim_end_matches(']');
-    if host.is_empty() {
+    if authority.host().is_empty() {
         return Err(bad("it names no host"));
     }
+    let host = Host::read(authority.host()).ok_or_else(|| bad("its host cannot be read"))?;
     let after_host = authority.as_str().rsplit_once(']').map_or(authority.as_str(), |(_, rest)| rest);
     if after_host.contains(':') && authority.port_u16().is_none() {
         return Err(bad("its port cannot be read"));
@@ -200,12 +269,19 @@ pub(crate) fn check(url: &str, allowed: &Allowed) -> Result<Target, Undeliverabl
     if !allowed.ports.iter().any(|range| range.contains(&port)) {
         return Err(Undeliverable::Port(port));
     }
-    if let Ok(address) = host.parse() {
-        allowed.address(address)?;
+    match &host {
+        Host::Address(address) => allowed.address(*address)?,
+        Host::ThisMachine(name) => {
+            let loopback = [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()];
+            if loopback.iter().all(|address| allowed.address(*address).is_err()) {
+                return Err(Undeliverable::ThisMachine(name.clone()));
+            }
+        }
+        Host::Name(_) => {}
     }
     Ok(Target {
         secure,
-        host: host.to_owned(),
+        host: host.to_string(),
         port,
         authority: authority.to_string(),
         path: uri.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
@@ -325,7 +401,92 @@ mod tests {
         }
     }
 
+    #[test]
+    fn every_spelling_of_an_address_is_that_address() {
+        let usual = Allowed::default();
+        for host in [
+            "localhost",
+            "LOCALHOST",
+            "localhost.",
+            "a.localhost",
+            "localhost.localdomain",
+            "ip6-localhost",
+            "127.1",
+            "127.0.1",
+            "127.0.0.1.",
+            "0x7f000001",
+            "0X7F000001",
+            "2130706433",
+            "017700000001",
+            "0x7f.1",
+            "0177.0.0.1",
+            "127.0x0.0.01",
+            "0",
+            "0x",
+            "0.0",
+            "012.1.2.3",
+            "10.65793",
+            "0xa9fea9fe",
+            "[::1]",
+            "[::ffff:127.0.0.1]",
+            "[::ffff:7f00:1]",
+            "[0:0:0:0:0:0:0:1]",
+            "[64:ff9b::127.0.0.1]",
+        ] {
+            let why = check(&format!("http://{host}/x"), &usual).unwrap_err().to_string();
+            assert!(why.contains("is not public"), "{host}: {why}");
+        }
+        for host in [
+            "256.1.1.1",
+            "1.2.3.4.5",
+            "4294967296",
+            "08.1",
+            "127.0.0.1..",
+            "a..b",
+            "127.0.0.0x1g.1",
+            "%31.1",
+            "[::1%25lo]",
+            "[1.2.3.4]",
+            ".",
+        ] {
+            let why = check(&format!("http://{host}/x"), &usual).unwrap_err().to_string();
+            assert!(why.contains("cannot be read"), "{host}: {why}");
+        }
+        for (host, reads) in [
+            ("134744072", "8.8.8.8"),
+            ("0x8.010.2056", "8.8.8.8"),
+            ("Judge.Example.org.", "judge.example.org"),
+            ("1.example", "1.example"),
+            ("0xg", "0xg"),
+        ] {
+            assert_eq!(check(&format!("http://{host}/x"), &usual).unwrap().host, reads);
+        }
+        let site = Allowed { networks: vec!["127.0.0.0/8".parse().unwrap()], ..Allowed::default() };
+        for host in ["localhost", "127.1", "2130706433"] {
+            assert!(check(&format!("http://{host}/x"), &site).is_ok(), "{host}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_closed_address_never_passes_however_it_is_written(bytes in any::<[u8; 4]>(), parts in 1usize..5, bases in any::<[u8; 4]>(), dot in any::<bool>()) {
+            let address = Ipv4Addr::from(bytes);
+            let mut numbers: Vec<u32> = bytes[..parts - 1].iter().map(|byte| u32::from(*byte)).collect();
+            numbers.push((u64::from(u32::from(address)) & ((1 << (8 * (5 - parts))) - 1)) as u32);
+            let text: Vec<String> = numbers.iter().zip(bases).map(|(number, base)| match base % 3 {
+                0 => format!("{number}"),
+                1 => format!("0{number:o}"),
+                _ => format!("0x{number:x}"),
+            }).collect();
+            let host = text.join(".") + if dot { "." } else { "" };
+            let usual = Allowed::default();
+            let read = check(&format!("http://{host}/"), &usual);
+            prop_assert_eq!(read.is_ok(), usual.address(address.into()).is_ok(), "{}", host);
+            if let Ok(target) = read {
+                prop_assert_eq!(target.host, address.to_string());
+            }
+        }
+
         #[test]
         fn a_literal_address_that_is_closed_never_passes(bytes in any::<[u8; 4]>(), port in 1024u16..) {
             let address = Ipv4Addr::from(bytes);

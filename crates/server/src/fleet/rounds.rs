@@ -5,7 +5,6 @@ use super::health;
 use super::roster::Roster;
 use crate::metrics::Round;
 use crate::service::Service;
-use crate::work::ATTEMPTS;
 use ::fleet::{
     Agreed, Answer, Asked, Contest, CrossPolicy, Next, Place, PoolKind, Stage, Strictness, Why, next, noise,
 };
@@ -92,7 +91,8 @@ pub(crate) async fn concluded(
     job: &Job,
     judgement: &Judgement,
 ) -> Result<Concluded, Error> {
-    let judged_once = job.purpose == Purpose::Trial || job.version.is_none() || job.failed >= ATTEMPTS;
+    let judged_once =
+        job.purpose == Purpose::Trial || job.version.is_none() || job.failed >= service.settings.attempts;
     let (Some(node), Some(pool), false) = (&job.node, &job.pool, judged_once) else {
         return Ok(Concluded::default());
     };

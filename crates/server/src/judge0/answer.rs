@@ -268,6 +268,8 @@ mod tests {
         assert_eq!((more.0[0], more.0.len()), ("tauto", ALL.len() + 1));
         assert_eq!(Fields::parse("time,nonsense,*,x"), Err(vec!["nonsense".to_owned(), "x".to_owned()]));
         assert_eq!(ALL.len(), 35);
+        // Named in docs/judge0.md as not given.
+        assert!(Fields::parse("post_execution_filesystem").is_err());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::toolchains::Toolchain;
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use judge::filenames;
 use judge::language::words;
 use model::{Blob, Bytes, Execution, Limits, Nanos, ProgramFile, WallLimit};
 use serde::{Deserialize, Serialize};
@@ -308,8 +309,14 @@ impl Fields<'_> {
             Vec::new()
         });
         // The source is not replaced by a file of its name.
-        let added = added.into_iter().filter(|file| project || file.name != name);
-        let added = added.map(|file| ProgramFile {
+        let added: Vec<_> = added.into_iter().filter(|file| project || file.name != name).collect();
+        let names =
+            own.iter().map(|file| file.name.as_str()).chain(added.iter().map(|file| file.name.as_str()));
+        // Without a language the source has no name.
+        if let Some(why) = language.and_then(|_| filenames::check(names).err()) {
+            self.fault("additional_files", why.to_string());
+        }
+        let added = added.into_iter().map(|file| ProgramFile {
             name: file.name,
             content: Blob(file.content),
             executable: file.executable,

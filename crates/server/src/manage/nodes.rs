@@ -115,7 +115,6 @@ pub struct TakenView {
     /// A short probe between jobs; else the whole index.
     pub probe: bool,
     /// By part, in its unit.
-    #[schema(value_type = Object)]
     pub parts: BTreeMap<IndexPart, f64>,
 }
 

@@ -22,7 +22,7 @@ pub struct PoolView {
     /// Seconds after which its idle nodes take relaxed work that nobody else has taken; null: never.
     pub helps_after_secs: Option<u32>,
     /// What its members must be like, as in its file; null: as the first one that is admitted, or anything in a relaxed pool.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<::fleet::Definition>)]
     pub definition: Option<Json>,
     /// When it was made.
     #[schema(format = DateTime)]

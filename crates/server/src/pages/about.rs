@@ -1,5 +1,6 @@
 //! The rule by which times are settled, as the documentation has it: whoever wants to check a verdict finds it beside the verdict.
 
+use super::filters;
 use super::{Frame, show};
 use crate::statement;
 use askama::Template;

@@ -1,5 +1,6 @@
 //! A submission judged many times: how far its times wander.
 
+use super::filters;
 use super::submission::found;
 use super::{Frame, Refused, rows, show, words};
 use crate::accounts::Right;

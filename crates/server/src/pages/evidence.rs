@@ -1,6 +1,7 @@
 //! Why a time can be believed: the runs of a judgement, what their evidence says, and the scatter against the limit, in words.
 //! Pure: a judgement and the noise floor of its slot in, what a page shows out.
 
+use super::filters::flattened;
 use super::words;
 use model::{
     Cause, Clock, Confidence, Isolation, Judgement, Nanos, Observation, Reading, TestResult, Verdict,
@@ -201,7 +202,8 @@ pub(super) fn belief(judgement: &Judgement, floor: &Floor) -> Belief {
     sentences.push(counts(judgement));
     sentences.extend(nearest(judgement, floor));
     sentences.extend(places(&runs));
-    sentences.extend(disturbed(&runs, floor));
+    sentences.extend(waited(judgement));
+    sentences.extend(disturbed(judgement, &runs, floor));
     if judgement.clock == Clock::Cpu {
         sentences.push(noise(floor));
     } else {
@@ -289,7 +291,28 @@ fn places(runs: &[&Observation]) -> Vec<(Weight, String)> {
     places.iter().map(sentence).collect()
 }
 
-fn disturbed(runs: &[&Observation], floor: &Floor) -> Vec<(Weight, String)> {
+/// A test that ran out of real time, of which its CPU time says nothing.
+fn waited(judgement: &Judgement) -> Option<(Weight, String)> {
+    let (limit, clock) = (judgement.time_limit, judgement.clock);
+    let over =
+        |test: &&TestResult| test.verdict == Verdict::TimeLimit && test.cpu <= limit && limit > Nanos::ZERO;
+    let test = judgement.tests.iter().find(over)?;
+    let (time, wall) = (words::time(test.cpu, clock), test.wall);
+    let text = format!(
+        "Test {} ended after {wall} of real time, of which it used {time}: the limit on real time stopped it.",
+        test.name
+    );
+    Some((Weight::Note, text))
+}
+
+/// Whether some run was disturbed and kept the limit all the same, in a test that did.
+fn kept_although_disturbed(judgement: &Judgement, floor: &Floor) -> bool {
+    let tests = judgement.tests.iter().filter(|test| test.verdict != Verdict::TimeLimit);
+    let kept = |run: &Observation| clocked(run, judgement.clock) <= judgement.time_limit;
+    tests.flat_map(|test| &test.runs).any(|run| kept(run) && !disturbances(run, floor).is_empty())
+}
+
+fn disturbed(judgement: &Judgement, runs: &[&Observation], floor: &Floor) -> Vec<(Weight, String)> {
     let mut causes: BTreeMap<&'static str, u64> = BTreeMap::new();
     for run in runs {
         disturbances(run, floor).iter().for_each(|cause| *causes.entry(cause.name).or_default() += 1);
@@ -302,10 +325,12 @@ fn disturbed(runs: &[&Observation], floor: &Floor) -> Vec<(Weight, String)> {
         format!("{} ({})", disturbance_words(name), words::counted(count, "run", "runs"))
     };
     let parts: Vec<String> = causes.into_iter().map(part).collect();
-    let text = format!(
-        "Known to have disturbed runs: {}. Disturbance only ever adds time: a run that kept the limit all the same is proof.",
-        parts.join("; ")
-    );
+    let so = match kept_although_disturbed(judgement, floor) {
+        true => "a run that kept the limit all the same is proof",
+        false => "a run that is over the limit by no more than that can have cost is void",
+    };
+    let text =
+        format!("Known to have disturbed runs: {}. Disturbance only ever adds time: {so}.", parts.join("; "));
     vec![(Weight::Note, text)]
 }
 
@@ -386,6 +411,7 @@ fn chart(judgement: &Judgement, floor: &Floor) -> Option<String> {
             if names.is_empty() { String::new() } else { format!(", disturbed by {}", names.join(", ")) };
         let time = clocked(run, judgement.clock);
         let title = format!("{}, run {}: {time}{}{why}", test.name, n + 1, if void { ", void" } else { "" });
+        let title = flattened(&title);
         ChartedRun { column, time, void, title }
     };
     let of = |(column, test): (usize, &&TestResult)| {
@@ -397,7 +423,7 @@ fn chart(judgement: &Judgement, floor: &Floor) -> Option<String> {
     Some(runs_chart(&RunsChart {
         title: "CPU time of every run of every test against the limit".into(),
         x_label: "test".into(),
-        columns: tests.iter().map(|test| test.name.clone()).collect(),
+        columns: tests.iter().map(|test| flattened(&test.name)).collect(),
         runs,
         limit: near.then_some(limit),
         band: near.then(|| grey(limit, floor)).filter(|_| judgement.clock == Clock::Cpu),
@@ -512,6 +538,32 @@ mod tests {
             belief(&counted, &assumed).chart.is_none()
                 && belief(&judgement(vec![]), &assumed).sentences.is_empty()
         );
+    }
+
+    #[test]
+    fn what_kept_no_limit_is_proof_of_nothing() {
+        let sentence = |judgement: &Judgement| {
+            let all = belief(judgement, &Floor::assumed()).sentences;
+            all.into_iter().map(|(_, text)| text).find(|text| text.starts_with("Known to have")).unwrap()
+        };
+        let timed = |verdict, runs: &[(u64, u64)]| {
+            let test = TestResult { verdict, ..test("secret/1", runs, Confidence::Settled) };
+            sentence(&judgement(vec![test]))
+        };
+        let slow = timed(Verdict::TimeLimit, &[(1200, 300), (1900, 100), (1900, 0)]);
+        assert!(slow.ends_with("by no more than that can have cost is void."), "{slow}");
+        // Stopped by real time, its CPU time below the limit.
+        let asleep = timed(Verdict::TimeLimit, &[(10, 300)]);
+        assert!(!asleep.contains("proof"), "{asleep}");
+        // The run that kept it was not disturbed.
+        let beside = timed(Verdict::Accepted, &[(1200, 300), (900, 0)]);
+        assert!(!beside.contains("proof"), "{beside}");
+        let kept = timed(Verdict::Accepted, &[(900, 300)]);
+        assert!(kept.contains("a run that kept the limit all the same is proof"), "{kept}");
+        let test =
+            TestResult { verdict: Verdict::TimeLimit, ..test("secret/1", &[(10, 0)], Confidence::Clear) };
+        let all = belief(&judgement(vec![test]), &Floor::assumed()).sentences;
+        assert!(all.iter().any(|(_, text)| text.contains("the limit on real time stopped it")), "{all:?}");
     }
 
     #[test]

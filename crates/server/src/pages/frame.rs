@@ -37,7 +37,7 @@ impl Frame {
         }
         places.push(("/status", "Status"));
         places.push(("/hosts", "Hosts"));
-        if self.caller.may(Right::SeeAll) {
+        if self.caller.may(Right::Watch) {
             places.extend([("/queue", "Queue"), ("/pools", "Pools")]);
         }
         if self.caller.may(Right::Rejudge) {

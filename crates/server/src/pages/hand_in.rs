@@ -6,7 +6,7 @@ use super::{Frame, Refused, words};
 use crate::accounts::Right;
 use crate::errors::Refusal;
 use crate::service::Service;
-use crate::submit::{Details, Incoming, submit};
+use crate::submit::{Checked, Details, FILES, Incoming, Submitted, check, submit};
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{Multipart, Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -14,16 +14,17 @@ use judge::language::{EntryRule, Language};
 use std::sync::Arc;
 use store::Urgency;
 
-/// Bytes of all files together.
+/// Bytes of all files together, whatever the package allows: they are held in memory as they come.
 const LARGEST: usize = 1 << 20;
-/// Files of a submission.
-const MOST: usize = 50;
 
 /// A form as it was posted.
 #[derive(Debug, Default)]
 struct Posted {
     language: String,
+    contest: String,
     source: String,
+    /// The name of the file that was opened in the editor.
+    named: String,
     files: Vec<(String, Vec<u8>)>,
 }
 
@@ -37,14 +38,16 @@ pub(super) async fn hand_in(
     frame.caller.must(Right::Submit)?;
     let posted = read(form).await?;
     match take(&service, &frame, &name, &posted).await {
-        Ok(token) => Ok(Redirect::to(&format!("/submissions/{token}")).into_response()),
+        // The fragment tells the browser that it may let its draft go.
+        Ok(token) => Ok(Redirect::to(&format!("/submissions/{token}#sent")).into_response()),
         // What was typed is not to be lost.
         Err(
             error @ (Refusal::Bad(_) | Refusal::TooLarge(_) | Refusal::TooMany(_) | Refusal::Unavailable(_)),
         ) => {
             let hidden = matches!(error, Refusal::Unavailable(_)) && !frame.caller.is_trusted();
             let error = Some(if hidden { LATER.to_string() } else { error.to_string() });
-            let entered = Entered { language: posted.language, source: posted.source, error };
+            let Posted { language, contest, source, named, .. } = posted;
+            let entered = Entered { language, source, named, contest, error };
             page(&service, frame, &name, None, entered).await
         }
         Err(error) => Err(error.into()),
@@ -52,20 +55,14 @@ pub(super) async fn hand_in(
 }
 
 async fn take(service: &Service, frame: &Frame, name: &str, posted: &Posted) -> Result<String, Refusal> {
-    let problem = service.packages.newest(&service.store, name).await?;
     let files = files(posted)?;
-    let named: Vec<(&str, &[u8])> =
-        files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
-    let opened = service.packages.get(&service.store, &problem.newest.package, name).await?;
-    let language = match opened.package.submit_answer {
-        true => String::new(),
-        false => {
-            let hint = Some(posted.language.as_str()).filter(|id| !id.is_empty());
-            let language =
-                words::table().detect(&named, hint).map_err(|e| Refusal::Bad(format!("language: {e}")))?;
-            language.id.clone()
-        }
+    let submitted = Submitted {
+        problem: name,
+        contest: said(&posted.contest),
+        language: said(&posted.language),
+        files: &files,
     };
+    let Checked { problem, contest, language } = check(service, &submitted).await?;
     let visitor = frame.caller.visitor.as_deref().filter(|_| frame.caller.user.is_none());
     let incoming = Incoming {
         token: None,
@@ -74,43 +71,75 @@ async fn take(service: &Service, frame: &Frame, name: &str, posted: &Posted) -> 
         origin: store::PARTICIPANT,
         visitor,
         language: &language,
-        files: named,
+        files: files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect(),
         details: Details::default(),
         urgency: Urgency::Live,
-        contest: None,
+        contest: contest.map(|contest| contest.id),
         callback: None,
     };
     Ok(submit(service, incoming).await?.token)
 }
 
+/// A field of the form that was filled in.
+fn said(field: &str) -> Option<&str> {
+    Some(field).filter(|field| !field.is_empty())
+}
+
 /// The files of a form: those that were chosen, else the one that was typed.
 fn files(posted: &Posted) -> Result<Vec<(String, Vec<u8>)>, Refusal> {
+    let typed = !posted.source.trim().is_empty();
     if !posted.files.is_empty() {
-        return Ok(posted.files.clone());
+        if typed {
+            // Whichever is taken, the other would be thrown away unseen.
+            let why =
+                "a file was chosen and a program was written: empty the editor, or choose the file no more";
+            return Err(Refusal::Bad(why.into()));
+        }
+        return Ok(named_for(&posted.language, posted.files.clone()));
     }
-    if posted.source.trim().is_empty() {
+    if !typed {
         return Err(Refusal::Bad("there is nothing to judge: choose a file or write a program".into()));
     }
     // Browsers post line ends as CR LF.
     let source = posted.source.replace("\r\n", "\n");
-    if posted.language.is_empty() {
-        return Err(Refusal::Bad("language: choose one; text alone does not say which it is".into()));
-    }
-    let language =
-        words::table().named(&posted.language).map_err(|e| Refusal::Bad(format!("language: {e}")))?;
-    Ok(vec![(file_name(language, &source), source.into_bytes())])
+    let language = match (posted.language.as_str(), posted.named.as_str()) {
+        ("", "") => {
+            return Err(Refusal::Bad("language: choose one; text alone does not say which it is".into()));
+        }
+        ("", named) => words::table().detect(&[(named, source.as_bytes())], None),
+        (language, _) => words::table().named(language),
+    };
+    let language = language.map_err(|e| Refusal::Bad(format!("language: {e}")))?;
+    Ok(vec![(file_name(language, &source, &posted.named), source.into_bytes())])
 }
 
-/// The name that a program which was typed gets: Java's compiler wants that of its public class.
-fn file_name(language: &Language, source: &str) -> String {
+/// A lone file under a name that the chosen language takes: what was chosen counts, not what the file is called.
+fn named_for(chosen: &str, mut files: Vec<(String, Vec<u8>)>) -> Vec<(String, Vec<u8>)> {
+    if let [(name, bytes)] = &mut files[..]
+        && let Ok(language) = words::table().named(chosen)
+        && let Ok(source) = std::str::from_utf8(bytes)
+    {
+        *name = file_name(language, source, name);
+    }
+    files
+}
+
+/// The name that a program which was typed gets: that of the file it began as, where the language takes it; and Java's compiler wants that of its
+/// public class.
+fn file_name(language: &Language, source: &str, named: &str) -> String {
     let class = || {
         let after =
             source.split_once("public class ").or_else(|| source.split_once("public final class "))?.1;
         let end = after.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(after.len());
         Some(&after[..end]).filter(|class| !class.is_empty())
     };
+    let class = matches!(language.entry, EntryRule::Java).then(class).flatten();
+    let is_plain = !named.is_empty() && !named.contains(['/', '\\', '\0', '\n']);
+    if is_plain && language.is_source(named) && class.is_none() {
+        return named.to_string();
+    }
     let stem = match language.entry {
-        EntryRule::Java => class().unwrap_or("Main"),
+        EntryRule::Java => class.unwrap_or("Main"),
         _ => "main",
     };
     let of_another =
@@ -124,6 +153,8 @@ async fn read(mut form: Multipart) -> Result<Posted, Refusal> {
     while let Some(field) = form.next_field().await.map_err(broken)? {
         match field.name().unwrap_or_default() {
             "language" => posted.language = text(field).await?,
+            "contest" => posted.contest = text(field).await?,
+            "named" => posted.named = text(field).await?,
             "source" => posted.source = text(field).await?,
             "files" => {
                 let name = field.file_name().unwrap_or_default().to_string();
@@ -137,9 +168,9 @@ async fn read(mut form: Multipart) -> Result<Posted, Refusal> {
         }
         let size: usize =
             posted.files.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() + posted.source.len();
-        if size > LARGEST || posted.files.len() > MOST {
+        if size > LARGEST || posted.files.len() > FILES {
             return Err(Refusal::TooLarge(format!(
-                "files: at most {MOST} of {} KiB together",
+                "files: at most {FILES} of {} KiB together",
                 LARGEST >> 10
             )));
         }
@@ -179,6 +210,38 @@ mod tests {
             let named: Vec<(&str, &[u8])> = files.iter().map(|(n, b)| (n.as_str(), b.as_slice())).collect();
             assert_eq!(words::table().detect(&named, Some(language)).unwrap().id, language);
         }
+    }
+
+    #[test]
+    fn the_language_that_was_chosen_counts_whatever_a_file_is_called() {
+        for (language, named, source, name) in [
+            ("", "fence.py", "print(1)", "fence.py"),
+            ("python3", "fence.py", "print(1)", "fence.py"),
+            ("cpp", "fence.py", "int main(){}", "main.cc"),
+            ("cpp", "a/b.cpp", "int main(){}", "main.cc"),
+            ("java", "A.java", "public class B {}", "B.java"),
+            ("java", "A.java", "class A {}", "A.java"),
+        ] {
+            let typed = Posted {
+                language: language.into(),
+                source: source.into(),
+                named: named.into(),
+                ..Posted::default()
+            };
+            assert_eq!(files(&typed).unwrap()[0].0, name, "{language} {named}");
+            let file = vec![(named.to_string(), source.as_bytes().to_vec())];
+            let chosen = Posted { language: language.into(), files: file, ..Posted::default() };
+            assert_eq!(files(&chosen).unwrap()[0].0, name, "{language} {named}, as a file");
+        }
+    }
+
+    #[test]
+    fn what_would_be_thrown_away_is_refused() {
+        let file = vec![("a.py".to_string(), b"print(1)".to_vec())];
+        let both = Posted { source: "print(2)".into(), files: file.clone(), ..Posted::default() };
+        assert!(matches!(files(&both), Err(Refusal::Bad(why)) if why.contains("a file was chosen")));
+        let one = Posted { source: " \r\n".into(), files: file.clone(), ..Posted::default() };
+        assert_eq!(files(&one).unwrap(), file);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The machines that judge: their slots, what an audit found, how powerful they were over time.
 
+use super::filters;
 use super::{Frame, Refused, show, words};
 use crate::accounts::Right;
 use crate::errors::Refusal;
@@ -106,7 +107,7 @@ struct HostsPage {
 pub(super) async fn page(State(service): State<Arc<Service>>, frame: Frame) -> Result<Response, Refused> {
     frame.caller.must(Right::Look)?;
     // What is wrong with a machine is for those who run it; without accounts that is whoever is at it.
-    let sees_audit = frame.caller.may(Right::SeeAll) || frame.caller.anonymous_allowed;
+    let sees_audit = frame.caller.may(Right::Watch);
     let nodes = service.store.nodes().await?;
     let workers = service.workers.connected();
     let mut names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();

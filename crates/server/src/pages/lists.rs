@@ -1,5 +1,6 @@
 //! Lists of submissions: mine, and everybody's.
 
+use super::filters;
 use super::rows::{Row, rows, verdicts};
 use super::{Frame, Refused, show, words};
 use crate::accounts::Right;

@@ -7,6 +7,7 @@ mod about;
 mod assets;
 mod consistency;
 mod evidence;
+pub(crate) mod filters;
 mod frame;
 mod hand_in;
 mod hosts;
@@ -19,6 +20,8 @@ mod refused;
 mod rejudging;
 mod rows;
 mod submission;
+#[cfg(test)]
+mod tests;
 mod theme;
 mod upload;
 mod words;
@@ -27,7 +30,7 @@ pub(crate) use frame::Frame;
 pub(crate) use refused::{Refused, refused, show};
 pub(crate) use theme::local;
 
-use crate::problems::PACKAGE_LIMIT;
+use crate::limits::Class;
 use crate::service::Service;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -35,16 +38,13 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use std::sync::Arc;
 
-/// What a form may have beside its file.
-const FORM: usize = 1 << 16;
-
 /// All pages, and what they load. The service is needed for the frame of pages of errors.
 pub(crate) fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
     Router::new()
         .route("/", get(problems::list))
         .route(
             "/problems/new",
-            get(upload::form).post(upload::upload).layer(DefaultBodyLimit::max(PACKAGE_LIMIT + FORM)),
+            get(upload::form).post(upload::upload).layer(DefaultBodyLimit::max(Class::Upload.body())),
         )
         .route("/problems/{name}", get(problems::one))
         .route("/problems/{name}/files/{file}", get(problems::file))

@@ -1,7 +1,8 @@
 //! One node: what it states beside what its pool asks for, its power over time, its health, what happened to it; and what can be done with it.
 
+use super::filters;
 use super::lists::encoded;
-use super::pools::{class, for_those_who_run_it, standing_words};
+use super::pools::{class, standing_words};
 use super::{Frame, Refused, show};
 use crate::accounts::Right;
 use crate::api::fleet::{again, who};
@@ -79,6 +80,11 @@ impl NodePage {
         taken.parts.get(part).map_or("–".into(), |value| format!("{value:.2}"))
     }
 
+    /// The name of a part where it may be broken, so that all of them have room beside each other.
+    fn head(&self, part: &IndexPart) -> String {
+        part.name().replace('_', "_<wbr>")
+    }
+
     fn failed(&self) -> u64 {
         self.whole.points.iter().filter(|point| point.fits == Some(false)).count() as u64
     }
@@ -90,7 +96,7 @@ pub(super) async fn page(
     frame: Frame,
     Path(name): Path<String>,
 ) -> Result<Response, Refused> {
-    for_those_who_run_it(&frame, Right::SeeAll)?;
+    frame.caller.must(Right::Watch)?;
     let whole = manage::details(&service.store, &name).await?;
     let suspects = manage::suspects(&service.store, &name, LISTED, now()).await?;
     let charts = charts(&whole.index, now());

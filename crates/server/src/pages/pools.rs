@@ -1,8 +1,8 @@
 //! Pools: what their members must be like, who they are, and which contests are bound to them.
 
+use super::filters;
 use super::{Frame, Refused, show};
 use crate::accounts::Right;
-use crate::errors::Refusal;
 use crate::manage::{self, ContestView, PoolView};
 use crate::service::Service;
 use ::fleet::{Definition, PoolKind, Strictness};
@@ -45,14 +45,6 @@ impl PoolsPage {
     }
 }
 
-/// For those who run the service; without accounts that is whoever is at it.
-pub(super) fn for_those_who_run_it(frame: &Frame, right: Right) -> Result<(), Refusal> {
-    match frame.caller.anonymous_allowed {
-        true => Ok(()),
-        false => frame.caller.must(right),
-    }
-}
-
 /// The class of a tag for how a node stands.
 pub(super) fn class(standing: &str) -> &'static str {
     match standing {
@@ -92,7 +84,7 @@ fn asks(definition: &Definition) -> Vec<(String, String)> {
 
 /// `GET /pools`.
 pub(super) async fn page(State(service): State<Arc<Service>>, frame: Frame) -> Result<Response, Refused> {
-    for_those_who_run_it(&frame, Right::SeeAll)?;
+    frame.caller.must(Right::Watch)?;
     let contests = manage::contests(&service.store).await?;
     let shown = |pool: PoolView| {
         let definition: Option<Definition> =

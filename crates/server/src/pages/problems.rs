@@ -1,5 +1,6 @@
 //! The list of problems, and a problem with its statement, its samples and the form to hand in.
 
+use super::filters;
 use super::rows::class;
 use super::{Frame, Refused, show, words};
 use crate::accounts::{Caller, Right};
@@ -17,7 +18,7 @@ use model::{Nanos, Verdict};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::sync::Arc;
-use store::{Filter, Page, Problem, Submission, UserId};
+use store::{Contest, Filter, Page, Problem, Submission, UserId};
 
 /// Of so many of one's newest submissions the list of problems knows.
 const REMEMBERED: u32 = 500;
@@ -93,6 +94,9 @@ struct Sample {
 pub(super) struct Entered {
     pub(super) language: String,
     pub(super) source: String,
+    /// The name of the file that was opened in the editor.
+    pub(super) named: String,
+    pub(super) contest: String,
     pub(super) error: Option<String>,
 }
 
@@ -106,6 +110,8 @@ struct ProblemPage {
     samples: Vec<Sample>,
     time_limit: String,
     languages: Vec<&'static Language>,
+    /// Those that one can submit for, the newest first.
+    contests: Vec<Contest>,
     entered: Entered,
     mine: Vec<Submission>,
 }
@@ -113,6 +119,17 @@ struct ProblemPage {
 impl ProblemPage {
     fn may_submit(&self) -> bool {
         self.frame.caller.may(Right::Submit)
+    }
+
+    /// What the statement calls it, in its language; else what the package does.
+    fn title(&self) -> &str {
+        self.statement.title.as_deref().unwrap_or(&self.problem.title)
+    }
+
+    /// Under which name the browser keeps what is written and not yet submitted: each user their own on a shared machine.
+    fn draft(&self) -> String {
+        let whose = self.frame.caller.id().map(|id| id.0.to_string()).unwrap_or_default();
+        format!("{whose}:{}", self.problem.name)
     }
 
     fn may_manage(&self) -> bool {
@@ -128,6 +145,8 @@ impl ProblemPage {
 pub(super) struct Wish {
     /// The language to read the statement in.
     lang: Option<String>,
+    /// The contest to submit for.
+    contest: Option<String>,
 }
 
 /// `GET /problems/{name}`.
@@ -138,7 +157,21 @@ pub(super) async fn one(
     Query(wish): Query<Wish>,
 ) -> Result<Response, Refused> {
     frame.caller.must(Right::Look)?;
-    page(&service, frame, &name, wish.lang, Entered::default()).await
+    let contest = match (wish.contest, frame.own()) {
+        (Some(contest), _) => contest,
+        (None, Some(own)) => last_contest(&service, &own).await?,
+        (None, None) => String::new(),
+    };
+    page(&service, frame, &name, wish.lang, Entered { contest, ..Entered::default() }).await
+}
+
+/// The contest that the reader's newest submission was for: most likely the next one is too.
+async fn last_contest(service: &Service, own: &Filter) -> Result<String, Refusal> {
+    let newest = service.store.submissions(own, Page::first(1)).await?;
+    match newest.first().and_then(|submission| submission.contest) {
+        Some(id) => Ok(service.store.contest_by_id(id).await?.name),
+        None => Ok(String::new()),
+    }
 }
 
 /// The page of a problem, with what was typed into its form.
@@ -167,8 +200,19 @@ pub(super) async fn page(
     let time_limit = time_limit(service, &problem, &opened).await?;
     let languages = languages(&opened);
     let failed = entered.error.is_some();
-    let page =
-        ProblemPage { frame, problem, opened, statement, samples, time_limit, languages, entered, mine };
+    let contests = service.store.contests().await?;
+    let page = ProblemPage {
+        frame,
+        problem,
+        opened,
+        statement,
+        samples,
+        time_limit,
+        languages,
+        contests,
+        entered,
+        mine,
+    };
     let status = if failed { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     Ok((status, show(&page)).into_response())
 }

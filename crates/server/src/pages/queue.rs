@@ -1,5 +1,6 @@
 //! What waits where, what is being done, and how much was.
 
+use super::filters;
 use super::{Frame, Refused, show};
 use crate::accounts::Right;
 use crate::manage::{Done, LineView, Lines};
@@ -61,7 +62,7 @@ fn age(ns: u64) -> String {
 
 /// `GET /queue`.
 pub(super) async fn page(State(service): State<Arc<Service>>, frame: Frame) -> Result<Response, Refused> {
-    super::pools::for_those_who_run_it(&frame, Right::SeeAll)?;
+    frame.caller.must(Right::Watch)?;
     let lines = service.metrics.fleet.lines(&service.store).await?;
     let running = lines.pools.iter().flat_map(|pool| {
         let of = |(node, jobs): (&String, &u64)| Running {

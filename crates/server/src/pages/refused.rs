@@ -1,12 +1,14 @@
 //! Errors as pages.
 
 use super::Frame;
+use super::filters;
+use crate::accounts::SignInPage;
 use crate::errors::Refusal;
 use crate::secret;
 use crate::service::Service;
 use askama::Template;
 use axum::extract::{FromRequestParts, Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
 use std::sync::Arc;
@@ -37,6 +39,8 @@ impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         let status = match &self.0 {
             Refusal::NotFound(_) => StatusCode::NOT_FOUND,
+            Refusal::Malformed(_) => StatusCode::BAD_REQUEST,
+            Refusal::MediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Refusal::Bad(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Refusal::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
             Refusal::Forbidden(_) => StatusCode::FORBIDDEN,
@@ -76,7 +80,7 @@ impl ErrorPage {
     fn heading(&self) -> &'static str {
         match self.status {
             StatusCode::NOT_FOUND => "There is nothing here",
-            StatusCode::UNAUTHORIZED => "Sign in first",
+            StatusCode::UNAUTHORIZED => "Sign in with your password",
             StatusCode::FORBIDDEN => "You may not do this",
             StatusCode::METHOD_NOT_ALLOWED => "This page does not take that",
             StatusCode::CONFLICT => "That does not fit what is there",
@@ -93,16 +97,18 @@ impl ErrorPage {
 pub(super) async fn as_page(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let Ok(frame) = Frame::from_request_parts(&mut parts, &service).await;
+    let looks = parts.method == Method::GET;
     let response = next.run(Request::from_parts(parts, body)).await;
-    dressed(frame, response)
+    dressed(frame, looks, response)
 }
 
 /// A refusal as a page, for what is refused before a page is asked for.
-pub(crate) fn refused(frame: Frame, refusal: Refusal) -> Response {
-    dressed(frame, Refused(refusal).into_response())
+pub(crate) fn refused(frame: Frame, method: &Method, refusal: Refusal) -> Response {
+    dressed(frame, method == Method::GET, Refused(refusal).into_response())
 }
 
-fn dressed(frame: Frame, response: Response) -> Response {
+/// `looks`: the address is that of a page, where one comes back to.
+fn dressed(frame: Frame, looks: bool, response: Response) -> Response {
     let status = response.status();
     let said = response.extensions().get::<Said>().cloned();
     let is_page = response
@@ -111,6 +117,10 @@ fn dressed(frame: Frame, response: Response) -> Response {
         .is_some_and(|form| form.as_bytes().starts_with(b"text/html"));
     if is_page || !(status.is_client_error() || status.is_server_error()) {
         return response;
+    }
+    if status == StatusCode::UNAUTHORIZED && frame.caller.user.is_none() {
+        let back = if looks { frame.path.clone() } else { "/".into() };
+        return (status, super::show(&SignInPage::new(frame, super::local(&back)))).into_response();
     }
     let mut said = said.unwrap_or(Said { text: String::new(), id: None });
     if status == StatusCode::SERVICE_UNAVAILABLE && !frame.caller.is_trusted() {

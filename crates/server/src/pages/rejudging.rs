@@ -1,5 +1,6 @@
 //! Judging many submissions again, and what changed by it.
 
+use super::filters;
 use super::lists::Narrowed;
 use super::rows::{self, names};
 use super::{Frame, Refused, show, words};

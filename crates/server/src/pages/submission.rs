@@ -1,6 +1,7 @@
 //! A submission: its verdict as it comes about, test by test, and why its times can be believed.
 
 use super::evidence::{self, Belief, TestShown};
+use super::filters;
 use super::rows::{author, names};
 use super::{Frame, Refused, rows, show, words};
 use crate::accounts::{Caller, Right};
@@ -111,6 +112,8 @@ struct Source {
     text: String,
     lines: String,
     size: String,
+    /// It holds characters that make it look other than it is.
+    steers: bool,
 }
 
 #[derive(Template)]
@@ -120,6 +123,8 @@ struct SubmissionPage {
     part: Part,
     title: String,
     author: String,
+    /// Its contest; empty: none.
+    contest: String,
     history: Vec<JudgementSummary>,
     trials: usize,
     sources: Vec<Source>,
@@ -182,9 +187,13 @@ pub(super) async fn one(
         let codes: Vec<&str> = jury.expected.iter().map(|verdict| verdict.code()).collect();
         (jury.path, if codes.is_empty() { "any verdict".into() } else { codes.join(" or ") })
     });
+    let contest = match submission.contest {
+        Some(id) => service.store.contest_by_id(id).await?.name,
+        None => String::new(),
+    };
     let sources = sources(&service, &submission).await?;
     let part = part(&service, &frame.caller, submission, asked).await?;
-    let page = SubmissionPage { frame, part, title, author, history, trials, sources, jury, older };
+    let page = SubmissionPage { frame, part, title, author, contest, history, trials, sources, jury, older };
     Ok(show(&page))
 }
 
@@ -294,7 +303,8 @@ async fn sources(service: &Service, submission: &Submission) -> Result<Vec<Sourc
         let text = text.unwrap_or_else(|| "(not shown: too large, or not text)".into());
         let lines = (1..=text.lines().count().max(1)).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
         let size = words::memory(model::Bytes(file.size));
-        sources.push(Source { name: file.name, text, lines, size });
+        let steers = text.contains(filters::steers);
+        sources.push(Source { name: file.name, text, lines, size, steers });
     }
     Ok(sources)
 }

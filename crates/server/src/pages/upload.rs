@@ -1,5 +1,6 @@
 //! Packages: handing one in, and whether its jury's submissions keep their promises.
 
+use super::filters;
 use super::hand_in::broken;
 use super::{Frame, Refused, show, words};
 use crate::accounts::Right;

@@ -9,7 +9,8 @@ use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::execution::{self, Program, hand_in, wait};
 use crate::service::Service;
-use axum::extract::rejection::JsonRejection;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -47,8 +48,8 @@ impl From<Refusal> for Fault {
     }
 }
 
-impl From<JsonRejection> for Fault {
-    fn from(rejection: JsonRejection) -> Fault {
+impl From<BytesRejection> for Fault {
+    fn from(rejection: BytesRejection) -> Fault {
         Fault(rejection.status(), rejection.body_text())
     }
 }
@@ -102,9 +103,11 @@ async fn install(_: Asker) -> Fault {
 async fn execute(
     State(service): State<Arc<Service>>,
     Asker(caller): Asker,
-    given: Result<Json<Value>, JsonRejection>,
+    given: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Value>, Fault> {
-    let Json(given) = given?;
+    // Its clients send JSON and often do not say so.
+    let given = serde_json::from_slice(&given?)
+        .map_err(|error| Refusal::Malformed(format!("the body is no JSON: {error}")))?;
     let runtimes = runtimes::all(&service.toolchains.get(&service.store).await?);
     let wanted = request::read(&given, &runtimes).map_err(Refusal::Bad)?;
     let program = Program {
@@ -121,4 +124,32 @@ async fn execute(
     let late =
         || Refusal::Unavailable("there is no result yet; the queue is long or the service ends".to_owned());
     Ok(Json(answer::of(&wanted.runtime, &ran.ok_or_else(late)?)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kit::Kit;
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn a_body_is_json_whatever_is_said_of_it() {
+        let kit = Kit::new(true).await;
+        let tool = json!([{"name": "x", "path": "/usr/bin/x", "version": "gcc 12.2.0"}]);
+        let c = json!({"id": "c", "available": true, "tools": tool, "compile": ["{cc}"], "run": ["x"]});
+        let facts = json!({"languages": {"languages": [c]}});
+        kit.service.store.note_node("n", "default", &facts, crate::moment::now()).await.unwrap();
+        let asked = json!({"language": "none", "version": "*", "files": [{"content": ""}]}).to_string();
+        for kind in
+            [None, Some("content-type: text/plain;charset=UTF-8"), Some("content-type: application/json")]
+        {
+            let headers = kind.as_slice();
+            let answer = kit.send("POST /api/v2/execute", headers, asked.clone()).await;
+            assert_eq!(
+                (answer.status.as_u16(), &answer.json()["message"]),
+                (400, &json!("none-* runtime is unknown"))
+            );
+            let answer = kit.send("POST /api/v2/execute", headers, "{").await;
+            assert!(answer.status == 400 && answer.text.contains("no JSON"), "{}", answer.text);
+        }
+    }
 }

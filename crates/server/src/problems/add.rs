@@ -2,7 +2,9 @@
 
 use crate::errors::Refusal;
 use crate::moment::now;
+use crate::problems::Opened;
 use crate::service::Service;
+use std::sync::Arc;
 use store::{Hash, NewVersion, Problem, UserId};
 
 /// Bytes a package may have when it is handed in. It is held in memory once.
@@ -32,8 +34,9 @@ pub(crate) async fn add(
     is_name(name)?;
     if zip.len() > PACKAGE_LIMIT {
         return Err(Refusal::TooLarge(format!(
-            "package: {} bytes, at most {PACKAGE_LIMIT} may be",
-            zip.len()
+            "package: {} bytes, at most {PACKAGE_LIMIT} ({} MiB) may be",
+            zip.len(),
+            PACKAGE_LIMIT >> 20
         )));
     }
     let hash = Hash::of(&zip);
@@ -43,16 +46,28 @@ pub(crate) async fn add(
         Err(store::Error::NotFound(_)) => None,
         Err(error) => return Err(error.into()),
     };
-    let title = match opened.package.title.trim() {
-        "" => name,
-        title => title,
-    };
-    let new = NewVersion { name, title, package: &zip, author: by, created: now() };
+    let title = title(opened.clone(), name).await?;
+    let new = NewVersion { name, title: &title, package: &zip, author: by, created: now() };
     let version = service.store.add_version(new).await?;
     let problem = service.store.problem(name).await?;
     service.packages.forget_name(name);
     tracing::info!(problem = name, version = version.number, package = %hash.as_str(), "package taken in");
     Ok(Added { fresh: before != Some(version.id), problem, warnings: opened.warnings.clone() })
+}
+
+/// The title of a package. Old ones have it in their statement alone, and are known by their short name where that has none either.
+async fn title(opened: Arc<Opened>, name: &str) -> Result<String, Refusal> {
+    let package = &opened.package;
+    match package.title.trim() {
+        title if !title.is_empty() && title != package.short_name => return Ok(title.to_string()),
+        _ => {}
+    }
+    let called = name.to_string();
+    let read = tokio::task::spawn_blocking(move || crate::statement::statement(&opened, &called, None)).await;
+    let read = read.map_err(|e| Refusal::Fault(format!("reading a package: {e}")))?;
+    // A statement that cannot be shown is no reason to refuse a package.
+    let stated = read.ok().and_then(|statement| statement.title);
+    Ok(stated.unwrap_or_else(|| name.to_string()))
 }
 
 /// Names of problems go into addresses and file names.

@@ -50,8 +50,7 @@ const SIGNS: [(&str, &str); 14] = [
     ("euro", "€"),
 ];
 /// Commands that say nothing here, each with how many arguments go with it.
-const SILENT: [(&str, usize); 18] = [
-    ("problemname", 1),
+const SILENT: [(&str, usize); 17] = [
     ("label", 1),
     ("vspace", 1),
     ("hspace", 1),
@@ -73,14 +72,39 @@ const SILENT: [(&str, usize); 18] = [
 /// How deep groups may lie in each other.
 const DEEPEST: usize = 40;
 
-/// A text as HTML, which is not safe yet.
-pub(super) fn html(text: &str) -> String {
+/// A text as HTML, which is not safe yet, and its title, where it has one.
+pub(super) fn html(text: &str) -> (String, Option<String>) {
     let text = without_comments(text);
     let body = text.split_once("\\begin{document}").map_or(text.as_str(), |(_, body)| body);
     let body = body.split("\\end{document}").next().unwrap_or_default();
-    let mut reader = Reader { rest: body, out: String::new(), depth: 0 };
+    let mut reader = Reader::new(body, 0);
     reader.read(None);
-    paragraphs(&reader.out)
+    (paragraphs(&reader.out), reader.title.filter(|title| !title.is_empty()))
+}
+
+/// The text of some HTML, on one line.
+fn plain(html: &str) -> String {
+    let mut text = String::with_capacity(html.len());
+    for (n, part) in html.split('<').enumerate() {
+        text.push_str(if n == 0 { part } else { part.split_once('>').map_or("", |(_, after)| after) });
+    }
+    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// How wide a picture is to be, as the attribute of an image: a part of the line (`0.3`, `.5\\textwidth`) in percent, a length in pixels.
+fn width(text: &str) -> Option<String> {
+    const LINES: [&str; 4] = ["\\textwidth", "\\linewidth", "\\columnwidth", "\\hsize"];
+    const UNITS: [(&str, f64); 7] =
+        [("cm", 37.8), ("mm", 3.78), ("in", 96.0), ("pt", 1.33), ("em", 16.0), ("ex", 8.0), ("px", 1.0)];
+    let text = text.trim();
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
+    if let Some((length, pixels)) = UNITS.iter().find_map(|(unit, px)| Some((text.strip_suffix(unit)?, px))) {
+        return number(length).map(|length| format!("{:.0}", (length * pixels).clamp(1.0, 4000.0)));
+    }
+    let part = LINES.iter().find_map(|line| text.strip_suffix(line)).unwrap_or(text).trim();
+    let part = if part.is_empty() { Some(1.0) } else { number(part) }?;
+    Some(format!("{:.0}%", (part * 100.0).clamp(1.0, 100.0)))
 }
 
 fn without_comments(text: &str) -> String {
@@ -116,9 +140,15 @@ struct Reader<'a> {
     rest: &'a str,
     out: String,
     depth: usize,
+    /// What `\\problemname` says.
+    title: Option<String>,
 }
 
 impl<'a> Reader<'a> {
+    fn new(rest: &'a str, depth: usize) -> Reader<'a> {
+        Reader { rest, out: String::new(), depth, title: None }
+    }
+
     /// Reads up to `\end{…}` of an environment, or to the end of the text.
     fn read(&mut self, environment: Option<&str>) {
         while let Some(at) = self.rest.find(['\\', '$', '{', '}', '~', '`', '\'', '-', '&', '<', '>', '\n']) {
@@ -252,6 +282,10 @@ impl<'a> Reader<'a> {
             "end" => {
                 self.argument('{', '}');
             }
+            "problemname" => {
+                let title = plain(&self.inner());
+                self.title.get_or_insert(title);
+            }
             "par" => self.out.push(BREAK),
             "verb" => self.verb(),
             "url" => {
@@ -264,22 +298,33 @@ impl<'a> Reader<'a> {
                 self.out.push_str(&format!("<a href=\"{to}\">{inside}</a>"));
             }
             "includegraphics" => {
-                self.argument('[', ']');
-                let from = escape(self.argument('{', '}').unwrap_or_default());
-                self.out.push_str(&format!("<img src=\"{from}\" alt=\"\">"));
+                let options = self.argument('[', ']').unwrap_or_default().split(',');
+                let wide = options.filter_map(|option| option.split_once('='));
+                let wide =
+                    wide.filter(|(name, _)| name.trim() == "width").find_map(|(_, value)| width(value));
+                let image = self.image(wide);
+                self.out.push_str(&image);
             }
             // Kattis: width, file, caption.
             "illustration" => {
-                self.argument('{', '}');
-                let from = escape(self.argument('{', '}').unwrap_or_default());
-                let caption = self.inner();
-                self.out.push_str(&format!(
-                    "{BREAK}<figure><img src=\"{from}\" alt=\"\"><figcaption>{caption}</figcaption></figure>{BREAK}"
-                ));
+                let wide = self.argument('{', '}').and_then(width);
+                let image = self.image(wide);
+                let caption = match self.inner() {
+                    caption if caption.trim().is_empty() => String::new(),
+                    caption => format!("<figcaption>{caption}</figcaption>"),
+                };
+                self.out.push_str(&format!("{BREAK}<figure>{image}{caption}</figure>{BREAK}"));
             }
             // Its arguments are groups, which are shown.
             _ => {}
         }
+    }
+
+    /// The picture that the next argument names.
+    fn image(&mut self, wide: Option<String>) -> String {
+        let from = escape(self.argument('{', '}').unwrap_or_default());
+        let wide = wide.map_or(String::new(), |wide| format!(" width=\"{wide}\""));
+        format!("<img src=\"{from}\" alt=\"\"{wide}>")
     }
 
     /// The next argument of a command as it is written, where there is one.
@@ -312,7 +357,7 @@ impl<'a> Reader<'a> {
         if self.depth >= DEEPEST {
             return escape(text);
         }
-        let mut inside = Reader { rest: text, out: String::new(), depth: self.depth + 1 };
+        let mut inside = Reader::new(text, self.depth + 1);
         inside.read(None);
         inside.out
     }
@@ -358,7 +403,7 @@ impl<'a> Reader<'a> {
         let mut parts = outer_items(inside).into_iter();
         parts.next();
         let item = |part: &str| {
-            let mut reader = Reader { rest: part, out: String::new(), depth: self.depth };
+            let mut reader = Reader::new(part, self.depth);
             let term = reader.argument('[', ']').map(|term| self.nested(term));
             let text = joined(&self.nested(reader.rest));
             match (element, term) {
@@ -371,7 +416,7 @@ impl<'a> Reader<'a> {
     }
 
     fn table(&self, inside: &str) -> String {
-        let mut reader = Reader { rest: inside, out: String::new(), depth: self.depth };
+        let mut reader = Reader::new(inside, self.depth);
         reader.argument('{', '}');
         let row = |row: &str| {
             let cells = row.replace("\\&", "\u{2}");
@@ -437,9 +482,52 @@ mod tests {
             ("\\begin{verbatim}\n<a>  b\n\\end{verbatim}", "<pre>&lt;a&gt;  b</pre>\n"),
             ("\\verb|x_1| \\unknown{kept}", "<p><code>x_1</code> kept</p>\n"),
         ] {
-            assert_eq!(html(tex), want, "{tex}");
+            assert_eq!(html(tex).0, want, "{tex}");
         }
-        assert!(html("$n \\le 3$").contains("<math") && html("\\[x\\]").contains("display=\"block\""));
+        assert!(html("$n \\le 3$").0.contains("<math") && html("\\[x\\]").0.contains("display=\"block\""));
+    }
+
+    #[test]
+    fn the_title_is_told_and_not_shown_twice() {
+        for (tex, title) in [
+            ("\\problemname{A \\& B}\nText", Some("A & B")),
+            ("\\problemname{The \\emph{old}\n one}", Some("The old one")),
+            ("\\problemname{  }", None),
+            ("Text", None),
+        ] {
+            let (html, found) = html(tex);
+            assert_eq!(found.as_deref(), title, "{tex}");
+            assert!(!html.contains("old") && !html.contains('&'), "{html}");
+        }
+    }
+
+    #[test]
+    fn pictures_are_as_wide_as_asked() {
+        for (tex, want) in [
+            (
+                "\\illustration{0.3}{a.png}{A \\emph{cat}}",
+                "<figure><img src=\"a.png\" alt=\"\" width=\"30%\"><figcaption>A <em>cat</em></figcaption></figure>\n",
+            ),
+            ("\\illustration{.5}{a.png}{}", "<figure><img src=\"a.png\" alt=\"\" width=\"50%\"></figure>\n"),
+            (
+                "\\includegraphics[width=0.25\\textwidth]{a}",
+                "<p><img src=\"a\" alt=\"\" width=\"25%\"></p>\n",
+            ),
+            (
+                "\\includegraphics[angle=90, width=\\linewidth]{a}",
+                "<p><img src=\"a\" alt=\"\" width=\"100%\"></p>\n",
+            ),
+            ("\\includegraphics[width=5cm]{a}", "<p><img src=\"a\" alt=\"\" width=\"189\"></p>\n"),
+            ("\\includegraphics[scale=2]{a}", "<p><img src=\"a\" alt=\"\"></p>\n"),
+            ("\\illustration{wide\"x}{a}{}", "<figure><img src=\"a\" alt=\"\"></figure>\n"),
+        ] {
+            assert_eq!(html(tex).0, want, "{tex}");
+        }
+        for (text, wide) in
+            [("9", Some("100%")), ("-1", None), ("0", None), ("NaN", None), ("1e300cm", Some("4000"))]
+        {
+            assert_eq!(width(text).as_deref(), wide, "{text}");
+        }
     }
 
     proptest::proptest! {

@@ -19,6 +19,8 @@ const LARGEST: u64 = 1 << 20;
 /// A statement in one language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Statement {
+    /// What it calls the problem, where it says so itself.
+    pub(crate) title: Option<String>,
     /// HTML.
     pub(crate) body: String,
     /// Code of the language, where the file says it.
@@ -62,12 +64,12 @@ pub(crate) fn statement(opened: &Opened, problem: &str, wish: Option<&str>) -> R
         .iter()
         .filter(|file| file.form == Form::Pdf)
         .min_by_key(|file| (file.language != language, rank(file)));
-    let body = match text {
+    let (body, title) = match text {
         Some(file) => body(opened, problem, file)?,
-        None => String::new(),
+        None => (String::new(), None),
     };
     let name = |file: &File| file.path.rsplit('/').next().unwrap_or_default().to_string();
-    Ok(Statement { body, language: language.map(str::to_string), languages, pdf: pdf.map(name) })
+    Ok(Statement { title, body, language: language.map(str::to_string), languages, pdf: pdf.map(name) })
 }
 
 fn files(opened: &Opened) -> Vec<File<'_>> {
@@ -95,7 +97,7 @@ fn files(opened: &Opened) -> Vec<File<'_>> {
         .collect()
 }
 
-fn body(opened: &Opened, problem: &str, file: &File) -> Result<String, Refusal> {
+fn body(opened: &Opened, problem: &str, file: &File) -> Result<(String, Option<String>), Refusal> {
     if opened.source.tree().files.get(file.path).is_none_or(|entry| entry.size > LARGEST) {
         return Err(Refusal::Bad(format!(
             "{}: a statement of more than {LARGEST} bytes is not shown",
@@ -107,13 +109,15 @@ fn body(opened: &Opened, problem: &str, file: &File) -> Result<String, Refusal> 
     for (name, value) in &opened.package.constants {
         text = text.replace(&format!("{{{{{name}}}}}"), value);
     }
-    let html = match file.form {
-        Form::Markdown => markdown(&text),
+    // A macro of the format that stands for the name in problem.yaml.
+    let text = text.replace("\\problemyamlname", &opened.package.title);
+    let (html, title) = match file.form {
+        Form::Markdown => (markdown(&text), None),
         Form::Latex => latex::html(&text),
-        Form::Html | Form::Pdf => text,
+        Form::Html | Form::Pdf => (text, None),
     };
     let picture = |source: &str| picture(opened, problem, source);
-    Ok(clean::clean(&html, &picture))
+    Ok((clean::clean(&html, &picture), title))
 }
 
 /// The address of a picture of the statement; `None` where the package has none of this name.
@@ -170,7 +174,7 @@ pub(crate) fn document(text: &str) -> String {
 }
 
 /// Text as HTML shows it.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -1,6 +1,6 @@
 //! A judgement as it is shown: every test, every run, what disturbed it.
 
-use super::{Brief, ReadingOfInteger};
+use super::Brief;
 use crate::errors::Refusal;
 use crate::service::Service;
 use model::{Bytes, Clock, Limits, Observation, Reading, TestResult};
@@ -37,7 +37,6 @@ pub(crate) struct JudgementView {
     /// The worker that judged: node and slot.
     pub(crate) worker: Option<String>,
     /// The noise floor that `disturbed` is told by; `assumed` in it: nothing was measured on that slot.
-    #[schema(value_type = Object)]
     pub(crate) floor: Floor,
     /// Its runs were deleted.
     pub(crate) forgotten: bool,
@@ -100,7 +99,6 @@ pub(crate) struct TestView {
     /// Elapsed time of the same run.
     pub(crate) wall_ns: u64,
     /// Most memory of any run.
-    #[schema(value_type = ReadingOfInteger)]
     pub(crate) memory_peak_bytes: Reading<Bytes>,
     /// Points, in scoring problems.
     pub(crate) score: Option<f64>,
@@ -108,7 +106,6 @@ pub(crate) struct TestView {
     #[schema(value_type = super::ConfidenceName)]
     pub(crate) confidence: model::Confidence,
     /// Every run with its evidence, each as `tauto run --json` prints it; `disturbed` in it names what condemns its time.
-    #[schema(value_type = Vec<Object>)]
     pub(crate) runs: Vec<RunDocument>,
     /// What the validator says. Of secret tests only the jury sees it.
     pub(crate) message: Option<String>,

@@ -8,8 +8,6 @@ mod series;
 mod submission;
 
 pub(crate) use judgement::{JudgementView, causes, floor_of, may_read_message, whole};
-pub(crate) use schemas::{
-    ConfidenceName, NodeStateName, PurposeName, ReadingOfInteger, StateName, VerdictName,
-};
+pub(crate) use schemas::{ConfidenceName, NodeStateName, PurposeName, StateName, VerdictName};
 pub(crate) use series::{Point, Series, SeriesTest, is_void, series};
 pub(crate) use submission::{Brief, Names, SubmissionView};

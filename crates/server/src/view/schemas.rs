@@ -1,9 +1,7 @@
 //! How values of other crates are described in the API's document.
 
 use serde::{Deserialize, Serialize};
-use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
-use utoipa::openapi::{RefOr, schema::KnownFormat, schema::SchemaFormat};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::ToSchema;
 
 /// What a submission earned: accepted, partially accepted (less than the full score), wrong answer, time limit, run-time error,
 /// memory limit, output limit, compile error, judge error (a fault of the judge or the package, never scored).
@@ -80,28 +78,5 @@ impl From<StateName> for store::State {
             StateName::Judged => store::State::Judged,
             StateName::Cancelled => store::State::Cancelled,
         }
-    }
-}
-
-/// A number, or why it is not known.
-pub(crate) struct ReadingOfInteger;
-
-impl ToSchema for ReadingOfInteger {
-    fn name() -> std::borrow::Cow<'static, str> {
-        "Reading".into()
-    }
-}
-
-impl PartialSchema for ReadingOfInteger {
-    fn schema() -> RefOr<Schema> {
-        let number = ObjectBuilder::new()
-            .schema_type(Type::Integer)
-            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
-            .minimum(Some(0));
-        let unknown = ObjectBuilder::new()
-            .property("unknown", ObjectBuilder::new().schema_type(Type::String))
-            .required("unknown");
-        let either = OneOfBuilder::new().item(number).item(unknown);
-        either.description(Some("a number, or why it is not known")).into()
     }
 }

@@ -103,7 +103,9 @@ pub(super) async fn serve(service: Arc<Service>, stream: UnixStream) {
         Ok(()) => "it left".to_string(),
     };
     tracing::info!(worker = name, why, "worker gone");
-    connection.put_back(&format!("worker {name}: {why}"), matches!(end, Err(End::Ending))).await;
+    // What this side could not do says nothing about the job.
+    let innocent = matches!(end, Err(End::Ending | End::Store(_) | End::Service(_)));
+    connection.put_back(&format!("worker {name}: {why}"), innocent).await;
 }
 
 /// Reads frames into a channel, so that waiting for one can be given up without losing half of it.

@@ -1,7 +1,7 @@
 //! What workers ask of the service, whatever they ask it by: to begin, to keep what they are at, the time limit in force, and to
 //! hear what came of it. The transports ([`super::connection`], [`super::nats`]) know who asks; nothing about messages is known here.
 
-use super::{ATTEMPTS, LEASE, assign, node, result};
+use super::{LEASE, assign, node, result};
 use crate::errors::Refusal;
 use crate::live::LiveEvent;
 use crate::moment::now;
@@ -45,9 +45,12 @@ pub(crate) async fn begin(service: &Service, worker: &str, job: &Job) -> Result<
     let lease = Lease { job: job.id, attempt: job.attempt };
     let started = LiveEvent::Started { job: job.id, worker: worker.to_string(), attempt: job.attempt };
     service.live.tell(job.submission, started);
-    let why = if job.failed >= ATTEMPTS {
+    let why = if job.failed >= service.settings.attempts {
         let last = job.returned.as_deref().unwrap_or("no reason is known");
-        format!("given up after {ATTEMPTS} attempts that failed; the last ended so: {last}")
+        let failed = job.failed;
+        format!(
+            "set aside: {failed} workers failed or died while they judged it; the last: {last}; rejudge it once that is mended"
+        )
     } else {
         match assign::task(service, job).await {
             Ok(task) => {
@@ -60,6 +63,14 @@ pub(crate) async fn begin(service: &Service, worker: &str, job: &Job) -> Result<
     };
     conclude(service, lease, &Outcome::Refused { why }).await?;
     Ok(None)
+}
+
+/// A worker of that name begins its life: what an earlier one had begun ended with that.
+pub(crate) async fn left_behind(service: &Service, worker: &str, pool: &str) -> Result<(), Error> {
+    for job in service.store.begun_by(worker, pool).await? {
+        put_back(service, job.lease(), job.submission, &format!("worker {worker} died"), false).await;
+    }
+    Ok(())
 }
 
 /// Keeps a job for its worker; false: it is not the worker's any more.

@@ -7,7 +7,7 @@ pub(crate) mod nats;
 mod node;
 mod result;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use assign::{details, limit_setting};
 
@@ -31,9 +31,8 @@ use tokio::task::JoinSet;
 /// How long a job stays with a worker that is not heard of. Extended while it is connected.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
 
-/// A job at which this many attempts failed is given up: what it does to workers it would do to the next. Many, since workers also
-/// fail for reasons of their own.
-pub(crate) const ATTEMPTS: u64 = 20;
+/// A job at which this many attempts failed is set aside, unless the site says otherwise: what it does to workers it would do to the next.
+pub const ATTEMPTS: u64 = 2;
 
 /// The pool of this machine's own workers, by the Unix socket: a relaxed one.
 pub(crate) const LOCAL_POOL: &str = "default";

@@ -363,8 +363,16 @@ fn given_up(database: &Database) {
         let job = claim(&store, "w").await.unwrap();
         assert_eq!(counts(&job), (3, 1, Some("shutting down".to_string())));
         store.reap(at(60)).await.unwrap();
+        let late = lease(&job);
         let job = claim(&store, "w").await.unwrap();
         assert_eq!(counts(&job), (4, 2, Some("the lease of w ended".to_string())));
+        // It was only cut off: said once or twice, by the one whose lease it was.
+        store.pardon(late, "v").await.unwrap();
+        assert_eq!(store.job(job.id).await.unwrap().failed, 2);
+        store.pardon(late, "w").await.unwrap();
+        store.pardon(late, "w").await.unwrap();
+        let pardoned = store.job(job.id).await.unwrap();
+        assert_eq!(counts(&pardoned), (4, 1, Some("the lease of w ended; it was only cut off".to_string())));
         finish(&store, &job, Verdict::JudgeError, None).await;
         let given_up = store.submission(id).await.unwrap();
         assert_eq!((given_up.state, given_up.current.unwrap().verdict), (State::Judged, Verdict::JudgeError));

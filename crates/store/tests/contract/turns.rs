@@ -15,6 +15,7 @@ pub(crate) const TESTS: &[(&str, Body)] = &[
     ("contests take turns, and authors within them", contests),
     ("who comes back to the line has saved up nothing", nothing_saved),
     ("a job that comes back has its contest's turn again", refunded),
+    ("a job that ended a worker goes behind all others", demoted),
     ("what is of no contest takes turns as one", practice),
     ("contests go before rejudging before practice", urgencies),
     ("jobs wait for a pool or for any", places),
@@ -115,6 +116,18 @@ fn refunded(database: &Database) {
         assert_eq!(line.next(asks, 3).await, ["a1-1", "a1-2", "b1-2"]);
         line.store.reap(at(60)).await.unwrap();
         assert_eq!(line.next(asks, 9).await, ["a1-1", "b1-1", "a1-2", "b1-2", "b1-3"]);
+    });
+}
+
+fn demoted(database: &Database) {
+    run(async {
+        let line = Line::new(database).await;
+        let asks = asks("n", "p", NEVER);
+        line.submit(&["a1-1", "a1-2", "a2-1", "b1-1", "b1-2"]).await;
+        let first = line.store.claim(asks).await.unwrap().unwrap();
+        assert_eq!(line.store.fail(first.lease(), "it died").await.unwrap(), 1);
+        // Its contest's turn was used, too.
+        assert_eq!(line.next(asks, 9).await, ["b1-1", "a2-1", "b1-2", "a1-2", "a1-1"]);
     });
 }
 

@@ -20,19 +20,21 @@ const PRESENT: (Duration, Duration) = (Duration::from_secs(10), Duration::from_m
 
 /// Greets, now and whenever there is something new, and makes known how this worker stands.
 pub(super) async fn greet(shared: Arc<Shared>) {
-    let mut told = String::new();
+    let (mut told, mut fresh) = (String::new(), true);
     loop {
         let (greeting, statement) = {
             let state = shared.state();
             let (hello, statement) = (state.hello.clone(), state.statement.clone());
-            let greeting =
-                Greeting { hello, statement: statement.clone(), at: now(), troubles: state.troubles.clone() };
+            let troubles = state.troubles.clone();
+            let greeting = Greeting { hello, statement: statement.clone(), at: now(), troubles, fresh };
             (greeting, statement)
         };
         let ask = Ask::Hello(Box::new(greeting));
         let trouble = match shared.nats.ask(&shared.from, &ask, PATIENCE).await {
             Ok(Reply::Standing(standing)) => {
                 shared.stated(statement.as_ref());
+                // Tasks come from here on.
+                fresh = false;
                 note(&shared, standing);
                 tell_facts(&shared).await;
                 String::new()

@@ -81,7 +81,7 @@ fn slower(mut statement: Statement, factor: f64) -> Statement {
 }
 
 fn greeting(statement: Option<Statement>, node: &str) -> Greeting {
-    Greeting { hello: hello(node), statement, at: super::of_store(now()), troubles: Vec::new() }
+    Greeting { hello: hello(node), statement, at: super::of_store(now()), troubles: Vec::new(), fresh: false }
 }
 
 /// A judgement whose slowest test took so many milliseconds.

@@ -72,6 +72,9 @@ impl From<NatsError> for Refusal {
 async fn answer(service: &Service, nats: &Nats, from: &WorkerId, ask: &Ask) -> Result<Reply, Refusal> {
     match ask {
         Ask::Hello(greeting) => {
+            if greeting.fresh {
+                desk::left_behind(service, &worker(from), &from.pool).await?;
+            }
             let reply = crate::fleet::standing(service, from, greeting).await?;
             if let (Reply::Standing(fleet::nats::Standing::Works { .. }), Some(brokers)) =
                 (&reply, &service.brokers)
@@ -197,6 +200,10 @@ async fn done(
 ) -> Result<Reply, Refusal> {
     let Some(job) = own_job(service, from, lease).await? else {
         tracing::warn!(worker = worker(from), job = lease.job, "a late result was dropped");
+        // It was not the job that silenced it.
+        if !matches!(nats.read_body(outcome.clone()).await, Ok(Outcome::Failed { .. }) | Err(_)) {
+            service.store.pardon(of_store(lease), &worker(from)).await?;
+        }
         return Ok(Reply::Heard);
     };
     let outcome = nats.read_body(outcome.clone()).await?;

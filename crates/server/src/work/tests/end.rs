@@ -67,6 +67,14 @@ impl End {
         }
     }
 
+    /// A process without a past makes itself known.
+    pub(crate) async fn greet_first(&self) {
+        if let End::Nats { from, .. } = self {
+            let first = Greeting { fresh: true, ..greeting(from) };
+            self.ask(Ask::Hello(Box::new(first))).await;
+        }
+    }
+
     async fn ask(&self, ask: Ask) -> Reply {
         let End::Nats { nats, from, .. } = self else { panic!("over NATS") };
         nats.ask(from, &ask, PATIENCE).await.unwrap()
@@ -200,7 +208,7 @@ impl End {
 pub(crate) fn greeting(from: &WorkerId) -> Greeting {
     let at = fleet::Moment(crate::moment::now().0);
     let hello = hello(&from.node, from.slot);
-    Greeting { hello, statement: Some(statement(from)), at, troubles: Vec::new() }
+    Greeting { hello, statement: Some(statement(from)), at, troubles: Vec::new(), fresh: false }
 }
 
 fn statement(from: &WorkerId) -> Statement {

@@ -118,6 +118,8 @@ async fn submissions_are_taken_in_while_brokers_are_away_and_judged_when_they_ar
     ground.broker.as_mut().unwrap().kill();
     let trouble = || ground.kit.service.brokers.as_ref().unwrap().trouble();
     until("the loss is not noticed", async || trouble().is_some()).await;
+    // Those who were there when the brokers went away are thought to be there still.
+    ground.kit.service.workers.set_fleet([("n/0".to_string(), super::worker("n", 0))].into());
     let ready = ground.kit.send("GET /api/v1/health/ready", &[], "").await;
     assert_eq!(ready.status, 200);
     assert_ne!(ready.json()["brokers"], "connected");

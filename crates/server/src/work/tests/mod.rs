@@ -29,6 +29,12 @@ pub(crate) fn hello(node: &str, slot: u32) -> Hello {
     Hello { protocol: PROTOCOL, version: "1.0.0".into(), node: node.into(), slot: facts, holding: None }
 }
 
+/// A worker that is connected.
+pub(crate) fn worker(node: &str, slot: u32) -> super::Worker {
+    let Hello { slot, version, node, .. } = hello(node, slot);
+    super::Worker { node, slot, version, since: now(), judging: None, finished: 0 }
+}
+
 fn slot(id: u32) -> Slot {
     let (isolation, none) = (Isolation::None, Vec::new());
     Slot { id, cpus: vec![id], idle_siblings: none, mem_nodes: vec![0], package: 0, isolation }
@@ -152,6 +158,14 @@ impl Ground {
         }
     }
 
+    /// A worker died, and another one takes its place.
+    async fn reborn(&self, end: End) -> End {
+        drop(end);
+        let reborn = self.worker("n", 0).await;
+        reborn.greet_first().await;
+        reborn
+    }
+
     async fn verdicts(&self, id: SubmissionId) -> Vec<Verdict> {
         let history = self.kit.service.store.history(id).await.unwrap();
         history.into_iter().map(|judgement| judgement.verdict).collect()
@@ -175,6 +189,7 @@ macro_rules! over_both {
 over_both! {
     a_task_is_taken_watched_and_stored_once
     what_a_worker_had_when_it_was_lost_comes_back
+    a_job_that_ended_two_workers_is_set_aside_and_others_go_first
     a_task_that_is_given_back_goes_to_the_next_worker
     who_judges_what_was_cancelled_is_told_to_leave_it
     what_waits_for_a_pool_goes_to_no_other
@@ -243,6 +258,34 @@ async fn what_a_worker_had_when_it_was_lost_comes_back(ground: &Ground) {
     assert_eq!(ground.verdicts(id).await, []);
     other.done(second.lease, &judged(Verdict::Accepted)).await;
     assert_eq!(ground.verdicts(id).await, [Verdict::Accepted]);
+}
+
+async fn a_job_that_ended_two_workers_is_set_aside_and_others_go_first(ground: &Ground) {
+    let deadly = ground.practice().await;
+    let mut worker = ground.worker("n", 0).await;
+    assert_eq!(worker.task().await.name, format!("s{deadly}"));
+    let others = [ground.practice().await, ground.practice().await];
+    for other in others {
+        worker = if other == others[0] { ground.reborn(worker).await } else { worker };
+        let task = worker.task().await;
+        assert_eq!(task.name, format!("s{other}"));
+        worker.done(task.lease, &judged(Verdict::Accepted)).await;
+    }
+    assert_eq!(worker.task().await.name, format!("s{deadly}"));
+    let mut worker = ground.reborn(worker).await;
+    let last = ground.practice().await;
+    let task = worker.task().await;
+    assert_eq!(task.name, format!("s{last}"));
+    worker.done(task.lease, &judged(Verdict::Accepted)).await;
+    let judged = async || ground.verdicts(deadly).await;
+    // Nobody is given it again; whoever asks for work is what sets it aside.
+    let next = ground.practice().await;
+    assert_eq!(worker.task().await.name, format!("s{next}"));
+    until("it is not set aside", async || judged().await == [Verdict::JudgeError]).await;
+    let history = ground.kit.service.store.history(deadly).await.unwrap();
+    let stored = ground.kit.service.store.judgement(history[0].id).await.unwrap();
+    let why = stored.judgement.fault.unwrap();
+    assert!(why.starts_with("set aside: 2 workers failed or died while they judged it; the last: "), "{why}");
 }
 
 async fn a_task_that_is_given_back_goes_to_the_next_worker(ground: &Ground) {

@@ -1,0 +1,67 @@
+//! Compiling once what languages have in common, beside the slots, while workers begin already: the first submission of such a language is then as
+//! quick as the next. What comes of it stays in the data directory.
+
+use super::WorkerArgs;
+use crate::Done;
+use crate::config::data_directory;
+use crate::judging::{languages, shelf};
+use crate::log::LogForm;
+use crate::place::{planned, wishes_for};
+use crate::terminal::Failure;
+use engine::slot::Station;
+use engine::warm::Cold;
+use host::machine::Machine;
+use model::Placement;
+use sandbox::{Launcher, LauncherOptions};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// `off`: the first program of each language waits for that.
+const PREPARE: &str = "TAUTO_PREPARE";
+
+/// Starts a process that does it, and ends with this thread's process at the latest. Launchers have been forked by now.
+pub(super) fn begin(languages: Option<&Path>, log: LogForm) {
+    if std::env::var_os(PREPARE).is_some_and(|prepare| prepare == "off") {
+        return;
+    }
+    let mut args: Vec<OsString> =
+        ["worker", "--warm", "--log", log.name(), "--parent"].map(OsString::from).into();
+    args.push(std::process::id().to_string().into());
+    if let Some(languages) = languages {
+        args.extend(["--languages".into(), languages.into()]);
+    }
+    // The thread lives as long as the child, which ends with it.
+    std::thread::spawn(move || {
+        let mut command = Command::new("/proc/self/exe");
+        match command.args(args).stdin(Stdio::null()).status() {
+            Ok(status) if status.success() => {}
+            Ok(status) => {
+                tracing::warn!(%status, "languages were not prepared; the first program of each waits for that")
+            }
+            Err(error) => {
+                tracing::warn!(%error, "languages were not prepared; the first program of each waits for that")
+            }
+        }
+    });
+}
+
+/// Does it.
+pub(super) fn main(args: &WorkerArgs) -> Result<Done, Failure> {
+    crate::serve::die_with_parent(args.parent)?;
+    let (languages, shelf) = (languages(args.languages.as_ref())?, Arc::new(shelf(&data_directory()?)));
+    let cold = Cold::of(&languages, &shelf);
+    if cold.is_empty() {
+        return Ok(Done::Good);
+    }
+    let machine = Machine::this().map_err(Failure::system)?;
+    let housekeeping = planned(&machine, &wishes_for(None)?)?.housekeeping;
+    let options = LauncherOptions { housekeeping: housekeeping.clone(), ..LauncherOptions::default() };
+    let placement = Placement { cpus: housekeeping, ..Placement::default() };
+    let station = Station::new(Box::new(Launcher::start(&options)?), placement).with_shelf(shelf);
+    cold.warm(&station, &AtomicBool::new(false)).map_err(crate::judging::failure)?;
+    tracing::info!("languages are prepared");
+    Ok(Done::Good)
+}

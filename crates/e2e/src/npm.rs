@@ -1,0 +1,21 @@
+//! Packages of npm's, for clients and checks that others wrote.
+
+use std::path::{Path, PathBuf};
+
+/// The directory of a package, which is fetched once, below `directory`.
+///
+/// # Errors
+/// There is no npm, or it cannot fetch.
+pub fn package(directory: &Path, name: &str, version: &str) -> Result<PathBuf, String> {
+    let place = directory.join("node_modules").join(name);
+    if !place.join("package.json").is_file() {
+        let mut npm = crate::child::command("npm");
+        npm.args(["install", "--no-audit", "--no-fund", "--silent", "--prefix"]).arg(directory);
+        let done = npm.arg(format!("{name}@{version}")).output();
+        let done = done.map_err(|error| format!("npm: {error}; scripts/setup installs it"))?;
+        if !done.status.success() {
+            return Err(format!("npm install {name}: {}", String::from_utf8_lossy(&done.stderr)));
+        }
+    }
+    Ok(place)
+}
