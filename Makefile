@@ -5,24 +5,27 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench verdicts clocks service-load service-chaos fleet-chaos fleet-dispatch manual
+.PHONY: help demo test test-all lint bench verdicts clocks service-load service-chaos fleet-chaos fleet-dispatch manual
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-demo: ## Set up what is missing, build, and judge right and wrong programs in several languages
-	scripts/setup
-	cargo build --release --package cli
-	scripts/demo $(TARGET)/release/tauto
+demo: ## Install what is missing, build, and judge right and wrong programs in several languages
+	scripts/setup demo
+	cargo build --profile demo --package cli
+	scripts/demo $(TARGET)/demo/tauto
 
-# All of it in one profile, so that everything is compiled once. The suites of e2e come last: they drive the binary.
-test: ## Set up what is missing and check everything: format, lints, unit tests, house rules, the binary from outside
-	scripts/setup
+test: ## Install what is missing, then check format, lints, unit tests, house rules, and the binary in brief
+	scripts/setup test
+	cargo xtask test short $(STRICT)
+
+test-all: ## Install what is missing, then check everything: all languages, services, fleets, browser, virtual machines
+	scripts/setup test-all
+	cargo xtask test all --strict
+
+lint: ## Check format and lints only
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo test --workspace --exclude e2e --no-fail-fast
-	cargo build --package cli
-	TAUTO_BIN=$(abspath $(TARGET))/debug/tauto cargo xtask suites
 
 bench: ## Measure the bars that releases are held to, beside plain processes
 	cargo build --release --package cli

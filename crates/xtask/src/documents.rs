@@ -3,7 +3,7 @@
 use crate::tree::{File, Tree};
 
 /// Without a manual page, since they are hidden.
-const HIDDEN: [&str; 6] = ["completions", "manual", "fleet-sim", "help", "probe", "xtask"];
+const HIDDEN: [&str; 3] = ["help", "probe", "xtask"];
 
 /// Commands of `tauto` in code of Markdown pages, and their options, are in the manual pages, which are made from the command line itself. (The
 /// page on the architecture tells of what is hidden, too.)
@@ -109,7 +109,7 @@ mod tests {
             "say `tauto node drain NAME --at-once=3 | cat --odd`",
             "    $ sudo tauto run --cpu 1 -- ls --odd",
             "tauto nod",
-            "`tauto fleet-sim --odd`",
+            "`tauto probe --odd`",
         ] {
             assert_eq!(broken(fine), Vec::<String>::new(), "{fine}");
         }

@@ -2,13 +2,13 @@
 //! returns what breaks it, one line each. Formatting and lints are for `make test`, which calls the tools.
 //!
 //! The rules read files below the repository's root and nothing else. Beside them: virtual machines to try the binary
-//! in ([`vm`]), for `cargo xtask vm` and the black-box suite, and the order of its suites ([`suites`]).
+//! in ([`vm`]), for `cargo xtask vm` and the black-box suite, and the runner of all tests ([`tests`]).
 
 mod code;
 mod documents;
 mod manifests;
 mod rules;
-pub mod suites;
+pub mod tests;
 mod tree;
 pub mod vm;
 
@@ -19,6 +19,7 @@ pub use manifests::{
 };
 pub use rules::{
     links_lead_somewhere, measured_fields_are_documented, named_files_exist, no_leftovers,
-    no_paths_of_this_machine, only_the_binary_prints, pure_crates_are_pure, short_files, unsafe_in_its_place,
+    no_paths_of_this_machine, one_file_prints, only_the_binary_prints, pure_crates_are_pure, short_files,
+    unsafe_in_its_place,
 };
 pub use tree::{File, Tree};

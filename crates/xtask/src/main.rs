@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
-use xtask::suites;
+use xtask::tests::{self, Tier};
 use xtask::vm::{self, Cgroups, Shape, Vm};
 
 /// Chores of the repository.
@@ -14,8 +14,15 @@ use xtask::vm::{self, Cgroups, Shape, Vm};
 enum Task {
     /// Boot a Linux 6.1 in a software-emulated virtual machine and run one command in it, `tauto` being on its PATH
     Vm(Options),
-    /// Run all suites of e2e; TAUTO_BIN names the binary
-    Suites,
+    /// Check format and lints, build, and run tests
+    Test {
+        /// Which tests
+        #[arg(value_enum)]
+        tier: Tier,
+        /// Fail if a test is skipped
+        #[arg(long)]
+        strict: bool,
+    },
 }
 
 #[derive(clap::Args)]
@@ -43,8 +50,9 @@ struct Options {
 fn main() -> ExitCode {
     let ended = match Task::parse() {
         Task::Vm(options) => boot(options),
-        Task::Suites => {
-            suites::run(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).map(|good| u8::from(!good))
+        Task::Test { tier, strict } => {
+            let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+            tests::all(&root, tier, strict).map(|good| u8::from(!good))
         }
     };
     match ended {

@@ -73,6 +73,22 @@ pub fn only_the_binary_prints(tree: &Tree) -> Vec<String> {
     others.filter_map(broken).collect()
 }
 
+/// Of the binary, one file writes to standard output and error, so that no output is lost without a word.
+pub fn one_file_prints(tree: &Tree) -> Vec<String> {
+    const WRITES: [&str; 6] = ["println!", "eprintln!", "print!", "eprint!", "stdout()", "stderr()"];
+    let others = tree.sources().filter(|f| f.path.starts_with("crates/cli/src/"));
+    let broken = |f: &File| {
+        let code: String = f.code().split_whitespace().collect();
+        // Descriptors that are handed on, not written to.
+        let code = ["dup(std::io::stdout())", "dup(std::io::stderr())"]
+            .iter()
+            .fold(code, |code, d| code.replace(d, ""));
+        let write = WRITES.into_iter().find(|write| code.contains(write))?;
+        Some(format!("{}: `{write}` outside crates/cli/src/terminal.rs", f.path))
+    };
+    others.filter(|f| f.path != "crates/cli/src/terminal.rs").filter_map(broken).collect()
+}
+
 /// Source files can be read in one sitting.
 pub fn short_files(tree: &Tree) -> Vec<String> {
     let lines = |f: &File| f.text.lines().count();
@@ -220,6 +236,9 @@ mod tests {
         check(unsafe_in_its_place, "crates/sandbox/src/sys/a.rs", "unsafe { f() }", false);
         check(only_the_binary_prints, "crates/engine/src/a.rs", "eprintln!(\"x\")", true);
         check(only_the_binary_prints, "crates/cli/src/a.rs", "eprintln!(\"x\")", false);
+        check(one_file_prints, "crates/cli/src/a.rs", "std::io::stdout()\n    .lock()", true);
+        check(one_file_prints, "crates/cli/src/a.rs", "let to = dup(std::io::stderr())?;", false);
+        check(one_file_prints, "crates/cli/src/terminal.rs", "io::stdout()", false);
         check(short_files, "crates/a/src/a.rs", &"\n".repeat(MOST_LINES), false);
         check(short_files, "crates/a/src/a.rs", &"\n".repeat(MOST_LINES + 1), true);
     }

@@ -26,6 +26,11 @@ fn unsafe_stands_in_its_place() {
 }
 
 #[test]
+fn one_file_of_the_binary_prints() {
+    holds(xtask::one_file_prints);
+}
+
+#[test]
 fn only_the_binary_prints() {
     holds(xtask::only_the_binary_prints);
 }
