@@ -10,6 +10,8 @@ use std::hint::black_box;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 type Test = fn() -> Result<(), Failed>;
 
@@ -173,10 +175,28 @@ fn the_program_cannot_leave_its_counter() -> Result<(), Failed> {
     ensure(limited.as_ref().is_err_and(|e| e.why.contains("left its counter")), &limited)
 }
 
+/// By how much this machine's timers were late at worst while this was done: sleeps of a millisecond, one after the other.
+fn late_timers<T>(work: impl FnOnce() -> T) -> (T, u64) {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let control = scope.spawn(|| {
+            let mut worst = 0;
+            while !done.load(Ordering::Relaxed) {
+                let begun = Instant::now();
+                std::thread::sleep(Duration::from_nanos(MS));
+                worst = worst.max(begun.elapsed().as_nanos() as u64 - MS);
+            }
+            worst
+        });
+        let value = work();
+        done.store(true, Ordering::Relaxed);
+        (value, control.join().unwrap_or_default())
+    })
+}
+
 fn a_run_is_ended_at_its_limit() -> Result<(), Failed> {
-    for (limit, work) in [(1_000 * MS, "burn"), (1_000 * MS, "threads")] {
+    for (limit, work, at_once) in [(1_000 * MS, "burn", 1), (1_000 * MS, "threads", 2)] {
         let spec = held_to(Some(limit));
-        // A busy machine may wake the launcher late; that it never is in time would be our fault.
         let over = || -> Result<u64, Failed> {
             let seen = run(Events::TaskClock, spec.clone(), [work, ENDLESS])?;
             let counted = seen.instructions.known().copied().unwrap_or_default();
@@ -184,13 +204,16 @@ fn a_run_is_ended_at_its_limit() -> Result<(), Failed> {
             ensure(seen.exit == model::Exit::Signal(9) && !seen.wall_exceeded, &seen)?;
             Ok(counted - limit)
         };
+        // A busy machine wakes the launcher late, as it wakes the control.
         let mut tries = Vec::new();
-        while tries.len() < 6 && tries.last().is_none_or(|over| *over > limit / 1000) {
-            tries.push(over()?);
+        let in_time = |(over, late): &(u64, u64)| *over <= limit / 1000 + at_once * late;
+        while tries.len() < 6 && !tries.last().is_some_and(in_time) {
+            let (over, late) = late_timers(over);
+            tries.push((over?, late));
         }
         ensure(
-            tries.last().is_some_and(|over| *over <= limit / 1000),
-            format!("{work}: {tries:?} ns too much"),
+            tries.last().is_some_and(in_time),
+            format!("{work}: ns too much, and ns that timers were late: {tries:?}"),
         )?;
     }
     Ok(())
@@ -218,7 +241,7 @@ fn a_counter_that_is_shared_is_refused() -> Result<(), Failed> {
 }
 
 fn a_counter_stolen_half_way_ends_the_run() -> Result<(), Failed> {
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     let stolen =
         script(&[[100, MS, MS], [200, 2 * MS, 2 * MS], [200, 3 * MS, 2 * MS], [200, 4 * MS, 2 * MS]]);
     // Asleep or not: nobody would end it otherwise.
@@ -253,7 +276,8 @@ fn nothing_is_counted_unless_asked_for() -> Result<(), Failed> {
 
 fn each_counter_counts_without_the_other() -> Result<(), Failed> {
     const ENOENT: i32 = 2;
-    let both = || Counted { instructions: Events::TaskClock, cycles: Events::TaskClock };
+    let both =
+        || Counted { instructions: Events::TaskClock, cycles: Events::TaskClock, ..Counted::default() };
     // The two clocks of the kernel differ by microseconds.
     let counted = |reading: &Reading<u64>| reading.known() >= Some(&(49 * MS));
     let seen = run_counted(both(), held_to(None), ["tree", "50"])?;
