@@ -185,24 +185,21 @@ neighbours() {
     cat /run/neighbour
 }
 
-# Kills an apply at every half of a change, and undoes: `HALF KILLED UNDONE`, the exit codes, and what differed after.
-cut_off() {
+# Kills an apply at its first half of a change, in the middle and at its end, and undoes: `HALF KILLED UNDONE`, the exit codes,
+# and what differed after. Every half is tried on a machine of files, by tests of `tune`.
+cut_off() { # changes
     remember
-    half=1
-    while tauto tune apply --json --no-measure --pause-at $half >/run/applied 2>&1 & pid=$!; stops $pid; do
-        kill -9 $pid
+    for half in 1 "$1" $((2 * $1)); do
+        tauto tune apply --json --no-measure --pause-at $half >/run/applied 2>&1 &
+        pid=$!
+        stops $pid || echo "$half was never reached"
+        kill -9 $pid 2>/dev/null
         wait $pid
         killed=$?
         tauto tune undo --json >/run/undone 2>&1
         echo "$half $killed $?"
         changed
-        half=$((half + 1))
     done 2>/dev/null
-    wait $pid
-    echo "applied $?"
-    tauto tune undo --json >/run/undone
-    echo "undone $?"
-    changed
 }
 
 # Waits until a process has been stopped, which is good, or has ended.

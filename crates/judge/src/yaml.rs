@@ -263,7 +263,6 @@ fn size(node: &Node) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn root(text: &str) -> Value {
         parse(text).unwrap().root.value
@@ -338,12 +337,5 @@ mod tests {
         }
         assert_eq!(scalar(1, "Yes").flag(), Some(true));
         assert_eq!(scalar(1, "0").flag(), None);
-    }
-
-    proptest! {
-        #[test]
-        fn never_panics(text in "([a-c&*<!%@`|>{}\\[\\]:,#'\"? \t\n~-]|.){0,80}") {
-            let _ = parse(&text);
-        }
     }
 }

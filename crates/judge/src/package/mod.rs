@@ -103,7 +103,6 @@ pub fn read(tree: &FileTree) -> Result<(Package, Vec<Warning>), PackageError> {
 mod tests {
     use super::testing::*;
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn a_minimal_package_of_each_format_is_read_without_a_word() {
@@ -136,26 +135,4 @@ mod tests {
             assert!(error.starts_with(start), "{error}");
         }
     }
-
-    proptest! {
-        #[test]
-        fn never_panics(problem in YAML, group in YAML, rules in YAML) {
-            for data in ["data/testdata.yaml", "data/secret/test_group.yaml", "data/secret/1.yaml"] {
-                let files = [
-                    ("problem.yaml", problem.as_str()), (data, group.as_str()),
-                    ("data/secret/1.in", ""), ("data/secret/1.ans", ""),
-                    ("submissions/submissions.yaml", rules.as_str()), ("submissions/accepted/a.py", rules.as_str()),
-                    (".timelimit", group.as_str()), ("domjudge-problem.ini", rules.as_str()),
-                ];
-                let _ = read(&tree(&files));
-            }
-        }
-    }
-
-    /// Lines that often pass the parser and use the keys there are, with values there should not be.
-    const YAML: &str = "((problem_format_version|type|name|limits|validation|constants|languages|accepted|grading|range|\
-        accept_score|max_score|scoring|output_validator_args|require_pass|permitted|required|score|language|\
-        use_for_time_limit|secret/1|grader_flags|on_reject|args): \
-        (2025-09|2023-07-draft|legacy|scoring|-1|1e999|nan|inf -inf|5 1|\\[AC, \\{\\}\\]|\\{a: \\{b: 1\\}\\}|\\{memory: 1e30\\}|\
-        \\{time_limit: nan\\}|custom interactive|\\*|\\{secret: \\{permitted: \\[AC\\]\\}\\}|timelimit = -3|.{0,9})\n){0,6}";
 }

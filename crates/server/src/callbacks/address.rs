@@ -497,8 +497,11 @@ mod tests {
         }
 
         #[test]
-        fn whatever_is_sent_is_answered(url in ".{0,60}") {
-            drop(check(&url, &Allowed::default()));
+        fn only_web_addresses_pass_and_errors_are_one_line(url in "(https?://)?[a-z0-9.:@/\\[\\]%-]{0,20}|.{0,60}") {
+            match check(&url, &Allowed::default()) {
+                Ok(_) => prop_assert!(url.to_lowercase().starts_with("http") && !url.contains('@'), "{}", url),
+                Err(why) => prop_assert!(!why.to_string().contains(char::is_control), "{}", why),
+            }
         }
     }
 }

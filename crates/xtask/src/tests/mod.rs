@@ -1,7 +1,8 @@
 //! `cargo xtask test`: builds every test once, with lints, and runs a tier of them in an order that wastes little of a
-//! small machine's time. [`plan`] says what runs when, [`run`] runs it, [`summary`] tells what it took.
+//! small machine's time. [`plan`] says what runs when, [`run`] runs it, [`fuzz`] what is fuzzed, [`summary`] tells what it took.
 
 mod build;
+mod fuzz;
 mod plan;
 mod run;
 mod summary;
@@ -53,6 +54,12 @@ pub fn all(root: &Path, tier: Tier, strict: bool) -> Result<bool, String> {
         let begun = Instant::now();
         results.extend(run::stage(&stage, &tauto)?);
         step(stage.name, begun);
+    }
+    if tier != Tier::Short {
+        let begun = Instant::now();
+        let Some(fuzzed) = fuzz::all(root)? else { return Ok(false) };
+        results.push(fuzzed);
+        step("fuzz targets", begun);
     }
     Ok(summary::tell(&steps, &results, strict))
 }

@@ -1,1 +1,0 @@
-local a,b=io.read("n","n") print(a+b)

@@ -1,1 +1,0 @@
-using System; using System.Linq; using System.Numerics; class P{ static void Main(){ var v=Console.ReadLine().Split(' ').Select(long.Parse).ToArray(); Console.WriteLine(new BigInteger(v[0])+v[1]); } }

@@ -1,1 +1,0 @@
-let () = Scanf.scanf " %d %d" (fun a b -> Printf.printf "%d\n" (a+b))

@@ -1,1 +1,0 @@
-use strict; use List::Util qw(sum); my @v=split " ",<STDIN>; print sum(@v),"\n";

@@ -1,1 +1,0 @@
-<?php fscanf(STDIN,"%d %d",$a,$b); echo $a+$b,"\n";

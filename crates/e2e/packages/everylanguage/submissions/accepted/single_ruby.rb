@@ -1,1 +1,0 @@
-a,b=gets.split.map(&:to_i); puts a+b
