@@ -273,7 +273,7 @@ fn tell(args: &BenchArgs, report: &BenchReport, floor: &Floor, exports: &Exports
     match args.json {
         true => {
             let document = BenchDocument::new(report);
-            print(&to_text(&Judged { document, thresholds: Thresholds::of(floor) }));
+            print(&to_text(&Judged { document, thresholds: settle::thresholds(floor) }));
         }
         false => exports.print(&bench_report(report, terminal::style())),
     }

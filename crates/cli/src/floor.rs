@@ -77,7 +77,7 @@ pub(crate) fn measure(
         Ok(runs)
     };
     let (compute, memory) = (runs("compute")?, runs("memory")?);
-    let floor = Floor::from_runs(&compute, &memory);
+    let floor = settle::floor_from_runs(&compute, &memory);
     Ok(floor
         .ok_or_else(|| Failure::system("the fixed programs of the noise floor used no CPU time"))?
         .knowing(&of(Some(slot))))

@@ -81,7 +81,7 @@ pub(crate) fn main(args: JudgeArgs) -> Result<Done, Failure> {
     match args.json {
         true => {
             let document = JudgeDocument::new(&judgement, &|run| crate::floor::disturbed(run, &floor));
-            print(&to_text(&Judged { document, thresholds: Thresholds::of(&floor) }));
+            print(&to_text(&Judged { document, thresholds: settle::thresholds(&floor) }));
         }
         false => print(&judgement_lines(&judgement, progress.style)),
     }

@@ -122,7 +122,7 @@ fn show(
             true => document.explained(observation, causes),
             false => document,
         };
-        print(&to_text(&Judged { document, thresholds: Thresholds::of(floor) }));
+        print(&to_text(&Judged { document, thresholds: settle::thresholds(floor) }));
     } else {
         let style = terminal::error_style();
         let mut text = report::text::run_summary(observation, &spec.limits, &disturbed, style);

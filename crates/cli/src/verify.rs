@@ -74,7 +74,7 @@ pub(crate) fn main(args: VerifyArgs) -> Result<Done, Failure> {
     match args.json {
         true => {
             let document = VerifyDocument::new(&verifications);
-            print(&to_text(&Judged { document, thresholds: Thresholds::of(&floor) }));
+            print(&to_text(&Judged { document, thresholds: settle::thresholds(&floor) }));
         }
         false => print(&verify_summary(&verifications, progress.style)),
     }

@@ -83,6 +83,7 @@ pub fn execute(slot: &Slot, asked: &Execution, conditions: Conditions) -> Result
     let stop = limits_to_settle(CaseLimits { judge: limits, stop: limits }, conditions.floor);
     let stdin = files::in_memory_with("standard input", &asked.stdin.0)?;
     let runs = Runs { asked, built: &built, limits: stop, stdin: &stdin };
+    executed.thresholds = Reading::Known(settle::thresholds(conditions.floor));
     runs.all(&mut executed, conditions.floor, slot.control.as_ref())?;
     Ok(executed)
 }
@@ -99,6 +100,7 @@ fn refused(asked: &Execution, language: String, why: String) -> Executed {
         compile: Some(compile),
         limits: asked.limits,
         runs: Vec::new(),
+        thresholds: Reading::unknown("nothing was run"),
         stdout: Kept::default(),
         stderr: Kept::default(),
     }
@@ -239,6 +241,7 @@ impl Runs<'_> {
             memory_peak,
             settled: settled.settled,
             runs: settled.runs,
+            causes: Reading::Known(settled.causes),
         })
     }
 }

@@ -6,8 +6,8 @@ use crate::clocks::Means;
 use crate::program::{Built, Place};
 use crate::slot::Control;
 use judge::package::TestCase;
-use model::{Confidence, Nanos, Observation, Reading, Settled, Verdict};
-use settle::{Floor, Policy, Step, Timed, disturbances, explained, settle, stop_at};
+use model::{Cause, Confidence, Nanos, Observation, Reading, Settled, Verdict};
+use settle::{Floor, Policy, Step, Timed, causes, disturbances, explained, settle, stop_at};
 
 /// A program this far above its limit fails whatever the control program says: machines become slower by less.
 const NEAR: f64 = 1.5;
@@ -20,6 +20,8 @@ pub(crate) struct SettledCase {
     pub(crate) attempt: usize,
     /// Every run of every attempt, in order.
     pub(crate) runs: Vec<Observation>,
+    /// For each of them what disturbed it.
+    pub(crate) causes: Vec<Vec<Cause>>,
     /// CPU time that counts, and the elapsed time of the same run.
     pub(crate) time: (Nanos, Nanos),
     /// How firmly the time stands.
@@ -103,7 +105,14 @@ pub(crate) fn settle_attempts(
         let kept = attempts.iter().position(|attempt| attempt.judged.verdict != Verdict::TimeLimit);
         let attempt = kept.unwrap_or(0);
         let judged = attempts.swap_remove(attempt).judged;
-        return Ok(SettledCase { judged, attempt, runs, time: (time, wall), settled });
+        return Ok(SettledCase {
+            judged,
+            attempt,
+            causes: causes(&runs, floor),
+            runs,
+            time: (time, wall),
+            settled,
+        });
     }
 }
 

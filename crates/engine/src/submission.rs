@@ -306,6 +306,7 @@ pub fn judge_submission(
         score: done.score,
         max_score: judging.max_score(),
         settled: Settled::of(&running.tests),
+        thresholds: Reading::Known(settle::thresholds(&job.floor)),
         tests: running.tests,
         fault: done.fault,
         ..judgement(submission, language, limits.judge, compile, done.verdict, job.options.means)
@@ -340,6 +341,7 @@ fn judgement(
         compile,
         tests: Vec::new(),
         settled: SETTLED_AT_ONCE,
+        thresholds: Reading::unknown("nothing was run"),
         fault: None,
     }
 }
@@ -403,6 +405,7 @@ fn without_runs(judged: Judged) -> SettledCase {
         judged,
         attempt: 0,
         runs: Vec::new(),
+        causes: Vec::new(),
         time: (Nanos::ZERO, Nanos::ZERO),
         settled: SETTLED_AT_ONCE,
     }
@@ -423,6 +426,7 @@ fn test_result(case: &TestCase, judged: SettledCase, counted: CaseResult) -> Tes
         message: counted.fault.unwrap_or(judged.judged.message),
         settled: judged.settled,
         runs: judged.runs,
+        causes: Reading::Known(judged.causes),
     }
 }
 

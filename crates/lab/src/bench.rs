@@ -125,7 +125,7 @@ fn make<E>(
 /// Keeps a run. Which runs are void shows only among all of them, so it is looked at when there are as many as were asked
 /// for; from then on each is judged when it comes, and no judgement is taken back.
 fn keep(runs: &mut Vec<BenchRun>, observation: Observation, plan: &Plan, floor: &Floor) {
-    let disturbed = disturbances(&observation, floor).iter().map(|cause| cause.name.into()).collect();
+    let disturbed = disturbances(&observation, floor).iter().map(|cause| cause.name.to_string()).collect();
     runs.push(BenchRun { observation, disturbed, void: false });
     if runs.len() == plan.runs {
         condemn(runs);

@@ -78,7 +78,7 @@ fn one<'a>(
     floor: &Floor,
 ) -> LadderStage {
     let run = |observation: &Observation| BenchRun {
-        disturbed: disturbances(observation, floor).iter().map(|cause| cause.name.into()).collect(),
+        disturbed: disturbances(observation, floor).iter().map(|cause| cause.name.to_string()).collect(),
         observation: observation.clone(),
         void: false,
     };

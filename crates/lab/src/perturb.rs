@@ -42,7 +42,7 @@ pub fn trial(
         pair: step.pair + 1,
         disturbed: step.disturbed,
         run: BenchRun {
-            disturbed: disturbances(observation, floor).iter().map(|cause| cause.name.into()).collect(),
+            disturbed: disturbances(observation, floor).iter().map(|cause| cause.name.to_string()).collect(),
             observation: observation.clone(),
             void: false,
         },

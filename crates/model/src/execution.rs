@@ -1,7 +1,9 @@
 //! A program run by itself, without a problem package: what is asked for, and what came of it. Services that speak other
 //! judges' protocols need it.
 
-use crate::{Bytes, Confidence, Exit, Limits, Nanos, Observation, Reading, Settled, Status, Verdict};
+use crate::{
+    Bytes, Cause, Confidence, Exit, Limits, Nanos, Observation, Reading, Settled, Status, Thresholds, Verdict,
+};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -172,6 +174,9 @@ pub struct ExecutedRun {
     pub settled: Settled,
     /// Every run that was made for it, in order.
     pub runs: Vec<Observation>,
+    /// For each of these what disturbed it.
+    #[serde(default = "crate::outcome::not_recorded")]
+    pub causes: Reading<Vec<Vec<Cause>>>,
 }
 
 /// What came of an [`Execution`].
@@ -191,6 +196,9 @@ pub struct Executed {
     pub limits: Limits,
     /// The runs that were asked for, as far as they were made: all but the last are accepted.
     pub runs: Vec<ExecutedRun>,
+    /// What its times were judged by.
+    #[serde(default = "crate::outcome::not_recorded")]
+    pub thresholds: Reading<Thresholds>,
     /// Standard output of the run that decides.
     pub stdout: Kept,
     /// Its standard error.
@@ -256,6 +264,7 @@ mod tests {
             memory_peak: memory,
             settled: Settled { confidence, runs: 2, void_runs: 1 },
             runs: vec![Observation::unread(Exit::Code(0), Nanos(cpu), "no machine"); 2],
+            causes: Reading::Known(vec![Vec::new(); 2]),
         }
     }
 
@@ -268,6 +277,7 @@ mod tests {
             compile: None,
             limits: Limits::default(),
             runs,
+            thresholds: Reading::unknown("no machine"),
             stdout: Kept { content: "a".into(), total: Bytes(2) },
             stderr: Kept::default(),
         }

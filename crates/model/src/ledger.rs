@@ -3,17 +3,6 @@
 use crate::{Nanos, Observation, Reading};
 use serde::Serialize;
 
-/// A disturbance and its bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RunCause))]
-pub struct Cause {
-    /// Its name, as in `disturbed`.
-    pub name: &'static str,
-    /// CPU time it can have cost at most.
-    #[serde(rename = "bound_ns")]
-    pub bound: Nanos,
-}
-
 /// The elapsed time of a run in parts: wall = CPU + run-queue wait + blocked + steal + unexplained, all of the main
 /// thread, since of no other thread both its time and its waits are known.
 #[derive(Clone, Debug, PartialEq, Serialize)]

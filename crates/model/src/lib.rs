@@ -7,6 +7,7 @@
 mod audit;
 mod bench;
 mod clock;
+mod disturbance;
 mod event;
 mod execution;
 mod host;
@@ -20,6 +21,7 @@ mod observation;
 mod outcome;
 mod reading;
 mod run;
+mod settling;
 mod trace;
 mod units;
 mod verdict;
@@ -30,6 +32,7 @@ pub use bench::{
     HostLoad,
 };
 pub use clock::Clock;
+pub use disturbance::{Cause, Disturbance};
 pub use event::{Event, JudgePhase};
 pub use execution::{
     Blob, Executed, ExecutedCompile, ExecutedRun, Execution, Kept, ProgramFile, ProgramKind,
@@ -44,7 +47,7 @@ pub use lab::{
     LayoutReport, PUBLISHED_LADDER, PerturbReport, PerturbRun, PerturbTrial, Perturbation, PublishedStage,
     Rung, Vary,
 };
-pub use ledger::{Cause, Ledger};
+pub use ledger::Ledger;
 pub use limits::{Limits, WallLimit};
 pub use link_order::{LinkOrder, LinkOrderReport, OrderComparison};
 pub use numa::{NumaCache, NumaCore, NumaMap, NumaNode, OffcoreMask};
@@ -54,6 +57,7 @@ pub use reading::Reading;
 pub use run::{
     Aslr, BoxId, BoxMount, FileMount, Found, Layout, Placement, RunSpec, Sched, Stdio, View, ViewMount,
 };
+pub use settling::{Floor, Noise, Policy, Quiet, Stray, Thresholds};
 pub use trace::{
     KindShare, LatencyRatio, NodeAllocations, SeenFaults, Share, Toucher, TraceMethod, TraceReport,
     TraceVerdict, TracedCpu, TracedMapping, TracedThread,

@@ -1,8 +1,15 @@
 //! What judging leaves behind: judgements of submissions and of whole packages. Plain data that reports,
 //! stores and the engine share.
 
-use crate::{Bytes, Clock, Confidence, Exit, Limits, Nanos, Observation, Reading, TestResult, Verdict};
+use crate::{
+    Bytes, Clock, Confidence, Exit, Limits, Nanos, Observation, Reading, TestResult, Thresholds, Verdict,
+};
 use serde::{Deserialize, Serialize};
+
+/// Of what judgements did not keep when they were made.
+pub(crate) fn not_recorded<T>() -> Reading<T> {
+    Reading::unknown("not recorded then")
+}
 
 /// How a compilation ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +76,9 @@ pub struct Judgement {
     pub tests: Vec<TestResult>,
     /// How its time was settled.
     pub settled: Settled,
+    /// What its times were judged by.
+    #[serde(default = "not_recorded")]
+    pub thresholds: Reading<Thresholds>,
     /// Why the verdict is JE; `None` otherwise.
     pub fault: Option<String>,
 }
@@ -89,6 +99,7 @@ impl Judgement {
             compile: Compilation::default(),
             tests: Vec::new(),
             settled: Settled::of(&[]),
+            thresholds: Reading::unknown("nothing was judged"),
             fault: Some(why.into()),
         }
     }

@@ -1,6 +1,6 @@
 //! Verdicts and the result of one test. Named here, derived in `judge`.
 
-use crate::{Bytes, Nanos, Observation, Settled};
+use crate::{Bytes, Cause, Nanos, Observation, Reading, Settled};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -119,13 +119,16 @@ pub struct TestResult {
     pub wall: Nanos,
     /// Most memory of any run.
     #[serde(rename = "memory_peak_bytes")]
-    pub memory_peak: crate::Reading<Bytes>,
+    pub memory_peak: Reading<Bytes>,
     /// Points, in scoring problems.
     pub score: Option<f64>,
     /// How its time was settled.
     pub settled: Settled,
     /// Every run, in order.
     pub runs: Vec<Observation>,
+    /// For each run what disturbed it, by the thresholds of the judgement.
+    #[serde(default = "crate::outcome::not_recorded")]
+    pub causes: Reading<Vec<Vec<Cause>>>,
     /// What the validator or the judge says about it.
     pub message: String,
 }

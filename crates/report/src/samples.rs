@@ -59,8 +59,8 @@ pub(crate) fn observation(exit: Exit) -> Observation {
 
 pub(crate) fn causes() -> Vec<Cause> {
     vec![
-        Cause { name: "run_queue_wait", bound: Nanos::from_micros(200) },
-        Cause { name: "frequency", bound: Nanos::from_millis(4) },
+        Cause { name: model::Disturbance::RunQueueWait, bound: Nanos::from_micros(200) },
+        Cause { name: model::Disturbance::Frequency, bound: Nanos::from_millis(4) },
     ]
 }
 
@@ -74,6 +74,7 @@ pub(crate) fn test(name: &str, verdict: Verdict, cpu_ms: u64, message: &str) -> 
         score: None,
         settled: Settled { confidence: Confidence::Clear, runs: 1, void_runs: 0 },
         runs: vec![observation(Exit::Code(0))],
+        causes: Reading::unknown("made up"),
         message: message.into(),
     }
 }
@@ -100,6 +101,7 @@ pub(crate) fn judgement(verdict: Verdict) -> Judgement {
             ),
         ],
         settled: Settled { confidence: Confidence::Clear, runs: 2, void_runs: 0 },
+        thresholds: Reading::unknown("made up"),
         fault: None,
     }
 }

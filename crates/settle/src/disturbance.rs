@@ -1,7 +1,6 @@
 //! What disturbed a run, by its evidence, and what that can have cost at most.
 
-use crate::Floor;
-use model::{Cause, Nanos, Observation, Reading};
+use model::{Cause, Disturbance, Floor, Nanos, Observation, Reading};
 
 /// Unit of what /proc/stat counts: one tick of USER_HZ (proc(5)). A reading may be off by one at each end.
 const TICK: f64 = 0.01;
@@ -29,50 +28,49 @@ pub fn disturbances(run: &Observation, floor: &Floor) -> Vec<Cause> {
     let quiet = &floor.quiet;
     let switches = evidence.involuntary_switches.known().copied().unwrap_or(0);
     if let Some(steal) = beyond(&evidence.steal, quiet.steal_per_second, 2.0 * TICK) {
-        name("steal", steal);
+        name(Disturbance::Steal, steal);
     }
     if let Some(irq) = beyond(&evidence.irq, quiet.irq_per_second, 2.0 * TICK) {
-        name("irq", irq);
+        name(Disturbance::Irq, irq);
     }
     if beyond(&evidence.run_queue_wait, quiet.wait_per_second, 0.002).is_some() {
-        name("run_queue_wait", times(REFILL, switches));
+        name(Disturbance::RunQueueWait, times(REFILL, switches));
     }
     if beyond(&evidence.foreign, quiet.foreign_per_second, 2.0 * TICK).is_some() {
-        name("foreign", times(REFILL, switches));
+        name(Disturbance::Foreign, times(REFILL, switches));
     }
     if evidence.throttled.known().is_some_and(|time| *time > Nanos::ZERO) {
-        name("throttled", times(REFILL, switches));
+        name(Disturbance::Throttled, times(REFILL, switches));
     }
     let switched = switches as f64 > 2.0 + 2.0 * quiet.switches_per_second * wall;
     if switched {
-        name("involuntary_switches", times(REFILL, switches));
+        name(Disturbance::InvoluntarySwitches, times(REFILL, switches));
     }
     if let Some(moves) = evidence.migrations.known().filter(|moves| **moves > 1 && evidence.cpus.len() > 1) {
-        name("migrations", times(REFILL, 2 * moves));
+        name(Disturbance::Migrations, times(REFILL, 2 * moves));
     }
     if let Some(faults) = evidence.major_faults.known().filter(|faults| **faults > 0) {
-        name("major_faults", times(FAULT, *faults));
+        name(Disturbance::MajorFaults, times(FAULT, *faults));
     }
     if let Some(ratio) = evidence.frequency_ratio.known().filter(|ratio| **ratio < 1.0 - SLOWER) {
-        name("frequency", cpu.scale(1.0 - ratio.max(0.0)));
+        name(Disturbance::Frequency, cpu.scale(1.0 - ratio.max(0.0)));
     }
     if let Some(slowdown) = evidence.slowdown.known().filter(|slowdown| **slowdown > floor.slow_from()) {
-        name("slow_machine", cpu.scale(1.0 - 1.0 / slowdown));
+        name(Disturbance::SlowMachine, cpu.scale(1.0 - 1.0 / slowdown));
     }
     if let Some(pages) = evidence.swapped_pages.known().filter(|pages| **pages > 0) {
-        name("swap", times(FAULT, *pages));
+        name(Disturbance::Swap, times(FAULT, *pages));
     }
     if let Some(share) = remote_share(run) {
-        name("remote_memory", cpu.scale(REMOTE * share));
+        name(Disturbance::RemoteMemory, cpu.scale(REMOTE * share));
     }
     causes
 }
 
 /// What all causes together can have cost: the same switches explain several of them, so of those the greatest counts.
 pub fn explained(causes: &[Cause]) -> Nanos {
-    const BY_SWITCHES: [&str; 4] = ["run_queue_wait", "foreign", "throttled", "involuntary_switches"];
     let (shared, own): (Vec<&Cause>, Vec<&Cause>) =
-        causes.iter().partition(|c| BY_SWITCHES.contains(&c.name));
+        causes.iter().partition(|cause| cause.name.is_by_switches());
     let most = shared.iter().map(|cause| cause.bound).max().unwrap_or_default();
     own.iter().fold(most, |sum, cause| sum + cause.bound)
 }
@@ -103,7 +101,7 @@ mod tests {
         run.evidence.cpu_nodes = vec![1];
         run.evidence.mem_nodes = vec![0, 1];
         change(&mut run.evidence);
-        disturbances(&run, &Floor::assumed()).iter().map(|cause| cause.name).collect()
+        disturbances(&run, &Floor::assumed()).iter().map(|cause| cause.name.name()).collect()
     }
 
     #[test]

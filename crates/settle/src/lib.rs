@@ -8,11 +8,13 @@
 
 mod disturbance;
 mod floor;
+mod record;
 mod rule;
 mod thresholds;
 
 pub use disturbance::{disturbances, explained};
-pub use floor::{Floor, Noise, Quiet, Stray};
-pub use model::Cause;
-pub use rule::{Decision, Policy, Step, Timed, band, settle, stop_at};
-pub use thresholds::Thresholds;
+pub use floor::floor_from_runs;
+pub use model::{Cause, Floor, Noise, Policy, Quiet, Stray, Thresholds};
+pub use record::{causes, floor_of, judged_runs};
+pub use rule::{Decision, Step, Timed, band, settle, stop_at};
+pub use thresholds::thresholds;

@@ -1,34 +1,11 @@
 //! The settle rule.
 
-use crate::Stray;
-use model::{Confidence, Nanos};
-use serde::Serialize;
+use model::{Confidence, Nanos, Policy, Stray};
 
-/// The numbers of the rule. They are part of every published result; changing them changes verdicts.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Policy {
-    /// At most so many runs, void ones included.
-    pub runs: u32,
-    /// So many runs at or below the limit settle a pass.
-    pub passes: u32,
-    /// One run is enough for a pass only where the limit is further above it than this part of it. Nearer, the verdict may be
-    /// certain but people compare times.
-    pub close: f64,
-    /// How often noise alone may look like a program that is too slow: one in 1/error.
-    pub error: f64,
-    /// How much further a disturbed run strays than an undisturbed one.
-    pub disturbed: f64,
-}
-
-impl Policy {
-    /// The published rule.
-    pub const PUBLISHED: Policy = Policy { runs: 10, passes: 3, close: 0.1, error: 1e-4, disturbed: 3.0 };
-
-    /// What has to speak against a program: the natural logarithm of 1/error, with an allowance for looking again after
-    /// each run (Bonferroni).
-    fn doubt(&self) -> f64 {
-        (f64::from(self.runs) / self.error).ln()
-    }
+/// What has to speak against a program: the natural logarithm of 1/error, with an allowance for looking again after each run
+/// (Bonferroni).
+fn needed(policy: &Policy) -> f64 {
+    (f64::from(policy.runs) / policy.error).ln()
 }
 
 /// A run, as far as the rule looks at it.
@@ -73,14 +50,14 @@ pub enum Step {
 
 /// How far above the limit one undisturbed run must be to decide: the grey band, as a fraction of the limit.
 pub fn band(stray: Stray, policy: &Policy) -> f64 {
-    (1.0 + stray.reach) * (1.0 + stray.tail * (policy.doubt() - std::f64::consts::LN_2)) - 1.0
+    (1.0 + stray.reach) * (1.0 + stray.tail * (needed(policy) - std::f64::consts::LN_2)) - 1.0
 }
 
 /// Where a run is stopped: beyond the band of a disturbed run, so that an endless program costs one run, but at most at
 /// twice the limit.
 pub fn stop_at(limit: Nanos, stray: Stray, policy: &Policy) -> Nanos {
     // A little more, since the decision is taken on the time at which the run was really stopped.
-    let furthest = (1.0 + stray.reach) * (1.0 + policy.disturbed * stray.tail * policy.doubt());
+    let furthest = (1.0 + stray.reach) * (1.0 + policy.disturbed * stray.tail * needed(policy));
     limit.scale((0.01 + furthest).min(2.0))
 }
 
@@ -106,7 +83,7 @@ pub fn settle(limit: Nanos, stray: Stray, policy: &Policy, runs: &[Timed]) -> St
         0 => {
             let over = ratio / (1.0 + stray.reach) - 1.0;
             over > 0.0
-                && valid.iter().map(|run| doubt(run, over, stray, policy)).sum::<f64>() >= policy.doubt()
+                && valid.iter().map(|run| doubt(run, over, stray, policy)).sum::<f64>() >= needed(policy)
         }
         // Were this the least it can do, its median would keep the limit all the same.
         _ => ratio * (1.0 + stray.reach.max(policy.close)) <= 1.0 || under >= policy.passes,

@@ -162,7 +162,7 @@ fn away(random: &mut Random) -> f64 {
 fn noises() -> Vec<(&'static str, Noise, f64)> {
     let compute = recorded(include_str!("../data/compute-idle.csv"));
     let memory = recorded(include_str!("../data/memory-idle.csv"));
-    let floor = Floor::from_runs(&compute, &memory).expect("a floor");
+    let floor = settle::floor_from_runs(&compute, &memory).expect("a floor");
     let compute_loaded = recorded(include_str!("../data/compute-loaded.csv"));
     let memory_loaded = recorded(include_str!("../data/memory-loaded.csv"));
     vec![

@@ -27,8 +27,6 @@ const SHORT: Nanos = Nanos::from_millis(2);
 /// Chance of a false difference among all comparisons of a bench. Below 5 %, which is promised, since neighbouring runs on a
 /// busy machine are not independent, as the test supposes (tests/against_itself.rs).
 const LEVEL: f64 = 0.02;
-/// Causes that are told by the same switches, so that the greatest of them stands for all.
-const BY_SWITCHES: [&str; 4] = ["run_queue_wait", "foreign", "throttled", "involuntary_switches"];
 
 /// A program as it was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,8 +164,8 @@ fn outliers(runs: &[BenchRun], floor: &Floor) -> Vec<BenchOutlier> {
 /// What each cause can explain of an excess. The evidence bounds each cause; where the bounds come to more than there is,
 /// each explains its share.
 fn shares(causes: &[Cause], excess: Nanos) -> Vec<(String, Nanos)> {
-    let shared = causes.iter().filter(|c| BY_SWITCHES.contains(&c.name)).max_by_key(|c| c.bound);
-    let own = causes.iter().filter(|c| !BY_SWITCHES.contains(&c.name));
+    let shared = causes.iter().filter(|c| c.name.is_by_switches()).max_by_key(|c| c.bound);
+    let own = causes.iter().filter(|c| !c.name.is_by_switches());
     let mut counted: Vec<&Cause> = own.chain(shared).filter(|c| c.bound > Nanos::ZERO).collect();
     counted.sort_by_key(|cause| std::cmp::Reverse(cause.bound));
     let sum = counted.iter().fold(Nanos::ZERO, |sum, cause| sum + cause.bound);

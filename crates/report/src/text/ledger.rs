@@ -42,7 +42,7 @@ pub fn ledger_lines(ledger: &Ledger, causes: &[Cause], style: Style) -> String {
     });
     lines.extend(causes.iter().map(|cause| {
         let name = style.paint(Paint::Yellow, &format!("{:<21}", cause.name));
-        format!("  {name} {}; {}", disturbance_words(cause.name), bound(cause.bound))
+        format!("  {name} {}; {}", cause.name.words(), bound(cause.bound))
     }));
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
@@ -62,25 +62,6 @@ fn bound(bound: Nanos) -> String {
     match bound {
         Nanos::ZERO => "it cost elapsed time, and no CPU time".into(),
         most => format!("it cost {most} of CPU time at most"),
-    }
-}
-
-/// A disturbance in words; its name is that of `disturbed`.
-pub fn disturbance_words(name: &str) -> &'static str {
-    match name {
-        "steal" => "the hypervisor ran something else on these CPUs",
-        "irq" => "interrupts were served on these CPUs",
-        "run_queue_wait" => "it was ready, but something else had its CPU",
-        "foreign" => "something else ran on these CPUs",
-        "throttled" => "a CPU quota held it back",
-        "involuntary_switches" => "its CPU was taken from it, and its caches were not as it had left them",
-        "migrations" => "it was moved between CPUs, to cold caches",
-        "major_faults" => "it waited for its own pages to come from a disk",
-        "slow_machine" => "the machine was slower than it can be: a control program beside it showed it",
-        "frequency" => "the CPU was slower than it usually is",
-        "swap" => "the machine read memory back from swap",
-        "remote_memory" => "some of its memory was on another node",
-        _ => "a cause without words",
     }
 }
 

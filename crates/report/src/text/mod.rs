@@ -30,7 +30,7 @@ pub(crate) use ladder::isolation as isolation_name;
 pub use ladder::ladder_report;
 pub use languages::languages_table;
 pub use layout::layout_report;
-pub use ledger::{disturbance_words, ledger_lines};
+pub use ledger::ledger_lines;
 pub use link_order::link_order_report;
 pub(crate) use numa::ranges;
 pub use numa::{mask_lines, topology_table};

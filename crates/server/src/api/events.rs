@@ -7,15 +7,14 @@ use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::live::LiveEvent;
 use crate::service::{Service, ended};
-use crate::view::{Names, SubmissionView, causes, may_read_message};
+use crate::view::{Names, SubmissionView, may_read_message, names};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use model::{Event as Judging, Observation, TestResult};
+use model::{Cause, Event as Judging, Observation, TestResult};
 use serde_json::{Value as Json, json};
-use settle::Floor;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::pin;
@@ -57,7 +56,6 @@ pub(super) async fn watch(
     }
     let mut watcher = Watcher {
         sees_all: caller.may(Right::SeeAll),
-        floor: Floor::assumed(),
         id: submission.id,
         place: Place::default(),
         heard: Place::of(&heard),
@@ -125,8 +123,6 @@ struct Watcher {
     service: Arc<Service>,
     id: SubmissionId,
     sees_all: bool,
-    /// Of the slot it is judged in.
-    floor: Floor,
     place: Place,
     /// Up to where the client had heard before it connected again.
     heard: Place,
@@ -209,14 +205,10 @@ impl Watcher {
 
     fn hear(&mut self, event: LiveEvent) {
         self.place = self.place.then(&event);
-        if let LiveEvent::Started { worker, .. } = &event {
-            let told = self.service.workers.floor(worker).and_then(|json| serde_json::from_value(json).ok());
-            self.floor = told.unwrap_or_else(Floor::assumed);
-        }
         if self.place <= self.heard {
             return;
         }
-        if let Some((name, data)) = shown(&event, self.sees_all, &self.floor) {
+        if let Some((name, data)) = shown(&event, self.sees_all) {
             self.waiting.push_back(named(name, &data).id(self.place.id()));
         }
     }
@@ -227,7 +219,7 @@ fn named(name: &str, data: &Json) -> Event {
 }
 
 /// An event as it is told: its name and data; `None` where it is not for this watcher.
-fn shown(event: &LiveEvent, sees_all: bool, floor: &Floor) -> Option<(&'static str, Json)> {
+fn shown(event: &LiveEvent, sees_all: bool) -> Option<(&'static str, Json)> {
     Some(match event {
         LiveEvent::Started { worker, attempt, .. } => {
             ("started", json!({"worker": worker, "attempt": attempt}))
@@ -239,7 +231,7 @@ fn shown(event: &LiveEvent, sees_all: bool, floor: &Floor) -> Option<(&'static s
             Judging::SubmissionStarted { language, tests, .. } => {
                 ("phase", json!({"phase": "judging", "language": language, "tests": tests}))
             }
-            Judging::TestFinished { result, .. } => ("test", test(result, sees_all, floor)),
+            Judging::TestFinished { result, .. } => ("test", test(result, sees_all)),
             Judging::TimeLimit { limit, source } => {
                 ("time_limit", json!({"limit_ns": limit, "source": source}))
             }
@@ -249,10 +241,10 @@ fn shown(event: &LiveEvent, sees_all: bool, floor: &Floor) -> Option<(&'static s
 }
 
 /// A test as it is told: in short, since the limits by which runs are named are in the judgement.
-fn test(result: &TestResult, sees_all: bool, floor: &Floor) -> Json {
-    let run = |run: &Observation| {
+fn test(result: &TestResult, sees_all: bool) -> Json {
+    let run = |(run, causes): (&Observation, Vec<Cause>)| {
         json!({"cpu_ns": run.time.cpu, "wall_ns": run.time.wall, "memory_peak_bytes": run.memory_peak,
-            "disturbed": causes(run, floor)})
+            "disturbed": names(&causes)})
     };
     json!({
         "name": result.name,
@@ -263,7 +255,7 @@ fn test(result: &TestResult, sees_all: bool, floor: &Floor) -> Json {
         "score": result.score,
         "confidence": result.settled.confidence,
         "message": may_read_message(&result.name, sees_all).then_some(&result.message),
-        "runs": result.runs.iter().map(run).collect::<Vec<_>>(),
+        "runs": settle::judged_runs(result).into_iter().map(run).collect::<Vec<_>>(),
     })
 }
 

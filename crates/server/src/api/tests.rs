@@ -3,7 +3,7 @@
 use crate::kit::{Answer, Kit};
 use crate::live::LiveEvent;
 use crate::moment::now;
-use crate::work::{conclude, floor_setting};
+use crate::work::conclude;
 use fleet::Outcome;
 use model::{
     Bytes, Clock, Compilation, Confidence, Exit, Judgement, Limits, Nanos, Observation, Reading, Settled,
@@ -43,6 +43,7 @@ fn judgement(verdict: Verdict, cpu: u64) -> Judgement {
         score: None,
         settled,
         runs: vec![run.clone()],
+        causes: Reading::unknown("made up"),
         message: "expected 8".into(),
     };
     Judgement {
@@ -58,23 +59,25 @@ fn judgement(verdict: Verdict, cpu: u64) -> Judgement {
         compile: Compilation { ok: true, output: String::new() },
         tests: vec![test("sample/1"), test("secret/1")],
         settled,
+        thresholds: Reading::unknown("made up"),
         fault: None,
     }
 }
 
 /// Judges whatever waits, one after the other, with these verdicts.
 async fn judge(kit: &Kit, verdicts: &[(Verdict, u64)]) {
-    let store = &kit.service.store;
     for (verdict, cpu) in verdicts {
-        let job = store
-            .claim(Claim::local("node/0", now().plus_micros(1_000_000), now()))
-            .await
-            .unwrap()
-            .expect("something waits");
-        let lease = Lease { job: job.id, attempt: job.attempt };
-        let outcome = Outcome::Judged { judgement: Box::new(judgement(*verdict, *cpu)) };
-        conclude(&kit.service, lease, &outcome).await.unwrap();
+        conclude_next(kit, judgement(*verdict, *cpu)).await;
     }
+}
+
+/// The next job comes to this judgement.
+async fn conclude_next(kit: &Kit, judgement: Judgement) {
+    let claim = Claim::local("node/0", now().plus_micros(1_000_000), now());
+    let job = kit.service.store.claim(claim).await.unwrap().expect("something waits");
+    let lease = Lease { job: job.id, attempt: job.attempt };
+    let outcome = Outcome::Judged { judgement: Box::new(judgement) };
+    conclude(&kit.service, lease, &outcome).await.unwrap();
 }
 
 async fn get(kit: &Kit, path: &str, headers: &[&str]) -> Answer {
@@ -257,25 +260,31 @@ async fn pages_of_a_list_do_not_shift() {
 }
 
 #[tokio::test]
-async fn what_disturbed_a_run_is_told_by_the_floor_of_its_slot() {
+async fn what_disturbed_a_run_is_told_as_it_was_judged() {
     let kit = Kit::new(true).await;
     let token = hand_in(&kit, &[]).await;
-    judge(&kit, &[(Verdict::Accepted, 5_000_000)]).await;
-    let disturbed = async || {
+    let told = async || {
         let whole = get(&kit, &format!("/submissions/{token}/judgement"), &[]).await.json();
-        (
-            whole["worker"].clone(),
-            whole["floor"]["assumed"].clone(),
-            whole["tests"][0]["runs"][0]["disturbed"].clone(),
-        )
+        let run = &whole["tests"][0]["runs"][0];
+        (whole["worker"].clone(), whole["floor"]["assumed"].clone(), run["disturbed"].clone())
     };
-    assert_eq!(disturbed().await, (json!("node/0"), json!(true), json!(["steal"])));
-    // On a machine where this is nothing unusual.
-    let mut floor = serde_json::to_value(settle::Floor::assumed()).unwrap();
-    floor["assumed"] = false.into();
-    floor["quiet"]["steal_per_second"] = 100.0.into();
-    kit.service.store.set_setting(&floor_setting("node/0"), &floor).await.unwrap();
-    assert_eq!(disturbed().await, (json!("node/0"), json!(false), json!([])));
+    // Of a version that did not keep it: as on a machine that was never measured.
+    let forgetful = judgement(Verdict::Accepted, 5_000_000);
+    conclude_next(&kit, forgetful.clone()).await;
+    assert_eq!(told().await, (json!("node/0"), json!(true), json!(["steal"])));
+    // On a machine where as much stolen time is nothing unusual.
+    let floor = settle::Floor { assumed: false, ..settle::Floor::assumed() };
+    let mut kept = forgetful;
+    kept.thresholds = Reading::Known(settle::thresholds(&floor));
+    kept.tests.iter_mut().for_each(|test| test.causes = Reading::Known(vec![Vec::new()]));
+    let answer = kit.send(&format!("POST /api/v1/submissions/{token}/rejudge"), &[JSON], "{}").await;
+    assert!(answer.status < 300, "{}", answer.text);
+    conclude_next(&kit, kept).await;
+    assert_eq!(told().await, (json!("node/0"), json!(false), json!([])));
+    // Whatever is set, and whatever happens to the node.
+    let loud = json!({"assumed": false, "quiet": {"steal_per_second": 0}});
+    kit.service.store.set_setting("floor/node/0", &loud).await.unwrap();
+    assert_eq!(told().await, (json!("node/0"), json!(false), json!([])));
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use crate::service::Service;
 use ::fleet::{
     Agreed, Answer, Asked, Contest, CrossPolicy, Next, Place, PoolKind, Stage, Strictness, Why, next, noise,
 };
-use model::{Judgement, Nanos, Verdict};
+use model::{Disturbance, Judgement, Nanos, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use settle::Floor;
@@ -97,7 +97,7 @@ pub(crate) async fn concluded(
         return Ok(Concluded::default());
     };
     let roster = service.fleet.roster(&service.store).await?;
-    let floor = floor(service, job).await?;
+    let floor = settle::floor_of(judgement);
     let contest = job.contest.and_then(|contest| roster.contests.get(&contest));
     let began = job.started.unwrap_or(job.created);
     let answer = answer(&roster, contest, (node, pool), judgement, &floor);
@@ -320,22 +320,13 @@ fn answer(
 /// What disturbed the runs of the slowest test: the one that is judged for time, and one for each job, as the rates of the tests have it.
 /// Where the noise of the slot was never measured, what is noise nowhere. `None`: nothing was run, or nobody can tell.
 fn disturbed(judgement: &Judgement, floor: &Floor) -> Option<Vec<&'static str>> {
-    const NO_NOISE: [&str; 1] = ["throttled"];
+    const NO_NOISE: [Disturbance; 1] = [Disturbance::Throttled];
     let slowest = judgement.tests.iter().max_by_key(|test| test.cpu).filter(|test| !test.runs.is_empty())?;
     let tells = !floor.assumed || slowest.runs.iter().any(|run| run.evidence.throttled.known().is_some());
-    let causes = slowest.runs.iter().flat_map(|run| settle::disturbances(run, floor));
+    let causes = settle::judged_runs(slowest).into_iter().flat_map(|(_, causes)| causes);
     let names = causes.map(|cause| cause.name).filter(|name| !floor.assumed || NO_NOISE.contains(name));
-    let names: BTreeSet<&str> = names.collect();
+    let names: BTreeSet<&str> = names.map(Disturbance::name).collect();
     tells.then(|| names.into_iter().collect())
-}
-
-async fn floor(service: &Service, job: &Job) -> Result<Floor, Error> {
-    let JobState::Claimed { worker, .. } = &job.state else { return Ok(Floor::assumed()) };
-    let told = match service.workers.floor(worker) {
-        Some(floor) => Some(floor),
-        None => service.store.setting(&crate::work::floor_setting(worker)).await?,
-    };
-    Ok(told.and_then(|json| serde_json::from_value(json).ok()).unwrap_or_else(Floor::assumed))
 }
 
 /// As jobs and metrics name it.

@@ -62,6 +62,7 @@ fn executed(verdict: Verdict, exit: Exit) -> Executed {
         memory_peak: Reading::Known(Bytes(2048 * 1024)),
         settled: Settled { confidence: Confidence::Settled, runs: 2, void_runs: 1 },
         runs: vec![Observation::unread(exit, Nanos(152_000_000), "no machine"); 2],
+        causes: Reading::unknown("made up"),
     };
     Executed {
         language: "cpython3".into(),
@@ -77,6 +78,7 @@ fn executed(verdict: Verdict, exit: Exit) -> Executed {
         }),
         limits: Limits::default(),
         runs: vec![run],
+        thresholds: Reading::unknown("made up"),
         stdout: Kept { content: b"hello\n\xff".to_vec().into(), total: Bytes(7) },
         stderr: Kept::default(),
     }

@@ -7,8 +7,7 @@ use model::{
     Cause, Clock, Confidence, Isolation, Judgement, Nanos, Observation, Reading, TestResult, Verdict,
 };
 use report::html::{ChartedRun, RunsChart, runs_chart};
-use report::text::disturbance_words;
-use settle::{Floor, Policy, band, disturbances};
+use settle::{Floor, Policy, band, floor_of, judged_runs};
 use std::collections::BTreeMap;
 
 /// A run as a page shows it.
@@ -96,29 +95,26 @@ pub(super) fn clocked(run: &Observation, clock: Clock) -> Nanos {
 }
 
 /// Whether a run says nothing about the limit, by the settle rule. Clocks that count are not disturbed.
-fn is_void(run: &Observation, clock: Clock, limit: Nanos, floor: &Floor) -> bool {
-    clock == Clock::Cpu && limit > Nanos::ZERO && crate::view::is_void(run, limit, floor)
+fn is_void(run: &Observation, clock: Clock, limit: Nanos, causes: &[Cause]) -> bool {
+    clock == Clock::Cpu && limit > Nanos::ZERO && crate::view::is_void(run, limit, causes)
 }
 
 /// Tests as they are shown to one who sees all, or only what is theirs.
-pub(super) fn tests(judgement: &Judgement, floor: &Floor, sees_all: bool) -> Vec<TestShown> {
+pub(super) fn tests(judgement: &Judgement, sees_all: bool) -> Vec<TestShown> {
     judgement
         .tests
         .iter()
-        .map(|test| shown(test, (judgement.clock, judgement.time_limit), floor, sees_all))
+        .map(|test| shown(test, (judgement.clock, judgement.time_limit), sees_all))
         .collect()
 }
 
 /// A test as it is shown.
-pub(super) fn shown(
-    test: &TestResult,
-    (clock, limit): (Clock, Nanos),
-    floor: &Floor,
-    sees_all: bool,
-) -> TestShown {
+pub(super) fn shown(test: &TestResult, (clock, limit): (Clock, Nanos), sees_all: bool) -> TestShown {
     let may_read = sees_all || test.name.starts_with("sample/") || test.name.starts_with("run/");
     let memory = test.memory_peak.known();
-    let run = |(n, run): (usize, &Observation)| run_shown(n + 1, run, (clock, limit), floor);
+    let run = |(n, (run, causes)): (usize, (&Observation, Vec<Cause>))| {
+        run_shown(n + 1, run, (clock, limit), &causes)
+    };
     TestShown {
         name: test.name.clone(),
         verdict: test.verdict,
@@ -128,7 +124,7 @@ pub(super) fn shown(
         memory: memory.map_or("unknown".into(), |bytes| words::memory(*bytes)),
         memory_bytes: memory.map_or(0, |bytes| bytes.0),
         confidence: test.settled.confidence,
-        runs: test.runs.iter().enumerate().map(run).collect(),
+        runs: judged_runs(test).into_iter().enumerate().map(run).collect(),
         void_runs: test.settled.void_runs,
         made: test.settled.runs,
         score: test.score.map(words::score),
@@ -136,8 +132,7 @@ pub(super) fn shown(
     }
 }
 
-fn run_shown(number: usize, run: &Observation, (clock, limit): (Clock, Nanos), floor: &Floor) -> RunShown {
-    let causes = disturbances(run, floor);
+fn run_shown(number: usize, run: &Observation, (clock, limit): (Clock, Nanos), causes: &[Cause]) -> RunShown {
     let e = &run.evidence;
     let time = |reading: &Reading<Nanos>| read(reading, Nanos::to_string);
     let count = |reading: &Reading<u64>| read(reading, u64::to_string);
@@ -162,8 +157,8 @@ fn run_shown(number: usize, run: &Observation, (clock, limit): (Clock, Nanos), f
         time: words::time(clocked(run, clock), clock),
         wall: run.time.wall.to_string(),
         readings,
-        void: is_void(run, clock, limit, floor),
-        causes: causes.iter().map(|cause| (cause.name, disturbance_words(cause.name), cost(cause))).collect(),
+        void: is_void(run, clock, limit, causes),
+        causes: causes.iter().map(|cause| (cause.name.name(), cause.name.words(), cost(cause))).collect(),
         place: place(run),
     }
 }
@@ -193,7 +188,8 @@ fn place(run: &Observation) -> String {
 }
 
 /// What speaks for and against the times of a judgement.
-pub(super) fn belief(judgement: &Judgement, floor: &Floor) -> Belief {
+pub(super) fn belief(judgement: &Judgement) -> Belief {
+    let floor = &floor_of(judgement);
     let runs: Vec<&Observation> = judgement.tests.iter().flat_map(|test| &test.runs).collect();
     let mut sentences = Vec::new();
     if runs.is_empty() {
@@ -203,7 +199,7 @@ pub(super) fn belief(judgement: &Judgement, floor: &Floor) -> Belief {
     sentences.extend(nearest(judgement, floor));
     sentences.extend(places(&runs));
     sentences.extend(waited(judgement));
-    sentences.extend(disturbed(judgement, &runs, floor));
+    sentences.extend(disturbed(judgement));
     if judgement.clock == Clock::Cpu {
         sentences.push(noise(floor));
     } else {
@@ -306,26 +302,26 @@ fn waited(judgement: &Judgement) -> Option<(Weight, String)> {
 }
 
 /// Whether some run was disturbed and kept the limit all the same, in a test that did.
-fn kept_although_disturbed(judgement: &Judgement, floor: &Floor) -> bool {
+fn kept_although_disturbed(judgement: &Judgement) -> bool {
     let tests = judgement.tests.iter().filter(|test| test.verdict != Verdict::TimeLimit);
     let kept = |run: &Observation| clocked(run, judgement.clock) <= judgement.time_limit;
-    tests.flat_map(|test| &test.runs).any(|run| kept(run) && !disturbances(run, floor).is_empty())
+    tests.flat_map(judged_runs).any(|(run, causes)| kept(run) && !causes.is_empty())
 }
 
-fn disturbed(judgement: &Judgement, runs: &[&Observation], floor: &Floor) -> Vec<(Weight, String)> {
-    let mut causes: BTreeMap<&'static str, u64> = BTreeMap::new();
-    for run in runs {
-        disturbances(run, floor).iter().for_each(|cause| *causes.entry(cause.name).or_default() += 1);
+fn disturbed(judgement: &Judgement) -> Vec<(Weight, String)> {
+    let mut causes: BTreeMap<&'static str, (Disturbance, u64)> = BTreeMap::new();
+    for cause in judgement.tests.iter().flat_map(judged_runs).flat_map(|(_, causes)| causes) {
+        causes.entry(cause.name.name()).or_insert((cause.name, 0)).1 += 1;
     }
     if causes.is_empty() {
         let text = "Nothing is known to have disturbed any run: what was stolen, interrupted, waited for or moved is within what quiet runs show here.";
         return vec![(Weight::Good, text.into())];
     }
-    let part = |(name, count): (&'static str, u64)| {
-        format!("{} ({})", disturbance_words(name), words::counted(count, "run", "runs"))
+    let part = |(cause, count): (Disturbance, u64)| {
+        format!("{} ({})", cause.words(), words::counted(count, "run", "runs"))
     };
-    let parts: Vec<String> = causes.into_iter().map(part).collect();
-    let so = match kept_although_disturbed(judgement, floor) {
+    let parts: Vec<String> = causes.into_values().map(part).collect();
+    let so = match kept_although_disturbed(judgement) {
         true => "a run that kept the limit all the same is proof",
         false => "a run that is over the limit by no more than that can have cost is void",
     };
@@ -403,10 +399,9 @@ fn chart(judgement: &Judgement, floor: &Floor) -> Option<String> {
         tests.sort_by_key(|test| std::cmp::Reverse(test.cpu));
         tests.truncate(DRAWN / Policy::PUBLISHED.runs as usize);
     }
-    let run = |column: usize, test: &TestResult, (n, run): (usize, &Observation)| {
-        let causes = disturbances(run, floor);
-        let void = is_void(run, judgement.clock, limit, floor);
-        let names: Vec<&str> = causes.iter().map(|cause| cause.name).collect();
+    let run = |column: usize, test: &TestResult, (n, (run, causes)): (usize, (&Observation, Vec<Cause>))| {
+        let void = is_void(run, judgement.clock, limit, &causes);
+        let names: Vec<&str> = causes.iter().map(|cause| cause.name.name()).collect();
         let why =
             if names.is_empty() { String::new() } else { format!(", disturbed by {}", names.join(", ")) };
         let time = clocked(run, judgement.clock);
@@ -415,7 +410,7 @@ fn chart(judgement: &Judgement, floor: &Floor) -> Option<String> {
         ChartedRun { column, time, void, title }
     };
     let of = |(column, test): (usize, &&TestResult)| {
-        test.runs.iter().enumerate().map(|at| run(column, test, at)).collect::<Vec<_>>()
+        judged_runs(test).into_iter().enumerate().map(|at| run(column, test, at)).collect::<Vec<_>>()
     };
     let runs: Vec<ChartedRun> = tests.iter().enumerate().flat_map(of).collect();
     let most = runs.iter().map(|run| run.time).max()?;
@@ -460,6 +455,7 @@ mod tests {
             score: None,
             settled: Settled { confidence, runs: runs.len() as u32, void_runs: 0 },
             runs: runs.iter().copied().map(run).collect(),
+            causes: Reading::unknown("made up"),
             message: "expected 42".into(),
         }
     }
@@ -478,6 +474,7 @@ mod tests {
             compile: Compilation::default(),
             settled: Settled::of(&tests),
             tests,
+            thresholds: Reading::unknown("made up"),
             fault: None,
         }
     }
@@ -489,7 +486,7 @@ mod tests {
             test("secret/1", &[(10, 0)], Confidence::Clear),
         ]);
         let messages = |sees_all| -> Vec<String> {
-            tests(&judgement, &Floor::assumed(), sees_all).into_iter().map(|test| test.message).collect()
+            tests(&judgement, sees_all).into_iter().map(|test| test.message).collect()
         };
         assert_eq!(messages(true), ["expected 42", "expected 42"]);
         assert_eq!(messages(false), ["expected 42", ""]);
@@ -499,11 +496,11 @@ mod tests {
     fn void_runs_are_told_and_drawn_as_such() {
         let runs = [(1200, 300), (980, 0), (970, 0), (990, 0)];
         let judgement = judgement(vec![test("secret/1", &runs, Confidence::Settled)]);
-        let shown = tests(&judgement, &Floor::assumed(), false);
+        let shown = tests(&judgement, false);
         let void: Vec<bool> = shown[0].runs.iter().map(|run| run.void).collect();
         assert_eq!(void, [true, false, false, false]);
         assert!(shown[0].is_disturbed() && shown[0].runs[0].causes[0].0 == "steal");
-        let belief = belief(&judgement, &Floor::assumed());
+        let belief = belief(&judgement);
         let chart = belief.chart.expect("a chart");
         assert_eq!(
             (chart.matches("class=\"cross\"").count(), chart.matches("class=\"zone\"").count()),
@@ -514,36 +511,34 @@ mod tests {
 
     #[test]
     fn sentences_say_what_is_sure_and_what_is_not() {
-        let has = |judgement: &Judgement, floor: &Floor, weight: Weight, part: &str| {
-            let sentences = belief(judgement, floor).sentences;
+        let has = |judgement: &Judgement, weight: Weight, part: &str| {
+            let sentences = belief(judgement).sentences;
             let found = sentences.iter().any(|(of, text)| *of == weight && text.contains(part));
             assert!(found, "{part}: {sentences:?}");
         };
         let quiet = judgement(vec![test("secret/1", &[(100, 0)], Confidence::Clear)]);
-        let assumed = Floor::assumed();
-        has(&quiet, &assumed, Weight::Good, "1 run of 1 test. None was void.");
-        has(&quiet, &assumed, Weight::Good, "Every run had CPU 3 in a cpuset of its own; memory on node 0.");
-        has(&quiet, &assumed, Weight::Good, "Nothing is known to have disturbed any run");
-        has(&quiet, &assumed, Weight::Note, "secret/1, took 100.0 ms: 10 % of the limit of 1.000 s");
-        has(&quiet, &assumed, Weight::Weak, "was not measured");
-        has(&quiet, &assumed, Weight::Weak, "Could not be read here: waiting for a CPU (no machine)");
-        has(&quiet, &Floor { assumed: false, ..assumed }, Weight::Good, "That was measured.");
+        has(&quiet, Weight::Good, "1 run of 1 test. None was void.");
+        has(&quiet, Weight::Good, "Every run had CPU 3 in a cpuset of its own; memory on node 0.");
+        has(&quiet, Weight::Good, "Nothing is known to have disturbed any run");
+        has(&quiet, Weight::Note, "secret/1, took 100.0 ms: 10 % of the limit of 1.000 s");
+        has(&quiet, Weight::Weak, "was not measured");
+        has(&quiet, Weight::Weak, "Could not be read here: waiting for a CPU (no machine)");
+        let floor = Floor { assumed: false, ..Floor::assumed() };
+        let measured = Judgement { thresholds: Reading::Known(settle::thresholds(&floor)), ..quiet.clone() };
+        has(&measured, Weight::Good, "That was measured.");
         let open = judgement(vec![test("secret/1", &[(1010, 0); 10], Confidence::Open)]);
-        has(&open, &assumed, Weight::Weak, "too near the limit to be sure");
-        has(&open, &assumed, Weight::Note, "1 % over the limit of 1.000 s. That is in the grey band");
+        has(&open, Weight::Weak, "too near the limit to be sure");
+        has(&open, Weight::Note, "1 % over the limit of 1.000 s. That is in the grey band");
         let mut counted = quiet.clone();
         (counted.clock, counted.counted_by) = (Clock::Instructions, Some("qemu 9".into()));
-        has(&counted, &assumed, Weight::Good, "counted by qemu 9");
-        assert!(
-            belief(&counted, &assumed).chart.is_none()
-                && belief(&judgement(vec![]), &assumed).sentences.is_empty()
-        );
+        has(&counted, Weight::Good, "counted by qemu 9");
+        assert!(belief(&counted).chart.is_none() && belief(&judgement(vec![])).sentences.is_empty());
     }
 
     #[test]
     fn what_kept_no_limit_is_proof_of_nothing() {
         let sentence = |judgement: &Judgement| {
-            let all = belief(judgement, &Floor::assumed()).sentences;
+            let all = belief(judgement).sentences;
             all.into_iter().map(|(_, text)| text).find(|text| text.starts_with("Known to have")).unwrap()
         };
         let timed = |verdict, runs: &[(u64, u64)]| {
@@ -562,7 +557,7 @@ mod tests {
         assert!(kept.contains("a run that kept the limit all the same is proof"), "{kept}");
         let test =
             TestResult { verdict: Verdict::TimeLimit, ..test("secret/1", &[(10, 0)], Confidence::Clear) };
-        let all = belief(&judgement(vec![test]), &Floor::assumed()).sentences;
+        let all = belief(&judgement(vec![test])).sentences;
         assert!(all.iter().any(|(_, text)| text.contains("the limit on real time stopped it")), "{all:?}");
     }
 

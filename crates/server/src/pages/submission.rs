@@ -8,7 +8,7 @@ use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::live::LiveEvent;
 use crate::service::Service;
-use crate::view::floor_of;
+use crate::view::worker_of;
 use crate::work::details;
 use askama::Template;
 use axum::extract::{Path, Query, State};
@@ -16,7 +16,6 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use model::{Clock, Event, JudgePhase, Judgement, Nanos};
 use serde::Deserialize;
-use settle::Floor;
 use std::sync::Arc;
 use store::{JobState, JudgementSummary, Purpose, StoredJudgement, Submission};
 
@@ -231,14 +230,14 @@ async fn part(
 }
 
 async fn judged(service: &Service, stored: StoredJudgement, sees_all: bool) -> Result<Judged, Refusal> {
-    let (floor, worker) = floor_of(service, &stored).await?;
+    let worker = worker_of(service, &stored).await?;
     let judgement = &stored.judgement;
     let fault = judgement.fault.as_ref().map(|fault| match sees_all {
         true => fault.clone(),
         // What failed may be a validator, and what it said may tell of secret data.
         false => "A fault of the judge or of the problem's package. It does not count against you; whoever runs the contest can see what it is.".into(),
     });
-    let (tests, belief) = (evidence::tests(judgement, &floor, sees_all), evidence::belief(judgement, &floor));
+    let (tests, belief) = (evidence::tests(judgement, sees_all), evidence::belief(judgement));
     Ok(Judged { tests, belief, worker, fault, stored })
 }
 
@@ -255,7 +254,6 @@ async fn going(service: &Service, submission: &Submission, sees_all: bool) -> Re
         }
         going.returned = job.returned.clone().filter(|_| sees_all);
     }
-    let floor = Floor::assumed();
     let mut limit = Nanos::ZERO;
     for event in service.live.watch(submission.id).0 {
         match event {
@@ -267,7 +265,7 @@ async fn going(service: &Service, submission: &Submission, sees_all: bool) -> Re
                 Event::SubmissionStarted { tests, .. } => going.expected = u64::from(tests),
                 Event::TimeLimit { limit: found, .. } => limit = found,
                 Event::TestFinished { result, .. } => {
-                    going.tests.push(evidence::shown(&result, (Clock::Cpu, limit), &floor, sees_all));
+                    going.tests.push(evidence::shown(&result, (Clock::Cpu, limit), sees_all));
                 }
                 Event::Warning { .. } | Event::SubmissionFinished { .. } => {}
             },

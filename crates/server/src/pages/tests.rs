@@ -64,6 +64,7 @@ fn judged() -> Judgement {
         score: None,
         settled: model::Settled { confidence: model::Confidence::Clear, runs: 1, void_runs: 0 },
         runs: vec![run],
+        causes: Reading::unknown("made up"),
         message: format!("expected {HOSTILE}"),
     };
     Judgement {

@@ -3,7 +3,7 @@
 use super::Brief;
 use crate::errors::Refusal;
 use crate::service::Service;
-use model::{Bytes, Clock, Limits, Observation, Reading, TestResult};
+use model::{Bytes, Cause, Clock, Limits, Reading, TestResult};
 use report::json::RunDocument;
 use serde::Serialize;
 use settle::Floor;
@@ -36,7 +36,7 @@ pub(crate) struct JudgementView {
     pub(crate) fault: Option<String>,
     /// The worker that judged: node and slot.
     pub(crate) worker: Option<String>,
-    /// The noise floor that `disturbed` is told by; `assumed` in it: nothing was measured on that slot.
+    /// The noise floor it was judged by; `assumed` in it: nothing was measured on that slot, or the judgement is of a version that did not keep it.
     pub(crate) floor: Floor,
     /// Its runs were deleted.
     pub(crate) forgotten: bool,
@@ -116,20 +116,15 @@ pub(crate) fn may_read_message(test: &str, sees_all: bool) -> bool {
     sees_all || test.starts_with("sample/") || test.starts_with("run/")
 }
 
-/// The noise floor of the slot a judgement was made in, as it was last told, and the worker's name.
-pub(crate) async fn floor_of(
+/// The worker that made a judgement.
+pub(crate) async fn worker_of(
     service: &Service,
     judgement: &StoredJudgement,
-) -> Result<(Floor, Option<String>), Refusal> {
-    let JobState::Judged { worker } = service.store.job(judgement.summary.job).await?.state else {
-        return Ok((Floor::assumed(), None));
-    };
-    let told = match service.workers.floor(&worker) {
-        Some(floor) => Some(floor),
-        None => service.store.setting(&crate::work::floor_setting(&worker)).await?,
-    };
-    let floor = told.and_then(|json| serde_json::from_value(json).ok());
-    Ok((floor.unwrap_or_else(Floor::assumed), Some(worker).filter(|worker| !worker.is_empty())))
+) -> Result<Option<String>, Refusal> {
+    Ok(match service.store.job(judgement.summary.job).await?.state {
+        JobState::Judged { worker } => Some(worker).filter(|worker| !worker.is_empty()),
+        _ => None,
+    })
 }
 
 /// A judgement for one who sees all, or only what is theirs.
@@ -138,7 +133,7 @@ pub(crate) async fn whole(
     stored: &StoredJudgement,
     sees_all: bool,
 ) -> Result<JudgementView, Refusal> {
-    let (floor, worker) = floor_of(service, stored).await?;
+    let worker = worker_of(service, stored).await?;
     let judgement = &stored.judgement;
     let fault = judgement.fault.as_ref().map(|fault| match sees_all {
         true => fault.clone(),
@@ -158,18 +153,14 @@ pub(crate) async fn whole(
         compile: CompileView { ok: judgement.compile.ok, output: judgement.compile.output.clone() },
         fault,
         worker,
-        floor,
+        floor: settle::floor_of(judgement),
         forgotten: stored.forgotten,
-        tests: judgement
-            .tests
-            .iter()
-            .map(|test| test_view(test, &judgement.limits, &floor, sees_all))
-            .collect(),
+        tests: judgement.tests.iter().map(|test| test_view(test, &judgement.limits, sees_all)).collect(),
     })
 }
 
 /// A test as it is shown.
-fn test_view(test: &TestResult, limits: &Limits, floor: &Floor, sees_all: bool) -> TestView {
+fn test_view(test: &TestResult, limits: &Limits, sees_all: bool) -> TestView {
     TestView {
         name: test.name.clone(),
         verdict: test.verdict,
@@ -178,12 +169,15 @@ fn test_view(test: &TestResult, limits: &Limits, floor: &Floor, sees_all: bool) 
         memory_peak_bytes: test.memory_peak.clone(),
         score: test.score,
         confidence: test.settled.confidence,
-        runs: test.runs.iter().map(|run| RunDocument::new(run, limits, causes(run, floor))).collect(),
+        runs: settle::judged_runs(test)
+            .into_iter()
+            .map(|(run, causes)| RunDocument::new(run, limits, names(&causes)))
+            .collect(),
         message: may_read_message(&test.name, sees_all).then(|| test.message.clone()),
     }
 }
 
 /// What disturbed a run, by name.
-pub(crate) fn causes(run: &Observation, floor: &Floor) -> Vec<String> {
-    settle::disturbances(run, floor).iter().map(|cause| cause.name.to_string()).collect()
+pub(crate) fn names(causes: &[Cause]) -> Vec<String> {
+    causes.iter().map(|cause| cause.name.to_string()).collect()
 }

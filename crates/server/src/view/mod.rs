@@ -7,7 +7,7 @@ mod schemas;
 mod series;
 mod submission;
 
-pub(crate) use judgement::{JudgementView, causes, floor_of, may_read_message, whole};
+pub(crate) use judgement::{JudgementView, may_read_message, names, whole, worker_of};
 pub(crate) use schemas::{ConfidenceName, NodeStateName, PurposeName, StateName, VerdictName};
 pub(crate) use series::{Point, Series, SeriesTest, is_void, series};
 pub(crate) use submission::{Brief, Names, SubmissionView};

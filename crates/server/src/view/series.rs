@@ -1,11 +1,11 @@
 //! A submission judged again and again: how far its times wander.
 
-use super::{Brief, VerdictName, causes, floor_of};
+use super::{Brief, VerdictName, names};
 use crate::errors::Refusal;
 use crate::service::Service;
 use model::{Clock, Judgement, Nanos, Observation, Verdict};
 use serde::Serialize;
-use settle::{Floor, Timed};
+use settle::Timed;
 use std::collections::BTreeMap;
 use store::{Purpose, RejudgingId, Submission};
 use utoipa::ToSchema;
@@ -126,8 +126,7 @@ pub(crate) async fn series(
     let mut building = Building::default();
     for summary in &history {
         let stored = service.store.judgement(summary.id).await?;
-        let (floor, _) = floor_of(service, &stored).await?;
-        building.add(summary.number, &stored.judgement, &floor);
+        building.add(summary.number, &stored.judgement);
     }
     let mut verdicts: BTreeMap<Verdict, u64> = BTreeMap::new();
     history.iter().for_each(|judgement| *verdicts.entry(judgement.verdict).or_default() += 1);
@@ -153,7 +152,7 @@ struct Building {
 }
 
 impl Building {
-    fn add(&mut self, number: u64, judgement: &Judgement, floor: &Floor) {
+    fn add(&mut self, number: u64, judgement: &Judgement) {
         (self.clock, self.limit) = (judgement.clock, Some(judgement.time_limit));
         for test in &judgement.tests {
             let known = self.tests.iter().position(|(name, ..)| *name == test.name);
@@ -163,8 +162,10 @@ impl Building {
             });
             let (_, settled, points) = &mut self.tests[at];
             settled.push(test.cpu.0);
-            let point = |(run, n)| point((number, n), run, (judgement.clock, judgement.time_limit), floor);
-            points.extend(test.runs.iter().zip(1u64..).map(point));
+            let point = |((run, causes), n): ((&Observation, Vec<Cause>), u64)| {
+                point((number, n), run, (judgement.clock, judgement.time_limit), &causes)
+            };
+            points.extend(settle::judged_runs(test).into_iter().zip(1u64..).map(point));
         }
     }
 
@@ -184,7 +185,7 @@ fn point(
     (judgement, run): (u64, u64),
     seen: &Observation,
     (clock, limit): (Clock, Nanos),
-    floor: &Floor,
+    causes: &[Cause],
 ) -> Point {
     let time = match clock {
         Clock::Cpu => None,
@@ -192,21 +193,19 @@ fn point(
         Clock::Reference => seen.reference.known().copied(),
     };
     let time = time.unwrap_or(seen.time.cpu);
-    let disturbed = causes(seen, floor);
     Point {
         judgement,
         run,
         time_ns: time.0,
         wall_ns: seen.time.wall.0,
-        void: clock == Clock::Cpu && is_void(seen, limit, floor),
-        disturbed,
+        void: clock == Clock::Cpu && is_void(seen, limit, causes),
+        disturbed: names(causes),
     }
 }
 
 /// Whether a run says nothing about the limit, by the settle rule.
-pub(crate) fn is_void(run: &Observation, limit: Nanos, floor: &Floor) -> bool {
-    let causes = settle::disturbances(run, floor);
-    let explained = settle::explained(&causes);
+pub(crate) fn is_void(run: &Observation, limit: Nanos, causes: &[Cause]) -> bool {
+    let explained = settle::explained(causes);
     Timed { time: run.time.cpu, disturbed: !causes.is_empty(), explained }.is_void(limit)
 }
 
@@ -227,6 +226,7 @@ mod tests {
             score: None,
             settled,
             runs: times.iter().map(run).collect(),
+            causes: Reading::unknown("made up"),
             message: String::new(),
         };
         Judgement {
@@ -242,6 +242,7 @@ mod tests {
             compile: model::Compilation::default(),
             tests: vec![test],
             settled,
+            thresholds: Reading::unknown("made up"),
             fault: None,
         }
     }
@@ -251,8 +252,8 @@ mod tests {
         let mut building = Building::default();
         let mut stolen = judged(&[100, 1100]);
         stolen.tests[0].runs[1].evidence.steal = Reading::Known(Nanos(100_000_000));
-        building.add(1, &stolen, &Floor::assumed());
-        building.add(2, &judged(&[110]), &Floor::assumed());
+        building.add(1, &stolen);
+        building.add(2, &judged(&[110]));
         let tests = building.tests();
         let [test] = &tests[..] else { panic!("{tests:?}") };
         let figures =

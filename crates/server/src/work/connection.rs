@@ -91,7 +91,6 @@ pub(super) async fn serve(service: Arc<Service>, stream: UnixStream) {
             finished: 0,
         },
     );
-    result::note_floor(&service, &name, &hello.slot.floor).await;
     let node = hello.node.clone();
     let mut connection =
         Connection { service: service.clone(), name: name.clone(), node, to, doing: None, ready: false };

@@ -71,11 +71,6 @@ impl WorkCame {
     }
 }
 
-/// Where the noise floor of a worker's slot is kept, as it was last told: judgements are looked at when the worker is long gone.
-pub(crate) fn floor_setting(worker: &str) -> String {
-    format!("floor/{worker}")
-}
-
 /// The workers that are connected, by node and slot.
 #[derive(Debug, Default)]
 pub(crate) struct Workers {
@@ -127,12 +122,6 @@ impl Workers {
         let fleet = self.fleet();
         let own = fleet.values().filter(|worker| worker.node == node).map(|worker| worker.slot.id);
         (!fleet.is_empty()).then(|| own.collect())
-    }
-
-    /// The noise floor of a worker's slot, where the worker is connected.
-    pub(crate) fn floor(&self, name: &str) -> Option<serde_json::Value> {
-        let here = self.all().get(name).map(|worker| worker.slot.floor.clone());
-        here.or_else(|| self.fleet().get(name).map(|worker| worker.slot.floor.clone()))
     }
 
     fn enter(&self, name: &str, worker: Worker) {

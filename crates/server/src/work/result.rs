@@ -63,7 +63,10 @@ fn output(executed: &Executed) -> Output {
     let mut rest = executed.clone();
     let stdout = std::mem::take(&mut rest.stdout.content).0;
     let stderr = std::mem::take(&mut rest.stderr.content).0;
-    rest.runs.iter_mut().for_each(|run| run.runs.clear());
+    for run in &mut rest.runs {
+        run.runs.clear();
+        run.causes = Reading::unknown("kept with the judgement");
+    }
     Output { stdout, stderr, details: serde_json::to_value(&rest).unwrap_or_default() }
 }
 
@@ -79,6 +82,7 @@ fn of_execution(executed: &Executed) -> Judgement {
         message: String::new(),
         settled: run.settled,
         runs: run.runs.clone(),
+        causes: run.causes.clone(),
     };
     let compile = executed.compile.as_ref().map_or_else(
         || Compilation { ok: true, output: String::new() },
@@ -100,18 +104,7 @@ fn of_execution(executed: &Executed) -> Judgement {
         compile,
         tests: executed.runs.iter().enumerate().map(test).collect(),
         settled: executed.settled(),
+        thresholds: executed.thresholds.clone(),
         fault: Some(executed.message.clone()).filter(|_| executed.verdict == Verdict::JudgeError),
-    }
-}
-
-/// Keeps the noise floor of a worker's slot.
-pub(super) async fn note_floor(service: &Service, worker: &str, floor: &serde_json::Value) {
-    let name = super::floor_setting(worker);
-    let known = service.store.setting(&name).await;
-    if known.is_ok_and(|known| known.as_ref() == Some(floor)) {
-        return;
-    }
-    if let Err(error) = service.store.set_setting(&name, floor).await {
-        tracing::error!(%error, worker, "noting a noise floor");
     }
 }

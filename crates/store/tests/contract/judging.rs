@@ -177,8 +177,8 @@ fn unreadable(database: &Database) {
         let judgement = store.history(id).await.unwrap()[0].id;
         for (damage, why, repair) in [
             (
-                "UPDATE judgements SET form = 2",
-                "form 2 of a judgement, and this program knows 1",
+                "UPDATE judgements SET form = 99",
+                "form 99 of a judgement, and this program knows 1",
                 "UPDATE judgements SET form = 1",
             ),
             ("UPDATE runs SET form = 0", "form 0 of a judgement", "UPDATE runs SET form = 1"),

@@ -1,0 +1,130 @@
+//! What can disturb a run: the closed set of causes, with their names and words.
+
+use crate::Nanos;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What can disturb a run. On the wire its name, such as `run_queue_wait`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub enum Disturbance {
+    /// Time that the hypervisor took.
+    Steal,
+    /// Interrupts.
+    Irq,
+    /// Waiting for a CPU.
+    RunQueueWait,
+    /// Other work on the CPUs of the slot.
+    Foreign,
+    /// A CPU quota.
+    Throttled,
+    /// Its CPU was taken away.
+    InvoluntarySwitches,
+    /// Moves between CPUs.
+    Migrations,
+    /// Page faults that read from a disk.
+    MajorFaults,
+    /// A clock below the usual one.
+    Frequency,
+    /// A control program was slow, too.
+    SlowMachine,
+    /// Swapping on the machine.
+    Swap,
+    /// Memory of another node.
+    RemoteMemory,
+}
+
+impl Disturbance {
+    /// All there are.
+    pub const ALL: [Disturbance; 12] = [
+        Disturbance::Steal,
+        Disturbance::Irq,
+        Disturbance::RunQueueWait,
+        Disturbance::Foreign,
+        Disturbance::Throttled,
+        Disturbance::InvoluntarySwitches,
+        Disturbance::Migrations,
+        Disturbance::MajorFaults,
+        Disturbance::Frequency,
+        Disturbance::SlowMachine,
+        Disturbance::Swap,
+        Disturbance::RemoteMemory,
+    ];
+
+    /// Its name, as in `disturbed`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Disturbance::Steal => "steal",
+            Disturbance::Irq => "irq",
+            Disturbance::RunQueueWait => "run_queue_wait",
+            Disturbance::Foreign => "foreign",
+            Disturbance::Throttled => "throttled",
+            Disturbance::InvoluntarySwitches => "involuntary_switches",
+            Disturbance::Migrations => "migrations",
+            Disturbance::MajorFaults => "major_faults",
+            Disturbance::Frequency => "frequency",
+            Disturbance::SlowMachine => "slow_machine",
+            Disturbance::Swap => "swap",
+            Disturbance::RemoteMemory => "remote_memory",
+        }
+    }
+
+    /// What happened, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Disturbance::Steal => "the hypervisor ran something else on these CPUs",
+            Disturbance::Irq => "interrupts were served on these CPUs",
+            Disturbance::RunQueueWait => "it was ready, but something else had its CPU",
+            Disturbance::Foreign => "something else ran on these CPUs",
+            Disturbance::Throttled => "a CPU quota held it back",
+            Disturbance::InvoluntarySwitches => {
+                "its CPU was taken from it, and its caches were not as it had left them"
+            }
+            Disturbance::Migrations => "it was moved between CPUs, to cold caches",
+            Disturbance::MajorFaults => "it waited for its own pages to come from a disk",
+            Disturbance::Frequency => "the CPU was slower than it usually is",
+            Disturbance::SlowMachine => {
+                "the machine was slower than it can be: a control program beside it showed it"
+            }
+            Disturbance::Swap => "the machine read memory back from swap",
+            Disturbance::RemoteMemory => "some of its memory was on another node",
+        }
+    }
+
+    /// Its cost is that of the same switches: of several such causes the greatest stands for all.
+    pub fn is_by_switches(self) -> bool {
+        use Disturbance::{Foreign, InvoluntarySwitches, RunQueueWait, Throttled};
+        matches!(self, RunQueueWait | Foreign | Throttled | InvoluntarySwitches)
+    }
+}
+
+impl fmt::Display for Disturbance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A disturbance and its bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RunCause))]
+pub struct Cause {
+    /// What it was, as in `disturbed`.
+    pub name: Disturbance,
+    /// CPU time it can have cost at most.
+    #[serde(rename = "bound_ns")]
+    pub bound: Nanos,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_wire() {
+        for cause in Disturbance::ALL {
+            assert_eq!(serde_json::to_value(cause).unwrap(), cause.name());
+            assert!(!cause.words().is_empty());
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What times are judged by: the rule's numbers and the noise floor of a slot, as they are stored with a judgement.
+
+use crate::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Of a slot that was not measured: a memory-bound program on a lightly loaded virtual machine.
+const ASSUMED: Stray = Stray { reach: 0.05, tail: 0.02 };
+
+/// How far runs of a program stray, as fractions of its time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Stray {
+    /// The median above the least.
+    pub reach: f64,
+    /// Mean excess over the median of those above it: a run lies further above than x with probability ½·exp(−x/tail).
+    pub tail: f64,
+}
+
+/// How far runs of one fixed program stray.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Noise {
+    /// How many runs.
+    pub n: u32,
+    /// CPU time of the fastest.
+    #[serde(rename = "min_ns")]
+    pub least: Nanos,
+    /// CPU time of the middle one.
+    #[serde(rename = "median_ns")]
+    pub median: Nanos,
+    /// How far they stray, with an allowance for their number.
+    pub stray: Stray,
+}
+
+/// What evidence shows of runs that nothing disturbed: for each reading a part for each run and a part for each second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Quiet {
+    /// Waiting for a CPU, per second of the run.
+    pub wait_per_second: f64,
+    /// Stolen time, likewise.
+    pub steal_per_second: f64,
+    /// Interrupts, likewise.
+    pub irq_per_second: f64,
+    /// Other work on the slot's CPUs, likewise.
+    pub foreign_per_second: f64,
+    /// Times the CPU was taken from it, per second.
+    pub switches_per_second: f64,
+}
+
+/// The noise floor of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NoiseFloor))]
+pub struct Floor {
+    /// Of a program that only computes.
+    pub compute: Noise,
+    /// Of a program that waits for memory.
+    pub memory: Noise,
+    /// What quiet runs show.
+    pub quiet: Quiet,
+    /// Nothing was measured: these are numbers for a lightly loaded virtual machine.
+    pub assumed: bool,
+}
+
+impl Floor {
+    /// How far submissions are taken to stray: as the worse of both programs, since nobody can know what a submission
+    /// is.
+    pub fn stray(&self) -> Stray {
+        let (a, b) = (self.memory.stray, self.compute.stray);
+        Stray { reach: a.reach.max(b.reach), tail: a.tail.max(b.tail) }
+    }
+
+    /// The slowdown of the memory-bound program, against the fastest run of it that is known, from which on the machine is
+    /// taken to be slower than it can be. One run in five is as slow by chance; where it is, it costs some more runs.
+    pub fn slow_from(&self) -> f64 {
+        1.0 + self.memory.stray.reach + self.memory.stray.tail
+    }
+
+    /// The same floor, by the fastest run of the memory-bound program that both know. Machines are slow for minutes when
+    /// others use their memory, the one that was measured first perhaps just then.
+    pub fn knowing(mut self, earlier: &Floor) -> Floor {
+        if !earlier.assumed {
+            self.memory.least = self.memory.least.min(earlier.memory.least);
+        }
+        self
+    }
+
+    /// Where nothing was measured.
+    pub fn assumed() -> Floor {
+        let noise = Noise { n: 0, least: Nanos::ZERO, median: Nanos::ZERO, stray: ASSUMED };
+        let quiet = Quiet {
+            wait_per_second: 0.02,
+            steal_per_second: 0.01,
+            irq_per_second: 0.01,
+            foreign_per_second: 0.02,
+            switches_per_second: 20.0,
+        };
+        Floor { compute: noise, memory: noise, quiet, assumed: true }
+    }
+}
+
+/// The numbers of the rule. They are part of every published result; changing them changes verdicts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Policy {
+    /// At most so many runs, void ones included.
+    pub runs: u32,
+    /// So many runs at or below the limit settle a pass.
+    pub passes: u32,
+    /// One run is enough for a pass only where the limit is further above it than this part of it. Nearer, the verdict may be
+    /// certain but people compare times.
+    pub close: f64,
+    /// How often noise alone may look like a program that is too slow: one in 1/error.
+    pub error: f64,
+    /// How much further a disturbed run strays than an undisturbed one.
+    pub disturbed: f64,
+}
+
+impl Policy {
+    /// The published rule.
+    pub const PUBLISHED: Policy = Policy { runs: 10, passes: 3, close: 0.1, error: 1e-4, disturbed: 3.0 };
+}
+
+/// All numbers that went into a decision besides the runs themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Thresholds {
+    /// The numbers of the rule.
+    pub policy: Policy,
+    /// The noise floor of the slot, or of the noisiest of several.
+    pub floor: Floor,
+    /// How far submissions are taken to stray by it.
+    pub stray: Stray,
+    /// The grey band: how far above the limit one undisturbed run must be to decide, in percent of the limit.
+    pub band_pct: f64,
+    /// The slowdown of the control program from which on the machine counts as slow.
+    pub slow_from: f64,
+}
