@@ -22,7 +22,7 @@ use report::html::bench_page;
 use report::json::{BenchDocument, FaultDocument, Judged, to_text};
 use report::text::bench_report;
 use sandbox::Launcher;
-use settle::{Floor, Thresholds};
+use settle::Floor;
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;

@@ -20,7 +20,7 @@ use judge::scoring::JudgeMode;
 use model::{Event, Judgement, Verdict};
 use report::json::{JudgeDocument, Judged, to_text};
 use report::text::judgement_lines;
-use settle::{Floor, Thresholds};
+use settle::Floor;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 

@@ -13,7 +13,7 @@ use clap::Args;
 use model::{Ledger, Observation, Reading, RunSpec, Status, View, ViewMount};
 use report::json::{FaultDocument, Judged, RunDocument, to_text};
 use sandbox::{Ender, Launcher};
-use settle::{Floor, Thresholds};
+use settle::Floor;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -18,7 +18,6 @@ use judge::scoring::JudgeMode;
 use model::{CheckOutcome, Checked, Event, Reading, Verdict, Verification};
 use report::json::{Judged, VerifyDocument, to_text};
 use report::text::{checked_line, limit_lines, verify_summary};
-use settle::Thresholds;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 

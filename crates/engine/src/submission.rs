@@ -306,7 +306,7 @@ pub fn judge_submission(
         score: done.score,
         max_score: judging.max_score(),
         settled: Settled::of(&running.tests),
-        thresholds: Reading::Known(settle::thresholds(&job.floor)),
+        thresholds: Reading::Known(settle::thresholds(&job.options.floor)),
         tests: running.tests,
         fault: done.fault,
         ..judgement(submission, language, limits.judge, compile, done.verdict, job.options.means)

@@ -1,6 +1,9 @@
 //! A reading that was taken, or the reason why it could not be.
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::borrow::Cow;
 use std::fmt;
@@ -149,9 +152,10 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Reading<T> {
                 T::deserialize(serde::de::value::SeqAccessDeserializer::new(s)).map(Reading::Known)
             }
             fn visit_map<A: MapAccess<'de>>(self, mut m: A) -> Result<Self::Value, A::Error> {
-                match m.next_entry::<String, String>()? {
-                    Some((k, why)) if k == "unknown" => Ok(Reading::Unknown(Cow::Owned(why))),
-                    _ => Err(serde::de::Error::custom("expected the key `unknown`")),
+                match m.next_key::<String>()? {
+                    Some(key) if key == "unknown" => m.next_value().map(Reading::Unknown),
+                    first => T::deserialize(MapAccessDeserializer::new(Again { first, rest: m }))
+                        .map(Reading::Known),
                 }
             }
         }
@@ -159,10 +163,31 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Reading<T> {
     }
 }
 
+/// A map whose first key was read already.
+struct Again<A> {
+    first: Option<String>,
+    rest: A,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Again<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        match self.first.take() {
+            Some(key) => seed.deserialize(key.into_deserializer()).map(Some),
+            None => self.rest.next_key_seed(seed),
+        }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.rest.next_value_seed(seed)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Nanos;
+    use crate::{Nanos, Policy};
 
     #[test]
     fn unknown_is_a_map_and_known_is_the_number() {
@@ -173,5 +198,10 @@ mod tests {
         }
         let name: Reading<String> = serde_json::from_str("\"a name\"").unwrap();
         assert_eq!(name, Reading::Known("a name".into()));
+        for policy in [Reading::Known(Policy::PUBLISHED), Reading::unknown("not recorded then")] {
+            let json = serde_json::to_string(&policy).unwrap();
+            assert_eq!(serde_json::from_str::<Reading<Policy>>(&json).unwrap(), policy);
+        }
+        assert!(serde_json::from_str::<Reading<Nanos>>("{}").is_err());
     }
 }

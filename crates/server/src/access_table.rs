@@ -97,6 +97,7 @@ fn judgement() -> Judgement {
         compile: Compilation { ok: true, output: String::new() },
         settled: Settled { confidence: Confidence::Clear, runs: 0, void_runs: 0 },
         tests: Vec::new(),
+        thresholds: model::Reading::unknown("made up"),
         fault: None,
     }
 }

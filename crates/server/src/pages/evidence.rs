@@ -4,7 +4,8 @@
 use super::filters::flattened;
 use super::words;
 use model::{
-    Cause, Clock, Confidence, Isolation, Judgement, Nanos, Observation, Reading, TestResult, Verdict,
+    Cause, Clock, Confidence, Disturbance, Isolation, Judgement, Nanos, Observation, Reading, TestResult,
+    Verdict,
 };
 use report::html::{ChartedRun, RunsChart, runs_chart};
 use settle::{Floor, Policy, band, floor_of, judged_runs};

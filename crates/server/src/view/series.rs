@@ -3,7 +3,7 @@
 use super::{Brief, VerdictName, names};
 use crate::errors::Refusal;
 use crate::service::Service;
-use model::{Clock, Judgement, Nanos, Observation, Verdict};
+use model::{Cause, Clock, Judgement, Nanos, Observation, Verdict};
 use serde::Serialize;
 use settle::Timed;
 use std::collections::BTreeMap;

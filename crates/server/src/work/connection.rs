@@ -1,7 +1,7 @@
 //! One worker: a connection, a slot, one task at a time.
 
 use super::desk::{self, lease_end, of_fleet, of_store};
-use super::{LEASE, LOCAL_POOL, Worker, result};
+use super::{LEASE, LOCAL_POOL, Worker};
 use crate::errors::Refusal;
 use crate::live::LiveEvent;
 use crate::moment::now;

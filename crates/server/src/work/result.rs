@@ -5,7 +5,7 @@ use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::Service;
 use ::fleet::Outcome;
-use model::{Clock, Compilation, Executed, Judgement, TestResult, Verdict};
+use model::{Clock, Compilation, Executed, Judgement, Reading, TestResult, Verdict};
 use store::{Error, Finished, Lease, Output};
 
 /// Stores a judgement, or puts the job back where there is none.

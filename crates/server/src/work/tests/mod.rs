@@ -54,6 +54,7 @@ fn judged(verdict: Verdict) -> Outcome {
         compile: Compilation { ok: true, output: String::new() },
         tests: Vec::new(),
         settled: Settled { confidence: Confidence::Clear, runs: 1, void_runs: 0 },
+        thresholds: model::Reading::unknown("made up"),
         fault: None,
     };
     Outcome::Judged { judgement: Box::new(judgement) }
