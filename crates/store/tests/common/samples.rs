@@ -114,7 +114,7 @@ fn test(name: &str, verdict: Verdict, cpu: Nanos) -> TestResult {
         score: None,
         settled: Settled { confidence: Confidence::Clear, runs: 1, void_runs: 0 },
         runs: vec![Observation::unread(Exit::Code(0), cpu, "a sample")],
-        causes: Reading::unknown("made up"),
+        causes: Reading::unknown("not recorded then"),
         message: String::new(),
     }
 }
@@ -138,7 +138,7 @@ pub fn judgement(verdict: Verdict) -> Judgement {
         compile: Compilation { ok: true, output: "warning: nothing\n".into() },
         settled: Settled::of(&tests),
         tests,
-        thresholds: Reading::unknown("made up"),
+        thresholds: Reading::unknown("not recorded then"),
         fault: (verdict == Verdict::JudgeError).then(|| "the slot vanished".into()),
     }
 }
