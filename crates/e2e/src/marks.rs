@@ -193,7 +193,7 @@ fn distinct(line: &str) -> Option<(String, String)> {
         ("text", Some("self/status")) => kept(value, |line| {
             !["Vm", "Rss", "voluntary", "nonvoluntary", "Hugetlb", "Mems"].iter().any(|p| line.starts_with(p))
         }),
-        // Numbers of mounts and devices are the kernel's, and are given out anew for each run.
+        // Numbers of mounts and devices are the kernel's, and differ from run to run.
         ("text", Some("self/mountinfo")) => value
             .split('|')
             .map(|line| line.splitn(4, ' ').nth(3).unwrap_or_default())

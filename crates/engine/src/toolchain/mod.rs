@@ -2,7 +2,7 @@
 //!
 //! A sandbox shows the system directories and those that a language names, nothing else, each at its own path. So a tool
 //! that is only a shim (rustup, pyenv) is of no use there: the table says how to ask it for its real directory.
-//! Where tools lie is found anew by every process; what they answer is kept ([`Answers`]).
+//! Every process looks for the tools itself; what they answer is kept ([`Answers`]).
 
 mod answers;
 mod paths;
