@@ -5,7 +5,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint bench verdicts clocks service-load service-chaos fleet-chaos fleet-dispatch manual
+.PHONY: help demo test test-all lint bench verdicts clocks service-load service-chaos fleet-chaos fleet-dispatch fleet-sim manual
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -60,6 +60,9 @@ fleet-chaos: ## Kill parts of a fleet and cut its links under load (SUBMISSIONS=
 fleet-dispatch: ## Work over three brokers beside the Unix socket: how long jobs wait for an idle slot, and slots for jobs
 	cargo build --release --package cli
 	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin dispatch
+
+fleet-sim: ## Play a whole fleet in simulation: waiting, mishaps, slow nodes (ARGS="--nodes 10000 --seed 1")
+	cargo run --release --package sim -- $(ARGS)
 
 manual: ## Write docs/man anew from the definitions of the command line
 	cargo run --package cli -- manual docs/man

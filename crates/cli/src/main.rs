@@ -7,7 +7,6 @@ mod config;
 mod database;
 mod experiments;
 mod exports;
-mod fleet_sim;
 mod floor;
 mod index;
 mod inputs;
@@ -94,8 +93,6 @@ enum Command {
     Node(manage::NodeArgs),
     /// Contests: to which pool each is bound, and how strictly it is judged
     Contest(manage::ContestArgs),
-    /// Play a whole fleet in simulation: waiting, mishaps, slow nodes
-    FleetSim(fleet_sim::FleetSimArgs),
     /// Write the manual pages to a directory
     Manual(manual::ManualArgs),
     /// Print completions for a shell
@@ -111,7 +108,7 @@ impl Command {
             Command::Index(_) | Command::Numa(_) => true,
             Command::Languages(_) | Command::Clocks(_) | Command::Load(_) | Command::Probe(_) => false,
             Command::Serve(_) | Command::Worker(_) | Command::Database(_) => false,
-            Command::Pool(_) | Command::Node(_) | Command::Contest(_) | Command::FleetSim(_) => false,
+            Command::Pool(_) | Command::Node(_) | Command::Contest(_) => false,
             Command::Manual(_) | Command::Completions(_) => false,
         }
     }
@@ -178,7 +175,6 @@ fn main() -> ExitCode {
         Command::Pool(args) => manage::pool(&args),
         Command::Node(args) => manage::node(&args),
         Command::Contest(args) => manage::contest(&args),
-        Command::FleetSim(args) => fleet_sim::main(&args),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),
     };

@@ -156,7 +156,6 @@ const PRINTING: [&str; 31] = [
     "index --json --seconds 1",
     "probe compute",
     "completions bash",
-    "fleet-sim --nodes 4 --json",
 ];
 
 /// Commands that answer a service's users or its database, or write files only.

@@ -14,10 +14,8 @@ mod moment;
 pub mod nats;
 mod policy;
 mod pool;
-mod queue;
 #[cfg(test)]
 mod samples;
-pub mod sim;
 mod statement;
 mod task;
 mod wire;
@@ -28,9 +26,8 @@ pub use cross_check::{Agreed, Answer, Asked, Charge, CrossPolicy, Next, Why, dra
 pub use health::{Chart, ChartState, Condition, Finding, Health, HealthPolicy, Probe, Rates};
 pub use message::{FromWorker, Hello, PROTOCOL, SlotFacts, ToWorker};
 pub use moment::Moment;
-pub use policy::{Contest, Line, Place, Priority, Stage, Strictness, lines};
+pub use policy::{Contest, Place, Stage, Strictness};
 pub use pool::{Definition, MEMORY_TOLERANCE, Norm, Pool, PoolError, PoolKind, is_name};
-pub use queue::{Asker, Queue, Waiting};
 pub use statement::{Feature, STATEMENT_FORM, StatedIndex, StatedPart, Statement, StatementError};
 pub use task::{Lease, Mode, Outcome, Task, TimeLimit, Work};
 pub use wire::{FRAME_LIMIT, Frame, WireError, encode, encode_bytes, header, read_frame, write_frame};

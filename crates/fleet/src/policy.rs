@@ -1,8 +1,7 @@
-//! Where a job may be judged, and in which order jobs get their turn.
+//! Where a job may be judged.
 
 use crate::pool::{Pool, PoolKind};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// What a job's verdict on time must be based on. A property of the contest, and so of its jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -15,33 +14,6 @@ pub enum Strictness {
     Relaxed,
     /// Judged anywhere, and again in the contest's own pool where it missed a limit or came near one; the latter counts.
     RelaxedThenStrict,
-}
-
-/// What a job is for; the first comes before the others wherever both wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Priority {
-    /// A running contest: somebody waits, and it counts.
-    #[default]
-    Contest,
-    /// Judging again.
-    Rejudge,
-    /// Practice: somebody waits, and nothing depends on it.
-    Practice,
-}
-
-impl Priority {
-    /// All of them, the first to be served first.
-    pub const ALL: [Priority; 3] = [Priority::Contest, Priority::Rejudge, Priority::Practice];
-
-    /// Its name in subjects.
-    pub fn name(self) -> &'static str {
-        match self {
-            Priority::Contest => "contest",
-            Priority::Rejudge => "rejudge",
-            Priority::Practice => "practice",
-        }
-    }
 }
 
 /// How a contest is judged.
@@ -67,31 +39,6 @@ pub enum Place {
     Pool(String),
     /// For any node.
     Anywhere,
-}
-
-/// One line of jobs.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Line {
-    /// Where.
-    pub place: Place,
-    /// For what.
-    pub priority: Priority,
-}
-
-impl Line {
-    /// Its subject in the message system, such as `jobs.pool.metal.contest` or `jobs.anywhere.practice`.
-    pub fn subject(&self) -> String {
-        match &self.place {
-            Place::Pool(pool) => format!("jobs.pool.{pool}.{}", self.priority.name()),
-            Place::Anywhere => format!("jobs.anywhere.{}", self.priority.name()),
-        }
-    }
-}
-
-impl fmt::Display for Line {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.subject())
-    }
 }
 
 /// In which stage a job is.
@@ -139,22 +86,6 @@ impl Contest {
     }
 }
 
-/// The lines a free slot of a pool's node asks, in this order. Of equal priority the pool's own come first, since
-/// nobody else can do them; a strict pool asks for relaxed work only where it helps out, after all of its own, and only for what has waited
-/// [`Pool::helps_after_secs`].
-pub fn lines(pool: &Pool) -> Vec<Line> {
-    let own = Place::Pool(pool.name.clone());
-    let each = |place: &Place| Priority::ALL.map(|priority| Line { place: place.clone(), priority });
-    match (pool.kind, pool.helps_after_secs) {
-        (PoolKind::Strict, None) => each(&own).into(),
-        (PoolKind::Strict, Some(_)) => [each(&own), each(&Place::Anywhere)].concat(),
-        (PoolKind::Relaxed, _) => Priority::ALL
-            .into_iter()
-            .flat_map(|priority| [own.clone(), Place::Anywhere].map(|place| Line { place, priority }))
-            .collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,22 +105,6 @@ mod tests {
             let of = |stage| contest(strictness).place(stage);
             assert_eq!((of(Stage::Usual), of(Stage::Confirm)), (usual, confirm), "{strictness:?}");
         }
-    }
-
-    #[track_caller]
-    fn check_lines(kind: PoolKind, helps_after_secs: Option<u32>, expected: &[&str]) {
-        let pool = Pool { helps_after_secs, ..Pool::new("a", kind).unwrap() };
-        let subjects: Vec<String> = lines(&pool).iter().map(Line::subject).collect();
-        assert_eq!(subjects, expected);
-    }
-
-    #[test]
-    fn own_work_comes_first() {
-        let own = ["jobs.pool.a.contest", "jobs.pool.a.rejudge", "jobs.pool.a.practice"];
-        let any = ["jobs.anywhere.contest", "jobs.anywhere.rejudge", "jobs.anywhere.practice"];
-        check_lines(PoolKind::Strict, None, &own);
-        check_lines(PoolKind::Strict, Some(30), &[own, any].concat());
-        check_lines(PoolKind::Relaxed, None, &[own[0], any[0], own[1], any[1], own[2], any[2]]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod fleet;
 mod interleavings;
 mod judging;
 mod lists;
+mod order;
 mod queue;
 mod rounds;
 mod service;
@@ -38,6 +39,7 @@ fn trials(shared: &Server) -> Vec<Trial> {
         interleavings::TESTS,
         judging::TESTS,
         lists::TESTS,
+        order::TESTS,
         queue::TESTS,
         rounds::TESTS,
         service::TESTS,

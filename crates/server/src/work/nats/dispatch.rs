@@ -123,7 +123,7 @@ async fn claim(service: &Service, pool: &Pool, slots: u64) -> Result<Option<Job>
     service.store.claim(claim).await
 }
 
-/// Whether a pool takes work that may be done anywhere: as [`fleet::lines`] has it.
+/// Whether a pool takes work that may be done anywhere: a strict one only where it helps, after all its own.
 fn anywhere(pool: &Pool, now: Moment) -> Anywhere {
     match (pool.kind, pool.helps_after_secs) {
         (PoolKind::Relaxed, _) => Anywhere::Equally,

@@ -1,8 +1,9 @@
 //! What is submitted, and what befalls nodes.
 
 use super::node::{Ailment, Program};
-use super::world::{Event, Sub, World, measure};
-use crate::{Health, Moment, Priority, Stage};
+use super::world::{Event, PRACTICE, Sub, World, measure};
+use crate::Urgency;
+use fleet::{Health, Moment, Stage};
 use model::{IndexGroup, Reading, Verdict};
 
 /// Seconds until a node that died has started anew.
@@ -18,14 +19,15 @@ impl World {
         let mut moments: Vec<Moment> = (0..self.scenario.submissions).map(|_| self.moment()).collect();
         moments.sort_unstable();
         for came in moments {
-            let contest = self.random.below(self.contests.len()) as u32;
-            let priority = match self.random.unit() {
-                x if x < 0.85 => Priority::Contest,
-                x if x < 0.9 => Priority::Rejudge,
-                _ => Priority::Practice,
+            let contest = 1 + self.random.below(self.contests.len() - 1) as u32;
+            let (contest, urgency) = match self.random.unit() {
+                x if x < 0.85 => (contest, Urgency::Contest),
+                x if x < 0.9 => (contest, Urgency::Rejudge),
+                _ => (PRACTICE, Urgency::Live),
             };
+            let author = self.random.below(self.scenario.teams as usize) as u32;
             let program = self.make_program();
-            self.subs.push(Sub::new(contest, program, came, priority));
+            self.subs.push(Sub::new((contest, author), program, came, urgency));
         }
         self.open = self.scenario.submissions;
         self.at(self.subs[0].came, Event::Submit(0));
@@ -226,9 +228,9 @@ impl World {
             return;
         }
         sub.rounds += 1;
-        (sub.stage, sub.priority, sub.why) = (Stage::Usual, Priority::Rejudge, None);
+        (sub.stage, sub.urgency, sub.why) = (Stage::Usual, Urgency::Rejudge, None);
         self.open += 1;
         self.counts.rejudged += 1;
-        self.line_up(number, Vec::new(), false);
+        self.line_up(number, Vec::new());
     }
 }

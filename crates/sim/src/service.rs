@@ -2,7 +2,8 @@
 
 use super::node::Ran;
 use super::world::{Event, World};
-use crate::{Asker, Place, PoolKind, Waiting};
+use crate::{Asker, Job};
+use fleet::{Place, PoolKind};
 
 impl World {
     /// One submission comes after the other.
@@ -10,25 +11,35 @@ impl World {
         if let Some(next) = self.subs.get(sub as usize + 1) {
             self.at(next.came, Event::Submit(sub + 1));
         }
-        self.line_up(sub, Vec::new(), false);
+        self.line_up(sub, Vec::new());
     }
 
     /// A submission waits for a node, and gets one at once where there is one.
-    pub(super) fn line_up(&mut self, number: u32, not_on: Vec<String>, again: bool) {
+    pub(super) fn line_up(&mut self, number: u32, not_on: Vec<String>) {
         let sub = &self.subs[number as usize];
-        let (contest, _) = &self.contests[sub.contest as usize];
-        let place = contest.place(sub.stage);
-        let line = crate::Line { place: place.clone(), priority: sub.priority };
-        let job = Waiting {
-            job: u64::from(number),
-            contest: sub.contest,
-            since: if again { sub.came } else { self.now },
-            not_on,
+        let place = match self.contests[sub.contest as usize].0.place(sub.stage) {
+            Place::Pool(pool) => Some(pool),
+            Place::Anywhere => None,
         };
-        let bound = self.contests[sub.contest as usize].1;
-        self.queue.push(line, job, again);
-        match place {
-            Place::Pool(_) => drop(self.offer(bound)),
+        self.queue.push(Job {
+            of: u64::from(number),
+            place,
+            urgency: sub.urgency,
+            contest: u64::from(sub.contest),
+            author: u64::from(sub.author),
+            fresh: sub.answers.is_empty(),
+            since: self.now,
+            not_on,
+        });
+        self.seek(number);
+    }
+
+    /// Some idle slot may take a submission that waits.
+    fn seek(&mut self, number: u32) {
+        let sub = &self.subs[number as usize];
+        let (contest, bound) = &self.contests[sub.contest as usize];
+        match contest.place(sub.stage) {
+            Place::Pool(_) => drop(self.offer(*bound)),
             Place::Anywhere => {
                 let relaxed = self.scenario.relaxed_pools as usize;
                 self.turn = (self.turn + 1) % relaxed;
@@ -85,9 +96,11 @@ impl World {
     fn take(&mut self, number: u32) -> bool {
         let node = &self.nodes[number as usize];
         let pool = &self.pools[node.pool];
-        let asker = Asker { node: &node.statement.node, pool: &pool.pool, lines: &pool.lines };
-        let Some(job) = self.queue.take(asker, self.now) else { return false };
-        self.hand(number, job.job as u32);
+        let asker = Asker { nodes: &[&node.statement.node], pool: &pool.pool };
+        let Some(taken) = self.queue.take(asker, self.now) else { return false };
+        let sub = taken.job.of as u32;
+        self.taken.insert(sub, taken);
+        self.hand(number, sub);
         true
     }
 
@@ -183,7 +196,7 @@ impl World {
         self.take_back(number, held);
     }
 
-    /// Jobs come back from a node, before the others of their contest.
+    /// Jobs come back from a node.
     pub(super) fn take_back(&mut self, number: u32, held: Vec<u32>) {
         self.nodes[number as usize].unheard.clear();
         for sub in held {
@@ -194,11 +207,11 @@ impl World {
             submission.on = None;
             // Whatever that attempt finds counts no more.
             submission.attempt += 1;
-            let contest = submission.contest;
-            let not_on = submission.answers.iter().map(|answer| answer.node.clone()).collect();
-            self.queue.done(&contest);
             self.counts.redelivered += 1;
-            self.line_up(sub, not_on, true);
+            if let Some(taken) = self.taken.remove(&sub) {
+                self.queue.put_back(taken);
+                self.seek(sub);
+            }
         }
     }
 }

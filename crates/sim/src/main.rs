@@ -1,15 +1,15 @@
-//! `tauto fleet-sim`: a whole fleet in simulation (docs/scale.md).
+//! `make fleet-sim`: a whole fleet in simulation (docs/scale.md). It ends with failure where a submission was lost, doubled, or judged outside its pool.
 
-use crate::Done;
-use crate::terminal::{Failure, print};
-use clap::Args;
-use fleet::sim::{Detection, Extra, Figures, Percentiles, Queueing, Quiet, Scenario, quiet, run};
-use report::json::to_text;
+#![allow(clippy::print_stdout)]
+
+use clap::Parser;
 use serde::Serialize;
+use sim::{Detection, Extra, Figures, Percentiles, Queueing, Quiet, Scenario, Urgency, quiet, run};
 use std::fmt::Write;
 
-#[derive(Args, Debug)]
-pub(crate) struct FleetSimArgs {
+/// Play a whole fleet in simulation: waiting, mishaps, slow nodes
+#[derive(Parser, Debug)]
+struct Arguments {
     /// How many nodes, all else in proportion to 10000 nodes in 50 pools with 1500000 submissions in 5 hours
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(4..=100_000))]
     nodes: u32,
@@ -37,7 +37,8 @@ struct Document {
     quiet: Option<Quiet>,
 }
 
-pub(crate) fn main(args: &FleetSimArgs) -> Result<Done, Failure> {
+fn main() -> Result<(), String> {
+    let args = Arguments::parse();
     let proportional = Scenario::of_nodes(args.nodes);
     let scenario = Scenario {
         seed: args.seed,
@@ -46,16 +47,19 @@ pub(crate) fn main(args: &FleetSimArgs) -> Result<Done, Failure> {
         ..proportional
     };
     if let Some(fault) = scenario.fault() {
-        return Err(Failure::usage(fault));
+        return Err(fault);
     }
     let figures = run(&scenario);
     let quiet = (args.quiet_years > 0).then(|| quiet(10 * args.quiet_years, args.seed));
     let kept = figures.lost == 0 && figures.doubled == 0 && figures.outside_pool == 0;
-    match args.json {
-        true => print(&to_text(&Document { figures, quiet })),
-        false => print(&text(&figures, quiet.as_ref())),
-    }
-    Ok(if kept { Done::Good } else { Done::Bad })
+    println!(
+        "{}",
+        match args.json {
+            true => serde_json::to_string(&Document { figures, quiet }).map_err(|error| error.to_string())?,
+            false => text(&figures, quiet.as_ref()),
+        }
+    );
+    if kept { Ok(()) } else { Err("submissions were lost, doubled, or judged outside their pool".into()) }
 }
 
 fn text(figures: &Figures, quiet: Option<&Quiet>) -> String {
@@ -79,7 +83,14 @@ fn text(figures: &Figures, quiet: Option<&Quiet>) -> String {
     );
     let mut line = |line: String| writeln!(text, "{line}").unwrap_or_default();
     line(format!("{:22}{:>9}{:>9}{:>9}{:>9}", "seconds", "median", "95 %", "99 %", "most"));
-    figures.queue.iter().for_each(|(name, queueing)| queue_lines(name, queueing, &mut line));
+    for (urgency, queueing) in &figures.queue {
+        let name = match urgency {
+            Urgency::Contest => "contest",
+            Urgency::Rejudge => "judged again",
+            Urgency::Live | Urgency::Background => "practice",
+        };
+        queue_lines(name, queueing, &mut line);
+    }
     queue_lines("last minutes", &figures.burst, &mut line);
     let wrong = &figures.wrong;
     line(format!(

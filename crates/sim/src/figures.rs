@@ -2,7 +2,8 @@
 
 use super::scenario::Scenario;
 use super::world::{Sub, World};
-use crate::{Priority, Strictness};
+use crate::Urgency;
+use fleet::Strictness;
 use model::Verdict;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -85,8 +86,8 @@ pub struct Figures {
     pub outside_pool: u64,
     /// How often a node that asked for admission had to wait, by what was wrong with it.
     pub waiting_nodes: BTreeMap<String, u64>,
-    /// Waiting, by priority.
-    pub queue: BTreeMap<&'static str, Queueing>,
+    /// Waiting, by urgency.
+    pub queue: BTreeMap<Urgency, Queueing>,
     /// Of those that came in the last five minutes.
     pub burst: Queueing,
     /// Verdicts.
@@ -145,8 +146,8 @@ impl Queueing {
 impl Figures {
     pub(super) fn of(world: &World) -> Figures {
         let (scenario, counts) = (&world.scenario, &world.counts);
-        let of_priority = |priority: Priority| {
-            (priority.name(), Queueing::of(world.subs.iter().filter(move |sub| sub.priority == priority)))
+        let of_urgency = |urgency: Urgency| {
+            (urgency, Queueing::of(world.subs.iter().filter(move |sub| sub.urgency == urgency)))
         };
         let last = f64::from(scenario.seconds) * 59.0 / 60.0;
         let late = |sub: &&Sub| sub.came.0 as f64 / 1e6 >= last;
@@ -162,7 +163,7 @@ impl Figures {
             doubled: counts.doubled,
             outside_pool: counts.outside_pool,
             waiting_nodes: counts.waits.clone(),
-            queue: Priority::ALL.map(of_priority).into(),
+            queue: [Urgency::Contest, Urgency::Rejudge, Urgency::Live].map(of_urgency).into(),
             burst: Queueing::of(world.subs.iter().filter(late)),
             wrong: wrong(world),
             detection: detection(world),

@@ -21,6 +21,8 @@ pub struct Scenario {
     pub submissions: u32,
     /// Contests bound to each strict pool: by turns strict, relaxed-then-strict, and relaxed.
     pub contests_per_pool: u32,
+    /// Authors of each contest, of whom all hand in equally often.
+    pub teams: u32,
     /// Time of a job besides the test that decides about its time.
     pub job_seconds: f64,
     /// Seconds after which a node that is not heard of is given up, and its jobs come back.
@@ -53,6 +55,7 @@ impl Scenario {
             seconds: 5 * 3600,
             submissions: 1_500_000,
             contests_per_pool: 3,
+            teams: 100,
             job_seconds: 20.0,
             lease: 30,
             latency_ms: 2.0,

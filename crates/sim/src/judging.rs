@@ -2,7 +2,7 @@
 
 use super::node::{LIMIT, Ran};
 use super::world::World;
-use crate::{Agreed, Answer, Asked, Next, Place, Stage, Strictness, Why, next, noise};
+use fleet::{Agreed, Answer, Asked, Next, Place, Stage, Strictness, Why, next, noise};
 
 impl World {
     /// A result counts: it is stored, and decides, or asks for more.
@@ -17,8 +17,8 @@ impl World {
         let submission = &mut self.subs[sub as usize];
         submission.on = None;
         submission.answers.push(answer);
-        let contest = submission.contest;
-        self.queue.done(&contest);
+        self.queue.done(u64::from(submission.contest));
+        self.taken.remove(&sub);
         self.decide(sub);
         self.drain_if_suspected(number);
     }
@@ -32,7 +32,7 @@ impl World {
         Answer {
             node: node.statement.node.clone(),
             // Of another pool than the contest's a strict node is as foreign as any.
-            strict: node.pool == bound,
+            strict: node.pool == bound && node.strict,
             verdict: ran.verdict,
             time: ran.time,
             confidence: ran.confidence,
@@ -90,7 +90,7 @@ impl World {
             }
         };
         self.subs[sub as usize].why = Some(why);
-        self.line_up(sub, not_on, false);
+        self.line_up(sub, not_on);
     }
 
     fn finish(&mut self, sub: u32, agreed: &Agreed) {

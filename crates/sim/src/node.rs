@@ -1,6 +1,6 @@
 //! A simulated machine: how long programs take on it, and what its probes read.
 
-use crate::{Health, HealthPolicy, Moment, Probe, Statement};
+use fleet::{Health, HealthPolicy, Moment, Probe, Statement};
 use model::{Confidence, IndexGroup, IndexPart, Nanos, Verdict};
 use settle::{Decision, Policy, Step, Stray, Timed, settle, stop_at};
 use stats::Random;

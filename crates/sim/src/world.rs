@@ -2,15 +2,15 @@
 
 use super::node::{Node, PARTS, Program, Ran};
 use super::scenario::Scenario;
-use crate::statement::{STATEMENT_FORM, StatedIndex, StatedPart};
-use crate::{
-    Admission, Answer, Contest, CrossPolicy, HealthPolicy, Line, Moment, PROTOCOL, Pool, PoolKind, Priority,
-    Queue, Stage, Statement, Strictness, Why, admit, lines,
+use crate::{Queue, Taken, Urgency};
+use fleet::{
+    Admission, Answer, Contest, CrossPolicy, HealthPolicy, Moment, PROTOCOL, Pool, PoolKind, STATEMENT_FORM,
+    Stage, StatedIndex, StatedPart, Statement, Strictness, Why, admit,
 };
 use model::{Isolation, Reading, Slot, Verdict};
 use stats::Random;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 
 /// What happens at a moment.
 #[derive(Clone, Debug)]
@@ -41,10 +41,12 @@ pub(super) enum Event {
 #[derive(Clone, Debug)]
 pub(super) struct Sub {
     pub(super) contest: u32,
+    /// Who of the contest.
+    pub(super) author: u32,
     pub(super) program: Program,
     pub(super) came: Moment,
     pub(super) stage: Stage,
-    pub(super) priority: Priority,
+    pub(super) urgency: Urgency,
     /// How often it was handed to a node: what an older attempt found counts no more.
     pub(super) attempt: u32,
     pub(super) on: Option<u32>,
@@ -60,13 +62,19 @@ pub(super) struct Sub {
 }
 
 impl Sub {
-    pub(super) fn new(contest: u32, program: Program, came: Moment, priority: Priority) -> Sub {
+    pub(super) fn new(
+        (contest, author): (u32, u32),
+        program: Program,
+        came: Moment,
+        urgency: Urgency,
+    ) -> Sub {
         Sub {
             contest,
+            author,
             program,
             came,
             stage: Stage::Usual,
-            priority,
+            urgency,
             attempt: 0,
             on: None,
             why: None,
@@ -82,13 +90,15 @@ impl Sub {
 
 pub(super) struct SimPool {
     pub(super) pool: Pool,
-    pub(super) lines: Vec<Line>,
     /// Idle slots, by node; those of nodes that are gone are passed over.
     pub(super) idle: VecDeque<u32>,
     /// Nodes that may be given work.
     pub(super) active: u32,
     pub(super) nodes: std::ops::Range<u32>,
 }
+
+/// The first of the contests: what is of none, which is judged anywhere.
+pub(super) const PRACTICE: u32 = 0;
 
 /// What is counted while it goes on.
 #[derive(Clone, Debug, Default)]
@@ -125,7 +135,9 @@ pub(super) struct World {
     pub(super) nodes: Vec<Node>,
     pub(super) contests: Vec<(Contest, usize)>,
     pub(super) subs: Vec<Sub>,
-    pub(super) queue: Queue<u32>,
+    pub(super) queue: Queue,
+    /// What nodes have, by submission.
+    pub(super) taken: HashMap<u32, Taken>,
     events: BinaryHeap<Reverse<(Timed, usize)>>,
     /// Events by place, and places that are free.
     stored: Vec<Option<Event>>,
@@ -153,6 +165,7 @@ impl World {
             contests: Vec::new(),
             subs: Vec::new(),
             queue: Queue::default(),
+            taken: HashMap::new(),
             events: BinaryHeap::new(),
             stored: Vec::new(),
             free: Vec::new(),
@@ -220,14 +233,20 @@ impl World {
             let helps_after_secs = (kind == PoolKind::Strict).then_some(60);
             let pool = Pool { name: format!("pool-{n}"), kind, helps_after_secs, definition: None };
             let range = n * nodes / pools..(n + 1) * nodes / pools;
-            let lines = lines(&pool);
-            self.pools.push(SimPool { pool, lines, idle: VecDeque::new(), active: 0, nodes: range.clone() });
+            self.pools.push(SimPool { pool, idle: VecDeque::new(), active: 0, nodes: range.clone() });
             for node in range {
                 let made = self.make_node(node, n as usize, kind);
                 self.nodes.push(made);
                 self.ask(node);
             }
         }
+        let practice = Contest {
+            name: "practice".into(),
+            pool: "pool-0".into(),
+            strictness: Strictness::Relaxed,
+            at_once: None,
+        };
+        self.contests.push((practice, 0));
         for (at, n) in
             (relaxed_pools..pools).flat_map(|n| (0..self.scenario.contests_per_pool).map(move |at| (at, n)))
         {

@@ -2,7 +2,7 @@
 
 use super::node::Node;
 use super::world;
-use crate::{Health, HealthPolicy, Moment, PoolKind};
+use fleet::{Health, HealthPolicy, Moment, PoolKind};
 use serde::Serialize;
 use stats::Random;
 
