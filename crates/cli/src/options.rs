@@ -3,7 +3,7 @@
 use crate::terminal::Failure;
 use clap::{Args, ValueEnum};
 use engine::clocks::Counter;
-use model::{Aslr, Bytes, Clock, Layout, Limits, Nanos, Placement, Sched, WallLimit};
+use model::{Aslr, Bytes, Clock, Layout, Limits, Nanos, Placement, Sched, WallLimit, cpulist};
 
 /// Limits of a run.
 #[derive(Args, Clone, Debug, Default)]
@@ -209,18 +209,8 @@ fn at_least(text: &str, least: Bytes, usual: &str) -> Result<Bytes, String> {
 }
 
 pub(crate) fn cpu_list(text: &str) -> Result<CpuList, String> {
-    let mut cpus = std::collections::BTreeSet::new();
-    for part in text.split(',') {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        let number = |s: &str| s.trim().parse::<u32>().ok().filter(|n| *n < 4096);
-        let (Some(from), Some(to)) = (number(from), number(to)) else {
-            return Err(format!("`{part}` is not a CPU or a range of CPUs"));
-        };
-        if from > to {
-            return Err(format!("`{part}` runs backwards"));
-        }
-        cpus.extend(from..=to);
-    }
+    let cpus = cpulist::parse(text).filter(|cpus| cpus.last().is_some_and(|last| *last < 4096));
+    let cpus = cpus.ok_or_else(|| format!("`{text}` is no list of CPUs; write one as 0-3,8"))?;
     Ok(CpuList(cpus.into_iter().collect()))
 }
 

@@ -6,7 +6,6 @@
 
 pub mod audit;
 pub mod busy;
-pub mod cpulist;
 pub mod facts;
 pub mod identity;
 pub mod locks;
@@ -15,3 +14,5 @@ pub mod noise;
 pub mod numa;
 pub mod slots;
 pub mod tune;
+
+pub use model::cpulist;

@@ -7,6 +7,7 @@
 mod audit;
 mod bench;
 mod clock;
+pub mod cpulist;
 mod disturbance;
 mod event;
 mod execution;

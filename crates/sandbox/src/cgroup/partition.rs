@@ -6,7 +6,6 @@
 //! Source: Documentation/admin-guide/cgroup-v2.rst, "Cpuset Interface Files".
 
 use model::Slot;
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -51,7 +50,7 @@ pub(super) fn all(root: &Path) -> Vec<PathBuf> {
 
 /// Whether a list of the kernel, such as `0-3,8`, holds all of these CPUs.
 pub(super) fn all_in(cpus: &[u32], list: &str) -> bool {
-    let listed: BTreeSet<u32> = crate::launcher::parse_list(list).into_iter().collect();
+    let listed = model::cpulist::parse(list).unwrap_or_default();
     !cpus.is_empty() && cpus.iter().all(|cpu| listed.contains(cpu))
 }
 

@@ -2,7 +2,7 @@
 
 use super::privilege::{read_at, write_at};
 use crate::sys::Counts;
-use model::{Bytes, Evidence, Isolation, Nanos, NodePages, Placement, Reading};
+use model::{Bytes, Evidence, Isolation, Nanos, NodePages, Placement, Reading, cpulist};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -36,7 +36,8 @@ impl Host {
     pub(super) fn open() -> io::Result<Host> {
         let sys = |name: &str| {
             let path = Path::new("/sys/devices/system").join(name);
-            parse_list(&std::fs::read_to_string(path).unwrap_or_default())
+            let list = std::fs::read_to_string(path).unwrap_or_default();
+            cpulist::parse(&list).unwrap_or_default().into_iter().collect::<Vec<u32>>()
         };
         let nodes =
             sys("node/online").into_iter().map(|node| (node, sys(&format!("node/node{node}/cpulist"))));
@@ -276,18 +277,6 @@ fn parse_stat(text: &str, cpus: &[u32]) -> CpuTimes {
     }
 }
 
-/// A list such as `0-3,8` (Documentation/admin-guide/cputopology.rst).
-pub(crate) fn parse_list(text: &str) -> Vec<u32> {
-    let mut all = Vec::new();
-    for part in text.trim().split(',').filter(|p| !p.is_empty()) {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        if let (Ok(from), Ok(to)) = (from.parse::<u32>(), to.parse::<u32>()) {
-            all.extend(from..=to.min(from.saturating_add(4096)));
-        }
-    }
-    all
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -358,11 +347,5 @@ mod tests {
         let told = uncharged(mib(193), &known(1)).unwrap();
         assert!(told.contains("grew by 193 MiB") && told.contains("charged 1 MiB"), "{told}");
         assert!(uncharged(mib(193), &Reading::unknown("no group")).is_some());
-    }
-
-    #[test]
-    fn lists_have_ranges() {
-        assert_eq!(parse_list("0-2,5\n"), vec![0, 1, 2, 5]);
-        assert!(parse_list("").is_empty());
     }
 }

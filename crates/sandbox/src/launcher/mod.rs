@@ -17,7 +17,6 @@ use crate::message::{self, Answer, Capabilities, Request};
 use crate::sys::{self, InitStack};
 use crate::{Counted, SandboxError, seccomp, ulimits};
 use boxes::Boxes;
-pub(crate) use evidence::parse_list;
 pub use view::covered;
 
 use evidence::Host;

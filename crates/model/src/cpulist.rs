@@ -14,7 +14,7 @@ const MOST: u32 = 1 << 16;
 /// From a list such as `0-3,8` or `0-31:2/4`; `None` where it is none. An empty list is an empty set.
 pub fn parse(list: &str) -> Option<Set> {
     let mut set = Set::new();
-    for part in list.trim().split(',').filter(|part| !part.is_empty()) {
+    for part in list.trim().split(',').filter(|_| !list.trim().is_empty()) {
         let (range, steps) = part.split_once(':').unwrap_or((part, "1/1"));
         let (from, to) = range.split_once('-').unwrap_or((range, range));
         let (used, group) = steps.split_once('/')?;
@@ -83,7 +83,7 @@ mod tests {
         ] {
             assert_eq!(parse(text), Some(set(&cpus)), "{text}");
         }
-        for bad in ["a", "2-1", "0-4000000000", "0:1", "0-3:1/0", "managed_irq"] {
+        for bad in ["a", "1,", ",1", "2-1", "0-4000000000", "0:1", "0-3:1/0", "managed_irq"] {
             assert_eq!(parse(bad), None, "{bad}");
         }
     }
