@@ -235,14 +235,6 @@ fn begun(log: &Path, before: usize, count: usize) -> Result<Vec<(f64, f64)>, Str
     }
 }
 
-/// The value that so much of all stays within, from 0 to 1; 0 of none.
-pub fn quantile(all: &[f64], share: f64) -> f64 {
-    let mut all = all.to_vec();
-    all.sort_by(f64::total_cmp);
-    let at = ((all.len() as f64 * share).ceil() as usize).clamp(1, all.len().max(1)) - 1;
-    all.get(at).copied().unwrap_or_default()
-}
-
 /// This machine, in a line.
 pub fn machine() -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();

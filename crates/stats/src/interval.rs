@@ -1,6 +1,7 @@
 //! How far a figure can be trusted.
 
 use crate::summary::{all_finite, sorted};
+use statrs::distribution::{Beta, Binomial, ContinuousCDF, DiscreteCDF};
 
 /// More runs than that are no advice.
 const MANY: f64 = 1e6;
@@ -46,17 +47,8 @@ fn order_interval(sample: &[f64], q: f64, miss: f64) -> Option<Interval> {
 /// The greatest rank, from 1, of a value among `n` that is above the quantile with at most half this probability: the k-th least
 /// is where fewer than k values are below it.
 fn rank_below(n: usize, q: f64, miss: f64) -> Option<usize> {
-    let mut log_term = n as f64 * (1.0 - q).ln();
-    let (mut below, mut k) = (0.0, 0);
-    while k < n {
-        below += log_term.exp();
-        if 2.0 * below > miss {
-            break;
-        }
-        log_term += ((n - k) as f64 / (k + 1) as f64).ln() + (q / (1.0 - q)).ln();
-        k += 1;
-    }
-    (k > 0).then_some(k)
+    let below = Binomial::new(q, n as u64).ok()?;
+    usize::try_from(below.inverse_cdf(miss / 2.0)).ok().filter(|k| *k > 0)
 }
 
 /// The interval of a share of `hits` among `n` at this confidence, such as 0.95, exact (Clopper and Pearson, 1934).
@@ -66,37 +58,10 @@ pub fn binomial_interval(hits: u64, n: u64, confidence: f64) -> Option<Interval>
         return None;
     }
     let tail = (1.0 - confidence) / 2.0;
-    // The chance of at least `hits` grows with p, so both ends are found by halving.
-    let solve = |too_low: &dyn Fn(f64) -> bool| {
-        let (mut low, mut high) = (0.0, 1.0);
-        for _ in 0..60 {
-            let middle = (low + high) / 2.0;
-            if too_low(middle) { low = middle } else { high = middle }
-        }
-        (low + high) / 2.0
-    };
-    let low = if hits == 0 { 0.0 } else { solve(&|p| at_least(hits, n, p) < tail) };
-    let high = if hits == n { 1.0 } else { solve(&|p| 1.0 - at_least(hits + 1, n, p) > tail) };
+    let (hit, missed) = (hits as f64, (n - hits) as f64);
+    let low = Beta::new(hit, missed + 1.0).map_or(0.0, |least| least.inverse_cdf(tail));
+    let high = Beta::new(hit + 1.0, missed).map_or(1.0, |most| most.inverse_cdf(1.0 - tail));
     Some(Interval { low, high })
-}
-
-/// The chance of at least `k` of `n` at probability `p`.
-fn at_least(k: u64, n: u64, p: f64) -> f64 {
-    if p <= 0.0 {
-        return if k == 0 { 1.0 } else { 0.0 };
-    }
-    let log = |x: f64| x.max(f64::MIN_POSITIVE).ln();
-    let mut log_choose = 0.0;
-    let mut sum = 0.0;
-    for i in 0..=n {
-        if i > 0 {
-            log_choose += log((n - i + 1) as f64) - log(i as f64);
-        }
-        if i >= k {
-            sum += (log_choose + i as f64 * log(p) + (n - i) as f64 * log(1.0 - p)).exp();
-        }
-    }
-    sum.min(1.0)
 }
 
 /// About how many more values make the interval of the median at most `percent` of the median to each side: its width

@@ -3,7 +3,8 @@
 
 #![allow(clippy::print_stdout)]
 
-use e2e::dispatch::{Both, Way, machine, quantile};
+use e2e::dispatch::{Both, Way, machine};
+use stats::quantile;
 use std::error::Error;
 use std::process::ExitCode;
 
@@ -38,7 +39,7 @@ fn measure(blocks: usize, jobs: usize) -> Outcome<()> {
     }
     println!("{}\n\n| figure | socket | brokers | adds | bar |\n|---|---|---|---|---|", machine());
     for (share, bar) in [(0.5, "≤ 5 ms"), (0.9, ""), (0.99, "≤ 20 ms")] {
-        let [socket, brokers] = alone.each_ref().map(|all| 1e3 * quantile(all, share));
+        let [socket, brokers] = alone.each_ref().map(|all| 1e3 * quantile(all, share).unwrap_or_default());
         println!(
             "| taken in to begun, {} % of {} jobs within | {socket:.1} ms | {brokers:.1} ms | {:.1} ms | {bar} |",
             100.0 * share,

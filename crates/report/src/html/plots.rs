@@ -2,6 +2,7 @@
 
 use super::chart::{Frame, Limit, Scale, framed, limits, put};
 use super::escape;
+use stats::quantile;
 
 /// Colours of curves and columns, as classes of the page's style.
 const COLOURS: usize = 6;
@@ -168,15 +169,6 @@ fn shown_range(columns: &[Column]) -> Option<[f64; 2]> {
     let (whole, bulk) = (all[1] - all[0], most[1] - most[0]);
     let shown = if bulk > 0.0 && whole > STRETCH * bulk { most } else { all };
     (shown[0] <= shown[1]).then_some(shown)
-}
-
-/// Between order statistics, as R's type 7 (Hyndman and Fan, 1996).
-fn quantile(values: &[f64], q: f64) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let at = q * sorted.len().checked_sub(1)? as f64;
-    let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
-    Some(low + (high - low) * at.fract())
 }
 
 #[cfg(test)]

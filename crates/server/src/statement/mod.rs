@@ -10,6 +10,7 @@ mod math;
 use crate::errors::Refusal;
 use crate::problems::Opened;
 use pulldown_cmark::{Event, Options, Parser};
+use std::collections::BTreeMap;
 
 /// Where packages keep statements: 2025-09, legacy.
 const DIRECTORIES: [&str; 2] = ["statement", "problem_statement"];
@@ -116,17 +117,26 @@ fn body(opened: &Opened, problem: &str, file: &File) -> Result<(String, Option<S
         Form::Latex => latex::html(&text),
         Form::Html | Form::Pdf => (text, None),
     };
-    let picture = |source: &str| picture(opened, problem, source);
-    Ok((clean::clean(&html, &picture), title))
+    Ok((clean::clean(&html, &pictures(opened, problem)), title))
 }
 
-/// The address of a picture of the statement; `None` where the package has none of this name.
-fn picture(opened: &Opened, problem: &str, source: &str) -> Option<String> {
-    let name = source.strip_prefix("./").unwrap_or(source);
-    let names = ["", ".svg", ".png", ".jpg", ".jpeg"].map(|end| format!("{name}{end}"));
-    let found =
-        names.iter().find(|name| picture_form(name).is_some() && picture_path(opened, name).is_some())?;
-    Some(format!("/problems/{problem}/files/{found}"))
+/// The addresses of the pictures that lie beside a statement, by their names, with and without what tells their form.
+fn pictures(opened: &Opened, problem: &str) -> BTreeMap<String, String> {
+    let files = opened.source.tree().files.keys();
+    let beside = |path: &'_ str| {
+        let (directory, name) = path.split_once('/')?;
+        (DIRECTORIES.contains(&directory) && picture_form(name).is_some()).then(|| name.to_string())
+    };
+    let names: Vec<String> = files.filter_map(|path| beside(path)).collect();
+    let mut pictures = BTreeMap::new();
+    // Where a name could mean several, the last one is it.
+    for form in [".jpeg", ".jpg", ".png", ".svg", ""] {
+        let called = names.iter().filter_map(|name| Some((name.strip_suffix(form)?, name)));
+        pictures.extend(
+            called.map(|(called, name)| (called.to_string(), format!("/problems/{problem}/files/{name}"))),
+        );
+    }
+    pictures
 }
 
 /// Where a file of the statement lies in the package.
@@ -170,7 +180,7 @@ fn markdown(text: &str) -> String {
 pub(crate) fn document(text: &str) -> String {
     // Wide tables are scrolled, by keyboards too.
     let table = "<table tabindex=\"0\">";
-    clean::clean(&markdown(text), &|_| None).replace("<table>", table)
+    clean::clean(&markdown(text), &BTreeMap::new()).replace("<table>", table)
 }
 
 /// Text as HTML shows it.
@@ -193,7 +203,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        clean::clean(&markdown(text), &|_| None)
+        clean::clean(&markdown(text), &BTreeMap::new())
     }
 
     #[test]
