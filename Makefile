@@ -5,7 +5,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint bench verdicts clocks service-load service-chaos fleet-chaos fleet-dispatch fleet-sim manual
+.PHONY: help demo test test-all lint bench verdicts clocks service-load service-chaos fleet-chaos fleet-dispatch fleet-sim manual release
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,9 @@ fleet-dispatch: ## Work over three brokers beside the Unix socket: how long jobs
 
 fleet-sim: ## Play a whole fleet in simulation: waiting, mishaps, slow nodes (ARGS="--nodes 10000 --seed 1")
 	cargo run --release --package sim -- $(ARGS)
+
+release: ## Build tarball, Debian package, apt repository, list of components and checksums
+	scripts/release
 
 manual: ## Write docs/man anew from the definitions of the command line
 	cargo run --package cli -- manual docs/man

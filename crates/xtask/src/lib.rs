@@ -6,6 +6,7 @@
 
 mod code;
 mod documents;
+mod licences;
 mod manifests;
 mod rules;
 pub mod tests;
@@ -13,6 +14,7 @@ mod tree;
 pub mod vm;
 
 pub use documents::{alerts_lead_somewhere, commands_in_documents_exist};
+pub use licences::dependencies_may_be_shipped;
 pub use manifests::{
     crate_graph, dependencies_have_reasons, dependencies_of_the_workspace, graph_is_documented,
     lints_of_the_workspace,

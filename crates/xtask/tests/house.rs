@@ -94,3 +94,10 @@ fn commands_in_documents_exist() {
 fn alerts_lead_somewhere() {
     holds(xtask::alerts_lead_somewhere);
 }
+
+#[test]
+fn dependencies_may_be_shipped() {
+    let tree = Tree::of_the_repository().expect("the repository can be read");
+    let refused = xtask::dependencies_may_be_shipped(&tree.root).expect("cargo names the dependencies");
+    assert!(refused.is_empty(), "\n{}", refused.join("\n"));
+}
