@@ -17,6 +17,14 @@ const EXACT: &str = "c, cpp, pascal, ocaml, haskell, cpython3, perl, php; rust b
 /// What measures CPU time.
 const KERNEL: &str = "the kernel's account of the process tree";
 
+/// Every clock, and by what it can be kept.
+pub(crate) const CLOCKS: [(Clock, Counter); 4] = [
+    (Clock::Cpu, Counter::Best),
+    (Clock::Instructions, Counter::Emulator),
+    (Clock::Instructions, Counter::Processor),
+    (Clock::Reference, Counter::Best),
+];
+
 #[derive(Args, Debug)]
 pub(crate) struct ClocksArgs {
     /// Print one JSON document
@@ -25,13 +33,7 @@ pub(crate) struct ClocksArgs {
 }
 
 pub(crate) fn main(args: &ClocksArgs) -> Result<Done, Failure> {
-    let ways = [
-        (Clock::Cpu, Counter::Best),
-        (Clock::Instructions, Counter::Emulator),
-        (Clock::Instructions, Counter::Processor),
-        (Clock::Reference, Counter::Best),
-    ];
-    let all = ways.map(|(clock, counter)| {
+    let all = CLOCKS.map(|(clock, counter)| {
         let by = match clocks::means(clock, counter) {
             Ok(means) => Reading::Known(means.versions().unwrap_or_else(|| KERNEL.into())),
             Err(why) => Reading::unknown(why),

@@ -3,7 +3,7 @@
 use crate::serve::{DATABASE, SERVICE, wishes::ServeWishes};
 use crate::terminal::Failure;
 use model::Clock;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Read where `TAUTO_CONFIG` names no other file; it need not exist.
@@ -14,7 +14,7 @@ pub(crate) const OF_ROOT: &str = "/var/lib/tautochrone";
 const CACHE_OF_ROOT: &str = "/var/cache/tautochrone";
 
 /// The site's configuration: strict TOML.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
     /// What times are measured by where neither the command nor the package says so.
@@ -30,8 +30,7 @@ pub(crate) struct Config {
 impl Config {
     /// The file that `TAUTO_CONFIG` names, else the usual one, else nothing wished.
     pub(crate) fn read() -> Result<Config, Failure> {
-        let named = std::env::var_os("TAUTO_CONFIG").filter(|name| !name.is_empty()).map(PathBuf::from);
-        let path = named.clone().unwrap_or_else(|| USUAL.into());
+        let (named, path) = (named(), file());
         let fail = |e: &dyn std::fmt::Display| Failure::usage(format!("{}: {e}", path.display()));
         match std::fs::read_to_string(&path) {
             Ok(text) => parse(&text).map_err(|e| fail(&e)),
@@ -39,9 +38,25 @@ impl Config {
             Err(e) => Err(fail(&e)),
         }
     }
+
+    /// With the defaults where nothing is set.
+    pub(crate) fn or_usual(self) -> Config {
+        Config { clock: self.clock.or(Some(Clock::default())), serve: self.serve.or_usual(), ..self }
+    }
 }
 
-fn parse(text: &str) -> Result<Config, String> {
+/// The file that `TAUTO_CONFIG` names.
+fn named() -> Option<PathBuf> {
+    std::env::var_os("TAUTO_CONFIG").filter(|name| !name.is_empty()).map(PathBuf::from)
+}
+
+/// The file that is read, whether it exists or not.
+pub(crate) fn file() -> PathBuf {
+    named().unwrap_or_else(|| USUAL.into())
+}
+
+/// Reads a configuration, strictly: the error names line and key.
+pub(crate) fn parse(text: &str) -> Result<Config, String> {
     // The error of the parser names line and field, over several lines.
     let config: Config = toml::from_str(text).map_err(|e| e.to_string().trim_end().to_string())?;
     config.slots.check()?;

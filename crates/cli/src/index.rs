@@ -170,7 +170,7 @@ fn index(
     let caches = cpu.and_then(|cpu| before.topology.cpus.get(&cpu)).map_or(&[][..], |cpu| &cpu.caches);
     let microcode = platform.microcode.iter().cloned().collect::<Vec<_>>().join(" ");
     Ok(Some(Index {
-        version: env!("CARGO_PKG_VERSION").into(),
+        version: crate::VERSION.into(),
         taken_at: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()),
         seconds: begun.elapsed().as_secs_f64(),
         machine: args.name.clone().map_or_else(|| identity::machine_id(&machine), Reading::Known),

@@ -1,4 +1,6 @@
-//! `tauto judge`: compile and judge one submission.
+//! `tauto judge`: compile and judge one submission, with a package or with tests alone.
+
+mod loose;
 
 use crate::Done;
 use crate::clocks;
@@ -17,20 +19,27 @@ use engine::slot::needs_auxiliary;
 use engine::submission::{Submission, check, judge_submission};
 use engine::timelimit::time_limit;
 use judge::scoring::JudgeMode;
+use loose::{Laid, TestArgs};
 use model::{Event, Judgement, Verdict};
 use report::json::{JudgeDocument, Judged, to_text};
 use report::text::judgement_lines;
 use settle::Floor;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+const USAGE: &str = "tauto judge [OPTIONS] <PACKAGE> <SUBMISSION>...
+       tauto judge [OPTIONS] --in <FILE> --answer <FILE> <SUBMISSION>...
+       tauto judge [OPTIONS] --tests <DIR> <SUBMISSION>...";
+
 #[derive(Args, Debug)]
+#[command(override_usage = USAGE)]
 pub(crate) struct JudgeArgs {
-    /// The problem package: a directory or a zip archive
-    package: PathBuf,
-    /// The submission: its source files, or one directory
-    #[arg(required = true)]
-    submission: Vec<PathBuf>,
+    /// The problem package (a directory or a zip archive), then the submission: its source files, or one directory. With --in or
+    /// --tests the submission alone
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    tests: TestArgs,
     /// Language of the submission, as `tauto languages` lists it [default: by its file names]
     #[arg(long, value_name = "ID")]
     language: Option<String>,
@@ -58,6 +67,8 @@ struct Plan {
     languages: Languages,
     mode: JudgeMode,
     means: Means,
+    /// Of tests without a package: there as long as they are read.
+    _laid: Option<Laid>,
 }
 
 pub(crate) fn main(args: JudgeArgs) -> Result<Done, Failure> {
@@ -93,15 +104,31 @@ fn plan(args: &JudgeArgs) -> Result<Plan, Failure> {
     if let Some(name) = &args.language {
         languages.table().named(name).map_err(|e| Failure::usage(format!("--language: {e}")))?;
     }
-    let opened = open(&args.package)?;
-    let submission = Submission::from_paths(&args.submission, args.language.clone()).map_err(failure)?;
+    let (opened, submission, laid) = subject(args)?;
+    let submission = Submission::from_paths(submission, args.language.clone()).map_err(failure)?;
     let mode = if args.all_tests { JudgeMode::AllTests } else { JudgeMode::StopEarly };
     let means = clocks::means(args.clock, opened.clock)?;
-    let plan = Plan { opened, submission, languages, mode, means };
+    let plan = Plan { opened, submission, languages, mode, means, _laid: laid };
     // Before anything is started or the time limit is looked for.
     check(&job(args, &plan, &AtomicBool::new(false), Floor::assumed(), &|_| {}), &plan.submission)
         .map_err(failure)?;
     Ok(plan)
+}
+
+/// What is judged by what.
+fn subject(args: &JudgeArgs) -> Result<(Opened, &[PathBuf], Option<Laid>), Failure> {
+    if args.tests.without_package() {
+        let laid = args.tests.lay_out()?;
+        return Ok((open(&laid.package())?, &args.paths, Some(laid)));
+    }
+    args.tests.refuse_for_package()?;
+    match args.paths.split_first() {
+        Some((package, submission)) if !submission.is_empty() => Ok((open(package)?, submission, None)),
+        _ => Err(Failure::usage(format!(
+            "{}: judge what? name the submission's files after the package, or its tests with --in and --answer",
+            args.paths.first().map_or(Path::new("").display(), |path| path.display())
+        ))),
+    }
 }
 
 fn job<'a>(

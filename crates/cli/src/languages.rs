@@ -32,7 +32,8 @@ pub(crate) fn main(args: LanguagesArgs) -> Result<Done, Failure> {
     Ok(Done::Good)
 }
 
-fn statuses(languages: &Languages) -> Vec<LanguageStatus> {
+/// Each language, with what was found for it here.
+pub(crate) fn statuses(languages: &Languages) -> Vec<LanguageStatus> {
     languages.table().languages().iter().map(|language| status(languages, language)).collect()
 }
 

@@ -5,6 +5,7 @@ mod bench;
 mod clocks;
 mod config;
 mod database;
+mod doctor;
 mod experiments;
 mod exports;
 mod floor;
@@ -19,6 +20,7 @@ mod loan;
 mod log;
 mod manage;
 mod manual;
+mod new;
 mod numa;
 mod options;
 mod place;
@@ -26,6 +28,7 @@ mod probe;
 mod progress;
 mod run;
 mod serve;
+mod settings;
 mod slots;
 mod subject;
 mod terminal;
@@ -42,9 +45,12 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a spread above --max-spread for bench, a bad finding for audit, a refused change for tune, a machine that strays for index --compare, a mask that counts nothing for numa, damage for database check); 2 wrong usage or bad input; \
 3 the system failed, or a package's own program did; 130 interrupted.";
 
+/// The release, and the commit it was built from: what strict pools compare .
+pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("TAUTO_BUILD"));
+
 /// Judge and measuring instrument for programs: same code, same time, same verdict.
 #[derive(Parser)]
-#[command(name = "tauto", version, propagate_version = true, max_term_width = 110, after_help = EXIT_CODES)]
+#[command(name = "tauto", version = VERSION, propagate_version = true, max_term_width = 110, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -58,6 +64,8 @@ enum Command {
     Judge(judge::JudgeArgs),
     /// Judge every jury submission of packages and compare with what they promise
     Verify(verify::VerifyArgs),
+    /// Make a problem package that verifies at once, to start from
+    New(new::NewArgs),
     /// Show the configured languages and the tools found for them
     Languages(languages::LanguagesArgs),
     /// Run commands again and again: how far their times wander, and why
@@ -83,6 +91,10 @@ enum Command {
     Index(index::IndexArgs),
     /// Serve: pages in the browser, an API, and judging on this machine's slots
     Serve(serve::ServeArgs),
+    /// Check this installation: sandbox, toolchains, slots, clocks, service; and show the command that mends what is missing
+    Doctor(doctor::DoctorArgs),
+    /// The site's configuration: show every value and where it comes from, or check the file
+    Config(settings::ConfigArgs),
     /// Judge for a service that runs elsewhere
     Worker(worker::WorkerArgs),
     /// The service's database: copy it, look whether all is well, delete what is old
@@ -105,11 +117,11 @@ impl Command {
         match self {
             Command::Run(_) | Command::Judge(_) | Command::Verify(_) | Command::Bench(_) => true,
             Command::Audit(_) | Command::Slots(_) | Command::Tune(_) | Command::Lab(_) => true,
-            Command::Index(_) | Command::Numa(_) => true,
+            Command::Index(_) | Command::Numa(_) | Command::Doctor(_) => true,
             Command::Languages(_) | Command::Clocks(_) | Command::Load(_) | Command::Probe(_) => false,
-            Command::Serve(_) | Command::Worker(_) | Command::Database(_) => false,
+            Command::Serve(_) | Command::Worker(_) | Command::Database(_) | Command::Config(_) => false,
             Command::Pool(_) | Command::Node(_) | Command::Contest(_) => false,
-            Command::Manual(_) | Command::Completions(_) => false,
+            Command::Manual(_) | Command::Completions(_) | Command::New(_) => false,
         }
     }
 }
@@ -161,6 +173,9 @@ fn main() -> ExitCode {
         Command::Languages(args) => languages::main(args),
         Command::Bench(args) => bench::main(args),
         Command::Clocks(args) => clocks::main(&args),
+        Command::Doctor(args) => doctor::main(args),
+        Command::New(args) => new::main(&args),
+        Command::Config(args) => settings::main(&args),
         Command::Tune(args) => tune::main(args),
         Command::Audit(args) => audit::main(args),
         Command::Slots(args) => slots::main(args),

@@ -55,7 +55,8 @@ fn without_hidden(command: &clap::Command) -> clap::Command {
 
 /// Name and text of every page: that of `tauto`, and one for each command, and command of a command, that is not hidden.
 fn pages() -> io::Result<Vec<(String, String)>> {
-    let mut whole = Cli::command().disable_help_subcommand(true);
+    // Pages are committed, so they tell the release and not the build.
+    let mut whole = Cli::command().version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true);
     whole.build();
     let mut commands = vec![&whole];
     let mut next = 0;

@@ -1,12 +1,14 @@
 //! `tauto verify`: judge every jury submission of packages and compare with what they promise.
 
+mod watch;
+
 use crate::Done;
 use crate::clocks;
 use crate::judging::{Opened, Site, failure, languages, open, options, worst_floor};
 use crate::options::{ClockArgs, LimitArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
 use crate::progress::Progress;
-use crate::terminal::{Failure, print};
+use crate::terminal::{Failure, print, print_error};
 use clap::Args;
 use engine::Fault;
 use engine::clocks::Means;
@@ -14,10 +16,12 @@ use engine::job::{Job, Options};
 use engine::languages::Languages;
 use engine::slot::needs_auxiliary;
 use engine::verify::verify_package;
+use judge::package::{Glob, JurySubmission};
 use judge::scoring::JudgeMode;
 use model::{CheckOutcome, Checked, Event, Reading, Verdict, Verification};
 use report::json::{Judged, VerifyDocument, to_text};
 use report::text::{checked_line, limit_lines, verify_summary};
+use settle::Floor;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -26,6 +30,12 @@ pub(crate) struct VerifyArgs {
     /// The problem packages: directories or zip archives
     #[arg(required = true, value_name = "PACKAGE")]
     packages: Vec<PathBuf>,
+    /// Judge only submissions whose path below submissions/ matches, such as 'accepted/*' or '*.py'; can be given several times
+    #[arg(long, value_name = "PATTERN", value_parser = Glob::parse)]
+    only: Vec<Glob>,
+    /// Stay, and verify again whenever a file of the packages changes
+    #[arg(long, conflicts_with = "json")]
+    watch: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -45,19 +55,78 @@ pub(crate) struct VerifyArgs {
 
 pub(crate) fn main(args: VerifyArgs) -> Result<Done, Failure> {
     let languages = languages(args.languages.as_ref())?;
-    let packages = args.packages.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
-    let auxiliary = packages.iter().any(|opened| needs_auxiliary(&opened.package));
-    let means: Vec<Means> =
-        packages.iter().map(|opened| clocks::means(args.clock, opened.clock)).collect::<Result<_, _>>()?;
+    let mut packages = read(&args)?;
+    // A package that is changed may come to need it.
+    let auxiliary = args.watch || packages.iter().any(|opened| needs_auxiliary(&opened.package));
     let places = places(&args.placement, SlotChoice::Auto, usize::from(args.jobs))?;
     let floor = worst_floor(&places);
     let site = Site::start(places, auxiliary)?;
-    let submissions: usize = packages.iter().map(|opened| opened.package.submissions.len()).sum();
+    loop {
+        let seen = watch::look(&args.packages);
+        let done = once(&args, &packages, &languages, floor, &site)?;
+        if !args.watch || done == Done::Interrupted {
+            return Ok(done);
+        }
+        packages = loop {
+            print_error("tauto: waiting for changes (Ctrl-C ends it)\n");
+            if !watch::wait(&args.packages, &seen, &site.ending) {
+                return Ok(Done::Interrupted);
+            }
+            match read(&args) {
+                Ok(packages) => break packages,
+                // Half of a change may have been read; the rest of it comes.
+                Err(e) => print_error(&format!("tauto: {e}\n")),
+            }
+        };
+    }
+}
+
+fn read(args: &VerifyArgs) -> Result<Vec<Opened>, Failure> {
+    let packages = args.packages.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
+    if !args.only.is_empty() && packages.iter().all(|opened| chosen(args, opened).is_empty()) {
+        let there = packages.iter().flat_map(|opened| &opened.package.submissions).map(below);
+        let there: Vec<&str> = there.take(5).collect();
+        return Err(Failure::usage(format!(
+            "--only matches no jury submission; there are {} and so on",
+            there.join(", ")
+        )));
+    }
+    Ok(packages)
+}
+
+/// The path below submissions/.
+fn below(jury: &JurySubmission) -> &str {
+    jury.program.path.strip_prefix("submissions/").unwrap_or(&jury.program.path)
+}
+
+/// Those to be judged.
+fn chosen<'a>(args: &VerifyArgs, opened: &'a Opened) -> Vec<&'a JurySubmission> {
+    let is = |glob: &Glob, path: &str| {
+        glob.matches(path) || path.rsplit_once('/').is_some_and(|(_, name)| glob.is(name))
+    };
+    let all = opened.package.submissions.iter();
+    all.filter(|jury| args.only.is_empty() || args.only.iter().any(|glob| is(glob, below(jury)))).collect()
+}
+
+/// Verifies them one after the other and tells what came of it.
+fn once(
+    args: &VerifyArgs,
+    packages: &[Opened],
+    languages: &Languages,
+    floor: Floor,
+    site: &Site,
+) -> Result<Done, Failure> {
+    let means: Vec<Means> =
+        packages.iter().map(|opened| clocks::means(args.clock, opened.clock)).collect::<Result<_, _>>()?;
+    let submissions: usize = packages.iter().map(|opened| chosen(args, opened).len()).sum();
     let progress = Progress::new(submissions as u64, false);
     let mut verifications = Vec::new();
-    for (opened, means) in packages.iter().zip(means) {
+    // A package of which nothing is chosen is not looked at.
+    let looked_at = packages.iter().zip(means);
+    let looked_at = looked_at.filter(|(opened, _)| args.only.is_empty() || !chosen(args, opened).is_empty());
+    for (opened, means) in looked_at {
         let options = options(&args.limits, &args.placement, JudgeMode::AllTests, floor, means);
-        match verify(opened, &languages, options, &site, &progress, args.json) {
+        match verify(args, opened, options, languages, site, &progress) {
             Ok(verification) => verifications.push(verification),
             Err(Fault::Cancelled) => {
                 progress.finish();
@@ -81,12 +150,12 @@ pub(crate) fn main(args: VerifyArgs) -> Result<Done, Failure> {
 }
 
 fn verify(
+    args: &VerifyArgs,
     opened: &Opened,
-    languages: &Languages,
     options: Options,
+    languages: &Languages,
     site: &Site,
     progress: &Progress,
-    json: bool,
 ) -> Result<Verification, Fault> {
     let warnings = Mutex::new(Vec::new());
     let emit = |event: Event| {
@@ -104,9 +173,9 @@ fn verify(
         cancel: &site.cancel,
         emit: &emit,
     };
-    let verified = verify_package(job, &site.slots, &|checked: &Checked| {
+    let verified = verify_package(job, &site.slots, &chosen(args, opened), &|checked: &Checked| {
         progress.step();
-        if !json {
+        if !args.json {
             progress.line(&checked_line(&opened.package.short_name, checked, progress.style));
         }
     });
@@ -118,7 +187,7 @@ fn verify(
         warnings: warnings.into_inner().unwrap_or_else(PoisonError::into_inner),
         ..verification
     };
-    if !json {
+    if !args.json {
         progress.line(&limit_lines(&verification));
     }
     Ok(verification)

@@ -13,16 +13,18 @@ use judge::package::{Inference, JurySubmission};
 use judge::scoring::JudgeMode;
 use model::{CheckOutcome, Checked, Event, Judgement, Limits, Nanos, Reading, Verdict, Verification};
 
-/// Judges every jury submission, all tests of each, as many at a time as there are slots.
+/// Judges these jury submissions of the package, all tests of each, as many at a time as there are slots. The time limit is inferred from all
+/// of the package's, whichever are judged.
 ///
 /// A package whose time limit cannot be is told in the result. Any other fault ends the verification.
 /// `tell` hears of each submission when it is done.
 pub fn verify_package(
     job: Job,
     slots: &[Slot],
+    submissions: &[&JurySubmission],
     tell: &(dyn Fn(&Checked) + Sync),
 ) -> Result<Verification, Fault> {
-    let few = &slots[..slots.len().min(job.package.submissions.len().max(1))];
+    let few = &slots[..slots.len().min(submissions.len().max(1))];
     let benches = Bench::all(job, few)?;
     let package = job.package.short_name.clone();
     let Found { time, judged } = match time_limit(&job, &benches) {
@@ -41,9 +43,8 @@ pub fn verify_package(
         }
         Err(fault) => return Err(fault),
     };
-    let submissions: Vec<&JurySubmission> = job.package.submissions.iter().collect();
     submissions.iter().for_each(|jury| warn_of_language(&job, jury));
-    let submissions = spread(&benches, &submissions, |bench, jury| {
+    let submissions = spread(&benches, submissions, |bench, jury| {
         let known = judged.get(&jury.program.path).and_then(|result| under(result, &time, bench));
         let outcome = match known {
             Some(result) => {

@@ -6,7 +6,7 @@
 use crate::cpulist::Set;
 use crate::facts::{Cgroups, Cpu, Topology};
 use model::{Isolation, Slot, SlotPlan};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
 /// From how many cores on housekeeping gets a second CPU where cores have but one hyper-thread.
@@ -16,7 +16,7 @@ const CORES_FOR_TWO: usize = 4;
 const MOST_CORES: u32 = 16;
 
 /// What a site wants of its slots: section `[slots]` of the configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Wishes {
     /// Cores of a slot, 1 or more; they share a package.

@@ -4,6 +4,7 @@
 mod audit;
 mod bench;
 pub mod csv;
+mod doctor;
 pub mod html;
 mod index;
 pub mod json;
@@ -17,6 +18,7 @@ mod trace;
 mod samples;
 
 pub use bench::words as warning_words;
+pub use doctor::{Check, CheckState, DoctorDocument};
 
 use model::Reading;
 use serde::Serialize;

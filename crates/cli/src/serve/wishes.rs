@@ -4,14 +4,15 @@ use super::{NATS, ServeArgs};
 use crate::config::Config;
 use crate::log::LogForm;
 use crate::terminal::Failure;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 use server::{Access, AllowedCallbacks, Limits, Network, Rate};
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// The section `[serve]` of the configuration.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ServeWishes {
     /// Address and port of HTTP.
@@ -53,17 +54,22 @@ pub(crate) struct ServeWishes {
 }
 
 /// The section `[serve.callbacks]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct CallbackWishes {
     /// Networks that are not public, such as `10.1.0.0/16`, that callbacks may go to all the same.
+    #[serde(serialize_with = "as_text")]
     networks: Vec<Network>,
     /// Ports that callbacks may go to, each a number or first and last: `443`, `[1024, 65535]`.
     ports: Option<Vec<PortsWish>>,
 }
 
+fn as_text<S: Serializer>(networks: &[Network], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(networks.iter().map(Network::to_string))
+}
+
 /// One port, or the first and the last of many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(untagged)]
 enum PortsWish {
     One(u16),
@@ -71,6 +77,15 @@ enum PortsWish {
 }
 
 impl CallbackWishes {
+    fn or_usual(self) -> CallbackWishes {
+        let wish = |ports: RangeInclusive<u16>| match ports.start() == ports.end() {
+            true => PortsWish::One(*ports.start()),
+            false => PortsWish::Between([*ports.start(), *ports.end()]),
+        };
+        let usual = || AllowedCallbacks::default().ports.into_iter().map(wish).collect();
+        CallbackWishes { ports: self.ports.or_else(|| Some(usual())), ..self }
+    }
+
     fn over(self, usual: AllowedCallbacks, typed: &[Network]) -> AllowedCallbacks {
         let range = |wish: PortsWish| match wish {
             PortsWish::One(port) => port..=port,
@@ -84,7 +99,7 @@ impl CallbackWishes {
 }
 
 /// The section `[serve.limits]`: what is not named is as usual ([`Limits::USUAL`]).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct LimitsWishes {
     requests: Option<RateWish>,
@@ -98,7 +113,7 @@ pub(crate) struct LimitsWishes {
 }
 
 /// So many at once, then so many a minute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RateWish {
     burst: u32,
@@ -113,6 +128,21 @@ impl LimitsWishes {
             ("failed_sign_ins", self.failed_sign_ins),
             ("failed_sign_ins_in_all", self.failed_sign_ins_in_all),
         ]
+    }
+
+    fn or_usual(&self) -> LimitsWishes {
+        let limits = self.over(Limits::USUAL);
+        let rate = |rate: Rate| Some(RateWish { burst: rate.burst, per_minute: rate.per_minute });
+        LimitsWishes {
+            requests: rate(limits.requests),
+            submissions: rate(limits.submissions),
+            failed_sign_ins: rate(limits.failed_sign_ins),
+            failed_sign_ins_in_all: rate(limits.failed_sign_ins_in_all),
+            queued: Some(limits.queued),
+            queued_trusted: Some(limits.queued_trusted),
+            connections: Some(limits.connections),
+            connections_of_address: Some(limits.connections_of_address),
+        }
     }
 
     fn over(&self, usual: Limits) -> Limits {
@@ -133,6 +163,19 @@ impl LimitsWishes {
 }
 
 impl ServeWishes {
+    /// With the defaults where nothing is set and there is one.
+    pub(crate) fn or_usual(self) -> ServeWishes {
+        ServeWishes {
+            listen: self.listen.or(Some(LISTEN)),
+            grace_seconds: self.grace_seconds.or(Some(GRACE)),
+            attempts: self.attempts.or(Some(server::ATTEMPTS)),
+            log: self.log.or(Some(LogForm::Text)),
+            limits: self.limits.or_usual(),
+            callbacks: self.callbacks.or_usual(),
+            ..self
+        }
+    }
+
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.retention_days == Some(0) {
             return Err("serve.retention_days: must be 1 or more; leave it out to keep everything".into());
@@ -186,7 +229,8 @@ pub(super) struct NatsWanted {
 }
 
 /// Where the service listens unless told otherwise.
-const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
+pub(crate) const LISTEN: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
 /// Seconds of grace likewise.
 const GRACE: u64 = 20;
 

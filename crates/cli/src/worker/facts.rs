@@ -62,7 +62,7 @@ fn facts(languages: Value) -> Value {
     let read = machine.as_ref().and_then(|machine| Facts::gather(machine).ok());
     let memory = machine.as_ref().map(identity::memory).and_then(|(_, total)| total.known().copied());
     json!({
-        "version": env!("CARGO_PKG_VERSION"),
+        "version": crate::VERSION,
         "languages": languages,
         "slots": slots::document().unwrap_or_default(),
         "audit": machine.as_ref().and_then(|machine| audit::document(machine).ok()),

@@ -70,7 +70,7 @@ pub(super) fn statement(from: &WorkerId) -> Result<Statement, String> {
         form: STATEMENT_FORM,
         node: from.node.clone(),
         pool: from.pool.clone(),
-        version: env!("CARGO_PKG_VERSION").into(),
+        version: crate::VERSION.into(),
         protocol: PROTOCOL,
         at: now(),
         boot_id: Reading::from_result(host::tune::boot_id(&machine)),

@@ -309,7 +309,10 @@ impl Kit {
     }
 
     pub(crate) fn verify(&mut self, jobs: usize) -> Result<Verification, Fault> {
-        self.with_job(JudgeMode::AllTests, jobs, |job, slots| verify_package(job, slots, &|_| {}))
+        self.with_job(JudgeMode::AllTests, jobs, |job, slots| {
+            let all: Vec<_> = job.package.submissions.iter().collect();
+            verify_package(job, slots, &all, &|_| {})
+        })
     }
 
     fn with_job<R>(&mut self, mode: JudgeMode, jobs: usize, work: impl FnOnce(Job, &[Slot]) -> R) -> R {

@@ -1,7 +1,7 @@
 //! What a site wants of its tuning: chosen ids, and the few values that are a matter of choice.
 
 use crate::slots;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What can be tuned, in the audit's words and order.
 const TUNABLE: [&str; 21] = [
@@ -34,7 +34,7 @@ pub fn known() -> impl Iterator<Item = &'static str> {
 }
 
 /// Section `[tune]` of the configuration or of a profile.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Wishes {
     /// Only these ids; empty: all.

@@ -3,6 +3,7 @@
 mod audit;
 mod bench;
 mod clocks;
+mod doctor;
 mod fleet;
 mod index;
 mod judge;
@@ -23,6 +24,7 @@ mod verify;
 pub use audit::audit_table;
 pub use bench::bench_report;
 pub use clocks::clocks_table;
+pub use doctor::doctor_lines;
 pub use fleet::comparison_table;
 pub use index::index_table;
 pub use judge::{judgement_lines, test_line, warning_line};

@@ -1,0 +1,434 @@
+//! `tauto doctor`: is everything here that judging needs? Each check names what it found and the command that mends it.
+
+use crate::Done;
+use crate::clocks::CLOCKS;
+use crate::config::{Config, data_directory, service_database};
+use crate::database;
+use crate::languages;
+use crate::place::planned;
+use crate::run::command::environment;
+use crate::terminal::{self, Failure, print};
+use clap::Args;
+use engine::clocks::{self, Counter};
+use host::audit;
+use host::facts::Facts;
+use host::machine::Machine;
+use model::{Clock, FindingState, Isolation, RunSpec, SlotPlan, Status};
+use report::json::to_text;
+use report::text::doctor_lines;
+use report::{Check, CheckState, DoctorDocument, LanguageStatus};
+use rustix::fs::{Access, AtFlags, CWD, accessat, statvfs};
+use sandbox::{Launcher, LauncherOptions};
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use store::SCHEMA;
+
+#[derive(Args, Debug)]
+pub(crate) struct DoctorArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    /// Languages of your own: a table laid over the shipped one
+    #[arg(long, value_name = "FILE", env = "TAUTO_LANGUAGES")]
+    languages: Option<PathBuf>,
+}
+
+/// Less than this, in bytes, and packages or outputs may soon find no room.
+const LITTLE_ROOM: u64 = 1 << 30;
+/// Less than this, in bytes, and a compilation may fail.
+const NO_ROOM: u64 = 100 << 20;
+/// How long an answer of a service on this machine is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub(crate) fn main(args: DoctorArgs) -> Result<Done, Failure> {
+    // The first launcher is started while this process has no threads.
+    let mut checks = vec![sandbox()];
+    checks.extend(machine());
+    checks.push(toolchains(args.languages.as_ref()));
+    checks.push(counting());
+    checks.extend(service());
+    let document = DoctorDocument::new(&checks);
+    match args.json {
+        true => print(&to_text(&document)),
+        false => print(&doctor_lines(&checks, terminal::style())),
+    }
+    Ok(if document.ok { Done::Good } else { Done::Bad })
+}
+
+/// Runs one program as a submission is run.
+fn sandbox() -> Check {
+    const ID: &str = "sandbox";
+    let bad = |why: &dyn Display| {
+        let remedy = "run `tauto doctor` as root; in a container see docs/containers.md";
+        Check::not(CheckState::Bad, ID, format!("no program can be run: {why}"), remedy)
+    };
+    let launcher = match Launcher::start(&LauncherOptions::default()) {
+        Ok(launcher) => launcher,
+        Err(e) => return bad(&e),
+    };
+    let spec = RunSpec { argv: vec!["/bin/true".into()], env: environment(&[]), ..RunSpec::bare() };
+    let status = match launcher.run(&spec, vec![]) {
+        Ok(observed) => observed.status(&spec.limits),
+        Err(e) => return bad(&e),
+    };
+    if status != Status::Ok {
+        return bad(&format!("/bin/true ended with {status:?}"));
+    }
+    let can = launcher.capabilities();
+    let who = match can.privileged {
+        true => format!("as root; programs run as user {}", can.uid),
+        false => "in a user namespace; programs run as the caller".into(),
+    };
+    let lacks = [
+        (!can.memory_of_tree, "memory is limited for each process, not for all of a program's together"),
+        (!can.cpu_of_tree, "CPU time of processes that a program leaves behind is not counted"),
+    ];
+    let lacks = lacks.iter().filter(|(lacks, _)| *lacks).map(|(_, what)| *what);
+    let weaker: Vec<&str> = lacks.chain(can.weaker.iter().map(String::as_str)).collect();
+    if weaker.is_empty() {
+        return Check::ok(ID, format!("works {who}, at full strength"));
+    }
+    let found = format!("works {who}; weaker: {}", weaker.join("; "));
+    let remedy = match (can.privileged, can.memory_of_tree && can.cpu_of_tree) {
+        (true, true) => {
+            "SECURITY.md says what each protection is for; in a container grant root the missing capability"
+        }
+        (true, false) => "run `tauto audit`: its row cgroup_layout has the command",
+        (false, _) => "run as root, or as a user whose control group is delegated (systemd: Delegate=yes)",
+    };
+    Check::not(CheckState::Weaker, ID, found, remedy)
+}
+
+/// What the machine is, and how well its CPUs can be kept for runs.
+fn machine() -> Vec<Check> {
+    let unknown = |why: &dyn Display| {
+        vec![Check::not(CheckState::Unknown, "machine", why.to_string(), "run `tauto audit`")]
+    };
+    let machine = match Machine::this() {
+        Ok(machine) => machine,
+        Err(e) => return unknown(&e),
+    };
+    let facts = match Facts::gather(&machine) {
+        Ok(facts) => facts,
+        Err(e) => return unknown(&e),
+    };
+    // A configuration that cannot be read has a check of its own.
+    let wishes = Config::read().map(|config| config.slots).unwrap_or_default();
+    let plan = match planned(&machine, &wishes) {
+        Ok(plan) => plan,
+        Err(e) => return unknown(&e),
+    };
+    let audit = audit::assess(&facts, &plan);
+    let state_of = |id: &str| audit.findings.iter().find(|finding| finding.id == id);
+    let container = facts.platform.container.as_deref().map(container);
+    let quota =
+        state_of("quota_throttling").filter(|finding| finding.state == FindingState::Bad).map(|finding| {
+            let found =
+                format!("a quota of CPU time stops programs while they are measured: {}", finding.observed);
+            let remedy =
+                finding.remedy.as_ref().map_or("give whole CPUs in place of a quota", |r| &r.command);
+            Check::not(CheckState::Weaker, "cpu_quota", found, remedy)
+        });
+    let bad = audit.findings.iter().filter(|finding| finding.state == FindingState::Bad).count();
+    let noise = match bad {
+        0 => Check::ok("noise", "no source of noise found"),
+        _ => {
+            let found = format!("{bad} sources of noise; times vary more than they need to");
+            Check::not(CheckState::Weaker, "noise", found, "tauto audit; as root: tauto tune apply")
+        }
+    };
+    container.into_iter().chain(quota).chain([slots(&plan), noise]).collect()
+}
+
+fn slots(plan: &SlotPlan) -> Check {
+    const ID: &str = "slots";
+    let isolated = |wanted| plan.slots.iter().filter(|slot| slot.isolation == wanted).count();
+    let (all, none) = (plan.slots.len(), isolated(Isolation::None));
+    let found = match all {
+        1 => "1 program can be measured at a time".to_string(),
+        _ => format!("{all} programs can be measured at a time"),
+    };
+    match (all, none) {
+        (0, _) => Check::not(
+            CheckState::Weaker,
+            ID,
+            "no CPU can be kept for a program",
+            "give this machine two cores or more",
+        ),
+        (_, 0) => Check::ok(ID, found),
+        _ => Check::not(
+            CheckState::Weaker,
+            ID,
+            format!("{found}, {none} of them on CPUs that others use, too"),
+            "run `tauto slots` and `tauto audit`; slots need a cpuset that this user may write, and two cores or more",
+        ),
+    }
+}
+
+/// Capabilities that a privileged container has and others have not (capabilities(7)): CAP_SYS_ADMIN, and all.
+fn container(what: &str) -> Check {
+    const ID: &str = "container";
+    /// Its number in capability sets (linux/capability.h).
+    const SYS_ADMIN: u32 = 21;
+    let effective = |text: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+        u64::from_str_radix(line.trim(), 16).ok()
+    };
+    let own = std::fs::read_to_string("/proc/self/status").ok().as_deref().and_then(effective).unwrap_or(0);
+    let last = std::fs::read_to_string("/proc/sys/kernel/cap_last_cap").ok();
+    let all = last.and_then(|last| last.trim().parse::<u32>().ok()).map_or(u64::MAX, |last| (2 << last) - 1);
+    let root = rustix::process::geteuid().is_root();
+    match () {
+        () if root && own & all == all => Check::ok(ID, format!("mode A, privileged ({what})")),
+        () if root && own & (1 << SYS_ADMIN) != 0 => {
+            Check::ok(ID, format!("mode B, root with named capabilities ({what})"))
+        }
+        () if !root || std::fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| !whole(&map)) => {
+            Check::ok(ID, format!("mode C, rootless ({what})"))
+        }
+        () => Check::not(
+            CheckState::Weaker,
+            ID,
+            format!("mode D, nothing granted ({what})"),
+            "start the container with --privileged --cgroupns=private, or as docs/containers.md says",
+        ),
+    }
+}
+
+/// Whether a map of user ids is that of the machine itself (user_namespaces(7)).
+fn whole(map: &str) -> bool {
+    map.split_whitespace().eq(["0", "0", "4294967295"])
+}
+
+/// Languages that most contests offer, and the Debian packages that have them.
+const EXPECTED: [(&str, &str); 4] =
+    [("c", "gcc"), ("cpp", "g++"), ("java", "default-jdk-headless"), ("python3", "python3")];
+
+fn toolchains(own: Option<&PathBuf>) -> Check {
+    const ID: &str = "toolchains";
+    let all: Vec<LanguageStatus> = match crate::judging::languages(own) {
+        Ok(table) => languages::statuses(&table),
+        Err(e) => return Check::not(CheckState::Bad, ID, e.to_string(), "correct the table of languages"),
+    };
+    let there: BTreeSet<&str> =
+        all.iter().filter(|language| language.toolchain.is_ok()).map(|language| &*language.id).collect();
+    let found = format!("{} of {} languages", there.len(), all.len());
+    let missing = EXPECTED.iter().filter(|(id, _)| !there.contains(id));
+    let missing: Vec<(&str, &str)> =
+        missing.filter(|(id, _)| all.iter().any(|language| language.id == *id)).copied().collect();
+    let install = |packages: Vec<&str>| format!("apt install {}", packages.join(" "));
+    let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
+    match (there.is_empty(), missing.is_empty()) {
+        (true, _) => Check::not(CheckState::Bad, ID, "no compiler and no interpreter", install(packages)),
+        (_, true) => Check::ok(ID, found),
+        _ => {
+            let names: Vec<&str> = missing.iter().map(|(id, _)| *id).collect();
+            let found = format!("{found}; without {}", names.join(", "));
+            Check::not(CheckState::Weaker, ID, found, install(packages))
+        }
+    }
+}
+
+fn counting() -> Check {
+    const ID: &str = "clocks";
+    let missing = CLOCKS.into_iter().filter(|(_, counter)| *counter != Counter::Processor);
+    let missing: Vec<(Clock, String)> = missing
+        .filter_map(|(clock, counter)| clocks::means(clock, counter).err().map(|why| (clock, why)))
+        .collect();
+    let Some((_, why)) = missing.first() else {
+        return Check::ok(ID, "cpu, instructions and reference");
+    };
+    let names: Vec<&str> = missing.iter().map(|(clock, _)| clock.name()).collect();
+    Check::not(
+        CheckState::Weaker,
+        ID,
+        format!("without {}: {why}", names.join(" and ")),
+        "apt install qemu-user",
+    )
+}
+
+/// What `tauto serve` would find.
+fn service() -> Vec<Check> {
+    let config = match Config::read() {
+        Ok(config) => config,
+        Err(e) => {
+            return vec![Check::not(
+                CheckState::Bad,
+                "configuration",
+                e.to_string(),
+                "correct the file; packaging/tautochrone.toml has every key",
+            )];
+        }
+    };
+    let mut checks = vec![Check::ok("configuration", crate::settings::origin())];
+    let data = data_directory();
+    checks.push(directory(&data));
+    checks.extend(data.as_ref().ok().map(|data| room(data)));
+    checks.push(port(config.serve.listen.unwrap_or(crate::serve::wishes::LISTEN)));
+    // Last: root becomes the user who owns the database.
+    checks.push(database(&config));
+    checks
+}
+
+/// The directory itself, or the nearest one above it that exists.
+fn existing(path: &Path) -> &Path {
+    path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"))
+}
+
+fn directory(data: &Result<PathBuf, Failure>) -> Check {
+    const ID: &str = "data";
+    let remedy = "set TAUTO_DATA_DIR to a directory that this user may write to";
+    let data = match data {
+        Ok(data) => data,
+        Err(e) => return Check::not(CheckState::Weaker, ID, e.to_string(), remedy),
+    };
+    let place = existing(data);
+    match accessat(CWD, place, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS) {
+        Ok(()) if place == data => Check::ok(ID, data.display().to_string()),
+        Ok(()) => Check::ok(ID, format!("{}, made when it is needed", data.display())),
+        Err(e) => Check::not(CheckState::Weaker, ID, format!("{}: {e}", place.display()), remedy),
+    }
+}
+
+fn room(data: &Path) -> Check {
+    const ID: &str = "disk";
+    let places = [existing(data).to_path_buf(), std::env::temp_dir()];
+    let free = |path: &PathBuf| {
+        let facts = statvfs(path).ok()?;
+        Some((facts.f_bavail.saturating_mul(facts.f_frsize), path.display().to_string()))
+    };
+    let Some((bytes, place)) = places.iter().filter_map(free).min() else {
+        return Check::not(CheckState::Unknown, ID, "cannot be asked how much is free", "run `df`");
+    };
+    let found = format!("{:.1} GiB free at {place}", bytes as f64 / (1u64 << 30) as f64);
+    let remedy = "free some, or set TAUTO_DATA_DIR or TMPDIR to another disk";
+    match bytes {
+        NO_ROOM.. if bytes >= LITTLE_ROOM => Check::ok(ID, found),
+        NO_ROOM.. => Check::not(CheckState::Weaker, ID, found, remedy),
+        _ => Check::not(CheckState::Bad, ID, found, remedy),
+    }
+}
+
+fn port(listen: SocketAddr) -> Check {
+    const ID: &str = "port";
+    let weaker = |found: String, remedy: &str| Check::not(CheckState::Weaker, ID, found, remedy);
+    match TcpListener::bind(listen) {
+        Ok(_) => Check::ok(ID, format!("{listen} is free for `tauto serve`")),
+        Err(e) if e.kind() == ErrorKind::AddrInUse => match ready(listen) {
+            Some(true) => Check::ok(ID, format!("a service answers at {listen} and is ready")),
+            Some(false) => weaker(
+                format!("a service answers at {listen} and is not ready: no worker is connected"),
+                "look into its log; workers are started by `tauto serve` or tautochrone-worker.service",
+            ),
+            None => weaker(
+                format!("{listen} is used by another program"),
+                "set serve.listen in the configuration, or use `tauto serve --listen`",
+            ),
+        },
+        Err(e) => weaker(
+            format!("{listen}: {e}"),
+            "set serve.listen in the configuration to an address of this machine",
+        ),
+    }
+}
+
+/// Whether a service of ours answers there that it is ready; `None`: what answers is another program, or nothing does.
+fn ready(listen: SocketAddr) -> Option<bool> {
+    let mut stream = TcpStream::connect_timeout(&listen, PATIENCE).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    stream
+        .write_all(format!("GET /api/v1/health/ready HTTP/1.0\r\nHost: {listen}\r\n\r\n").as_bytes())
+        .ok()?;
+    let mut answer = String::new();
+    stream.take(1 << 16).read_to_string(&mut answer).ok()?;
+    let status = answer.split(' ').nth(1)?;
+    let ours = answer.contains("\"workers\"") || answer.contains("\"ready\"");
+    (ours && answer.starts_with("HTTP/1.")).then_some(status == "200")
+}
+
+fn database(config: &Config) -> Check {
+    const ID: &str = "database";
+    let address = match service_database(config) {
+        Ok(address) => address,
+        Err(e) => return Check::not(CheckState::Unknown, ID, e.to_string(), "set TAUTO_DATA_DIR"),
+    };
+    let file = store::Store::file_of(&address).ok().flatten();
+    if file.is_some_and(|file| !file.exists()) {
+        return Check::ok(ID, "none yet: `tauto serve` makes it");
+    }
+    let found = database::become_keeper(&address).and_then(|()| {
+        database::wait_for(async {
+            let (store, found) = store::Store::open_as_is(&address).await?;
+            let place = store.place().to_string();
+            store.close().await;
+            Ok::<_, store::Error>((place, found))
+        })
+    });
+    let remedy = "correct serve.database in the configuration, or start the database";
+    match found {
+        Ok(Ok((place, SCHEMA))) => Check::ok(ID, format!("{place}, schema {SCHEMA}")),
+        Ok(Ok((place, found))) if found < SCHEMA => {
+            let found = format!("{place}: schema {found}, older than {SCHEMA}");
+            Check::not(
+                CheckState::Weaker,
+                ID,
+                found,
+                "tauto database backup FILE; then start the service, which brings it up",
+            )
+        }
+        Ok(Ok((place, found))) => {
+            let found = format!("{place}: schema {found}, newer than {SCHEMA}");
+            Check::not(CheckState::Bad, ID, found, "install the newer release of tautochrone that made it")
+        }
+        Ok(Err(store::Error::NotFound(_))) => Check::ok(ID, "empty yet: `tauto serve` fills it"),
+        Ok(Err(e)) => Check::not(CheckState::Bad, ID, e.to_string(), remedy),
+        Err(e) => Check::not(CheckState::Unknown, ID, e.to_string(), remedy),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_answers_like_a_service_of_ours_is_one() {
+        let answers = [
+            ("HTTP/1.1 200 OK\r\n\r\n{\"ready\":true,\"workers\":1}", Some(true)),
+            ("HTTP/1.1 503 Service Unavailable\r\n\r\n{\"ready\":false}", Some(false)),
+            ("HTTP/1.1 200 OK\r\n\r\n<html>", None),
+            ("SSH-2.0-OpenSSH\r\n", None),
+        ];
+        for (answer, wanted) in answers {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let address = listener.local_addr().unwrap();
+            let server = std::thread::spawn(move || {
+                let (mut stream, _) = listener.accept().unwrap();
+                let _ = stream.read(&mut [0; 512]);
+                stream.write_all(answer.as_bytes()).unwrap();
+            });
+            assert_eq!(ready(address), wanted, "{answer}");
+            server.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_taken_port_is_told() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        // Nobody accepts: the connection stands, and no answer comes.
+        let check = port(address);
+        assert_eq!((check.state, check.remedy.is_some()), (CheckState::Weaker, true), "{check:?}");
+        drop(listener);
+        assert_eq!(port(address).state, CheckState::Ok);
+    }
+
+    #[test]
+    fn a_directory_below_one_that_is_missing_is_judged_by_what_is_there() {
+        assert_eq!(existing(Path::new("/proc/self/nothing/at/all")), Path::new("/proc/self"));
+        assert!(whole("         0          0 4294967295\n") && !whole("0 100000 65536\n"));
+    }
+}

@@ -1,0 +1,2 @@
+# 0 is not positive.
+print(0, int(input()))

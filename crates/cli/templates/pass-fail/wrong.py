@@ -1,0 +1,3 @@
+# Takes the absolute values.
+input()
+print(sum(abs(int(word)) for word in input().split()))
