@@ -8,7 +8,7 @@ use clap::Args;
 use host::facts::Facts;
 use host::machine::Machine;
 use host::{audit, slots};
-use report::json::{AuditDocument, to_text};
+use report::json::to_text;
 use report::markdown;
 use report::text::audit_table;
 use std::path::{Path, PathBuf};
@@ -45,18 +45,11 @@ pub(crate) fn main(args: AuditArgs) -> Result<Done, Failure> {
     let slots = slots::plan_with(&facts.topology, &facts.cgroups, &wishes);
     let audit = audit::assess(&facts, &slots);
     match (args.json, args.markdown) {
-        (true, _) => print(&to_text(&AuditDocument::new(&audit))),
+        (true, _) => print(&to_text(&audit)),
         (_, true) => print(&markdown::audit(&audit)),
         _ => print(&audit_table(&audit, terminal::style())),
     }
     Ok(if audit.is_bad() { Done::Bad } else { Done::Good })
-}
-
-/// What the command prints with `--json`, as a value.
-pub(crate) fn document(machine: &Machine) -> Result<serde_json::Value, Failure> {
-    let facts = Facts::gather(machine).map_err(Failure::system)?;
-    let slots = slots::plan_with(&facts.topology, &facts.cgroups, &wishes_for(None)?);
-    serde_json::to_value(AuditDocument::new(&audit::assess(&facts, &slots))).map_err(Failure::system)
 }
 
 fn open(root: Option<&Path>) -> Result<Machine, Failure> {

@@ -16,7 +16,7 @@ use host::machine::Machine;
 use model::{Clock, FindingState, Isolation, RunSpec, SlotPlan, Status};
 use report::json::to_text;
 use report::text::doctor_lines;
-use report::{Check, CheckState, DoctorDocument, LanguageStatus};
+use report::{Check, CheckState, DoctorDocument};
 use rustix::fs::{Access, AtFlags, CWD, accessat, statvfs};
 use sandbox::{Launcher, LauncherOptions};
 use std::collections::BTreeSet;
@@ -210,12 +210,12 @@ const EXPECTED: [(&str, &str); 4] =
 
 fn toolchains(own: Option<&PathBuf>) -> Check {
     const ID: &str = "toolchains";
-    let all: Vec<LanguageStatus> = match crate::judging::languages(own) {
-        Ok(table) => languages::statuses(&table),
+    let all = match crate::judging::languages(own) {
+        Ok(table) => languages::found(&table).languages,
         Err(e) => return Check::not(CheckState::Bad, ID, e.to_string(), "correct the table of languages"),
     };
     let there: BTreeSet<&str> =
-        all.iter().filter(|language| language.toolchain.is_ok()).map(|language| &*language.id).collect();
+        all.iter().filter(|language| language.available).map(|language| &*language.id).collect();
     let found = format!("{} of {} languages", there.len(), all.len());
     let missing = EXPECTED.iter().filter(|(id, _)| !there.contains(id));
     let missing: Vec<(&str, &str)> =

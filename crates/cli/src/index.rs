@@ -16,8 +16,9 @@ use lab::index::compare::compare;
 use lab::index::{Asked, PRIORITY, Protection, armour, measure, protect};
 use model::{Index, IndexFigure, IndexPart, Nanos, Reading};
 use report::html::{comparison_page, index_page};
-use report::json::{ComparisonDocument, FaultDocument, IndexDocument, read_index, to_text};
+use report::json::{ComparisonDocument, FaultDocument, read_index, to_text};
 use report::text::{comparison_table, index_table};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -94,7 +95,7 @@ fn taken(args: &IndexArgs) -> Result<Done, Failure> {
     let Some(index) = index else { return Ok(Done::Interrupted) };
     keep(&index);
     match args.json {
-        true => print(&to_text(&IndexDocument::new(&index))),
+        true => print(&to_text(&index)),
         false => page.print(&index_table(&index, terminal::style())),
     }
     page.write([&|| index_page(&index)]);
@@ -108,13 +109,21 @@ pub(crate) const KEPT: &str = "index.json";
 fn keep(index: &Index) {
     if let Ok(data) = data_directory() {
         // It was asked for on this terminal, not for the service.
-        drop(replace(&data.join(KEPT), to_text(&IndexDocument::new(index)).as_bytes()));
+        drop(replace(&data.join(KEPT), to_text(index).as_bytes()));
     }
 }
 
-/// What was kept last, as it was printed then.
-pub(crate) fn kept() -> Option<serde_json::Value> {
-    serde_json::from_slice(&std::fs::read(data_directory().ok()?.join(KEPT)).ok()?).ok()
+/// What was kept last.
+pub(crate) fn kept() -> Reading<Index> {
+    let read = || {
+        let path = data_directory().map_err(|e| e.to_string())?.join(KEPT);
+        let text = std::fs::read(&path).map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => "not taken yet".to_string(),
+            _ => format!("{}: {e}", path.display()),
+        })?;
+        serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", path.display()))
+    };
+    Reading::from_result::<String>(read())
 }
 
 /// Puts a file in the place of another, whole, so that who reads it meanwhile has the one or the other.
@@ -169,6 +178,8 @@ fn index(
     let platform = &before.platform;
     let caches = cpu.and_then(|cpu| before.topology.cpus.get(&cpu)).map_or(&[][..], |cpu| &cpu.caches);
     let microcode = platform.microcode.iter().cloned().collect::<Vec<_>>().join(" ");
+    let mut parts: BTreeMap<IndexPart, Reading<IndexFigure>> = parts.into_iter().collect();
+    let rounds_per_second = parts.remove(&IndexPart::Rounds);
     Ok(Some(Index {
         version: crate::VERSION.into(),
         taken_at: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()),
@@ -184,6 +195,7 @@ fn index(
         caches: caches.iter().map(|cache| format!("L{} {}", cache.level, cache.size)).collect(),
         boot_id: Reading::from_result(host::tune::boot_id(&machine)),
         armour: armour(cpu, slot, &protection, &before, &gather()?),
+        rounds_per_second: rounds_per_second.unwrap_or_else(|| Reading::unknown("not measured")),
         parts,
     }))
 }

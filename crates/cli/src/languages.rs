@@ -7,9 +7,9 @@ use clap::Args;
 use engine::languages::Languages;
 use engine::toolchain;
 use judge::language::Language;
-use report::json::{LanguagesDocument, to_text};
+use model::{HostLanguage, HostLanguages, HostTool};
+use report::json::to_text;
 use report::text::languages_table;
-use report::{LanguageStatus, ToolStatus};
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
@@ -24,43 +24,45 @@ pub(crate) struct LanguagesArgs {
 
 pub(crate) fn main(args: LanguagesArgs) -> Result<Done, Failure> {
     let languages = languages(args.languages.as_ref())?;
-    let all = statuses(&languages);
+    let all = found(&languages);
     match args.json {
-        true => print(&to_text(&LanguagesDocument::new(&all))),
+        true => print(&to_text(&all)),
         false => print(&languages_table(&all, terminal::style())),
     }
     Ok(Done::Good)
 }
 
-/// Each language, with what was found for it here.
-pub(crate) fn statuses(languages: &Languages) -> Vec<LanguageStatus> {
-    languages.table().languages().iter().map(|language| status(languages, language)).collect()
+/// The languages, and what of their tools is on this machine.
+pub(crate) fn found(languages: &Languages) -> HostLanguages {
+    let all = languages.table().languages().iter();
+    HostLanguages { languages: all.map(|language| on_host(languages, language)).collect() }
 }
 
-/// What the command prints with `--json`, as a value.
-pub(crate) fn document(languages: &Languages) -> serde_json::Value {
-    serde_json::to_value(LanguagesDocument::new(&statuses(languages))).unwrap_or_default()
-}
-
-fn status(languages: &Languages, language: &Language) -> LanguageStatus {
+fn on_host(languages: &Languages, language: &Language) -> HostLanguage {
     let found = languages.toolchain(language);
     let tools = |toolchain: toolchain::Toolchain| {
         // The version command asks one tool; it speaks for the toolchain.
         let version = languages.version(language, &toolchain);
         let named = toolchain.paths.iter().filter(|(name, _)| language.tools.contains_key(*name));
-        let tool = |(name, path): (&String, &String)| ToolStatus {
+        let tool = |(name, path): (&String, &String)| HostTool {
             name: name.clone(),
             path: path.clone(),
             version: version.clone(),
         };
         named.map(tool).collect()
     };
-    LanguageStatus {
+    let (tools, missing) = match found {
+        Ok(toolchain) => (tools(toolchain), None),
+        Err(absent) => (Vec::new(), Some(absent.why)),
+    };
+    HostLanguage {
         id: language.id.clone(),
         name: language.name.clone(),
         extensions: language.extensions.clone(),
+        available: missing.is_none(),
+        missing,
+        tools,
         compile: language.compile.steps.first().cloned(),
         run: language.run.steps.first().cloned().unwrap_or_default(),
-        toolchain: found.map(tools).map_err(|absent| absent.why),
     }
 }

@@ -9,12 +9,11 @@ use clap::Args;
 use host::busy;
 use host::machine::Machine;
 use lab::bench::machine_warnings;
-use model::{Nanos, Reading, Slot, SlotPlan};
+use model::{MeasuredSlot, MeasuredSlots, Nanos, Reading, Slot, SlotPlan};
 use report::json::to_text;
 use report::text::slots_table;
 use report::warning_words;
 use sandbox::Launcher;
-use serde::Serialize;
 use settle::{Floor, Policy, Stray};
 use std::io;
 use std::path::PathBuf;
@@ -43,30 +42,26 @@ pub(crate) fn main(args: SlotsArgs) -> Result<Done, Failure> {
     if args.measure {
         measure(&plan)?;
     }
-    let floors: Vec<Option<Floor>> =
-        plan.slots.iter().map(|slot| measured(args.root.is_none(), slot)).collect();
     match args.json {
-        true => print(&to_text(&SlotsDocument::new(&plan, &floors))),
-        false => print(&slots_table(&plan, &floors.iter().map(lines).collect::<Vec<_>>(), terminal::style())),
+        true => print(&to_text(&measured(&plan, args.root.is_none()))),
+        false => {
+            let floors = measured(&plan, args.root.is_none()).slots.into_iter().map(|slot| slot.noise_floor);
+            print(&slots_table(&plan, &floors.map(lines).collect::<Vec<_>>(), terminal::style()));
+        }
     }
     Ok(Done::Good)
 }
 
-/// What the command prints with `--json`, as a value.
-pub(crate) fn document() -> Option<serde_json::Value> {
-    let plan = planned(&Machine::this().ok()?, &wishes_for(None).ok()?).ok()?;
-    let floors: Vec<Option<Floor>> = plan.slots.iter().map(|slot| measured(true, slot)).collect();
-    serde_json::to_value(SlotsDocument::new(&plan, &floors)).ok()
-}
-
-/// The floor that was measured here; `None`: none was.
-fn measured(here: bool, slot: &Slot) -> Option<Floor> {
-    Some(floor::of(Some(slot))).filter(|floor| here && !floor.assumed)
+/// The plan with the floors that were measured on this machine; with none where it is another's.
+pub(crate) fn measured(plan: &SlotPlan, here: bool) -> MeasuredSlots {
+    let floor = |slot: &Slot| Some(floor::of(Some(slot))).filter(|floor| here && !floor.assumed);
+    let slots = plan.slots.iter().map(|slot| MeasuredSlot { slot: slot.clone(), noise_floor: floor(slot) });
+    MeasuredSlots { housekeeping: plan.housekeeping.clone(), slots: slots.collect() }
 }
 
 /// A floor in a line.
-fn lines(floor: &Option<Floor>) -> Option<String> {
-    let floor = floor.as_ref()?;
+fn lines(floor: Option<Floor>) -> Option<String> {
+    let floor = floor?;
     let percent = |stray: Stray| format!("{:.2} % + {:.2} %", 100.0 * stray.reach, 100.0 * stray.tail);
     let band = 100.0 * settle::band(floor.stray(), &Policy::PUBLISHED);
     Some(format!(
@@ -110,28 +105,4 @@ fn measure(plan: &SlotPlan) -> Result<(), Failure> {
         floor::keep(slot, floor)?;
     }
     Ok(())
-}
-
-/// The plan, and what was measured in each slot.
-#[derive(Serialize)]
-struct SlotsDocument<'a> {
-    housekeeping: &'a [u32],
-    slots: Vec<SlotDocument<'a>>,
-}
-
-#[derive(Serialize)]
-struct SlotDocument<'a> {
-    #[serde(flatten)]
-    slot: &'a Slot,
-    /// Absent: nothing was measured since the system started.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    noise_floor: &'a Option<Floor>,
-}
-
-impl<'a> SlotsDocument<'a> {
-    fn new(plan: &'a SlotPlan, floors: &'a [Option<Floor>]) -> SlotsDocument<'a> {
-        let slots =
-            plan.slots.iter().zip(floors).map(|(slot, noise_floor)| SlotDocument { slot, noise_floor });
-        SlotsDocument { housekeeping: &plan.housekeeping, slots: slots.collect() }
-    }
 }

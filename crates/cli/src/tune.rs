@@ -12,8 +12,8 @@ use host::machine::Machine;
 use host::tune::{self, Change, Journal, Knobs, Profile, Wishes, Writer};
 use host::{noise, slots};
 use indicatif::{ProgressBar, ProgressStyle};
-use model::{BootPlan, ChangeState, CpuNoise, Isolation, NoiseComparison, SlotPlan, Tuning};
-use report::json::{TuneDocument, to_text};
+use model::{ChangeState, CpuNoise, Isolation, NoiseComparison, SlotPlan, Tuning};
+use report::json::to_text;
 use report::text::{boot_lines, noise_lines, tuning_table};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -135,7 +135,7 @@ fn plan(args: &PlanArgs) -> Result<Done, Failure> {
     };
     let boot = wishes.boot.then(|| tune::boot(&machine, &slots, &wishes));
     let tuning = tuning(changes.iter().map(model::Change::from).collect(), &directory, in_force);
-    show(tuning, None, boot, args.site.json);
+    show(&Tuning { boot, ..tuning }, args.site.json);
     Ok(Done::Good)
 }
 
@@ -164,18 +164,18 @@ fn apply(args: &ApplyArgs) -> Result<Done, Failure> {
     let noise = (!after.is_empty()).then_some(NoiseComparison { before, after });
     let made: Vec<model::Change> = outcome.records.iter().map(model::Change::from).collect();
     let refused = made.iter().any(|change| change.state == ChangeState::Refused);
-    show(tuning(made, &directory, journal.in_force()), noise, boot, args.site.json);
+    show(&Tuning { noise, boot, ..tuning(made, &directory, journal.in_force()) }, args.site.json);
     let state = if journal.in_force() { "what was changed is in force" } else { "nothing was changed" };
     Ok(end(refused, outcome.stopped, state, journal.in_force()))
 }
 
 fn status(args: &StatusArgs) -> Result<Done, Failure> {
-    show(present()?, None, None, args.json);
+    show(&present()?, args.json);
     Ok(Done::Good)
 }
 
 /// What is in force now.
-fn present() -> Result<Tuning, Failure> {
+pub(crate) fn present() -> Result<Tuning, Failure> {
     let machine = Machine::this().map_err(Failure::system)?;
     let directory = data_directory();
     let boot = tune::boot_id(&machine).map_err(Failure::system)?;
@@ -184,11 +184,6 @@ fn present() -> Result<Tuning, Failure> {
     let in_force = records.iter().any(|record| record.is_live(&boot));
     let changes = records.iter().map(|record| tune::present(record, &boot, &knobs)).collect();
     Ok(tuning(changes, &directory, in_force))
-}
-
-/// What `tauto tune status` prints with `--json`, as a value.
-pub(crate) fn document() -> Option<serde_json::Value> {
-    serde_json::to_value(TuneDocument::new(present().ok()?, None, None)).ok()
 }
 
 fn undo(args: &UndoArgs) -> Result<Done, Failure> {
@@ -205,7 +200,7 @@ fn undo(args: &UndoArgs) -> Result<Done, Failure> {
     let outcome = outcome.map_err(Failure::system)?;
     let done: Vec<model::Change> = outcome.records.iter().map(model::Change::from).collect();
     let refused = done.iter().any(|change| change.state != ChangeState::Undone);
-    show(tuning(done, &directory, journal.in_force()), None, None, args.json);
+    show(&tuning(done, &directory, journal.in_force()), args.json);
     Ok(end(refused, outcome.stopped, "the rest is still in force", journal.in_force()))
 }
 
@@ -287,16 +282,17 @@ fn in_force(machine: &Machine, directory: &Path) -> bool {
 }
 
 fn tuning(changes: Vec<model::Change>, directory: &Path, in_force: bool) -> Tuning {
-    Tuning { changes, journal: Journal::path_in(directory).display().to_string(), in_force }
+    let journal = Journal::path_in(directory).display().to_string();
+    Tuning { changes, journal, in_force, noise: None, boot: None }
 }
 
-fn show(tuning: Tuning, noise: Option<NoiseComparison>, boot: Option<BootPlan>, json: bool) {
+fn show(tuning: &Tuning, json: bool) {
     if json {
-        return print(&to_text(&TuneDocument::new(tuning, noise, boot)));
+        return print(&to_text(tuning));
     }
-    print(&tuning_table(&tuning, terminal::style()));
-    print(&noise.as_ref().map(noise_lines).unwrap_or_default());
-    print(&boot.as_ref().map(boot_lines).unwrap_or_default());
+    print(&tuning_table(tuning, terminal::style()));
+    print(&tuning.noise.as_ref().map(noise_lines).unwrap_or_default());
+    print(&tuning.boot.as_ref().map(boot_lines).unwrap_or_default());
 }
 
 /// Listens to the first slots, one after the other.

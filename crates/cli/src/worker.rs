@@ -28,6 +28,7 @@ use facts::Speaker;
 use fleet::nats::name;
 use fleet::{Hello, PROTOCOL, SlotFacts};
 use host::machine::Machine;
+use model::Reading;
 use packages::Packages;
 use settle::Floor;
 use std::collections::BTreeSet;
@@ -239,12 +240,11 @@ impl Cpus {
 }
 
 fn slot_facts(place: &Place, slot: SlotChoice, floor: &Floor) -> SlotFacts {
-    let json = |value: Result<serde_json::Value, _>| value.unwrap_or(serde_json::Value::Null);
     SlotFacts {
         id: if let SlotChoice::Number(n) = slot { n } else { 0 },
         cpus: place.placement.cpus.clone(),
-        plan: place.slot().map_or(serde_json::Value::Null, |slot| json(serde_json::to_value(slot))),
-        floor: json(serde_json::to_value(floor)),
+        plan: Reading::from_option(place.slot().cloned(), || "there is no slot".into()),
+        floor: Reading::Known(*floor),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What worker and service say to each other.
 
 use crate::{Lease, Outcome, Task, TimeLimit};
-use model::Event;
+use model::{Event, Floor, NodeFacts, Reading, Slot};
 use serde::{Deserialize, Serialize};
 
 /// The version of these messages. A service and a worker of different versions do not work together.
@@ -29,10 +29,12 @@ pub struct SlotFacts {
     pub id: u32,
     /// Its CPUs.
     pub cpus: Vec<u32>,
-    /// How it is kept from other work, and its memory nodes: `model::Slot` as JSON; null where there is no slot.
-    pub plan: serde_json::Value,
-    /// The noise floor in use there: `settle::Floor` as JSON.
-    pub floor: serde_json::Value,
+    /// How it is kept from other work, and its memory nodes; unknown where there is no slot.
+    #[serde(default = "model::not_told", deserialize_with = "model::told")]
+    pub plan: Reading<Slot>,
+    /// The noise floor in use there.
+    #[serde(default = "model::not_told", deserialize_with = "model::told")]
+    pub floor: Reading<Floor>,
 }
 
 /// What a worker says.
@@ -40,11 +42,11 @@ pub struct SlotFacts {
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum FromWorker {
     /// Who it is.
-    Hello(Hello),
+    Hello(Box<Hello>),
     /// What is known of its machine. Sent after the greeting by one worker of a node, and when it changes.
     Node {
-        /// Languages, audit, index, topology: by name, each as the command of that name prints it with `--json`.
-        facts: serde_json::Value,
+        /// Languages, slots, audit, index and the like.
+        facts: Box<NodeFacts>,
     },
     /// It is free.
     Ready,
@@ -113,4 +115,37 @@ pub enum ToWorker {
         /// Which.
         lease: Lease,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::not_told;
+    use serde_json::{Value, json};
+
+    fn read(message: Value) -> FromWorker {
+        serde_json::from_value(message).unwrap()
+    }
+
+    #[test]
+    fn workers_of_other_versions_are_understood() {
+        let told: Value = serde_json::from_str(include_str!("../../store/tests/forms/facts-1.json")).unwrap();
+        let slot = &told["slots"]["slots"][0];
+        let hello = |plan: &Value, floor: &Value| {
+            let slot = json!({"id": 1, "cpus": [2], "plan": plan, "floor": floor, "colour": "blue"});
+            let hello =
+                json!({"say": "hello", "protocol": PROTOCOL, "version": "0", "node": "n", "slot": slot});
+            let FromWorker::Hello(hello) = read(hello) else { panic!("no greeting") };
+            hello.slot
+        };
+        let known = hello(slot, &slot["noise_floor"]);
+        assert_eq!(serde_json::to_value(&known.floor).unwrap(), slot["noise_floor"]);
+        assert_eq!(known.plan.known().map(|plan| plan.cpus.clone()), Some(vec![1]));
+        let bare = hello(&Value::Null, &json!({"compute": 7}));
+        assert_eq!((bare.plan, bare.floor.known()), (not_told(), None));
+        let FromWorker::Node { facts } = read(json!({"say": "node", "facts": told, "more": 1})) else {
+            panic!("no facts")
+        };
+        assert_eq!(serde_json::to_value(facts).unwrap(), told);
+    }
 }

@@ -77,8 +77,9 @@ pub struct Remedy {
 
 /// How it stands with one source of noise, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = AuditFinding))]
 pub struct Finding {
-    /// Stable, lower case.
+    /// Stable, lower case; docs/noise.md has a row for each.
     pub id: String,
     /// How it stands.
     pub state: FindingState,
@@ -90,15 +91,15 @@ pub struct Finding {
     pub source: String,
     /// Why it matters, in one line, with the published or measured effect.
     pub why: String,
-    /// Names: the threads, interrupts or processes concerned. Bounded; the last may say how many more.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Names: the threads, interrupts or processes concerned. Often none; bounded; the last may say how many more.
     pub who: Vec<String>,
-    /// What would make it quiet; none where it is quiet, or nothing can be done.
+    /// What would make it quiet; null where it is quiet, or nothing can be done.
     pub remedy: Option<Remedy>,
 }
 
-/// A whole audit.
+/// A whole audit, as `tauto audit --json` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Audit {
     /// Which machine.
     pub machine: MachineId,

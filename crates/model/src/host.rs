@@ -1,6 +1,6 @@
-//! What is planned and changed on a host.
+//! What is found, planned and changed on a host.
 
-use crate::{Isolation, Nanos, Reading};
+use crate::{Floor, Isolation, Nanos, Reading};
 use serde::{Deserialize, Serialize};
 
 /// How much something matters.
@@ -52,6 +52,28 @@ pub struct SlotPlan {
     pub slots: Vec<Slot>,
 }
 
+/// A slot, and its noise floor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct MeasuredSlot {
+    /// The slot.
+    #[serde(flatten)]
+    pub slot: Slot,
+    /// Absent: nothing was measured since the system started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise_floor: Option<Floor>,
+}
+
+/// How a host's CPUs are divided, and what was measured in each slot, as `tauto slots --json` prints it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Slots))]
+pub struct MeasuredSlots {
+    /// CPUs that are in no slot.
+    pub housekeeping: Vec<u32>,
+    /// Its slots.
+    pub slots: Vec<MeasuredSlot>,
+}
+
 /// How far a change has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = TuneState))]
@@ -89,8 +111,9 @@ pub struct Change {
     pub reason: Option<String>,
 }
 
-/// What `tauto tune` tells.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What is planned, changed or undone, as `tauto tune --json` prints it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Tuning {
     /// In the order in which they are made.
     pub changes: Vec<Change>,
@@ -98,6 +121,12 @@ pub struct Tuning {
     pub journal: String,
     /// Something is changed now.
     pub in_force: bool,
+    /// How quiet the slots were before and after; only for `apply`, when measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseComparison>,
+    /// What to do for the next start; only when asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boot: Option<BootPlan>,
 }
 
 /// What to do for the next start of a host.
@@ -134,4 +163,47 @@ pub struct NoiseComparison {
     pub before: Vec<CpuNoise>,
     /// After.
     pub after: Vec<CpuNoise>,
+}
+
+/// A tool that was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Tool))]
+pub struct HostTool {
+    /// Name by which the table calls it.
+    pub name: String,
+    /// Where it is.
+    pub path: String,
+    /// What it says of itself.
+    pub version: Reading<String>,
+}
+
+/// A language of the table and what was found for it on a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NodeLanguage))]
+pub struct HostLanguage {
+    /// Its id.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// File name extensions, without the dot.
+    pub extensions: Vec<String>,
+    /// It can be used here.
+    pub available: bool,
+    /// Why it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+    /// Its tools as found.
+    pub tools: Vec<HostTool>,
+    /// The compile command as configured; null where nothing is compiled.
+    pub compile: Option<Vec<String>>,
+    /// The run command as configured.
+    pub run: Vec<String>,
+}
+
+/// The configured languages, as `tauto languages --json` prints them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NodeLanguages))]
+pub struct HostLanguages {
+    /// Each language, in the table's order.
+    pub languages: Vec<HostLanguage>,
 }

@@ -1,7 +1,8 @@
 //! A machine's power index: what it can do, in parts with physical units; and the comparison of many of them.
 
 use crate::Reading;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeMap;
 
 /// A part of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -129,12 +130,16 @@ impl IndexGroup {
 }
 
 /// What one part came to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct IndexFigure {
     /// The median of its turns, in the part's unit; of the clock the upper quartile, what the core reaches.
     pub value: f64,
     /// 95 % interval of that over turns.
+    #[cfg_attr(feature = "schema", schema(value_type = Reading<Vec<f64>>))]
     pub ci95: Reading<[f64; 2]>,
+    /// [`IndexPart::unit`].
+    pub unit: String,
     /// Slices that count.
     pub n: usize,
     /// Slices that do not: somebody else had the CPU in them.
@@ -145,20 +150,22 @@ pub struct IndexFigure {
     pub max: f64,
     /// How far turns stray from each other: 1.4826 median absolute deviations, in percent of their median.
     pub repeatability_pct: f64,
-    /// What each turn that has slices came to, in order: their median, of the clock the 95th percentile.
-    pub turns: Vec<f64>,
     /// Of the clock: what it was over that told by another chain of instructions in the same slices. Near 1 the slices are
     /// right, and what moves the value is the clock itself.
+    #[serde(rename = "control_ratio", skip_serializing_if = "Option::is_none")]
     pub control: Option<f64>,
     /// What was done, in words, such as `walk of 24 KiB`.
     pub how: String,
+    /// What each turn that has slices came to, in order: their median, of the clock the 95th percentile.
+    pub turns: Vec<f64>,
 }
 
 /// What the measurement was protected by.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct IndexArmour {
     /// The scheduling class, `fifo` or `other`.
-    pub sched: &'static str,
+    pub sched: String,
     /// The slot that was locked.
     pub slot: Reading<u32>,
     /// The CPU it was bound to.
@@ -177,10 +184,12 @@ pub struct IndexArmour {
     pub lacks: Vec<String>,
 }
 
-/// A machine's power index.
-#[derive(Clone, Debug, PartialEq)]
+/// A machine's power index, as `tauto index --json` prints it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Index {
-    /// This program's version.
+    /// The version of the program that took it.
+    #[serde(rename = "tauto")]
     pub version: String,
     /// When it was taken, in seconds since 1970.
     pub taken_at: u64,
@@ -204,8 +213,29 @@ pub struct Index {
     pub boot_id: Reading<String>,
     /// What it was protected by.
     pub armour: IndexArmour,
-    /// Each part once, in the order of [`IndexPart::ALL`].
-    pub parts: Vec<(IndexPart, Reading<IndexFigure>)>,
+    /// Executions of the fixed loop in a second of CPU time.
+    pub rounds_per_second: Reading<IndexFigure>,
+    /// All other parts, by name.
+    #[serde(deserialize_with = "known_parts")]
+    #[cfg_attr(feature = "schema", schema(value_type = BTreeMap<String, Reading<IndexFigure>>))]
+    pub parts: BTreeMap<IndexPart, Reading<IndexFigure>>,
+}
+
+impl Index {
+    /// What each part came to, in the order of [`IndexPart::ALL`].
+    pub fn figures(&self) -> impl Iterator<Item = (IndexPart, &Reading<IndexFigure>)> {
+        let rounds = (IndexPart::Rounds, &self.rounds_per_second);
+        std::iter::once(rounds).chain(self.parts.iter().map(|(part, figure)| (*part, figure)))
+    }
+}
+
+/// Parts of another version of this program, which this one does not know, are left out.
+fn known_parts<'de, D: Deserializer<'de>>(
+    d: D,
+) -> Result<BTreeMap<IndexPart, Reading<IndexFigure>>, D::Error> {
+    let told = BTreeMap::<String, Reading<IndexFigure>>::deserialize(d)?;
+    let part = |name: &str| IndexPart::ALL.into_iter().find(|part| part.name() == name);
+    Ok(told.into_iter().filter_map(|(name, figure)| Some((part(&name)?, figure))).collect())
 }
 
 /// What a comparison knows of one saved index.

@@ -11,6 +11,7 @@ pub mod cpulist;
 mod disturbance;
 mod event;
 mod execution;
+mod facts;
 mod host;
 mod index;
 mod lab;
@@ -38,7 +39,11 @@ pub use event::{Event, JudgePhase};
 pub use execution::{
     Blob, Executed, ExecutedCompile, ExecutedRun, Execution, Kept, ProgramFile, ProgramKind,
 };
-pub use host::{BootPlan, Change, ChangeState, CpuNoise, NoiseComparison, Severity, Slot, SlotPlan, Tuning};
+pub use facts::NodeFacts;
+pub use host::{
+    BootPlan, Change, ChangeState, CpuNoise, HostLanguage, HostLanguages, HostTool, MeasuredSlot,
+    MeasuredSlots, NoiseComparison, Severity, Slot, SlotPlan, Tuning,
+};
 pub use index::{
     ComparedMachine, ComparedModel, ComparedPart, ComparedValue, Index, IndexArmour, IndexComparison,
     IndexFigure, IndexGroup, IndexPart, IndexStray, IndexSubject, IndexVariance, SavedIndex, StrayKind,
@@ -54,7 +59,7 @@ pub use link_order::{LinkOrder, LinkOrderReport, OrderComparison};
 pub use numa::{NumaCache, NumaCore, NumaMap, NumaNode, OffcoreMask};
 pub use observation::{Evidence, Exit, Isolation, NodePages, Observation, Status, Times};
 pub use outcome::{Bound, CheckOutcome, Checked, Compilation, Judgement, Settled, Verification};
-pub use reading::Reading;
+pub use reading::{Reading, not_told, told};
 pub use run::{
     Aslr, BoxId, BoxMount, FileMount, Found, Layout, Placement, RunSpec, Sched, Stdio, View, ViewMount,
 };

@@ -134,7 +134,10 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Reading<T> {
         impl<'de, T: Deserialize<'de>> Visitor<'de> for V<T> {
             type Value = Reading<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number, text or a list, or a map with the key `unknown`")
+                f.write_str("a number, text, a truth value or a list, or a map with the key `unknown`")
+            }
+            fn visit_bool<E: serde::de::Error>(self, v: bool) -> Result<Self::Value, E> {
+                T::deserialize(serde::de::value::BoolDeserializer::new(v)).map(Reading::Known)
             }
             fn visit_u64<E: serde::de::Error>(self, v: u64) -> Result<Self::Value, E> {
                 T::deserialize(serde::de::value::U64Deserializer::new(v)).map(Reading::Known)
@@ -161,6 +164,31 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Reading<T> {
         }
         d.deserialize_any(V(PhantomData))
     }
+}
+
+/// Reads what another version of this program told: what cannot be read here, or was not told, is a reading that is unknown and spoils
+/// nothing else. Goes with `default = "model::not_told"`.
+///
+/// # Errors
+/// Only those of `d` itself, such as text that is no JSON.
+pub fn told<'de, T: Deserialize<'de>, D: Deserializer<'de>>(d: D) -> Result<Reading<T>, D::Error> {
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Told<T> {
+        Here(Reading<T>),
+        Null(()),
+        Other(serde::de::IgnoredAny),
+    }
+    Ok(match Told::deserialize(d)? {
+        Told::Here(reading) => reading,
+        Told::Null(()) => not_told(),
+        Told::Other(_) => Reading::unknown("told in a form that this version does not know"),
+    })
+}
+
+/// Of what another version of this program does not tell, or does not tell yet.
+pub fn not_told<T>() -> Reading<T> {
+    Reading::unknown("not told")
 }
 
 /// A map whose first key was read already.
@@ -195,6 +223,10 @@ mod tests {
             let json = serde_json::to_string(&r).unwrap();
             assert_eq!(json, if r.known().is_some() { "0" } else { r#"{"unknown":"no counter"}"# });
             assert_eq!(serde_json::from_str::<Reading<Nanos>>(&json).unwrap(), r);
+        }
+        for held in [Reading::Known(true), Reading::unknown("no cpufreq")] {
+            let json = serde_json::to_string(&held).unwrap();
+            assert_eq!(serde_json::from_str::<Reading<bool>>(&json).unwrap(), held);
         }
         let name: Reading<String> = serde_json::from_str("\"a name\"").unwrap();
         assert_eq!(name, Reading::Known("a name".into()));

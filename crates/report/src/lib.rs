@@ -35,31 +35,3 @@ pub struct ClockStatus {
     /// How many times longer a run takes.
     pub cost: &'static str,
 }
-
-/// A language of the table and what was found for it on this host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LanguageStatus {
-    /// Its id, such as `cpp`.
-    pub id: String,
-    /// Its name for people.
-    pub name: String,
-    /// File name extensions, without the dot.
-    pub extensions: Vec<String>,
-    /// The compile command as configured; `None` where nothing is compiled.
-    pub compile: Option<Vec<String>>,
-    /// The run command as configured.
-    pub run: Vec<String>,
-    /// Its tools as found, or why it cannot be used here.
-    pub toolchain: Result<Vec<ToolStatus>, String>,
-}
-
-/// A tool that was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolStatus {
-    /// Name by which the table calls it.
-    pub name: String,
-    /// Where it is.
-    pub path: String,
-    /// What it says of itself, or why it could not be asked.
-    pub version: Reading<String>,
-}

@@ -8,12 +8,11 @@ mod numa;
 
 pub(crate) use numa::{empty_mask, mask, numa_map};
 
-use crate::{LanguageStatus, ToolStatus};
 use model::{
     Audit, BootPlan, Bytes, Cause, Change, ChangeState, CheckOutcome, Checked, Clock, Compilation,
-    Confidence, CpuNoise, Evidence, Exit, Finding, FindingState, Isolation, Judgement, Limits, MachineId,
-    MachineKind, Nanos, NodePages, NoiseComparison, Observation, Reading, Remedy, Scope, Settled, Severity,
-    TestResult, Times, Tuning, Verdict, Verification,
+    Confidence, CpuNoise, Evidence, Exit, Finding, FindingState, HostLanguage, HostLanguages, HostTool,
+    Isolation, Judgement, Limits, MachineId, MachineKind, Nanos, NodePages, NoiseComparison, Observation,
+    Reading, Remedy, Scope, Settled, Severity, TestResult, Times, Tuning, Verdict, Verification,
 };
 
 pub(crate) fn observation(exit: Exit) -> Observation {
@@ -191,42 +190,31 @@ pub(crate) fn verifications() -> Vec<Verification> {
     ]
 }
 
-pub(crate) fn languages() -> Vec<LanguageStatus> {
+pub(crate) fn languages() -> HostLanguages {
     let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
-    vec![
-        LanguageStatus {
-            id: "cpp".into(),
-            name: "C++20".into(),
-            extensions: words("cc cpp"),
-            compile: Some(words("g++ -O2 {files}")),
-            run: words("{binary}"),
-            toolchain: Ok(vec![ToolStatus {
-                name: "g++".into(),
-                path: "/usr/bin/g++".into(),
-                version: Reading::Known("12.2.0".into()),
-            }]),
-        },
-        LanguageStatus {
-            id: "kotlin".into(),
-            name: "Kotlin".into(),
-            extensions: words("kt"),
-            compile: Some(words("kotlinc {files}")),
-            run: words("kotlin {entry}"),
-            toolchain: Err("no kotlinc found; install it or name its place in the table".into()),
-        },
-        LanguageStatus {
-            id: "python3".into(),
-            name: "Python 3".into(),
-            extensions: words("py"),
+    let language =
+        |id: &str, name: &str, extensions: &str, run: &str, found: Result<HostTool, &str>| HostLanguage {
+            id: id.into(),
+            name: name.into(),
+            extensions: words(extensions),
+            available: found.is_ok(),
+            missing: found.as_ref().err().map(|why| why.to_string()),
+            tools: found.into_iter().collect(),
             compile: None,
-            run: words("pypy3 {entry}"),
-            toolchain: Ok(vec![ToolStatus {
-                name: "pypy3".into(),
-                path: "/usr/bin/pypy3".into(),
-                version: Reading::unknown("it ended with code 1"),
-            }]),
-        },
-    ]
+            run: words(run),
+        };
+    let tool =
+        |name: &str, version| Ok(HostTool { name: name.into(), path: format!("/usr/bin/{name}"), version });
+    let (gcc, pypy) = (Reading::Known("12.2.0".into()), Reading::unknown("it ended with code 1"));
+    let compiled = |command: &str, language| HostLanguage { compile: Some(words(command)), ..language };
+    let none = Err("no kotlinc found; install it or name its place in the table");
+    HostLanguages {
+        languages: vec![
+            compiled("g++ -O2 {files}", language("cpp", "C++20", "cc cpp", "{binary}", tool("g++", gcc))),
+            compiled("kotlinc {files}", language("kotlin", "Kotlin", "kt", "kotlin {entry}", none)),
+            language("python3", "Python 3", "py", "pypy3 {entry}", tool("pypy3", pypy)),
+        ],
+    }
 }
 
 /// Changes in every state.
@@ -261,6 +249,8 @@ pub(crate) fn tuning() -> Tuning {
         ],
         journal: "/var/lib/tautochrone/tune.journal".into(),
         in_force: true,
+        noise: None,
+        boot: None,
     }
 }
 

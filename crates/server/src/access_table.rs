@@ -3,7 +3,7 @@
 mod rows;
 
 use crate::accounts::identity::{form_secret, visitor_of};
-use crate::kit::Kit;
+use crate::kit::{Kit, facts, language};
 use crate::limits::CLASSES;
 use crate::moment::now;
 use crate::problems::install_examples;
@@ -174,10 +174,7 @@ async fn world(anonymous: bool) -> World {
         created: now(),
     };
     store.add_rejudging("why", Some(UserId(3)), &[SubmissionId(1)], again).await.unwrap();
-    let c =
-        json!({"id": "c", "available": true, "tools": [{"path": "/usr/bin/gcc", "version": "gcc 12.2.0"}]});
-    let facts = json!({"languages": {"languages": [c]}});
-    store.note_node("here", "default", &facts, now()).await.unwrap();
+    store.note_node("here", "default", &facts([language("c", "gcc 12.2.0")]), now()).await.unwrap();
     store.set_pool("metal", &json!({"name": "metal", "kind": "strict"}), now()).await.unwrap();
     let (form, body) = body_of("POST /judge0/submissions", "");
     let form = format!("content-type: {form}");

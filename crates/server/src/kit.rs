@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::BodyExt;
+use model::{HostLanguage, HostLanguages, HostTool, NodeFacts, Reading};
 use serde_json::Value as Json;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -51,6 +52,27 @@ impl Answer {
             self.text.split("name=\"csrf\" value=\"").nth(1).unwrap_or_else(|| panic!("{}", self.text));
         rest.split('"').next().unwrap_or_default().to_string()
     }
+}
+
+/// A language that a node has, by a tool that says this of itself.
+pub(crate) fn language(id: &str, says: &str) -> HostLanguage {
+    let tool = HostTool { name: "x".into(), path: "/usr/bin/x".into(), version: Reading::Known(says.into()) };
+    HostLanguage {
+        id: id.into(),
+        name: id.into(),
+        extensions: vec![],
+        available: true,
+        missing: None,
+        tools: vec![tool],
+        compile: None,
+        run: vec!["x".into()],
+    }
+}
+
+/// What a node tells that has these languages.
+pub(crate) fn facts(languages: impl Into<Vec<HostLanguage>>) -> NodeFacts {
+    let languages = Reading::Known(HostLanguages { languages: languages.into() });
+    NodeFacts { languages, ..NodeFacts::unknown("not told") }
 }
 
 /// Settings for a service in a directory.

@@ -3,7 +3,7 @@
 use crate::errors::Refusal;
 use crate::service::Service;
 use judge::language::Table;
-use serde_json::Value as Json;
+use model::{HostLanguage, NodeFacts};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -19,14 +19,14 @@ pub(crate) struct Known {
     pub(crate) name: String,
     /// File name extensions, without the dot.
     pub(crate) extensions: Vec<String>,
-    /// What each node says of it (as `tauto languages --json` prints it), by the node's name.
-    pub(crate) nodes: BTreeMap<String, Json>,
+    /// What each node says of it, by the node's name.
+    pub(crate) nodes: BTreeMap<String, HostLanguage>,
 }
 
 impl Known {
     /// Some node can judge it.
     pub(crate) fn available(&self) -> bool {
-        self.nodes.values().any(|node| node["available"] == true)
+        self.nodes.values().any(|node| node.available)
     }
 }
 
@@ -39,24 +39,19 @@ pub(crate) async fn all(service: &Service) -> Result<Vec<Known>, Refusal> {
         nodes: BTreeMap::new(),
     });
     let mut all: Vec<Known> = shipped.collect();
-    for node in service.store.nodes().await? {
-        add(&mut all, &node.name, &node.facts);
+    for (node, facts) in service.store.nodes_with_facts().await? {
+        add(&mut all, &node.name, &facts);
     }
     Ok(all)
 }
 
-fn add(all: &mut Vec<Known>, node: &str, facts: &Json) {
-    let told = &facts["languages"];
-    let told = told.get("languages").unwrap_or(told).as_array();
-    for language in told.into_iter().flatten() {
-        let Some(id) = language["id"].as_str() else { continue };
-        let at = all.iter().position(|known| known.id == id).unwrap_or_else(|| {
-            let text = |json: &Json| json.as_str().unwrap_or_default().to_string();
-            let extensions = language["extensions"].as_array();
+fn add(all: &mut Vec<Known>, node: &str, facts: &NodeFacts) {
+    for language in facts.languages() {
+        let at = all.iter().position(|known| known.id == language.id).unwrap_or_else(|| {
             all.push(Known {
-                id: id.to_string(),
-                name: text(&language["name"]),
-                extensions: extensions.into_iter().flatten().map(text).collect(),
+                id: language.id.clone(),
+                name: language.name.clone(),
+                extensions: language.extensions.clone(),
                 nodes: BTreeMap::new(),
             });
             all.len() - 1
@@ -90,15 +85,16 @@ pub(crate) async fn of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::kit::{facts, language};
 
     #[test]
     fn what_nodes_say_is_put_together() {
         let mut all = Vec::new();
-        let cpp = |available: bool| json!({"id": "cpp", "name": "C++", "extensions": ["cc"], "available": available});
-        add(&mut all, "a", &json!({"languages": {"languages": [cpp(false)]}}));
-        add(&mut all, "b", &json!({"languages": [cpp(true), {"id": "zig", "name": "Zig"}]}));
-        add(&mut all, "c", &json!({}));
+        let without = HostLanguage { available: false, ..language("cpp", "") };
+        let zig = HostLanguage { available: false, ..language("zig", "") };
+        add(&mut all, "a", &facts([without]));
+        add(&mut all, "b", &facts([language("cpp", "g++ 12.2"), zig]));
+        add(&mut all, "c", &NodeFacts::unknown("not told"));
         assert_eq!(all.iter().map(|known| known.id.as_str()).collect::<Vec<_>>(), ["cpp", "zig"]);
         assert_eq!((all[0].nodes.len(), all[0].available(), all[1].available()), (2, true, false));
     }

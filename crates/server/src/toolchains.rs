@@ -1,7 +1,7 @@
 //! The languages that the judge nodes have, as the faces list them.
 
 use crate::errors::Refusal;
-use serde::Deserialize;
+use model::{HostLanguage, NodeFacts};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use store::{NodeState, Store};
@@ -41,10 +41,10 @@ impl Toolchains {
         {
             return Ok(known.clone());
         }
-        let nodes = store.nodes().await?;
-        let active = nodes.iter().filter(|node| node.state == NodeState::Active);
+        let nodes = store.nodes_with_facts().await?;
+        let active = nodes.iter().filter(|(node, _)| node.state == NodeState::Active);
         let mut all: Vec<Toolchain> = Vec::new();
-        for toolchain in active.flat_map(|node| of_facts(&node.facts)) {
+        for toolchain in active.flat_map(|(_, facts)| of_facts(facts)) {
             if all.iter().all(|known| known.id != toolchain.id) {
                 all.push(toolchain);
             }
@@ -59,49 +59,21 @@ impl Toolchains {
     }
 }
 
-/// What of the document of `tauto languages --json` is needed.
-#[derive(Deserialize)]
-struct Document {
-    languages: Vec<serde_json::Value>,
-}
-
-#[derive(Deserialize)]
-struct Told {
-    id: String,
-    available: bool,
-    #[serde(default)]
-    tools: Vec<Tool>,
-    #[serde(default)]
-    compile: Option<Vec<String>>,
-    #[serde(default)]
-    run: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Tool {
-    #[serde(default)]
-    path: Option<String>,
-    #[serde(default)]
-    version: Option<String>,
-}
-
-/// The languages in what a node told of itself. A node of another version may tell it otherwise: then it has none here.
-fn of_facts(facts: &serde_json::Value) -> Vec<Toolchain> {
-    let Ok(document) = Document::deserialize(&facts["languages"]) else { return Vec::new() };
-    let toolchain = |told: Told| {
-        let speaks = told.tools.iter().find(|tool| tool.version.is_some()).or(told.tools.first());
-        let path = speaks.and_then(|tool| tool.path.clone()).unwrap_or_default();
-        let says = speaks.and_then(|tool| tool.version.clone()).unwrap_or_default();
+/// The languages for which a node has every tool.
+fn of_facts(facts: &NodeFacts) -> Vec<Toolchain> {
+    let toolchain = |told: &HostLanguage| {
+        let speaks = told.tools.iter().find(|tool| tool.version.known().is_some()).or(told.tools.first());
+        let path = speaks.map(|tool| tool.path.as_str()).unwrap_or_default();
+        let says = speaks.and_then(|tool| tool.version.known()).map(String::as_str).unwrap_or_default();
         Toolchain {
-            id: told.id,
+            id: told.id.clone(),
             tool: path.rsplit('/').next().unwrap_or_default().to_owned(),
-            version: number(&says).map(str::to_owned),
-            compile: told.compile.unwrap_or_default(),
-            run: told.run,
+            version: number(says).map(str::to_owned),
+            compile: told.compile.clone().unwrap_or_default(),
+            run: told.run.clone(),
         }
     };
-    let told = document.languages.iter().filter_map(|told| Told::deserialize(told).ok());
-    told.filter(|told| told.available).map(toolchain).collect()
+    facts.languages().iter().filter(|told| told.available).map(toolchain).collect()
 }
 
 /// The first number with a dot in a text; else its first number, where the text says little more than that.
@@ -118,7 +90,6 @@ fn number(says: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn the_version_is_found_in_what_tools_print() {
@@ -140,22 +111,17 @@ mod tests {
 
     #[test]
     fn only_what_a_node_has_is_listed() {
-        let facts = json!({"languages": {"languages": [
-            {"id": "cpp", "available": true, "run": ["{dir}/program"], "compile": ["{cxx}"],
-             "tools": [{"name": "cxx", "path": "/usr/bin/g++", "version": "g++ 12.2.0"}]},
-            {"id": "go", "available": false, "tools": [{"name": "go", "path": null}], "compile": null},
-            {"id": "of another version", "available": "perhaps"},
-        ]}});
-        let expected = Toolchain {
-            id: "cpp".into(),
-            tool: "g++".into(),
-            version: Some("12.2.0".into()),
-            compile: vec!["{cxx}".into()],
-            run: vec!["{dir}/program".into()],
-        };
-        assert_eq!(of_facts(&facts), [expected]);
-        for other in [json!({}), json!(null), json!({"languages": []})] {
-            assert_eq!(of_facts(&other), []);
+        let told = |text: &str| of_facts(&serde_json::from_str(text).unwrap());
+        let older = told(include_str!("../../store/tests/forms/facts-1.json"));
+        let cpp = older.iter().find(|toolchain| toolchain.id == "cpp").unwrap();
+        assert_eq!((cpp.tool.as_str(), cpp.version.as_deref()), ("g++", Some("12.2.0")));
+        assert!(cpp.compile.len() > 1 && cpp.run.len() == 1, "{cpp:?}");
+        // A tool that would not say its version is there all the same.
+        let bash = older.iter().find(|toolchain| toolchain.id == "bash").unwrap();
+        assert_eq!((bash.tool.as_str(), &bash.version), ("bash", &None));
+        assert!(older.iter().all(|toolchain| toolchain.id != "prolog"), "{older:?}");
+        for other in ["{}", r#"{"languages": null}"#, r#"{"languages": {"languages": [{"id": 7}]}}"#] {
+            assert_eq!(told(other), []);
         }
     }
 }

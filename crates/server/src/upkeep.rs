@@ -53,7 +53,7 @@ async fn tidy(store: &Store, keep: Option<Duration>, now: Moment) -> Result<u64,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::accepted;
+    use crate::kit::{accepted, facts};
     use store::{Claim, Conclusion, NewSubmission, Sample, Urgency};
 
     const DAY: i64 = 86_400_000_000;
@@ -62,7 +62,7 @@ mod tests {
     async fn what_is_old_and_judged_is_forgotten_in_steps() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(&directory.path().join("a.db").display().to_string()).await.unwrap();
-        store.note_node("n", "p", &serde_json::json!({}), Moment(0)).await.unwrap();
+        store.note_node("n", "p", &facts([]), Moment(0)).await.unwrap();
         store.add_sample("n", "index", &Sample { at: Moment(0), value: serde_json::json!(1) }).await.unwrap();
         let mut ids = Vec::new();
         for day in 0..30 {

@@ -14,6 +14,7 @@ mod contests;
 mod db;
 mod error;
 mod evidence;
+mod facts;
 mod figures;
 mod filter;
 mod ids;

@@ -1,7 +1,8 @@
 //! Nodes: the machines that judge, what is known of them, and whether they get work; and what was measured on them over time.
 
 use crate::db::{Row, values};
-use crate::{Error, Moment, Result, Store};
+use crate::{Error, Moment, Result, Store, facts};
+use model::NodeFacts;
 use serde_json::Value as Json;
 
 /// Whether a node gets work.
@@ -44,8 +45,6 @@ pub struct Node {
     pub state: NodeState,
     /// Why it is in this state, where somebody said so.
     pub reason: Option<String>,
-    /// What it said of itself the last time.
-    pub facts: Json,
     /// When it was first heard of.
     pub first_seen: Moment,
     /// When it was last heard of.
@@ -58,7 +57,7 @@ pub struct Node {
     pub admitted: Option<Json>,
     /// What its tests have come to.
     pub health: Option<Json>,
-    /// How often something of all this was changed but for `facts` and `last_seen`.
+    /// How often something of all this was changed but for `last_seen`.
     pub revision: u64,
     /// Since when what it judged is doubted.
     pub doubted_since: Option<Moment>,
@@ -90,11 +89,15 @@ pub struct NodeChange {
     pub event: Option<(String, String, Option<String>)>,
 }
 
-/// Columns of a node without what it says of itself at length.
-macro_rules! without_facts {
+/// Columns of a [`Node`]. What it says of itself at length is read only where it is needed.
+macro_rules! columns {
     () => {
-        "name, pool, state, reason, 'null' AS facts, first_seen, last_seen, waits, statement, admitted, health, revision, doubted_since"
+        "name, pool, state, reason, first_seen, last_seen, waits, statement, admitted, health, revision, doubted_since"
     };
+}
+
+fn with_facts(row: &Row) -> Result<(Node, NodeFacts)> {
+    Ok((node(row)?, row.parse("facts", facts::read)?))
 }
 
 impl NodeChange {
@@ -137,7 +140,6 @@ fn node(row: &Row) -> Result<Node> {
         pool: row.get("pool")?,
         state: row.parse("state", NodeState::of)?,
         reason: row.get("reason")?,
-        facts: row.json("facts")?,
         first_seen: Moment(row.get("first_seen")?),
         last_seen: Moment(row.get("last_seen")?),
         waits: document("waits")?,
@@ -156,7 +158,9 @@ fn missing(name: &str) -> Error {
 impl Store {
     /// A node was heard of: keeps its pool and what it says of itself, and returns what is known of it. A node that is new is active;
     /// the state of one that is known stays.
-    pub async fn note_node(&self, name: &str, pool: &str, facts: &Json, now: Moment) -> Result<Node> {
+    pub async fn note_node(&self, name: &str, pool: &str, facts: &NodeFacts, now: Moment) -> Result<Node> {
+        let facts =
+            facts::written(facts).map_err(|e| Error::Conflict(format!("facts of node {name}: {e}")))?;
         let mut tx = self.db.write().await?;
         let row = tx
             .one(
@@ -166,7 +170,7 @@ impl Store {
                      last_seen = excluded.last_seen,
                      revision = nodes.revision + CASE WHEN nodes.pool = excluded.pool THEN 0 ELSE 1 END
                  RETURNING *",
-                values![name, pool, facts.to_string(), now],
+                values![name, pool, facts, now],
             )
             .await?;
         let known = node(&row)?;
@@ -249,10 +253,10 @@ impl Store {
         rows.iter().map(event).collect()
     }
 
-    /// All nodes, by pool and name.
-    pub async fn nodes(&self) -> Result<Vec<Node>> {
+    /// All nodes, by pool and name, with what each said of itself the last time.
+    pub async fn nodes_with_facts(&self) -> Result<Vec<(Node, NodeFacts)>> {
         let mut tx = self.db.read().await?;
-        tx.rows("SELECT * FROM nodes ORDER BY pool, name", []).await?.iter().map(node).collect()
+        tx.rows("SELECT * FROM nodes ORDER BY pool, name", []).await?.iter().map(with_facts).collect()
     }
 
     /// The nodes that get work, each with its pool.
@@ -264,22 +268,11 @@ impl Store {
         rows.iter().map(|row| Ok((row.get("name")?, row.get("pool")?))).collect()
     }
 
-    /// All nodes, by pool and name, without what they say of themselves at length: their `facts` are null.
-    pub async fn nodes_without_facts(&self) -> Result<Vec<Node>> {
+    /// All nodes, by pool and name.
+    pub async fn nodes(&self) -> Result<Vec<Node>> {
         let mut tx = self.db.read().await?;
-        let nodes = concat!("SELECT ", without_facts!(), " FROM nodes ORDER BY pool, name");
+        let nodes = concat!("SELECT ", columns!(), " FROM nodes ORDER BY pool, name");
         tx.rows(nodes, []).await?.iter().map(node).collect()
-    }
-
-    /// One node, without what it says of itself at length: its `facts` are null.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`].
-    pub async fn node_without_facts(&self, name: &str) -> Result<Node> {
-        let mut tx = self.db.read().await?;
-        let one = concat!("SELECT ", without_facts!(), " FROM nodes WHERE name = $1");
-        let row = tx.row(one, values![name]).await?;
-        node(&row.ok_or_else(|| missing(name))?)
     }
 
     /// One node.
@@ -288,8 +281,19 @@ impl Store {
     /// [`Error::NotFound`].
     pub async fn node(&self, name: &str) -> Result<Node> {
         let mut tx = self.db.read().await?;
-        let row = tx.row("SELECT * FROM nodes WHERE name = $1", values![name]).await?;
+        let one = concat!("SELECT ", columns!(), " FROM nodes WHERE name = $1");
+        let row = tx.row(one, values![name]).await?;
         node(&row.ok_or_else(|| missing(name))?)
+    }
+
+    /// One node, with what it said of itself the last time.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn node_with_facts(&self, name: &str) -> Result<(Node, NodeFacts)> {
+        let mut tx = self.db.read().await?;
+        let row = tx.row("SELECT * FROM nodes WHERE name = $1", values![name]).await?;
+        with_facts(&row.ok_or_else(|| missing(name))?)
     }
 
     /// Says whether a node gets work, and why.

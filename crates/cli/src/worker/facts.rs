@@ -2,13 +2,14 @@
 //! /sys and takes a tenth of a second.
 
 use crate::config::data_directory;
-use crate::{audit, index, languages, slots, tune};
+use crate::place::wishes_for;
+use crate::{index, languages, slots, tune};
 use engine::languages::Languages;
 use host::facts::Facts;
-use host::identity;
 use host::machine::Machine;
+use host::{audit, identity};
+use model::{HostLanguages, NodeFacts, Reading};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -39,7 +40,7 @@ impl Speaker {
     }
 
     /// What is to be told now, if anything is.
-    pub(super) fn news(&mut self, known: &Languages) -> Option<Value> {
+    pub(super) fn news(&mut self, known: &Languages) -> Option<Box<NodeFacts>> {
         if self.told.is_some_and(|told| told.elapsed() < EVERY) {
             if self.looked.elapsed() < LOOK {
                 return None;
@@ -52,26 +53,30 @@ impl Speaker {
         self.seen = kept_files();
         let languages = versions(known, self.table.as_deref());
         self.told = Some(Instant::now());
-        Some(facts(languages))
+        Some(Box::new(facts(languages)))
     }
 }
 
-/// By name, each as the command of that name prints it with `--json`; null where it cannot be had.
-fn facts(languages: Value) -> Value {
-    let machine = Machine::this().ok();
-    let read = machine.as_ref().and_then(|machine| Facts::gather(machine).ok());
-    let memory = machine.as_ref().map(identity::memory).and_then(|(_, total)| total.known().copied());
-    json!({
-        "version": crate::VERSION,
-        "languages": languages,
-        "slots": slots::document().unwrap_or_default(),
-        "audit": machine.as_ref().and_then(|machine| audit::document(machine).ok()),
-        "tuning": tune::document().unwrap_or_default(),
-        "index": index::kept(),
-        "fingerprint": read.as_ref().map(identity::fingerprint),
-        "kernel": read.as_ref().map(|facts| &facts.platform.kernel),
-        "memory_bytes": memory,
-    })
+/// What cannot be read says why.
+fn facts(languages: HostLanguages) -> NodeFacts {
+    let machine = Reading::from_result(Machine::this());
+    let read = machine.as_ref().and_then(|machine| Reading::from_result(Facts::gather(machine)));
+    let wishes = Reading::from_result(wishes_for(None));
+    let plan = read.as_ref().and_then(|read| {
+        wishes.as_ref().map(|wishes| host::slots::plan_with(&read.topology, &read.cgroups, wishes))
+    });
+    let assess = |read: &Facts| plan.as_ref().map(|plan| audit::assess(read, plan));
+    NodeFacts {
+        version: Reading::Known(crate::VERSION.into()),
+        languages: Reading::Known(languages),
+        slots: plan.as_ref().map(|plan| slots::measured(plan, true)),
+        audit: read.as_ref().and_then(assess),
+        tuning: Reading::from_result(tune::present()),
+        index: index::kept(),
+        fingerprint: read.as_ref().map(identity::fingerprint),
+        kernel: read.as_ref().and_then(|read| read.platform.kernel.clone()),
+        memory_bytes: machine.as_ref().and_then(|machine| identity::memory(machine).1),
+    }
 }
 
 /// Sizes and times of the files that other commands leave and this one shows: equal as long as none of them was changed.
@@ -97,12 +102,12 @@ fn stamp(paths: impl IntoIterator<Item = PathBuf>) -> String {
 struct Versions {
     of: String,
     at: u64,
-    document: Value,
+    document: HostLanguages,
 }
 
 /// Asking some dozens of toolchains for their versions takes seconds and every CPU's caches: the answers are kept until a program was
 /// put into or taken out of a directory of the search path.
-fn versions(known: &Languages, table: Option<&Path>) -> Value {
+fn versions(known: &Languages, table: Option<&Path>) -> HostLanguages {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let mut made_of: Vec<PathBuf> = std::env::split_paths(&search).collect();
     made_of.extend(table.map(Path::to_path_buf));
@@ -115,7 +120,7 @@ fn versions(known: &Languages, table: Option<&Path>) -> Value {
     if let Some(kept) = kept.filter(|kept| kept.of == of && at.abs_diff(kept.at) < VERSIONS_FOR) {
         return kept.document;
     }
-    let fresh = Versions { of, at, document: languages::document(known) };
+    let fresh = Versions { of, at, document: languages::found(known) };
     if let (Ok(file), Ok(text)) = (file, serde_json::to_vec(&fresh))
         && let Err(error) = index::replace(&file, &text)
     {

@@ -186,7 +186,7 @@ impl Link {
         let to = from.try_clone()?;
         to.set_write_timeout(Some(PATIENCE))?;
         let link = Link { from, to: Mutex::new(to) };
-        link.say(&FromWorker::Hello(hello.clone()))?;
+        link.say(&FromWorker::Hello(Box::new(hello.clone())))?;
         match link.hear()? {
             ToWorker::Welcome => Ok(link),
             ToWorker::Refused { why } => Err(Broken::Refused(why)),

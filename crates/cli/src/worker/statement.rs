@@ -7,8 +7,7 @@ use fleet::{Moment, PROTOCOL, STATEMENT_FORM, StatedIndex, StatedPart, Statement
 use host::facts::{Facts, Topology};
 use host::machine::Machine;
 use host::{audit, identity, slots};
-use model::{FindingState, IndexPart, MachineKind, Reading};
-use serde_json::Value;
+use model::{FindingState, Index, MachineKind, Reading};
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -85,7 +84,7 @@ pub(super) fn statement(from: &WorkerId) -> Result<Statement, String> {
         mitigations: platform.vulnerabilities.iter().filter_map(known).collect(),
         tuning: settings.map(|finding| (finding.id.clone(), state(finding.state).into())).collect(),
         slots: plan.slots,
-        index: index::kept().as_ref().and_then(stated),
+        index: index::kept().known().and_then(stated),
     })
 }
 
@@ -108,26 +107,21 @@ fn topology(topology: &Topology) -> String {
     format!("{packages} × {} cores × {threads}, {}", cores / packages, caches.join(" "))
 }
 
-/// What is compared of an index, as `tauto index` keeps it.
-fn stated(document: &Value) -> Option<StatedIndex> {
-    let taken = document.get("taken_at")?.as_i64()?;
-    let parts = document.get("parts")?;
-    let part = |part: IndexPart| {
-        let at = match part {
-            IndexPart::Rounds => document.get(part.name()),
-            _ => parts.get(part.name()),
-        }?;
-        let number = |name: &str| at.get(name)?.as_f64().filter(|value| value.is_finite());
-        Some(StatedPart { part, value: number("value")?, repeatability_pct: number("repeatability_pct")? })
-    };
-    let parts: Vec<StatedPart> = IndexPart::ALL.into_iter().filter_map(part).collect();
-    (!parts.is_empty()).then(|| StatedIndex { taken_at: Moment(taken.saturating_mul(1_000_000)), parts })
+/// What is compared of an index.
+fn stated(index: &Index) -> Option<StatedIndex> {
+    let parts = index.figures().filter_map(|(part, figure)| {
+        let figure = figure.known()?;
+        Some(StatedPart { part, value: figure.value, repeatability_pct: figure.repeatability_pct })
+    });
+    let taken_at = Moment(i64::try_from(index.taken_at).ok()?.saturating_mul(1_000_000));
+    let parts: Vec<StatedPart> = parts.collect();
+    (!parts.is_empty()).then_some(StatedIndex { taken_at, parts })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use model::IndexPart;
 
     #[test]
     fn this_machine_states_what_it_is() {
@@ -145,16 +139,19 @@ mod tests {
 
     #[test]
     fn an_index_is_stated_as_far_as_it_is_known() {
-        let part = json!({"value": 3.5, "repeatability_pct": 0.2, "unit": "ns"});
-        let document = json!({
-            "taken_at": 1_700_000_000,
-            "rounds_per_second": {"value": 370.0, "repeatability_pct": 0.1},
-            "parts": {"l1_ns": part, "dram_ns": {"unknown": "disturbed"}},
-        });
-        let stated = stated(&document).expect("an index");
+        let told = include_str!("../../../store/tests/forms/facts-1.json");
+        let told: model::NodeFacts = serde_json::from_str(told).expect("facts");
+        let Reading::Known(mut index) = told.index else { panic!("{:?}", told.index) };
+        index.taken_at = 1_700_000_000;
+        index.parts.retain(|part, _| [IndexPart::L1, IndexPart::Dram].contains(part));
+        index.parts.insert(IndexPart::Dram, Reading::unknown("disturbed"));
+        let stated = stated(&index).expect("an index");
         assert_eq!(stated.taken_at, Moment(1_700_000_000_000_000));
-        let found: Vec<_> = stated.parts.iter().map(|one| (one.part, one.value)).collect();
-        assert_eq!(found, [(IndexPart::Rounds, 370.0), (IndexPart::L1, 3.5)]);
-        assert_eq!(super::stated(&json!({"taken_at": 1, "parts": {}})), None);
+        let found: Vec<_> = stated.parts.iter().map(|one| one.part).collect();
+        assert_eq!(found, [IndexPart::Rounds, IndexPart::L1]);
+        assert!(stated.parts.iter().all(|one| one.value > 0.0), "{stated:?}");
+        index.rounds_per_second = Reading::unknown("disturbed");
+        index.parts.clear();
+        assert_eq!(super::stated(&index), None);
     }
 }

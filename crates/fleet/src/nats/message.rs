@@ -2,7 +2,7 @@
 //! and may be asked again of another one when no answer came: all of them are such that asking twice does no harm.
 
 use crate::{Hello, Lease, Moment, Outcome, Probe, Statement, Task, TimeLimit};
-use model::Event;
+use model::{Event, NodeFacts};
 use serde::{Deserialize, Serialize};
 
 /// Who asks. Believed from the subject of the message and not from the message itself, since the broker's permissions bind a
@@ -26,7 +26,7 @@ pub enum Ask {
     /// What is known of its machine; by one worker of a node. Answered by [`Reply::Heard`].
     Node {
         /// As [`crate::FromWorker::Node`] has them.
-        facts: serde_json::Value,
+        facts: Box<NodeFacts>,
     },
     /// Its index was probed between two tasks. Answered by [`Reply::Heard`].
     Probe {

@@ -42,7 +42,7 @@ pub fn armour(
         Reading::Unknown(why) => lacks.push(format!("frequency held: unknown, {why}")),
     }
     IndexArmour {
-        sched: if fifo { "fifo" } else { "other" },
+        sched: if fifo { "fifo" } else { "other" }.into(),
         slot,
         frequency: bound_to.clone().and_then(|cpu| frequency(before, cpu)),
         steal_ns: bound_to.clone().and_then(|cpu| stolen(before, after, cpu)),
@@ -156,12 +156,15 @@ mod tests {
         let stat = |steal: u32| facts(&format!("/proc/stat\n\tcpu1 1 1 1 1 1 1 1 {steal} 0 0\n"));
         let all = Protection { bound: Ok(()), fifo: Ok(()), huge_pages_off: Ok(()) };
         let had = armour(Some(1), Reading::Known(0), &all, &stat(3), &stat(5));
-        assert_eq!((had.sched, &had.cpu, &had.mem_node), ("fifo", &Reading::Known(1), &Reading::Known(0)));
+        assert_eq!(
+            (had.sched.as_str(), &had.cpu, &had.mem_node),
+            ("fifo", &Reading::Known(1), &Reading::Known(0))
+        );
         assert_eq!(had.steal_ns, Reading::Known(20_000_000));
         assert_eq!(had.lacks, ["frequency held: unknown, no cpufreq"]);
         let none = Protection { bound: denied(), fifo: denied(), huge_pages_off: denied() };
         let had = armour(Some(1), Reading::unknown("none was asked for"), &none, &stat(3), &facts(""));
-        assert_eq!(had.sched, "other");
+        assert_eq!(had.sched.as_str(), "other");
         let unknown =
             [had.cpu.known().is_none(), had.mem_node.known().is_none(), had.steal_ns.known().is_none()];
         assert_eq!((unknown, had.huge_pages_off.known()), ([true; 3], None));

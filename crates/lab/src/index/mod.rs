@@ -94,7 +94,7 @@ pub fn measure(
     let figure = |part: IndexPart, how: Reading<String>| {
         how.and_then(|how| {
             let at = able.iter().position(|one| *one == part).unwrap_or_default();
-            let figure = figure(&taken[at], Quantiles::of(part), how);
+            let figure = figure(&taken[at], Quantiles::of(part), part.unit(), how);
             figure.and_then(|figure| controlled(figure, bench.control(part)))
         })
     };
@@ -181,7 +181,7 @@ impl Quantiles {
 }
 
 /// What the slices of a part's turns come to.
-fn figure(turns: &[Vec<Slice>], quantiles: Quantiles, how: String) -> Reading<IndexFigure> {
+fn figure(turns: &[Vec<Slice>], quantiles: Quantiles, unit: &str, how: String) -> Reading<IndexFigure> {
     let values = |turn: &Vec<Slice>| -> Vec<f64> {
         let value = |slice: &Slice| if let Slice::Value(value) = slice { Some(*value) } else { None };
         turn.iter().filter_map(value).filter(|value| value.is_finite()).collect()
@@ -206,6 +206,7 @@ fn figure(turns: &[Vec<Slice>], quantiles: Quantiles, how: String) -> Reading<In
     Reading::Known(IndexFigure {
         value: rounded(value),
         ci95: Reading::from_option(ci95.map(|ci| [ci.low, ci.high].map(rounded)), || "too few turns".into()),
+        unit: unit.into(),
         n: all.len(),
         voided,
         min: rounded(min),
@@ -261,7 +262,7 @@ mod tests {
     fn a_figure_is_of_what_was_not_disturbed() {
         let (void, one, two, nine) = (None, Some(1.0), Some(2.0), Some(9.0));
         let even: &[Option<f64>] = &[one, two, nine];
-        let figure = |of: &[&[Option<f64>]]| figure(&turns(of), Quantiles::MIDDLE, "x".into());
+        let figure = |of: &[&[Option<f64>]]| figure(&turns(of), Quantiles::MIDDLE, "ns", "x".into());
         let told = figure(&[even, even, even, &[void, two], &[void, void], even, even]);
         let told = told.known().unwrap();
         assert_eq!((told.value, told.n, told.voided, told.min, told.max), (2.0, 16, 3, 1.0, 9.0));
@@ -284,7 +285,7 @@ mod tests {
             (0..300).map(|_| Slice::Value(slice())).collect()
         };
         let turns: Vec<Vec<Slice>> = (0..TURNS).map(&mut turn).collect();
-        let of = |quantiles| figure(&turns, quantiles, "x".into()).known().unwrap().clone();
+        let of = |quantiles| figure(&turns, quantiles, "GHz", "x".into()).known().unwrap().clone();
         let clock = of(Quantiles::of(IndexPart::Clock));
         assert_eq!((clock.value, clock.max, &clock.ci95), (3.7, 3.7, &Reading::Known([3.7, 3.7])));
         assert_eq!(clock.turns.iter().filter(|turn| **turn == 3.2).count(), 3);

@@ -27,9 +27,9 @@ pub fn index_page(index: &Index) -> String {
     );
     body.extend(index.armour.lacks.iter().map(|lack| warning(&format!("Lacked: {lack}."))));
     body.extend(stolen(index).map(|stolen| warning(&stolen)));
-    let rows = index.parts.iter().map(|(part, figure)| match figure {
-        Reading::Known(figure) => row("", &cells(*part, figure)),
-        Reading::Unknown(why) => row("", &[title(*part).into(), format!("unknown ({why})")]),
+    let rows = index.figures().map(|(part, figure)| match figure {
+        Reading::Known(figure) => row("", &cells(part, figure)),
+        Reading::Unknown(why) => row("", &[title(part).into(), format!("unknown ({why})")]),
     });
     body += &table(
         &["part", "value", "95 % interval", "turns vary by", "slices", "discarded", "least", "most", "how"],
@@ -87,7 +87,7 @@ fn short(part: IndexPart) -> String {
 
 fn turns(index: &Index) -> String {
     let known: Vec<(IndexPart, &IndexFigure)> =
-        index.parts.iter().filter_map(|(part, figure)| Some((*part, figure.known()?))).collect();
+        index.figures().filter_map(|(part, figure)| Some((part, figure.known()?))).collect();
     let names: Vec<String> = known.iter().map(|(part, _)| short(*part)).collect();
     let frame = Frame {
         title: "How far the turns of each part lie from its value",
@@ -261,11 +261,10 @@ mod tests {
     fn a_page_has_the_numbers_of_the_document() {
         let index = samples::index::index();
         let html = index_page(&index);
-        for (part, figure) in &index.parts {
+        for (part, figure) in index.figures() {
             match figure {
                 Reading::Known(figure) => {
-                    let cells =
-                        format!("<td>{}</td><td>{}</td>", title(*part), with_unit(*part, figure.value));
+                    let cells = format!("<td>{}</td><td>{}</td>", title(part), with_unit(part, figure.value));
                     assert!(html.contains(&cells), "{cells}");
                 }
                 Reading::Unknown(why) => assert!(html.contains(why.as_ref())),

@@ -1,152 +1,7 @@
-//! `tauto index --json`, written and read again.
+//! Indices that were saved by `tauto index --json`, of this version of the program or another.
 
-use model::{Index, IndexFigure, IndexPart, Reading, SavedIndex};
-use serde::Serialize;
-use serde_json::{Map, Value, json};
-
-/// An index.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Index))]
-pub struct IndexDocument {
-    /// The version of the program that took it.
-    pub tauto: String,
-    /// When, in seconds since 1970.
-    pub taken_at: u64,
-    /// How long it took.
-    pub seconds: f64,
-    /// Which machine.
-    pub machine: Reading<String>,
-    /// What kind of machine.
-    pub fingerprint: String,
-    /// The processor's name.
-    pub cpu_model: Reading<String>,
-    /// Its microcode.
-    pub microcode: Reading<String>,
-    /// The kernel's release.
-    pub kernel: Reading<String>,
-    /// All memory.
-    pub memory_bytes: Reading<u64>,
-    /// Data caches.
-    pub caches: Vec<String>,
-    /// The start of the system.
-    pub boot_id: Reading<String>,
-    /// What it was protected by.
-    pub armour: ArmourDocument,
-    /// Executions of the fixed loop in a second of CPU time.
-    pub rounds_per_second: Reading<PartDocument>,
-    /// All other parts, by name.
-    #[cfg_attr(feature = "schema", schema(value_type = std::collections::BTreeMap<String, Reading<PartDocument>>))]
-    pub parts: Map<String, Value>,
-}
-
-/// What an index was protected by.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = IndexArmour))]
-pub struct ArmourDocument {
-    /// `fifo` or `other`.
-    pub sched: &'static str,
-    /// The slot that was locked.
-    pub slot: Reading<u32>,
-    /// The CPU it was bound to.
-    pub cpu: Reading<u32>,
-    /// Whether the clock is kept at one frequency.
-    pub frequency_held: Reading<bool>,
-    /// Governor, range, turbo.
-    pub frequency: Reading<String>,
-    /// The CPU's memory node.
-    pub mem_node: Reading<u32>,
-    /// Huge pages were off.
-    pub huge_pages_off: Reading<bool>,
-    /// What a hypervisor took of the CPU meanwhile.
-    pub steal_ns: Reading<u64>,
-    /// What was lacking.
-    pub lacks: Vec<String>,
-}
-
-/// A part of an index.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = IndexFigure))]
-pub struct PartDocument {
-    /// What it came to.
-    pub value: f64,
-    /// Its 95 % interval.
-    #[cfg_attr(feature = "schema", schema(value_type = Reading<Vec<f64>>))]
-    pub ci95: Reading<[f64; 2]>,
-    /// `ns`, `GHz`, `GB/s` or `1/s`.
-    pub unit: &'static str,
-    /// Slices that count.
-    pub n: usize,
-    /// Slices that do not.
-    pub voided: usize,
-    /// Least of those that count.
-    pub min: f64,
-    /// Greatest of them.
-    pub max: f64,
-    /// How far turns stray from each other, in percent.
-    pub repeatability_pct: f64,
-    /// Of the clock: that by multiplications over that by additions.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub control_ratio: Option<f64>,
-    /// What was done.
-    pub how: String,
-    /// What each turn came to.
-    pub turns: Vec<f64>,
-}
-
-impl IndexDocument {
-    /// The document of an index.
-    pub fn new(index: &Index) -> IndexDocument {
-        let armour = &index.armour;
-        let part = |(part, figure): &(IndexPart, Reading<IndexFigure>)| {
-            (*part, figure.clone().map(|figure| part_document(*part, figure)))
-        };
-        let mut parts: Vec<_> = index.parts.iter().map(part).collect();
-        let rounds =
-            parts.iter().position(|(part, _)| *part == IndexPart::Rounds).map(|at| parts.remove(at).1);
-        IndexDocument {
-            tauto: index.version.clone(),
-            taken_at: index.taken_at,
-            seconds: index.seconds,
-            machine: index.machine.clone(),
-            fingerprint: index.fingerprint.clone(),
-            cpu_model: index.cpu_model.clone(),
-            microcode: index.microcode.clone(),
-            kernel: index.kernel.clone(),
-            memory_bytes: index.memory_bytes.clone(),
-            caches: index.caches.clone(),
-            boot_id: index.boot_id.clone(),
-            armour: ArmourDocument {
-                sched: armour.sched,
-                slot: armour.slot.clone(),
-                cpu: armour.cpu.clone(),
-                frequency_held: armour.frequency_held.clone(),
-                frequency: armour.frequency.clone(),
-                mem_node: armour.mem_node.clone(),
-                huge_pages_off: armour.huge_pages_off.clone(),
-                steal_ns: armour.steal_ns.clone(),
-                lacks: armour.lacks.clone(),
-            },
-            rounds_per_second: rounds.unwrap_or_else(|| Reading::unknown("not measured")),
-            parts: parts.iter().map(|(part, document)| (part.name().to_string(), json!(document))).collect(),
-        }
-    }
-}
-
-fn part_document(part: IndexPart, figure: IndexFigure) -> PartDocument {
-    PartDocument {
-        value: figure.value,
-        ci95: figure.ci95,
-        unit: part.unit(),
-        n: figure.n,
-        voided: figure.voided,
-        min: figure.min,
-        max: figure.max,
-        repeatability_pct: figure.repeatability_pct,
-        control_ratio: figure.control,
-        how: figure.how,
-        turns: figure.turns,
-    }
-}
+use model::{IndexPart, SavedIndex};
+use serde_json::{Map, Value};
 
 /// Reads what a comparison needs of a saved index. `file` is its name, which stands for the machine where none is named.
 ///
@@ -229,13 +84,12 @@ mod tests {
     #[test]
     fn an_index_is_read_as_it_was_written() {
         let index = samples::index::index();
-        let text = to_text(&IndexDocument::new(&index));
-        insta::assert_snapshot!(text);
+        let text = to_text(&index);
         let read = read_index("a.json", &text).unwrap();
         assert_eq!((&*read.file, &*read.machine, &*read.model), ("a.json", "5f1e", "AMD EPYC"));
         assert_eq!((read.boot.as_deref(), read.taken_at), (Some("b00t"), Some(1_795_271_405)));
-        let known = |(part, figure): &(IndexPart, Reading<IndexFigure>)| Some((*part, figure.known()?.value));
-        assert_eq!(read.values, index.parts.iter().filter_map(known).collect::<Vec<_>>());
+        let known = index.figures().filter_map(|(part, figure)| Some((part, figure.known()?.value)));
+        assert_eq!(read.values, known.collect::<Vec<_>>());
         // Nothing but what the contract names.
         let parts: String = IndexPart::ALL[2..]
             .iter()
@@ -250,7 +104,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_its_field() {
-        let good = to_text(&IndexDocument::new(&samples::index::index()));
+        let good = to_text(&samples::index::index());
         let with = |from: &str, to: &str| {
             assert!(good.contains(from), "{from}");
             good.replacen(from, to, 1)

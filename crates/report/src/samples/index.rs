@@ -5,11 +5,12 @@ use model::{
     IndexFigure, IndexGroup, IndexPart, IndexStray, IndexSubject, IndexVariance, Reading, StrayKind,
 };
 
-fn figure(value: f64) -> Reading<IndexFigure> {
+fn figure(part: IndexPart, value: f64) -> Reading<IndexFigure> {
     let turns: Vec<f64> = (0..8).map(|n| value * (1.0 + 0.001 * f64::from(n - 4))).collect();
     Reading::Known(IndexFigure {
         value,
         ci95: Reading::Known([value * 0.997, value * 1.002]),
+        unit: part.unit().into(),
         n: 1234,
         voided: 5,
         min: value * 0.9,
@@ -23,12 +24,12 @@ fn figure(value: f64) -> Reading<IndexFigure> {
 
 pub(crate) fn index() -> Index {
     let value = |part: IndexPart| match part {
-        IndexPart::Rounds => figure(373.97),
-        IndexPart::Clock => figure(3.5926),
+        IndexPart::Rounds => figure(part, 373.97),
+        IndexPart::Clock => figure(part, 3.5926),
         IndexPart::L3 => Reading::unknown("the kernel names no cache of level 3"),
-        IndexPart::Bandwidth => figure(41.33),
-        IndexPart::ForkExec => figure(526_612.0),
-        _ => figure(11.75),
+        IndexPart::Bandwidth => figure(part, 41.33),
+        IndexPart::ForkExec => figure(part, 526_612.0),
+        _ => figure(part, 11.75),
     };
     Index {
         version: "1.0.0".into(),
@@ -43,7 +44,7 @@ pub(crate) fn index() -> Index {
         caches: vec!["L1 48K".into(), "L2 1024K".into()],
         boot_id: Reading::Known("b00t".into()),
         armour: IndexArmour {
-            sched: "fifo",
+            sched: "fifo".into(),
             slot: Reading::Known(0),
             cpu: Reading::Known(1),
             frequency_held: Reading::unknown("no cpufreq"),
@@ -53,7 +54,8 @@ pub(crate) fn index() -> Index {
             steal_ns: Reading::Known(30_000_000),
             lacks: vec!["frequency held: unknown, no cpufreq".into()],
         },
-        parts: IndexPart::ALL.map(|part| (part, value(part))).to_vec(),
+        rounds_per_second: value(IndexPart::Rounds),
+        parts: IndexPart::ALL[1..].iter().map(|part| (*part, value(*part))).collect(),
     }
 }
 

@@ -19,13 +19,13 @@ pub fn index_table(index: &Index, style: Style) -> String {
     }
     let mut rows = table(style);
     rows.set_header(["part", "value", "95 % interval", "turns stray by", "slices", "void", ""]);
-    for (part, figure) in &index.parts {
+    for (part, figure) in index.figures() {
         match figure {
             Reading::Known(figure) => rows.add_row([
-                title(*part).to_string(),
-                with_unit(*part, figure.value),
+                title(part).to_string(),
+                with_unit(part, figure.value),
                 match &figure.ci95 {
-                    Reading::Known([low, high]) => interval(*part, *low, *high),
+                    Reading::Known([low, high]) => interval(part, *low, *high),
                     Reading::Unknown(why) => format!("unknown ({why})"),
                 },
                 percent(figure.repeatability_pct),
@@ -34,7 +34,7 @@ pub fn index_table(index: &Index, style: Style) -> String {
                 figure.how.clone(),
             ]),
             Reading::Unknown(why) => {
-                let mut row = [title(*part), "unknown", "", "", "", "", ""].map(String::from);
+                let mut row = [title(part), "unknown", "", "", "", "", ""].map(String::from);
                 row[6] = harmless(why);
                 rows.add_row(row)
             }

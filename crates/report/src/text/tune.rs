@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn nothing_to_do() {
-        let tuning = Tuning { changes: vec![], journal: "/j".into(), in_force: false };
+        let tuning = Tuning { changes: vec![], journal: "/j".into(), in_force: false, ..samples::tuning() };
         assert_eq!(tuning_table(&tuning, Style::default()), "nothing to change\nin force: nothing\n");
     }
 

@@ -8,15 +8,14 @@ use crate::languages;
 use crate::manage;
 use crate::moment::{self, written};
 use crate::service::Service;
-use crate::work::Worker;
+use crate::work::{self, Worker};
 use axum::Json;
 use axum::extract::State;
-use report::json::{AuditDocument, IndexDocument, LanguageDocument, LanguagesDocument, TuneDocument};
+use model::{Floor, HostLanguage, Index, NodeFacts, Reading, Slot};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use store::{Moment, Node};
+use store::Moment;
 use utoipa::{IntoParams, ToSchema};
 
 /// The languages.
@@ -38,8 +37,7 @@ pub(super) struct Language {
     /// Some node can judge it.
     available: bool,
     /// What each node says of it, by name: tools, versions and commands, as `tauto languages --json` prints them.
-    #[schema(value_type = BTreeMap<String, LanguageDocument>)]
-    nodes: BTreeMap<String, Value>,
+    nodes: BTreeMap<String, HostLanguage>,
 }
 
 /// List languages
@@ -79,12 +77,10 @@ pub(super) struct WorkerView {
     slot: u32,
     /// Its CPUs.
     cpus: Vec<u32>,
-    /// How it is kept from other work, and its memory nodes, as `tauto slots --json` prints it; null where there is no slot.
-    #[schema(value_type = Option<model::Slot>)]
-    plan: Value,
+    /// How it is kept from other work, and its memory nodes, as `tauto slots --json` prints it; unknown where there is no slot.
+    plan: Reading<Slot>,
     /// The noise floor in use there.
-    #[schema(value_type = Option<settle::Floor>)]
-    floor: Value,
+    floor: Reading<Floor>,
     /// Version of its program.
     version: String,
     /// Since when it is connected.
@@ -137,51 +133,6 @@ pub(super) async fn list(
     Ok(Json(Nodes { nodes: nodes.map(|node| NodeView::new(node, &connected)).collect() }))
 }
 
-/// What a node told of itself the last time, each as the command of that name prints it with `--json`; null or absent where it could not tell.
-#[derive(ToSchema)]
-#[schema(as = NodeFacts)]
-#[expect(dead_code, reason = "describes what workers say, which is kept as it came")]
-struct Facts {
-    /// Version of its program.
-    version: Option<String>,
-    /// Its languages.
-    languages: Option<LanguagesDocument>,
-    /// How its CPUs are divided.
-    slots: Option<Slots>,
-    /// Its sources of noise.
-    audit: Option<AuditDocument>,
-    /// What was changed to make it quiet.
-    tuning: Option<TuneDocument>,
-    /// Its power.
-    index: Option<IndexDocument>,
-    /// 16 hexadecimal digits: equal machines have equal ones.
-    fingerprint: Option<String>,
-    /// Release of its kernel.
-    kernel: Option<String>,
-    /// All memory.
-    memory_bytes: Option<u64>,
-}
-
-/// How a node's CPUs are divided.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "describes what workers say, which is kept as it came")]
-struct Slots {
-    /// CPUs that are in no slot.
-    housekeeping: Vec<u32>,
-    /// Its slots.
-    slots: Vec<MeasuredSlot>,
-}
-
-/// A slot, and its noise floor.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "describes what workers say, which is kept as it came")]
-struct MeasuredSlot {
-    #[serde(flatten)]
-    slot: model::Slot,
-    /// Absent: nothing was measured since the system started.
-    noise_floor: Option<settle::Floor>,
-}
-
 /// A node whole.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct NodeWhole {
@@ -189,8 +140,7 @@ pub(super) struct NodeWhole {
     #[serde(flatten)]
     node: NodeView,
     /// What it told of itself the last time.
-    #[schema(value_type = Facts)]
-    facts: Value,
+    facts: NodeFacts,
 }
 
 /// A node
@@ -204,14 +154,14 @@ pub(super) async fn one(
     Path(name): Path<String>,
 ) -> Result<Json<NodeWhole>, Problem> {
     caller.must(Right::Watch)?;
-    let node = found(&service, &name).await?;
+    let (_, facts) = found(service.store.node_with_facts(&name).await)?;
     let shown = manage::show_node(&service.store, &name).await?;
     let view = NodeView::new(shown, &service.workers.connected());
-    Ok(Json(NodeWhole { node: view, facts: node.facts }))
+    Ok(Json(NodeWhole { node: view, facts }))
 }
 
-async fn found(service: &Service, name: &str) -> Result<Node, Refusal> {
-    match service.store.node(name).await {
+fn found<T>(node: store::Result<T>) -> Result<T, Refusal> {
+    match node {
         Err(store::Error::NotFound(_)) => Err(Refusal::NotFound("a node of this name".into())),
         other => Ok(other?),
     }
@@ -245,8 +195,7 @@ pub(super) struct SampleView {
     #[schema(format = DateTime)]
     at: String,
     /// What, as `tauto index --json` prints it.
-    #[schema(value_type = IndexDocument)]
-    value: Value,
+    value: Reading<Index>,
 }
 
 /// The power index of a node over time
@@ -265,8 +214,8 @@ pub(super) async fn index(
         return Err(Refusal::Bad("limit: 1 to 1000 may be".into()).into());
     }
     let since = which.since.as_deref().map(|text| moment::read("since", text)).transpose()?;
-    let node = found(&service, &name).await?;
-    let samples = service.store.samples(&node.name, "index", since.unwrap_or(Moment(0)), limit).await?;
-    let view = |sample: store::Sample| SampleView { at: written(sample.at), value: sample.value };
-    Ok(Json(Samples { samples: samples.into_iter().map(view).collect() }))
+    let node = found(service.store.node(&name).await)?;
+    let indices = work::indices(&service.store, &node.name, since.unwrap_or(Moment(0)), limit).await?;
+    let view = |(at, value)| SampleView { at: written(at), value };
+    Ok(Json(Samples { samples: indices.into_iter().map(view).collect() }))
 }

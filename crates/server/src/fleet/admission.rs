@@ -81,7 +81,7 @@ pub(crate) async fn standing(
         }
         let changed = service.store.change_node(&node, &change, now()).await?;
         service.fleet.changed();
-        node = service.store.node_without_facts(&from.node).await?;
+        node = service.store.node(&from.node).await?;
         if changed {
             if let Some((kind, words, _)) = &change.event {
                 tracing::info!(node = node.name, pool = node.pool, kind, words, "a node was looked at");
@@ -122,7 +122,7 @@ fn unfit(greeting: &Greeting) -> Option<String> {
 
 /// Why a pool takes nobody in under that name: another one has the node.
 async fn taken(service: &Service, from: &WorkerId) -> Result<Option<String>, Refusal> {
-    let node = match service.store.node_without_facts(&from.node).await {
+    let node = match service.store.node(&from.node).await {
         Ok(node) if node.pool != from.pool && now().0 - node.last_seen.0 < LEFT_US => node,
         Ok(_) | Err(Error::NotFound(_)) => return Ok(None),
         Err(error) => return Err(error.into()),
@@ -152,7 +152,7 @@ async fn heard_of(service: &Service, from: &WorkerId, greeting: &Greeting) -> Re
             let statement = serde_json::to_value(statement).map_err(fault)?;
             Ok(Some(service.store.state_node(&from.node, &from.pool, &statement, now()).await?))
         }
-        None => match service.store.node_without_facts(&from.node).await {
+        None => match service.store.node(&from.node).await {
             Ok(node) => Ok(Some(node).filter(|node| node.pool == from.pool && statement(node).is_some())),
             Err(Error::NotFound(_)) => Ok(None),
             Err(error) => Err(error.into()),
@@ -368,7 +368,7 @@ fn listed(troubles: &[String]) -> Option<Json> {
 pub(crate) async fn refuse(service: &Service, from: &WorkerId, why: &str) -> Result<Reply, Refusal> {
     let reply = Reply::Refused { why: why.to_string() };
     for _ in 0..TRIES {
-        let node = match service.store.node_without_facts(&from.node).await {
+        let node = match service.store.node(&from.node).await {
             Ok(node) => node,
             Err(Error::NotFound(_)) => {
                 service.store.state_node(&from.node, &from.pool, &Json::Null, now()).await?
@@ -409,7 +409,7 @@ fn why_not(node: &Node) -> Vec<String> {
 
 /// Why a worker may not begin anything now; empty: it may.
 pub(crate) async fn stopped(service: &Service, from: &WorkerId) -> Result<Vec<String>, Refusal> {
-    match service.store.node_without_facts(&from.node).await {
+    match service.store.node(&from.node).await {
         Ok(node) if node.pool != from.pool => Ok(vec![format!("its machine belongs to pool {}", node.pool)]),
         Ok(node) => Ok(why_not(&node)),
         Err(Error::NotFound(_)) => Ok(vec!["nothing is known of its machine: it has to say hello".into()]),

@@ -100,7 +100,7 @@ async fn tell(
     what: impl Fn(&mut Health, &HealthPolicy),
 ) -> Result<(), Error> {
     for _ in 0..TRIES {
-        let node = match service.store.node_without_facts(name).await {
+        let node = match service.store.node(name).await {
             Err(Error::NotFound(_)) => return Ok(()),
             other => other?,
         };

@@ -155,7 +155,7 @@ impl Roster {
     async fn read(store: &Store, last: &Roster) -> Result<Roster, Error> {
         let pools = store.pools().await?.into_iter();
         let contests = store.contests().await?.into_iter();
-        let nodes = store.nodes_without_facts().await?.into_iter();
+        let nodes = store.nodes().await?.into_iter();
         Ok(Roster {
             pools: pools
                 .filter_map(|pool| Some((pool.name, serde_json::from_value(pool.form).ok()?)))

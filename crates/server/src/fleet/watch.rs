@@ -40,7 +40,7 @@ async fn drained(service: &Service) -> Result<(), Error> {
     let roster = service.fleet.roster(&service.store).await?;
     for known in roster.nodes.values().filter(|known| known.node.state == NodeState::Draining) {
         for _ in 0..TRIES {
-            let node = service.store.node_without_facts(&known.node.name).await?;
+            let node = service.store.node(&known.node.name).await?;
             if node.state != NodeState::Draining {
                 break;
             }

@@ -1,14 +1,14 @@
 //! The face through the router, as clients meet it, with results as a worker sends them.
 
-use crate::kit::{Answer, Kit};
+use crate::kit::{Answer, Kit, facts, language};
 use crate::moment::now;
 use crate::work::conclude;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fleet::Outcome;
 use model::{
-    Bytes, Confidence, Executed, ExecutedCompile, ExecutedRun, Exit, Kept, Limits, Nanos, Observation,
-    Reading, Settled, Status, Verdict,
+    Bytes, Confidence, Executed, ExecutedCompile, ExecutedRun, Exit, HostLanguage, Kept, Limits, Nanos,
+    Observation, Reading, Settled, Status, Verdict,
 };
 use serde_json::{Value, json};
 use store::{Claim, Lease, Moment, Role};
@@ -23,12 +23,8 @@ async fn kit(anonymous: bool) -> Kit {
 }
 
 async fn note_node(kit: &Kit) {
-    let tool = |version: &str| json!([{"name": "x", "path": "/usr/bin/x", "version": version}]);
-    let languages = json!([
-        {"id": "c", "available": true, "tools": tool("gcc 12.2.0"), "compile": ["{cc}"], "run": ["x"]},
-        {"id": "cpython3", "available": true, "tools": tool("Python 3.11.7"), "compile": null, "run": ["y"]},
-    ]);
-    let facts = json!({"languages": {"languages": languages}});
+    let c = HostLanguage { compile: Some(vec!["{cc}".into()]), ..language("c", "gcc 12.2.0") };
+    let facts = facts([c, language("cpython3", "Python 3.11.7")]);
     kit.service.store.note_node("n", "default", &facts, now()).await.unwrap();
 }
 

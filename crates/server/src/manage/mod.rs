@@ -59,11 +59,10 @@ async fn pool_named(store: &Store, name: &str) -> Result<store::Pool, Refusal> {
 }
 
 async fn node_named(store: &Store, name: &str) -> Result<store::Node, Refusal> {
-    match store.node_without_facts(name).await {
+    match store.node(name).await {
         Ok(node) => Ok(node),
         Err(error) => {
-            let names: Vec<String> =
-                store.nodes_without_facts().await?.into_iter().map(|node| node.name).collect();
+            let names: Vec<String> = store.nodes().await?.into_iter().map(|node| node.name).collect();
             Err(with_names(error, "node", name, &names))
         }
     }

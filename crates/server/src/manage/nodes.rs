@@ -267,7 +267,7 @@ pub async fn nodes(store: &Store) -> Result<Vec<NodeView>, Refusal> {
     let usual = policy_of(PoolKind::Relaxed);
     let view =
         |node: &Node| NodeView::new(node, policies.get(&node.pool).map_or(&usual, |(_, policy)| policy));
-    Ok(store.nodes_without_facts().await?.iter().map(view).collect())
+    Ok(store.nodes().await?.iter().map(view).collect())
 }
 
 /// One node, in short.

@@ -60,8 +60,7 @@ pub(crate) fn form(pool: &store::Pool) -> Result<Pool, Refusal> {
 /// # Errors
 /// Those of the store.
 pub async fn pools(store: &Store) -> Result<Vec<PoolView>, Refusal> {
-    let (nodes, contests, lines) =
-        (store.nodes_without_facts().await?, store.contests().await?, store.lines().await?);
+    let (nodes, contests, lines) = (store.nodes().await?, store.contests().await?, store.lines().await?);
     let view = |pool: store::Pool| {
         let Pool { kind, helps_after_secs, .. } = form(&pool)?;
         let policy = policy_of(kind);

@@ -5,13 +5,11 @@ use super::{Frame, Refused, show, words};
 use crate::accounts::Right;
 use crate::errors::Refusal;
 use crate::service::Service;
-use crate::work::Worker;
+use crate::work::{Worker, indices};
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use model::{Audit, Finding, FindingState, Isolation, Slot};
-use serde_json::Value as Json;
-use settle::Floor;
+use model::{Audit, Finding, FindingState, Floor, HostLanguage, Index, Isolation, NodeFacts, Reading};
 use std::sync::Arc;
 use store::{Moment, Node, NodeState, SubmissionId};
 
@@ -46,7 +44,7 @@ struct Host {
     name: String,
     node: Option<Node>,
     slots: Vec<SlotShown>,
-    audit: Option<Audit>,
+    audit: Reading<Audit>,
     index: Vec<Taken>,
     languages: Vec<(String, String)>,
 }
@@ -65,7 +63,7 @@ impl Host {
     }
 
     fn of(&self, state: FindingState) -> Vec<&Finding> {
-        let findings = self.audit.iter().flat_map(|audit| &audit.findings);
+        let findings = self.audit.known().into_iter().flat_map(|audit| &audit.findings);
         findings.filter(|finding| finding.state == state).collect()
     }
 
@@ -82,7 +80,7 @@ impl Host {
     }
 
     fn cpu(&self) -> String {
-        let model = self.audit.as_ref().and_then(|audit| audit.machine.cpu_model.known());
+        let model = self.audit.known().and_then(|audit| audit.machine.cpu_model.known());
         model.cloned().unwrap_or_default()
     }
 
@@ -108,15 +106,16 @@ pub(super) async fn page(State(service): State<Arc<Service>>, frame: Frame) -> R
     frame.caller.must(Right::Look)?;
     // What is wrong with a machine is for those who run it; without accounts that is whoever is at it.
     let sees_audit = frame.caller.may(Right::Watch);
-    let nodes = service.store.nodes().await?;
+    let mut nodes = service.store.nodes_with_facts().await?;
     let workers = service.workers.connected();
-    let mut names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
+    let mut names: Vec<String> = nodes.iter().map(|(node, _)| node.name.clone()).collect();
     names.extend(workers.iter().map(|worker| worker.node.clone()));
     names.sort();
     names.dedup();
     let mut hosts = Vec::new();
     for name in names {
-        let node = nodes.iter().find(|node| node.name == name).cloned();
+        let at = nodes.iter().position(|(node, _)| node.name == name);
+        let node = at.map(|at| nodes.swap_remove(at));
         hosts.push(host(&service, name, node, &workers, sees_audit).await?);
     }
     let counts = service.store.counts().await?;
@@ -127,26 +126,26 @@ pub(super) async fn page(State(service): State<Arc<Service>>, frame: Frame) -> R
 async fn host(
     service: &Service,
     name: String,
-    node: Option<Node>,
+    node: Option<(Node, NodeFacts)>,
     workers: &[Worker],
     sees_audit: bool,
 ) -> Result<Host, Refusal> {
-    let facts = node.as_ref().map_or(&Json::Null, |node| &node.facts);
-    let audit = serde_json::from_value(facts["audit"].clone()).ok().filter(|_| sees_audit);
-    let languages = languages(facts);
-    let samples = service.store.samples(&name, "index", Moment(0), HISTORY).await?;
-    let index = samples.into_iter().filter_map(|sample| {
-        let (value, interval) = rounds(&sample.value)?;
-        Some(Taken { at: sample.at, value, interval })
+    let (node, facts) =
+        node.map_or_else(|| (None, NodeFacts::unknown("not told")), |(node, facts)| (Some(node), facts));
+    let languages = languages(&facts);
+    let audit = if sees_audit { facts.audit } else { Reading::unknown("not for whoever looks") };
+    let indices = indices(&service.store, &name, Moment(0), HISTORY).await?;
+    let index = indices.into_iter().filter_map(|(at, index)| {
+        let (value, interval) = rounds(index.known()?)?;
+        Some(Taken { at, value, interval })
     });
     let slots = workers.iter().filter(|worker| worker.node == name).map(slot).collect();
     Ok(Host { index: index.collect(), slots, audit, languages, node, name })
 }
 
 fn slot(worker: &Worker) -> SlotShown {
-    let plan: Option<Slot> = serde_json::from_value(worker.slot.plan.clone()).ok();
-    let floor: Option<Floor> = serde_json::from_value(worker.slot.floor.clone()).ok();
-    let (isolation, good) = match plan.as_ref().map(|plan| plan.isolation) {
+    let (plan, floor) = (worker.slot.plan.known(), worker.slot.floor.known());
+    let (isolation, good) = match plan.map(|plan| plan.isolation) {
         Some(Isolation::Partition) => ("a partition where the kernel schedules nothing else", true),
         Some(Isolation::Cpuset) => ("a cpuset of its own", true),
         Some(Isolation::Affinity) => ("bound to its CPUs, others may run there", false),
@@ -154,14 +153,14 @@ fn slot(worker: &Worker) -> SlotShown {
     };
     let list = |numbers: Option<&Vec<u32>>| numbers.map(|numbers| words::list(numbers)).unwrap_or_default();
     let percent = |part: f64| format!("{:.1} %", part * 100.0);
-    let stray = floor.as_ref().map(Floor::stray);
+    let stray = floor.map(Floor::stray);
     SlotShown {
         id: worker.slot.id,
         cpus: words::list(&worker.slot.cpus),
         isolation,
         good,
-        mem_nodes: list(plan.as_ref().map(|plan| &plan.mem_nodes)),
-        idle: list(plan.as_ref().map(|plan| &plan.idle_siblings)),
+        mem_nodes: list(plan.map(|plan| &plan.mem_nodes)),
+        idle: list(plan.map(|plan| &plan.idle_siblings)),
         floor: stray
             .map_or("unknown".into(), |stray| format!("{} + {}", percent(stray.reach), percent(stray.tail))),
         measured: floor.is_some_and(|floor| !floor.assumed),
@@ -173,43 +172,39 @@ fn slot(worker: &Worker) -> SlotShown {
 }
 
 /// Languages that can be judged there, with the versions of their tools.
-fn languages(facts: &Json) -> Vec<(String, String)> {
-    let told = &facts["languages"];
-    let told = told.get("languages").unwrap_or(told).as_array();
-    let usable = told.into_iter().flatten().filter(|language| language["available"] == true);
-    let text = |json: &Json| json.as_str().unwrap_or_default().to_string();
-    let tools = |language: &Json| {
-        let tools = language["tools"].as_array().into_iter().flatten();
-        tools
-            .map(|tool| text(&tool["version"]))
-            .filter(|version| !version.is_empty())
-            .collect::<Vec<_>>()
-            .join("; ")
+fn languages(facts: &NodeFacts) -> Vec<(String, String)> {
+    let usable = facts.languages().iter().filter(|language| language.available);
+    let tools = |language: &HostLanguage| {
+        let versions = language.tools.iter().filter_map(|tool| tool.version.known());
+        versions.map(String::as_str).collect::<Vec<_>>().join("; ")
     };
-    usable.map(|language| (text(&language["name"]), tools(language))).collect()
+    usable.map(|language| (language.name.clone(), tools(language))).collect()
 }
 
 /// The rounds per second of an index, and their interval.
-fn rounds(index: &Json) -> Option<(String, String)> {
-    let rounds = &index["rounds_per_second"];
-    let ends = rounds["ci95"].as_array()?;
-    let end = |n: usize| Some(format!("{:.2}", ends.get(n)?.as_f64()?));
-    Some((format!("{:.2}", rounds["value"].as_f64()?), format!("{} … {}", end(0)?, end(1)?)))
+fn rounds(index: &Index) -> Option<(String, String)> {
+    let rounds = index.rounds_per_second.known()?;
+    let [low, high] = rounds.ci95.known()?;
+    Some((format!("{:.2}", rounds.value), format!("{low:.2} … {high:.2}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn what_nodes_tell_is_read() {
-        let tool = json!({"name": "g++", "path": "/usr/bin/g++", "version": "g++ 12.2"});
-        let facts = json!({"languages": {"languages": [
-            {"name": "C++", "available": true, "tools": [tool]}, {"name": "Go", "available": false, "tools": []}]}});
-        assert_eq!(languages(&facts), [("C++".to_string(), "g++ 12.2".to_string())]);
-        let index = json!({"rounds_per_second": {"value": 373.971, "ci95": [373.0, 374.5]}});
-        assert_eq!(rounds(&index), Some(("373.97".into(), "373.00 … 374.50".into())));
-        assert_eq!(rounds(&json!({"rounds_per_second": {"unknown": "no slot"}})), None);
+        let facts = include_str!("../../../store/tests/forms/facts-1.json");
+        let mut facts: NodeFacts = serde_json::from_str(facts).unwrap();
+        let told = languages(&facts);
+        let of = |name: &str| told.iter().find(|(known, _)| known == name).map(|(_, tools)| tools.as_str());
+        assert_eq!(of("C++20"), Some("g++ (Debian 12.2.0-14+deb12u1) 12.2.0"));
+        assert_eq!((of("Bash"), of("Prolog")), (Some(""), None));
+        let Reading::Known(index) = &mut facts.index else { panic!("{:?}", facts.index) };
+        let Reading::Known(figure) = &mut index.rounds_per_second else { panic!("{index:?}") };
+        (figure.value, figure.ci95) = (373.971, Reading::Known([373.0, 374.5]));
+        assert_eq!(rounds(index), Some(("373.97".into(), "373.00 … 374.50".into())));
+        index.rounds_per_second = Reading::unknown("no slot");
+        assert_eq!(rounds(index), None);
     }
 }

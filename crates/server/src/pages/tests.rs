@@ -1,6 +1,6 @@
 //! Pages through the router: names that others chose, and what contests and old packages bring to them.
 
-use crate::kit::{Answer, Kit};
+use crate::kit::{Answer, Kit, facts};
 use crate::moment::now;
 use model::{Clock, Judgement, Nanos, Reading, TestResult, Verdict};
 use serde_json::json;
@@ -128,7 +128,7 @@ async fn names_that_others_chose_turn_nothing_around() {
         created: now(),
     };
     store.add_rejudging(HOSTILE, Some(eve), &[SubmissionId(1)], again).await.unwrap();
-    store.note_node(HOSTILE, "default", &json!({}), now()).await.unwrap();
+    store.note_node(HOSTILE, "default", &facts([]), now()).await.unwrap();
     crate::manage::drain(store, HOSTILE, HOSTILE, "admin", now()).await.unwrap();
     let node = format!("/nodes/{}", super::lists::encoded(HOSTILE));
     for path in [

@@ -128,15 +128,13 @@ async fn execute(
 
 #[cfg(test)]
 mod tests {
-    use crate::kit::Kit;
+    use crate::kit::{Kit, facts, language};
     use serde_json::json;
 
     #[tokio::test]
     async fn a_body_is_json_whatever_is_said_of_it() {
         let kit = Kit::new(true).await;
-        let tool = json!([{"name": "x", "path": "/usr/bin/x", "version": "gcc 12.2.0"}]);
-        let c = json!({"id": "c", "available": true, "tools": tool, "compile": ["{cc}"], "run": ["x"]});
-        let facts = json!({"languages": {"languages": [c]}});
+        let facts = facts([language("c", "gcc 12.2.0")]);
         kit.service.store.note_node("n", "default", &facts, crate::moment::now()).await.unwrap();
         let asked = json!({"language": "none", "version": "*", "files": [{"content": ""}]}).to_string();
         for kind in

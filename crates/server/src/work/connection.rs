@@ -136,7 +136,7 @@ async fn greeted(
 ) -> Result<Hello, End> {
     let first = tokio::time::timeout(LEASE, said.recv()).await;
     let hello = match first {
-        Ok(Some(Ok(FromWorker::Hello(hello)))) => hello,
+        Ok(Some(Ok(FromWorker::Hello(hello)))) => *hello,
         Ok(Some(Err(error))) => return Err(error.into()),
         _ => return Err(End::Protocol("no greeting")),
     };

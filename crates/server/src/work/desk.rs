@@ -7,7 +7,7 @@ use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::Service;
 use fleet::{Outcome, Task, TimeLimit};
-use serde_json::Value;
+use model::NodeFacts;
 use store::{Claim, Error, Job, JobId, Lease, Moment, SubmissionId, VersionId};
 
 /// When a job may be taken back from a worker that is heard of now.
@@ -27,7 +27,7 @@ pub(crate) fn of_fleet(lease: Lease) -> fleet::Lease {
 
 /// The next job for a worker of this machine's own pool, if there is one and its node gets work.
 pub(crate) async fn next(service: &Service, worker: &str, node: &str) -> Result<Option<Job>, Error> {
-    match service.store.node_without_facts(node).await {
+    match service.store.node(node).await {
         Ok(node) if !node.gets_work() => return Ok(None),
         // It works before it has told of itself.
         Ok(_) | Err(Error::NotFound(_)) => {}
@@ -107,7 +107,12 @@ pub(crate) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome)
 }
 
 /// Keeps what a node tells of itself.
-pub(crate) async fn node_news(service: &Service, node: &str, pool: &str, facts: &Value) -> Result<(), Error> {
+pub(crate) async fn node_news(
+    service: &Service,
+    node: &str,
+    pool: &str,
+    facts: &NodeFacts,
+) -> Result<(), Error> {
     node::keep(&service.store, node, pool, facts, now()).await
 }
 

@@ -10,6 +10,7 @@ mod result;
 pub(crate) mod tests;
 
 pub(crate) use assign::{details, limit_setting};
+pub(crate) use node::indices;
 
 #[cfg(test)]
 pub(crate) use result::conclude;

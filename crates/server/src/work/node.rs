@@ -1,5 +1,6 @@
 //! What nodes tell of themselves.
 
+use model::{Index, NodeFacts, Reading, not_told, told};
 use serde_json::Value;
 use store::{Error, Moment, Sample, Store};
 
@@ -8,7 +9,7 @@ pub(super) async fn keep(
     store: &Store,
     node: &str,
     pool: &str,
-    facts: &Value,
+    facts: &NodeFacts,
     now: Moment,
 ) -> Result<(), Error> {
     store.note_node(node, pool, facts, now).await?;
@@ -23,20 +24,31 @@ pub(super) async fn keep(
 }
 
 /// What was measured: the machine's index, and the noise floor of each slot where one was measured.
-fn measured(facts: &Value, now: Moment) -> Vec<(String, Sample)> {
-    let index = facts.get("index").filter(|index| index.is_object()).map(|index| {
-        // In seconds since 1970.
-        let taken =
-            index.get("taken_at").and_then(Value::as_i64).map(|seconds| seconds.saturating_mul(1_000_000));
-        let at = Moment(taken.unwrap_or(now.0).min(now.0));
-        ("index".to_string(), Sample { at, value: index.clone() })
+fn measured(facts: &NodeFacts, now: Moment) -> Vec<(String, Sample)> {
+    let sample = |kind: String, at: Moment, value: serde_json::Result<Value>| {
+        Some((kind, Sample { at, value: value.ok()? }))
+    };
+    let index = facts.index.known().and_then(|index| {
+        let taken = i64::try_from(index.taken_at).unwrap_or(i64::MAX).saturating_mul(1_000_000);
+        sample("index".into(), Moment(taken.min(now.0)), serde_json::to_value(index))
     });
-    let slots = facts.pointer("/slots/slots").and_then(Value::as_array);
-    let floors = slots.into_iter().flatten().filter_map(|slot| {
-        let floor = slot.get("noise_floor").filter(|floor| floor.is_object())?;
-        Some((format!("floor/{}", slot.get("id")?), Sample { at: now, value: floor.clone() }))
+    let slots = facts.slots.known().into_iter().flat_map(|slots| &slots.slots);
+    let floors = slots.filter_map(|slot| {
+        sample(format!("floor/{}", slot.slot.id), now, serde_json::to_value(slot.noise_floor.as_ref()?))
     });
     index.into_iter().chain(floors).collect()
+}
+
+/// A node's power index over time: when it was taken and what it came to, newest first.
+pub(crate) async fn indices(
+    store: &Store,
+    node: &str,
+    since: Moment,
+    limit: u32,
+) -> Result<Vec<(Moment, Reading<Index>)>, Error> {
+    let samples = store.samples(node, "index", since, limit).await?;
+    let index = |value: Value| told(value).unwrap_or_else(|_| not_told());
+    Ok(samples.into_iter().map(|sample| (sample.at, index(sample.value))).collect())
 }
 
 #[cfg(test)]
@@ -48,11 +60,17 @@ mod tests {
     async fn a_reading_is_kept_once_however_often_it_is_told() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(&directory.path().join("a.db").display().to_string()).await.unwrap();
-        let facts = |taken: i64, tail: f64| {
-            json!({
-                "index": { "taken_at": taken, "rounds_per_second": { "value": 374.0 } },
-                "slots": { "slots": [{ "id": 0 }, { "id": 1, "noise_floor": { "tail": tail } }] },
-            })
+        let older: Value =
+            serde_json::from_str(include_str!("../../../store/tests/forms/facts-1.json")).unwrap();
+        let facts = |taken: i64, tail: f64| -> NodeFacts {
+            let mut facts = older.clone();
+            facts["index"]["taken_at"] = json!(taken);
+            let slots = facts["slots"]["slots"].as_array_mut().unwrap();
+            slots.push(slots[0].clone());
+            slots[0].as_object_mut().unwrap().remove("noise_floor");
+            slots[1]["id"] = json!(1);
+            slots[1]["noise_floor"]["memory"]["stray"]["tail"] = json!(tail);
+            serde_json::from_value(facts).unwrap()
         };
         let at = |seconds: i64| Moment(seconds * 1_000_000);
         for (told, taken, tail) in [(10, 5, 0.1), (20, 5, 0.1), (30, 25, 0.1), (40, 99, 0.2)] {
@@ -68,7 +86,15 @@ mod tests {
         assert_eq!(moments(kept("floor/1").await), [at(40), at(10)]);
         assert!(kept("floor/0").await.is_empty());
         assert_eq!(store.node("n").await.unwrap().last_seen, at(40));
-        keep(&store, "n", "default", &json!({ "index": null, "slots": null }), at(50)).await.unwrap();
+        keep(&store, "n", "default", &NodeFacts::unknown("not told"), at(50)).await.unwrap();
         assert_eq!(kept("index").await.len(), 3);
+        // A sample that nobody can read is not passed off as an index.
+        let odd = Sample { at: at(60), value: json!({"rounds": 374}) };
+        store.add_sample("n", "index", &odd).await.unwrap();
+        let indices = indices(&store, "n", at(25), 9).await.unwrap();
+        assert_eq!(
+            indices.iter().map(|(at, index)| (*at, index.known().is_some())).collect::<Vec<_>>(),
+            [(at(60), false), (at(40), true), (at(25), true)]
+        );
     }
 }

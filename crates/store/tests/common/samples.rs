@@ -1,8 +1,8 @@
 //! Things to put into a store.
 
 use model::{
-    Bytes, Clock, Compilation, Confidence, Exit, Judgement, Limits, Nanos, Observation, Reading, Settled,
-    TestResult, Verdict,
+    Bytes, Clock, Compilation, Confidence, Exit, Judgement, Limits, Nanos, NodeFacts, Observation, Reading,
+    Settled, TestResult, Verdict,
 };
 use serde_json::json;
 use store::{
@@ -58,6 +58,11 @@ pub async fn submit(store: &Store, token: &str) -> SubmissionId {
 /// Gives the next job to a worker, for a minute.
 pub async fn claim(store: &Store, worker: &str) -> Option<Job> {
     store.claim(Claim::local(worker, at(60), at(0))).await.expect("claiming works")
+}
+
+/// What a node tells that runs this kernel.
+pub fn facts(kernel: &str) -> NodeFacts {
+    NodeFacts { kernel: Reading::Known(kernel.into()), ..NodeFacts::unknown("not told") }
 }
 
 /// How a node of a pool asks for work; its slot's name is that of the node.

@@ -1,7 +1,7 @@
 //! Rounds whose next job nobody can do; pools that two change at once; contests that are removed.
 
 use crate::Body;
-use crate::common::samples::{at, claim, judgement, lease, submission, submit};
+use crate::common::samples::{at, claim, facts, judgement, lease, submission, submit};
 use crate::common::{Database, run};
 use model::Verdict;
 use serde_json::json;
@@ -43,7 +43,7 @@ fn settled(database: &Database) {
         assert_eq!(store.continuing(JobId(0), 9).await.unwrap(), []);
         // A ticket that nobody has begun is good for nothing then; what was begun is waited for.
         let (open, counts) = checked(&store, "b").await;
-        store.note_node("v", "default", &json!({}), at(2)).await.unwrap();
+        store.note_node("v", "default", &facts("6.1"), at(2)).await.unwrap();
         let ticket = Claim { node: None, slots: Some(8), ..Claim::local("ticket", at(60), at(2)) };
         let ticket = store.claim(ticket).await.unwrap().unwrap();
         assert!(store.settle(open, counts, "no other node", at(3)).await.unwrap());

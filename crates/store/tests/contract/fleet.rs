@@ -1,7 +1,7 @@
 //! Pools, contests, nodes that are admitted and doubted, and what is counted of them.
 
 use crate::Body;
-use crate::common::samples::{asks, at, contest, finish, submission};
+use crate::common::samples::{asks, at, contest, facts, finish, submission};
 use crate::common::{Database, run};
 use model::Verdict;
 use serde_json::json;
@@ -32,9 +32,9 @@ fn pools(database: &Database) {
         contest(&store, "finals", "metal", Some("metal")).await;
         let in_use = store.remove_pool("metal").await.unwrap_err();
         assert_eq!(in_use.to_string(), "pool metal: contest finals uses it; move that to another pool first");
-        store.note_node("n", "cloud", &json!({}), at(1)).await.unwrap();
+        store.note_node("n", "cloud", &facts("6.1"), at(1)).await.unwrap();
         assert!(matches!(store.remove_pool("cloud").await, Err(Error::Conflict(_))));
-        store.note_node("n", "metal", &json!({}), at(1)).await.unwrap();
+        store.note_node("n", "metal", &facts("6.1"), at(1)).await.unwrap();
         store.remove_pool("cloud").await.unwrap();
         assert_eq!(store.pools().await.unwrap().len(), 1);
     });
@@ -82,7 +82,7 @@ fn contests(database: &Database) {
 fn nodes(database: &Database) {
     run(async {
         let store = database.open().await;
-        let known = store.note_node("old", "default", &json!({}), at(1)).await.unwrap();
+        let known = store.note_node("old", "default", &facts("6.1"), at(1)).await.unwrap();
         assert!(known.gets_work());
         let new = store.state_node("n", "metal", &json!({"cpu": "a"}), at(1)).await.unwrap();
         assert_eq!((new.waits.clone(), new.statement.clone()), (Some(json!([])), Some(json!({"cpu": "a"}))));

@@ -1,13 +1,15 @@
 //! What a service needs besides: outputs, callbacks, nodes, rejudgings of many, giving up, deleting.
 
 use crate::Body;
-use crate::common::samples::{AGAIN, SOURCE, at, claim, judge_all, judgement, lease, submission, submit};
+use crate::common::samples::{
+    AGAIN, SOURCE, at, claim, facts, judge_all, judgement, lease, submission, submit,
+};
 use crate::common::{Database, run};
 use model::Verdict;
 use serde_json::json;
 use store::{
     CallbackState, Claim, Conclusion, Error, Finished, Forgotten, Hash, Job, JudgementId, NewSubmission,
-    NewUser, Node, NodeChange, NodeState, Output, Purpose, Rejudge, RejudgingId, Role, Sample, State, Store,
+    NewUser, NodeChange, NodeState, Output, Purpose, Rejudge, RejudgingId, Role, Sample, State, Store,
     SubmissionId, Urgency, UserId,
 };
 
@@ -171,25 +173,25 @@ fn tries(database: &Database) {
 fn nodes(database: &Database) {
     run(async {
         let store = database.open().await;
-        let new = store.note_node("b", "p", &json!({"cpus": 4}), at(1)).await.unwrap();
+        let new = store.note_node("b", "p", &facts("6.1"), at(1)).await.unwrap();
         assert_eq!((new.state, new.first_seen, new.last_seen), (NodeState::Active, at(1), at(1)));
-        store.note_node("a", "q", &json!({}), at(1)).await.unwrap();
+        store.note_node("a", "q", &facts("6.1"), at(1)).await.unwrap();
         store.set_node_state("b", NodeState::Draining, Some("fan is loud")).await.unwrap();
-        let known = store.note_node("b", "r", &json!({"cpus": 8}), at(7)).await.unwrap();
+        let known = store.note_node("b", "r", &facts("6.18"), at(7)).await.unwrap();
         assert_eq!((known.state, known.reason.as_deref()), (NodeState::Draining, Some("fan is loud")));
-        assert_eq!((known.pool.as_str(), &known.facts), ("r", &json!({"cpus": 8})));
+        assert_eq!(known.pool, "r");
         assert_eq!((known.first_seen, known.last_seen), (at(1), at(7)));
         assert_eq!(store.node("b").await.unwrap(), known);
-        let short = Node { facts: serde_json::Value::Null, ..known };
-        assert_eq!(store.node_without_facts("b").await.unwrap(), short);
-        assert_eq!(store.nodes_without_facts().await.unwrap()[1], short);
+        let whole = (known, facts("6.18"));
+        assert_eq!(store.node_with_facts("b").await.unwrap(), whole);
+        assert_eq!(store.nodes_with_facts().await.unwrap()[1], whole);
         let names: Vec<_> = store.nodes().await.unwrap().into_iter().map(|node| node.name).collect();
         assert_eq!(names, ["a", "b"]);
         store.set_node_state("b", NodeState::Active, None).await.unwrap();
         assert_eq!(store.node("b").await.unwrap().reason, None);
         for error in [
             store.node("c").await.unwrap_err(),
-            store.node_without_facts("c").await.unwrap_err(),
+            store.node_with_facts("c").await.unwrap_err(),
             store.set_node_state("c", NodeState::Drained, None).await.unwrap_err(),
             store.add_sample("c", "index", &Sample { at: at(1), value: json!(1) }).await.unwrap_err(),
         ] {
@@ -202,7 +204,7 @@ fn removed_nodes(database: &Database) {
     run(async {
         let store = database.open().await;
         for name in ["a", "b"] {
-            store.note_node(name, "p", &json!({}), at(1)).await.unwrap();
+            store.note_node(name, "p", &facts("6.1"), at(1)).await.unwrap();
             store.add_sample(name, "index", &Sample { at: at(1), value: json!(1) }).await.unwrap();
             let node = store.node(name).await.unwrap();
             let event = Some(("k".to_string(), "t".to_string(), None));
@@ -231,7 +233,7 @@ fn samples(database: &Database) {
     run(async {
         let store = database.open().await;
         for name in ["a", "b"] {
-            store.note_node(name, "p", &json!({}), at(0)).await.unwrap();
+            store.note_node(name, "p", &facts("6.1"), at(0)).await.unwrap();
             for n in 0..6 {
                 let sample = Sample { at: at(n / 2), value: json!({"n": n, "of": name}) };
                 store.add_sample(name, ["index", "noise"][n as usize % 2], &sample).await.unwrap();

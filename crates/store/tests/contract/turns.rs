@@ -1,7 +1,9 @@
 //! Who gets which job next, in a fleet.
 
 use crate::Body;
-use crate::common::samples::{AGAIN, asks, at, claim, contest, finish, judgement, lease, submission, ticket};
+use crate::common::samples::{
+    AGAIN, asks, at, claim, contest, facts, finish, judgement, lease, submission, ticket,
+};
 use crate::common::{Database, run};
 use model::Verdict;
 use serde_json::json;
@@ -236,7 +238,7 @@ fn not_on(database: &Database) {
         // A ticket is for whoever of the pool may do it and gets work.
         assert_eq!(store.claim(ticket("p")).await.unwrap(), None);
         for name in ["n1", "n"] {
-            store.note_node(name, "p", &json!({}), at(1)).await.unwrap();
+            store.note_node(name, "p", &facts("6.1"), at(1)).await.unwrap();
         }
         store.set_node_state("n", store::NodeState::Draining, None).await.unwrap();
         assert_eq!(store.claim(ticket("p")).await.unwrap(), None);

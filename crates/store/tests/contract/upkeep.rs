@@ -142,7 +142,8 @@ fn second_schema(database: &Database) {
         assert_eq!((under_way.urgency, under_way.attempt, under_way.failed), (Urgency::Background, 3, 2));
         store.extend(lease(&under_way), at(90)).await.unwrap();
         assert_eq!(store.submission(SubmissionId(1)).await.unwrap().state, State::Judging);
-        let node = store.node("n").await.unwrap();
+        let (node, facts) = store.node_with_facts("n").await.unwrap();
+        assert_eq!(facts, model::NodeFacts::unknown("not told"));
         assert_eq!((node.state, node.waits, node.revision), (NodeState::Draining, None, 0));
         store
             .finish(lease(&under_way), &judgement(Verdict::Accepted), None, at(8), Conclusion::stands())

@@ -38,7 +38,7 @@ pub(super) struct State {
     pub(super) hello: Hello,
     /// Not told yet.
     pub(super) statement: Option<Statement>,
-    pub(super) facts: Option<serde_json::Value>,
+    pub(super) facts: Option<Box<model::NodeFacts>>,
     pub(super) troubles: Vec<String>,
     /// The submission that is being judged.
     pub(super) judging: Option<i64>,

@@ -4,7 +4,7 @@ mod admission;
 mod rounds;
 mod suspicion;
 
-use crate::kit::Kit;
+use crate::kit::{Kit, facts, language};
 use crate::moment::now;
 use crate::work::conclude;
 use ::fleet::nats::{Greeting, Reply, Standing, WorkerId};
@@ -24,8 +24,8 @@ use store::{Anywhere, Claim, ContestId, Job, JobId, NewSubmission, Node, Submiss
 const LIMIT: Nanos = Nanos::from_secs(1);
 
 fn hello(node: &str) -> Hello {
-    let slot =
-        SlotFacts { id: 0, cpus: vec![1], plan: Json::Null, floor: serde_json::to_value(floor()).unwrap() };
+    let (plan, floor) = (Reading::unknown("there is no slot"), Reading::Known(floor()));
+    let slot = SlotFacts { id: 0, cpus: vec![1], plan, floor };
     Hello { protocol: PROTOCOL, version: "1.0.0".into(), node: node.into(), slot, holding: None }
 }
 

@@ -7,7 +7,7 @@ use store::JobState;
 #[tokio::test]
 async fn one_machine_judges_as_ever() {
     let mut world = World::new().await;
-    world.kit.service.store.note_node("w", "default", &json!({}), now()).await.unwrap();
+    world.kit.service.store.note_node("w", "default", &facts([]), now()).await.unwrap();
     for judgement in [
         judged(Verdict::TimeLimit, 999, Confidence::Settled),
         clear(Verdict::JudgeError, 0),
@@ -206,7 +206,7 @@ async fn contests_over_the_api() {
         let body = json!({"problem": "fence", "contest": contest, "files": [{"name": "a.py", "content": "print(1)"}]});
         kit.send("POST /api/v1/submissions", &headers, body.to_string()).await
     };
-    let facts = json!({"languages": {"languages": [{"id": "python3", "available": true, "tools": []}]}});
+    let facts = facts([language("python3", "Python 3.11.7")]);
     kit.service.store.note_node("n", "default", &facts, now()).await.unwrap();
     let answer = hand_in("semis").await;
     assert_eq!(answer.status, 422, "{}", answer.text);

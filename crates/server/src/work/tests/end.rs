@@ -25,7 +25,7 @@ impl End {
     /// By the socket: connected and greeted.
     pub(crate) async fn socket(path: &Path, node: &str, slot: u32) -> End {
         let mut end = End::Socket(UnixStream::connect(path).await.unwrap());
-        end.say(&FromWorker::Hello(hello(node, slot))).await;
+        end.say(&FromWorker::Hello(Box::new(hello(node, slot)))).await;
         assert_eq!(end.hear().await, ToWorker::Welcome);
         end.say(&FromWorker::Ready).await;
         end

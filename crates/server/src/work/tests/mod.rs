@@ -25,7 +25,8 @@ const QUIET: Duration = Duration::from_millis(900);
 
 /// Who a worker is.
 pub(crate) fn hello(node: &str, slot: u32) -> Hello {
-    let facts = SlotFacts { id: slot, cpus: vec![slot], plan: json!(null), floor: json!(null) };
+    let (plan, floor) = (model::not_told(), model::not_told());
+    let facts = SlotFacts { id: slot, cpus: vec![slot], plan, floor };
     Hello { protocol: PROTOCOL, version: "1.0.0".into(), node: node.into(), slot: facts, holding: None }
 }
 
