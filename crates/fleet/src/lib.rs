@@ -8,6 +8,8 @@
 mod admission;
 mod comparison;
 mod cross_check;
+#[cfg(test)]
+mod frozen;
 mod health;
 mod message;
 mod moment;

@@ -1,0 +1,268 @@
+//! Every message as it is sent. A fleet is upgraded while it works, so that what one version says is read by the next and the other way round.
+
+use crate::nats::{Ask, Body, Greeting, News, NotBegun, Presence, Reply, Standing};
+use crate::{
+    FromWorker, Hello, Lease, Mode, Moment, Outcome, PROTOCOL, Probe, SlotFacts, Statement, Task, TimeLimit,
+    ToWorker, Work, samples,
+};
+use model::{
+    Bytes, Clock, Event, Executed, Execution, Floor, IndexPart, Judgement, Kept, Limits, Nanos, ProgramFile,
+    ProgramKind, Reading, Verdict,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+
+/// The messages of a group, and how another program's are read.
+struct Group {
+    name: &'static str,
+    sent: Value,
+    reads: fn(&Value) -> Result<(), String>,
+}
+
+fn group<T: Serialize + DeserializeOwned + PartialEq + Debug>(name: &'static str, samples: &[T]) -> Group {
+    let reads = |list: &Value| {
+        serde_json::from_value::<Vec<T>>(list.clone()).map(drop).map_err(|error| error.to_string())
+    };
+    let sent = serde_json::to_value(samples).expect("it can be sent");
+    let back: Vec<T> = serde_json::from_value(sent.clone()).expect("it can be read");
+    assert_eq!(back, samples, "{name}");
+    Group { name, sent, reads }
+}
+
+fn lease() -> Lease {
+    Lease { job: 7, attempt: 2 }
+}
+
+fn hello() -> Hello {
+    let plan = json!(samples::statement("judge1").slots[0]);
+    let slot = SlotFacts { id: 3, cpus: vec![4, 5], plan, floor: json!(Floor::assumed()) };
+    Hello { protocol: PROTOCOL, version: "1.0.0".into(), node: "judge1".into(), slot, holding: Some(lease()) }
+}
+
+/// What is known of a machine where most is not.
+fn facts() -> Value {
+    json!({
+        "version": "1.0.0", "languages": null, "slots": null, "audit": null, "tuning": null, "index": null,
+        "fingerprint": "0123456789abcdef", "kernel": "6.12.48", "memory_bytes": 274_877_906_944_u64,
+    })
+}
+
+fn limit() -> TimeLimit {
+    TimeLimit { limit: Nanos(2_000_000_000), source: "jury submissions".into() }
+}
+
+fn file() -> ProgramFile {
+    ProgramFile { name: "a.py".into(), content: "print(8)\n".into(), executable: false }
+}
+
+fn judge() -> Work {
+    Work::Judge {
+        package: "ab".repeat(32),
+        problem: "fence".into(),
+        language: Some("python3".into()),
+        files: vec![file()],
+        jury: None,
+        mode: Mode::StopEarly,
+        clock: Some(Clock::Cpu),
+        time_limit: Some(limit()),
+    }
+}
+
+fn jury() -> Work {
+    Work::Judge {
+        package: "cd".repeat(32),
+        problem: "fence".into(),
+        language: None,
+        files: Vec::new(),
+        jury: Some("submissions/accepted/a.py".into()),
+        mode: Mode::AllTests,
+        clock: None,
+        time_limit: None,
+    }
+}
+
+fn execute() -> Work {
+    Work::Execute(Box::new(Execution {
+        program: ProgramKind::Language("bash".into()),
+        files: vec![file()],
+        entry: None,
+        compiler_options: Vec::new(),
+        args: vec!["-x".into()],
+        stdin: "in".into(),
+        expected: Some("out".into()),
+        limits: Limits { cpu: Some(Nanos(1)), ..Limits::default() },
+        compile_limits: Limits::default(),
+        runs: 1,
+        redirect_stderr: false,
+        keep_output: Bytes(1024),
+    }))
+}
+
+fn task(work: Work) -> Task {
+    Task { lease: lease(), name: "s9".into(), work }
+}
+
+fn outcomes() -> [Outcome; 5] {
+    let why = || "the launcher is gone".to_string();
+    let kept = Kept { content: "out".into(), total: Bytes(3) };
+    let executed = Executed {
+        language: "bash".into(),
+        stands_in: None,
+        verdict: Verdict::Accepted,
+        message: String::new(),
+        compile: None,
+        limits: Limits::default(),
+        runs: Vec::new(),
+        thresholds: Reading::unknown("made up"),
+        stdout: kept.clone(),
+        stderr: kept,
+    };
+    [
+        Outcome::Judged { judgement: Box::new(Judgement::fault("s9", "made up")) },
+        Outcome::Executed { executed: Box::new(executed) },
+        Outcome::Refused { why: why() },
+        Outcome::Failed { why: why() },
+        Outcome::Returned { why: why() },
+    ]
+}
+
+fn event() -> Box<Event> {
+    Box::new(Event::Warning { place: "here".into(), message: "seen".into() })
+}
+
+fn from_workers() -> Vec<FromWorker> {
+    let done = outcomes().map(|outcome| FromWorker::Done { lease: lease(), outcome });
+    let rest = [
+        FromWorker::Hello(hello()),
+        FromWorker::Hello(Hello { holding: None, ..hello() }),
+        FromWorker::Node { facts: facts() },
+        FromWorker::Ready,
+        FromWorker::NeedPackage { hash: "ab".into() },
+        FromWorker::Event { lease: lease(), event: event() },
+        FromWorker::TimeLimit { lease: lease(), found: limit() },
+    ];
+    rest.into_iter().chain(done).collect()
+}
+
+fn to_workers() -> Vec<ToWorker> {
+    let tasks = [judge(), jury(), execute()].map(|work| ToWorker::Task(Box::new(task(work))));
+    let rest = [
+        ToWorker::Welcome,
+        ToWorker::Refused { why: "another version".into() },
+        ToWorker::Package { hash: "ab".into(), bytes: Some(8) },
+        ToWorker::Package { hash: "ab".into(), bytes: None },
+        ToWorker::TimeLimit { lease: lease(), limit: limit() },
+        ToWorker::Heard { lease: lease() },
+        ToWorker::Cancel { lease: lease() },
+    ];
+    rest.into_iter().chain(tasks).collect()
+}
+
+fn asks() -> Vec<Ask> {
+    let greeting = |statement: Option<Statement>| {
+        let (hello, troubles) = (hello(), vec!["the disk is full".into()]);
+        Ask::Hello(Box::new(Greeting { hello, statement, at: Moment(5), troubles, fresh: true }))
+    };
+    let done =
+        outcomes().map(|outcome| Ask::Done { lease: lease(), outcome: Body::Inline(Box::new(outcome)) });
+    let rest = [
+        greeting(Some(samples::statement("judge1"))),
+        greeting(None),
+        Ask::Node { facts: facts() },
+        Ask::Probe { probe: Probe { at: Moment(5), parts: vec![(IndexPart::Dram, 90.0)] } },
+        Ask::Begin { ticket: lease() },
+        Ask::Keep { lease: lease() },
+        Ask::Package { hash: "ab".into(), damaged: true },
+        Ask::TimeLimit { lease: lease(), found: limit() },
+        Ask::Done { lease: lease(), outcome: Body::Stored { hash: "ab".into() } },
+    ];
+    rest.into_iter().chain(done).collect()
+}
+
+fn replies() -> Vec<Reply> {
+    let why = || vec!["it is being drained".to_string()];
+    let begun = |task: Body<Task>| Reply::Begun { task, submission: 9 };
+    let tasks = [judge(), jury(), execute()].map(|work| begun(Body::Inline(Box::new(task(work)))));
+    let rest = [
+        Reply::Standing(Standing::Works { probe_every_secs: Some(300) }),
+        Reply::Standing(Standing::Works { probe_every_secs: None }),
+        Reply::Standing(Standing::Waits { reasons: why() }),
+        Reply::Refused { why: "another version".into() },
+        Reply::Heard,
+        begun(Body::Stored { hash: "ab".into() }),
+        Reply::NotBegun(NotBegun::Over),
+        Reply::NotBegun(NotBegun::Later { millis: 500 }),
+        Reply::NotBegun(NotBegun::Stopped { reasons: why() }),
+        Reply::Cancel,
+        Reply::Package { there: true },
+        Reply::TimeLimit { limit: limit() },
+        Reply::Unavailable { why: "the database is away".into() },
+    ];
+    rest.into_iter().chain(tasks).collect()
+}
+
+fn groups() -> Vec<Group> {
+    let present = |judging| Presence { hello: hello(), since: Moment(5), judging, finished: 4 };
+    vec![
+        group("socket, worker", &from_workers()),
+        group("socket, service", &to_workers()),
+        group("NATS, worker", &asks()),
+        group("NATS, service", &replies()),
+        group("NATS, present", &[present(Some(9)), present(None)]),
+        group("NATS, news", &[News::Event(event()), News::Live(json!({ "by": "a" }))]),
+        group("NATS, ticket", &[lease()]),
+    ]
+}
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/messages")
+}
+
+fn frozen(path: &Path) -> Map<String, Value> {
+    let text = std::fs::read_to_string(path).expect("it can be read");
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Whether a message says all that another one says.
+fn says(sent: &Value, frozen: &Value) -> bool {
+    match (sent, frozen) {
+        (Value::Object(sent), Value::Object(frozen)) => {
+            frozen.iter().all(|(name, value)| sent.get(name).is_some_and(|sent| says(sent, value)))
+        }
+        (Value::Array(sent), Value::Array(frozen)) => {
+            sent.len() >= frozen.len() && sent.iter().zip(frozen).all(|(sent, frozen)| says(sent, frozen))
+        }
+        (sent, frozen) => sent == frozen,
+    }
+}
+
+#[test]
+fn messages_say_what_they_always_said_under_this_number() {
+    let path = directory().join(format!("{PROTOCOL}.json"));
+    if !path.exists() {
+        let sent: Map<String, Value> =
+            groups().into_iter().map(|group| (group.name.to_string(), group.sent)).collect();
+        std::fs::write(&path, serde_json::to_string_pretty(&sent).unwrap() + "\n").unwrap();
+        panic!("{}: look at it, and keep it as it is", path.display());
+    }
+    let frozen = frozen(&path);
+    for group in groups() {
+        let before = &frozen[group.name];
+        assert!(says(&group.sent, before), "{}: raise PROTOCOL\n{}\n{before}", group.name, group.sent);
+    }
+}
+
+#[test]
+fn messages_of_this_version_and_of_the_one_before_are_read() {
+    let files = [PROTOCOL - 1, PROTOCOL].map(|protocol| directory().join(format!("{protocol}.json")));
+    // Before 2 no fleet was upgraded at work.
+    for path in files.iter().filter(|path| path.exists()) {
+        for (name, sent) in frozen(path) {
+            let group = groups().into_iter().find(|group| group.name == name).expect("a group of today");
+            (group.reads)(&sent).unwrap_or_else(|why| panic!("{}, {name}: {why}", path.display()));
+        }
+    }
+}
