@@ -2,8 +2,8 @@
 
 use crate::nats::{Ask, Body, Greeting, News, NotBegun, Presence, Reply, Standing};
 use crate::{
-    FromWorker, Hello, Lease, Mode, Moment, Outcome, PROTOCOL, Probe, SlotFacts, Statement, Task, TimeLimit,
-    ToWorker, Work, samples,
+    FromWorker, Hello, JobId, Lease, Mode, Moment, Outcome, PROTOCOL, Probe, SlotFacts, Statement, Task,
+    TimeLimit, ToWorker, Work, samples,
 };
 use model::{
     Bytes, Clock, Event, Executed, Execution, Floor, IndexPart, Judgement, Kept, Limits, Nanos, ProgramFile,
@@ -33,7 +33,7 @@ fn group<T: Serialize + DeserializeOwned + PartialEq + Debug>(name: &'static str
 }
 
 fn lease() -> Lease {
-    Lease { job: 7, attempt: 2 }
+    Lease { job: JobId(7), attempt: 2 }
 }
 
 fn hello() -> Hello {

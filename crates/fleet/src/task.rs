@@ -1,16 +1,7 @@
 //! A task, and what comes of it.
 
-use model::{Clock, Executed, Execution, Judgement, Nanos, ProgramFile};
+use model::{Clock, Executed, Execution, Judgement, Lease, Nanos, ProgramFile};
 use serde::{Deserialize, Serialize};
-
-/// A worker's right to a job, good for one attempt. The service's own; a worker only gives it back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Lease {
-    /// The job.
-    pub job: i64,
-    /// Which attempt at it.
-    pub attempt: u64,
-}
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

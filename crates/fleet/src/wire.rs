@@ -93,12 +93,12 @@ pub fn write_frame(to: &mut impl Write, message: &impl Serialize) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FromWorker, Lease, Outcome};
+    use crate::{FromWorker, JobId, Lease, Outcome};
 
     #[test]
     fn frames_come_back_as_they_were_sent() {
         let done = FromWorker::Done {
-            lease: Lease { job: 7, attempt: 2 },
+            lease: Lease { job: JobId(7), attempt: 2 },
             outcome: Outcome::Failed { why: "the launcher is gone".into() },
         };
         let mut sent = encode(&done).unwrap();

@@ -13,6 +13,7 @@ mod event;
 mod execution;
 mod facts;
 mod host;
+mod ids;
 mod index;
 mod lab;
 mod ledger;
@@ -43,6 +44,10 @@ pub use facts::NodeFacts;
 pub use host::{
     BootPlan, Change, ChangeState, CpuNoise, HostLanguage, HostLanguages, HostTool, MeasuredSlot,
     MeasuredSlots, NoiseComparison, Severity, Slot, SlotPlan, Tuning,
+};
+pub use ids::{
+    CallbackId, ContestId, JobId, JudgementId, Lease, Moment, ProblemId, RejudgingId, SubmissionId, TokenId,
+    UserId, VersionId,
 };
 pub use index::{
     ComparedMachine, ComparedModel, ComparedPart, ComparedValue, Index, IndexArmour, IndexComparison,

@@ -4,7 +4,8 @@
 use crate::db::{Row, Tx, Value, numbered, values};
 use crate::turns::last_ticket;
 use crate::{
-    ContestId, Error, JobId, JudgementId, Moment, RejudgingId, Result, Store, SubmissionId, UserId, VersionId,
+    ContestId, Error, JobId, JudgementId, Lease, Moment, RejudgingId, Result, Store, SubmissionId, UserId,
+    VersionId,
 };
 use sqlx::AssertSqlSafe;
 use std::collections::BTreeMap;
@@ -159,15 +160,6 @@ impl Job {
     pub const fn lease(&self) -> Lease {
         Lease { job: self.id, attempt: self.attempt }
     }
-}
-
-/// A worker's right to a job, good for one attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub struct Lease {
-    /// The job.
-    pub job: JobId,
-    /// Which attempt at it.
-    pub attempt: u64,
 }
 
 /// What came of finishing a job.

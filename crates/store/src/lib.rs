@@ -41,13 +41,13 @@ pub use contests::{Contest, NewContest, Pool};
 pub use error::Error;
 pub use figures::{InPool, LineCount, Throughput};
 pub use filter::{Filter, Page};
-pub use ids::{
-    CallbackId, ContestId, JobId, JudgementId, Moment, ProblemId, RejudgingId, SubmissionId, TokenId, UserId,
-    VersionId,
-};
-pub use jobs::{Finished, Job, JobState, Lease, Purpose, Urgency};
+pub use jobs::{Finished, Job, JobState, Purpose, Urgency};
 pub use judgements::{JudgementSummary, StoredJudgement};
 pub use leases::Begun;
+pub use model::{
+    CallbackId, ContestId, JobId, JudgementId, Lease, Moment, ProblemId, RejudgingId, SubmissionId, TokenId,
+    UserId, VersionId,
+};
 pub use nodes::{Node, NodeChange, NodeEvent, NodeState, Sample};
 pub use outputs::Output;
 pub use problems::{NewVersion, Problem, Version};

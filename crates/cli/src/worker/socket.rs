@@ -130,7 +130,7 @@ impl Worker {
                 let failed = match held.take() {
                     Some((_, Outcome::Failed { why })) => Some(why),
                     Some((lease, Outcome::Returned { why })) => {
-                        tracing::warn!(job = lease.job, why, "a task was given back");
+                        tracing::warn!(job = lease.job.0, why, "a task was given back");
                         self.pause(&mut REST.clone());
                         None
                     }

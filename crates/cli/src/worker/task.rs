@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// Does a task. What goes wrong is part of the outcome.
 pub(super) fn perform(worker: &mut Worker, service: &dyn Service, task: &Task) -> Outcome {
-    tracing::debug!(job = task.lease.job, attempt = task.lease.attempt, "a task begins");
+    tracing::debug!(job = task.lease.job.0, attempt = task.lease.attempt, "a task begins");
     let done = match &task.work {
         Work::Judge { package, problem, language, files, jury, mode, clock, time_limit } => {
             let asked = Asked { language, files, jury, mode: *mode, clock: *clock, limit: time_limit };
@@ -28,7 +28,7 @@ pub(super) fn perform(worker: &mut Worker, service: &dyn Service, task: &Task) -
         }
         Work::Execute(execution) => run(worker, service, task, execution),
     };
-    tracing::debug!(job = task.lease.job, attempt = task.lease.attempt, "a task ends");
+    tracing::debug!(job = task.lease.job.0, attempt = task.lease.attempt, "a task ends");
     match done {
         Ok(outcome) => outcome,
         Err(NotDone::Refused(why)) => Outcome::Refused { why },

@@ -2,7 +2,7 @@
 
 use crate::brokers::Brokers;
 use fleet::nats::{Ask, Greeting, Nats, News, Question, Reply, Standing};
-use fleet::{Lease, Outcome, Task, Work};
+use fleet::{JobId, Lease, Outcome, Task, Work};
 use futures_util::StreamExt;
 use model::{Bytes, Execution, Limits, Nanos, ProgramFile, ProgramKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,7 +103,7 @@ impl Desk {
 
     /// Hands out a job.
     pub(crate) async fn job(&self, job: i64, work: Work) {
-        let lease = Lease { job, attempt: 1 };
+        let lease = Lease { job: JobId(job), attempt: 1 };
         self.book.lock().unwrap().tasks.insert(job, Task { lease, name: format!("job {job}"), work });
         self.nats.publish_ticket("metal", lease).await.unwrap();
     }
@@ -146,10 +146,10 @@ async fn answer(book: &Mutex<Book>, nats: &Nats, question: Question) {
         Ask::Begin { ticket } => {
             let task = {
                 let mut book = book.lock().unwrap();
-                book.begun.push(ticket.job);
-                book.tasks[&ticket.job].clone()
+                book.begun.push(ticket.job.0);
+                book.tasks[&ticket.job.0].clone()
             };
-            Reply::Begun { task: nats.body(&task).await.unwrap(), submission: 1000 + ticket.job }
+            Reply::Begun { task: nats.body(&task).await.unwrap(), submission: 1000 + ticket.job.0 }
         }
         Ask::Done { lease, outcome } => {
             let outcome = nats.read_body(outcome).await.unwrap();
@@ -158,7 +158,7 @@ async fn answer(book: &Mutex<Book>, nats: &Nats, question: Question) {
                 book.deaf -= 1;
                 return;
             }
-            book.outcomes.push((lease.job, outcome));
+            book.outcomes.push((lease.job.0, outcome));
             Reply::Heard
         }
         Ask::Package { ref hash, .. } => {
@@ -184,10 +184,13 @@ fn noted(book: &mut Book, ask: Ask) -> Reply {
             match (&book.refused, &book.waits) {
                 (Some(why), _) => Reply::Refused { why: why.clone() },
                 (_, Some(why)) => Reply::Standing(Standing::Waits { reasons: vec![why.clone()] }),
+                _ if !greeting.troubles.is_empty() => {
+                    Reply::Standing(Standing::Waits { reasons: greeting.troubles.clone() })
+                }
                 _ => Reply::Standing(Standing::Works { probe_every_secs: book.probe_every_secs }),
             }
         }
-        Ask::Keep { lease } if book.cancelled.contains(&lease.job) => Reply::Cancel,
+        Ask::Keep { lease } if book.cancelled.contains(&lease.job.0) => Reply::Cancel,
         Ask::TimeLimit { found, .. } => Reply::TimeLimit { limit: found.clone() },
         _ => Reply::Heard,
     };

@@ -2,7 +2,7 @@
 
 use crate::desk::{Desk, printed, script};
 use fleet::nats::{Ask, News};
-use fleet::{Lease, Outcome};
+use fleet::{JobId, Lease, Outcome};
 use model::Nanos;
 use std::time::Duration;
 
@@ -121,7 +121,7 @@ async fn a_worker_that_waits_takes_no_ticket() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     let mut tickets = desk.nats.tickets("metal").await.unwrap();
     let ticket = tickets.next(Duration::from_secs(5)).await.unwrap().expect("it is there still");
-    assert_eq!(ticket.lease, Lease { job: 1, attempt: 1 });
+    assert_eq!(ticket.lease, Lease { job: JobId(1), attempt: 1 });
     assert!(worker.log().contains("not admitted"), "{}", worker.log());
     ticket.later(Duration::ZERO).await.unwrap();
     drop(tickets);

@@ -17,6 +17,13 @@ pub struct WorkerId {
     pub slot: u32,
 }
 
+impl WorkerId {
+    /// Its name in jobs and logs. A job's pool stands beside it.
+    pub fn worker(&self) -> String {
+        format!("{}/{}", self.node, self.slot)
+    }
+}
+
 /// A question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]

@@ -3,7 +3,7 @@
 use super::error::NatsError;
 use super::name;
 use super::options::Nats;
-use crate::Lease;
+use crate::{JobId, Lease};
 use async_nats::jetstream::AckKind;
 use async_nats::jetstream::consumer::pull::BatchConfig;
 use async_nats::{Message, StatusCode, Subject, Subscriber};
@@ -216,7 +216,7 @@ impl Ticket {
     fn of(nats: &Nats, message: Message) -> Result<Ticket, NatsError> {
         let subject = ticket_subject(&message);
         let lease = serde_json::from_slice(&message.payload);
-        let mut ticket = Ticket { lease: Lease { job: 0, attempt: 0 }, nats: nats.clone(), subject };
+        let mut ticket = Ticket { lease: Lease { job: JobId(0), attempt: 0 }, nats: nats.clone(), subject };
         match lease {
             Ok(lease) => {
                 ticket.lease = lease;

@@ -1,8 +1,8 @@
 //! A cluster that loses brokers.
 
 use crate::brokers::{Brokers, worker};
-use fleet::Lease;
 use fleet::nats::{Ask, Nats, Reply, name};
+use fleet::{JobId, Lease};
 use futures_util::StreamExt;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -59,7 +59,7 @@ async fn brokers_may_die_one_after_another() {
             let ask = Ask::Begin { ticket: ticket.lease };
             let reply = taking.ask(&worker(1), &ask, LONG).await.expect("a server answers");
             assert_eq!(reply, Reply::Heard);
-            jobs.insert(ticket.lease.job);
+            jobs.insert(ticket.lease.job.0);
             ticket.ack().await.expect("a connection");
         }
         jobs
@@ -67,7 +67,8 @@ async fn brokers_may_die_one_after_another() {
     let publish = async |jobs: std::ops::Range<i64>| {
         for job in jobs {
             let begun = Instant::now();
-            while let Err(error) = server.publish_ticket("metal", Lease { job, attempt: 1 }).await {
+            while let Err(error) = server.publish_ticket("metal", Lease { job: JobId(job), attempt: 1 }).await
+            {
                 assert!(begun.elapsed() < LONG, "{error}");
             }
         }
@@ -105,7 +106,7 @@ async fn a_waiting_worker_outlives_the_leader() {
     brokers.kill(leader);
     let mut published = Instant::now();
     for job in 0..3 {
-        while server.publish_ticket("metal", Lease { job, attempt: 1 }).await.is_err() {}
+        while server.publish_ticket("metal", Lease { job: JobId(job), attempt: 1 }).await.is_err() {}
         published = Instant::now();
     }
     for taken in waiting {

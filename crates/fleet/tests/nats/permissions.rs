@@ -2,7 +2,7 @@
 
 use crate::brokers::{Brokers, SERVICE, worker};
 use fleet::nats::{Ask, Body, Nats, NatsError, News, Options, Presence, Reply, WorkerId, connect};
-use fleet::{Hello, Lease, Moment, PROTOCOL, SlotFacts};
+use fleet::{Hello, JobId, Lease, Moment, PROTOCOL, SlotFacts};
 use futures_util::StreamExt;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ async fn joined(brokers: &Brokers, user: &str, inbox: Option<&str>) -> Nats {
 }
 
 fn lease() -> Lease {
-    Lease { job: 1, attempt: 1 }
+    Lease { job: JobId(1), attempt: 1 }
 }
 
 fn presence() -> Presence {

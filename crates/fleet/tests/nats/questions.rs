@@ -1,8 +1,8 @@
 //! Questions: answered by one of the servers, and by another one where one dies.
 
 use crate::brokers::{Brokers, worker};
-use fleet::Lease;
 use fleet::nats::{Ask, Nats, NatsError, News, Question, Reply};
+use fleet::{JobId, Lease};
 use futures_util::StreamExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(15);
 
 fn keep(job: i64) -> Ask {
-    Ask::Keep { lease: Lease { job, attempt: 1 } }
+    Ask::Keep { lease: Lease { job: JobId(job), attempt: 1 } }
 }
 
 /// A server that does this with the questions it gets.

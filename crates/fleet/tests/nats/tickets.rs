@@ -1,15 +1,15 @@
 //! Tickets: each to one worker, and to another one if that one does nothing.
 
 use crate::brokers::{Brokers, SERVICE};
-use fleet::Lease;
 use fleet::nats::{Nats, Ticket, Tickets, Times};
+use fleet::{JobId, Lease};
 use std::time::{Duration, Instant};
 
 const SOON: Duration = Duration::from_secs(10);
 const MOMENT: Duration = Duration::from_millis(300);
 
 fn lease(job: i64) -> Lease {
-    Lease { job, attempt: 1 }
+    Lease { job: JobId(job), attempt: 1 }
 }
 
 async fn taken(tickets: &mut Tickets) -> Ticket {

@@ -3,8 +3,8 @@
 use crate::brokers::{Brokers, SERVICE, worker};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use fleet::Lease;
 use fleet::nats::{Ask, NatsError, Options, connect};
+use fleet::{JobId, Lease};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -66,7 +66,7 @@ async fn what_is_not_permitted_is_told() {
     let Some(brokers) = Brokers::one(lines) else { return };
     let nats = brokers.connect_as("worker:w@").await;
     let within = Duration::from_secs(2);
-    let ask = Ask::Keep { lease: Lease { job: 1, attempt: 1 } };
+    let ask = Ask::Keep { lease: Lease { job: JobId(1), attempt: 1 } };
     let error = nats.ask(&worker(1), &ask, within).await.unwrap_err();
     assert!(matches!(error, NatsError::NoService), "its own pool: {error}");
     let other = fleet::nats::WorkerId { pool: "other".into(), ..worker(1) };

@@ -1,14 +1,15 @@
 //! Whether a node gets work: what its workers say of it, looked at by the rules of admission.
 
+use super::TRIES;
 use super::clocks::Clock;
 use super::roster::{health, policy, statement};
-use super::{TRIES, of_store};
 use crate::errors::Refusal;
 use crate::moment::{now, written};
 use crate::service::Service;
+use crate::work::desk;
 use ::fleet::nats::{Greeting, Reply, Standing, WorkerId};
 use ::fleet::{
-    Admission, Condition, Definition, Health, PROTOCOL, Pool, PoolKind, Reason, STATEMENT_FORM, Statement,
+    Admission, Condition, Definition, Health, Pool, PoolKind, Reason, STATEMENT_FORM, Statement,
     StatementError, admit, rechecks,
 };
 use serde_json::{Value as Json, json};
@@ -109,15 +110,10 @@ fn stands(node: &Node, pool: Option<&Pool>) -> Reply {
 /// Why a worker cannot be used, with the remedy.
 fn unfit(greeting: &Greeting) -> Option<String> {
     let stated = greeting.statement.as_ref();
-    let found = match stated {
-        _ if greeting.hello.protocol != PROTOCOL => greeting.hello.protocol,
-        Some(stated) if stated.form != STATEMENT_FORM => {
-            return Some(StatementError::Form { found: stated.form }.to_string());
-        }
-        Some(stated) if stated.protocol != PROTOCOL => stated.protocol,
-        _ => return None,
-    };
-    Some(StatementError::Protocol { found, version: greeting.hello.version.clone() }.to_string())
+    let spoken = |protocol| desk::unfit(protocol, &greeting.hello.version);
+    let other = stated.filter(|stated| stated.form != STATEMENT_FORM);
+    let other = other.map(|stated| StatementError::Form { found: stated.form }.to_string());
+    spoken(greeting.hello.protocol).or(other).or_else(|| spoken(stated?.protocol))
 }
 
 /// Why a pool takes nobody in under that name: another one has the node.
@@ -230,7 +226,7 @@ impl Look<'_> {
         }
         let admitted: Option<Statement> =
             self.node.admitted.clone().and_then(|admitted| serde_json::from_value(admitted).ok());
-        let why = rechecks(admitted.as_ref(), &stated, of_store(now));
+        let why = rechecks(admitted.as_ref(), &stated, now);
         let restored = self.looked_after(pool, &stated);
         if admitted.is_some() && why.is_empty() && !restored {
             return self.changed(NodeChange { waits: listed(&troubles), ..NodeChange::none(self.node) });
@@ -277,7 +273,7 @@ impl Look<'_> {
         let words = reasons.iter().map(|reason| format!("{}: {}", reason.about, reason.why));
         let waits = Some(json!(words.chain(troubles).collect::<Vec<_>>()));
         let slow = reasons.iter().any(|reason| reason.measure_again);
-        let quiet = health(self.node).filter(|_| slow).map(|health| super::of_fleet(health.quiet_until()));
+        let quiet = health(self.node).filter(|_| slow).map(|health| health.quiet_until());
         let doubted_since = match (self.node.doubted_since, quiet) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -291,19 +287,18 @@ impl Look<'_> {
         let Found { admitted, stated, why, restored } = *found;
         let mut change =
             NodeChange { admitted: serde_json::to_value(stated).ok(), ..NodeChange::none(self.node) };
-        let at = of_store(now);
         let mut words: Vec<String> = notes.to_vec();
         let (kind, own) = match (admitted, health(self.node)) {
             (Some(before), Some(own)) if !restored => {
                 words.splice(0..0, why.iter().cloned());
-                ("rechecked", if before.boot_id == stated.boot_id { own } else { own.again(at) })
+                ("rechecked", if before.boot_id == stated.boot_id { own } else { own.again(now) })
             }
             _ => {
                 if let Some(since) = self.node.doubted_since {
                     words.push(format!("what it judged from {} on was doubted", written(since)));
                 }
                 change.doubted_since = None;
-                ("admitted", Health::new(at))
+                ("admitted", Health::new(now))
             }
         };
         if restored {

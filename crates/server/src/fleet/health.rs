@@ -1,7 +1,7 @@
 //! What is seen of a node, told to its tests; and what follows when one of them alarms.
 
+use super::TRIES;
 use super::roster::{Quiet, Roster, health, policy};
-use super::{TRIES, of_fleet, of_store};
 use crate::errors::Refusal;
 use crate::moment::now;
 use crate::service::Service;
@@ -11,7 +11,7 @@ use store::{Error, Moment, Node, NodeChange, NodeState, Sample};
 
 /// A node's index was probed between two jobs. It is timed by the service's clock, which puts it in order with jobs.
 pub(crate) async fn probed(service: &Service, from: &WorkerId, probe: &Probe) -> Result<(), Refusal> {
-    let probe = Probe { at: of_store(now()), ..probe.clone() };
+    let probe = Probe { at: now(), ..probe.clone() };
     let value = serde_json::to_value(&probe).map_err(|e| Refusal::Fault(e.to_string()))?;
     match service.store.add_sample(&from.node, "probe", &Sample { at: now(), value }).await {
         // It has to say hello first.
@@ -39,8 +39,8 @@ pub(super) async fn judged(
             let by = format!("the last job by: {}", by.join(", ").replace('_', " "));
             let told = Told { by: Some(&by), ..Told::default() };
             tell(service, node, told, |health, policy| {
-                health.quiet_jobs_until(of_store(began));
-                health.judged(policy, of_store(now()), true);
+                health.quiet_jobs_until(began);
+                health.judged(policy, now(), true);
             })
             .await
         }
@@ -60,8 +60,8 @@ pub(super) async fn checked(
     };
     let told = Told { event: Some(("charged", charge)), by: None };
     tell(service, node, told, |health, policy| {
-        health.quiet_jobs_until(of_store(began));
-        health.checked(policy, of_store(now()), true);
+        health.quiet_jobs_until(began);
+        health.checked(policy, now(), true);
     })
     .await
 }
@@ -107,7 +107,7 @@ async fn tell(
         let Some(mut health) = health(&node) else { return Ok(()) };
         let roster = service.fleet.roster(&service.store).await?;
         let policy = policy(roster.kind(&node.pool));
-        let (quiet, at) = (service.fleet.quiet(name), of_store(now()));
+        let (quiet, at) = (service.fleet.quiet(name), now());
         (0..quiet.judged).for_each(|_| health.judged(policy, at, false));
         (0..quiet.checked).for_each(|_| health.checked(policy, at, false));
         what(&mut health, policy);
@@ -140,7 +140,7 @@ fn changed(
     if let ::fleet::Condition::Suspected { findings } = found.condition(policy) {
         let words: Vec<&str> = findings.iter().map(|finding| finding.reason.as_str()).chain(by).collect();
         let words = words.join("; ");
-        change.doubted_since = found.doubted_since().map(of_fleet);
+        change.doubted_since = found.doubted_since();
         let news = health(node).is_none_or(|before| !before.is_suspected());
         if node.state == NodeState::Active && roster.may_go(node) {
             change.state = NodeState::Draining;

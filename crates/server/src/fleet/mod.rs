@@ -18,11 +18,3 @@ pub(crate) use watch::serve;
 
 /// A node changes while it is looked at; it is looked at again so often.
 const TRIES: u32 = 8;
-
-fn of_fleet(moment: ::fleet::Moment) -> store::Moment {
-    store::Moment(moment.0)
-}
-
-fn of_store(moment: store::Moment) -> ::fleet::Moment {
-    ::fleet::Moment(moment.0)
-}

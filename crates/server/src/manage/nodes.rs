@@ -208,16 +208,15 @@ impl HealthView {
             Condition::Watched => ("watched", None, Vec::new()),
             Condition::Suspected { findings } => ("suspected", None, findings),
         };
-        let at = |moment: ::fleet::Moment| written(Moment(moment.0));
         let finding = |found: ::fleet::Finding| FindingView {
             reason: found.reason,
-            since: at(found.since),
-            found: at(found.found),
+            since: written(found.since),
+            found: written(found.found),
         };
         let test = |chart: ::fleet::ChartState| TestView {
             name: chart.name(),
             share: chart.share,
-            since: at(chart.since),
+            since: written(chart.since),
             seen: chart.seen,
         };
         let tests = health.charts(policy).into_iter().map(test).collect();

@@ -3,7 +3,7 @@
 use crate::errors::Refusal;
 use crate::service::Service;
 use crate::submit::Details;
-use fleet::{Lease, Task, TimeLimit, Work};
+use fleet::{Task, TimeLimit, Work};
 use model::{Blob, ProgramFile};
 use store::{Error, Hash, Job, Store, Submission, SubmissionId, VersionId};
 use tokio::try_join;
@@ -24,9 +24,8 @@ pub(crate) async fn task(service: &Service, job: &Job) -> Result<Task, Refusal> 
         Some(by) => judging(&submission, by, details, files),
         None => execution(files)?,
     };
-    let lease = Lease { job: job.id.0, attempt: job.attempt };
     let name = format!("s{}", submission.id);
-    Ok(Task { lease, name, work })
+    Ok(Task { lease: job.lease(), name, work })
 }
 
 /// What was noted with a submission.

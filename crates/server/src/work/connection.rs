@@ -1,16 +1,17 @@
-//! One worker: a connection, a slot, one task at a time.
+//! A worker by the Unix socket: a connection, a slot, one task at a time. The connection is its sign of life: as long as it stands the service
+//! keeps the worker's job for it.
 
-use super::desk::{self, lease_end, of_fleet, of_store};
-use super::{LEASE, LOCAL_POOL, Worker};
+use super::{LEASE, LOCAL_POOL, Worker, desk};
 use crate::errors::Refusal;
 use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::Service;
-use fleet::{Frame, FromWorker, Hello, Outcome, PROTOCOL, ToWorker, WireError};
+use fleet::nats::WorkerId;
+use fleet::{Frame, FromWorker, Hello, ToWorker, WireError};
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use store::{Job, Lease, SubmissionId, VersionId};
+use std::time::Duration;
+use store::{Job, Lease};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -25,20 +26,12 @@ pub(super) fn is_trusted(stream: &UnixStream) -> bool {
     stream.peer_cred().is_ok_and(|peer| peer.uid() == 0 || peer.uid() == own)
 }
 
-/// What a worker is at.
-struct Doing {
-    lease: Lease,
-    submission: SubmissionId,
-    version: Option<VersionId>,
-    since: Instant,
-}
-
 struct Connection {
     service: Arc<Service>,
-    name: String,
-    node: String,
+    from: WorkerId,
     to: OwnedWriteHalf,
-    doing: Option<Doing>,
+    /// What the worker is at.
+    doing: Option<Job>,
     ready: bool,
 }
 
@@ -49,8 +42,6 @@ enum End {
     Wire(#[from] WireError),
     #[error("{0}")]
     Protocol(&'static str),
-    #[error("the store: {0}")]
-    Store(#[from] store::Error),
     #[error("the service: {0}")]
     Service(#[from] Refusal),
     /// The service ends and this worker has nothing to do.
@@ -77,7 +68,8 @@ pub(super) async fn serve(service: Arc<Service>, stream: UnixStream) {
             return;
         }
     };
-    let name = format!("{}/{}", hello.node, hello.slot.id);
+    let from = WorkerId { pool: LOCAL_POOL.into(), node: hello.node.clone(), slot: hello.slot.id };
+    let name = from.worker();
     tracing::info!(worker = name, version = hello.version, "worker connected");
     let since = now();
     service.workers.enter(
@@ -91,9 +83,7 @@ pub(super) async fn serve(service: Arc<Service>, stream: UnixStream) {
             finished: 0,
         },
     );
-    let node = hello.node.clone();
-    let mut connection =
-        Connection { service: service.clone(), name: name.clone(), node, to, doing: None, ready: false };
+    let mut connection = Connection { service: service.clone(), from, to, doing: None, ready: false };
     let end = connection.run(hello, &mut said).await;
     reading.abort();
     service.workers.leave(&name, since);
@@ -103,7 +93,7 @@ pub(super) async fn serve(service: Arc<Service>, stream: UnixStream) {
     };
     tracing::info!(worker = name, why, "worker gone");
     // What this side could not do says nothing about the job.
-    let innocent = matches!(end, Err(End::Ending | End::Store(_) | End::Service(_)));
+    let innocent = matches!(end, Err(End::Ending | End::Service(_)));
     connection.put_back(&format!("worker {name}: {why}"), innocent).await;
 }
 
@@ -140,11 +130,7 @@ async fn greeted(
         Ok(Some(Err(error))) => return Err(error.into()),
         _ => return Err(End::Protocol("no greeting")),
     };
-    if hello.protocol != PROTOCOL {
-        let why = format!(
-            "this service speaks version {PROTOCOL} with workers, the worker {}; install the same tauto on both",
-            hello.protocol
-        );
+    if let Some(why) = desk::unfit(hello.protocol, &hello.version) {
         to.write_all(&fleet::encode(&ToWorker::Refused { why })?).await?;
         return Err(End::Protocol("another version"));
     }
@@ -163,7 +149,7 @@ impl Connection {
         said: &mut mpsc::Receiver<Result<FromWorker, WireError>>,
     ) -> Result<(), End> {
         if let Some(holding) = hello.holding {
-            self.resume(of_store(holding)).await;
+            self.resume(holding).await;
         }
         let mut ending = self.service.ending.subscribe();
         let mut beat = tokio::time::interval(LEASE / 3);
@@ -198,28 +184,26 @@ impl Connection {
 
     /// A worker that was at something when the connection broke goes on with it, if nobody else has it now.
     async fn resume(&mut self, lease: Lease) {
-        if self.service.store.extend(lease, lease_end()).await.is_ok()
-            && let Ok(job) = self.service.store.job(lease.job).await
-        {
-            self.note(&job);
+        if let Ok(Some(job)) = desk::keep(&self.service, &self.from, lease).await {
+            self.note(Some(job));
         }
     }
 
-    fn note(&mut self, job: &Job) {
-        let lease = Lease { job: job.id, attempt: job.attempt };
-        self.doing =
-            Some(Doing { lease, submission: job.submission, version: job.version, since: Instant::now() });
-        self.service.workers.change(&self.name, |worker| worker.judging = Some(job.submission));
+    /// The worker is at this from now on.
+    fn note(&mut self, doing: Option<Job>) {
+        let submission = doing.as_ref().map(|job| job.submission);
+        self.doing = doing;
+        self.service.workers.change(&self.from.worker(), |worker| worker.judging = submission);
     }
 
-    fn end(&mut self) {
-        self.doing = None;
-        self.service.workers.change(&self.name, |worker| worker.judging = None);
+    /// What the worker is at, if that is the job of this lease.
+    fn at(&self, lease: Lease) -> Option<&Job> {
+        self.doing.as_ref().filter(|job| job.lease() == lease)
     }
 
     /// Gives the worker the next job, if there is one.
     async fn assign(&mut self) -> Result<bool, End> {
-        let job = match desk::next(&self.service, &self.name, &self.node).await {
+        let job = match desk::next(&self.service, &self.from).await {
             Ok(Some(job)) => job,
             Ok(None) => return Ok(false),
             // A full or busy database hands out nothing for a while.
@@ -229,32 +213,37 @@ impl Connection {
                 return Ok(false);
             }
         };
-        self.note(&job);
-        match desk::begin(&self.service, &self.name, &job).await? {
+        self.note(Some(job.clone()));
+        match desk::begin(&self.service, &self.from, &job).await? {
             Some(task) => {
                 self.ready = false;
                 self.say(&ToWorker::Task(Box::new(task))).await?;
             }
-            None => self.end(),
+            None => self.note(None),
         }
         Ok(true)
     }
 
     /// Keeps the job for the worker.
     async fn keep(&mut self) -> Result<(), End> {
-        let Some(lease) = self.doing.as_ref().map(|doing| doing.lease) else { return Ok(()) };
-        match desk::keep(&self.service, lease).await {
-            Ok(true) => Ok(()),
-            Ok(false) => {
-                self.end();
-                self.say(&ToWorker::Cancel { lease: of_fleet(lease) }).await
-            }
+        let Some(lease) = self.doing.as_ref().map(Job::lease) else { return Ok(()) };
+        match desk::keep(&self.service, &self.from, lease).await {
+            Ok(Some(_)) => Ok(()),
+            Ok(None) => self.cancel(lease).await,
             // The database may be back before the lease is over.
             Err(error) => {
                 tracing::error!(%error, "keeping a job");
                 Ok(())
             }
         }
+    }
+
+    /// The worker is to leave a job that is not its own any more.
+    async fn cancel(&mut self, lease: Lease) -> Result<(), End> {
+        if self.at(lease).is_some() {
+            self.note(None);
+        }
+        self.say(&ToWorker::Cancel { lease }).await
     }
 
     async fn hear(&mut self, message: FromWorker) -> Result<(), End> {
@@ -265,41 +254,36 @@ impl Connection {
                 Ok(())
             }
             FromWorker::Node { facts } => {
-                if let Err(error) = desk::node_news(&self.service, &self.node, LOCAL_POOL, &facts).await {
-                    tracing::error!(%error, node = self.node, "noting a node");
+                if let Err(error) = desk::node(&self.service, &self.from, &facts).await {
+                    tracing::error!(%error, node = self.from.node, "noting a node");
                 }
                 Ok(())
             }
             FromWorker::NeedPackage { hash } => self.send_package(&hash).await,
             FromWorker::Event { lease, event } => {
-                if let Some(doing) = self.doing.as_ref().filter(|doing| doing.lease == of_store(lease)) {
-                    self.service.live.tell(doing.submission, LiveEvent::Progress { progress: event });
+                if let Some(job) = self.at(lease) {
+                    self.service.live.tell(job.submission, LiveEvent::Progress { progress: event });
                 }
                 Ok(())
             }
             FromWorker::TimeLimit { lease, found } => {
-                let version = self.doing.as_ref().and_then(|doing| doing.version);
-                let limit = desk::limit_in_force(&self.service, version, found).await?;
-                self.say(&ToWorker::TimeLimit { lease, limit }).await
+                let limit = desk::time_limit(&self.service, &self.from, lease, found.clone()).await?;
+                if limit.is_none() {
+                    self.cancel(lease).await?;
+                }
+                // Every question is answered: it is waited for.
+                self.say(&ToWorker::TimeLimit { lease, limit: limit.unwrap_or(found) }).await
             }
             FromWorker::Done { lease, outcome } => {
-                if let Some(doing) = self.doing.as_ref().filter(|doing| doing.lease == of_store(lease)) {
-                    self.service.metrics.judging_took(doing.since.elapsed());
+                let done = desk::done(&self.service, &self.from, lease, &outcome).await;
+                if self.at(lease).is_some() {
+                    self.note(None);
                 }
-                self.conclude(of_store(lease), &outcome).await?;
-                self.service.workers.change(&self.name, |worker| worker.finished += 1);
+                done?;
+                self.service.workers.change(&self.from.worker(), |worker| worker.finished += 1);
                 self.say(&ToWorker::Heard { lease }).await
             }
         }
-    }
-
-    /// Stores what came of a job, or puts it back.
-    async fn conclude(&mut self, lease: Lease, outcome: &Outcome) -> Result<(), End> {
-        let concluded = desk::conclude(&self.service, lease, outcome).await;
-        if self.doing.as_ref().is_some_and(|doing| doing.lease == lease) {
-            self.end();
-        }
-        Ok(concluded?)
     }
 
     async fn send_package(&mut self, hash: &str) -> Result<(), End> {
@@ -312,7 +296,7 @@ impl Connection {
         let (Some(hash), Some(size)) = (known, size) else { return Ok(()) };
         let pieces = size.div_ceil(store::PIECE as u64);
         for piece in 0..u32::try_from(pieces).unwrap_or(u32::MAX) {
-            let bytes = self.service.store.blob_piece(&hash, piece).await?;
+            let bytes = self.service.store.blob_piece(&hash, piece).await.map_err(Refusal::from)?;
             self.to.write_all(&fleet::encode_bytes(&bytes)?).await?;
         }
         Ok(())
@@ -321,6 +305,6 @@ impl Connection {
     /// Puts back what the worker had not finished. A worker that went away by itself may have been ended by the job.
     async fn put_back(&mut self, why: &str, innocent: bool) {
         let Some(doing) = self.doing.take() else { return };
-        desk::put_back(&self.service, doing.lease, doing.submission, why, innocent).await;
+        desk::put_back(&self.service, doing.lease(), doing.submission, why, innocent).await;
     }
 }

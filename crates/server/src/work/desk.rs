@@ -1,39 +1,62 @@
-//! What workers ask of the service, whatever they ask it by: to begin, to keep what they are at, the time limit in force, and to
-//! hear what came of it. The transports ([`super::connection`], [`super::nats`]) know who asks; nothing about messages is known here.
+//! What workers say to the service, whatever they say it by: one function for each message. The transports ([`super::connection`],
+//! [`super::nats`]) know who speaks and how it is written; what is believed, and what becomes of a job, is known here alone.
 
 use super::{LEASE, assign, node, result};
 use crate::errors::Refusal;
 use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::Service;
-use fleet::{Outcome, Task, TimeLimit};
+use fleet::nats::WorkerId;
+use fleet::{Outcome, PROTOCOL, StatementError, Task, TimeLimit};
 use model::NodeFacts;
-use store::{Claim, Error, Job, JobId, Lease, Moment, SubmissionId, VersionId};
+use std::time::Duration;
+use store::{Begun, Claim, Error, Job, JobState, Lease, Moment, SubmissionId, VersionId};
 
 /// When a job may be taken back from a worker that is heard of now.
 pub(crate) fn lease_end() -> Moment {
     now().plus_micros(i64::try_from(LEASE.as_micros()).unwrap_or(i64::MAX))
 }
 
-/// The lease of a message.
-pub(crate) fn of_store(lease: fleet::Lease) -> Lease {
-    Lease { job: JobId(lease.job), attempt: lease.attempt }
+/// Why a worker of that protocol and version of tauto cannot be used, with the remedy; `None`: it can.
+pub(crate) fn unfit(protocol: u32, version: &str) -> Option<String> {
+    let unfit = StatementError::Protocol { found: protocol, version: version.into() };
+    (protocol != PROTOCOL).then(|| unfit.to_string())
 }
 
-/// And for one.
-pub(crate) fn of_fleet(lease: Lease) -> fleet::Lease {
-    fleet::Lease { job: lease.job.0, attempt: lease.attempt }
+/// The job of a lease, where this worker has it or has done it.
+async fn own(service: &Service, from: &WorkerId, lease: Lease) -> Result<Option<Job>, Refusal> {
+    let job = match service.store.job(lease.job).await {
+        Ok(job) => job,
+        Err(Error::NotFound(_)) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let own = match &job.state {
+        JobState::Claimed { worker: has, .. } | JobState::Judged { worker: has } => {
+            *has == from.worker() && job.pool.as_deref() == Some(&from.pool)
+        }
+        JobState::Queued | JobState::Cancelled { .. } => false,
+    };
+    Ok(Some(job).filter(|job| own && job.attempt == lease.attempt))
 }
 
 /// The next job for a worker of this machine's own pool, if there is one and its node gets work.
-pub(crate) async fn next(service: &Service, worker: &str, node: &str) -> Result<Option<Job>, Error> {
-    match service.store.node(node).await {
+pub(crate) async fn next(service: &Service, from: &WorkerId) -> Result<Option<Job>, Error> {
+    match service.store.node(&from.node).await {
         Ok(node) if !node.gets_work() => return Ok(None),
         // It works before it has told of itself.
         Ok(_) | Err(Error::NotFound(_)) => {}
         Err(error) => return Err(error),
     }
-    service.store.claim(Claim::local(worker, lease_end(), now())).await
+    service.store.claim(Claim::local(&from.worker(), lease_end(), now())).await
+}
+
+/// What a ticket is good for in the hands of a worker.
+pub(crate) async fn take(service: &Service, from: &WorkerId, ticket: Lease) -> Result<Begun, Error> {
+    let (worker, until) = (from.worker(), lease_end());
+    let begun = service.store.begin(ticket, &worker, &from.node, &from.pool, until, now()).await;
+    // One ticket is out no more, whatever became of it.
+    service.work_came.room();
+    begun
 }
 
 /// The worker begins with a job that it has: its task. `None`: nothing is to be done, and what came of the job is stored: it was begun too
@@ -41,9 +64,8 @@ pub(crate) async fn next(service: &Service, worker: &str, node: &str) -> Result<
 ///
 /// # Errors
 /// [`Refusal::Unavailable`]: the worker has the job still.
-pub(crate) async fn begin(service: &Service, worker: &str, job: &Job) -> Result<Option<Task>, Refusal> {
-    let lease = Lease { job: job.id, attempt: job.attempt };
-    let started = LiveEvent::Started { job: job.id, worker: worker.to_string(), attempt: job.attempt };
+pub(crate) async fn begin(service: &Service, from: &WorkerId, job: &Job) -> Result<Option<Task>, Refusal> {
+    let started = LiveEvent::Started { job: job.id, worker: from.worker(), attempt: job.attempt };
     service.live.tell(job.submission, started);
     let why = if job.failed >= service.settings.attempts {
         let last = job.returned.as_deref().unwrap_or("no reason is known");
@@ -61,29 +83,44 @@ pub(crate) async fn begin(service: &Service, worker: &str, job: &Job) -> Result<
             Err(refusal) => refusal.to_string(),
         }
     };
-    conclude(service, lease, &Outcome::Refused { why }).await?;
+    conclude(service, job.lease(), &Outcome::Refused { why }).await?;
     Ok(None)
 }
 
-/// A worker of that name begins its life: what an earlier one had begun ended with that.
-pub(crate) async fn left_behind(service: &Service, worker: &str, pool: &str) -> Result<(), Error> {
-    for job in service.store.begun_by(worker, pool).await? {
+/// A worker begins its life: what an earlier one of its name had begun ended with that.
+pub(crate) async fn left_behind(service: &Service, from: &WorkerId) -> Result<(), Error> {
+    let worker = from.worker();
+    for job in service.store.begun_by(&worker, &from.pool).await? {
         put_back(service, job.lease(), job.submission, &format!("worker {worker} died"), false).await;
     }
     Ok(())
 }
 
-/// Keeps a job for its worker; false: it is not the worker's any more.
-pub(crate) async fn keep(service: &Service, lease: Lease) -> Result<bool, Error> {
+/// Keeps a job for its worker; `None`: it is not the worker's any more, who is to leave it.
+pub(crate) async fn keep(service: &Service, from: &WorkerId, lease: Lease) -> Result<Option<Job>, Refusal> {
+    let Some(job) = own(service, from, lease).await? else { return Ok(None) };
     match service.store.extend(lease, lease_end()).await {
-        Ok(()) => Ok(true),
-        Err(Error::Conflict(_) | Error::NotFound(_)) => Ok(false),
-        Err(error) => Err(error),
+        Ok(()) => Ok(Some(job)),
+        Err(Error::Conflict(_) | Error::NotFound(_)) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
-/// The first limit that was found for a version is everybody's.
-pub(crate) async fn limit_in_force(
+/// A worker found the time limit of its job's package: the one in force, which is the first that was found. `None`: the job is not the
+/// worker's any more, who is to leave it.
+pub(crate) async fn time_limit(
+    service: &Service,
+    from: &WorkerId,
+    lease: Lease,
+    found: TimeLimit,
+) -> Result<Option<TimeLimit>, Refusal> {
+    match own(service, from, lease).await? {
+        Some(job) => Ok(Some(limit_in_force(service, job.version, found).await?)),
+        None => Ok(None),
+    }
+}
+
+async fn limit_in_force(
     service: &Service,
     version: Option<VersionId>,
     found: TimeLimit,
@@ -94,8 +131,32 @@ pub(crate) async fn limit_in_force(
     Ok(serde_json::from_value(kept).unwrap_or(found))
 }
 
-/// Stores what came of a job, or puts it back. What comes late, when somebody else has the job or has done it, is dropped.
-pub(crate) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome) -> Result<(), Error> {
+/// A worker tells what came of its job, which is stored, or puts the job back. What comes late, when somebody else has the job or has
+/// done it, is dropped.
+pub(crate) async fn done(
+    service: &Service,
+    from: &WorkerId,
+    lease: Lease,
+    outcome: &Outcome,
+) -> Result<(), Refusal> {
+    let Some(job) = own(service, from, lease).await? else {
+        tracing::warn!(worker = from.worker(), job = lease.job.0, "a late result was dropped");
+        // It was not the job that silenced it.
+        if !matches!(outcome, Outcome::Failed { .. }) {
+            service.store.pardon(lease, &from.worker()).await?;
+        }
+        return Ok(());
+    };
+    if let (JobState::Claimed { .. }, Some(started)) = (&job.state, job.started) {
+        let took = u64::try_from(now().0.saturating_sub(started.0)).unwrap_or(0);
+        service.metrics.judging_took(Duration::from_micros(took));
+    }
+    conclude(service, lease, outcome).await?;
+    service.work_came.room();
+    Ok(())
+}
+
+async fn conclude(service: &Service, lease: Lease, outcome: &Outcome) -> Result<(), Error> {
     match result::conclude(service, lease, outcome).await {
         Err(Error::Conflict(why)) => {
             tracing::warn!(job = lease.job.0, why, "a late result was dropped");
@@ -107,13 +168,8 @@ pub(crate) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome)
 }
 
 /// Keeps what a node tells of itself.
-pub(crate) async fn node_news(
-    service: &Service,
-    node: &str,
-    pool: &str,
-    facts: &NodeFacts,
-) -> Result<(), Error> {
-    node::keep(&service.store, node, pool, facts, now()).await
+pub(crate) async fn node(service: &Service, from: &WorkerId, facts: &NodeFacts) -> Result<(), Error> {
+    node::keep(&service.store, &from.node, &from.pool, facts, now()).await
 }
 
 /// Puts back what a worker had not finished. Not `innocent`: it went away by itself, and may have been ended by the job.

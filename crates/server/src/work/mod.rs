@@ -2,7 +2,7 @@
 
 mod assign;
 mod connection;
-mod desk;
+pub(crate) mod desk;
 pub(crate) mod nats;
 mod node;
 mod result;

@@ -89,7 +89,7 @@ async fn keep(
             reply = keeping => match reply {
                 Ok(Reply::Cancel) => leave(shared, lease, left),
                 Ok(_) => {}
-                Err(error) => tracing::debug!(job = lease.job, %error, "a task was not kept"),
+                Err(error) => tracing::debug!(job = lease.job.0, %error, "a task was not kept"),
             },
         }
     }
@@ -100,7 +100,7 @@ fn leave(shared: &Arc<Shared>, lease: Lease, left: &AtomicBool) {
     if left.swap(true, Ordering::SeqCst) {
         return;
     }
-    tracing::info!(job = lease.job, "the service wants this task to be left");
+    tracing::info!(job = lease.job.0, "the service wants this task to be left");
     let shared = shared.clone();
     tokio::spawn(async move {
         while shared.leave(lease) {
@@ -125,7 +125,7 @@ async fn conclude(shared: &Shared, ticket: Ticket, outcome: Outcome) {
             Err(error) => error.to_string(),
         };
         if why != told {
-            tracing::warn!(job = lease.job, why, "an outcome is not heard; telling it again");
+            tracing::warn!(job = lease.job.0, why, "an outcome is not heard; telling it again");
             told = why;
         }
         let _ = ticket.progress().await;
@@ -135,6 +135,6 @@ async fn conclude(shared: &Shared, ticket: Ticket, outcome: Outcome) {
     }
     shared.told(lease);
     if let Err(error) = ticket.ack().await {
-        tracing::debug!(job = lease.job, %error, "a ticket was not acknowledged; it comes again and is thrown away");
+        tracing::debug!(job = lease.job.0, %error, "a ticket was not acknowledged; it comes again and is thrown away");
     }
 }

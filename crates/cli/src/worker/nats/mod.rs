@@ -278,7 +278,7 @@ impl Life<'_> {
             Err(error) => (Some(LATER), Some(error.to_string())),
         };
         if let Some(why) = why {
-            tracing::warn!(job = ticket.lease.job, why, "a task is not begun");
+            tracing::warn!(job = ticket.lease.job.0, why, "a task is not begun");
         }
         let said = self.runtime.block_on(async {
             match put_back {

@@ -54,7 +54,7 @@ async fn every_reason_is_told_at_once() {
     world.says_hello("a", "metal").await;
     let mut other = slower(statement("b", "metal"), 1.5);
     other.kernel = Reading::Known("6.1".into());
-    let away = super::super::of_store(now().plus_micros(42_500_000));
+    let away = now().plus_micros(42_500_000);
     let troubles = vec!["no space is left in its directory".to_string()];
     let greeting = Greeting { at: away, troubles, ..greeting(Some(other), "b") };
     let told = world.greets(&from("b", "metal"), &greeting).await;
@@ -87,7 +87,7 @@ async fn a_greeting_that_was_held_up_is_no_wrong_clock() {
     world.pool("metal", PoolKind::Strict).await;
     world.says_hello("a", "metal").await;
     let sent = |micros| {
-        let at = super::super::of_store(now().plus_micros(micros));
+        let at = now().plus_micros(micros);
         Greeting { at, ..greeting(None, "a") }
     };
     let a = from("a", "metal");

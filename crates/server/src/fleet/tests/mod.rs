@@ -57,7 +57,7 @@ fn statement(node: &str, pool: &str) -> Statement {
         pool: pool.into(),
         version: "1.0.0".into(),
         protocol: PROTOCOL,
-        at: super::of_store(now()),
+        at: now(),
         boot_id: known(&format!("boot of {node}")),
         fingerprint: "0123456789abcdef".into(),
         kind: known("bare_metal"),
@@ -70,7 +70,7 @@ fn statement(node: &str, pool: &str) -> Statement {
         mitigations: BTreeMap::new(),
         tuning: BTreeMap::new(),
         slots: vec![slot],
-        index: Some(StatedIndex { taken_at: super::of_store(now()), parts }),
+        index: Some(StatedIndex { taken_at: now(), parts }),
     }
 }
 
@@ -81,7 +81,7 @@ fn slower(mut statement: Statement, factor: f64) -> Statement {
 }
 
 fn greeting(statement: Option<Statement>, node: &str) -> Greeting {
-    Greeting { hello: hello(node), statement, at: super::of_store(now()), troubles: Vec::new(), fresh: false }
+    Greeting { hello: hello(node), statement, at: now(), troubles: Vec::new(), fresh: false }
 }
 
 /// A judgement whose slowest test took so many milliseconds.

@@ -1,26 +1,20 @@
-//! Questions of workers. Who asks is believed from the subject; that a worker speaks of a job that it has is looked at.
+//! Questions of workers. Who asks is believed from the subject.
 
 use crate::errors::Refusal;
-use crate::moment::now;
 use crate::service::Service;
-use crate::work::desk::{self, lease_end, of_store};
-use fleet::nats::{Ask, Body, Nats, NatsError, NotBegun, Question, Reply, WorkerId};
-use fleet::{Lease, Outcome, PROTOCOL, TimeLimit};
+use crate::work::desk;
+use fleet::nats::{Ask, Nats, NatsError, NotBegun, Question, Reply, WorkerId};
+use fleet::{Lease, PROTOCOL};
 use futures_util::StreamExt;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Begun, Job, JobState, Moment};
+use store::Begun;
 use tokio::sync::Semaphore;
 
 /// Questions that are being answered at one time. More wait at this server; who asked asks again, of any server.
 const AT_ONCE: usize = 256;
 /// A ticket that is for another node, or whose job another worker has as far as is known, is put back for so long.
 const LATER: Duration = Duration::from_millis(500);
-
-/// The name of a worker in jobs.
-pub(super) fn worker(from: &WorkerId) -> String {
-    format!("{}/{}", from.node, from.slot)
-}
 
 /// Answers questions until it is dropped.
 pub(super) async fn serve(service: Arc<Service>, nats: Nats) {
@@ -55,7 +49,7 @@ async fn one(service: &Service, nats: &Nats, question: Question) {
         }
     };
     let reply = reply.unwrap_or_else(|refusal| {
-        tracing::warn!(worker = worker(&from), %refusal, "a question cannot be answered now");
+        tracing::warn!(worker = from.worker(), %refusal, "a question cannot be answered now");
         Reply::Unavailable { why: refusal.to_string() }
     });
     if let Err(error) = question.answer(&reply).await {
@@ -73,7 +67,7 @@ async fn answer(service: &Service, nats: &Nats, from: &WorkerId, ask: &Ask) -> R
     match ask {
         Ask::Hello(greeting) => {
             if greeting.fresh {
-                desk::left_behind(service, &worker(from), &from.pool).await?;
+                desk::left_behind(service, from).await?;
             }
             let reply = crate::fleet::standing(service, from, greeting).await?;
             if let (Reply::Standing(fleet::nats::Standing::Works { .. }), Some(brokers)) =
@@ -87,7 +81,7 @@ async fn answer(service: &Service, nats: &Nats, from: &WorkerId, ask: &Ask) -> R
             Ok(reply)
         }
         Ask::Node { facts } => {
-            desk::node_news(service, &from.node, &from.pool, facts).await?;
+            desk::node(service, from, facts).await?;
             Ok(Reply::Heard)
         }
         Ask::Probe { probe } => {
@@ -95,28 +89,21 @@ async fn answer(service: &Service, nats: &Nats, from: &WorkerId, ask: &Ask) -> R
             Ok(Reply::Heard)
         }
         Ask::Begin { ticket } => begin(service, nats, from, *ticket).await,
-        Ask::Keep { lease } => keep(service, from, *lease).await,
         Ask::Package { hash, damaged } => package(service, nats, from, hash, *damaged).await,
-        Ask::TimeLimit { lease, found } => time_limit(service, from, *lease, found).await,
-        Ask::Done { lease, outcome } => done(service, nats, from, *lease, outcome).await,
-    }
-}
-
-/// The job of a lease, where this worker has it or has done it.
-async fn own_job(service: &Service, from: &WorkerId, lease: Lease) -> Result<Option<Job>, Refusal> {
-    let lease = of_store(lease);
-    let job = match service.store.job(lease.job).await {
-        Ok(job) => job,
-        Err(store::Error::NotFound(_)) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let own = match &job.state {
-        JobState::Claimed { worker: has, .. } | JobState::Judged { worker: has } => {
-            *has == worker(from) && job.pool.as_deref() == Some(&from.pool)
+        Ask::Keep { lease } => {
+            let kept = desk::keep(service, from, *lease).await?;
+            Ok(kept.map_or(Reply::Cancel, |_| Reply::Heard))
         }
-        JobState::Queued | JobState::Cancelled { .. } => false,
-    };
-    Ok(Some(job).filter(|job| own && job.attempt == lease.attempt))
+        Ask::TimeLimit { lease, found } => {
+            let limit = desk::time_limit(service, from, *lease, found.clone()).await?;
+            Ok(limit.map_or(Reply::Cancel, |limit| Reply::TimeLimit { limit }))
+        }
+        Ask::Done { lease, outcome } => {
+            let outcome = nats.read_body(outcome.clone()).await?;
+            desk::done(service, from, *lease, &outcome).await?;
+            Ok(Reply::Heard)
+        }
+    }
 }
 
 async fn begin(service: &Service, nats: &Nats, from: &WorkerId, ticket: Lease) -> Result<Reply, Refusal> {
@@ -128,31 +115,18 @@ async fn begin(service: &Service, nats: &Nats, from: &WorkerId, ticket: Lease) -
     if let Some(brokers) = &service.brokers {
         brokers.works(from);
     }
-    let name = worker(from);
-    let lease = of_store(ticket);
     let later = NotBegun::Later { millis: u32::try_from(LATER.as_millis()).unwrap_or(u32::MAX) };
-    let begun = service.store.begin(lease, &name, &from.node, &from.pool, lease_end(), now()).await?;
-    // One ticket is out no more, whatever became of it.
-    service.work_came.room();
-    let job = match begun {
+    let job = match desk::take(service, from, ticket).await? {
         Begun::Go(job) => job,
         Begun::NotHere | Begun::Held => return not(later),
         Begun::Over(why) => {
-            tracing::debug!(job = ticket.job, attempt = ticket.attempt, why, "a ticket that is over");
+            tracing::debug!(job = ticket.job.0, attempt = ticket.attempt, why, "a ticket that is over");
             return not(NotBegun::Over);
         }
     };
-    match desk::begin(service, &name, &job).await? {
+    match desk::begin(service, from, &job).await? {
         Some(task) => Ok(Reply::Begun { task: nats.body(&task).await?, submission: job.submission.0 }),
         None => not(NotBegun::Over),
-    }
-}
-
-async fn keep(service: &Service, from: &WorkerId, lease: Lease) -> Result<Reply, Refusal> {
-    let own = own_job(service, from, lease).await?.is_some();
-    match own && desk::keep(service, of_store(lease)).await? {
-        true => Ok(Reply::Heard),
-        false => Ok(Reply::Cancel),
     }
 }
 
@@ -168,53 +142,10 @@ async fn package(
     };
     if damaged {
         tracing::warn!(
-            worker = worker(from),
+            worker = from.worker(),
             package = hash.as_str(),
             "a package came damaged from the object store"
         );
     }
     Ok(Reply::Package { there: brokers.packages.ensure(service, nats, &hash, true).await? })
-}
-
-async fn time_limit(
-    service: &Service,
-    from: &WorkerId,
-    lease: Lease,
-    found: &TimeLimit,
-) -> Result<Reply, Refusal> {
-    match own_job(service, from, lease).await? {
-        Some(job) => {
-            let limit = desk::limit_in_force(service, job.version, found.clone()).await?;
-            Ok(Reply::TimeLimit { limit })
-        }
-        None => Ok(Reply::Cancel),
-    }
-}
-
-async fn done(
-    service: &Service,
-    nats: &Nats,
-    from: &WorkerId,
-    lease: Lease,
-    outcome: &Body<Outcome>,
-) -> Result<Reply, Refusal> {
-    let Some(job) = own_job(service, from, lease).await? else {
-        tracing::warn!(worker = worker(from), job = lease.job, "a late result was dropped");
-        // It was not the job that silenced it.
-        if !matches!(nats.read_body(outcome.clone()).await, Ok(Outcome::Failed { .. }) | Err(_)) {
-            service.store.pardon(of_store(lease), &worker(from)).await?;
-        }
-        return Ok(Reply::Heard);
-    };
-    let outcome = nats.read_body(outcome.clone()).await?;
-    if let (JobState::Claimed { .. }, Some(started)) = (&job.state, job.started) {
-        service.metrics.judging_took(since(started));
-    }
-    desk::conclude(service, of_store(lease), &outcome).await?;
-    service.work_came.room();
-    Ok(Reply::Heard)
-}
-
-fn since(moment: Moment) -> Duration {
-    Duration::from_micros(u64::try_from(now().0.saturating_sub(moment.0)).unwrap_or(0))
 }

@@ -3,7 +3,6 @@
 use super::Brokers;
 use crate::moment::now;
 use crate::service::{Service, ended};
-use crate::work::desk::of_fleet;
 use fleet::nats::{Nats, NatsError};
 use fleet::{Pool, PoolKind};
 use futures_util::future::join_all;
@@ -146,7 +145,7 @@ async fn publish(
             brokers.packages.ensure_version(service, nats, version).await?;
         }
         brokers.provision_pool(pool).await?;
-        Ok::<_, Stuck>(nats.publish_ticket(pool, of_fleet(job.lease())).await?)
+        Ok::<_, Stuck>(nats.publish_ticket(pool, job.lease()).await?)
     };
     let published = published.await;
     if let Err(error) = &published {

@@ -5,7 +5,7 @@ use crate::work::Worker;
 use fleet::nats::{Nats, Presence, WorkerId};
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Moment, SubmissionId};
+use store::SubmissionId;
 
 /// How often it is looked.
 const LOOK: Duration = Duration::from_secs(2);
@@ -34,7 +34,7 @@ pub(super) async fn look(service: Arc<Service>, nats: Nats) {
 fn keep(service: &Service, present: &[(WorkerId, Presence)], working: Vec<(String, String)>) {
     let Some(brokers) = &service.brokers else { return };
     brokers.found(present.iter().map(|(from, _)| from.clone()).collect(), working.into_iter().collect());
-    let workers = present.iter().map(|(from, presence)| (super::answer::worker(from), shown(from, presence)));
+    let workers = present.iter().map(|(from, presence)| (from.worker(), shown(from, presence)));
     service.workers.set_fleet(workers.collect());
     service.work_came.room();
 }
@@ -44,7 +44,7 @@ fn shown(from: &WorkerId, presence: &Presence) -> Worker {
         node: from.node.clone(),
         slot: presence.hello.slot.clone(),
         version: presence.hello.version.clone(),
-        since: Moment(presence.since.0),
+        since: presence.since,
         judging: presence.judging.map(SubmissionId),
         finished: presence.finished,
     }

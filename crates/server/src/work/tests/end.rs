@@ -38,7 +38,7 @@ impl End {
         let hello = Ask::Hello(Box::new(greeting));
         let stands = nats.ask(&from, &hello, PATIENCE).await.unwrap();
         assert!(matches!(stands, Reply::Standing(Standing::Works { .. })), "{stands:?}");
-        let since = fleet::Moment(crate::moment::now().0);
+        let since = crate::moment::now();
         let presence = Presence { hello: super::hello(node, slot), since, judging: None, finished: 0 };
         nats.be_present(&from, &presence).await.unwrap();
         let tickets = nats.tickets(pool).await.unwrap();
@@ -206,7 +206,7 @@ impl End {
 
 /// What a worker says of itself.
 pub(crate) fn greeting(from: &WorkerId) -> Greeting {
-    let at = fleet::Moment(crate::moment::now().0);
+    let at = crate::moment::now();
     let hello = hello(&from.node, from.slot);
     Greeting { hello, statement: Some(statement(from)), at, troubles: Vec::new(), fresh: false }
 }
@@ -219,7 +219,7 @@ fn statement(from: &WorkerId) -> Statement {
         pool: from.pool.clone(),
         version: "1.0.0".into(),
         protocol: fleet::PROTOCOL,
-        at: fleet::Moment(crate::moment::now().0),
+        at: crate::moment::now(),
         boot_id: known("b0"),
         fingerprint: "0123456789abcdef".into(),
         kind: known("bare_metal"),

@@ -46,7 +46,7 @@ async fn what_is_wrong_with_a_worker_is_told_and_shown_and_keeps_it_from_work() 
     waits(&say(&|said| said.troubles = vec!["the disk is full".into()]).await, "slot 0: the disk is full");
     assert!(shown(&ground, "n").await.contains("the disk is full"));
     // It has a ticket all the same.
-    let begin = Ask::Begin { ticket: Lease { job: 1, attempt: 1 } };
+    let begin = Ask::Begin { ticket: Lease { job: store::JobId(1), attempt: 1 } };
     let begun = nats.ask(&from, &begin, PATIENCE).await.unwrap();
     assert!(matches!(&begun, Reply::NotBegun(NotBegun::Stopped { reasons }) if reasons[0].contains("full")));
     let good = say(&|_| {}).await;
@@ -189,8 +189,7 @@ async fn brokers_of_another_service_are_left_alone() {
 async fn workers_of_the_fleet_are_shown() {
     let Some(ground) = Ground::nats().await else { return };
     let End::Nats { nats, from, .. } = ground.worker("n", 3).await else { return };
-    let presence =
-        Presence { hello: hello("n", 3), since: fleet::Moment(now().0), judging: None, finished: 7 };
+    let presence = Presence { hello: hello("n", 3), since: now(), judging: None, finished: 7 };
     nats.be_present(&from, &presence).await.unwrap();
     let workers = &ground.kit.service.workers;
     until("it is not seen", async || workers.connected().iter().any(|worker| worker.node == "n")).await;

@@ -194,6 +194,7 @@ over_both! {
     a_job_that_ended_two_workers_is_set_aside_and_others_go_first
     a_task_that_is_given_back_goes_to_the_next_worker
     who_judges_what_was_cancelled_is_told_to_leave_it
+    what_another_worker_tells_of_a_job_is_dropped
     what_waits_for_a_pool_goes_to_no_other
     the_urgent_come_first_and_authors_by_turns
     a_contest_has_no_more_at_once_than_it_may
@@ -252,7 +253,7 @@ async fn what_a_worker_had_when_it_was_lost_comes_back(ground: &Ground) {
     let mut other = ground.worker("m", 0).await;
     let second = other.task().await;
     assert_eq!((second.lease.job, second.lease.attempt), (first.lease.job, first.lease.attempt + 1));
-    let job = ground.kit.service.store.job(store::JobId(first.lease.job)).await.unwrap();
+    let job = ground.kit.service.store.job(first.lease.job).await.unwrap();
     assert_eq!(job.failed, 1);
     // It was only cut off, and comes back with what it had.
     let mut back = ground.worker("n", 0).await;
@@ -299,7 +300,7 @@ async fn a_task_that_is_given_back_goes_to_the_next_worker(ground: &Ground) {
     let mut other = ground.worker("m", 0).await;
     let second = other.task().await;
     assert_eq!((second.lease.job, second.lease.attempt), (first.lease.job, 2));
-    let job = ground.kit.service.store.job(store::JobId(first.lease.job)).await.unwrap();
+    let job = ground.kit.service.store.job(first.lease.job).await.unwrap();
     assert_eq!((job.failed, job.returned.as_deref()), (0, Some("it ends")));
     other.done(second.lease, &judged(Verdict::Accepted)).await;
     assert_eq!(ground.verdicts(id).await, [Verdict::Accepted]);
@@ -318,6 +319,18 @@ async fn who_judges_what_was_cancelled_is_told_to_leave_it(ground: &Ground) {
     let task = worker.task().await;
     worker.done(task.lease, &judged(Verdict::Accepted)).await;
     assert_eq!(ground.verdicts(next).await, [Verdict::Accepted]);
+}
+
+async fn what_another_worker_tells_of_a_job_is_dropped(ground: &Ground) {
+    let id = ground.practice().await;
+    let mut own = ground.worker("n", 0).await;
+    let task = own.task().await;
+    let mut other = ground.worker("n", 1).await;
+    for outcome in [judged(Verdict::WrongAnswer), Outcome::Failed { why: "false".into() }] {
+        other.tell_done(task.lease, &outcome).await;
+    }
+    own.done(task.lease, &judged(Verdict::Accepted)).await;
+    assert_eq!(ground.verdicts(id).await, [Verdict::Accepted]);
 }
 
 async fn what_waits_for_a_pool_goes_to_no_other(ground: &Ground) {
