@@ -4,6 +4,8 @@
 
 mod brokers;
 mod facts;
+mod hands;
+mod life;
 mod link;
 mod nats;
 mod packages;
@@ -215,7 +217,7 @@ fn serve(args: &WorkerArgs, way: &Way, slot: SlotChoice) -> Result<Done, Failure
     let (cancel, ending) = (&*site.cancel, &*site.ending);
     let mut worker = Worker { slot: first, cancel, ending, languages, floor, packages, hello, speaker };
     match way {
-        Way::Socket(path) => worker.work(path),
+        Way::Socket(path) => socket::work(&mut worker, path, &cpus),
         Way::Brokers(brokers) => nats::work(&mut worker, brokers, &cpus),
     }
 }
@@ -249,6 +251,11 @@ fn slot_facts(place: &Place, slot: SlotChoice, floor: &Floor) -> SlotFacts {
 }
 
 impl Worker {
+    /// What is to be told of the machine now, if anything is. Nothing runs in this slot meanwhile.
+    fn news(&mut self) -> Option<serde_json::Value> {
+        self.speaker.as_mut().and_then(|speaker| speaker.news(&self.languages))
+    }
+
     fn ending(&self) -> bool {
         self.ending.load(Ordering::SeqCst)
     }

@@ -11,6 +11,7 @@ mod cross_check;
 #[cfg(test)]
 mod frozen;
 mod health;
+mod in_hand;
 mod message;
 pub mod nats;
 mod policy;
@@ -25,6 +26,7 @@ pub use admission::{Admission, RECHECK_DAYS, Reason, admit, rechecks};
 pub use comparison::{Point, compare};
 pub use cross_check::{Agreed, Answer, Asked, Charge, CrossPolicy, Next, Why, drawn, next, noise};
 pub use health::{Chart, ChartState, Condition, Finding, Health, HealthPolicy, Probe, Rates};
+pub use in_hand::{InHand, Step};
 pub use message::{FromWorker, Hello, PROTOCOL, SlotFacts, ToWorker};
 pub use model::{JobId, Lease, Moment};
 pub use policy::{Contest, Place, Stage, Strictness};

@@ -34,11 +34,6 @@ impl Speaker {
         Speaker { table, told: None, looked: Instant::now(), seen: String::new() }
     }
 
-    /// Whoever is told has changed.
-    pub(super) fn begin(&mut self) {
-        self.told = None;
-    }
-
     /// What is to be told now, if anything is.
     pub(super) fn news(&mut self, known: &Languages) -> Option<Box<NodeFacts>> {
         if self.told.is_some_and(|told| told.elapsed() < EVERY) {

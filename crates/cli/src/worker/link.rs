@@ -1,8 +1,12 @@
-//! What doing a task needs of the service, whichever way leads there.
+//! The border between a worker and the ways to a service. What a worker does, and when, is in [`super::life`] alone; a way knows how that is said:
+//! by frames over a socket ([`super::socket`]), by questions over brokers ([`super::nats`]). Another one needs these two traits.
 
-use fleet::{Lease, TimeLimit};
+use fleet::nats::Standing;
+use fleet::{Lease, Outcome, Probe, Task, TimeLimit};
 use model::Event;
+use serde_json::Value;
 use std::fs::File;
+use std::time::Duration;
 
 /// Why something could not be had of the service.
 #[derive(Debug)]
@@ -15,6 +19,15 @@ pub(super) enum Broken {
     Worker(String),
     /// This machine cannot take it, such as one whose disk is full.
     Here(String),
+}
+
+impl Broken {
+    /// In words.
+    pub(super) fn why(self) -> String {
+        match self {
+            Broken::Connection(why) | Broken::Refused(why) | Broken::Worker(why) | Broken::Here(why) => why,
+        }
+    }
 }
 
 /// The service, as a task sees it.
@@ -30,4 +43,59 @@ pub(super) trait Service: Sync {
 
     /// What came as that package was another one. Without an error it may be got once more.
     fn damaged(&self, hash: &str, found: &str) -> Result<(), Broken>;
+}
+
+/// How this worker stands, as far as it was told.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Stands {
+    /// Nobody has said yet, or there is nobody.
+    Unknown,
+    /// This.
+    Told(Standing),
+    /// It cannot be used.
+    Refused(String),
+}
+
+/// A job that this worker claimed.
+pub(super) struct Claimed {
+    /// The right to it.
+    pub(super) lease: Lease,
+    /// What is to be done; or why that could not be had.
+    pub(super) task: Result<Task, String>,
+}
+
+/// A way to a service. What breaks on it is mended by it: connections are made anew, questions asked again, outcomes told again, and
+/// [`super::hands::Hands`] told what the service said of a job.
+pub(super) trait Way {
+    /// How this worker stands. Connects and greets where that is still to be done; without a service it takes a while.
+    fn stands(&mut self) -> Stands;
+
+    /// The next job, if one comes within that time. From here on the service keeps it for this worker, until [`Way::tell`].
+    fn claim(&mut self, within: Duration) -> Option<Claimed>;
+
+    /// The service, for the task that was claimed last.
+    fn service(&self) -> &dyn Service;
+
+    /// Begins to tell what came of the job that was claimed last. That is told until it is heard, over whatever connection.
+    fn tell(&mut self, lease: Lease, outcome: Outcome);
+
+    /// Lets what is told be heard, for so long at most. False: as things are it will not be.
+    fn attend(&mut self, within: Duration) -> bool;
+
+    /// Nothing is to be claimed for a while.
+    fn pause(&mut self, time: Duration) {
+        std::thread::sleep(time);
+    }
+
+    /// Tells of the machine.
+    fn node(&mut self, facts: Value);
+
+    /// Tells what keeps this worker from working, in words, where that is told.
+    fn troubles(&mut self, _: &[String]) {}
+
+    /// Tells of a probe, where somebody asked for it.
+    fn probed(&mut self, _: Probe) {}
+
+    /// This worker ends. What comes still is given back.
+    fn leave(&mut self);
 }

@@ -1,19 +1,25 @@
-//! Work over a service's socket on the same machine.
+//! The way by a service's socket on the same machine: frames, one conversation at a time. As long as a connection stands the service keeps this
+//! worker's job. A second thread hears what the service says, so that a task can be left while it is done.
 
-use super::link::{Broken, Service};
-use super::{Worker, task};
+use super::hands::Hands;
+use super::life::live;
+use super::link::{Broken, Claimed, Service, Stands, Way};
+use super::{Cpus, Worker};
 use crate::Done;
 use crate::terminal::Failure;
-use crate::worker::facts::Speaker;
+use fleet::nats::Standing;
 use fleet::{Frame, FromWorker, Hello, Lease, Outcome, TimeLimit, ToWorker, WireError};
 use model::Event;
 use rustix::fs::{Mode, OFlags};
+use serde_json::Value;
 use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
+use std::io::Write;
+use std::net::Shutdown;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A service that takes nothing for this long is as good as gone.
@@ -24,12 +30,19 @@ const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// A conversation that lasted this long was none that fails at once.
 const LIVED: Duration = Duration::from_secs(2);
-/// Rest after a task that could not be done for a reason that may pass, such as a full disk.
-const REST: Duration = Duration::from_secs(1);
+/// A task that is on its way to a worker which leaves has come within that.
+const MOMENT: Duration = Duration::from_millis(50);
+/// Frames that may wait to be read: parts of a package are large.
+const FRAMES: usize = 8;
 
+/// What was said.
+type Said = Result<Frame<ToWorker>, WireError>;
+
+/// A connection.
 struct Link {
-    from: UnixStream,
     to: Mutex<UnixStream>,
+    said: Mutex<Receiver<Said>>,
+    since: Instant,
 }
 
 impl From<WireError> for Broken {
@@ -73,119 +86,206 @@ fn to_owner(path: &Path) -> std::io::Result<UnixStream> {
     Ok(stream)
 }
 
-impl Worker {
-    /// Connects, and connects again, until this process is to end.
-    pub(super) fn work(&mut self, path: &Path) -> Result<Done, Failure> {
-        let mut held: Option<(Lease, Outcome)> = None;
-        let mut told = String::new();
-        let mut wait = SHORTEST_WAIT;
-        loop {
-            if self.ending() {
-                return Ok(Done::Interrupted);
+/// Works until this process is to end.
+pub(super) fn work(worker: &mut Worker, path: &Path, cpus: &Cpus) -> Result<Done, Failure> {
+    let hands = Hands::of(worker);
+    let mut way = Socket {
+        path,
+        hello: worker.hello.clone(),
+        hands: hands.clone(),
+        link: None,
+        refused: None,
+        claiming: false,
+        outcome: None,
+        facts: None,
+        told: String::new(),
+        wait: SHORTEST_WAIT,
+    };
+    live(worker, &mut way, &hands, cpus.first)
+}
+
+struct Socket<'a> {
+    path: &'a Path,
+    hello: Hello,
+    hands: Arc<Hands>,
+    link: Option<Link>,
+    refused: Option<String>,
+    /// It was said over this connection that this worker is free, and no task came yet.
+    claiming: bool,
+    /// Not heard yet.
+    outcome: Option<(Lease, Outcome)>,
+    /// As they were told last: whoever listens after this connection has not heard them.
+    facts: Option<Value>,
+    /// What was said last of why there is no connection.
+    told: String,
+    wait: Duration,
+}
+
+impl Socket<'_> {
+    /// Connects and says what is to be said first.
+    fn connect(&mut self) {
+        self.hello.holding = self.hands.state().holding();
+        match Link::connect(self.path, &self.hello, &self.hands) {
+            Ok(link) => {
+                self.told.clear();
+                (self.link, self.claiming) = (Some(link), false);
+                self.say_outcome();
+                if let Some(facts) = self.facts.clone() {
+                    self.say(&FromWorker::Node { facts });
+                }
             }
-            self.hello.holding = held.as_ref().map(|(lease, _)| *lease);
-            match Link::connect(path, &self.hello) {
-                Ok(link) => {
-                    told.clear();
-                    let begun = Instant::now();
-                    match self.converse(&link, &mut held) {
-                        Ok(done) => return Ok(done),
-                        Err(Broken::Connection(why)) => {
-                            tracing::info!(why, "the service is gone; connecting again");
-                            // One whose database is full ends every conversation as soon as it hears of a result.
-                            wait = if begun.elapsed() > LIVED { SHORTEST_WAIT } else { wait };
-                            self.pause(&mut wait);
-                        }
-                        Err(Broken::Refused(why)) => return Err(Failure::usage(why)),
-                        Err(Broken::Worker(why) | Broken::Here(why)) => return Err(Failure::system(why)),
-                    }
+            Err(Broken::Refused(why)) => self.refused = Some(why),
+            Err(broken) => {
+                let why = broken.why();
+                if why != self.told {
+                    tracing::info!(why, "no service yet; trying on");
+                    self.told = why;
                 }
-                Err(Broken::Refused(why)) => return Err(Failure::usage(why)),
-                Err(Broken::Connection(why) | Broken::Worker(why) | Broken::Here(why)) => {
-                    if why != told {
-                        tracing::info!(why, "no service yet; trying on");
-                        told = why;
-                    }
-                    self.pause(&mut wait);
-                }
+                self.rest();
             }
         }
     }
 
     /// Waits, longer each time, and no longer than this process is to live.
-    fn pause(&self, wait: &mut Duration) {
-        let until = Instant::now() + *wait;
-        while Instant::now() < until && !self.ending() {
+    fn rest(&mut self) {
+        let until = Instant::now() + self.wait;
+        while Instant::now() < until && !self.hands.is_ending() {
             std::thread::sleep(SHORTEST_WAIT);
         }
-        *wait = (*wait * 2).min(LONGEST_WAIT);
+        self.wait = (self.wait * 2).min(LONGEST_WAIT);
     }
 
-    fn converse(&mut self, link: &Link, held: &mut Option<(Lease, Outcome)>) -> Result<Done, Broken> {
-        self.speaker.iter_mut().for_each(Speaker::begin);
-        loop {
-            if let Some((lease, outcome)) = held.as_ref() {
-                link.say(&FromWorker::Done { lease: *lease, outcome: outcome.clone() })?;
-                while link.hear()? != (ToWorker::Heard { lease: *lease }) {}
-                let failed = match held.take() {
-                    Some((_, Outcome::Failed { why })) => Some(why),
-                    Some((lease, Outcome::Returned { why })) => {
-                        tracing::warn!(job = lease.job.0, why, "a task was given back");
-                        self.pause(&mut REST.clone());
-                        None
-                    }
-                    _ => None,
-                };
-                // What failed may be this process itself; a new one is started in its place.
-                if let Some(why) = failed {
-                    return Err(Broken::Worker(why));
+    /// What was had over this connection, if it holds; else the next one is made when it is needed.
+    fn over<T>(&mut self, done: Result<T, Broken>) -> Option<T> {
+        match done {
+            Ok(done) => Some(done),
+            Err(broken) => {
+                tracing::info!(why = broken.why(), "the service is gone; connecting again");
+                // One whose database is full ends every conversation as soon as it hears of a result.
+                if self.link.take().is_some_and(|link| link.since.elapsed() > LIVED) {
+                    self.wait = SHORTEST_WAIT;
                 }
-            }
-            if self.ending() {
-                return Ok(Done::Interrupted);
-            }
-            self.tell_of_node(link)?;
-            link.say(&FromWorker::Ready)?;
-            match self.next_task(link)? {
-                Some(task) => {
-                    let outcome = task::perform(self, link, &task);
-                    *held = Some((task.lease, outcome));
-                }
-                None => return Ok(Done::Interrupted),
+                self.rest();
+                None
             }
         }
     }
 
-    /// Waits for a task. `None`: this process is to end.
-    fn next_task(&mut self, link: &Link) -> Result<Option<fleet::Task>, Broken> {
-        loop {
-            match link.hear_within(Duration::from_millis(200))? {
-                Some(ToWorker::Task(task)) => return Ok(Some(*task)),
-                // Too late: nothing is being done.
-                Some(_) => {}
-                None if self.ending() => return Ok(None),
-                None => self.tell_of_node(link)?,
-            }
+    /// Says something, if there is somebody.
+    fn say(&mut self, message: &FromWorker) {
+        if let Some(said) = self.link.as_ref().map(|link| link.say(message)) {
+            self.over(said);
         }
     }
 
-    /// Tells of the machine, if it is time to. Nothing runs in this slot meanwhile.
-    fn tell_of_node(&mut self, link: &Link) -> Result<(), Broken> {
-        match self.speaker.as_mut().and_then(|speaker| speaker.news(&self.languages)) {
-            Some(facts) => link.say(&FromWorker::Node { facts }),
-            None => Ok(()),
+    fn say_outcome(&mut self) {
+        if let Some((lease, outcome)) = self.outcome.clone() {
+            self.say(&FromWorker::Done { lease, outcome });
+        }
+    }
+
+    /// The next task, if one comes before that moment. Without waiting for one, as soon as the outcome that is told was heard.
+    fn hear(&mut self, until: Instant, task: bool) -> Option<Box<fleet::Task>> {
+        while task || self.outcome.is_some() {
+            let link = self.link.as_ref()?;
+            let heard = link.message(until.saturating_duration_since(Instant::now()));
+            match self.over(heard)?? {
+                ToWorker::Task(task) => {
+                    self.claiming = false;
+                    return Some(task);
+                }
+                ToWorker::Heard { lease } => {
+                    self.outcome.take_if(|(of, _)| *of == lease);
+                    self.hands.state().heard(lease);
+                }
+                // Answers that nobody waits for any more.
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// A task that came too late.
+    fn give_back(&mut self, task: &fleet::Task) {
+        let why = "the worker was told to end".to_string();
+        self.say(&FromWorker::Done { lease: task.lease, outcome: Outcome::Returned { why } });
+    }
+}
+
+impl Way for Socket<'_> {
+    fn stands(&mut self) -> Stands {
+        if self.link.is_none() && self.refused.is_none() {
+            self.connect();
+        }
+        match (&self.refused, &self.link) {
+            (Some(why), _) => Stands::Refused(why.clone()),
+            (None, Some(_)) => Stands::Told(Standing::Works { probe_every_secs: None }),
+            (None, None) => Stands::Unknown,
+        }
+    }
+
+    fn claim(&mut self, within: Duration) -> Option<Claimed> {
+        if !std::mem::replace(&mut self.claiming, true) {
+            self.say(&FromWorker::Ready);
+        }
+        let task = self.hear(Instant::now() + within, true)?;
+        self.hands.state().claimed(task.lease);
+        Some(Claimed { lease: task.lease, task: Ok(*task) })
+    }
+
+    fn service(&self) -> &dyn Service {
+        &self.link
+    }
+
+    fn tell(&mut self, lease: Lease, outcome: Outcome) {
+        self.outcome = Some((lease, outcome));
+        self.say_outcome();
+    }
+
+    /// The service is on this machine: when it is gone while this worker is to end, it ends as well.
+    fn attend(&mut self, within: Duration) -> bool {
+        if let Some(task) = self.hear(Instant::now() + within, false) {
+            self.give_back(&task);
+        }
+        self.link.is_some()
+    }
+
+    fn node(&mut self, facts: Value) {
+        self.say(&FromWorker::Node { facts: facts.clone() });
+        self.facts = Some(facts);
+    }
+
+    fn leave(&mut self) {
+        if self.claiming
+            && let Some(task) = self.hear(Instant::now() + MOMENT, true)
+        {
+            self.give_back(&task);
         }
     }
 }
 
 impl Link {
     /// Connects and says who we are.
-    fn connect(path: &Path, hello: &Hello) -> Result<Link, Broken> {
-        let from = to_owner(path).map_err(|e| Broken::Connection(format!("{}: {e}", path.display())))?;
-        from.set_read_timeout(Some(PATIENCE))?;
-        let to = from.try_clone()?;
+    fn connect(path: &Path, hello: &Hello, hands: &Arc<Hands>) -> Result<Link, Broken> {
+        let to = to_owner(path).map_err(|e| Broken::Connection(format!("{}: {e}", path.display())))?;
         to.set_write_timeout(Some(PATIENCE))?;
-        let link = Link { from, to: Mutex::new(to) };
+        let from = to.try_clone()?;
+        let (send, said) = sync_channel(FRAMES);
+        let hands = hands.clone();
+        // It ends with the connection.
+        std::thread::Builder::new().name("service".into()).spawn(move || {
+            loop {
+                let frame: Said = fleet::read_frame(&mut &from);
+                if let Ok(Frame::Message(ToWorker::Cancel { lease })) = &frame {
+                    hands.lose(*lease);
+                }
+                let broken = frame.is_err();
+                if send.send(frame).is_err() || broken {
+                    return;
+                }
+            }
+        })?;
+        let link = Link { to: Mutex::new(to), said: Mutex::new(said), since: Instant::now() };
         link.say(&FromWorker::Hello(Box::new(hello.clone())))?;
         match link.hear()? {
             ToWorker::Welcome => Ok(link),
@@ -200,52 +300,51 @@ impl Link {
         Ok(fleet::write_frame(&mut *to, message)?)
     }
 
-    /// The next message, waited for.
-    fn hear(&self) -> Result<ToWorker, Broken> {
-        match fleet::read_frame(&mut &self.from)? {
-            Frame::Message(message) => Ok(message),
-            Frame::Bytes(_) => Err(Broken::Connection("bytes where a message was expected".into())),
+    /// The next frame, if one comes within this time.
+    fn frame(&self, within: Duration) -> Result<Option<Frame<ToWorker>>, Broken> {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        match said.recv_timeout(within) {
+            Ok(frame) => Ok(Some(frame?)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(Broken::Connection("closed".into())),
         }
     }
 
-    /// The next message, if one begins within this time.
-    fn hear_within(&self, time: Duration) -> Result<Option<ToWorker>, Broken> {
-        self.from.set_read_timeout(Some(time))?;
-        let mut first = [0];
-        let read = (&self.from).read(&mut first);
-        self.from.set_read_timeout(Some(PATIENCE))?;
-        match read {
-            Ok(0) => Err(Broken::Connection("closed".into())),
-            Ok(_) => {
-                let mut rest = first.as_slice().chain(&self.from);
-                match fleet::read_frame(&mut rest)? {
-                    Frame::Message(message) => Ok(Some(message)),
-                    Frame::Bytes(_) => Err(Broken::Connection("bytes where a message was expected".into())),
-                }
-            }
-            Err(e)
-                if matches!(
-                    e.kind(),
-                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
-                ) =>
-            {
-                Ok(None)
-            }
-            Err(e) => Err(e.into()),
+    /// The next message, if one comes within this time.
+    fn message(&self, within: Duration) -> Result<Option<ToWorker>, Broken> {
+        match self.frame(within)? {
+            Some(Frame::Message(message)) => Ok(Some(message)),
+            Some(Frame::Bytes(_)) => Err(Broken::Connection("bytes where a message was expected".into())),
+            None => Ok(None),
         }
+    }
+
+    /// The next message, waited for.
+    fn hear(&self) -> Result<ToWorker, Broken> {
+        self.message(PATIENCE)?.ok_or_else(|| Broken::Connection("the service is silent".into()))
     }
 }
 
-impl Service for Link {
+impl Drop for Link {
+    fn drop(&mut self) {
+        let to = self.to.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // The thread that hears holds it open otherwise.
+        let _ = to.shutdown(Shutdown::Both);
+    }
+}
+
+impl Service for Option<Link> {
     fn event(&self, lease: Lease, event: Event) {
         // As long as somebody listens.
-        drop(self.say(&FromWorker::Event { lease, event: Box::new(event) }));
+        let said = self.as_ref().map(|link| link.say(&FromWorker::Event { lease, event: Box::new(event) }));
+        drop(said);
     }
 
     fn time_limit(&self, lease: Lease, found: TimeLimit) -> Result<TimeLimit, Broken> {
-        self.say(&FromWorker::TimeLimit { lease, found })?;
+        let link = there(self)?;
+        link.say(&FromWorker::TimeLimit { lease, found })?;
         loop {
-            if let ToWorker::TimeLimit { lease: of, limit } = self.hear()?
+            if let ToWorker::TimeLimit { lease: of, limit } = link.hear()?
                 && of == lease
             {
                 return Ok(limit);
@@ -254,31 +353,36 @@ impl Service for Link {
     }
 
     fn package(&self, hash: &str, to: &mut File) -> Result<bool, Broken> {
-        self.say(&FromWorker::NeedPackage { hash: hash.to_string() })?;
+        let link = there(self)?;
+        link.say(&FromWorker::NeedPackage { hash: hash.to_string() })?;
         let size = loop {
-            match self.hear()? {
+            match link.hear()? {
                 ToWorker::Package { hash: sent, bytes } if sent == hash => break bytes,
                 _ => {}
             }
         };
         let Some(mut left) = size else { return Ok(false) };
+        let mut kept = Ok(());
         while left > 0 {
-            match fleet::read_frame::<ToWorker>(&mut &self.from)? {
-                Frame::Bytes(bytes) if bytes.len() as u64 <= left && !bytes.is_empty() => {
+            match link.frame(PATIENCE)? {
+                Some(Frame::Bytes(bytes)) if bytes.len() as u64 <= left && !bytes.is_empty() => {
                     left -= bytes.len() as u64;
-                    // The rest would come as answers to other questions: this connection goes with the task.
-                    to.write_all(&bytes)
-                        .map_err(|e| Broken::Connection(format!("keeping a package: {e}")))?;
+                    // Heard to its end, or the rest would be taken for answers to other questions.
+                    kept = kept.and_then(|()| to.write_all(&bytes));
                 }
                 _ => return Err(Broken::Connection("a package ended early".into())),
             }
         }
-        Ok(true)
+        kept.map(|()| true).map_err(|error| Broken::Here(error.to_string()))
     }
 
     fn damaged(&self, hash: &str, found: &str) -> Result<(), Broken> {
         Err(Broken::Worker(format!("package {hash} came as {found}")))
     }
+}
+
+fn there(link: &Option<Link>) -> Result<&Link, Broken> {
+    link.as_ref().ok_or_else(|| Broken::Connection("the service is gone".into()))
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ impl From<Broken> for NotDone {
     fn from(broken: Broken) -> NotDone {
         match broken {
             Broken::Worker(why) => NotDone::Failed(why),
-            Broken::Connection(why) | Broken::Refused(why) | Broken::Here(why) => NotDone::Returned(why),
+            other => NotDone::Returned(other.why()),
         }
     }
 }

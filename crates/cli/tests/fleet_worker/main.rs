@@ -5,4 +5,5 @@
 mod brokers;
 mod desk;
 mod machine;
+mod socket;
 mod tasks;

@@ -1,6 +1,7 @@
 //! Telling the service who this worker is, and everybody that it is there. In the background, so that neither delays a task.
 
-use super::shared::{Shared, Stands};
+use super::shared::Shared;
+use crate::worker::link::Stands;
 use crate::worker::statement::now;
 use fleet::nats::{Ask, Greeting, Presence, Reply, Standing};
 use std::sync::Arc;
@@ -23,9 +24,9 @@ pub(super) async fn greet(shared: Arc<Shared>) {
     let (mut told, mut fresh) = (String::new(), true);
     loop {
         let (greeting, statement) = {
+            let hello = shared.hello();
             let state = shared.state();
-            let (hello, statement) = (state.hello.clone(), state.statement.clone());
-            let troubles = state.troubles.clone();
+            let (statement, troubles) = (state.statement.clone(), state.troubles.clone());
             let greeting = Greeting { hello, statement: statement.clone(), at: now(), troubles, fresh };
             (greeting, statement)
         };
@@ -92,9 +93,9 @@ async fn tell_facts(shared: &Shared) {
 pub(super) async fn be_present(shared: Arc<Shared>) {
     loop {
         let presence = {
+            let hello = shared.hello();
             let state = shared.state();
-            let (hello, finished) = (state.hello.clone(), state.finished);
-            Presence { hello, since: shared.since, judging: state.judging, finished }
+            Presence { hello, since: shared.since, judging: state.judging, finished: state.finished }
         };
         if let Err(error) = shared.nats.be_present(&shared.from, &presence).await {
             tracing::debug!(%error, "not said to be there");

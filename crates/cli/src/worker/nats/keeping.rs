@@ -1,10 +1,9 @@
 //! Looking after a task while it is being done, and telling what came of it. In the background: the next task may have begun.
 
 use super::shared::Shared;
+use fleet::Outcome;
 use fleet::nats::{Ask, Reply, Ticket};
-use fleet::{Lease, Outcome};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -14,14 +13,11 @@ const EVERY: Duration = Duration::from_secs(3);
 const TELLING: Duration = Duration::from_secs(6);
 /// Rest before an outcome is told again.
 const REST: Duration = Duration::from_millis(200);
-/// As often the runs of a task that is to be left are ended: one may be about to start.
-const LEAVING: Duration = Duration::from_millis(20);
 
 /// A task that is looked after.
 pub(super) struct Kept {
     outcome: oneshot::Sender<Outcome>,
     told: oneshot::Receiver<()>,
-    left: Arc<AtomicBool>,
 }
 
 /// An outcome on its way.
@@ -31,24 +27,13 @@ impl Kept {
     /// Begins to look after a task.
     pub(super) fn begin(shared: &Arc<Shared>, ticket: Ticket) -> Kept {
         let ((outcome, comes), (tell, told)) = (oneshot::channel(), oneshot::channel());
-        let left = Arc::<AtomicBool>::default();
-        let (shared, flag) = (shared.clone(), left.clone());
+        let shared = shared.clone();
         tokio::spawn(async move {
-            let Some(outcome) = keep(&shared, &ticket, comes, &flag).await else { return };
+            let Some(outcome) = keep(&shared, &ticket, comes).await else { return };
             conclude(&shared, ticket, outcome).await;
             let _ = tell.send(());
         });
-        Kept { outcome, told, left }
-    }
-
-    /// Whether the service wants the task to be left.
-    pub(super) fn is_left(&self) -> bool {
-        self.left.load(Ordering::SeqCst)
-    }
-
-    /// The flag of that.
-    pub(super) fn left(&self) -> Arc<AtomicBool> {
-        self.left.clone()
+        Kept { outcome, told }
     }
 
     /// It is done.
@@ -59,7 +44,7 @@ impl Kept {
 }
 
 impl Telling {
-    /// Whether it has arrived within that time.
+    /// Whether it has arrived within that time. Not to be asked again then.
     pub(super) async fn arrives(&mut self, within: Duration) -> bool {
         tokio::time::timeout(within, &mut self.0).await.is_ok()
     }
@@ -70,7 +55,6 @@ async fn keep(
     shared: &Arc<Shared>,
     ticket: &Ticket,
     mut comes: oneshot::Receiver<Outcome>,
-    left: &Arc<AtomicBool>,
 ) -> Option<Outcome> {
     let lease = ticket.lease;
     loop {
@@ -87,26 +71,12 @@ async fn keep(
             biased;
             outcome = &mut comes => return outcome.ok(),
             reply = keeping => match reply {
-                Ok(Reply::Cancel) => leave(shared, lease, left),
+                Ok(Reply::Cancel) => shared.hands.lose(lease),
                 Ok(_) => {}
                 Err(error) => tracing::debug!(job = lease.job.0, %error, "a task was not kept"),
             },
         }
     }
-}
-
-/// Ends a task before it is done.
-fn leave(shared: &Arc<Shared>, lease: Lease, left: &AtomicBool) {
-    if left.swap(true, Ordering::SeqCst) {
-        return;
-    }
-    tracing::info!(job = lease.job.0, "the service wants this task to be left");
-    let shared = shared.clone();
-    tokio::spawn(async move {
-        while shared.leave(lease) {
-            tokio::time::sleep(LEAVING).await;
-        }
-    });
 }
 
 /// Tells what came of a task until a server has heard it, for as long as that takes, and acknowledges the ticket.
@@ -133,8 +103,8 @@ async fn conclude(shared: &Shared, ticket: Ticket, outcome: Outcome) {
         let _ = shared.nats.ask(&shared.from, &Ask::Keep { lease }, REST).await;
         tokio::time::sleep(REST).await;
     }
-    shared.told(lease);
     if let Err(error) = ticket.ack().await {
         tracing::debug!(job = lease.job.0, %error, "a ticket was not acknowledged; it comes again and is thrown away");
     }
+    shared.hands.state().heard(lease);
 }

@@ -9,7 +9,6 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::AsyncWrite;
@@ -26,15 +25,12 @@ const REST: Duration = Duration::from_millis(300);
 const EVENTS: usize = 1024;
 
 /// What a task asks.
-pub(super) struct Fleet<'a> {
-    pub(super) shared: &'a Shared,
-    pub(super) runtime: &'a Handle,
-    pub(super) events: &'a Events,
+pub(super) struct Asking {
+    pub(super) shared: Arc<Shared>,
+    pub(super) runtime: Handle,
+    pub(super) events: Events,
+    /// The submission that is being judged.
     pub(super) submission: i64,
-    /// The task is to be left.
-    pub(super) left: Option<Arc<AtomicBool>>,
-    /// This process is to end.
-    pub(super) ending: &'static AtomicBool,
 }
 
 /// The way events go.
@@ -56,7 +52,7 @@ impl Events {
     }
 }
 
-impl Fleet<'_> {
+impl Asking {
     /// Asks until there is an answer, the task is to be left, or patience is over.
     fn ask(&self, ask: &Ask) -> Result<Reply, Broken> {
         let begun = Instant::now();
@@ -71,8 +67,7 @@ impl Fleet<'_> {
     }
 
     fn go_on(&self, begun: Instant, why: &str) -> Result<(), Broken> {
-        let left = self.left.as_ref().is_some_and(|left| left.load(Ordering::SeqCst));
-        match left || self.ending.load(Ordering::SeqCst) || begun.elapsed() > PATIENCE {
+        match self.shared.hands.is_vain() || begun.elapsed() > PATIENCE {
             true => Err(Broken::Connection(why.into())),
             false => Ok(()),
         }
@@ -86,7 +81,7 @@ impl Fleet<'_> {
     }
 }
 
-impl Service for Fleet<'_> {
+impl Service for Asking {
     fn event(&self, _: Lease, event: Event) {
         // Those that find no room are lost: nothing hangs on them.
         let _ = self.events.0.try_send((self.submission, News::Event(Box::new(event))));

@@ -1,0 +1,152 @@
+//! A worker's life: it claims a job, does it, tells what came of it, and claims the next, whichever way leads to the service.
+
+use super::hands::Hands;
+use super::link::{Claimed, Stands, Way};
+use super::{Worker, probe, task};
+use crate::Done;
+use crate::terminal::Failure;
+use fleet::nats::Standing;
+use fleet::{Outcome, Step};
+use std::time::{Duration, Instant};
+
+/// It is looked as often whether something else is to be done than waiting for a job.
+const LOOK: Duration = Duration::from_millis(200);
+/// A job that waits has come within that.
+const MOMENT: Duration = Duration::from_millis(20);
+/// It is looked as often whether a worker works that has nothing to wait for.
+const PAUSE: Duration = Duration::from_millis(50);
+/// A worker that ends waits so long for the service to hear of its last task.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// Works until this process is to end. A probe is of `cpu`.
+pub(super) fn live(
+    worker: &mut Worker,
+    way: &mut dyn Way,
+    hands: &Hands,
+    cpu: Option<u32>,
+) -> Result<Done, Failure> {
+    let mut life =
+        Life { worker, way, hands, cpu, probed: Instant::now(), ended: None, troubles: Vec::new() };
+    let done = life.lived();
+    life.way.leave();
+    done
+}
+
+struct Life<'a> {
+    worker: &'a mut Worker,
+    way: &'a mut dyn Way,
+    hands: &'a Hands,
+    cpu: Option<u32>,
+    probed: Instant,
+    /// Since when it is to end.
+    ended: Option<Instant>,
+    troubles: Vec<String>,
+}
+
+impl Life<'_> {
+    fn lived(&mut self) -> Result<Done, Failure> {
+        loop {
+            let step = {
+                let mut state = self.hands.state();
+                if self.worker.ending() {
+                    state.drain();
+                }
+                state.next()
+            };
+            match step {
+                Step::End(None) => return Ok(Done::Interrupted),
+                // What failed may be this process itself; a new one is started in its place.
+                Step::End(Some(why)) => return Err(Failure::system(why)),
+                Step::Wait => self.wait()?,
+                Step::Claim => {
+                    let stands = self.way.stands();
+                    if let Some(facts) = self.worker.news() {
+                        self.way.node(facts);
+                    }
+                    // Whatever the service says: it may say so because of this, and hears when it has passed.
+                    let troubled = self.is_troubled();
+                    match stands {
+                        Stands::Refused(why) => return Err(Failure::usage(why)),
+                        Stands::Told(Standing::Works { probe_every_secs }) if !troubled => {
+                            self.go_on(probe_every_secs)?;
+                        }
+                        _ => self.way.pause(PAUSE),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether something here keeps it from working.
+    fn is_troubled(&mut self) -> bool {
+        let troubles: Vec<String> = self.worker.packages.trouble(self.way.service()).into_iter().collect();
+        if self.troubles != troubles {
+            if let Some(why) = troubles.first() {
+                tracing::warn!(why, "no task is taken until this has passed");
+            }
+            self.way.troubles(&troubles);
+            self.troubles = troubles;
+        }
+        !self.troubles.is_empty()
+    }
+
+    /// Claims a job, or probes the slot. A probe that is due makes nobody wait: it is put off while there are jobs, but by no more than
+    /// probes are apart.
+    fn go_on(&mut self, probe_every_secs: Option<u32>) -> Result<(), Failure> {
+        let since = self.probed.elapsed();
+        let every = probe_every_secs.map(|secs| Duration::from_secs(secs.into()));
+        if every.is_some_and(|every| since >= 2 * every) {
+            self.probe();
+            return Ok(());
+        }
+        let due = every.is_some_and(|every| since >= every);
+        match self.way.claim(if due { MOMENT } else { LOOK }) {
+            Some(claimed) => self.attempt(claimed)?,
+            None if due => self.probe(),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn probe(&mut self) {
+        self.probed = Instant::now();
+        if let Some(probe) = probe::taken(self.cpu, self.worker.cancel) {
+            self.way.probed(probe);
+        }
+    }
+
+    /// Does a task and has its outcome told, while the next one may begin.
+    fn attempt(&mut self, Claimed { lease, task }: Claimed) -> Result<(), Failure> {
+        let goes = self.hands.state().begin();
+        let outcome = match task {
+            Ok(task) if goes => task::perform(self.worker, self.way.service(), &task),
+            Ok(_) => Outcome::Returned { why: String::new() },
+            Err(why) => Outcome::Returned { why },
+        };
+        let outcome = self.hands.ended(outcome);
+        if let Outcome::Returned { why } = &outcome {
+            tracing::warn!(job = lease.job.0, why, "a task was given back");
+        }
+        // One may be on its way while the next one is done; not more.
+        while self.hands.state().is_telling() {
+            self.wait()?;
+        }
+        self.hands.state().tell(lease, &outcome);
+        self.way.tell(lease, outcome);
+        Ok(())
+    }
+
+    /// Waits for what is told to be heard, unless this process is to end and has waited long enough.
+    fn wait(&mut self) -> Result<(), Failure> {
+        if let Stands::Refused(why) = self.way.stands() {
+            return Err(Failure::usage(why));
+        }
+        let hope = self.way.attend(LOOK);
+        let ended = self.worker.ending().then(|| *self.ended.get_or_insert_with(Instant::now));
+        if ended.is_some_and(|since| !hope || since.elapsed() > LAST_WORDS) {
+            tracing::warn!("the service does not hear of the last task; it is done again elsewhere");
+            self.hands.state().give_up();
+        }
+        Ok(())
+    }
+}
