@@ -235,7 +235,8 @@ fn says(sent: &Value, frozen: &Value) -> bool {
         (Value::Array(sent), Value::Array(frozen)) => {
             sent.len() >= frozen.len() && sent.iter().zip(frozen).all(|(sent, frozen)| says(sent, frozen))
         }
-        (sent, frozen) => sent == frozen,
+        // What was not known then may be told now, or why it is not.
+        (sent, frozen) => frozen.is_null() || sent == frozen,
     }
 }
 
