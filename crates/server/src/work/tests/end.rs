@@ -31,6 +31,16 @@ impl End {
         end
     }
 
+    /// By the socket, with another protocol: why it is refused.
+    pub(crate) async fn refused(path: &Path, protocol: u32) -> String {
+        let mut end = End::Socket(UnixStream::connect(path).await.unwrap());
+        end.say(&FromWorker::Hello(fleet::Hello { protocol, ..hello("n", 0) })).await;
+        match end.hear().await {
+            ToWorker::Refused { why } => why,
+            other => panic!("not refused: {other:?}"),
+        }
+    }
+
     /// Over NATS: admitted.
     pub(crate) async fn nats(nats: Nats, pool: &str, node: &str, slot: u32) -> End {
         let from = WorkerId { pool: pool.into(), node: node.into(), slot };

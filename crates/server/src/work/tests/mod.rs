@@ -200,6 +200,17 @@ over_both! {
     a_contest_has_no_more_at_once_than_it_may
 }
 
+#[tokio::test]
+async fn a_worker_of_another_protocol_hears_what_to_upgrade() {
+    let ground = Ground::socket().await;
+    let path = ground.kit.service.settings.directory.join("w");
+    for (protocol, remedy) in [(PROTOCOL - 1, "upgrade the node"), (PROTOCOL + 1, "upgrade the service")] {
+        let why = End::refused(&path, protocol).await;
+        assert!(why.starts_with(&format!("the node speaks protocol {protocol} ")), "{why}");
+        assert!(why.ends_with(remedy), "{why}");
+    }
+}
+
 async fn a_task_is_taken_watched_and_stored_once(ground: &Ground) {
     let service = &ground.kit.service;
     let id = ground.practice().await;
