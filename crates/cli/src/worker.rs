@@ -252,7 +252,7 @@ fn slot_facts(place: &Place, slot: SlotChoice, floor: &Floor) -> SlotFacts {
 
 impl Worker {
     /// What is to be told of the machine now, if anything is. Nothing runs in this slot meanwhile.
-    fn news(&mut self) -> Option<serde_json::Value> {
+    fn news(&mut self) -> Option<Box<model::NodeFacts>> {
         self.speaker.as_mut().and_then(|speaker| speaker.news(&self.languages))
     }
 

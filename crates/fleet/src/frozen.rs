@@ -6,8 +6,8 @@ use crate::{
     TimeLimit, ToWorker, Work, samples,
 };
 use model::{
-    Bytes, Clock, Event, Executed, Execution, Floor, IndexPart, Judgement, Kept, Limits, Nanos, ProgramFile,
-    ProgramKind, Reading, Verdict,
+    Bytes, Clock, Event, Executed, Execution, Floor, IndexPart, Judgement, Kept, Limits, Nanos, NodeFacts,
+    ProgramFile, ProgramKind, Reading, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -37,16 +37,19 @@ fn lease() -> Lease {
 }
 
 fn hello() -> Hello {
-    let plan = json!(samples::statement("judge1").slots[0]);
-    let slot = SlotFacts { id: 3, cpus: vec![4, 5], plan, floor: json!(Floor::assumed()) };
+    let plan = Reading::Known(samples::statement("judge1").slots[0].clone());
+    let slot = SlotFacts { id: 3, cpus: vec![4, 5], plan, floor: Reading::Known(Floor::assumed()) };
     Hello { protocol: PROTOCOL, version: "1.0.0".into(), node: "judge1".into(), slot, holding: Some(lease()) }
 }
 
 /// What is known of a machine where most is not.
-fn facts() -> Value {
-    json!({
-        "version": "1.0.0", "languages": null, "slots": null, "audit": null, "tuning": null, "index": null,
-        "fingerprint": "0123456789abcdef", "kernel": "6.12.48", "memory_bytes": 274_877_906_944_u64,
+fn facts() -> Box<NodeFacts> {
+    Box::new(NodeFacts {
+        version: Reading::Known("1.0.0".into()),
+        fingerprint: Reading::Known("0123456789abcdef".into()),
+        kernel: Reading::Known("6.12.48".into()),
+        memory_bytes: Reading::Known(274_877_906_944),
+        ..NodeFacts::unknown("not told")
     })
 }
 
@@ -136,7 +139,7 @@ fn event() -> Box<Event> {
 fn from_workers() -> Vec<FromWorker> {
     let done = outcomes().map(|outcome| FromWorker::Done { lease: lease(), outcome });
     let rest = [
-        FromWorker::Hello(hello()),
+        FromWorker::Hello(Box::new(hello())),
         FromWorker::Hello(Hello { holding: None, ..hello() }),
         FromWorker::Node { facts: facts() },
         FromWorker::Ready,

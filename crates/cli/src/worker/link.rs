@@ -3,8 +3,7 @@
 
 use fleet::nats::Standing;
 use fleet::{Lease, Outcome, Probe, Task, TimeLimit};
-use model::Event;
-use serde_json::Value;
+use model::{Event, NodeFacts};
 use std::fs::File;
 use std::time::Duration;
 
@@ -88,7 +87,7 @@ pub(super) trait Way {
     }
 
     /// Tells of the machine.
-    fn node(&mut self, facts: Value);
+    fn node(&mut self, facts: Box<NodeFacts>);
 
     /// Tells what keeps this worker from working, in words, where that is told.
     fn troubles(&mut self, _: &[String]) {}

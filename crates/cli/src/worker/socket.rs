@@ -9,9 +9,8 @@ use crate::Done;
 use crate::terminal::Failure;
 use fleet::nats::Standing;
 use fleet::{Frame, FromWorker, Hello, Lease, Outcome, TimeLimit, ToWorker, WireError};
-use model::Event;
+use model::{Event, NodeFacts};
 use rustix::fs::{Mode, OFlags};
-use serde_json::Value;
 use std::fs::File;
 use std::io::Write;
 use std::net::Shutdown;
@@ -115,7 +114,7 @@ struct Socket<'a> {
     /// Not heard yet.
     outcome: Option<(Lease, Outcome)>,
     /// As they were told last: whoever listens after this connection has not heard them.
-    facts: Option<Value>,
+    facts: Option<Box<NodeFacts>>,
     /// What was said last of why there is no connection.
     told: String,
     wait: Duration,
@@ -250,7 +249,7 @@ impl Way for Socket<'_> {
         self.link.is_some()
     }
 
-    fn node(&mut self, facts: Value) {
+    fn node(&mut self, facts: Box<NodeFacts>) {
         self.say(&FromWorker::Node { facts: facts.clone() });
         self.facts = Some(facts);
     }

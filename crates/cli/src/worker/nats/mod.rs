@@ -20,7 +20,6 @@ use fleet::nats::{Ask, Nats, NatsError, NotBegun, Reply, Ticket, Tickets, Worker
 use fleet::{Lease, Outcome, Probe};
 use keeping::{Kept, Telling};
 use rustix::thread::{CpuSet, sched_setaffinity};
-use serde_json::Value;
 use service::{Asking, Events};
 use shared::Shared;
 use std::collections::BTreeSet;
@@ -251,7 +250,7 @@ impl Way for Fleet<'_> {
         std::thread::sleep(time);
     }
 
-    fn node(&mut self, facts: Value) {
+    fn node(&mut self, facts: Box<model::NodeFacts>) {
         let stated = statement(&self.shared.from);
         let mut state = self.shared.state();
         state.facts = Some(facts);

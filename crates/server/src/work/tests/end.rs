@@ -34,7 +34,7 @@ impl End {
     /// By the socket, with another protocol: why it is refused.
     pub(crate) async fn refused(path: &Path, protocol: u32) -> String {
         let mut end = End::Socket(UnixStream::connect(path).await.unwrap());
-        end.say(&FromWorker::Hello(fleet::Hello { protocol, ..hello("n", 0) })).await;
+        end.say(&FromWorker::Hello(Box::new(fleet::Hello { protocol, ..hello("n", 0) }))).await;
         match end.hear().await {
             ToWorker::Refused { why } => why,
             other => panic!("not refused: {other:?}"),
