@@ -108,7 +108,8 @@ fn measure(args: &BenchArgs) -> Result<Done, Failure> {
             return Ok(None);
         }
         let observation = check(args, &spec.limits, counting.end(observation).map_err(Failure::system)?)?;
-        means.judged(observation).map_err(Failure::system).map(Some)
+        means.charge(&observation).map_err(Failure::system)?;
+        Ok(Some(observation))
     };
     let floor = place.floor();
     let (report, failure) = conduct(args, &programs, means, &floor, run);
@@ -132,6 +133,7 @@ fn conduct(
 ) -> (BenchReport, Option<Failure>) {
     let most = args.until_ci.map(|_| args.max_runs as usize);
     let plan = Plan {
+        clock: means.clock(),
         programs: programs.len(),
         runs: most.unwrap_or(usize::MAX).min(args.runs as usize),
         warmup: args.warmup as usize,
@@ -168,7 +170,7 @@ fn conduct(
         ci: args.until_ci.filter(|_| complete),
         looks: plan.looks(),
     };
-    let programs = benched(programs, kept, &limits, floor, asked);
+    let programs = benched(programs, kept, means.clock(), &limits, floor, asked);
     // A busy machine changes no count.
     let warnings = if means == Means::Kernel { machine_warnings(&load, &ours) } else { Vec::new() };
     let (clock, counted_by) = (means.clock(), means.versions());
@@ -281,7 +283,7 @@ fn tell(args: &BenchArgs, report: &BenchReport, floor: &Floor, exports: &Exports
 
 /// The exit code. The report was told, so a failure of the system is no second document.
 fn answer(args: &BenchArgs, report: &BenchReport, failure: Option<Failure>) -> Result<Done, Failure> {
-    let spread = |program: &Benched| program.cpu.known().map(|figures| figures.spread_pct);
+    let spread = |program: &Benched| program.charged.known().map(|figures| figures.spread_pct);
     let beyond = |most: f64| {
         let beyond = report.programs.iter().find(|p| spread(p).is_none_or(|spread| spread > most))?;
         Some(match spread(beyond) {

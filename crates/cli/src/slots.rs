@@ -9,7 +9,7 @@ use clap::Args;
 use host::busy;
 use host::machine::Machine;
 use lab::bench::machine_warnings;
-use model::{MeasuredSlot, MeasuredSlots, Nanos, Reading, Slot, SlotPlan};
+use model::{Clock, MeasuredSlot, MeasuredSlots, Nanos, Reading, Slot, SlotPlan};
 use report::json::to_text;
 use report::text::slots_table;
 use report::warning_words;
@@ -88,7 +88,7 @@ fn measure(plan: &SlotPlan) -> Result<(), Failure> {
         let load = before.and_then(|before| Ok(busy::between(&before, &look()?, elapsed, &slot.cpus)));
         let busy = machine_warnings(&Reading::from_result(load), &slot.cpus);
         for warning in &busy {
-            let warning = warning_words(warning);
+            let warning = warning_words(warning, Clock::Cpu);
             print_error(&format!(
                 "tauto: warning: slot {}, measured on a busy machine: {warning}\n",
                 slot.id

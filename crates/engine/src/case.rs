@@ -9,7 +9,7 @@ use crate::{Fault, SystemError, files};
 use judge::crash::telling_line;
 use judge::package::{Package, TestCase, Validator};
 use judge::verdict::{self, Validation, ValidationOutcome, test_verdict};
-use model::{BoxMount, Bytes, Limits, Nanos, Observation, Status, Verdict};
+use model::{BoxMount, Bytes, Charge, Limits, Observation, Status, Verdict};
 use source::Source;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -197,14 +197,15 @@ impl Run<'_, '_> {
         let (mut spec, mut fds) = self.submission.prepare(given);
         let counting = self.court.means.begin(&mut spec, &mut fds)?;
         let run = self.submission.place.run(&spec, fds)?;
-        let run = self.court.means.judged(counting.end(run)?)?;
+        let run = counting.end(run)?;
+        let charge = self.court.means.charge(&run)?;
         let status = run.status(&self.limits.judge);
         let validation = match status {
             Status::Ok => Some(self.court.validate(self.case, self.input, &output, validating)?),
             _ => None,
         };
         let verdict = test_verdict(status, validation.as_ref());
-        let message = message(verdict, &run, self.limits, validation.as_ref(), &errors)?;
+        let message = message(verdict, (&run, charge), self.limits, validation.as_ref(), &errors)?;
         Ok(Pass { verdict, validation, run, message })
     }
 
@@ -223,10 +224,11 @@ impl Run<'_, '_> {
         let (spec, fds) = interactor.prepare(self.input, stdin, Some(stdout), limits)?;
         let side = Side { place: interactor.validator.place, spec, fds };
         let Interaction { submission: run, interactor: observed, first } = interact(submission, side, kept)?;
-        let run = self.court.means.judged(counting.end(run)?)?;
+        let run = counting.end(run)?;
+        let charge = self.court.means.charge(&run)?;
         let validation = interactor.outcome(&observed, &limits)?;
         let verdict = verdict::interactive(run.status(&self.limits.judge), &validation, first);
-        let message = message(verdict, &run, self.limits, Some(&validation), &errors)?;
+        let message = message(verdict, (&run, charge), self.limits, Some(&validation), &errors)?;
         Ok(Pass { verdict, validation: Some(validation), run, message })
     }
 }
@@ -234,7 +236,7 @@ impl Run<'_, '_> {
 /// What to tell the jury about a test case.
 pub(crate) fn message(
     verdict: Verdict,
-    run: &Observation,
+    (run, charge): (&Observation, Charge),
     limits: &CaseLimits,
     validation: Option<&Validation>,
     errors: &File,
@@ -247,24 +249,26 @@ pub(crate) fn message(
                 line => format!("{}: {line}", how_it_ended(run)),
             }
         }
-        Verdict::TimeLimit => match (limits.judge.cpu, limits.stop.cpu) {
-            (Some(limit), stop) if run.time.cpu > limit => over_time(run, limit, stop),
-            _ => "wall time limit: it waited or slept".to_owned(),
-        },
+        Verdict::TimeLimit => over_time(run, charge, limits),
         Verdict::MemoryLimit => "memory limit".to_owned(),
         Verdict::OutputLimit => "output limit".to_owned(),
         _ => said(verdict, validation),
     })
 }
 
-/// That the limit was passed; and, where the run was ended only some way beyond it, why: else its time reads as if the limit were not kept.
-fn over_time(run: &Observation, limit: Nanos, stop: Option<Nanos>) -> String {
-    match stop {
-        Some(stop) if stop > limit && run.time.cpu >= stop => {
-            let times = stop.as_secs_f64() / limit.as_secs_f64();
-            format!("CPU time limit; stopped at {times:.1} × the limit to be sure")
+/// Which limit was passed; and, where the run was ended only some way beyond it, why: else its time reads as if the limit were not kept.
+fn over_time(run: &Observation, charge: Charge, limits: &CaseLimits) -> String {
+    let stop = limits.stop.cpu.map(|stop| Charge::for_time(charge.clock, stop));
+    match (Charge::limit(charge.clock, &limits.judge), stop) {
+        (Some(limit), Some(stop)) if charge > limit && stop > limit && charge >= stop => {
+            let times = stop.amount as f64 / limit.amount as f64;
+            format!("{} limit; stopped at {times:.1} × the limit to be sure", charge.clock.label())
         }
-        _ => "CPU time limit".to_owned(),
+        (Some(limit), _) if charge > limit => format!("{} limit", charge.clock.label()),
+        _ if run.over(&limits.judge).is_some() => {
+            "CPU time limit, by what the clock does not count".to_owned()
+        }
+        _ => "wall time limit: it waited or slept".to_owned(),
     }
 }
 

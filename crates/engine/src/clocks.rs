@@ -2,7 +2,7 @@
 //! instructions and time on the reference machine in QEMU's user-mode emulator, with a plugin of ours.
 
 use crate::{SystemError, files};
-use model::{Bytes, Clock, Exit, FileMount, Limits, Nanos, Observation, Reading, RunSpec, WallLimit};
+use model::{Bytes, Charge, Clock, Exit, FileMount, Limits, Nanos, Observation, Reading, RunSpec, WallLimit};
 use reference_machine::machine::{TICKS_PER_SECOND, VERSION};
 use reference_machine::tally::{self, End};
 use std::fs::File;
@@ -25,8 +25,6 @@ const PLACES: [&str; 2] = ["/usr/bin", "/usr/local/bin"];
 /// The processor that programs see: everything this emulator can do, whatever the host's can, so that libraries choose the
 /// same code everywhere; but no fast string instructions, which the emulator does element by element.
 const CPU: &str = "max,-erms,-fsrm";
-/// Instructions that make up a second under that clock.
-pub const RATE: u64 = 1_000_000_000;
 /// The emulator's own memory: its code, its tables, and translated code; and what the reference machine remembers.
 const ALLOWANCE: Bytes = Bytes(256 << 20);
 const REFERENCE_ALLOWANCE: Bytes = Bytes(512 << 20);
@@ -141,10 +139,21 @@ impl Means {
         }
     }
 
-    /// Limits by which an observation of such a run is judged, given those of the program: the emulator's own memory is not
-    /// charged to it.
-    pub fn judged_by(self, limits: Limits) -> Limits {
-        Limits { memory: limits.memory.map(|memory| memory + self.allowance()), ..limits }
+    /// Limits by which an observation of such a run is judged, given those of the program: its CPU time is taken as time of this
+    /// clock, and the kernel's becomes a bound for what the clock does not see. The emulator's own memory is not the program's.
+    pub fn judged_by(self, typed: Limits) -> Limits {
+        if self == Means::Kernel {
+            return typed;
+        }
+        let factor = if matches!(self, Means::Reference(_)) { REFERENCE_SLOWER } else { SLOWER };
+        let slower = |time: Nanos| Nanos(time.0.saturating_mul(factor)) + Nanos::from_secs(1);
+        let limits = Limits {
+            cpu: typed.cpu.map(slower),
+            wall: typed.wall.map(|wall| WallLimit { time: slower(wall.time), ..wall }),
+            memory: typed.memory.map(|memory| memory + self.allowance()),
+            ..typed
+        };
+        typed.cpu.map_or(limits, |time| Charge::for_time(self.clock(), time).limiting(limits))
     }
 
     fn allowance(self) -> Bytes {
@@ -155,22 +164,10 @@ impl Means {
         }
     }
 
-    /// Limits of the run itself: the CPU time is taken as time of this clock, and the kernel's becomes a bound for what the
-    /// clock does not see.
+    /// Limits of the run itself.
     fn limits(self, typed: Limits) -> Limits {
-        let factor = if matches!(self, Means::Reference(_)) { REFERENCE_SLOWER } else { SLOWER };
-        let slower = |time: Nanos| Nanos(time.0.saturating_mul(factor)) + Nanos::from_secs(1);
-        let wall = |wall: WallLimit| WallLimit { time: slower(wall.time), ..wall };
-        let limits =
-            Limits { cpu: typed.cpu.map(slower), wall: typed.wall.map(wall), ..self.judged_by(typed) };
-        match self {
-            Means::Kernel => typed,
-            Means::Processor => Limits { instructions: typed.cpu.map(instructions), ..limits },
-            Means::Emulator(_) => {
-                emulated(Limits { instructions: typed.cpu.map(instructions), ..limits }, typed)
-            }
-            Means::Reference(_) => emulated(Limits { reference: typed.cpu, ..limits }, typed),
-        }
+        let limits = self.judged_by(typed);
+        if self.emulator().is_some() { emulated(limits, typed) } else { limits }
     }
 
     /// Makes a run one that this clock counts, and that ends when it has counted `spec.limits.cpu`.
@@ -196,22 +193,13 @@ impl Means {
         Ok(Counting { means: self, tally })
     }
 
-    /// The time that this clock told of a run. Under instructions, a nanosecond is one.
-    pub fn time(self, run: &Observation) -> Option<Nanos> {
-        match self {
-            Means::Kernel => Some(run.time.cpu),
-            Means::Processor | Means::Emulator(_) => run.instructions.known().map(|n| Nanos(*n)),
-            Means::Reference(_) => run.reference.known().copied(),
-        }
-    }
-
-    /// The run as it is judged: its CPU time is that of this clock.
+    /// What this clock charges for a run.
     ///
     /// # Errors
     /// It was not counted.
-    pub fn judged(self, run: Observation) -> Result<Observation, SystemError> {
-        let time = self.time(&run).ok_or_else(|| SystemError::new("counting", "the run was not counted"))?;
-        Ok(Observation { time: model::Times { cpu: time, ..run.time }, ..run })
+    pub fn charge(self, run: &Observation) -> Result<Charge, SystemError> {
+        let charge = Charge::of(self.clock(), run).known().copied();
+        charge.ok_or_else(|| SystemError::new("counting", "the run was not counted"))
     }
 }
 
@@ -253,11 +241,6 @@ fn emulate(
     let words = [&emulator.to_string(), "-seed", "1", "-cpu", CPU, "-plugin", &options].map(String::from);
     spec.argv.splice(0..0, words);
     Ok(tally)
-}
-
-/// Instructions that a time stands for.
-fn instructions(time: Nanos) -> u64 {
-    u64::try_from(u128::from(time.0) * u128::from(RATE) / 1_000_000_000).unwrap_or(u64::MAX - 1)
 }
 
 /// Ticks of the reference machine in a time.
@@ -391,7 +374,8 @@ mod tests {
         let run = Observation::unread(Exit::Code(0), Nanos::from_secs(1), "not read");
         let told = counting.end(run).unwrap();
         assert_eq!((told.instructions.known(), told.reference.known()), (Some(&55), Some(&Nanos(8))));
-        assert_eq!(counting.means.judged(told).unwrap().time.cpu, Nanos(8));
+        assert_eq!(counting.means.charge(&told).unwrap(), Charge { clock: Clock::Reference, amount: 8 });
+        assert_eq!(told.time.cpu, Nanos::from_secs(1), "what was seen stays as it is");
     }
 
     #[test]
@@ -401,7 +385,7 @@ mod tests {
         assert_eq!((spec.argv.len(), spec.limits.instructions), (2, Some(500_000_000)));
         assert_eq!((spec.limits.memory, spec.limits.processes), (Some(Bytes(64 << 20)), Some(4)));
         let run = Observation::unread(Exit::Code(0), Nanos::from_secs(1), "not read");
-        assert!(Means::Processor.judged(counting.end(run).unwrap()).is_err(), "nothing was counted");
+        assert!(Means::Processor.charge(&counting.end(run).unwrap()).is_err(), "nothing was counted");
     }
 
     #[test]

@@ -18,8 +18,8 @@ use judge::compare::first_different_line;
 use judge::language::CompileLimits;
 use judge::verdict::{Validation, ValidationOutcome, test_verdict};
 use model::{
-    Blob, Bytes, Event, Executed, ExecutedCompile, ExecutedRun, Execution, JudgePhase, Kept, Layout, Limits,
-    ProgramKind, Reading, Status, Verdict,
+    Blob, Bytes, Charge, Event, Executed, ExecutedCompile, ExecutedRun, Execution, JudgePhase, Kept, Layout,
+    Limits, ProgramKind, Reading, Status, Verdict,
 };
 use settle::Floor;
 use std::fs::File;
@@ -206,7 +206,8 @@ impl Runs<'_> {
         let status = run.status(&self.limits.judge);
         let validation = if status == Status::Ok { Some(self.compared(&stdout)?) } else { None };
         let verdict = test_verdict(status, validation.as_ref());
-        let message = message(verdict, &run, &self.limits, validation.as_ref(), &stderr)?;
+        let charge = Charge::cpu(run.time.cpu);
+        let message = message(verdict, (&run, charge), &self.limits, validation.as_ref(), &stderr)?;
         let judged = Judged { verdict, validation, runs: vec![run], message };
         Ok((judged, Streams { stdout, stderr }))
     }
@@ -236,8 +237,8 @@ impl Runs<'_> {
             verdict: settled.judged.verdict,
             status: decides.status(&self.limits.judge),
             exit: decides.exit,
-            cpu: settled.time.0,
-            wall: settled.time.1,
+            cpu: settled.charge.as_time(),
+            wall: settled.wall,
             memory_peak,
             settled: settled.settled,
             runs: settled.runs,

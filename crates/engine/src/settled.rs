@@ -6,8 +6,8 @@ use crate::clocks::Means;
 use crate::program::{Built, Place};
 use crate::slot::Control;
 use judge::package::TestCase;
-use model::{Cause, Confidence, Nanos, Observation, Reading, Settled, Verdict};
-use settle::{Floor, Policy, Step, Timed, causes, disturbances, explained, settle, stop_at};
+use model::{Cause, Charge, Confidence, Nanos, Observation, Reading, Settled, Verdict};
+use settle::{Decision, Floor, Policy, Step, Timed, causes, disturbances, settle, stop_at};
 
 /// A program this far above its limit fails whatever the control program says: machines become slower by less.
 const NEAR: f64 = 1.5;
@@ -22,8 +22,10 @@ pub(crate) struct SettledCase {
     pub(crate) runs: Vec<Observation>,
     /// For each of them what disturbed it.
     pub(crate) causes: Vec<Vec<Cause>>,
-    /// CPU time that counts, and the elapsed time of the same run.
-    pub(crate) time: (Nanos, Nanos),
+    /// What counts.
+    pub(crate) charge: Charge,
+    /// Elapsed time of the same run.
+    pub(crate) wall: Nanos,
     /// How firmly the time stands.
     pub(crate) settled: Settled,
 }
@@ -76,31 +78,25 @@ pub(crate) fn settle_attempts(
     mut attempt: impl FnMut() -> Result<Judged, Fault>,
 ) -> Result<SettledCase, Fault> {
     let Ruling { means, limits, floor, control } = *ruling;
+    let limit = Charge::limit(means.clock(), &limits.judge);
     let mut attempts: Vec<Attempt> = Vec::new();
     loop {
         let judged = attempt()?;
-        let (timed, wall) = timed(&judged.runs, floor);
+        let (timed, wall) = timed(&judged.runs, means, floor)?;
         attempts.push(Attempt { judged, timed, wall });
-        let end = match means {
-            Means::Kernel => decided(&attempts, limits, floor),
-            // The same again would be the same again.
-            Means::Processor | Means::Emulator(_) | Means::Reference(_) => {
-                attempts.last().map(|attempt| (Confidence::Clear, attempt.timed.time, 0))
-            }
-        };
-        let Some(mut end) = end else { continue };
-        let control = control
-            .filter(|_| means == Means::Kernel && fails_near(&attempts, limits) && end.0 != Confidence::Open);
+        let Some(mut end) = decided(&attempts, limit, floor) else { continue };
+        let control = control.filter(|_| fails_near(&attempts, limit) && end.0 != Confidence::Open);
         if let Some((control, place)) = control {
             let slowdown = control.slowdown(&place)?;
-            note_slowdown(&mut attempts, slowdown, floor);
-            let Some(now) = decided(&attempts, limits, floor) else { continue };
+            note_slowdown(&mut attempts, slowdown, means, floor)?;
+            let Some(now) = decided(&attempts, limit, floor) else { continue };
             end = now;
         }
-        let (confidence, time, void_runs) = end;
+        let (confidence, charge, void_runs) = end;
         let runs: Vec<Observation> =
             attempts.iter().flat_map(|attempt| attempt.judged.runs.clone()).collect();
-        let wall = attempts.iter().find(|attempt| attempt.timed.time == time).map_or(Nanos::ZERO, |a| a.wall);
+        let wall =
+            attempts.iter().find(|attempt| attempt.timed.charge == charge).map_or(Nanos::ZERO, |a| a.wall);
         let settled = Settled { confidence, runs: u32::try_from(runs.len()).unwrap_or(u32::MAX), void_runs };
         let kept = attempts.iter().position(|attempt| attempt.judged.verdict != Verdict::TimeLimit);
         let attempt = kept.unwrap_or(0);
@@ -110,61 +106,64 @@ pub(crate) fn settle_attempts(
             attempt,
             causes: causes(&runs, floor),
             runs,
-            time: (time, wall),
+            charge,
+            wall,
             settled,
         });
     }
 }
 
-/// Whether the attempts so far are enough: how firmly, by which time, with how many void runs.
-fn decided(attempts: &[Attempt], limits: &CaseLimits, floor: &Floor) -> Option<(Confidence, Nanos, u32)> {
+/// Whether the attempts so far are enough: how firmly, by which charge, with how many void runs.
+fn decided(attempts: &[Attempt], limit: Option<Charge>, floor: &Floor) -> Option<(Confidence, Charge, u32)> {
     let last = attempts.last()?;
-    let Some(limit) = limits.judge.cpu else { return Some((Confidence::Clear, last.timed.time, 0)) };
-    let kept = attempts.iter().find(|attempt| attempt.timed.time <= limit);
+    let Some(limit) = limit else { return Some((Confidence::Clear, last.timed.charge, 0)) };
+    let kept = attempts.iter().find(|attempt| attempt.timed.charge <= limit);
     // What is wrong apart from time is wrong however long it takes.
     if kept.is_some_and(|attempt| attempt.judged.verdict != Verdict::Accepted) {
         let confidence = if attempts.len() == 1 { Confidence::Clear } else { Confidence::Settled };
         let void = attempts.iter().filter(|attempt| attempt.timed.is_void(limit)).count();
-        return kept.map(|attempt| (confidence, attempt.timed.time, void as u32));
+        return kept.map(|attempt| (confidence, attempt.timed.charge, void as u32));
     }
     // Another limit was passed together with that of time, and comes before it (docs/verdicts.md).
     if kept.is_none() && last.judged.verdict != Verdict::TimeLimit {
-        return Some((Confidence::Clear, last.timed.time, 0));
+        return Some((Confidence::Clear, last.timed.charge, 0));
     }
     let timed: Vec<Timed> = attempts.iter().map(|attempt| attempt.timed).collect();
     match settle(limit, floor.stray(), &Policy::PUBLISHED, &timed) {
         Step::Again => None,
-        Step::Decided(decision) => Some((decision.confidence, decision.time, decision.void_runs)),
+        Step::Decided(Decision { confidence, charge, void_runs, .. }) => {
+            Some((confidence, charge, void_runs))
+        }
     }
 }
 
-/// Whether no attempt kept the limit, and the best was not far off.
-fn fails_near(attempts: &[Attempt], limits: &CaseLimits) -> bool {
-    let least = attempts.iter().map(|attempt| attempt.timed.time).min();
-    let over = limits.judge.cpu.zip(least);
-    over.is_some_and(|(limit, least)| least > limit && least <= limit.scale(NEAR))
+/// Whether no attempt kept the limit, and the best was not far off, by a clock that wanders.
+fn fails_near(attempts: &[Attempt], limit: Option<Charge>) -> bool {
+    let least = attempts.iter().map(|attempt| attempt.timed.charge).min();
+    let over = limit.filter(|limit| limit.clock.wanders()).zip(least);
+    over.is_some_and(|(limit, least)| least > limit && least.as_time() <= limit.as_time().scale(NEAR))
 }
 
 /// Adds to the evidence of all runs since the last look that the machine was so slow.
-fn note_slowdown(attempts: &mut [Attempt], slowdown: f64, floor: &Floor) {
+fn note_slowdown(attempts: &mut [Attempt], slowdown: f64, means: Means, floor: &Floor) -> Result<(), Fault> {
     let unseen = |attempt: &&mut Attempt| {
         attempt.judged.runs.iter().any(|run| run.evidence.slowdown.known().is_none())
     };
     for attempt in attempts.iter_mut().filter(unseen) {
         let runs = attempt.judged.runs.iter_mut();
         runs.for_each(|run| run.evidence.slowdown = Reading::Known(slowdown));
-        (attempt.timed, attempt.wall) = timed(&attempt.judged.runs, floor);
+        (attempt.timed, attempt.wall) = timed(&attempt.judged.runs, means, floor)?;
     }
+    Ok(())
 }
 
 /// The slowest pass of an attempt, as the rule sees it, and its elapsed time.
-fn timed(runs: &[Observation], floor: &Floor) -> (Timed, Nanos) {
-    let slowest = runs.iter().max_by_key(|run| run.time.cpu);
-    let none = Timed { time: Nanos::ZERO, disturbed: false, explained: Nanos::ZERO };
-    slowest.map_or((none, Nanos::ZERO), |run| {
-        let causes = disturbances(run, floor);
-        let timed =
-            Timed { time: run.time.cpu, disturbed: !causes.is_empty(), explained: explained(&causes) };
-        (timed, run.time.wall)
+fn timed(runs: &[Observation], means: Means, floor: &Floor) -> Result<(Timed, Nanos), Fault> {
+    let charged = runs.iter().map(|run| Ok((means.charge(run)?, run)));
+    let charged = charged.collect::<Result<Vec<_>, Fault>>()?;
+    let slowest = charged.into_iter().max_by_key(|(charge, _)| *charge);
+    Ok(match slowest {
+        Some((charge, run)) => (Timed::new(charge, &disturbances(run, floor)), run.time.wall),
+        None => (Timed::new(Charge { clock: means.clock(), amount: 0 }, &[]), Nanos::ZERO),
     })
 }

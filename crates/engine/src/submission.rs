@@ -16,8 +16,8 @@ use judge::language::Language;
 use judge::package::{JurySubmission, TestCase};
 use judge::scoring::{CaseResult, JudgeMode, Judging, Step};
 use model::{
-    Compilation, Confidence, Event, JudgePhase, Judgement, Limits, Nanos, Reading, Settled, TestResult,
-    Verdict,
+    Charge, Compilation, Confidence, Event, JudgePhase, Judgement, Limits, Nanos, Reading, Settled,
+    TestResult, Verdict,
 };
 use source::{Source, SourceError, SourceLimits};
 use std::io::Read;
@@ -68,9 +68,9 @@ impl JudgedSubmission {
         }
     }
 
-    /// CPU time of the slowest test; zero when none was run.
+    /// The charge of the slowest test as a time; zero when none was run.
     pub(crate) fn slowest(&self) -> Nanos {
-        self.judgement.tests.iter().map(|test| test.cpu).max().unwrap_or_default()
+        self.judgement.slowest().known().map_or(Nanos::ZERO, |charge| charge.as_time())
     }
 }
 
@@ -260,7 +260,7 @@ pub fn judge_submission(
         Ready::Runs { built, language, output } => (Some(built), language, output),
         Ready::Answers => (None, "answers".to_owned(), String::new()),
         Ready::DoesNotCompile { language, output } => {
-            let limits = bench.settings.submission(time.limit, Allowance::NONE);
+            let limits = job.options.means.judged_by(bench.settings.submission(time.limit, Allowance::NONE));
             let compile = Compilation { ok: false, output };
             let result = JudgedSubmission {
                 judgement: judgement(
@@ -336,7 +336,7 @@ fn judgement(
         verdict,
         score: None,
         max_score: None,
-        time_limit: limits.cpu.unwrap_or_default(),
+        time_limit: Charge::limit(means.clock(), &limits).unwrap_or_default().as_time(),
         limits,
         compile,
         tests: Vec::new(),
@@ -353,10 +353,10 @@ pub(crate) fn case_limits(bench: &Bench, time: &TimeLimitInUse, allowance: Allow
     let means = bench.job.options.means;
     let limits =
         CaseLimits { judge: means.judged_by(limits(cpu)), stop: limits(cpu.scale(time.stop_factor)) };
-    match means {
-        Means::Kernel => limits_to_settle(limits, &bench.job.options.floor),
+    match means.clock().wanders() {
+        true => limits_to_settle(limits, &bench.job.options.floor),
         // There is nothing to settle, so the run is stopped at its limit.
-        Means::Processor | Means::Emulator(_) | Means::Reference(_) => limits,
+        false => limits,
     }
 }
 
@@ -378,7 +378,7 @@ impl Running<'_> {
                 let floor = &self.bench.job.options.floor;
                 judge_settled(&court, built, &self.limits, floor, self.bench.control(), case)?
             }
-            None => without_runs(court.judge_answer(self.submission.answer_to(case), case)?),
+            None => without_runs(court.judge_answer(self.submission.answer_to(case), case)?, court.means),
         };
         let counted = judging.record(&case.name, judged.judged.verdict, judged.judged.validation.as_ref());
         self.messages.push(messages(&judged.judged, &counted));
@@ -400,13 +400,14 @@ fn messages(judged: &Judged, counted: &CaseResult) -> Vec<String> {
 }
 
 /// A test case of a problem whose answers are handed in: there is no time to settle.
-fn without_runs(judged: Judged) -> SettledCase {
+fn without_runs(judged: Judged, means: Means) -> SettledCase {
     SettledCase {
         judged,
         attempt: 0,
         runs: Vec::new(),
         causes: Vec::new(),
-        time: (Nanos::ZERO, Nanos::ZERO),
+        charge: Charge { clock: means.clock(), amount: 0 },
+        wall: Nanos::ZERO,
         settled: SETTLED_AT_ONCE,
     }
 }
@@ -419,8 +420,8 @@ fn test_result(case: &TestCase, judged: SettledCase, counted: CaseResult) -> Tes
     TestResult {
         name: case.name.clone(),
         verdict: counted.verdict,
-        cpu: judged.time.0,
-        wall: judged.time.1,
+        charge: judged.charge,
+        wall: judged.wall,
         memory_peak: peaks.map_or_else(unknown, |peak| Reading::Known(*peak)),
         score: counted.score,
         message: counted.fault.unwrap_or(judged.judged.message),

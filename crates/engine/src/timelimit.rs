@@ -153,8 +153,10 @@ fn slowest_test(bench: &Bench, submission: &Submission, enough: Nanos) -> Result
     let mut slowest = Nanos::ZERO;
     for case in bench.job.package.data.all_cases() {
         let judged = bench.court().judge(&built, &limits, case)?;
-        let cpu = judged.runs.iter().map(|run| run.time.cpu).max().unwrap_or_default();
-        slowest = slowest.max(cpu.scale(1.0 / built.allowance.time_factor));
+        for run in &judged.runs {
+            let time = bench.job.options.means.charge(run)?.as_time();
+            slowest = slowest.max(time.scale(1.0 / built.allowance.time_factor));
+        }
         if judged.verdict == Verdict::TimeLimit || slowest >= enough {
             return Ok(Some(slowest.max(enough)));
         }

@@ -11,7 +11,10 @@ use judge::expect;
 use judge::infer::margin_holds;
 use judge::package::{Inference, JurySubmission};
 use judge::scoring::JudgeMode;
-use model::{CheckOutcome, Checked, Event, Judgement, Limits, Nanos, Reading, Verdict, Verification};
+use model::{
+    Charge, CheckOutcome, Checked, Event, Judgement, Limits, Nanos, Observation, Reading, Verdict,
+    Verification,
+};
 
 /// Judges these jury submissions of the package, all tests of each, as many at a time as there are slots. The time limit is inferred from all
 /// of the package's, whichever are judged.
@@ -93,16 +96,17 @@ fn warn_of_language(job: &Job, jury: &JurySubmission) {
 fn under(generous: &JudgedSubmission, time: &TimeLimitInUse, bench: &Bench) -> Option<JudgedSubmission> {
     let judged = &generous.judgement;
     let factor = judged.time_limit.as_secs_f64() / WHILE_INFERRING.as_secs_f64();
-    let cpu = time.limit.scale(factor);
-    let limits = Limits {
-        wall: bench.settings.submission(cpu, Allowance::NONE).wall,
-        cpu: Some(cpu),
-        ..judged.limits
-    };
+    let time_limit = time.limit.scale(factor);
+    let stated = bench.job.options.means.judged_by(bench.settings.submission(time_limit, Allowance::NONE));
+    let Limits { cpu, instructions, reference, wall, .. } = stated;
+    let limits = Limits { cpu, instructions, reference, wall, ..judged.limits };
+    let limit = Charge::for_time(judged.clock, time_limit);
     let wall = limits.wall.map_or(Nanos(u64::MAX), |wall| wall.time);
-    let runs = || judged.tests.iter().flat_map(|test| &test.runs);
-    let holds = runs().all(|run| run.time.cpu <= cpu && run.time.wall <= wall);
-    let judgement = Judgement { time_limit: cpu, limits, ..judged.clone() };
+    let kept =
+        |run: &Observation| Charge::of(judged.clock, run).known().is_some_and(|charge| *charge <= limit);
+    let mut runs = judged.tests.iter().flat_map(|test| &test.runs);
+    let holds = runs.all(|run| kept(run) && run.time.wall <= wall);
+    let judgement = Judgement { time_limit, limits, ..judged.clone() };
     holds.then(|| JudgedSubmission { judgement, ..generous.clone() })
 }
 
@@ -182,8 +186,8 @@ fn checked(
     {
         let why = format!(
             "is too slow, but not by the safety margin: its slowest test takes {} of {}",
-            result.slowest(),
-            result.judgement.time_limit
+            Charge::for_time(result.judgement.clock, result.slowest()),
+            result.judgement.limit()
         );
         job.warn(&jury.program.path, why);
     }

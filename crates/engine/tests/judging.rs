@@ -282,7 +282,7 @@ fn multi_pass_hands_on_inputs_and_keeps_the_feedback_directory() {
         _ => exit(1, 3),
     });
     let judged = check(&mut kit, "tires", AllTests, Verdict::RunTimeError, "RTE");
-    assert_eq!((judged.tests[0].runs.len(), judged.tests[0].cpu), (2, ms(1500)));
+    assert_eq!((judged.tests[0].runs.len(), judged.tests[0].charge), (2, model::Charge::cpu(ms(1500))));
 }
 
 /// A game in which the submission must double what it is told, twice.

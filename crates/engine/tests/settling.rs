@@ -84,7 +84,7 @@ fn check_in(
     let test = &judged.tests[0];
     assert_eq!(judged.verdict, verdict, "{program} {times:?}");
     let settled = test.settled;
-    let seen = (settled.confidence, settled.runs, settled.void_runs, test.cpu.0 / 1_000_000);
+    let seen = (settled.confidence, settled.runs, settled.void_runs, test.charge.amount / 1_000_000);
     assert_eq!(seen, how, "{program} {times:?}");
     assert_eq!(test.runs.len() as u32, settled.runs, "every run is kept");
     assert_eq!(judged.settled, settled);

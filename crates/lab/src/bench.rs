@@ -9,7 +9,7 @@ mod sweep;
 pub use analysis::{Asked, Program, benched, figures, how_it_ended, machine_warnings};
 pub use sweep::{Parameter, ParameterError, fill, parse_parameter, places, sweep};
 
-use model::{BenchRun, Observation};
+use model::{BenchRun, Charge, Clock, Observation};
 use settle::{Floor, disturbances};
 
 /// Seed of every resampling: the same runs give the same figures.
@@ -18,6 +18,8 @@ const SEED: u64 = 20_260_214;
 /// What is to be run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
+    /// What runs are charged by.
+    pub clock: Clock,
     /// Programs, which take turns.
     pub programs: usize,
     /// Runs of each that count.
@@ -86,7 +88,7 @@ pub fn bench<E>(
     let mut progress = Progress { plan, target: plan.runs, done: 0 };
     let stop = make(plan, floor, &mut kept, &mut progress, &mut run);
     for runs in kept.iter_mut().filter(|runs| runs.len() < plan.runs) {
-        condemn(runs);
+        condemn(runs, plan.clock);
     }
     (kept, stop)
 }
@@ -128,21 +130,27 @@ fn keep(runs: &mut Vec<BenchRun>, observation: Observation, plan: &Plan, floor: 
     let disturbed = disturbances(&observation, floor).iter().map(|cause| cause.name.to_string()).collect();
     runs.push(BenchRun { observation, disturbed, void: false });
     if runs.len() == plan.runs {
-        condemn(runs);
+        condemn(runs, plan.clock);
     } else if runs.len() > plan.runs {
-        let from = analysis::void_from(runs);
-        runs.iter_mut().rev().take(1).for_each(|run| run.void = is_void(run, from));
+        let from = analysis::void_from(runs, plan.clock);
+        runs.iter_mut().rev().take(1).for_each(|run| run.void = is_void(run, plan.clock, from));
     }
 }
 
 /// Says of each run whether it is void.
-pub(crate) fn condemn(runs: &mut [BenchRun]) {
-    let from = analysis::void_from(runs);
-    runs.iter_mut().for_each(|run| run.void = is_void(run, from));
+pub(crate) fn condemn(runs: &mut [BenchRun], clock: Clock) {
+    let from = analysis::void_from(runs, clock);
+    runs.iter_mut().for_each(|run| run.void = is_void(run, clock, from));
 }
 
-fn is_void(run: &BenchRun, from: Option<f64>) -> bool {
-    !run.disturbed.is_empty() && from.is_some_and(|from| run.observation.time.cpu.0 as f64 > from)
+/// What disturbs a run adds time, and no counts.
+fn is_void(run: &BenchRun, clock: Clock, from: Option<f64>) -> bool {
+    clock.wanders() && !run.disturbed.is_empty() && from.is_some_and(|from| charge(run, clock) > Some(from))
+}
+
+/// What a run is charged.
+fn charge(run: &BenchRun, clock: Clock) -> Option<f64> {
+    Charge::of(clock, &run.observation).known().map(|charge| charge.amount as f64)
 }
 
 fn void(runs: &[BenchRun]) -> usize {
@@ -175,9 +183,10 @@ impl Progress<'_> {
     fn goes_on(&mut self, kept: &[Vec<BenchRun>]) -> bool {
         let Some(percent) = self.plan.until_ci else { return false };
         // Too few for an interval: one more will do.
-        let more = kept
-            .iter()
-            .map(|runs| stats::more_runs(&analysis::counted(runs), percent, self.plan.looks()).unwrap_or(1));
+        let more = kept.iter().map(|runs| {
+            stats::more_runs(&analysis::counted(runs, self.plan.clock), percent, self.plan.looks())
+                .unwrap_or(1)
+        });
         let more = more.max().unwrap_or(0).min(grown(self.target) - self.target);
         let target = (self.target + more).min(self.plan.max_runs);
         let goes_on = target > self.target;

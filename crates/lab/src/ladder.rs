@@ -2,7 +2,9 @@
 
 use crate::bench::{condemn, figures};
 use crate::rounds::Rounds;
-use model::{BenchComparison, BenchRun, LadderLoad, LadderStage, LadderStep, Observation, Reading, Rung};
+use model::{
+    BenchComparison, BenchRun, Clock, LadderLoad, LadderStage, LadderStep, Observation, Reading, Rung,
+};
 use settle::{Floor, disturbances};
 
 /// Seed of every resampling: the same runs give the same figures.
@@ -83,7 +85,7 @@ fn one<'a>(
         void: false,
     };
     let mut runs: Vec<BenchRun> = runs.map(run).collect();
-    condemn(&mut runs);
+    condemn(&mut runs, Clock::Cpu);
     let why = made.as_ref().err().cloned().unwrap_or_else(|| "no run was finished".into());
     let of = |sample: Vec<f64>| Reading::from_option(figures(&sample, 1), || why.clone());
     let weakest = runs.iter().map(|run| run.observation.evidence.isolation).min();

@@ -5,7 +5,7 @@
 //! shuffled, and 0, 3, 0 and 0 in order.
 
 use lab::bench::{Asked, Plan, Program, Stop, bench, benched};
-use model::{Evidence, Exit, Isolation, Limits, Nanos, Observation, Reading};
+use model::{Clock, Evidence, Exit, Isolation, Limits, Nanos, Observation, Reading};
 use settle::Floor;
 use stats::Random;
 
@@ -44,7 +44,7 @@ fn observation(line: &str) -> Observation {
 /// from a place the seed chooses, so that what lasts several runs in it lasts as long here.
 fn differs(recorded: &[Observation], seed: u64) -> bool {
     let mut at = Random::new(seed).below(recorded.len());
-    let plan = Plan { programs: 2, runs: RUNS, warmup: 0, until_ci: None, max_runs: RUNS };
+    let plan = Plan { clock: Clock::Cpu, programs: 2, runs: RUNS, warmup: 0, until_ci: None, max_runs: RUNS };
     let floor = Floor::assumed();
     let (kept, stop) = bench::<()>(&plan, &floor, |_| {
         at = (at + 1) % recorded.len();
@@ -52,7 +52,8 @@ fn differs(recorded: &[Observation], seed: u64) -> bool {
     });
     assert_eq!(stop, Stop::Enough);
     let program = Program { argv: vec![], shown: "itself".into(), parameters: vec![] };
-    let report = benched(&[program.clone(), program], kept, &Limits::default(), &floor, Asked::default());
+    let report =
+        benched(&[program.clone(), program], kept, Clock::Cpu, &Limits::default(), &floor, Asked::default());
     report[1].comparison.expect("enough runs").different
 }
 

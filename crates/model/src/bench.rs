@@ -45,7 +45,7 @@ pub struct BenchRun {
 pub struct BenchOutlier {
     /// Which one, from 1, void runs included.
     pub run: usize,
-    /// CPU time above the median of the runs that count, in nanoseconds; negative below.
+    /// What it is charged above the median of the runs that count, as a time in nanoseconds; negative below.
     pub excess_ns: i64,
     /// What of it each disturbance can explain: name and time, the greatest first.
     pub explained_by: Vec<(String, Nanos)>,
@@ -178,8 +178,8 @@ pub struct Benched {
     pub parameters: Vec<(String, String)>,
     /// Every run, in order.
     pub runs: Vec<BenchRun>,
-    /// CPU time of those that count.
-    pub cpu: Reading<Figures>,
+    /// What those that count are charged by the clock of the report, as times ([`crate::Charge::as_time`]).
+    pub charged: Reading<Figures>,
     /// Wall time of those that count.
     pub wall: Reading<Figures>,
     /// Runs that stand apart, void ones among them.
@@ -217,8 +217,7 @@ pub enum BenchEnd {
 /// A bench: one program, or several that were run in turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchReport {
-    /// What times were measured by; the CPU time of each run is that of this clock. Under instructions, a nanosecond stands
-    /// for one.
+    /// What runs are charged by.
     pub clock: Clock,
     /// What counted, and in which version, under clocks that count.
     pub counted_by: Option<String>,

@@ -34,7 +34,7 @@ pub use bench::{
     BenchComparison, BenchEnd, BenchOutlier, BenchReport, BenchRun, BenchWarning, Benched, CpuLoad, Figures,
     HostLoad,
 };
-pub use clock::Clock;
+pub use clock::{Charge, Clock};
 pub use disturbance::{Cause, Disturbance};
 pub use event::{Event, JudgePhase};
 pub use execution::{
@@ -73,5 +73,5 @@ pub use trace::{
     KindShare, LatencyRatio, NodeAllocations, SeenFaults, Share, Toucher, TraceMethod, TraceReport,
     TraceVerdict, TracedCpu, TracedMapping, TracedThread,
 };
-pub use units::{Bytes, Nanos};
+pub use units::{Bytes, Nanos, grouped};
 pub use verdict::{Confidence, ParseVerdictError, TestResult, Verdict};

@@ -1,6 +1,6 @@
 //! What was seen of one run. Never a verdict.
 
-use crate::{Bytes, Limits, Nanos, Reading};
+use crate::{Bytes, Charge, Clock, Limits, Nanos, Reading};
 use serde::{Deserialize, Serialize};
 
 /// How the main process ended.
@@ -225,10 +225,19 @@ impl Observation {
         }
     }
 
+    /// The clock whose charge is above its limit; of several the one that counts, since CPU time is then only bounded beside it.
+    pub fn over(&self, limits: &Limits) -> Option<Clock> {
+        let over = |clock: &Clock| {
+            let limit = Charge::limit(*clock, limits);
+            limit.is_some_and(|limit| Charge::of(*clock, self).known() > Some(&limit))
+        };
+        Clock::ALL.into_iter().rev().find(over)
+    }
+
     /// The one-word status: the first that holds, in this order.
     ///
     /// 1. memory limit: the kernel killed for memory, or the peak lies above the limit
-    /// 2. CPU time, instructions or time on the reference machine above their limit
+    /// 2. the charge of a clock above its limit ([`Observation::over`])
     /// 3. output above its limit, cut by its reader, or ended by SIGXFSZ
     /// 4. wall time limit
     /// 5. ended by a signal
@@ -242,10 +251,7 @@ impl Observation {
         };
         if self.out_of_memory || over(&self.memory_peak, limits.memory) {
             Status::MemoryLimit
-        } else if limits.cpu.is_some_and(|limit| self.time.cpu > limit)
-            || limits.instructions.is_some_and(|limit| self.instructions.known() > Some(&limit))
-            || limits.reference.is_some_and(|limit| self.reference.known() > Some(&limit))
-        {
+        } else if self.over(limits).is_some() {
             Status::CpuTimeLimit
         } else if self.output_cut
             || over(&self.output, limits.output)

@@ -2,7 +2,8 @@
 //! stores and the engine share.
 
 use crate::{
-    Bytes, Clock, Confidence, Exit, Limits, Nanos, Observation, Reading, TestResult, Thresholds, Verdict,
+    Bytes, Charge, Clock, Confidence, Exit, Limits, Nanos, Observation, Reading, TestResult, Thresholds,
+    Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -61,11 +62,11 @@ pub struct Judgement {
     pub score: Option<f64>,
     /// The best score there is, where known.
     pub max_score: Option<f64>,
-    /// What its times were measured by. Under instructions, a nanosecond stands for one.
+    /// What its tests are charged by.
     pub clock: Clock,
     /// What counted, and in which version, under clocks that count.
     pub counted_by: Option<String>,
-    /// Time of a test case, with the language's factor.
+    /// Time that a test case may take, with the language's factor; what it stands for under the clock is [`Judgement::limit`].
     #[serde(rename = "time_limit_ns")]
     pub time_limit: Nanos,
     /// The limits of a run.
@@ -104,9 +105,14 @@ impl Judgement {
         }
     }
 
-    /// CPU time of the slowest test case.
-    pub fn slowest(&self) -> Reading<Nanos> {
-        let slowest = self.tests.iter().map(|t| t.cpu).max();
+    /// The most that a test case may be charged.
+    pub fn limit(&self) -> Charge {
+        Charge::for_time(self.clock, self.time_limit)
+    }
+
+    /// The charge of the slowest test case.
+    pub fn slowest(&self) -> Reading<Charge> {
+        let slowest = self.tests.iter().map(|t| t.charge).max();
         slowest.map_or_else(|| Reading::unknown("no test case was run"), Reading::Known)
     }
 
@@ -139,7 +145,8 @@ impl Judgement {
 
     /// Whether a run was ended for its time only beyond the limit, as runs are whose time is not clear sooner.
     pub fn stopped_beyond(&self) -> bool {
-        let beyond = |run: &Observation| run.time.cpu > self.time_limit && run.exit == Exit::Signal(9);
+        let over = |run: &Observation| Charge::of(self.clock, run).known() > Some(&self.limit());
+        let beyond = |run: &Observation| over(run) && run.exit == Exit::Signal(9);
         let slow = self.tests.iter().filter(|test| test.verdict == Verdict::TimeLimit);
         slow.flat_map(|test| &test.runs).any(beyond)
     }
@@ -204,9 +211,9 @@ pub struct Verification {
 pub struct Bound<'a> {
     /// The submission.
     pub path: &'a str,
-    /// CPU time of its slowest test case.
-    pub time: Nanos,
-    /// That over its time limit, which has its language's factor.
+    /// The charge of its slowest test case.
+    pub charge: Charge,
+    /// That over its limit, which has its language's factor.
     pub of_limit: f64,
     /// The run was ended then; it would have taken longer.
     pub stopped: bool,
@@ -223,7 +230,7 @@ impl Verification {
     pub fn fastest_too_slow(&self) -> Option<Bound<'_>> {
         let slow = |test: &TestResult| test.verdict == Verdict::TimeLimit;
         let beyond = |judgement: &Judgement| {
-            judgement.tests.iter().any(slow) && judgement.slowest().known() > Some(&judgement.time_limit)
+            judgement.tests.iter().any(slow) && judgement.slowest().known() > Some(&judgement.limit())
         };
         self.bounds(beyond).min_by(|a, b| a.of_limit.total_cmp(&b.of_limit))
     }
@@ -231,9 +238,9 @@ impl Verification {
     fn bounds(&self, wanted: impl Fn(&Judgement) -> bool) -> impl Iterator<Item = Bound<'_>> {
         let judged = self.submissions.iter().filter_map(|checked| Some((checked, checked.judgement()?)));
         judged.filter(move |(_, judgement)| wanted(judgement)).filter_map(|(checked, judgement)| {
-            let time = *judgement.slowest().known()?;
-            let of_limit = time.as_secs_f64() / judgement.time_limit.as_secs_f64();
-            Some(Bound { path: &checked.path, time, of_limit, stopped: judgement.stopped_beyond() })
+            let charge = *judgement.slowest().known()?;
+            let of_limit = charge.amount as f64 / judgement.limit().amount as f64;
+            Some(Bound { path: &checked.path, charge, of_limit, stopped: judgement.stopped_beyond() })
         })
     }
 

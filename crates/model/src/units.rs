@@ -83,9 +83,22 @@ impl From<Nanos> for Duration {
     }
 }
 
+/// A number with a thin space before each three digits.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let threes: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|three| str::from_utf8(three).ok()).collect();
+    threes.join("\u{202f}")
+}
+
+/// For people; `{:#}` has digits enough to tell runs apart.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
+            0..1_000 if f.alternate() => write!(f, "{} ns", self.0),
+            1_000..1_000_000 if f.alternate() => write!(f, "{:.1} µs", self.0 as f64 / 1e3),
+            1_000_000..1_000_000_000 if f.alternate() => write!(f, "{:.2} ms", self.as_millis_f64()),
+            _ if f.alternate() => write!(f, "{:.4} s", self.as_secs_f64()),
             0..1_000_000 => write!(f, "{:.0} µs", self.0 as f64 / 1e3),
             1_000_000..1_000_000_000 => write!(f, "{:.1} ms", self.as_millis_f64()),
             _ => write!(f, "{:.3} s", self.as_secs_f64()),

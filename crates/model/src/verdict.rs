@@ -1,6 +1,6 @@
 //! Verdicts and the result of one test. Named here, derived in `judge`.
 
-use crate::{Bytes, Cause, Nanos, Observation, Reading, Settled};
+use crate::{Bytes, Cause, Charge, Nanos, Observation, Reading, Settled};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -111,9 +111,8 @@ pub struct TestResult {
     pub name: String,
     /// What it earned.
     pub verdict: Verdict,
-    /// CPU time that counts: the settled run's, or the slowest pass of it.
-    #[serde(rename = "cpu_ns")]
-    pub cpu: Nanos,
+    /// What counts by the clock of the judgement: of the settled run, or of the slowest pass of it. Nothing where nothing was run.
+    pub charge: Charge,
     /// Elapsed time of the same run.
     #[serde(rename = "wall_ns")]
     pub wall: Nanos,

@@ -1,9 +1,9 @@
 //! What the forms of a bench's report have in common: words and numbers for people.
 
-use model::{BenchOutlier, BenchWarning, CpuLoad, Nanos, Reading};
+use model::{BenchOutlier, BenchWarning, Charge, Clock, CpuLoad, Nanos, Reading};
 
-/// A warning in words.
-pub fn words(warning: &BenchWarning) -> String {
+/// A warning in words, of runs that were charged by this clock.
+pub fn words(warning: &BenchWarning, clock: Clock) -> String {
     match warning {
         BenchWarning::SaturatedCores { busy, of, ours, load_average } => {
             saturated(busy, *of, *ours, load_average)
@@ -27,8 +27,8 @@ pub fn words(warning: &BenchWarning) -> String {
         }
         BenchWarning::TwoModes { low, high } => format!(
             "times fall into two groups, around {} and around {}: the median describes neither; look for what differs between runs",
-            precise(*low),
-            precise(*high)
+            exact(clock, *low),
+            exact(clock, *high)
         ),
         BenchWarning::Shift { run, ratio } => format!(
             "from run {run} on, times are {:.1} % {}: something changed in the middle of the bench",
@@ -51,7 +51,8 @@ pub fn words(warning: &BenchWarning) -> String {
             )
         }
         BenchWarning::Short { median } => {
-            format!("{} is little CPU time: starting the program is a large part of it", precise(*median))
+            let (little, label) = (exact(clock, *median), clock.label());
+            format!("{little} is little {label}: starting the program is a large part of it")
         }
         BenchWarning::Failing { runs, how } => {
             let which =
@@ -84,8 +85,12 @@ fn saturated(busy: &[CpuLoad], of: usize, ours: bool, load_average: &Reading<f64
     )
 }
 
-/// An outlier and its ledger in words, such as `+3.1 ms: 3.0 ms steal, 0.1 ms unexplained`.
-pub(crate) fn ledger(outlier: &BenchOutlier) -> String {
+/// An outlier by this clock and its ledger in words, such as `+3.1 ms: 3.0 ms steal, 0.1 ms unexplained`.
+pub(crate) fn ledger(outlier: &BenchOutlier, clock: Clock) -> String {
+    let signed = |ns: i64, plus: bool| {
+        let sign = if ns < 0 { "−" } else { ["", "+"][usize::from(plus)] };
+        format!("{sign}{}", exact(clock, Nanos(ns.unsigned_abs())))
+    };
     let mut parts: Vec<String> = outlier
         .explained_by
         .iter()
@@ -97,19 +102,14 @@ pub(crate) fn ledger(outlier: &BenchOutlier) -> String {
     format!("{}: {}", signed(outlier.excess_ns, true), parts.join(", "))
 }
 
-fn signed(ns: i64, plus: bool) -> String {
-    let sign = if ns < 0 { "−" } else { ["", "+"][usize::from(plus)] };
-    format!("{sign}{}", precise(Nanos(ns.unsigned_abs())))
-}
-
 /// A time with digits enough to tell runs apart.
 pub(crate) fn precise(time: Nanos) -> String {
-    match time.0 {
-        0..1_000 => format!("{} ns", time.0),
-        1_000..1_000_000 => format!("{:.1} µs", time.0 as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.2} ms", time.as_millis_f64()),
-        _ => format!("{:.4} s", time.as_secs_f64()),
-    }
+    format!("{time:#}")
+}
+
+/// What a time stands for under a clock, likewise.
+pub(crate) fn exact(clock: Clock, time: Nanos) -> String {
+    format!("{:#}", Charge::for_time(clock, time))
 }
 
 /// Names of parameters and their values, such as `n=2, m=3`.
@@ -149,7 +149,7 @@ mod tests {
             BenchWarning::Short { median: Nanos(150_000) },
             BenchWarning::Failing { runs: 3, how: "exited with code 1".into() },
         ];
-        let text: Vec<String> = all.iter().map(words).collect();
+        let text: Vec<String> = all.iter().map(|warning| words(warning, Clock::Cpu)).collect();
         insta::assert_snapshot!("bench_warnings", text.join("\n"));
     }
 
@@ -162,10 +162,12 @@ mod tests {
             unexplained_ns,
         };
         assert_eq!(
-            ledger(&outlier(3_100_000, &[("run_queue_wait", 3_000_000)], 100_000)),
+            ledger(&outlier(3_100_000, &[("run_queue_wait", 3_000_000)], 100_000), Clock::Cpu),
             "+3.10 ms: up to 3.00 ms run queue wait, 100.0 µs unexplained"
         );
-        assert_eq!(ledger(&outlier(-5_000, &[], -5_000)), "−5.0 µs: −5.0 µs unexplained");
-        assert_eq!(ledger(&outlier(500, &[("steal", 500)], 0)), "+500 ns: up to 500 ns steal");
+        assert_eq!(ledger(&outlier(-5_000, &[], -5_000), Clock::Cpu), "−5.0 µs: −5.0 µs unexplained");
+        assert_eq!(ledger(&outlier(500, &[("steal", 500)], 0), Clock::Cpu), "+500 ns: up to 500 ns steal");
+        let counted = ledger(&outlier(1500, &[], 1500), Clock::Instructions);
+        assert_eq!(counted, "+1\u{202f}500 instr.: 1\u{202f}500 instr. unexplained");
     }
 }

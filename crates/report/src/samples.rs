@@ -9,7 +9,7 @@ mod numa;
 pub(crate) use numa::{empty_mask, mask, numa_map};
 
 use model::{
-    Audit, BootPlan, Bytes, Cause, Change, ChangeState, CheckOutcome, Checked, Clock, Compilation,
+    Audit, BootPlan, Bytes, Cause, Change, ChangeState, Charge, CheckOutcome, Checked, Clock, Compilation,
     Confidence, CpuNoise, Evidence, Exit, Finding, FindingState, HostLanguage, HostLanguages, HostTool,
     Isolation, Judgement, Limits, MachineId, MachineKind, Nanos, NodePages, NoiseComparison, Observation,
     Reading, Remedy, Scope, Settled, Severity, TestResult, Times, Tuning, Verdict, Verification,
@@ -67,7 +67,7 @@ pub(crate) fn test(name: &str, verdict: Verdict, cpu_ms: u64, message: &str) -> 
     TestResult {
         name: name.into(),
         verdict,
-        cpu: Nanos::from_millis(cpu_ms),
+        charge: Charge::cpu(Nanos::from_millis(cpu_ms)),
         wall: Nanos::from_millis(cpu_ms + 1),
         memory_peak: Reading::Known(Bytes::from_mib(cpu_ms)),
         score: None,

@@ -1,6 +1,7 @@
 //! The settle rule.
 
-use model::{Confidence, Nanos, Policy, Stray};
+use crate::explained;
+use model::{Cause, Charge, Confidence, Nanos, Policy, Stray};
 
 /// What has to speak against a program: the natural logarithm of 1/error, with an allowance for looking again after each run
 /// (Bonferroni).
@@ -11,18 +12,24 @@ fn needed(policy: &Policy) -> f64 {
 /// A run, as far as the rule looks at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timed {
-    /// Its time under the chosen clock; where it was stopped, the time until then.
-    pub time: Nanos,
-    /// Its evidence names a disturbance.
+    /// What it is charged; where it was stopped, until then.
+    pub charge: Charge,
+    /// Its evidence names a disturbance that can have added to the charge.
     pub disturbed: bool,
-    /// What the disturbances can have cost at most.
+    /// What the disturbances can have added at most.
     pub explained: Nanos,
 }
 
 impl Timed {
+    /// A run with such a charge that was disturbed like this. What disturbs a run adds time, and no counts.
+    pub fn new(charge: Charge, causes: &[Cause]) -> Timed {
+        let causes = if charge.clock.wanders() { causes } else { &[] };
+        Timed { charge, disturbed: !causes.is_empty(), explained: explained(causes) }
+    }
+
     /// Above the limit by no more than what disturbed it can have cost: it says nothing.
-    pub fn is_void(&self, limit: Nanos) -> bool {
-        self.time > limit && self.explained >= self.time - limit
+    pub fn is_void(&self, limit: Charge) -> bool {
+        self.charge > limit && self.explained >= self.charge.as_time() - limit.as_time()
     }
 }
 
@@ -33,8 +40,8 @@ pub struct Decision {
     pub passes: bool,
     /// How firmly.
     pub confidence: Confidence,
-    /// The time that counts: the least of the runs that are not void; of all, where all are.
-    pub time: Nanos,
+    /// The charge that counts: the least of the runs that are not void; of all, where all are.
+    pub charge: Charge,
     /// How many runs were void.
     pub void_runs: u32,
 }
@@ -68,18 +75,21 @@ pub fn stop_at(limit: Nanos, stray: Stray, policy: &Policy) -> Nanos {
 /// has an undisturbed run with a probability of at most ½·exp(−x/tail); a disturbed one, whose median may have moved,
 /// with exp(−x/(disturbed·tail)). It fails when runs that are all as far above as the nearest of them have, together, at
 /// most the probability `error`. So no other judgement of it passes, but for so rare a one.
-pub fn settle(limit: Nanos, stray: Stray, policy: &Policy, runs: &[Timed]) -> Step {
-    let under = runs.iter().filter(|run| run.time <= limit).count() as u32;
+///
+/// A clock that counts says the same every time, so one run decides.
+pub fn settle(limit: Charge, stray: Stray, policy: &Policy, runs: &[Timed]) -> Step {
+    let under = runs.iter().filter(|run| run.charge <= limit).count() as u32;
     let valid: Vec<&Timed> = runs.iter().filter(|run| !run.is_void(limit)).collect();
     let void_runs = (runs.len() - valid.len()) as u32;
     let at_bound = runs.len() as u32 >= policy.runs;
-    let Some(least) = runs.iter().map(|run| run.time).min() else { return Step::Again };
-    let time = valid.iter().map(|run| run.time).min().unwrap_or(least);
+    let Some(least) = runs.iter().map(|run| run.charge).min() else { return Step::Again };
+    let charge = valid.iter().map(|run| run.charge).min().unwrap_or(least);
     let firmly = if runs.len() == 1 { Confidence::Clear } else { Confidence::Settled };
-    let decided = |passes, confidence| Step::Decided(Decision { passes, confidence, time, void_runs });
+    let decided = |passes, confidence| Step::Decided(Decision { passes, confidence, charge, void_runs });
     // Of void runs too: what was seen of the program it can do, and so a slower program never fares better.
-    let ratio = least.0.max(1) as f64 / limit.0.max(1) as f64;
+    let ratio = least.amount.max(1) as f64 / limit.amount.max(1) as f64;
     let firm = match under {
+        _ if !limit.clock.wanders() => true,
         0 => {
             let over = ratio / (1.0 + stray.reach) - 1.0;
             over > 0.0
@@ -107,15 +117,16 @@ fn doubt(run: &Timed, over: f64, stray: Stray, policy: &Policy) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Clock;
     use proptest::prelude::*;
 
-    const LIMIT: Nanos = Nanos(1_000_000_000);
+    const LIMIT: Charge = Charge { clock: Clock::Cpu, amount: 1_000_000_000 };
     const POLICY: Policy = Policy::PUBLISHED;
     /// One run decides 1 % below and 11.9 % above the limit, two 6.2 % above, ten 1.5 %.
     const STRAY: Stray = Stray { reach: 0.01, tail: 0.01 };
 
     fn at(ms: f64) -> Timed {
-        Timed { time: LIMIT.scale(ms / 1000.0), disturbed: false, explained: Nanos::ZERO }
+        Timed::new(Charge::cpu(LIMIT.as_time().scale(ms / 1000.0)), &[])
     }
 
     fn disturbed(ms: f64, explained: u64) -> Timed {
@@ -129,7 +140,7 @@ mod tests {
             Step::Decided(d) => {
                 let end = if d.passes { "pass" } else { "fail" };
                 let void = if d.void_runs > 0 { format!(" {} void", d.void_runs) } else { String::new() };
-                format!("{end} {:?} {}{void}", d.confidence, d.time.0 / 1_000_000).to_lowercase()
+                format!("{end} {:?} {}{void}", d.confidence, d.charge.amount / 1_000_000).to_lowercase()
             }
         };
         assert_eq!(shown, expected, "{runs:?}");
@@ -143,6 +154,18 @@ mod tests {
         check(&[disturbed(905.0, 900)], "pass clear 905");
         check(&[at(1120.0)], "fail clear 1120");
         check(&[disturbed(1370.0, 10)], "fail clear 1370");
+    }
+
+    #[test]
+    fn of_what_is_counted_one_run_decides() {
+        let counted = |amount| Charge { clock: Clock::Instructions, amount };
+        let causes = [Cause { name: model::Disturbance::Steal, bound: Nanos(50) }];
+        for (amount, passes) in [(99, true), (100, true), (101, false)] {
+            let charge = counted(amount);
+            let decision = Decision { passes, confidence: Confidence::Clear, charge, void_runs: 0 };
+            let step = settle(counted(100), STRAY, &POLICY, &[Timed::new(charge, &causes)]);
+            assert_eq!(step, Step::Decided(decision));
+        }
     }
 
     #[test]
@@ -182,12 +205,13 @@ mod tests {
     fn an_endless_program_costs_one_run() {
         for tail in [0.002, 0.01, 0.02, 0.07] {
             let stray = Stray { reach: 0.02, tail };
-            let time = stop_at(LIMIT, stray, &POLICY);
-            assert!(time <= LIMIT + LIMIT);
+            let time = stop_at(LIMIT.as_time(), stray, &POLICY);
+            assert!(time.0 <= 2 * LIMIT.amount);
+            let charge = Charge::cpu(time);
             for disturbed in [false, tail <= 0.02] {
-                let stopped = Timed { time, disturbed, explained: Nanos::ZERO };
+                let stopped = Timed { charge, disturbed, explained: Nanos::ZERO };
                 let step = settle(LIMIT, stray, &POLICY, &[stopped]);
-                let clear = Decision { passes: false, confidence: Confidence::Clear, time, void_runs: 0 };
+                let clear = Decision { passes: false, confidence: Confidence::Clear, charge, void_runs: 0 };
                 assert_eq!(step, Step::Decided(clear), "{tail} {disturbed}");
             }
         }
@@ -213,7 +237,7 @@ mod tests {
             };
             let (n, decision) = end(&runs(1.0)).expect("decided within the bound");
             prop_assert!(n as u32 <= POLICY.runs);
-            prop_assert_eq!(decision.passes, runs(1.0)[..n].iter().any(|run| run.time <= LIMIT));
+            prop_assert_eq!(decision.passes, runs(1.0)[..n].iter().any(|run| run.charge <= LIMIT));
             let (_, slower) = end(&runs(1.01)).expect("decided");
             prop_assert!(decision.passes || !slower.passes, "{:?} {:?}", decision, slower);
             if decision.confidence != Confidence::Open && !decision.passes {

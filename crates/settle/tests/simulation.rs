@@ -1,7 +1,7 @@
 //! The rule over recorded and made-up noise: 10⁵ judgements with fixed seeds. What comes of it stands in
 //! docs/settling.md, whose table must be the one found here.
 
-use model::{Confidence, Evidence, Exit, Isolation, Nanos, Observation, Reading};
+use model::{Charge, Confidence, Evidence, Exit, Isolation, Nanos, Observation, Reading};
 use settle::{Decision, Floor, Policy, Step, Stray, Timed, disturbances, explained, settle};
 use stats::{Random, median};
 
@@ -107,11 +107,11 @@ fn judge(noise: &Noise, time: f64, random: &mut Random) -> (Decision, usize) {
         let run = noise.runs[at % noise.runs.len()];
         let taken = LIMIT.scale(time * run.factor).min(stop);
         runs.push(Timed {
-            time: taken,
+            charge: Charge::cpu(taken),
             disturbed: run.disturbed,
             explained: LIMIT.scale(time * run.explained),
         });
-        if let Step::Decided(decision) = settle(LIMIT, noise.stray, &POLICY, &runs) {
+        if let Step::Decided(decision) = settle(Charge::cpu(LIMIT), noise.stray, &POLICY, &runs) {
             return (decision, runs.len());
         }
     }

@@ -1,7 +1,7 @@
 //! A simulated machine: how long programs take on it, and what its probes read.
 
 use fleet::{Health, HealthPolicy, Moment, Probe, Statement};
-use model::{Confidence, IndexGroup, IndexPart, Nanos, Verdict};
+use model::{Charge, Confidence, IndexGroup, IndexPart, Nanos, Verdict};
 use settle::{Decision, Policy, Step, Stray, Timed, settle, stop_at};
 use stats::Random;
 
@@ -158,18 +158,18 @@ impl Node {
         let (stray, least) = (self.stray(), ran.time);
         let stop = stop_at(LIMIT, stray, &Policy::PUBLISHED);
         let (mut runs, mut spent, mut disturbed) = (Vec::with_capacity(4), 0.0, false);
-        let Decision { passes, confidence, time, .. } = loop {
+        let Decision { passes, confidence, charge, .. } = loop {
             let one = run(least, stop, stray, DISTURBED[usize::from(!self.strict)], random);
-            spent += one.time.as_secs_f64();
+            spent += one.charge.as_time().as_secs_f64();
             disturbed |= one.disturbed;
             runs.push(one);
-            match settle(LIMIT, stray, &Policy::PUBLISHED, &runs) {
+            match settle(Charge::cpu(LIMIT), stray, &Policy::PUBLISHED, &runs) {
                 Step::Again => {}
                 Step::Decided(decision) => break decision,
             }
         };
         let verdict = if passes { ran.verdict } else { Verdict::TimeLimit };
-        Ran { verdict, time, confidence, disturbed, seconds: ran.seconds + spent, ..ran }
+        Ran { verdict, time: charge.as_time(), confidence, disturbed, seconds: ran.seconds + spent, ..ran }
     }
 
     /// A probe of its index. What ails shows in its group; programs wait for memory, or compute.
@@ -195,6 +195,6 @@ fn run(least: Nanos, stop: Nanos, stray: Stray, disturbed: f64, random: &mut Ran
         false => median * (1.0 + stray.tail * random.exponential()),
     };
     let more = if disturbed { 3.0 * stray.tail * random.exponential() } else { 0.0 };
-    let time = least.scale(quiet + more).min(stop);
-    Timed { time, disturbed, explained: least.scale(more * (0.5 + random.unit())) }
+    let charge = Charge::cpu(least.scale(quiet + more).min(stop));
+    Timed { charge, disturbed, explained: least.scale(more * (0.5 + random.unit())) }
 }

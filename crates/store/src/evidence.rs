@@ -4,17 +4,19 @@
 use crate::Result;
 use crate::db::Row;
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
-use model::{Judgement, Observation, TestResult};
+use model::{Charge, Clock, Judgement, Limits, Observation, TestResult};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use std::io::{Read, Write};
 
 /// The form that is written. All forms from 1 to this are read for ever: what one did not have is a reading that is unknown, since it
 /// was not recorded then. `tests/forms` has a judgement in each of them.
 ///
 /// 1: [`Judgement`] without tests, [`TestResult`] without runs, and the runs of all tests as a list of lists of [`Observation`],
-/// compressed by zlib; each as JSON. 2: judgements have their thresholds, and tests what disturbed each run.
-pub(crate) const FORM: i64 = 2;
+/// compressed by zlib; each as JSON. 2: judgements have their thresholds, and tests what disturbed each run. 3: tests have a charge.
+/// Before, their CPU time, that of each run and its limit were those of the judgement's clock.
+pub(crate) const FORM: i64 = 3;
 
 /// A judgement, ready to be stored.
 pub(crate) struct Packed {
@@ -29,21 +31,21 @@ pub(crate) struct Packed {
 /// Takes a judgement apart. `Err` says what cannot be written as JSON.
 pub(crate) fn pack(judgement: &Judgement) -> std::result::Result<Packed, String> {
     let body = Judgement { tests: Vec::new(), ..judgement.clone() };
-    let tests = judgement.tests.iter().map(|test| json(&TestResult { runs: Vec::new(), ..test.clone() }));
+    let tests = judgement.tests.iter().map(|test| written(&TestResult { runs: Vec::new(), ..test.clone() }));
     let runs: Vec<&[Observation]> = judgement.tests.iter().map(|test| test.runs.as_slice()).collect();
     Ok(Packed {
-        body: json(&body)?,
+        body: written(&body)?,
         tests: tests.collect::<std::result::Result<_, _>>()?,
         runs: deflate(&runs)?,
     })
 }
 
-fn json(value: &impl Serialize) -> std::result::Result<String, String> {
+fn written(value: &impl Serialize) -> std::result::Result<String, String> {
     serde_json::to_string(value).map_err(|e| e.to_string())
 }
 
 fn deflate(value: &impl Serialize) -> std::result::Result<Vec<u8>, String> {
-    deflate_bytes(json(value)?.as_bytes())
+    deflate_bytes(written(value)?.as_bytes())
 }
 
 /// Compresses by zlib.
@@ -60,27 +62,60 @@ pub(crate) fn inflate_bytes(bytes: &[u8]) -> std::result::Result<Vec<u8>, String
     Ok(inflated)
 }
 
-/// The JSON in column `body`.
-pub(crate) fn body<T: DeserializeOwned>(row: &Row) -> Result<T> {
-    known(row)?;
-    row.json("body")
+/// The judgement in column `body`, without its tests.
+pub(crate) fn judgement(row: &Row) -> Result<Judgement> {
+    Ok(judgement_of(known(row)?, row.json("body")?))
 }
 
-/// The runs by test in column `bytes`.
-pub(crate) fn runs(row: &Row) -> Result<Vec<Vec<Observation>>> {
-    known(row)?;
+/// The test in column `body`, of a judgement by this clock, without its runs.
+pub(crate) fn test(row: &Row, clock: Clock) -> Result<TestResult> {
+    let test = test_of(known(row)?, clock, row.json("body")?);
+    test.map_err(|why| row.damaged(format!("test: {why}")))
+}
+
+/// The runs by test in column `bytes`, of a judgement by this clock.
+pub(crate) fn runs(row: &Row, clock: Clock) -> Result<Vec<Vec<Observation>>> {
+    let form = known(row)?;
     let bytes: Vec<u8> = row.get("bytes")?;
-    inflate(&bytes).map_err(|why| row.damaged(format!("runs: {why}")))
+    let runs = inflate(&bytes).map_err(|why| row.damaged(format!("runs: {why}")))?;
+    Ok(runs_of(form, clock, runs))
+}
+
+fn judgement_of(form: i64, judgement: Judgement) -> Judgement {
+    let (clock, limits) = (judgement.clock, judgement.limits);
+    let limits = match limits.cpu {
+        Some(time) if form < 3 && clock != Clock::Cpu => {
+            Charge::for_time(clock, time).limiting(Limits { cpu: None, ..limits })
+        }
+        _ => limits,
+    };
+    Judgement { limits, ..judgement }
+}
+
+fn test_of(form: i64, clock: Clock, mut test: Value) -> serde_json::Result<TestResult> {
+    if let Some(fields) = test.as_object_mut().filter(|_| form < 3) {
+        let amount = fields.remove("cpu_ns");
+        fields.insert("charge".into(), json!({"clock": clock, "amount": amount}));
+    }
+    serde_json::from_value(test)
+}
+
+fn runs_of(form: i64, clock: Clock, mut runs: Vec<Vec<Observation>>) -> Vec<Vec<Observation>> {
+    for run in runs.iter_mut().flatten().filter(|_| form < 3 && clock != Clock::Cpu) {
+        // The two parts were never those of another clock, and CPU time is their sum.
+        run.time.cpu = run.time.user + run.time.system;
+    }
+    runs
 }
 
 fn inflate<T: DeserializeOwned>(bytes: &[u8]) -> std::result::Result<T, String> {
     serde_json::from_slice(&inflate_bytes(bytes)?).map_err(|e| e.to_string())
 }
 
-/// That the row is of a form this program can read.
-pub(crate) fn known(row: &Row) -> Result<()> {
+/// The form of the row, where this program can read it.
+pub(crate) fn known(row: &Row) -> Result<i64> {
     match row.get("form")? {
-        1..=FORM => Ok(()),
+        form @ 1..=FORM => Ok(form),
         other => Err(row.damaged(format!("form {other} of a judgement, and this program knows 1 to {FORM}"))),
     }
 }
@@ -92,7 +127,6 @@ mod tests {
         Bytes, Cause, Clock, Compilation, Confidence, Disturbance, Exit, Floor, Limits, Nanos, Policy,
         Reading, Settled, Thresholds, Verdict,
     };
-    use serde_json::{Value, json};
     use std::path::Path;
 
     /// With something in every part.
@@ -112,7 +146,7 @@ mod tests {
         let test = TestResult {
             name: "secret/1".into(),
             verdict: Verdict::WrongAnswer,
-            cpu: Nanos::from_millis(900),
+            charge: Charge::cpu(Nanos::from_millis(900)),
             wall: Nanos::from_millis(901),
             memory_peak: Reading::Known(Bytes(1 << 20)),
             score: Some(1.5),
@@ -143,7 +177,7 @@ mod tests {
     }
 
     /// A judgement as it is stored, without compression.
-    fn written(judgement: &Judgement) -> Value {
+    fn stored(judgement: &Judgement) -> Value {
         let packed = pack(judgement).unwrap();
         let read = |text: &String| serde_json::from_str::<Value>(text).unwrap();
         let runs: Value = inflate(&packed.runs).unwrap();
@@ -151,26 +185,28 @@ mod tests {
     }
 
     /// The same, read.
-    fn read(form: &Value) -> Judgement {
-        let mut judgement: Judgement = serde_json::from_value(form["judgement"].clone()).unwrap();
-        judgement.tests = serde_json::from_value(form["tests"].clone()).unwrap();
-        let runs: Vec<Vec<Observation>> = serde_json::from_value(form["runs"].clone()).unwrap();
+    fn read(form: i64, stored: &Value) -> Judgement {
+        let judgement: Judgement = serde_json::from_value(stored["judgement"].clone()).unwrap();
+        let mut judgement = judgement_of(form, judgement);
+        let tests = stored["tests"].as_array().unwrap().iter();
+        judgement.tests = tests.map(|test| test_of(form, judgement.clock, test.clone()).unwrap()).collect();
+        let runs = runs_of(form, judgement.clock, serde_json::from_value(stored["runs"].clone()).unwrap());
         judgement.tests.iter_mut().zip(runs).for_each(|(test, runs)| test.runs = runs);
         judgement
     }
 
-    fn kept(form: i64) -> Value {
+    fn kept(form: &str) -> Value {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/forms/{form}.json"));
         let text = std::fs::read_to_string(&path);
-        let why = || format!("{}: is missing; write this there:\n{:#}", path.display(), written(&sample()));
+        let why = || format!("{}: is missing; write this there:\n{:#}", path.display(), stored(&sample()));
         serde_json::from_str(&text.unwrap_or_else(|_| panic!("{}", why()))).unwrap()
     }
 
     #[test]
     fn what_is_written_changes_only_with_the_number_of_its_form() {
         assert_eq!(
-            written(&sample()),
-            kept(FORM),
+            stored(&sample()),
+            kept(&FORM.to_string()),
             "raise FORM, say what changed, and add a file to tests/forms"
         );
     }
@@ -178,7 +214,7 @@ mod tests {
     #[test]
     fn every_form_there_was_is_read() {
         for form in 1..=FORM {
-            let judgement = read(&kept(form));
+            let judgement = read(form, &kept(&form.to_string()));
             let mut expected = sample();
             if form < 2 {
                 expected.thresholds = Reading::unknown("not recorded then");
@@ -186,5 +222,18 @@ mod tests {
             }
             assert_eq!(judgement, expected, "form {form}");
         }
+    }
+
+    #[test]
+    fn what_was_counted_before_it_was_called_a_charge_is_one() {
+        let judgement = read(2, &kept("2-instructions"));
+        let [test] = &judgement.tests[..] else { panic!("{judgement:?}") };
+        let charge = Charge { clock: Clock::Instructions, amount: 118_604_422 };
+        assert_eq!((test.charge, judgement.limit().amount), (charge, 1_000_000_000));
+        assert_eq!(Charge::of(Clock::Instructions, &test.runs[0]), Reading::Known(charge));
+        assert_eq!(test.runs[0].time.cpu, Nanos(52_100_000), "what was seen");
+        let limits = judgement.limits;
+        assert_eq!((limits.cpu, limits.instructions), (None, Some(1_000_000_000)));
+        assert_eq!(test.runs[0].status(&limits), model::Status::Ok);
     }
 }

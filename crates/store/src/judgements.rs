@@ -10,7 +10,7 @@ use crate::{
     Error, Finished, JobId, JudgementId, Lease, Moment, Output, Purpose, Result, Store, SubmissionId,
     callbacks, outputs,
 };
-use model::{Bytes, Confidence, Judgement, Nanos, Verdict};
+use model::{Bytes, Charge, Clock, Confidence, Judgement, Verdict};
 
 /// A judgement in short.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -33,9 +33,8 @@ pub struct JudgementSummary {
     pub verdict: Verdict,
     /// Points, in scoring problems.
     pub score: Option<f64>,
-    /// Time of the slowest test that was run.
-    #[serde(rename = "cpu_ns")]
-    pub cpu: Option<Nanos>,
+    /// The charge of the slowest test that was run.
+    pub charge: Option<Charge>,
     /// Most memory of any test, where it is known of all of them.
     #[serde(rename = "memory_bytes")]
     pub memory: Option<Bytes>,
@@ -74,7 +73,7 @@ macro_rules! summaries {
         concat!(
             "SELECT ",
             $columns,
-            " j.id AS judgement, j.job, j.number, j.current, j.finished, j.verdict, j.score, j.cpu_ns, j.memory_bytes,
+            " j.id AS judgement, j.job, j.number, j.current, j.finished, j.verdict, j.score, j.clock, j.cpu_ns, j.memory_bytes,
              j.stands, j.confidence, j.runs, j.void_runs, jobs.purpose, jobs.node, jobs.pool, jobs.confirm, jobs.why
              FROM judgements j JOIN jobs ON jobs.id = j.job ",
             $rest
@@ -86,6 +85,7 @@ pub(crate) use summaries;
 impl JudgementSummary {
     pub(crate) fn read(row: &Row) -> Result<JudgementSummary> {
         let unsigned = |value: Option<i64>| value.and_then(|value| u64::try_from(value).ok());
+        let clock = row.parse("clock", clock)?;
         Ok(JudgementSummary {
             id: JudgementId(row.get("judgement")?),
             job: JobId(row.get("job")?),
@@ -96,7 +96,7 @@ impl JudgementSummary {
             finished: Moment(row.get("finished")?),
             verdict: row.parse("verdict", str::parse)?,
             score: row.get("score")?,
-            cpu: unsigned(row.get("cpu_ns")?).map(Nanos),
+            charge: unsigned(row.get("cpu_ns")?).map(|amount| Charge { clock, amount }),
             memory: unsigned(row.get("memory_bytes")?).map(Bytes),
             confidence: row.parse("confidence", confidence)?,
             runs: row.count("runs")?,
@@ -115,6 +115,11 @@ const CONFIDENCES: [(Confidence, &str); 3] =
 fn confidence(name: &str) -> std::result::Result<Confidence, String> {
     let found = CONFIDENCES.into_iter().find(|(_, known)| *known == name);
     found.map(|(confidence, _)| confidence).ok_or_else(|| format!("`{name}` is no confidence"))
+}
+
+fn clock(name: &str) -> std::result::Result<Clock, String> {
+    let found = Clock::ALL.into_iter().find(|clock| clock.name() == name);
+    found.ok_or_else(|| format!("`{name}` is no clock"))
 }
 
 impl Store {
@@ -185,14 +190,15 @@ impl Store {
         let statement = summaries!("j.submission, j.form, j.body,", "WHERE j.id = $1");
         let row = tx.row(statement, values![id]).await?;
         let row = row.ok_or_else(|| Error::NotFound(format!("judgement {id}")))?;
-        let mut judgement: Judgement = evidence::body(&row)?;
+        let mut judgement = evidence::judgement(&row)?;
         let tests = tx
             .rows("SELECT form, body FROM test_results WHERE judgement = $1 ORDER BY position", values![id])
             .await?;
-        judgement.tests = tests.iter().map(evidence::body).collect::<Result<_>>()?;
+        judgement.tests =
+            tests.iter().map(|test| evidence::test(test, judgement.clock)).collect::<Result<_>>()?;
         let runs = tx.row("SELECT form, bytes FROM runs WHERE judgement = $1", values![id]).await?;
         if let Some(runs) = &runs {
-            let by_test = evidence::runs(runs)?;
+            let by_test = evidence::runs(runs, judgement.clock)?;
             if by_test.len() != judgement.tests.len() {
                 return Err(row.damaged(format!("judgement {id}: runs of {} tests", by_test.len())));
             }
@@ -281,8 +287,8 @@ async fn insert(tx: &mut Tx, place: &Place, judgement: &Judgement, packed: &Pack
     let row = tx
         .one(
             "INSERT INTO judgements (submission, number, job, current, finished, verdict, score, cpu_ns, memory_bytes,
-                 confidence, runs, void_runs, form, body, stands)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING id",
+                 confidence, runs, void_runs, form, body, stands, clock)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING id",
             values![
                 place.submission,
                 place.number,
@@ -291,7 +297,7 @@ async fn insert(tx: &mut Tx, place: &Place, judgement: &Judgement, packed: &Pack
                 place.finished,
                 judgement.verdict.code(),
                 judgement.score,
-                judgement.slowest().known().map(|cpu| cpu.0),
+                judgement.slowest().known().map(|charge| charge.amount),
                 judgement.memory_peak().known().map(|memory| memory.0),
                 confidence.map_or("", |(_, name)| name),
                 settled.runs,
@@ -299,6 +305,7 @@ async fn insert(tx: &mut Tx, place: &Place, judgement: &Judgement, packed: &Pack
                 FORM,
                 packed.body.as_str(),
                 place.stands,
+                judgement.clock.name(),
             ],
         )
         .await
@@ -313,7 +320,7 @@ async fn insert(tx: &mut Tx, place: &Place, judgement: &Judgement, packed: &Pack
                 position,
                 test.name.as_str(),
                 test.verdict.code(),
-                test.cpu.0,
+                test.charge.amount,
                 test.memory_peak.known().map(|memory| memory.0),
                 FORM,
                 body.as_str(),

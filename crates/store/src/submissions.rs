@@ -119,7 +119,7 @@ const SELECT: &str = "
         v.problem, v.number AS version_number, p.name AS problem_name,
         (SELECT MIN(CASE WHEN started IS NULL THEN 'queued' ELSE state END) FROM jobs
          WHERE submission = s.id AND purpose = 'verdict' AND state <> 'judged') AS state,
-        j.id AS judgement, j.job, j.number, j.current, j.finished, j.verdict, j.score, j.cpu_ns, j.memory_bytes,
+        j.id AS judgement, j.job, j.number, j.current, j.finished, j.verdict, j.score, j.clock, j.cpu_ns, j.memory_bytes,
         j.stands, j.confidence, j.runs, j.void_runs, 'verdict' AS purpose,
         done.node, done.pool, done.confirm, done.why
     FROM submissions s

@@ -8,7 +8,7 @@ use host::cpulist::Set;
 use host::facts::Topology;
 use host::machine::Machine;
 use lab::load;
-use model::{Isolation, Reading, Slot};
+use model::{Clock, Isolation, Reading, Slot};
 use report::warning_words;
 use std::io;
 use std::time::Instant;
@@ -120,7 +120,8 @@ impl Watch {
         let load =
             before.and_then(|before| Ok(busy::between(&before, &look()?, start.elapsed().into(), ours)));
         let warnings = lab::bench::machine_warnings(&Reading::from_result(load), ours);
-        warnings.iter().map(warning_words).map(|words| format!("Warning: {words}.")).collect()
+        let words = |warning| format!("Warning: {}.", warning_words(warning, Clock::Cpu));
+        warnings.iter().map(words).collect()
     }
 }
 

@@ -1,9 +1,9 @@
 //! What the runs came to. Pure.
 
-use super::SEED;
+use super::{SEED, charge};
 use model::{
-    BenchComparison, BenchOutlier, BenchRun, BenchWarning, Benched, CpuLoad, Exit, Figures, HostLoad, Limits,
-    Nanos, Observation, Reading, Status,
+    BenchComparison, BenchOutlier, BenchRun, BenchWarning, Benched, Clock, CpuLoad, Exit, Figures, HostLoad,
+    Limits, Nanos, Observation, Reading, Status,
 };
 use settle::{Cause, Floor, disturbances};
 use stats::Summary;
@@ -54,14 +54,15 @@ pub struct Asked {
 pub fn benched(
     programs: &[Program],
     kept: Vec<Vec<BenchRun>>,
+    clock: Clock,
     limits: &Limits,
     floor: &Floor,
     asked: Asked,
 ) -> Vec<Benched> {
-    let samples: Vec<Vec<f64>> = kept.iter().map(|runs| counted(runs)).collect();
+    let samples: Vec<Vec<f64>> = kept.iter().map(|runs| counted(runs, clock)).collect();
     let comparisons = programs.len().saturating_sub(1);
     let one = |(n, (program, runs)): (usize, (&Program, Vec<BenchRun>))| {
-        let mut of = one(program, runs, limits, floor, asked);
+        let mut of = one(program, runs, clock, limits, floor, asked);
         if n > 0 {
             of.comparison = comparison(&samples[0], &samples[n], comparisons);
         }
@@ -70,28 +71,35 @@ pub fn benched(
     programs.iter().zip(kept).enumerate().map(one).collect()
 }
 
-fn one(program: &Program, runs: Vec<BenchRun>, limits: &Limits, floor: &Floor, asked: Asked) -> Benched {
+fn one(
+    program: &Program,
+    runs: Vec<BenchRun>,
+    clock: Clock,
+    limits: &Limits,
+    floor: &Floor,
+    asked: Asked,
+) -> Benched {
     let valid: Vec<&Observation> = runs.iter().filter(|run| !run.void).map(|run| &run.observation).collect();
-    let figures = |time: &dyn Fn(&Observation) -> Nanos| {
-        let sample: Vec<f64> = valid.iter().map(|run| time(run).0 as f64).collect();
-        Reading::from_option(figures(&sample, asked.looks), || "no run was finished".into())
-    };
-    let (cpu, wall) = (figures(&|run| run.time.cpu), figures(&|run| run.time.wall));
-    let mut warnings = shape(&runs);
+    let figures =
+        |sample: &[f64]| Reading::from_option(figures(sample, asked.looks), || "no run was finished".into());
+    let charged = figures(&counted(&runs, clock));
+    let wall = figures(&valid.iter().map(|run| run.time.wall.0 as f64).collect::<Vec<_>>());
+    let mut warnings = shape(&runs, clock);
     warnings.extend(waiting(&valid));
-    warnings
-        .extend(cpu.known().filter(|f| f.median < SHORT).map(|f| BenchWarning::Short { median: f.median }));
+    warnings.extend(
+        charged.known().filter(|f| f.median < SHORT).map(|f| BenchWarning::Short { median: f.median }),
+    );
     warnings.extend(failing(&valid, limits));
-    warnings.extend(asked.ci.and_then(|asked| too_wide(&cpu, asked)));
-    let (void_runs, counted) = (runs.len() - valid.len(), valid.len());
-    let missing = asked.runs.is_some_and(|asked| counted < asked);
-    warnings.extend(missing.then_some(BenchWarning::TooManyVoid { void: void_runs, counted }));
-    let outliers = outliers(&runs, floor);
+    warnings.extend(asked.ci.and_then(|asked| too_wide(&charged, asked)));
+    let (void_runs, valid) = (runs.len() - valid.len(), valid.len());
+    let missing = asked.runs.is_some_and(|asked| valid < asked);
+    warnings.extend(missing.then_some(BenchWarning::TooManyVoid { void: void_runs, counted: valid }));
+    let outliers = outliers(&runs, clock, floor);
     Benched {
         command: program.shown.clone(),
         parameters: program.parameters.clone(),
         runs,
-        cpu,
+        charged,
         wall,
         outliers,
         warnings,
@@ -99,18 +107,18 @@ fn one(program: &Program, runs: Vec<BenchRun>, limits: &Limits, floor: &Floor, a
     }
 }
 
-/// CPU times of the runs that count.
-pub(super) fn counted(runs: &[BenchRun]) -> Vec<f64> {
-    runs.iter().filter(|run| !run.void).map(|run| run.observation.time.cpu.0 as f64).collect()
+/// Charges of the runs that count.
+pub(super) fn counted(runs: &[BenchRun], clock: Clock) -> Vec<f64> {
+    runs.iter().filter(|run| !run.void).filter_map(|run| charge(run, clock)).collect()
 }
 
-/// The CPU time from which on a disturbed run is void: the end of the band of the undisturbed runs, or of all where too few
+/// The charge from which on a disturbed run is void: the end of the band of the undisturbed runs, or of all where too few
 /// are undisturbed. So a disturbed run among its like counts, since what it lost cannot be seen; and no undisturbed one
 /// is ever void, since that is how the program is. `None` while there are too few runs of any kind.
-pub(super) fn void_from(runs: &[BenchRun]) -> Option<f64> {
-    let time = |run: &BenchRun| run.observation.time.cpu.0 as f64;
-    let quiet: Vec<f64> = runs.iter().filter(|run| run.disturbed.is_empty()).map(time).collect();
-    let all = || runs.iter().map(time).collect::<Vec<f64>>();
+pub(super) fn void_from(runs: &[BenchRun], clock: Clock) -> Option<f64> {
+    let time = |run: &BenchRun| charge(run, clock);
+    let quiet: Vec<f64> = runs.iter().filter(|run| run.disturbed.is_empty()).filter_map(time).collect();
+    let all = || runs.iter().filter_map(time).collect::<Vec<f64>>();
     match quiet.len() >= LEAST_OTHERS {
         true => Some(upper_end(&quiet)),
         false => (runs.len() > LEAST_OTHERS).then(|| upper_end(&all())),
@@ -143,8 +151,8 @@ pub fn figures(sample: &[f64], looks: usize) -> Option<Figures> {
 }
 
 /// Runs that stand apart from those that count, each with its causes.
-fn outliers(runs: &[BenchRun], floor: &Floor) -> Vec<BenchOutlier> {
-    let sample = counted(runs);
+fn outliers(runs: &[BenchRun], clock: Clock, floor: &Floor) -> Vec<BenchOutlier> {
+    let sample = counted(runs, clock);
     let Some(median) = stats::median(&sample) else { return Vec::new() };
     let valid: Vec<usize> = (0..runs.len()).filter(|n| !runs[*n].void).collect();
     let mut apart: Vec<usize> =
@@ -152,13 +160,16 @@ fn outliers(runs: &[BenchRun], floor: &Floor) -> Vec<BenchOutlier> {
     apart.extend((0..runs.len()).filter(|n| runs[*n].void));
     apart.sort_unstable();
     let ledger = |n: usize| {
-        let run = &runs[n].observation;
-        let excess_ns = run.time.cpu.0 as i64 - median.round() as i64;
-        let explained_by = shares(&disturbances(run, floor), Nanos(excess_ns.max(0) as u64));
+        let excess_ns = charge(&runs[n], clock)? as i64 - median.round() as i64;
+        let causes = disturbances(&runs[n].observation, floor);
+        // What disturbs a run adds time, and no counts.
+        let causes = if clock.wanders() { &causes[..] } else { &[] };
+        let explained_by = shares(causes, Nanos(excess_ns.max(0) as u64));
         let explained: u64 = explained_by.iter().map(|(_, time)| time.0).sum();
-        BenchOutlier { run: n + 1, excess_ns, explained_by, unexplained_ns: excess_ns - explained as i64 }
+        let unexplained_ns = excess_ns - explained as i64;
+        Some(BenchOutlier { run: n + 1, excess_ns, explained_by, unexplained_ns })
     };
-    apart.into_iter().map(ledger).collect()
+    apart.into_iter().filter_map(ledger).collect()
 }
 
 /// What each cause can explain of an excess. The evidence bounds each cause; where the bounds come to more than there is,
@@ -177,11 +188,11 @@ fn shares(causes: &[Cause], excess: Nanos) -> Vec<(String, Nanos)> {
 
 /// What the series looks like in the order in which it was measured. Void runs are left out; of very many, every n-th tells
 /// as much.
-fn shape(runs: &[BenchRun]) -> Vec<BenchWarning> {
+fn shape(runs: &[BenchRun], clock: Clock) -> Vec<BenchWarning> {
     let valid: Vec<usize> = (0..runs.len()).filter(|n| !runs[*n].void).collect();
     let valid: Vec<usize> =
         valid.iter().copied().step_by(valid.len().div_ceil(MOST_OF_SHAPE).max(1)).collect();
-    let series: Vec<f64> = valid.iter().map(|n| runs[*n].observation.time.cpu.0 as f64).collect();
+    let series: Vec<f64> = valid.iter().filter_map(|n| charge(&runs[*n], clock)).collect();
     let nanos = |ns: f64| Nanos(ns.round() as u64);
     let warning = |warning: &stats::Warning| match *warning {
         stats::Warning::SlowStart { ratio } => BenchWarning::SlowStart { ratio },
@@ -228,12 +239,12 @@ pub fn how_it_ended(run: &Observation, limits: &Limits) -> String {
     }
 }
 
-fn too_wide(cpu: &Reading<Figures>, asked_pct: f64) -> Option<BenchWarning> {
+fn too_wide(charged: &Reading<Figures>, asked_pct: f64) -> Option<BenchWarning> {
     let reached = |f: &Figures| {
         let [low, high] = f.median_ci95.known()?;
         Some(100.0 * (*high - *low).0 as f64 / 2.0 / f.median.0.max(1) as f64)
     };
-    let reached_pct = cpu.known().and_then(reached);
+    let reached_pct = charged.known().and_then(reached);
     let wide = reached_pct.is_none_or(|percent| percent > asked_pct);
     let reached_pct = Reading::from_option(reached_pct, || "too few runs".into());
     wide.then_some(BenchWarning::IntervalTooWide { asked_pct, reached_pct })

@@ -14,7 +14,7 @@ fn run_of(micros: u64, steal_ms: u64) -> Observation {
 }
 
 fn plan(programs: usize, runs: usize) -> Plan {
-    Plan { programs, runs, warmup: 0, until_ci: None, max_runs: 1000 }
+    Plan { clock: Clock::Cpu, programs, runs, warmup: 0, until_ci: None, max_runs: 1000 }
 }
 
 /// A run a little different from every other.
@@ -28,7 +28,7 @@ fn programs(n: usize) -> Vec<Program> {
 }
 
 fn report(kept: Vec<Vec<BenchRun>>, asked: Asked) -> Vec<model::Benched> {
-    benched(&programs(kept.len()), kept, &Limits::default(), &FLOOR(), asked)
+    benched(&programs(kept.len()), kept, Clock::Cpu, &Limits::default(), &FLOOR(), asked)
 }
 
 /// These runs, as a bench that asked for as many keeps them.
@@ -67,7 +67,7 @@ fn void_runs_are_made_again() {
     let report = report(kept, Asked { runs: Some(10), ..Asked::default() });
     let void: Vec<usize> = (1..=12).filter(|n| report[0].runs[n - 1].void).collect();
     assert_eq!((void, report[0].counted(), report[0].void_runs()), (vec![3, 8], 10, 2));
-    let figures = report[0].cpu.known().unwrap();
+    let figures = report[0].charged.known().unwrap();
     assert_eq!(figures.max, Nanos::from_micros(120_000));
     assert!(figures.spread_pct > 19.0 && figures.spread_pct < 21.0, "{figures:?}");
     let ledgers: Vec<(usize, Vec<&str>, bool)> = report[0]
@@ -162,7 +162,7 @@ fn what_was_measured_before_a_failure_is_kept() {
     assert_eq!((kept[0].len(), kept[1].len(), stop), (2, 1, Stop::Asked));
     let (kept, stop) = bench(&Plan { warmup: 2, ..plan(1, 3) }, &FLOOR(), |_| Err::<Option<_>, _>("gone"));
     assert_eq!((kept[0].len(), stop), (0, Stop::Failed { program: 0, run: 0, error: "gone" }));
-    assert!(report(kept, Asked::default())[0].cpu.known().is_none());
+    assert!(report(kept, Asked::default())[0].charged.known().is_none());
 }
 
 #[test]

@@ -3,31 +3,32 @@
 use super::chart::{Chart, Limit, Point, svg};
 use super::tables::{end, ms, row, table};
 use super::{escape, page};
-use crate::bench::{ledger, parameters, precise, words};
+use crate::bench::{exact, ledger, parameters, words};
 use crate::text::isolation;
-use model::{BenchReport, BenchRun, BenchWarning, Benched, Clock, Figures, Nanos, Reading};
+use model::{BenchReport, BenchRun, BenchWarning, Benched, Charge, Clock, Figures, Nanos, Reading};
 
 /// The page of a bench: a scatter of all runs of each program, its figures, and every run with its evidence.
 pub fn bench_page(report: &BenchReport) -> String {
     let mut body = "<h1>Bench</h1>\n".to_string();
     body.extend(end(&report.end).map(|text| format!("<p class=\"warning\">{}</p>\n", escape(&text))));
-    body.push_str(&warnings(&report.warnings));
+    let clock = report.clock;
+    body.push_str(&warnings(&report.warnings, clock));
     if let Some(by) = &report.counted_by {
-        let unit = if report.clock == Clock::Instructions { " (1 ns is an instruction)" } else { "" };
-        let note = format!("CPU time here is that of the clock {}{unit}, by {by}.", report.clock.name());
+        let note = format!("What counts is the {}, by {by}.", clock.label());
         body.push_str(&format!("<p>{}</p>\n", escape(&note)));
     }
     if report.programs.len() > 1 {
-        body.push_str(&comparison(&report.programs));
-        body.extend(sweep(&report.programs));
+        body.push_str(&comparison(&report.programs, clock));
+        body.extend(sweep(&report.programs, clock));
     }
-    body.extend(report.programs.iter().map(section));
+    body.extend(report.programs.iter().map(|program| section(program, clock)));
     let first = report.programs.first().map_or("", |program| &program.command);
     page(&format!("Bench of {first}"), &body)
 }
 
-fn warnings(warnings: &[BenchWarning]) -> String {
-    warnings.iter().map(|warning| format!("<p class=\"warning\">{}</p>\n", escape(&words(warning)))).collect()
+fn warnings(warnings: &[BenchWarning], clock: Clock) -> String {
+    let line = |warning| format!("<p class=\"warning\">{}</p>\n", escape(&words(warning, clock)));
+    warnings.iter().map(line).collect()
 }
 
 fn name(program: &Benched) -> String {
@@ -37,43 +38,38 @@ fn name(program: &Benched) -> String {
     }
 }
 
-fn section(program: &Benched) -> String {
+fn section(program: &Benched, clock: Clock) -> String {
     let mut html = format!("<h2><code>{}</code></h2>\n", escape(&name(program)));
-    html.push_str(&warnings(&program.warnings));
-    if let Reading::Known(figures) = &program.cpu {
-        html.push_str(&scatter(program, figures));
+    html.push_str(&warnings(&program.warnings, clock));
+    if let Reading::Known(figures) = &program.charged {
+        html.push_str(&scatter(program, figures, clock));
     }
-    html.push_str(&figures_table(program));
-    html.push_str(&outliers(program));
-    html + &runs_table(program)
+    html.push_str(&figures_table(program, clock));
+    html.push_str(&outliers(program, clock));
+    html + &runs_table(program, clock)
 }
 
-/// The unit in which times up to this one are readable, and its nanoseconds.
-fn unit(most: Nanos) -> (&'static str, f64) {
-    match most.0 {
-        0..1_000_000 => ("µs", 1e3),
-        1_000_000..10_000_000_000 => ("ms", 1e6),
-        _ => ("s", 1e9),
-    }
+/// What the columns of tables are in: milliseconds, or as many of what is counted.
+fn column_unit(clock: Clock) -> &'static str {
+    clock.scale(1_000_000).0
 }
 
-fn scatter(program: &Benched, figures: &Figures) -> String {
-    let (unit, size) = unit(figures.max);
+fn scatter(program: &Benched, figures: &Figures, clock: Clock) -> String {
+    let (unit, size) = clock.scale(figures.max.0);
     let y = |time: Nanos| time.0 as f64 / size;
-    let point = |(n, run): (usize, &BenchRun)| Point {
-        x: (n + 1) as f64,
-        y: y(run.observation.time.cpu),
-        interval: None,
-        void: run.void,
-        title: title(n + 1, run),
+    let point = |(n, run): (usize, &BenchRun)| {
+        let charge = *Charge::of(clock, &run.observation).known()?;
+        let title = title(n + 1, run, charge);
+        Some(Point { x: (n + 1) as f64, y: y(charge.as_time()), interval: None, void: run.void, title })
     };
-    let limit = |name: &str, time: Nanos| Limit { y: y(time), label: format!("{name} {}", precise(time)) };
+    let limit =
+        |name: &str, time: Nanos| Limit { y: y(time), label: format!("{name} {}", exact(clock, time)) };
     let chart = Chart {
-        title: &format!("CPU time of each run of {}", program.command),
+        title: &format!("{} of each run of {}", clock.label(), program.command),
         x_label: "run",
-        y_label: &format!("CPU time ({unit})"),
+        y_label: &format!("{} ({unit})", clock.label()),
         whole: true,
-        points: program.runs.iter().enumerate().map(point).collect(),
+        points: program.runs.iter().enumerate().filter_map(point).collect(),
         limits: vec![limit("median", figures.median), limit("max", figures.max), limit("min", figures.min)],
     };
     let void = match program.void_runs() {
@@ -87,18 +83,18 @@ fn scatter(program: &Benched, figures: &Figures) -> String {
     )
 }
 
-fn title(number: usize, run: &BenchRun) -> String {
+fn title(number: usize, run: &BenchRun, charge: Charge) -> String {
     let void = if run.void { ", void" } else { "" };
     let disturbed = match run.disturbed.is_empty() {
         true => String::new(),
         false => format!(", disturbed by {}", run.disturbed.join(", ")),
     };
-    format!("run {number}: {}{void}{disturbed}", precise(run.observation.time.cpu))
+    format!("run {number}: {charge:#}{void}{disturbed}")
 }
 
-fn figures_table(program: &Benched) -> String {
-    let of = |clock: &str, figures: &Reading<Figures>| match figures {
-        Reading::Unknown(why) => row("", &[clock.into(), format!("unknown ({why})")]),
+fn figures_table(program: &Benched, clock: Clock) -> String {
+    let of = |what: String, figures: &Reading<Figures>| match figures {
+        Reading::Unknown(why) => row("", &[what, format!("unknown ({why})")]),
         Reading::Known(f) => {
             let interval = match &f.median_ci95 {
                 Reading::Known([low, high]) => format!("{} … {}", ms(*low), ms(*high)),
@@ -106,19 +102,19 @@ fn figures_table(program: &Benched) -> String {
             };
             let percent = [f.spread_pct, f.cv_pct, f.mad_pct].map(|part| format!("{part:.2}"));
             let times = [f.min, f.median, f.max, f.spread].map(ms);
-            row("", &[&[clock.to_string()][..], &times, &percent, &[interval]].concat())
+            row("", &[&[what][..], &times, &percent, &[interval]].concat())
         }
     };
     let head = [
         "clock",
-        "min (ms)",
-        "median (ms)",
-        "max (ms)",
-        "spread (ms)",
+        "min",
+        "median",
+        "max",
+        "spread",
         "spread (%)",
         "CV (%)",
         "MAD (%)",
-        "95 % interval of the median (ms)",
+        "95 % interval of the median",
     ];
     let place = program.runs.first().map(|run| isolation(&run.observation.evidence)).unwrap_or_default();
     let counts = format!(
@@ -127,24 +123,27 @@ fn figures_table(program: &Benched) -> String {
         program.void_runs(),
         escape(&place)
     );
-    let rows = [("CPU time", &program.cpu), ("wall time", &program.wall)];
-    counts + &table(&head, rows.into_iter().map(|(clock, figures)| of(clock, figures)))
+    let charged = format!("{} ({})", clock.label(), column_unit(clock));
+    let rows = [(charged, &program.charged), ("wall time (ms)".into(), &program.wall)];
+    counts + &table(&head, rows.into_iter().map(|(what, figures)| of(what, figures)))
 }
 
-fn outliers(program: &Benched) -> String {
+fn outliers(program: &Benched, clock: Clock) -> String {
     if program.outliers.is_empty() {
         return String::new();
     }
-    let item = |o: &model::BenchOutlier| format!("<li>run {}: {}</li>\n", o.run, escape(&ledger(o)));
+    let item = |o: &model::BenchOutlier| format!("<li>run {}: {}</li>\n", o.run, escape(&ledger(o, clock)));
     let items: String = program.outliers.iter().map(item).collect();
     format!(
         "<p>Runs that stand apart from the median, and what their evidence can explain of it:</p>\n<ul>\n{items}</ul>\n"
     )
 }
 
-fn runs_table(program: &Benched) -> String {
+fn runs_table(program: &Benched, clock: Clock) -> String {
+    // Under the clock cpu it stands in the next column.
+    let counted = (!clock.wanders()).then(|| format!("{} ({})", clock.label(), column_unit(clock)));
+    let own = ["run"].into_iter().chain(counted.as_deref());
     let head = [
-        "run",
         "CPU (ms)",
         "user (ms)",
         "system (ms)",
@@ -163,11 +162,15 @@ fn runs_table(program: &Benched) -> String {
         "void",
         "disturbed by",
     ];
+    let head: Vec<&str> = own.chain(head).collect();
     fn known<T: ToString>(reading: &Reading<T>) -> String {
         reading.known().map_or("unknown".into(), T::to_string)
     }
     let line = |(n, run): (usize, &BenchRun)| {
         let (time, e) = (&run.observation.time, &run.observation.evidence);
+        let charge = Charge::of(clock, &run.observation).map(|charge| ms(charge.as_time()));
+        let own: Vec<String> =
+            [(n + 1).to_string()].into_iter().chain(counted.as_ref().map(|_| known(&charge))).collect();
         let times = [time.cpu, time.user, time.system, time.wall].map(ms);
         let readings = [&e.run_queue_wait, &e.steal, &e.irq, &e.foreign, &e.throttled]
             .map(|reading| known(&reading.clone().map(ms)));
@@ -175,7 +178,7 @@ fn runs_table(program: &Benched) -> String {
         let peak = known(&run.observation.memory_peak.clone().map(|bytes| bytes.0));
         let void = if run.void { "void" } else { "" }.to_string();
         let rest = [known(&e.frequency_ratio), peak, void, run.disturbed.join(", ")];
-        let cells = [&[(n + 1).to_string()][..], &times, &readings, &counts, &rest].concat();
+        let cells = [&own[..], &times, &readings, &counts, &rest].concat();
         row(if run.void { "void" } else { "" }, &cells)
     };
     let rows = table(&head, program.runs.iter().enumerate().map(line));
@@ -185,9 +188,10 @@ fn runs_table(program: &Benched) -> String {
     )
 }
 
-fn comparison(programs: &[Benched]) -> String {
+fn comparison(programs: &[Benched], clock: Clock) -> String {
+    let median = format!("median {} ({})", clock.label(), column_unit(clock));
     let line = |program: &Benched| {
-        let (median, spread) = match &program.cpu {
+        let (median, spread) = match &program.charged {
             Reading::Known(f) => (ms(f.median), format!("{:.2}", f.spread_pct)),
             Reading::Unknown(why) => (format!("unknown ({why})"), String::new()),
         };
@@ -209,7 +213,7 @@ fn comparison(programs: &[Benched]) -> String {
     };
     let head = [
         "command",
-        "median CPU (ms)",
+        &median,
         "spread (%)",
         "runs",
         "void",
@@ -222,25 +226,25 @@ fn comparison(programs: &[Benched]) -> String {
 }
 
 /// The medians over the parameter, where there is one and its values are numbers.
-fn sweep(programs: &[Benched]) -> Option<String> {
+fn sweep(programs: &[Benched], clock: Clock) -> Option<String> {
     let own = |program: &Benched| match &program.parameters[..] {
         [(_, value)] => value.parse::<f64>().ok().filter(|value| value.is_finite()),
         _ => None,
     };
     let xs: Vec<f64> = programs.iter().map(own).collect::<Option<_>>()?;
     let parameter = &programs.first()?.parameters.first()?.0;
-    let most = programs.iter().filter_map(|p| Some(p.cpu.known()?.max)).max()?;
-    let (unit, size) = unit(most);
+    let most = programs.iter().filter_map(|p| Some(p.charged.known()?.max)).max()?;
+    let ((unit, size), label) = (clock.scale(most.0), clock.label());
     let point = |(program, x): (&Benched, f64)| {
-        let figures = program.cpu.known()?;
+        let figures = program.charged.known()?;
         let interval = figures.median_ci95.known().map(|ends| ends.map(|end| end.0 as f64 / size));
-        let title = format!("{parameter} = {}: {}", program.parameters[0].1, precise(figures.median));
+        let title = format!("{parameter} = {}: {}", program.parameters[0].1, exact(clock, figures.median));
         Some(Point { x, y: figures.median.0 as f64 / size, interval, void: false, title })
     };
     let chart = Chart {
-        title: &format!("median CPU time over {parameter}"),
+        title: &format!("median {label} over {parameter}"),
         x_label: parameter,
-        y_label: &format!("median CPU time ({unit})"),
+        y_label: &format!("median {label} ({unit})"),
         whole: xs.iter().all(|x| x.fract() == 0.0),
         points: programs.iter().zip(xs).filter_map(point).collect(),
         limits: vec![],
@@ -276,7 +280,7 @@ mod tests {
     fn numbers_are_those_of_the_document() {
         let report = bench::one_program();
         let page = bench_page(&report);
-        let figures = report.programs[0].cpu.known().unwrap();
+        let figures = report.programs[0].charged.known().unwrap();
         for time in [figures.min, figures.median, figures.max, figures.spread] {
             let shown = ms(time);
             assert!(page.contains(&format!("<td>{shown}</td>")), "{shown}");

@@ -1,15 +1,15 @@
 //! Runs against a limit, as a chart for a page that brings its own style.
 
 use super::chart::{Frame, Limit, Point, Scale, Ticks, framed, limits, mark, put};
-use crate::bench::precise;
-use model::Nanos;
+use crate::bench::exact;
+use model::{Clock, Nanos};
 
 /// A run in a [`RunsChart`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChartedRun {
     /// Where it stands: number of its column, from 0.
     pub column: usize,
-    /// Its time.
+    /// Its charge, as a time.
     pub time: Nanos,
     /// It does not count.
     pub void: bool,
@@ -22,6 +22,8 @@ pub struct ChartedRun {
 pub struct RunsChart {
     /// What is to be seen, for those who do not see it.
     pub title: String,
+    /// What the runs are charged by.
+    pub clock: Clock,
     /// What the columns are.
     pub x_label: String,
     /// Their names; empty: their numbers from 1 stand there.
@@ -46,7 +48,7 @@ pub fn runs_chart(chart: &RunsChart) -> String {
     let times = || {
         chart.runs.iter().map(|run| run.time).chain(chart.limit).chain(chart.lines.iter().map(|line| line.1))
     };
-    let (unit, size) = unit(times().max().unwrap_or_default());
+    let (unit, size) = chart.clock.scale(times().max().unwrap_or_default().0);
     let y = |time: Nanos| time.0 as f64 / size;
     let band = chart.band.into_iter().flatten();
     let zero = chart.from_zero.then_some(Nanos::ZERO);
@@ -58,7 +60,7 @@ pub fn runs_chart(chart: &RunsChart) -> String {
     let frame = Frame {
         title: &chart.title,
         x_label: &chart.x_label,
-        y_label: &format!("CPU time ({unit})"),
+        y_label: &format!("{} ({unit})", chart.clock.label()),
         x_ticks: Ticks::Names(if named { &chart.columns } else { &numbers }),
     };
     framed(&frame, &scale_x, &scale_y, |svg| {
@@ -75,8 +77,9 @@ pub fn runs_chart(chart: &RunsChart) -> String {
         }
         let lines = chart.lines.iter().map(|(name, at)| (name.as_str(), *at));
         let all = chart.limit.map(|limit| ("limit", limit)).into_iter().chain(lines);
-        let all: Vec<Limit> =
-            all.map(|(name, at)| Limit { y: y(at), label: format!("{name} {}", precise(at)) }).collect();
+        let all: Vec<Limit> = all
+            .map(|(name, at)| Limit { y: y(at), label: format!("{name} {}", exact(chart.clock, at)) })
+            .collect();
         limits(svg, &all, &scale_y);
         for (run, x) in chart.runs.iter().zip(spread(&chart.runs)) {
             let point = Point { x, y: y(run.time), interval: None, void: run.void, title: run.title.clone() };
@@ -102,15 +105,6 @@ fn numbered(columns: usize) -> Vec<String> {
     (0..columns).map(|n| if n % step == 0 { (n + 1).to_string() } else { String::new() }).collect()
 }
 
-/// The unit in which times up to this one are readable, and its nanoseconds.
-fn unit(most: Nanos) -> (&'static str, f64) {
-    match most.0 {
-        0..1_000_000 => ("µs", 1e3),
-        1_000_000..10_000_000_000 => ("ms", 1e6),
-        _ => ("s", 1e9),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,6 +118,7 @@ mod tests {
         let band = Some([Nanos::from_millis(950), Nanos::from_millis(1100)]);
         RunsChart {
             title: "t".into(),
+            clock: Clock::Cpu,
             x_label: "test".into(),
             columns: vec![],
             runs,

@@ -109,7 +109,7 @@ pub struct BenchRunDocument {
 pub struct OutlierDocument {
     /// Which one, from 1.
     pub run: usize,
-    /// CPU time above the median; negative below.
+    /// Its charge above the median, as a time; negative below.
     pub excess_ns: i64,
     /// What of it each disturbance can explain.
     pub explained_by: BTreeMap<String, Nanos>,
@@ -133,14 +133,15 @@ impl BenchDocument {
         let mut programs =
             report.programs.iter().map(|program| benched(program, report.clock, &report.limits));
         let mut first = programs.next()?;
-        first.warnings = report.warnings.iter().map(warning).chain(first.warnings).collect();
+        first.warnings =
+            report.warnings.iter().map(|of| warning(of, report.clock)).chain(first.warnings).collect();
         let (clock, counted_by) = (report.clock, report.counted_by.clone());
         Some(BenchDocument { clock, counted_by, first, end: report.end.clone(), others: programs.collect() })
     }
 }
 
 fn benched(program: &Benched, clock: Clock, limits: &Limits) -> BenchedDocument {
-    let figures = |of: Clock| (clock == of).then(|| program.cpu.clone());
+    let figures = |of: Clock| (clock == of).then(|| program.charged.clone());
     let outliers = program.outliers.iter().map(|outlier| OutlierDocument {
         run: outlier.run,
         excess_ns: outlier.excess_ns,
@@ -158,7 +159,7 @@ fn benched(program: &Benched, clock: Clock, limits: &Limits) -> BenchedDocument 
         void_runs: program.void_runs(),
         runs: program.runs.iter().map(|run| run_document(run, limits)).collect(),
         outliers: outliers.collect(),
-        warnings: program.warnings.iter().map(warning).collect(),
+        warnings: program.warnings.iter().map(|of| warning(of, clock)).collect(),
         comparison: program.comparison,
     }
 }
@@ -168,8 +169,8 @@ pub(crate) fn run_document(run: &BenchRun, limits: &Limits) -> BenchRunDocument 
     BenchRunDocument { run: document, void: run.void }
 }
 
-fn warning(warning: &BenchWarning) -> WarningDocument {
-    WarningDocument { warning: warning.clone(), message: words(warning) }
+fn warning(warning: &BenchWarning, clock: Clock) -> WarningDocument {
+    WarningDocument { warning: warning.clone(), message: words(warning, clock) }
 }
 
 #[cfg(test)]
@@ -203,7 +204,7 @@ mod tests {
         report.end = BenchEnd::Failed("no cgroup".into());
         let program = &mut report.programs[0];
         program.runs.clear();
-        program.cpu = Reading::unknown("no run was finished");
+        program.charged = Reading::unknown("no run was finished");
         let document = serde_json::to_value(BenchDocument::new(&report)).unwrap();
         assert_eq!(document["cpu"]["unknown"], "no run was finished");
         assert_eq!((&document["n"], &document["end"]["failed"]), (&0.into(), &"no cgroup".into()));

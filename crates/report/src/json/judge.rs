@@ -2,7 +2,8 @@
 
 use super::RunDocument;
 use model::{
-    Bytes, Clock, Compilation, Judgement, Limits, Nanos, Observation, Reading, Settled, TestResult, Verdict,
+    Bytes, Charge, Clock, Compilation, Judgement, Limits, Nanos, Observation, Reading, Settled, TestResult,
+    Verdict,
 };
 use serde::Serialize;
 
@@ -17,14 +18,14 @@ pub struct JudgeDocument {
     pub max_score: Option<f64>,
     /// Language id.
     pub language: String,
-    /// What times were measured by. Under `instructions` a nanosecond stands for one instruction.
+    /// What tests are charged by.
     pub clock: Clock,
     /// What counted, and in which version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted_by: Option<String>,
     /// Time of a test case.
     pub time_limit_ns: Nanos,
-    /// Of the slowest test case, settled.
+    /// The charge of the slowest test case, settled, as a time: under `instructions` a nanosecond stands for one.
     pub cpu_ns: Reading<Nanos>,
     /// Most memory of any test case.
     pub memory_peak_bytes: Reading<Bytes>,
@@ -46,8 +47,10 @@ pub struct TestDocument {
     pub name: String,
     /// What it earned.
     pub verdict: Verdict,
-    /// CPU time that counts.
+    /// What counts, as a time: under `instructions` a nanosecond stands for one.
     pub cpu_ns: Nanos,
+    /// What counts, with its clock and unit.
+    pub charge: Charge,
     /// Elapsed time of the same run.
     pub wall_ns: Nanos,
     /// Most memory of any run.
@@ -73,7 +76,7 @@ impl JudgeDocument {
             clock: judgement.clock,
             counted_by: judgement.counted_by.clone(),
             time_limit_ns: judgement.time_limit,
-            cpu_ns: judgement.slowest(),
+            cpu_ns: judgement.slowest().map(Charge::as_time),
             memory_peak_bytes: judgement.memory_peak(),
             compile: judgement.compile.clone(),
             settled: judgement.settled,
@@ -96,7 +99,8 @@ impl TestDocument {
         TestDocument {
             name: test.name.clone(),
             verdict: test.verdict,
-            cpu_ns: test.cpu,
+            cpu_ns: test.charge.as_time(),
+            charge: test.charge,
             wall_ns: test.wall,
             memory_peak_bytes: test.memory_peak.clone(),
             score: test.score,

@@ -1,6 +1,6 @@
 //! `tauto verify --json`.
 
-use model::{Bound, Bytes, CheckOutcome, Checked, Judgement, Nanos, Reading, Verdict, Verification};
+use model::{Bound, Bytes, Charge, CheckOutcome, Checked, Judgement, Nanos, Reading, Verdict, Verification};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -97,7 +97,7 @@ impl VerifyDocument {
 impl PackageDocument {
     fn new(verification: &Verification) -> PackageDocument {
         let time = |bound: Option<Bound>, none: &'static str| {
-            bound.map_or_else(|| Reading::unknown(none), |bound| Reading::Known(bound.time))
+            bound.map_or_else(|| Reading::unknown(none), |bound| Reading::Known(bound.charge.as_time()))
         };
         let limit = |ns: Nanos| LimitDocument {
             ns,
@@ -126,7 +126,7 @@ impl SubmissionDocument {
             score: None,
             max_score: None,
             ok: None,
-            slowest_ns: checked.judgement().map(Judgement::slowest),
+            slowest_ns: checked.judgement().map(|judgement| judgement.slowest().map(Charge::as_time)),
             memory_peak_bytes: checked.judgement().map(Judgement::memory_peak),
             tests: BTreeMap::new(),
             broken: Vec::new(),

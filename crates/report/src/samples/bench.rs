@@ -48,7 +48,7 @@ fn program(factor: u64, parameters: &[(&str, &str)]) -> Benched {
     Benched {
         command: format!("./sieve {}", 20 * factor),
         parameters: parameters.iter().map(own).collect(),
-        cpu: figures(TIMES.iter().map(|time| time * factor)),
+        charged: figures(TIMES.iter().map(|time| time * factor)),
         wall: figures(TIMES.iter().map(|time| time * factor + 800)),
         outliers: vec![
             BenchOutlier {

@@ -2,9 +2,11 @@
 
 use super::layout::end_line;
 use super::run::isolation;
-use super::{Paint, Style, clip, count, grouped, harmless};
-use crate::bench::{ledger, parameters, precise, words};
-use model::{BenchComparison, BenchReport, BenchWarning, Benched, Clock, Figures, Nanos, Reading};
+use super::{Paint, Style, clip, count, harmless};
+use crate::bench::{exact, ledger, parameters, words};
+use model::{
+    BenchComparison, BenchReport, BenchRun, BenchWarning, Benched, Charge, Clock, Figures, Nanos, Reading,
+};
 
 /// Columns of labels.
 const LABEL: usize = 12;
@@ -24,17 +26,18 @@ pub fn bench_report(report: &BenchReport, style: Style) -> String {
     if in_full {
         text.extend(report.programs.iter().map(|program| block(program, report.clock, style) + "\n"));
     } else {
-        text.push_str(&table(&report.programs, style));
+        text.push_str(&table(&report.programs, report.clock, style));
     }
     if in_full && report.programs.len() > 1 {
-        text.push_str(&comparisons(&report.programs, style));
+        text.push_str(&comparisons(&report.programs, report.clock, style));
     }
     for warning in &report.warnings {
-        text.push_str(&warning_lines(warning, "", style));
+        text.push_str(&warning_lines(warning, report.clock, "", style));
     }
     for program in report.programs.iter().filter(|_| !in_full) {
         let of = format!("{}: ", name(program));
-        text.extend(program.warnings.iter().map(|warning| warning_lines(warning, &of, style)));
+        let lines = |warning| warning_lines(warning, report.clock, &of, style);
+        text.extend(program.warnings.iter().map(lines));
     }
     text + &end_line(&report.end, style)
 }
@@ -48,68 +51,56 @@ fn name(program: &Benched) -> String {
 
 fn block(program: &Benched, clock: Clock, style: Style) -> String {
     let mut text = format!("{}\n", style.rest(0, &name(program)));
-    let mut line = |label: &str, what: &str| text.push_str(&format!("  {label:<LABEL$}{what}\n"));
-    let measured = match clock {
-        Clock::Cpu => "cpu time",
-        Clock::Instructions => "counted",
-        Clock::Reference => "reference",
-    };
-    for (label, figures) in [(measured, &program.cpu), ("wall time", &program.wall)] {
+    let mut line =
+        |label: &str, what: &str| text.push_str(&format!("  {:<LABEL$}{what}\n", format!("{label} ")));
+    let charged = clock.label().to_lowercase();
+    for (label, clock, figures) in
+        [(&*charged, clock, &program.charged), ("wall time", Clock::Cpu, &program.wall)]
+    {
         match figures {
-            Reading::Known(figures) if label == "counted" => line(label, &counted(figures)),
+            Reading::Known(figures) if !clock.wanders() && figures.spread == Nanos::ZERO => {
+                line(label, &format!("{} in each run", exact(clock, figures.median)));
+            }
             Reading::Known(figures) => {
-                line(label, &centre(figures));
-                line("", &range(figures));
+                line(label, &centre(figures, clock));
+                line("", &range(figures, clock));
             }
             Reading::Unknown(why) => line(label, &format!("unknown ({why})")),
         }
     }
     line("runs", &runs(program));
-    for strip in strip(program, style) {
+    for strip in strip(program, clock, style) {
         line("", &strip);
     }
     for outlier in program.outliers.iter().take(OUTLIERS) {
         let void = program.runs.get(outlier.run - 1).is_some_and(|run| run.void);
         let void = if void { ", void" } else { "" };
-        line(&format!("run {}", outlier.run), &format!("{}{void}", ledger(outlier)));
+        line(&format!("run {}", outlier.run), &format!("{}{void}", ledger(outlier, clock)));
     }
     if program.outliers.len() > OUTLIERS {
         line("", &format!("and {} more that stand apart", program.outliers.len() - OUTLIERS));
     }
-    text + &program.warnings.iter().map(|warning| warning_lines(warning, "", style)).collect::<String>()
+    let lines = |warning| warning_lines(warning, clock, "", style);
+    text + &program.warnings.iter().map(lines).collect::<String>()
 }
 
-/// Instructions, of which a nanosecond stands for one.
-fn counted(figures: &Figures) -> String {
-    let [median, least, most] = [figures.median, figures.min, figures.max].map(|n| grouped(n.0));
-    match figures.spread {
-        Nanos::ZERO => format!("{median} instructions in each run"),
-        spread => format!(
-            "median {median} instructions, {least} … {most}, spread {} ({:.4} %)",
-            grouped(spread.0),
-            figures.spread_pct
-        ),
-    }
-}
-
-fn centre(figures: &Figures) -> String {
+fn centre(figures: &Figures, clock: Clock) -> String {
     let interval = match &figures.median_ci95 {
-        Reading::Known([low, high]) => format!("95 % interval {} … {}", precise(*low), precise(*high)),
+        Reading::Known([low, high]) => {
+            format!("95 % interval {} … {}", exact(clock, *low), exact(clock, *high))
+        }
         Reading::Unknown(why) => format!("interval unknown ({why})"),
     };
-    format!("{} median, {interval}", precise(figures.median))
+    format!("{} median, {interval}", exact(clock, figures.median))
 }
 
-fn range(figures: &Figures) -> String {
-    format!(
-        "{} … {}, spread {} = {:.2} %, CV {:.2} %, MAD {:.2} %",
-        precise(figures.min),
-        precise(figures.max),
-        precise(figures.spread),
-        figures.spread_pct,
-        figures.cv_pct,
-        figures.mad_pct
-    )
+fn range(figures: &Figures, clock: Clock) -> String {
+    // What counts strays by less than a hundredth of a percent.
+    let digits = if clock.wanders() { 2 } else { 4 };
+    let [least, most, spread] = [figures.min, figures.max, figures.spread].map(|time| exact(clock, time));
+    let [spread_pct, cv, mad] =
+        [figures.spread_pct, figures.cv_pct, figures.mad_pct].map(|part| format!("{part:.digits$} %"));
+    format!("{least} … {most}, spread {spread} = {spread_pct}, CV {cv}, MAD {mad}")
 }
 
 fn runs(program: &Benched) -> String {
@@ -126,8 +117,8 @@ fn runs(program: &Benched) -> String {
 
 /// How many runs took how long, from the least to the greatest of those that count, and below it the axis. Void runs
 /// beyond it are the `»` at its end.
-fn strip(program: &Benched, style: Style) -> Vec<String> {
-    let Some(figures) = program.cpu.known().filter(|figures| figures.spread > Nanos::ZERO) else {
+fn strip(program: &Benched, clock: Clock, style: Style) -> Vec<String> {
+    let Some(figures) = program.charged.known().filter(|figures| figures.spread > Nanos::ZERO) else {
         return Vec::new();
     };
     let room = style.width.map_or(WIDTH, usize::from).min(WIDTH).saturating_sub(LABEL + 4).max(24);
@@ -136,15 +127,16 @@ fn strip(program: &Benched, style: Style) -> Vec<String> {
         ((part * room as f64) as usize).min(room - 1)
     };
     let mut counts = vec![0usize; room];
-    for run in program.runs.iter().filter(|run| !run.void) {
-        counts[column(run.observation.time.cpu)] += 1;
+    let time = |run: &BenchRun| Charge::of(clock, &run.observation).known().map(|charge| charge.as_time());
+    for time in program.runs.iter().filter(|run| !run.void).filter_map(time) {
+        counts[column(time)] += 1;
     }
     // A single run is a low bar, also where no two runs are alike.
     let most = counts.iter().copied().max().unwrap_or(1).max(4);
     let bar = |n: &usize| if *n == 0 { ' ' } else { BARS[(8 * n).div_ceil(most) - 1] };
-    let beyond = program.runs.iter().any(|run| run.void && run.observation.time.cpu > figures.max);
+    let beyond = program.runs.iter().any(|run| run.void && time(run) > Some(figures.max));
     let bars: String = counts.iter().map(bar).chain(beyond.then_some('»')).collect();
-    let (low, high) = (precise(figures.min), precise(figures.max));
+    let (low, high) = (exact(clock, figures.min), exact(clock, figures.max));
     let mut axis: Vec<char> = vec![' '; room];
     for (at, label) in [(0, &low), (room - high.chars().count(), &high)] {
         label.chars().enumerate().for_each(|(n, c)| axis[at + n] = c);
@@ -157,33 +149,30 @@ fn strip(program: &Benched, style: Style) -> Vec<String> {
     vec![bars.trim_end().to_string(), axis.into_iter().collect()]
 }
 
-fn comparisons(programs: &[Benched], style: Style) -> String {
+fn comparisons(programs: &[Benched], clock: Clock, style: Style) -> String {
     let Some((first, others)) = programs.split_first() else { return String::new() };
     let mut text = format!("compared with {}\n", style.rest(14, &name(first)));
     for other in others {
         text.push_str(&format!("  {}\n", style.rest(2, &name(other))));
-        text.push_str(&format!("  {:<LABEL$}{}\n", "", compared(other.comparison.as_ref())));
+        text.push_str(&format!("  {:<LABEL$}{}\n", "", compared(other.comparison.as_ref(), clock)));
     }
     text
 }
 
-fn compared(comparison: Option<&BenchComparison>) -> String {
+fn compared(comparison: Option<&BenchComparison>, clock: Clock) -> String {
     let Some(c) = comparison else { return "too few runs to compare".into() };
     let [low, high] = c.ratio_ci95;
     let p = if c.p < 0.001 { "p < 0.001".to_string() } else { format!("p = {:.3}", c.p) };
+    let times =
+        format!("{:.3} times its {}, 95 % interval {low:.3} … {high:.3}, {p}", c.ratio, clock.label());
     match c.different {
-        true => format!("{:.3} times its CPU time, 95 % interval {low:.3} … {high:.3}, {p}", c.ratio),
-        false => {
-            format!(
-                "no difference to be seen: {:.3} times its CPU time, 95 % interval {low:.3} … {high:.3}, {p}",
-                c.ratio
-            )
-        }
+        true => times,
+        false => format!("no difference to be seen: {times}"),
     }
 }
 
 /// One line for each program of many.
-fn table(programs: &[Benched], style: Style) -> String {
+fn table(programs: &[Benched], clock: Clock, style: Style) -> String {
     let names: Vec<String> = programs.iter().map(|p| clip(&name(p), 40)).collect();
     let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(7);
     let mut text = format!(
@@ -191,8 +180,8 @@ fn table(programs: &[Benched], style: Style) -> String {
         "command", "median", "spread", "runs", "void", "ratio"
     );
     for (program, name) in programs.iter().zip(names) {
-        let (median, spread) = match &program.cpu {
-            Reading::Known(f) => (precise(f.median), format!("{:.2} %", f.spread_pct)),
+        let (median, spread) = match &program.charged {
+            Reading::Known(f) => (exact(clock, f.median), format!("{:.2} %", f.spread_pct)),
             Reading::Unknown(_) => ("unknown".into(), String::new()),
         };
         let (ratio, verdict) = match program.comparison {
@@ -215,10 +204,10 @@ fn table(programs: &[Benched], style: Style) -> String {
     text
 }
 
-fn warning_lines(warning: &BenchWarning, of: &str, style: Style) -> String {
+fn warning_lines(warning: &BenchWarning, clock: Clock, of: &str, style: Style) -> String {
     let loud = matches!(warning, BenchWarning::SaturatedCores { .. } | BenchWarning::Waiting { .. });
     let paint = if loud { Paint::Red } else { Paint::Yellow };
-    format!("{} {of}{}\n", style.paint(paint, "warning:"), harmless(&words(warning)))
+    format!("{} {of}{}\n", style.paint(paint, "warning:"), harmless(&words(warning, clock)))
 }
 
 #[cfg(test)]
@@ -253,18 +242,18 @@ mod tests {
         report.end = BenchEnd::Failed("run 57: exited with code 1".into());
         report.programs[0].command = "a\u{1b}[2J".into();
         report.programs[0].runs.clear();
-        report.programs[0].cpu = Reading::unknown("no run was finished");
+        report.programs[0].charged = Reading::unknown("no run was finished");
         let text = shown(&report);
         assert!(text.starts_with("a·[2J\n  cpu time    unknown (no run was finished)\n"), "{text}");
         assert!(text.contains("ended by a run that failed (run 57: exited with code 1)"), "{text}");
         let mut equal = bench::one_program();
-        if let Reading::Known(figures) = &mut equal.programs[0].cpu {
+        if let Reading::Known(figures) = &mut equal.programs[0].charged {
             figures.spread = Nanos::ZERO;
         }
         assert!(!shown(&equal).contains('▲'));
         // Near an end the mark would stand in the label's blank.
         let mut near = bench::one_program();
-        if let Reading::Known(figures) = &mut near.programs[0].cpu {
+        if let Reading::Known(figures) = &mut near.programs[0].charged {
             figures.median = figures.min + Nanos(figures.spread.0 / 16);
         }
         assert!(!shown(&near).contains('▲'), "{}", shown(&near));

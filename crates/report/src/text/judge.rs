@@ -1,7 +1,7 @@
 //! `tauto judge` for people.
 
 use super::{Paint, Style, count, harmless, shown};
-use model::{Clock, Confidence, Judgement, TestResult, Verdict};
+use model::{Confidence, Judgement, TestResult, Verdict};
 
 /// Lines of compiler output that are shown.
 const COMPILER_LINES: usize = 20;
@@ -10,7 +10,7 @@ const COMPILER_LINES: usize = 20;
 pub fn test_line(test: &TestResult, style: Style) -> String {
     let memory = shown(&test.memory_peak);
     let score = test.score.map_or(String::new(), |score| format!("  {score:>6} points"));
-    let head = format!("{:<20} {:>9} {:>10}{score}", test.name, test.cpu.to_string(), memory);
+    let head = format!("{:<20} {:>9} {:>10}{score}", test.name, test.charge, memory);
     let line = format!("{}  {head}", style.verdict(test.verdict));
     if !matches!(test.verdict, Verdict::Accepted | Verdict::PartiallyAccepted) {
         return format!("{line}\n{}", style.paragraph(5, &test.message)).trim_end().to_owned();
@@ -71,12 +71,10 @@ fn details(judgement: &Judgement) -> String {
     }
     if !judgement.tests.is_empty() {
         parts.push(count(judgement.tests.len(), "test"));
-        parts.push(format!(
-            "slowest {} of {}{}",
-            shown(&judgement.slowest()),
-            judgement.time_limit,
-            by(judgement.clock)
-        ));
+        parts.push(format!("slowest {} of {}", shown(&judgement.slowest()), judgement.limit()));
+        if !judgement.clock.wanders() {
+            parts.push(format!("by the clock {}", judgement.clock.name()));
+        }
         if judgement.stopped_beyond() {
             parts.push("stopped beyond the limit to be sure".into());
         }
@@ -90,14 +88,6 @@ fn details(judgement: &Judgement) -> String {
         Confidence::Open => parts.push("too near the limit to be sure".into()),
     }
     if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) }
-}
-
-fn by(clock: Clock) -> &'static str {
-    match clock {
-        Clock::Cpu => "",
-        Clock::Instructions => " (1 ns is an instruction)",
-        Clock::Reference => " on the reference machine",
-    }
 }
 
 /// One line for a warning about a package, without a line end.

@@ -158,14 +158,6 @@ fn count(n: usize, one: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
 }
 
-/// With a thin space before each three digits.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let threes: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().filter_map(|three| str::from_utf8(three).ok()).collect();
-    threes.join("\u{202f}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! `tauto run` for people.
 
-use super::{Paint, Style, grouped, shown};
-use model::{Evidence, Exit, Isolation, Limits, Observation, Reading, Status};
+use super::{Paint, Style, shown};
+use model::{Evidence, Exit, Isolation, Limits, Observation, Reading, Status, grouped};
 
 /// A few lines about one run; `disturbed` names what condemns its time.
 pub fn run_summary(observation: &Observation, limits: &Limits, disturbed: &[String], style: Style) -> String {
@@ -37,9 +37,7 @@ fn status(observation: &Observation, limits: &Limits, style: Style) -> String {
     let limit = |name: &str| format!("passed its {name} limit");
     let text = match (status, observation.exit) {
         (Status::Ok, _) => "ok".to_string(),
-        (Status::CpuTimeLimit, _) if limits.instructions.is_some() => limit("instruction"),
-        (Status::CpuTimeLimit, _) if limits.reference.is_some() => limit("reference time"),
-        (Status::CpuTimeLimit, _) => limit("CPU time"),
+        (Status::CpuTimeLimit, _) => limit(observation.over(limits).unwrap_or_default().label()),
         (Status::WallTimeLimit, _) => limit("wall time"),
         (Status::MemoryLimit, _) => limit("memory"),
         (Status::OutputLimit, _) => limit("output"),

@@ -58,18 +58,18 @@ pub fn limit_lines(verification: &Verification) -> String {
     };
     let mut text = format!("limit     {}: {limit}\n", verification.package);
     let short = |path: &str| harmless(path.strip_prefix("submissions/").unwrap_or(path));
-    if let Some(Bound { path, time, of_limit, .. }) = verification.slowest_accepted() {
+    if let Some(Bound { path, charge, of_limit, .. }) = verification.slowest_accepted() {
         let margin = if of_limit > 0.0 {
             format!(", the limit is {:.2} × that", 1.0 / of_limit)
         } else {
             String::new()
         };
-        text += &format!("          slowest accepted {time}, {}{margin}\n", short(path));
+        text += &format!("          slowest accepted {charge}, {}{margin}\n", short(path));
     }
-    if let Some(Bound { path, time, of_limit, stopped }) = verification.fastest_too_slow() {
+    if let Some(Bound { path, charge, of_limit, stopped }) = verification.fastest_too_slow() {
         let (over, more) = if stopped { ("over ", "more than ") } else { ("", "") };
         text += &format!(
-            "          fastest too slow {over}{time}, {}, {more}{of_limit:.2} × the limit\n",
+            "          fastest too slow {over}{charge}, {}, {more}{of_limit:.2} × the limit\n",
             short(path)
         );
     }

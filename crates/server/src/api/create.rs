@@ -46,7 +46,7 @@ pub(super) struct Create {
     mode: Option<ModeName>,
     /// What its times are measured by, where it is to differ from what the package says. Likewise.
     #[serde(default)]
-    clock: Option<ClockName>,
+    clock: Option<Clock>,
 }
 
 /// A file: its text in `content`, or any bytes in `content_base64`.
@@ -72,16 +72,6 @@ struct File {
 enum ModeName {
     StopEarly,
     AllTests,
-}
-
-/// What times are measured by.
-#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
-#[schema(as = Clock)]
-#[serde(rename_all = "snake_case")]
-enum ClockName {
-    Cpu,
-    Instructions,
-    Reference,
 }
 
 /// The same as a form.
@@ -159,11 +149,6 @@ fn of_json(create: Create, caller: &Caller) -> Result<Parts, Refusal> {
         Some(ModeName::AllTests) => fleet::Mode::AllTests,
         _ => fleet::Mode::StopEarly,
     };
-    let clock = create.clock.map(|clock| match clock {
-        ClockName::Cpu => Clock::Cpu,
-        ClockName::Instructions => Clock::Instructions,
-        ClockName::Reference => Clock::Reference,
-    });
     let mut files = Vec::new();
     for (n, file) in create.files.into_iter().enumerate() {
         let bytes = match (file.content, file.content_base64) {
@@ -178,7 +163,7 @@ fn of_json(create: Create, caller: &Caller) -> Result<Parts, Refusal> {
         };
         files.push((file.name, bytes));
     }
-    let details = Details { mode, clock, ..Details::default() };
+    let details = Details { mode, clock: create.clock, ..Details::default() };
     let language = create.language.filter(|language| !language.is_empty());
     Ok(Parts { problem: create.problem, contest: create.contest, language, files, details })
 }

@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use model::{Cause, Event as Judging, Observation, TestResult};
+use model::{Cause, Charge, Event as Judging, Observation, TestResult};
 use serde_json::{Value as Json, json};
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -243,13 +243,14 @@ fn shown(event: &LiveEvent, sees_all: bool) -> Option<(&'static str, Json)> {
 /// A test as it is told: in short, since the limits by which runs are named are in the judgement.
 fn test(result: &TestResult, sees_all: bool) -> Json {
     let run = |(run, causes): (&Observation, Vec<Cause>)| {
-        json!({"cpu_ns": run.time.cpu, "wall_ns": run.time.wall, "memory_peak_bytes": run.memory_peak,
+        json!({"cpu_ns": run.time.cpu, "charge": Charge::of(result.charge.clock, run), "wall_ns": run.time.wall, "memory_peak_bytes": run.memory_peak,
             "disturbed": names(&causes)})
     };
     json!({
         "name": result.name,
         "verdict": result.verdict,
-        "cpu_ns": result.cpu,
+        "cpu_ns": result.charge.as_time(),
+        "charge": result.charge,
         "wall_ns": result.wall,
         "memory_peak_bytes": result.memory_peak,
         "score": result.score,

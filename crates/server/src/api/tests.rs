@@ -6,8 +6,8 @@ use crate::moment::now;
 use crate::work::conclude;
 use fleet::Outcome;
 use model::{
-    Bytes, Clock, Compilation, Confidence, Exit, Judgement, Limits, Nanos, Observation, Reading, Settled,
-    TestResult, Verdict,
+    Bytes, Charge, Clock, Compilation, Confidence, Exit, Judgement, Limits, Nanos, Observation, Reading,
+    Settled, TestResult, Verdict,
 };
 use serde_json::{Value, json};
 use store::{Claim, Lease, Role};
@@ -37,7 +37,7 @@ fn judgement(verdict: Verdict, cpu: u64) -> Judgement {
     let test = |name: &str| TestResult {
         name: name.into(),
         verdict,
-        cpu: Nanos(cpu),
+        charge: Charge::cpu(Nanos(cpu)),
         wall: Nanos(cpu),
         memory_peak: Reading::Known(Bytes(1 << 20)),
         score: None,

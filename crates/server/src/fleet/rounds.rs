@@ -309,7 +309,7 @@ fn answer(
         node: node.to_string(),
         strict: own && roster.kind(pool) == PoolKind::Strict,
         verdict: judgement.verdict,
-        time: judgement.slowest().known().copied().unwrap_or(Nanos::ZERO),
+        time: judgement.slowest().known().map_or(Nanos::ZERO, |charge| charge.as_time()),
         confidence: judgement.settled.confidence,
         noise: noise(floor.stray()),
         doubted: roster.doubts(node),
@@ -321,7 +321,8 @@ fn answer(
 /// Where the noise of the slot was never measured, what is noise nowhere. `None`: nothing was run, or nobody can tell.
 fn disturbed(judgement: &Judgement, floor: &Floor) -> Option<Vec<&'static str>> {
     const NO_NOISE: [Disturbance; 1] = [Disturbance::Throttled];
-    let slowest = judgement.tests.iter().max_by_key(|test| test.cpu).filter(|test| !test.runs.is_empty())?;
+    let slowest =
+        judgement.tests.iter().max_by_key(|test| test.charge).filter(|test| !test.runs.is_empty())?;
     let tells = !floor.assumed || slowest.runs.iter().any(|run| run.evidence.throttled.known().is_some());
     let causes = settle::judged_runs(slowest).into_iter().flat_map(|(_, causes)| causes);
     let names = causes.map(|cause| cause.name).filter(|name| !floor.assumed || NO_NOISE.contains(name));

@@ -2,7 +2,7 @@
 
 use super::filters;
 use super::submission::found;
-use super::{Frame, Refused, rows, show, words};
+use super::{Frame, Refused, rows, show};
 use crate::accounts::Right;
 use crate::api::judgements::may_try;
 use crate::errors::Refusal;
@@ -14,7 +14,7 @@ use axum::Form;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Redirect, Response};
-use model::{Clock, Nanos};
+use model::{Charge, Clock, Nanos};
 use report::html::{ChartedRun, RunsChart, runs_chart};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl Part {
     }
 
     fn time(&self, ns: &u64) -> String {
-        words::time(Nanos(*ns), self.series.clock)
+        Charge { clock: self.series.clock, amount: *ns }.to_string()
     }
 
     fn percent(&self, percent: &f64) -> String {
@@ -118,7 +118,7 @@ fn chart(test: &SeriesTest, clock: Clock) -> String {
             format!(", disturbed by {}", point.disturbed.join(", "))
         };
         let void = if point.void { ", void" } else { "" };
-        let time = words::time(Nanos(point.time_ns), clock);
+        let time = Charge { clock, amount: point.time_ns };
         let title = format!("trial {}, run {}: {time}{void}{why}", column(point.judgement) + 1, point.run);
         ChartedRun { column: column(point.judgement), time: Nanos(point.time_ns), void: point.void, title }
     };
@@ -126,7 +126,8 @@ fn chart(test: &SeriesTest, clock: Clock) -> String {
         [("least", spread.min_ns), ("median", spread.median_ns), ("greatest", spread.max_ns)]
     });
     runs_chart(&RunsChart {
-        title: format!("CPU time of every run of {} through the trials", test.name),
+        title: format!("{} of every run of {} through the trials", clock.label(), test.name),
+        clock,
         x_label: "trial".into(),
         columns: Vec::new(),
         runs: test.points.iter().map(run).collect(),

@@ -3,8 +3,9 @@
 
 use super::filters::flattened;
 use super::words;
+use crate::view::is_void;
 use model::{
-    Cause, Clock, Confidence, Disturbance, Isolation, Judgement, Nanos, Observation, Reading, TestResult,
+    Cause, Charge, Confidence, Disturbance, Isolation, Judgement, Nanos, Observation, Reading, TestResult,
     Verdict,
 };
 use report::html::{ChartedRun, RunsChart, runs_chart};
@@ -15,8 +16,10 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(crate) struct RunShown {
     pub(crate) number: usize,
+    /// What it is charged.
     pub(crate) time: String,
-    pub(crate) wall: String,
+    /// Of what that is, and what it took besides.
+    pub(crate) spent: String,
     /// What was read around it: name and amount, or why it is not known.
     pub(crate) readings: Vec<(&'static str, Result<String, String>)>,
     /// What disturbed it, in words, and what that can have cost.
@@ -31,8 +34,9 @@ pub(crate) struct RunShown {
 pub(crate) struct TestShown {
     pub(crate) name: String,
     pub(crate) verdict: Verdict,
+    /// What it is charged, for people and to order by.
     pub(crate) time: String,
-    pub(crate) time_ns: u64,
+    pub(crate) amount: u64,
     /// Of the limit, in percent; at most 100.
     pub(crate) share: u64,
     pub(crate) memory: String,
@@ -85,43 +89,23 @@ pub(crate) struct Belief {
     pub(crate) near: bool,
 }
 
-/// The time of a run by a clock.
-pub(super) fn clocked(run: &Observation, clock: Clock) -> Nanos {
-    let counted = match clock {
-        Clock::Cpu => None,
-        Clock::Instructions => run.instructions.known().map(|count| Nanos(*count)),
-        Clock::Reference => run.reference.known().copied(),
-    };
-    counted.unwrap_or(run.time.cpu)
-}
-
-/// Whether a run says nothing about the limit, by the settle rule. Clocks that count are not disturbed.
-fn is_void(run: &Observation, clock: Clock, limit: Nanos, causes: &[Cause]) -> bool {
-    clock == Clock::Cpu && limit > Nanos::ZERO && crate::view::is_void(run, limit, causes)
-}
-
 /// Tests as they are shown to one who sees all, or only what is theirs.
 pub(super) fn tests(judgement: &Judgement, sees_all: bool) -> Vec<TestShown> {
-    judgement
-        .tests
-        .iter()
-        .map(|test| shown(test, (judgement.clock, judgement.time_limit), sees_all))
-        .collect()
+    judgement.tests.iter().map(|test| shown(test, judgement.time_limit, sees_all)).collect()
 }
 
-/// A test as it is shown.
-pub(super) fn shown(test: &TestResult, (clock, limit): (Clock, Nanos), sees_all: bool) -> TestShown {
+/// A test as it is shown, by the clock that it was charged by.
+pub(super) fn shown(test: &TestResult, limit: Nanos, sees_all: bool) -> TestShown {
+    let limit = Charge::for_time(test.charge.clock, limit);
     let may_read = sees_all || test.name.starts_with("sample/") || test.name.starts_with("run/");
     let memory = test.memory_peak.known();
-    let run = |(n, (run, causes)): (usize, (&Observation, Vec<Cause>))| {
-        run_shown(n + 1, run, (clock, limit), &causes)
-    };
+    let run = |(n, (run, causes)): (usize, (&Observation, Vec<Cause>))| run_shown(n + 1, run, limit, &causes);
     TestShown {
         name: test.name.clone(),
         verdict: test.verdict,
-        time: words::time(test.cpu, clock),
-        time_ns: test.cpu.0,
-        share: (test.cpu.0.saturating_mul(100) / limit.0.max(1)).min(100),
+        time: test.charge.to_string(),
+        amount: test.charge.amount,
+        share: (test.charge.amount.saturating_mul(100) / limit.amount.max(1)).min(100),
         memory: memory.map_or("unknown".into(), |bytes| words::memory(*bytes)),
         memory_bytes: memory.map_or(0, |bytes| bytes.0),
         confidence: test.settled.confidence,
@@ -133,7 +117,8 @@ pub(super) fn shown(test: &TestResult, (clock, limit): (Clock, Nanos), sees_all:
     }
 }
 
-fn run_shown(number: usize, run: &Observation, (clock, limit): (Clock, Nanos), causes: &[Cause]) -> RunShown {
+fn run_shown(number: usize, run: &Observation, limit: Charge, causes: &[Cause]) -> RunShown {
+    let charge = Charge::of(limit.clock, run);
     let e = &run.evidence;
     let time = |reading: &Reading<Nanos>| read(reading, Nanos::to_string);
     let count = |reading: &Reading<u64>| read(reading, u64::to_string);
@@ -155,10 +140,13 @@ fn run_shown(number: usize, run: &Observation, (clock, limit): (Clock, Nanos), c
     };
     RunShown {
         number,
-        time: words::time(clocked(run, clock), clock),
-        wall: run.time.wall.to_string(),
+        time: read(&charge, Charge::to_string).unwrap_or_else(|why| format!("unknown ({why})")),
+        spent: match limit.clock.wanders() {
+            true => format!("of CPU time in {}", run.time.wall),
+            false => format!("with {} of CPU time in {}", run.time.cpu, run.time.wall),
+        },
         readings,
-        void: is_void(run, clock, limit, causes),
+        void: charge.known().is_some_and(|charge| is_void(*charge, limit, causes)),
         causes: causes.iter().map(|cause| (cause.name.name(), cause.name.words(), cost(cause))).collect(),
         place: place(run),
     }
@@ -201,7 +189,7 @@ pub(super) fn belief(judgement: &Judgement) -> Belief {
     sentences.extend(places(&runs));
     sentences.extend(waited(judgement));
     sentences.extend(disturbed(judgement));
-    if judgement.clock == Clock::Cpu {
+    if judgement.clock.wanders() {
         sentences.push(noise(floor));
     } else {
         let by = judgement.counted_by.as_deref().unwrap_or("a counter");
@@ -213,11 +201,7 @@ pub(super) fn belief(judgement: &Judgement) -> Belief {
     }
     sentences.extend(unknown(&runs));
     sentences.extend(weaker(&runs));
-    let near = judgement
-        .tests
-        .iter()
-        .flat_map(|test| &test.runs)
-        .any(|run| is_near(clocked(run, judgement.clock), judgement.time_limit));
+    let near = runs.iter().filter_map(|run| charged(run, judgement)).any(|charge| is_near(charge, judgement));
     Belief { sentences, chart: chart(judgement, floor), near }
 }
 
@@ -238,28 +222,28 @@ fn counts(judgement: &Judgement) -> (Weight, String) {
 
 /// How near the limit the slowest test came.
 fn nearest(judgement: &Judgement, floor: &Floor) -> Option<(Weight, String)> {
-    let (limit, clock) = (judgement.time_limit, judgement.clock);
-    let slowest = judgement.tests.iter().max_by_key(|test| test.cpu)?;
-    if limit == Nanos::ZERO {
+    let limit = judgement.limit();
+    let slowest = judgement.tests.iter().max_by_key(|test| test.charge)?;
+    if limit.amount == 0 {
         return None;
     }
-    let part = slowest.cpu.0 as f64 / limit.0 as f64;
-    let [from, to] = grey(limit, floor);
-    let grey = format!("{} to {}", words::time(from, clock), words::time(to, clock));
-    let (time, limit) = (words::time(slowest.cpu, clock), words::time(limit, clock));
-    let beside = match (clock, slowest.cpu) {
-        (Clock::Instructions | Clock::Reference, _) => {
+    let charge = slowest.charge;
+    let part = charge.amount as f64 / limit.amount as f64;
+    let [from, to] = grey(judgement.time_limit, floor).map(|time| Charge::for_time(limit.clock, time));
+    let grey = format!("{from} to {to}");
+    let beside = match charge {
+        _ if !limit.clock.wanders() => {
             "This clock does not wander, so nothing near the limit is in doubt.".into()
         }
-        (_, cpu) if cpu < from => format!("Times from {grey} need more than one run; this is below."),
-        (_, cpu) if cpu > to => format!("Times from {grey} need more than one run; this is beyond."),
+        charge if charge < from => format!("Times from {grey} need more than one run; this is below."),
+        charge if charge > to => format!("Times from {grey} need more than one run; this is beyond."),
         _ => format!("That is in the grey band from {grey}, where one run does not decide."),
     };
     let how = match part {
         part if part > 1.0 => format!("{:.0} % over the limit of {limit}", (part - 1.0) * 100.0),
         part => format!("{:.0} % of the limit of {limit}", part * 100.0),
     };
-    Some((Weight::Note, format!("The slowest test, {}, took {time}: {how}. {beside}", slowest.name)))
+    Some((Weight::Note, format!("The slowest test, {}, took {charge}: {how}. {beside}", slowest.name)))
 }
 
 /// From where to where one run of a program does not decide: the two borders of the settle rule.
@@ -290,13 +274,13 @@ fn places(runs: &[&Observation]) -> Vec<(Weight, String)> {
 
 /// A test that ran out of real time, of which its CPU time says nothing.
 fn waited(judgement: &Judgement) -> Option<(Weight, String)> {
-    let (limit, clock) = (judgement.time_limit, judgement.clock);
+    let limit = judgement.limit();
     let over =
-        |test: &&TestResult| test.verdict == Verdict::TimeLimit && test.cpu <= limit && limit > Nanos::ZERO;
+        |test: &&TestResult| test.verdict == Verdict::TimeLimit && test.charge <= limit && limit.amount > 0;
     let test = judgement.tests.iter().find(over)?;
-    let (time, wall) = (words::time(test.cpu, clock), test.wall);
+    let (charge, wall) = (test.charge, test.wall);
     let text = format!(
-        "Test {} ended after {wall} of real time, of which it used {time}: the limit on real time stopped it.",
+        "Test {} ended after {wall} of real time, of which it used {charge}: the limit on real time stopped it.",
         test.name
     );
     Some((Weight::Note, text))
@@ -305,7 +289,7 @@ fn waited(judgement: &Judgement) -> Option<(Weight, String)> {
 /// Whether some run was disturbed and kept the limit all the same, in a test that did.
 fn kept_although_disturbed(judgement: &Judgement) -> bool {
     let tests = judgement.tests.iter().filter(|test| test.verdict != Verdict::TimeLimit);
-    let kept = |run: &Observation| clocked(run, judgement.clock) <= judgement.time_limit;
+    let kept = |run: &Observation| charged(run, judgement).is_some_and(|charge| charge <= judgement.limit());
     tests.flat_map(judged_runs).any(|(run, causes)| kept(run) && !causes.is_empty())
 }
 
@@ -383,46 +367,52 @@ fn weaker(runs: &[&Observation]) -> Vec<(Weight, String)> {
 }
 
 /// Whether the limit is drawn beside such a time: far above all points it would only make them small.
-fn is_near(time: Nanos, limit: Nanos) -> bool {
-    time >= limit.scale(0.2)
+fn is_near(charge: Charge, judgement: &Judgement) -> bool {
+    charge.as_time() >= judgement.time_limit.scale(0.2)
+}
+
+fn charged(run: &Observation, judgement: &Judgement) -> Option<Charge> {
+    Charge::of(judgement.clock, run).known().copied()
 }
 
 /// Runs that are drawn at most; of more, those of the slowest tests.
 const DRAWN: usize = 600;
 
 fn chart(judgement: &Judgement, floor: &Floor) -> Option<String> {
-    if judgement.clock == Clock::Instructions || judgement.time_limit == Nanos::ZERO {
+    let (limit, clock) = (judgement.limit(), judgement.clock);
+    if limit.amount == 0 {
         return None;
     }
-    let limit = judgement.time_limit;
     let mut tests: Vec<&TestResult> = judgement.tests.iter().filter(|test| !test.runs.is_empty()).collect();
     if tests.iter().map(|test| test.runs.len()).sum::<usize>() > DRAWN {
-        tests.sort_by_key(|test| std::cmp::Reverse(test.cpu));
+        tests.sort_by_key(|test| std::cmp::Reverse(test.charge));
         tests.truncate(DRAWN / Policy::PUBLISHED.runs as usize);
     }
     let run = |column: usize, test: &TestResult, (n, (run, causes)): (usize, (&Observation, Vec<Cause>))| {
-        let void = is_void(run, judgement.clock, limit, &causes);
+        let charge = charged(run, judgement)?;
+        let void = is_void(charge, limit, &causes);
         let names: Vec<&str> = causes.iter().map(|cause| cause.name.name()).collect();
         let why =
             if names.is_empty() { String::new() } else { format!(", disturbed by {}", names.join(", ")) };
-        let time = clocked(run, judgement.clock);
-        let title = format!("{}, run {}: {time}{}{why}", test.name, n + 1, if void { ", void" } else { "" });
+        let title =
+            format!("{}, run {}: {charge}{}{why}", test.name, n + 1, if void { ", void" } else { "" });
         let title = flattened(&title);
-        ChartedRun { column, time, void, title }
+        Some(ChartedRun { column, time: charge.as_time(), void, title })
     };
     let of = |(column, test): (usize, &&TestResult)| {
-        judged_runs(test).into_iter().enumerate().map(|at| run(column, test, at)).collect::<Vec<_>>()
+        judged_runs(test).into_iter().enumerate().filter_map(|at| run(column, test, at)).collect::<Vec<_>>()
     };
     let runs: Vec<ChartedRun> = tests.iter().enumerate().flat_map(of).collect();
     let most = runs.iter().map(|run| run.time).max()?;
-    let near = is_near(most, limit);
+    let near = is_near(Charge::for_time(clock, most), judgement);
     Some(runs_chart(&RunsChart {
-        title: "CPU time of every run of every test against the limit".into(),
+        title: format!("{} of every run of every test against the limit", clock.label()),
+        clock,
         x_label: "test".into(),
         columns: tests.iter().map(|test| flattened(&test.name)).collect(),
         runs,
-        limit: near.then_some(limit),
-        band: near.then(|| grey(limit, floor)).filter(|_| judgement.clock == Clock::Cpu),
+        limit: near.then_some(judgement.time_limit),
+        band: near.then(|| grey(judgement.time_limit, floor)).filter(|_| clock.wanders()),
         from_zero: true,
         lines: Vec::new(),
     }))
@@ -431,7 +421,7 @@ fn chart(judgement: &Judgement, floor: &Floor) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Bytes, Compilation, Exit, Limits, Settled};
+    use model::{Bytes, Clock, Compilation, Exit, Limits, Settled};
     use settle::Timed;
 
     const LIMIT: Nanos = Nanos(1_000_000_000);
@@ -450,7 +440,7 @@ mod tests {
         TestResult {
             name: name.into(),
             verdict: Verdict::WrongAnswer,
-            cpu: Nanos::from_millis(least),
+            charge: Charge::cpu(Nanos::from_millis(least)),
             wall: Nanos::from_millis(least),
             memory_peak: Reading::Known(Bytes(1 << 20)),
             score: None,
@@ -533,7 +523,19 @@ mod tests {
         let mut counted = quiet.clone();
         (counted.clock, counted.counted_by) = (Clock::Instructions, Some("qemu 9".into()));
         has(&counted, Weight::Good, "counted by qemu 9");
-        assert!(belief(&counted).chart.is_none() && belief(&judgement(vec![])).sentences.is_empty());
+        (counted.tests[0].charge.clock, counted.tests[0].runs[0].instructions) =
+            (Clock::Instructions, Reading::Known(100_000_000));
+        has(&counted, Weight::Note, "secret/1, took 100.00 M instr.: 10 % of the limit of 1.000 G instr.");
+        let chart = belief(&counted).chart.expect("a chart");
+        assert!(chart.contains(">instruction count (million)<"), "{chart}");
+        assert!(belief(&judgement(vec![])).sentences.is_empty());
+    }
+
+    #[test]
+    fn passes_of_a_test_are_not_called_one_run() {
+        let passes = judgement(vec![test("secret/1", &[(10, 0), (20, 0)], Confidence::Clear)]);
+        let (_, text) = belief(&passes).sentences.remove(0);
+        assert!(text.starts_with("2 runs of 1 test. None was void. Once was enough for each test"), "{text}");
     }
 
     #[test]
@@ -567,8 +569,8 @@ mod tests {
         let floor = Floor::assumed();
         let [from, to] = grey(LIMIT, &floor);
         let step = |cpu: Nanos| {
-            let timed = Timed { time: cpu, disturbed: false, explained: Nanos::ZERO };
-            settle::settle(LIMIT, floor.stray(), &Policy::PUBLISHED, &[timed])
+            let timed = Timed::new(Charge::cpu(cpu), &[]);
+            settle::settle(Charge::cpu(LIMIT), floor.stray(), &Policy::PUBLISHED, &[timed])
         };
         let outside = [from - Nanos::from_millis(1), to + Nanos::from_millis(1)];
         let inside = [from + Nanos::from_millis(1), to - Nanos::from_millis(1)];

@@ -13,7 +13,6 @@ use axum::Form;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Redirect, Response};
-use model::Nanos;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -163,11 +162,11 @@ impl Compared {
 
     /// How much longer it took, in percent of the time before.
     fn slower(&self) -> String {
-        let cpu =
-            |judgement: &Option<JudgementSummary>| judgement.as_ref().and_then(|judgement| judgement.cpu);
-        match (cpu(&self.before), cpu(&self.after)) {
-            (Some(Nanos(before)), Some(Nanos(after))) if before > 0 => {
-                format!("{:+.1} %", (after as f64 / before as f64 - 1.0) * 100.0)
+        let charge =
+            |judgement: &Option<JudgementSummary>| judgement.as_ref().and_then(|judgement| judgement.charge);
+        match (charge(&self.before), charge(&self.after)) {
+            (Some(before), Some(after)) if before.amount > 0 && before.clock == after.clock => {
+                format!("{:+.1} %", (after.amount as f64 / before.amount as f64 - 1.0) * 100.0)
             }
             _ => String::new(),
         }

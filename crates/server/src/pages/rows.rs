@@ -39,8 +39,9 @@ impl Row {
         label(&self.submission)
     }
 
-    pub(crate) fn cpu(&self) -> String {
-        self.current().and_then(|judgement| judgement.cpu).map(|cpu| cpu.to_string()).unwrap_or_default()
+    /// What its slowest test was charged.
+    pub(crate) fn charge(&self) -> String {
+        self.current().and_then(|judgement| judgement.charge).map(|of| of.to_string()).unwrap_or_default()
     }
 
     pub(crate) fn memory(&self) -> String {

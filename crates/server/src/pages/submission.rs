@@ -14,7 +14,7 @@ use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
-use model::{Clock, Event, JudgePhase, Judgement, Nanos};
+use model::{Charge, Event, JudgePhase, Judgement, Nanos};
 use serde::Deserialize;
 use std::sync::Arc;
 use store::{JobState, JudgementSummary, Purpose, StoredJudgement, Submission};
@@ -49,8 +49,7 @@ impl Judged {
     }
 
     fn slowest(&self) -> String {
-        let clock = self.judgement().clock;
-        self.judgement().slowest().known().map_or("–".into(), |time| words::time(*time, clock))
+        self.judgement().slowest().known().map_or("–".into(), Charge::to_string)
     }
 
     fn memory(&self) -> String {
@@ -66,7 +65,7 @@ impl Judged {
     }
 
     fn limit(&self) -> String {
-        words::time(self.judgement().time_limit, self.judgement().clock)
+        self.judgement().limit().to_string()
     }
 
     fn scores(&self) -> bool {
@@ -265,7 +264,7 @@ async fn going(service: &Service, submission: &Submission, sees_all: bool) -> Re
                 Event::SubmissionStarted { tests, .. } => going.expected = u64::from(tests),
                 Event::TimeLimit { limit: found, .. } => limit = found,
                 Event::TestFinished { result, .. } => {
-                    going.tests.push(evidence::shown(&result, (Clock::Cpu, limit), sees_all));
+                    going.tests.push(evidence::shown(&result, limit, sees_all));
                 }
                 Event::Warning { .. } | Event::SubmissionFinished { .. } => {}
             },

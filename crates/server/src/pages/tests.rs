@@ -1,8 +1,9 @@
 //! Pages through the router: names that others chose, and what contests and old packages bring to them.
 
 use crate::kit::{Answer, Kit, facts};
+use crate::live::LiveEvent;
 use crate::moment::now;
-use model::{Clock, Judgement, Nanos, Reading, TestResult, Verdict};
+use model::{Charge, Clock, Judgement, Nanos, Reading, TestResult, Verdict};
 use serde_json::json;
 use std::io::Write;
 use store::{
@@ -58,7 +59,7 @@ fn judged() -> Judgement {
     let test = TestResult {
         name: format!("secret/{HOSTILE}"),
         verdict: Verdict::WrongAnswer,
-        cpu: Nanos::from_millis(900),
+        charge: Charge::cpu(Nanos::from_millis(900)),
         wall: Nanos::from_millis(900),
         memory_peak: Reading::Unknown("no machine".into()),
         score: None,
@@ -152,6 +153,65 @@ async fn names_that_others_chose_turn_nothing_around() {
     }
     let shown = look(&kit, &line, "/submissions/t").await.text;
     assert!(shown.contains("change the order in which text is shown"), "{shown}");
+}
+
+/// A test that was charged so many instructions.
+fn counted(amount: u64) -> TestResult {
+    let mut run = model::Observation::unread(model::Exit::Code(0), Nanos::from_millis(77), "no machine");
+    run.instructions = Reading::Known(amount);
+    let charge = Charge { clock: Clock::Instructions, amount };
+    TestResult {
+        name: "secret/1".into(),
+        verdict: Verdict::Accepted,
+        charge,
+        runs: vec![run],
+        ..judged().tests.remove(0)
+    }
+}
+
+#[tokio::test]
+async fn what_was_counted_is_shown_as_such() {
+    let kit = Kit::new(true).await;
+    let store = &kit.service.store;
+    kit.user("admin", Role::Admin).await;
+    let line = kit.sign_in("admin").await;
+    let new = NewSubmission {
+        token: "t",
+        version: None,
+        author: None,
+        origin: store::PARTICIPANT,
+        visitor: None,
+        language: "c",
+        files: vec![("a.c", b"int main(void) { return 0; }")],
+        details: json!({}),
+        created: now(),
+        urgency: Urgency::Live,
+        contest: None,
+        callback: None,
+    };
+    let (submission, _) = store.submit(&new).await.unwrap();
+    let later = now().plus_micros(3_600_000_000);
+    let job = store.claim(Claim::local("n/0", later, now())).await.unwrap().unwrap();
+    let result = Box::new(counted(118_604_422));
+    let progress = Box::new(model::Event::TestFinished { submission: "a.c".into(), result });
+    let started = LiveEvent::Started { job: job.id, worker: "n/0".into(), attempt: job.attempt };
+    for event in [started, LiveEvent::Progress { progress }] {
+        kit.service.live.tell(submission, event);
+    }
+    let live = look(&kit, &line, "/submissions/t/part").await.text;
+    assert!(live.contains("Accepted, 118.60 M instr."), "{live}");
+
+    let judgement = Judgement {
+        clock: Clock::Instructions,
+        time_limit: Nanos::from_secs(1),
+        tests: vec![counted(118_604_422)],
+        ..crate::kit::accepted()
+    };
+    let lease = Lease { job: job.id, attempt: job.attempt };
+    store.finish(lease, &judgement, None, now(), Conclusion::stands()).await.unwrap();
+    let shown = look(&kit, &line, "/submissions/t").await.text;
+    assert!(shown.contains("118.60 M instr.</strong> with 77.0 ms of CPU time"), "{shown}");
+    assert!(!shown.contains("118.6 ms"), "{shown}");
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Values as pages show them.
 
 use crate::moment::written;
-use model::{Bytes, Clock, Confidence, Nanos, Verdict};
+use model::{Bytes, Confidence, Verdict};
 use std::borrow::Borrow;
 use store::{Moment, State};
 
@@ -43,7 +43,7 @@ pub(crate) fn confidence(confidence: impl Borrow<Confidence>) -> &'static str {
 pub(crate) fn confidence_words(confidence: impl Borrow<Confidence>) -> &'static str {
     match *confidence.borrow() {
         Confidence::Clear => {
-            "One run of each test was enough: none lay so near the limit that it had to be repeated."
+            "Once was enough for each test: none lay so near the limit that it had to be repeated."
         }
         Confidence::Settled => {
             "Repeated runs were enough: another judgement of the same program says the same, but for less than one in a thousand."
@@ -51,24 +51,6 @@ pub(crate) fn confidence_words(confidence: impl Borrow<Confidence>) -> &'static 
         Confidence::Open => {
             "A test is too near the limit to be sure. The published rule has decided; another judgement may decide otherwise."
         }
-    }
-}
-
-/// A time by a clock; under instructions a nanosecond stands for one.
-pub(crate) fn time(time: impl Borrow<Nanos>, clock: impl Borrow<Clock>) -> String {
-    let time = time.borrow();
-    match clock.borrow() {
-        Clock::Instructions => count(time.0),
-        Clock::Cpu | Clock::Reference => time.to_string(),
-    }
-}
-
-/// A large number of instructions.
-fn count(n: u64) -> String {
-    match n {
-        0..1_000_000 => format!("{n} instr."),
-        1_000_000..1_000_000_000 => format!("{:.2} M instr.", n as f64 / 1e6),
-        _ => format!("{:.3} G instr.", n as f64 / 1e9),
     }
 }
 
@@ -127,7 +109,6 @@ mod tests {
         for (n, text) in [(100.0, "100"), (37.5, "37.5"), (33.333, "33.33"), (0.0, "0")] {
             assert_eq!(score(n), text);
         }
-        assert_eq!(time(Nanos(12_345_678), Clock::Instructions), "12.35 M instr.");
         assert_eq!(utc(Moment(0)), "1970-01-01 00:00:00 UTC");
         assert_eq!((language("cpp"), language("brainfuck")), ("C++20", "brainfuck"));
         assert_eq!((counted(1, "run", "runs"), counted(0, "run", "runs")), ("1 run".into(), "0 runs".into()));

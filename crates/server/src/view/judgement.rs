@@ -3,7 +3,7 @@
 use super::Brief;
 use crate::errors::Refusal;
 use crate::service::Service;
-use model::{Bytes, Cause, Clock, Limits, Reading, TestResult};
+use model::{Bytes, Cause, Charge, Clock, Limits, Reading, TestResult};
 use report::json::RunDocument;
 use serde::Serialize;
 use settle::Floor;
@@ -19,14 +19,13 @@ pub(crate) struct JudgementView {
     pub(crate) brief: Brief,
     /// Language id.
     pub(crate) language: String,
-    /// What times were measured by: `cpu`, `instructions` or `reference`. Under `instructions` a nanosecond stands for one instruction.
-    #[schema(value_type = String)]
+    /// What tests were charged by: `cpu`, `instructions` or `reference`.
     pub(crate) clock: Clock,
     /// What counted, and in which version, under clocks that count.
     pub(crate) counted_by: Option<String>,
     /// The best score there is, where known.
     pub(crate) max_score: Option<f64>,
-    /// CPU time a test may take, with the language's factor.
+    /// Time a test may take, with the language's factor; under `instructions` a nanosecond stands for one.
     pub(crate) time_limit_ns: u64,
     /// The limits of a run.
     pub(crate) limits: LimitsView,
@@ -48,8 +47,12 @@ pub(crate) struct JudgementView {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Limits)]
 pub(crate) struct LimitsView {
-    /// CPU time, user and system.
+    /// CPU time, user and system. Under another clock it only bounds what that does not count.
     pub(crate) cpu_ns: Option<u64>,
+    /// Instructions, under the clock that counts them.
+    pub(crate) instructions: Option<u64>,
+    /// Time on the reference machine, under that clock.
+    pub(crate) reference_ns: Option<u64>,
     /// Elapsed time. Never scored; it ends what sleeps.
     pub(crate) wall_ns: Option<u64>,
     /// Memory.
@@ -66,6 +69,8 @@ impl LimitsView {
     fn new(limits: &Limits) -> LimitsView {
         LimitsView {
             cpu_ns: limits.cpu.map(|limit| limit.0),
+            instructions: limits.instructions,
+            reference_ns: limits.reference.map(|limit| limit.0),
             wall_ns: limits.wall.map(|limit| limit.time.0),
             memory_bytes: limits.memory.map(|limit| limit.0),
             stack_bytes: limits.stack.map(|limit| limit.0),
@@ -94,8 +99,10 @@ pub(crate) struct TestView {
     /// What it earned.
     #[schema(value_type = super::VerdictName)]
     pub(crate) verdict: model::Verdict,
-    /// CPU time that counts.
+    /// What counts, as a time: under `instructions` a nanosecond stands for one.
     pub(crate) cpu_ns: u64,
+    /// What counts, with its clock and unit.
+    pub(crate) charge: Charge,
     /// Elapsed time of the same run.
     pub(crate) wall_ns: u64,
     /// Most memory of any run.
@@ -164,7 +171,8 @@ fn test_view(test: &TestResult, limits: &Limits, sees_all: bool) -> TestView {
     TestView {
         name: test.name.clone(),
         verdict: test.verdict,
-        cpu_ns: test.cpu.0,
+        cpu_ns: test.charge.amount,
+        charge: test.charge,
         wall_ns: test.wall.0,
         memory_peak_bytes: test.memory_peak.clone(),
         score: test.score,

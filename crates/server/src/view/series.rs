@@ -3,7 +3,7 @@
 use super::{Brief, VerdictName, names};
 use crate::errors::Refusal;
 use crate::service::Service;
-use model::{Cause, Clock, Judgement, Nanos, Observation, Verdict};
+use model::{Cause, Charge, Clock, Judgement, Nanos, Observation, Verdict};
 use serde::Serialize;
 use settle::Timed;
 use std::collections::BTreeMap;
@@ -18,8 +18,7 @@ const MOST: usize = 200;
 pub(crate) struct Series {
     /// The submission.
     pub(crate) token: String,
-    /// What times were measured by.
-    #[schema(value_type = String)]
+    /// What runs were charged by; under `instructions` a nanosecond stands for one.
     pub(crate) clock: Clock,
     /// CPU time a test may take; null before the first judgement.
     pub(crate) time_limit_ns: Option<u64>,
@@ -67,7 +66,7 @@ pub(crate) struct Point {
     pub(crate) judgement: u64,
     /// Number of the run within the judgement's test, from 1.
     pub(crate) run: u64,
-    /// Its time by the clock.
+    /// Its charge by the clock, as a time: under `instructions` a nanosecond stands for one.
     pub(crate) time_ns: u64,
     /// Elapsed time.
     pub(crate) wall_ns: u64,
@@ -136,7 +135,9 @@ pub(crate) async fn series(
         time_limit_ns: building.limit.map(|limit| limit.0),
         waiting: waiting as u64,
         verdicts: verdicts.into_iter().map(|(verdict, count)| VerdictCount { verdict, count }).collect(),
-        slowest: Spread::of(history.iter().filter_map(|judgement| judgement.cpu).map(|cpu| cpu.0)),
+        slowest: Spread::of(
+            history.iter().filter_map(|judgement| judgement.charge).map(|charge| charge.amount),
+        ),
         judgements: history.iter().map(Brief::new).collect(),
         tests: building.tests(),
     })
@@ -161,11 +162,11 @@ impl Building {
                 self.tests.len() - 1
             });
             let (_, settled, points) = &mut self.tests[at];
-            settled.push(test.cpu.0);
+            settled.push(test.charge.amount);
             let point = |((run, causes), n): ((&Observation, Vec<Cause>), u64)| {
-                point((number, n), run, (judgement.clock, judgement.time_limit), &causes)
+                point((number, n), run, judgement.limit(), &causes)
             };
-            points.extend(settle::judged_runs(test).into_iter().zip(1u64..).map(point));
+            points.extend(settle::judged_runs(test).into_iter().zip(1u64..).filter_map(point));
         }
     }
 
@@ -181,32 +182,21 @@ impl Building {
     }
 }
 
-fn point(
-    (judgement, run): (u64, u64),
-    seen: &Observation,
-    (clock, limit): (Clock, Nanos),
-    causes: &[Cause],
-) -> Point {
-    let time = match clock {
-        Clock::Cpu => None,
-        Clock::Instructions => seen.instructions.known().map(|count| Nanos(*count)),
-        Clock::Reference => seen.reference.known().copied(),
-    };
-    let time = time.unwrap_or(seen.time.cpu);
-    Point {
+fn point((judgement, run): (u64, u64), seen: &Observation, limit: Charge, causes: &[Cause]) -> Option<Point> {
+    let charge = *Charge::of(limit.clock, seen).known()?;
+    Some(Point {
         judgement,
         run,
-        time_ns: time.0,
+        time_ns: charge.amount,
         wall_ns: seen.time.wall.0,
-        void: clock == Clock::Cpu && is_void(seen, limit, causes),
+        void: is_void(charge, limit, causes),
         disturbed: names(causes),
-    }
+    })
 }
 
-/// Whether a run says nothing about the limit, by the settle rule.
-pub(crate) fn is_void(run: &Observation, limit: Nanos, causes: &[Cause]) -> bool {
-    let explained = settle::explained(causes);
-    Timed { time: run.time.cpu, disturbed: !causes.is_empty(), explained }.is_void(limit)
+/// Whether a run with this charge says nothing about the limit, by the settle rule.
+pub(crate) fn is_void(charge: Charge, limit: Charge, causes: &[Cause]) -> bool {
+    limit.amount > 0 && Timed::new(charge, causes).is_void(limit)
 }
 
 #[cfg(test)]
@@ -220,7 +210,7 @@ mod tests {
         let test = TestResult {
             name: "secret/1".into(),
             verdict: Verdict::Accepted,
-            cpu: Nanos(times.iter().copied().min().unwrap_or(0)),
+            charge: Charge::cpu(Nanos(times.iter().copied().min().unwrap_or(0))),
             wall: Nanos(1),
             memory_peak: Reading::Known(Bytes(1)),
             score: None,

@@ -4,7 +4,7 @@ use super::{ConfidenceName, PurposeName, StateName, VerdictName};
 use crate::errors::Refusal;
 use crate::moment::written;
 use crate::service::Service;
-use model::{Confidence, Verdict};
+use model::{Charge, Confidence, Verdict};
 use serde::Serialize;
 use std::collections::HashMap;
 use store::{JudgementSummary, Purpose, State, Submission, UserId};
@@ -67,8 +67,10 @@ pub(crate) struct Brief {
     pub(crate) verdict: Verdict,
     /// Points, in scoring problems.
     pub(crate) score: Option<f64>,
-    /// CPU time of the slowest test that was run, settled; null where none was.
+    /// The charge of the slowest test that was run, settled, as a time: under `instructions` a nanosecond stands for one. Null where none was run.
     pub(crate) cpu_ns: Option<u64>,
+    /// The same with its clock and unit.
+    pub(crate) charge: Option<Charge>,
     /// Most memory of any test; null where it is not known of all.
     pub(crate) memory_peak_bytes: Option<u64>,
     /// How firmly it stands.
@@ -98,7 +100,8 @@ impl Brief {
             finished: written(summary.finished),
             verdict: summary.verdict,
             score: summary.score,
-            cpu_ns: summary.cpu.map(|cpu| cpu.0),
+            cpu_ns: summary.charge.map(|charge| charge.amount),
+            charge: summary.charge,
             memory_peak_bytes: summary.memory.map(|memory| memory.0),
             confidence: summary.confidence,
             runs: summary.runs,

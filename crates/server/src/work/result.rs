@@ -5,7 +5,7 @@ use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::Service;
 use ::fleet::Outcome;
-use model::{Clock, Compilation, Executed, Judgement, Reading, TestResult, Verdict};
+use model::{Charge, Clock, Compilation, Executed, Judgement, Reading, TestResult, Verdict};
 use store::{Error, Finished, Lease, Output};
 
 /// Stores a judgement, or puts the job back where there is none.
@@ -75,7 +75,7 @@ fn of_execution(executed: &Executed) -> Judgement {
     let test = |(n, run): (usize, &model::ExecutedRun)| TestResult {
         name: format!("run/{}", n + 1),
         verdict: run.verdict,
-        cpu: run.cpu,
+        charge: Charge::cpu(run.cpu),
         wall: run.wall,
         memory_peak: run.memory_peak.clone(),
         score: None,

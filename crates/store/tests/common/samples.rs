@@ -1,8 +1,8 @@
 //! Things to put into a store.
 
 use model::{
-    Bytes, Clock, Compilation, Confidence, Exit, Judgement, Limits, Nanos, NodeFacts, Observation, Reading,
-    Settled, TestResult, Verdict,
+    Bytes, Charge, Clock, Compilation, Confidence, Exit, Judgement, Limits, Nanos, NodeFacts, Observation,
+    Reading, Settled, TestResult, Verdict,
 };
 use serde_json::json;
 use store::{
@@ -113,7 +113,7 @@ fn test(name: &str, verdict: Verdict, cpu: Nanos) -> TestResult {
     TestResult {
         name: name.into(),
         verdict,
-        cpu,
+        charge: Charge::cpu(cpu),
         wall: cpu,
         memory_peak: Reading::Known(Bytes(4096)),
         score: None,

@@ -3,7 +3,7 @@
 use crate::Body;
 use crate::common::samples::{AGAIN, at, claim, judge_all, judgement, lease, submit};
 use crate::common::{Database, run};
-use model::{Bytes, Exit, Judgement, Nanos, Observation, Reading, Verdict};
+use model::{Bytes, Charge, Exit, Judgement, Nanos, Observation, Reading, Verdict};
 use store::{Conclusion, Error, Finished, JobId, Purpose, Rejudge, Store, SubmissionId};
 
 pub(crate) const TESTS: &[(&str, Body)] = &[
@@ -21,7 +21,7 @@ fn odd() -> Judgement {
     odd.compile.output = "a\0b \u{7f} \u{1f600} \\ \" '\n".into();
     odd.score = Some(0.1 + 0.2);
     odd.max_score = Some(f64::MIN_POSITIVE);
-    odd.tests[0].cpu = Nanos(u64::MAX);
+    odd.tests[0].charge.amount = u64::MAX;
     odd.tests[0].memory_peak = Reading::unknown("nobody\0looked");
     odd.tests[0].message = "'; DROP TABLE jobs; -- $1\0".into();
     odd.tests[0].score = Some(1.0 / 3.0);
@@ -58,7 +58,8 @@ fn whole(database: &Database) {
             assert_eq!(short.confidence, judgement.settled.confidence);
             // The column holds no more; the judgement itself has it all.
             let most = |n: u64| n.min(i64::MAX as u64);
-            assert_eq!(short.cpu, judgement.slowest().known().map(|n| Nanos(most(n.0))), "{token}");
+            let charge = judgement.slowest().known().map(|c| Charge { amount: most(c.amount), ..*c });
+            assert_eq!(short.charge, charge, "{token}");
             assert_eq!(short.memory, judgement.memory_peak().known().map(|n| Bytes(most(n.0))), "{token}");
             assert_eq!(store.history(id).await.unwrap(), std::slice::from_ref(&short));
             assert_eq!(store.submission(id).await.unwrap().current, Some(short));

@@ -9,8 +9,8 @@ use model::Verdict;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use store::{
-    Conclusion, Error, Forgotten, Hash, NewSubmission, NodeState, RejudgingId, SCHEMA, State, Store,
-    SubmissionId, Urgency,
+    Conclusion, Error, Forgotten, Hash, JudgementId, NewSubmission, NodeState, RejudgingId, SCHEMA, State,
+    Store, SubmissionId, Urgency,
 };
 
 pub(crate) const TESTS: &[(&str, Body)] = &[
@@ -119,8 +119,9 @@ async fn queue_goes_on(store: &Store) {
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
 }
 
-/// What the second schema had besides, as the program of that time wrote it: an attempt under way, a rejudging, a node, a callback.
+/// What the second schema had besides, as the program of that time wrote it: a judgement by another clock, an attempt under way, a rejudging, a node, a callback.
 const SECOND: &str = "
+    UPDATE judgements SET body = REPLACE(body, '\"clock\":\"cpu\"', '\"clock\":\"instructions\"');
     UPDATE submissions SET judgements = 1 WHERE id = 1;
     INSERT INTO rejudgings (reason, author, purpose, version, created) VALUES ('why', 1, 'verdict', NULL, 5);
     INSERT INTO rejudged (rejudging, submission, before) VALUES (1, 1, 1);
@@ -138,6 +139,8 @@ fn second_schema(database: &Database) {
         database.execute(&format!("{}{migration}{SECOND}", first(database))).await;
         let store = database.open().await;
         assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+        let counted = model::Charge { clock: model::Clock::Instructions, amount: 250_000_000 };
+        assert_eq!(store.judgement(JudgementId(1)).await.unwrap().summary.charge, Some(counted));
         let under_way = store.jobs(SubmissionId(1)).await.unwrap().remove(1);
         assert_eq!((under_way.urgency, under_way.attempt, under_way.failed), (Urgency::Background, 3, 2));
         store.extend(lease(&under_way), at(90)).await.unwrap();

@@ -13,8 +13,8 @@ use ::fleet::{
     Statement, Strictness,
 };
 use model::{
-    Clock, Compilation, Confidence, IndexPart, Isolation, Judgement, Limits, Nanos, Reading, Settled, Slot,
-    TestResult, Verdict,
+    Charge, Clock, Compilation, Confidence, IndexPart, Isolation, Judgement, Limits, Nanos, Reading, Settled,
+    Slot, TestResult, Verdict,
 };
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ fn judged(verdict: Verdict, millis: u64, confidence: Confidence) -> Judgement {
     let test = TestResult {
         name: "secret/1".into(),
         verdict,
-        cpu,
+        charge: Charge::cpu(cpu),
         wall: cpu,
         memory_peak: Reading::unknown("made up"),
         score: None,
