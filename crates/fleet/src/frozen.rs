@@ -140,7 +140,7 @@ fn from_workers() -> Vec<FromWorker> {
     let done = outcomes().map(|outcome| FromWorker::Done { lease: lease(), outcome });
     let rest = [
         FromWorker::Hello(Box::new(hello())),
-        FromWorker::Hello(Hello { holding: None, ..hello() }),
+        FromWorker::Hello(Box::new(Hello { holding: None, ..hello() })),
         FromWorker::Node { facts: facts() },
         FromWorker::Ready,
         FromWorker::NeedPackage { hash: "ab".into() },

@@ -5,7 +5,7 @@ use model::{Event, Floor, NodeFacts, Reading, Slot};
 use serde::{Deserialize, Serialize};
 
 /// The version of these messages. A service and a worker of different versions do not work together.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 2;
 
 /// Who a worker is: the first message of a connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

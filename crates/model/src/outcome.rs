@@ -110,6 +110,24 @@ impl Judgement {
         Charge::for_time(self.clock, self.time_limit)
     }
 
+    /// The same, where a worker before 0.1 judged it by a clock that counts: it told counts in place of CPU time, in tests, runs and the
+    /// limit of a run, and nothing of charges.
+    pub fn by_its_clock(mut self) -> Judgement {
+        let clock = self.clock;
+        if self.tests.iter().all(|test| test.charge.clock == clock) {
+            return self;
+        }
+        if let Some(time) = self.limits.cpu.take() {
+            self.limits = Charge::for_time(clock, time).limiting(self.limits);
+        }
+        for test in &mut self.tests {
+            test.charge.clock = clock;
+            // The two parts were the kernel's, and CPU time is their sum.
+            test.runs.iter_mut().for_each(|run| run.time.cpu = run.time.user + run.time.system);
+        }
+        self
+    }
+
     /// The charge of the slowest test case.
     pub fn slowest(&self) -> Reading<Charge> {
         let slowest = self.tests.iter().map(|t| t.charge).max();
@@ -264,5 +282,46 @@ impl Verification {
     /// Submissions that could not be judged here.
     pub fn skipped(&self) -> usize {
         self.submissions.iter().filter(|c| matches!(c.outcome, CheckOutcome::Skipped(_))).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// As a worker before 0.1 sends it: counts stand where CPU time stands.
+    #[test]
+    fn judgements_of_older_workers_are_charged_by_their_clock() {
+        let mut run = Observation::unread(Exit::Code(0), Nanos(2_000), "not read");
+        (run.time.user, run.time.system) = (Nanos(40), Nanos(2));
+        let test = TestResult {
+            name: "secret/1".into(),
+            verdict: Verdict::Accepted,
+            charge: Charge::cpu(Nanos(2_000)),
+            wall: Nanos(50),
+            memory_peak: Reading::Known(Bytes(1)),
+            score: None,
+            settled: crate::Settled { confidence: Confidence::Clear, runs: 1, void_runs: 0 },
+            runs: vec![run],
+            causes: not_recorded(),
+            message: String::new(),
+        };
+        let mut judgement = Judgement::fault("a", "");
+        judgement.clock = Clock::Instructions;
+        judgement.limits.cpu = Some(Nanos(5_000));
+        judgement.tests = vec![test.clone()];
+        let mut told = serde_json::to_value(&judgement).unwrap();
+        assert_eq!(told["tests"][0]["cpu_ns"], 2_000);
+        told["tests"][0].as_object_mut().unwrap().remove("charge");
+        let read = serde_json::from_value::<Judgement>(told.clone()).unwrap().by_its_clock();
+        assert_eq!(read.tests[0].charge, Charge { clock: Clock::Instructions, amount: 2_000 });
+        assert_eq!(read.tests[0].runs[0].time.cpu, Nanos(42));
+        assert_eq!((read.limits.cpu, read.limits.instructions), (None, Some(5_000)));
+        // One of today is left as it is.
+        assert_eq!(read.clone().by_its_clock(), read);
+        told["tests"][0]["cpu_ns"] = Value::Null;
+        assert!(serde_json::from_value::<Judgement>(told).is_err());
+        assert_eq!(json!(test)["charge"]["amount"], 2_000);
     }
 }

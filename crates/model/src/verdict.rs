@@ -104,6 +104,29 @@ pub enum Confidence {
     Open,
 }
 
+/// A charge as messages and stored tests have it. Versions before 0.1 know its amount only, as `cpu_ns`, so both are written and either is
+/// read; of which clock such an amount is, the judgement says ([`crate::Judgement::by_its_clock`]).
+mod charged {
+    use crate::{Charge, Nanos};
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Told {
+        charge: Option<Charge>,
+        cpu_ns: Option<Nanos>,
+    }
+
+    pub(super) fn serialize<S: Serializer>(charge: &Charge, to: S) -> Result<S::Ok, S::Error> {
+        Told { charge: Some(*charge), cpu_ns: Some(charge.as_time()) }.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Charge, D::Error> {
+        let told = Told::deserialize(from)?;
+        told.charge.or(told.cpu_ns.map(Charge::cpu)).ok_or_else(|| D::Error::missing_field("charge"))
+    }
+}
+
 /// The result of one test case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestResult {
@@ -112,6 +135,7 @@ pub struct TestResult {
     /// What it earned.
     pub verdict: Verdict,
     /// What counts by the clock of the judgement: of the settled run, or of the slowest pass of it. Nothing where nothing was run.
+    #[serde(flatten, with = "charged")]
     pub charge: Charge,
     /// Elapsed time of the same run.
     #[serde(rename = "wall_ns")]

@@ -14,7 +14,9 @@ use store::{Error, Finished, Lease, Output};
 /// [`Error::Conflict`] where the job is somebody else's by now.
 pub(crate) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome) -> Result<(), Error> {
     match outcome {
-        Outcome::Judged { judgement } => store(service, lease, judgement, None).await,
+        Outcome::Judged { judgement } => {
+            store(service, lease, &(**judgement).clone().by_its_clock(), None).await
+        }
         Outcome::Executed { executed } => {
             store(service, lease, &of_execution(executed), Some(&output(executed))).await
         }

@@ -2,12 +2,11 @@
 
 use crate::Body;
 use crate::common::samples::{AGAIN, asks, at, contest, judgement, submission};
-use crate::common::{Database, Engine, run};
+use crate::common::{Database, Engine};
 use fleet::{Pool, PoolKind};
 use model::Verdict;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use serde_json::json;
 use sim::{Asker, Queue, Taken};
 use store::{
     Anywhere, Ask, Claim, Conclusion, ContestId, Job, JobId, NewContest, NewSubmission, NewUser, Rejudge,
@@ -108,7 +107,7 @@ impl Both {
         }
         for pool in NAMES {
             for node in nodes(pool) {
-                store.note_node(&node, pool, &json!({}), at(0)).await.unwrap();
+                store.note_node(&node, pool, &model::NodeFacts::unknown("not told"), at(0)).await.unwrap();
             }
         }
         let (submissions, claimed) = (Vec::new(), Vec::new());
@@ -196,7 +195,8 @@ impl Both {
             }
             Event::Bound { contest, at_once } => {
                 let (name, pool, usual) = CONTESTS[contest];
-                let new = NewContest { name, pool, usual, at_once, policy: &json!({}) };
+                let new =
+                    NewContest { name, pool, usual, at_once, policy: &model::NodeFacts::unknown("not told") };
                 let id = self.store.set_contest(&new, at(0)).await.unwrap();
                 self.queue.bound(u64::try_from(id.0).unwrap(), at_once);
             }
