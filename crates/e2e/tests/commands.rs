@@ -125,7 +125,7 @@ fn what_cannot_be_executed_is_no_run() {
 }
 
 /// Every command that prints, by a short invocation of each form; those of a service's database print by the same means (crates/xtask).
-const PRINTING: [&str; 31] = [
+const PRINTING: [&str; 35] = [
     "help",
     "--help",
     "--version",
@@ -148,6 +148,11 @@ const PRINTING: [&str; 31] = [
     "slots",
     "slots --json",
     "clocks --json",
+    "doctor",
+    "doctor --json",
+    "config show",
+    "config show --json",
+    "config check",
     "tune plan --json",
     "numa topology",
     "numa decode --cpu nehalem 0x2001",
@@ -159,7 +164,7 @@ const PRINTING: [&str; 31] = [
 ];
 
 /// Commands that answer a service's users or its database, or write files only.
-const OTHERS: [&str; 7] = ["serve", "worker", "database", "pool", "node", "contest", "manual"];
+const OTHERS: [&str; 8] = ["serve", "worker", "database", "pool", "node", "contest", "manual", "new"];
 
 #[test]
 fn output_that_cannot_be_written_is_a_failure_of_the_system() {
