@@ -21,10 +21,10 @@ pub(crate) struct AuditArgs {
     /// Print Markdown, to paste into an issue
     #[arg(long)]
     markdown: bool,
-    /// Look at another machine: the directory that holds its /proc and /sys, or a recording
+    /// Check another machine: a directory with its /proc and /sys, or a recording
     #[arg(long, value_name = "DIR|FILE")]
     root: Option<PathBuf>,
-    /// Write everything that was read to a new file, for --root elsewhere
+    /// Record everything that was read in a new file, for --root on another machine
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 }

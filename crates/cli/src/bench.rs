@@ -38,26 +38,26 @@ pub(crate) struct BenchArgs {
     /// One command, as for `tauto run`
     #[arg(last = true, value_name = "CMD", conflicts_with = "commands")]
     command: Vec<String>,
-    /// Runs of each command that count
+    /// Number of measured runs of each command
     #[arg(short = 'n', long, visible_short_alias = 'r', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     runs: u32,
-    /// Runs of each command before them that do not count
+    /// Number of warm-up runs of each command, which are not counted
     #[arg(short = 'w', long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     warmup: u32,
-    /// Go on until the 95 % interval of the median is at most so many percent of it to each side
+    /// Keep running until the 95 % confidence interval of the median is within ±PCT percent
     #[arg(long, value_name = "PCT", value_parser = percent, allow_negative_numbers = true)]
     until_ci: Option<f64>,
-    /// With --until-ci, make at most N runs of each command, discarded ones included; it bounds --runs, too
+    /// Run each command at most N times with --until-ci, discarded runs included; also bounds --runs
     #[arg(long, value_name = "N", requires = "until_ci", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     max_runs: u32,
-    /// Exit with code 1 when the spread of CPU time, max − min, is above so many percent of the median
+    /// Exit with status 1 if the spread of CPU time (max − min) exceeds PCT percent of the median
     #[arg(long, value_name = "PCT", value_parser = percent, allow_negative_numbers = true)]
     max_spread: Option<f64>,
     /// Values for {NAME} in the command: NAME=V1,V2 or NAME=FROM..TO or NAME=FROM..TO:STEP; several parameters give every
     /// combination
     #[arg(short = 'p', long, visible_aliases = ["parameter-list", "parameter-range"], value_name = "NAME=VALUES", value_parser = bench::parse_parameter)]
     parameter: Vec<Parameter>,
-    /// Count runs that do not end with exit code 0 too; otherwise the first of them ends the bench
+    /// Also count runs that exit with a status other than 0; without this, the first such run stops the benchmark
     #[arg(short = 'i', long)]
     ignore_failure: bool,
     /// Print one JSON document
@@ -66,7 +66,7 @@ pub(crate) struct BenchArgs {
     /// Write every run with all its evidence to FILE; - is standard output
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Write a page with a scatter of all runs to FILE; - is standard output
+    /// Write a page with a scatter plot of all runs to FILE; - is standard output
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     // Last, since their headings hold for what comes after them too.

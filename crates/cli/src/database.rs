@@ -31,16 +31,16 @@ pub(crate) struct DatabaseArgs {
 
 #[derive(Subcommand, Debug)]
 enum Action {
-    /// Copy the database to a new file; the service may go on
+    /// Copy the database to a new file; the service may keep running
     Backup {
         /// The new file, or - for standard output
         file: PathBuf,
     },
-    /// Look whether anything in the database is damaged or does not fit together
+    /// Check the integrity of the database
     Check,
     /// Delete sources, runs and outputs of old submissions; their verdicts stay
     Forget {
-        /// Submissions that were handed in before so many days
+        /// Delete submissions older than DAYS days
         #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
         older_than: u32,
     },

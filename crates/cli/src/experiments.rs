@@ -31,13 +31,13 @@ pub(crate) struct LabArgs {
 
 #[derive(Subcommand, Debug)]
 enum Experiment {
-    /// What makes a program's time steady? One stage after another, from untouched to a quiet slot, each idle and under load
+    /// Measure how each isolation step, from none to a quiet slot, reduces variation, idle and under load
     Ladder(ladder::LadderArgs),
-    /// What disturbs a program, and by how much? Loads, interrupts, frequency, each way beside its own controls
+    /// Measure how much each disturbance (loads, interrupts, frequency) slows a program, against interleaved controls
     Perturb(perturb::PerturbArgs),
-    /// Does the place of a program's memory move its time? Sweeps the size of the environment, of argv[0] or the stack's begin
+    /// Measure how memory layout (environment size, argv[0] length, stack offset) affects a program's time
     Layout(layout::LayoutArgs),
-    /// Does the order in which a program's objects are linked move its time? Builds seeded orders and compares them
+    /// Measure how the link order of a program's objects affects its time
     LinkOrder(link_order::LinkOrderArgs),
 }
 

@@ -31,7 +31,7 @@ const LONGEST: Nanos = Nanos::from_secs(3600);
 
 #[derive(Args, Debug)]
 pub(crate) struct IndexArgs {
-    /// Compare saved indices, as --json prints them, instead of measuring: any number, several of a machine too
+    /// Compare saved results of --json instead of measuring; a machine may have several
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["seconds", "name", "slot", "cpu"])]
     compare: Vec<PathBuf>,
     /// How long to measure, 1 to 3600

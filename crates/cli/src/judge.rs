@@ -43,13 +43,13 @@ pub(crate) struct JudgeArgs {
     /// Language of the submission, as `tauto languages` lists it [default: by its file names]
     #[arg(long, value_name = "ID")]
     language: Option<String>,
-    /// Run every test instead of stopping as soon as the verdict is known
+    /// Run all tests instead of stopping when the verdict is known
     #[arg(long)]
     all_tests: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// Languages of your own: a table laid over the shipped one
+    /// Merge this language table over the built-in one
     #[arg(long, value_name = "FILE", env = "TAUTO_LANGUAGES")]
     languages: Option<PathBuf>,
     #[command(flatten)]

@@ -17,7 +17,7 @@ pub(crate) struct LanguagesArgs {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// Languages of your own: a table laid over the shipped one
+    /// Merge this language table over the built-in one
     #[arg(long, value_name = "FILE", env = "TAUTO_LANGUAGES")]
     languages: Option<PathBuf>,
 }

@@ -18,13 +18,13 @@ use std::time::{Duration, Instant};
 
 #[derive(Args, Debug)]
 pub(crate) struct LoadArgs {
-    /// What is kept busy
+    /// What to load
     #[arg(long, value_enum, default_value = "cpu")]
     kind: KindName,
     /// CPUs, such as 1 or 2-3,6; one thread on each [default: all this process may use]
     #[arg(long, value_name = "LIST", value_parser = cpu_list)]
     cpus: Option<CpuList>,
-    /// For how long, at most 3600
+    /// Duration, at most 3600
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = bounded, allow_negative_numbers = true)]
     seconds: Nanos,
     /// Real-time priority of the kind rt (1-98) [default: 1]

@@ -42,8 +42,8 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done and the answer is good; 1 done and the answer is bad (a promise of the package for verify, a spread above --max-spread for bench, a bad finding for audit, a refused change for tune, a machine that strays for index --compare, a mask that counts nothing for numa, damage for database check); 2 wrong usage or bad input; \
-3 the system failed, or a package's own program did; 130 interrupted.";
+Exit status: 0 success; 1 a negative result (verify: an unexpected verdict; bench: a spread above --max-spread; audit: noise found; tune: a refused change; index --compare: an outlier; numa: a mask that counts nothing; \
+database check: damage; doctor: judging is impossible; config check: a mistake); 2 wrong usage or bad input; 3 the system or a program of the package failed; 130 interrupted.";
 
 /// The release, and the commit it was built from: what strict pools compare .
 pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("TAUTO_BUILD"));
@@ -62,48 +62,48 @@ enum Command {
     Run(run::RunArgs),
     /// Compile and judge one submission
     Judge(judge::JudgeArgs),
-    /// Judge every jury submission of packages and compare with what they promise
+    /// Judge all jury submissions of packages and compare with the expected verdicts
     Verify(verify::VerifyArgs),
-    /// Make a problem package that verifies at once, to start from
+    /// Create a problem package that passes `tauto verify`, as a starting point
     New(new::NewArgs),
-    /// Show the configured languages and the tools found for them
+    /// List the configured languages and the tools found for them
     Languages(languages::LanguagesArgs),
-    /// Run commands again and again: how far their times wander, and why
+    /// Benchmark commands: run-to-run variation and its causes
     Bench(bench::BenchArgs),
-    /// Show what on this host makes time wander, and what would make it quiet
+    /// Check this host for sources of timing noise and list the fixes
     Audit(audit::AuditArgs),
-    /// Show the slots planned on this host: CPUs, siblings left empty, memory nodes, isolation
+    /// Show the slots of this host: CPUs, idle siblings, NUMA nodes, isolation
     Slots(slots::SlotsArgs),
-    /// Show the clocks that work on this host, and what is missing for others
+    /// List the clocks and what each needs on this host
     Clocks(clocks::ClocksArgs),
-    /// Make this host quiet, every value noted before it is changed, and put it back
+    /// Apply timing-noise fixes, and undo them exactly
     Tune(tune::TuneArgs),
-    /// Memory nodes, and whether a program works on its own
+    /// Show NUMA topology and diagnose remote memory access
     Numa(numa::NumaArgs),
-    /// Experiments on what makes time wander: each is one command that can be stopped and gone on with
+    /// Run timing experiments; each can be interrupted and resumed
     Lab(experiments::LabArgs),
-    /// Keep CPUs, caches, memory, the kernel or a disk busy for a bounded time
+    /// Load CPUs, caches, memory, the kernel or a disk for a limited time
     Load(load::LoadArgs),
     /// Run a fixed program of the noise floor
     #[command(hide = true)]
     Probe(probe::ProbeArgs),
-    /// Measure the machine's power: clock, caches, memory, branches, kernel; or compare machines
+    /// Measure this machine's speed (clock, caches, memory, branches, kernel), or compare machines
     Index(index::IndexArgs),
-    /// Serve: pages in the browser, an API, and judging on this machine's slots
+    /// Run the service: web pages, API, and judging on this machine's slots
     Serve(serve::ServeArgs),
-    /// Check this installation: sandbox, toolchains, slots, clocks, service; and show the command that mends what is missing
+    /// Check this installation and show the command that fixes each problem
     Doctor(doctor::DoctorArgs),
-    /// The site's configuration: show every value and where it comes from, or check the file
+    /// Show or check the site's configuration
     Config(settings::ConfigArgs),
-    /// Judge for a service that runs elsewhere
+    /// Judge for a service on this machine or in a fleet
     Worker(worker::WorkerArgs),
-    /// The service's database: copy it, look whether all is well, delete what is old
+    /// Back up, check and clean the service's database
     Database(database::DatabaseArgs),
-    /// The pools of a fleet: nodes on which a time means the same
+    /// Manage pools: nodes whose times are comparable
     Pool(manage::PoolArgs),
-    /// The nodes of a fleet: how each stands and why, draining and returning
+    /// Manage the nodes of a fleet: list, drain, return
     Node(manage::NodeArgs),
-    /// Contests: to which pool each is bound, and how strictly it is judged
+    /// Manage contests: the pool of each and how strictly it is judged
     Contest(manage::ContestArgs),
     /// Write the manual pages to a directory
     Manual(manual::ManualArgs),

@@ -17,13 +17,13 @@ pub(crate) struct NumaArgs {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Show the memory nodes: their CPUs, packages, memory, and how far they are from each other
+    /// Show the NUMA nodes: CPUs, packages, memory and distances
     Topology(topology::TopologyArgs),
-    /// Run a program, or watch one, and say whether it works on its own node's memory
+    /// Run or watch a program and report whether it uses memory of its own NUMA node
     Trace(trace::TraceArgs),
-    /// Take an offcore mask apart: which requests it counts, by where they are answered
+    /// Decode an offcore mask: the requests it counts, by where they are answered
     Decode(masks::DecodeArgs),
-    /// Put an offcore mask together
+    /// Encode an offcore mask
     Encode(masks::EncodeArgs),
 }
 

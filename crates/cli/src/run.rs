@@ -23,7 +23,7 @@ pub(crate) struct RunArgs {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// Say where the elapsed time went: CPU, waiting for a CPU, blocked, stolen, unexplained; and what disturbed the run
+    /// Show where the elapsed time went (CPU, waiting for a CPU, blocked, steal time, unexplained) and what disturbed the run
     #[arg(long)]
     explain: bool,
     /// Read standard input from FILE
@@ -41,8 +41,8 @@ pub(crate) struct RunArgs {
     /// Show a directory or file of the host to the command, read-only, at the same path or at INSIDE
     #[arg(long, value_name = "PATH[:INSIDE]", value_parser = shown)]
     show: Vec<ViewMount>,
-    /// The command. It starts in an empty, writable directory and sees /usr and itself: the program, or the script an
-    /// interpreter is given, is shown in /program when it lies elsewhere; --show shows more
+    /// The command. It runs in an empty writable directory. It can read /usr and its own program or script, which is shown in
+    /// /program if it lies elsewhere; --show makes more visible
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,
     // Last, since their headings hold for what comes after them too.

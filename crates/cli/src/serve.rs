@@ -38,7 +38,8 @@ pub(crate) struct ServeArgs {
     /// The database: a file, or postgres://… [default: a file in the data directory]
     #[arg(long, value_name = "URL")]
     database: Option<String>,
-    /// Work for a fleet by these brokers: nats://HOST:PORT, several with commas; tls://… Prefer the variable for one with a password
+    /// Hand work to a fleet through these NATS brokers: nats://HOST:PORT or tls://…, comma-separated. Use the variable if the URL
+    /// has a password
     #[arg(long, value_name = "URL", env = NATS, hide_env_values = true)]
     pub(crate) nats: Option<String>,
     /// Credentials for the brokers, a .creds file
@@ -47,22 +48,22 @@ pub(crate) struct ServeArgs {
     /// Certificate authorities of the brokers, a PEM file [default: the system's]
     #[arg(long, value_name = "FILE")]
     pub(crate) nats_ca: Option<PathBuf>,
-    /// Our certificate for the brokers, a PEM file
+    /// Client certificate for the brokers, a PEM file
     #[arg(long, value_name = "FILE")]
     pub(crate) nats_cert: Option<PathBuf>,
-    /// The key of that certificate, a PEM file
+    /// Key of the client certificate, a PEM file
     #[arg(long, value_name = "FILE")]
     pub(crate) nats_key: Option<PathBuf>,
-    /// The slots that judge here, such as 0 or 0,2 [default: all]
+    /// Slots that judge, such as 0 or 0,2 [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = crate::options::slot_choice)]
     slots: Vec<SlotChoice>,
-    /// Judge nothing here; workers connect by the socket in the service's directory
+    /// Start no workers; they connect through the socket in the service's directory
     #[arg(long, conflicts_with = "slots")]
     no_worker: bool,
     /// User that the web process runs as, when started by root [default: tautochrone where there is one, else a number of its own]
     #[arg(long, value_name = "NAME|UID")]
     user: Option<String>,
-    /// Everybody must sign in, on the loopback address too
+    /// Require accounts, also on the loopback address
     #[arg(long)]
     accounts: bool,
     /// Where browsers find the service, such as https://judge.example.org [default: the listening address]
@@ -71,19 +72,19 @@ pub(crate) struct ServeArgs {
     /// Reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed
     #[arg(long, value_name = "ADDR", value_delimiter = ',')]
     proxy: Vec<IpAddr>,
-    /// Print a new one-time link to become an admin, also where there is one
+    /// Print a new one-time link to become an admin, even if there is an admin
     #[arg(long)]
     admin_link: bool,
-    /// Seconds that judging may go on when the service is to end [default: 20]
+    /// Seconds to let running jobs finish on shutdown [default: 20]
     #[arg(long, value_name = "N")]
     grace: Option<u64>,
-    /// A network that callbacks may go to although it is not public, such as 10.1.0.0/16; can be given several times
+    /// Allow callbacks to this private network, such as 10.1.0.0/16; may be repeated
     #[arg(long, value_name = "NETWORK")]
     callback_network: Vec<Network>,
-    /// How log lines are written [default: text]
+    /// Log format [default: text]
     #[arg(long, value_enum)]
     log: Option<LogForm>,
-    /// Languages of your own: a table laid over the shipped one
+    /// Merge this language table over the built-in one
     #[arg(long, value_name = "FILE", env = "TAUTO_LANGUAGES")]
     languages: Option<PathBuf>,
     /// Be the web process; the listening socket is standard input

@@ -27,8 +27,7 @@ pub(crate) struct SlotsArgs {
     /// Plan for a recorded machine: a file of `tauto audit --record`, or a directory with its /proc and /sys
     #[arg(long, value_name = "PATH")]
     root: Option<PathBuf>,
-    /// Measure how far times stray in each slot, one after the other, and keep it: it settles times near a limit until the
-    /// system is started again
+    /// Measure and store the noise floor of each slot; it settles times near a limit until the next reboot
     #[arg(long, conflicts_with = "root")]
     measure: bool,
 }

@@ -34,22 +34,22 @@ pub(crate) struct TuneArgs {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Show each change that would be made; changes nothing
+    /// Show the planned changes without applying them
     Plan(PlanArgs),
-    /// Change what is planned, noting each value found before it is changed
+    /// Apply the planned changes; every previous value is recorded first
     Apply(ApplyArgs),
-    /// Show what is in force, and what somebody else has changed since
+    /// Show which changes are in force and which were altered since
     Status(StatusArgs),
-    /// Put back what was found, also after a crash or a restart
+    /// Restore the previous values, also after a crash or reboot
     Undo(UndoArgs),
 }
 
 #[derive(Args, Debug)]
 struct ChoiceArgs {
-    /// Only these, with commas between
+    /// Apply only these changes (comma-separated IDs)
     #[arg(long, value_name = "IDS", value_delimiter = ',', value_parser = ids(), hide_possible_values = true)]
     only: Vec<String>,
-    /// Not these
+    /// Skip these (comma-separated)
     #[arg(long, value_name = "IDS", value_delimiter = ',', value_parser = ids(), hide_possible_values = true)]
     skip: Vec<String>,
 }
@@ -58,10 +58,10 @@ struct ChoiceArgs {
 struct SiteArgs {
     #[command(flatten)]
     choice: ChoiceArgs,
-    /// A site's choice: TOML with the sections [tune] and [slots]
+    /// Read the sections [tune] and [slots] from this TOML file
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
-    /// The kernel's command line for the next start, and the boot loader's drop-in
+    /// Include the kernel command line for the next boot and the boot loader's drop-in
     #[arg(long)]
     boot: bool,
     /// Print one JSON document
@@ -82,7 +82,7 @@ struct PlanArgs {
 struct ApplyArgs {
     #[command(flatten)]
     site: SiteArgs,
-    /// Do not listen to the slots before and after
+    /// Skip measuring the slots before and after
     #[arg(long)]
     no_measure: bool,
     /// Stop this process (SIGSTOP) at the N-th half of a change: odd when it is noted and not made, even when it is made

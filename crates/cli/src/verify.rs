@@ -33,16 +33,16 @@ pub(crate) struct VerifyArgs {
     /// Judge only submissions whose path below submissions/ matches, such as 'accepted/*' or '*.py'; can be given several times
     #[arg(long, value_name = "PATTERN", value_parser = Glob::parse)]
     only: Vec<Glob>,
-    /// Stay, and verify again whenever a file of the packages changes
+    /// Keep running and verify again whenever a file of the packages changes
     #[arg(long, conflicts_with = "json")]
     watch: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// Submissions judged at one time, each in a slot of its own
+    /// Number of submissions judged in parallel, each in its own slot
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: u16,
-    /// Languages of your own: a table laid over the shipped one
+    /// Merge this language table over the built-in one
     #[arg(long, value_name = "FILE", env = "TAUTO_LANGUAGES")]
     languages: Option<PathBuf>,
     #[command(flatten)]

@@ -46,16 +46,16 @@ pub(crate) struct WorkerArgs {
     connect: Option<PathBuf>,
     #[command(flatten)]
     brokers: BrokerArgs,
-    /// The slots to serve, such as 0 or 0,2 [default: all]
+    /// Slots that judge, such as 0 or 0,2 [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = crate::options::slot_choice)]
     slots: Vec<SlotChoice>,
     /// Name of this machine in the service [default: its host name]
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
-    /// Languages of your own: a table laid over the shipped one
+    /// Merge this language table over the built-in one
     #[arg(long, value_name = "FILE", env = "TAUTO_LANGUAGES")]
     languages: Option<PathBuf>,
-    /// How log lines are written
+    /// Log format
     #[arg(long, value_enum, default_value = "text")]
     log: LogForm,
     /// Serve one slot, as the process for it

@@ -363,7 +363,7 @@ fn compile_limits(bounds: CompileBounds, cpu: Nanos) -> Limits {
 }
 
 fn compile_failure(observation: &Observation, limits: &Limits) -> Option<String> {
-    let limit = |name: &str| Some(format!("the compilation passed its {name} limit"));
+    let limit = |name: &str| Some(format!("the compilation exceeded its {name} limit"));
     match observation.status(limits) {
         Status::Ok => None,
         Status::NonzeroExit | Status::Signalled => Some(how_it_ended(observation)),

@@ -142,10 +142,10 @@ fn read_score(file: &str, text: Option<String>) -> Result<Option<f64>, String> {
 /// | the run | the validator | verdict |
 /// |---|---|---|
 /// | could not be done | – | JE |
-/// | passed its memory limit | – | MLE |
-/// | passed its CPU time limit | – | TLE |
-/// | passed its output limit | – | OLE |
-/// | passed its wall time limit | – | TLE |
+/// | memory limit exceeded | – | MLE |
+/// | CPU time limit exceeded | – | TLE |
+/// | output limit exceeded | – | OLE |
+/// | wall time limit exceeded | – | TLE |
 /// | was ended by a signal, or exited with a code other than 0 | – | RTE |
 /// | ended well | failed, or did not run | JE |
 /// | ended well | rejected | WA |

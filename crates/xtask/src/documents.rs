@@ -88,6 +88,33 @@ pub fn alerts_lead_somewhere(tree: &Tree) -> Vec<String> {
     broken
 }
 
+/// Words that help texts once had and newcomers stumbled on, each with the field's term (docs/glossary.md).
+const UNKNOWN_WORDS: [(&str, &str); 12] = [
+    ("wander", "vary"),
+    ("stray", "vary, outlier"),
+    ("armour", "measurement conditions"),
+    ("anew", "restart from scratch"),
+    ("gone on", "resume"),
+    ("go on with", "resume"),
+    ("again and again", "repeat"),
+    ("so many", "N"),
+    ("everybody", "who it is"),
+    ("handed in", "submitted"),
+    ("look whether", "check"),
+    ("whose word is taken", "trusted"),
+];
+
+/// Manual pages, which are the help texts, use words that people know.
+pub fn help_uses_known_words(tree: &Tree) -> Vec<String> {
+    let pages = tree.files.iter().filter(|file| file.path.starts_with("docs/man/"));
+    let broken = |file: &File| {
+        let text = file.text.to_lowercase();
+        let found = UNKNOWN_WORDS.iter().filter(move |(word, _)| text.contains(word));
+        found.map(|(word, term)| format!("{}: `{word}`; write {term}", file.path)).collect::<Vec<_>>()
+    };
+    pages.flat_map(broken).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,7 +13,7 @@ pub mod tests;
 mod tree;
 pub mod vm;
 
-pub use documents::{alerts_lead_somewhere, commands_in_documents_exist};
+pub use documents::{alerts_lead_somewhere, commands_in_documents_exist, help_uses_known_words};
 pub use licences::dependencies_may_be_shipped;
 pub use manifests::{
     crate_graph, dependencies_have_reasons, dependencies_of_the_workspace, graph_is_documented,

@@ -101,3 +101,8 @@ fn dependencies_may_be_shipped() {
     let refused = xtask::dependencies_may_be_shipped(&tree.root).expect("cargo names the dependencies");
     assert!(refused.is_empty(), "\n{}", refused.join("\n"));
 }
+
+#[test]
+fn help_uses_known_words() {
+    holds(xtask::help_uses_known_words);
+}

@@ -29,7 +29,7 @@ const SEED: u64 = 20_261_121;
 
 #[derive(Args, Debug)]
 pub(crate) struct LadderArgs {
-    /// Runs of each stage
+    /// Number of runs of each stage
     #[arg(short = 'n', long, visible_short_alias = 'r', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
     /// Numbers of the built-in sieve [default: by caches and memory; the published experiment has 500000000]

@@ -29,25 +29,25 @@ const SEED: u64 = 20_261_121;
 
 #[derive(Args, Debug)]
 pub(crate) struct LayoutArgs {
-    /// The first layout: bytes by which what is varied is grown
+    /// First layout, in bytes of padding
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=MOST))]
     from: u32,
-    /// The last one
+    /// Last layout, in bytes of padding
     #[arg(long, value_name = "BYTES", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(0..=MOST))]
     to: u32,
-    /// Bytes from one to the next [default: 1; 16 for the stack]
+    /// Bytes between two layouts [default: 1; 16 for the stack]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     step: Option<u32>,
-    /// Runs of each layout that count
+    /// Number of measured runs of each layout
     #[arg(short = 'n', long, visible_short_alias = 'r', value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     runs: u32,
-    /// Sample, and look closely only where something moves: minutes instead of hours
+    /// Sample coarsely and refine only where the time changes: minutes instead of hours
     #[arg(long)]
     quick: bool,
-    /// What is grown
+    /// What is padded
     #[arg(long, value_enum, default_value = "environment")]
     vary: VaryName,
-    /// Lay over this machine's curve those that other machines saved with --json
+    /// Plot curves of other machines (files of --json) beside this one's
     #[arg(long, value_name = "FILE", num_args = 1..)]
     environments: Vec<PathBuf>,
     /// The command, as for `tauto run` [default: a loop that adds to three static counters]

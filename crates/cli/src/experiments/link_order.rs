@@ -35,19 +35,20 @@ pub(crate) struct LinkOrderArgs {
     /// Arguments of the program, behind `--`
     #[arg(last = true, value_name = "ARG")]
     args: Vec<String>,
-    /// Orders, the one in which the objects are given among them; fewer where there are not as many
+    /// Number of orders, the given one included; fewer if there are not as many
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(2..=1000))]
     orders: u32,
-    /// Runs of each order that count
+    /// Number of measured runs of each order
     #[arg(short = 'n', long, visible_short_alias = 'r', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     runs: u32,
-    /// Seed of the first shuffled order; the others have those that follow
+    /// Seed of the first shuffled order; the next orders use the next seeds
     #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     seed: u64,
-    /// How objects are linked, such as 'gcc -o {out} {objects} -lm'; split as a shell would, without a shell [default: cc or c++]
+    /// Link command, such as 'gcc -o {out} {objects} -lm'; split into words as a shell does, without running one [default: cc or
+    /// c++]
     #[arg(long, value_name = "COMMAND")]
     link: Option<String>,
-    /// How sources are compiled [default: -O2 for C and C++, a release build for Rust]
+    /// Compiler options [default: -O2 for C and C++, a release build for Rust]
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
     flags: Option<String>,
     #[command(flatten)]

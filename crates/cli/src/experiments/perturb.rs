@@ -33,13 +33,13 @@ const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
 #[derive(Args, Debug)]
 pub(crate) struct PerturbArgs {
-    /// Pairs of each trial: a disturbed run and its control
+    /// Number of pairs of each trial: a disturbed run and its control
     #[arg(short = 'n', long, visible_aliases = ["runs"], visible_short_alias = 'r', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pairs: u32,
-    /// Only these trials, with commas between
+    /// Run only these trials (comma-separated)
     #[arg(long, value_name = "TRIALS", value_delimiter = ',', value_parser = names())]
     only: Vec<String>,
-    /// Not these
+    /// Skip these (comma-separated)
     #[arg(long, value_name = "TRIALS", value_delimiter = ',', value_parser = names(), hide_possible_values = true)]
     skip: Vec<String>,
     /// Numbers of the built-in sieve [default: by caches and memory]

@@ -26,11 +26,11 @@ pub(crate) struct SessionArgs {
     /// Write a page with plots to FILE; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Keep every run in FILE as it is made, and go on with those it holds [default: a file of the data directory, by what is
-    /// measured; there, an experiment that is complete begins anew]
+    /// Record every run in FILE and resume from the runs it holds [default: a file in the data directory, chosen by what is
+    /// measured; a complete experiment there restarts from scratch]
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// Begin anew, whatever the record holds
+    /// Restart from scratch, ignoring recorded runs
     #[arg(long)]
     pub(crate) fresh: bool,
 }

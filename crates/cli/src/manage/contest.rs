@@ -45,7 +45,7 @@ enum Action {
         /// Its name
         name: String,
     },
-    /// Make a contest, or change one; what of it nobody has begun moves to where it says now
+    /// Create or change a contest; its waiting jobs move to the new pool
     Set {
         /// Its name: 1 to 64 of a-z, A-Z, 0-9, -, _ and .
         name: String,
@@ -55,11 +55,11 @@ enum Action {
         /// What its verdicts on time are based on
         #[arg(long, value_enum)]
         strictness: Strictness,
-        /// At most so many of its jobs at a time [default: no bound]
+        /// Run at most N of its jobs at a time [default: no limit]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         at_once: Option<u32>,
     },
-    /// Remove a contest that nothing was handed in to
+    /// Remove a contest that has no submissions
     Remove {
         /// Its name
         name: String,

@@ -23,22 +23,22 @@ pub(crate) struct NodeArgs {
 
 #[derive(Subcommand, Debug)]
 enum Action {
-    /// List the nodes, how each stands and why
+    /// List the nodes with their state and its reason
     List,
-    /// Show one node: what it states beside what its pool asks for, its power over time, its health, what happened to it
+    /// Show one node: its features against its pool's requirements, its speed over time, its health and its history
     Show {
         /// Its name
         name: String,
     },
-    /// Take a node out of service: what it is at it ends, and it gets no more
+    /// Drain a node: it finishes running jobs and accepts no new ones
     Drain {
         /// Its name
         name: String,
-        /// Why, for whoever finds it drained
+        /// Reason, shown with the node
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
-    /// Put a node back into service; it has to pass admission first
+    /// Return a node to service after it passes admission
     Return {
         /// Its name
         name: String,
@@ -46,16 +46,16 @@ enum Action {
         #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
         reason: String,
     },
-    /// Forget a node that is out of service or was never admitted
+    /// Remove a node that is out of service or was never admitted
     Remove {
         /// Its name
         name: String,
     },
-    /// List what a node judged while it is doubted
+    /// List the judgements of a suspect node
     Suspects {
         /// Its name
         name: String,
-        /// Have all of it judged again
+        /// Rejudge all of them
         #[arg(long)]
         rejudge: bool,
     },

@@ -30,7 +30,7 @@ enum Kind {
 enum Action {
     /// List the pools, their members and contests
     List,
-    /// Show one pool: what its members must be like, who they are, and who waits for what
+    /// Show one pool: requirements, members and waiting work
     Show {
         /// Its name
         name: String,
@@ -38,25 +38,25 @@ enum Action {
         #[arg(long, conflicts_with = "json")]
         as_file: bool,
     },
-    /// Make a pool; its first member defines it, unless a file does
+    /// Create a pool; its first member defines its requirements unless a file does
     Add {
         /// Its name: 1 to 32 of a-z, 0-9 and -
         name: String,
-        /// How equal its members are
+        /// How alike its members must be
         #[arg(long, value_enum, required_unless_present = "file")]
         kind: Option<Kind>,
-        /// What its members must be like, as docs/fleet.md has it
+        /// Requirements of its members, as docs/fleet.md describes them
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
         /// Seconds after which a strict pool's idle nodes take relaxed work that nobody else has taken [default: never]
         #[arg(long, value_name = "SECONDS")]
         helps_after: Option<u32>,
     },
-    /// Change what a pool's members must be like
+    /// Change the requirements of a pool
     Set {
         /// Its name
         name: String,
-        /// What its members must be like, as docs/fleet.md has it
+        /// Requirements of its members, as docs/fleet.md describes them
         #[arg(long, value_name = "FILE")]
         file: PathBuf,
     },

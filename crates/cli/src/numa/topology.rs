@@ -20,7 +20,7 @@ pub(crate) struct TopologyArgs {
     /// Also draw packages, nodes, caches and CPUs, as an SVG picture
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Look at another machine: the directory that holds its /proc and /sys, or a recording
+    /// Check another machine: a directory with its /proc and /sys, or a recording
     #[arg(long, value_name = "DIR|FILE")]
     root: Option<PathBuf>,
 }

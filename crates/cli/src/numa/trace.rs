@@ -49,13 +49,13 @@ const MORE_FAULTS: u64 = 64;
 
 #[derive(Args, Debug)]
 pub(crate) struct TraceArgs {
-    /// Watch this process and what comes from it, instead of starting one
+    /// Watch this process and its children instead of starting one
     #[arg(long, value_name = "PID", conflicts_with = "command", value_parser = clap::value_parser!(i32).range(1..))]
     pid: Option<i32>,
-    /// Watch for so long at most, and let the program go on [default: to its end]
+    /// Watch for at most this long; the program keeps running [default: until it ends]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     seconds: Option<Nanos>,
-    /// Do not measure how long memory of another node takes (about two seconds, where there are several)
+    /// Skip measuring the latency of remote memory (about two seconds if there are several nodes)
     #[arg(long)]
     no_latency: bool,
     /// Take counts from a recording instead of the processor

@@ -11,23 +11,23 @@ const VARIABLE: &str = "TAUTO_NATS";
 
 #[derive(Args, Debug)]
 pub(super) struct BrokerArgs {
-    /// Work for a fleet by these brokers: nats://HOST:PORT, several with commas; tls://… Prefer the variable TAUTO_NATS for one with
-    /// a password
+    /// Take work of a fleet from these NATS brokers: nats://HOST:PORT or tls://…, comma-separated. Use the variable TAUTO_NATS if the URL
+    /// has a password
     #[arg(long, value_name = "URL")]
     nats: Option<String>,
-    /// The pool this machine asks to be admitted to; with --nats
+    /// Pool to join (with --nats)
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
-    /// A file of credentials for the brokers, as nsc writes it
+    /// Credentials for the brokers, a .creds file
     #[arg(long, value_name = "FILE")]
     nats_creds: Option<PathBuf>,
-    /// Certificates of those whose word is taken for the brokers' [default: the system's]
+    /// Trusted certificate authorities of the brokers, a PEM file [default: the system's]
     #[arg(long, value_name = "FILE")]
     nats_ca: Option<PathBuf>,
-    /// Our certificate, where brokers ask for one
+    /// Client certificate for the brokers, a PEM file
     #[arg(long, value_name = "FILE", requires = "nats_key")]
     nats_cert: Option<PathBuf>,
-    /// Its key
+    /// Key of the client certificate, a PEM file
     #[arg(long, value_name = "FILE", requires = "nats_cert")]
     nats_key: Option<PathBuf>,
 }

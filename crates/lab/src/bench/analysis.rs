@@ -230,10 +230,10 @@ fn failing(runs: &[&Observation], limits: &Limits) -> Option<BenchWarning> {
 /// How a run ended that did not end well, in words.
 pub fn how_it_ended(run: &Observation, limits: &Limits) -> String {
     match (run.status(limits), run.exit) {
-        (Status::CpuTimeLimit, _) => "passed its CPU time limit".into(),
-        (Status::WallTimeLimit, _) => "passed its wall time limit".into(),
-        (Status::MemoryLimit, _) => "passed its memory limit".into(),
-        (Status::OutputLimit, _) => "passed its output limit".into(),
+        (Status::CpuTimeLimit, _) => "CPU time limit exceeded".into(),
+        (Status::WallTimeLimit, _) => "wall time limit exceeded".into(),
+        (Status::MemoryLimit, _) => "memory limit exceeded".into(),
+        (Status::OutputLimit, _) => "output limit exceeded".into(),
         (_, Exit::Code(code)) => format!("exited with code {code}"),
         (_, Exit::Signal(signal)) => format!("ended by signal {signal}"),
     }

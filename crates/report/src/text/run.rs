@@ -34,7 +34,7 @@ pub fn run_summary(observation: &Observation, limits: &Limits, disturbed: &[Stri
 
 fn status(observation: &Observation, limits: &Limits, style: Style) -> String {
     let status = observation.status(limits);
-    let limit = |name: &str| format!("passed its {name} limit");
+    let limit = |name: &str| format!("{name} limit exceeded");
     let text = match (status, observation.exit) {
         (Status::Ok, _) => "ok".to_string(),
         (Status::CpuTimeLimit, _) => limit(observation.over(limits).unwrap_or_default().label()),
@@ -80,6 +80,6 @@ mod tests {
         assert_eq!(first(Exit::Code(7), &limits), "status     exited with code 7");
         assert_eq!(first(Exit::Signal(9), &limits), "status     ended by signal 9");
         let tight = Limits { cpu: Some(Nanos::from_millis(1)), ..limits };
-        assert_eq!(first(Exit::Signal(9), &tight), "status     passed its CPU time limit");
+        assert_eq!(first(Exit::Signal(9), &tight), "status     CPU time limit exceeded");
     }
 }
