@@ -25,8 +25,8 @@ pub enum Reading<T> {
 mod schema {
     use super::Reading;
     use utoipa::__dev::ComposeSchema;
-    use utoipa::openapi::RefOr;
     use utoipa::openapi::schema::Schema;
+    use utoipa::openapi::{Ref, RefOr};
     use utoipa::{PartialSchema, ToSchema};
 
     /// A reading that could not be taken.
@@ -46,10 +46,21 @@ mod schema {
         Unknown(Unknown),
     }
 
+    /// A structure has a name of its own in the document: generators of clients lose structures that stand within others.
+    fn is_named(schema: &RefOr<Schema>) -> bool {
+        matches!(schema, RefOr::T(Schema::Object(object)) if !object.properties.is_empty())
+    }
+
     // What is derived for types with a `Reading` in them asks for this trait, which has no other way in.
     impl<T: ToSchema + ComposeSchema> ComposeSchema for Reading<T> {
         fn compose(generics: Vec<RefOr<Schema>>) -> RefOr<Schema> {
-            Wire::<T>::compose(generics)
+            let name = |schema| match is_named(&schema) {
+                true => RefOr::Ref(Ref::from_schema_name(T::name())),
+                false => schema,
+            };
+            // Of one that is asked for by itself nothing is given.
+            let given = if generics.is_empty() { vec![T::compose(Vec::new())] } else { generics };
+            Wire::<T>::compose(given.into_iter().map(name).collect())
         }
     }
 
@@ -58,6 +69,10 @@ mod schema {
         Wire<T>: PartialSchema,
     {
         fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+            let schema = T::compose(Vec::new());
+            if is_named(&schema) {
+                schemas.push((T::name().into_owned(), schema));
+            }
             Wire::<T>::schemas(schemas);
         }
     }
