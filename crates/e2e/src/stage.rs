@@ -110,7 +110,7 @@ impl Stage {
             .tempdir()
             .map_err(|error| format!("temporary directory: {error}"))?;
         let copy = directory.path().join("tauto");
-        fs::copy(tauto::binary()?, &copy).map_err(|error| text(error, &copy))?;
+        copy_program(&tauto::binary()?, &copy)?;
         fs::set_permissions(&copy, Permissions::from_mode(0o755)).map_err(|error| text(error, &copy))?;
         let stage = Stage { pass, directory };
         stage.make_directory(&stage.path().join(CACHE))?;
@@ -181,7 +181,7 @@ impl Place<'_> {
     /// It cannot be copied.
     pub fn install(&self, executable: &Path, setuid: bool) -> Result<PathBuf, String> {
         let target = self.root.join(executable.file_name().unwrap_or_default());
-        fs::copy(executable, &target).map_err(|error| text(error, executable))?;
+        copy_program(executable, &target)?;
         let mode = if setuid { 0o4755 } else { 0o755 };
         fs::set_permissions(&target, Permissions::from_mode(mode)).map_err(|error| text(error, &target))?;
         Ok(target)
@@ -230,6 +230,13 @@ impl Place<'_> {
         let entries = fs::read_dir(self.path("tmp")).into_iter().flatten().flatten();
         entries.map(|entry| format!("temporary file {}", entry.path().display())).collect()
     }
+}
+
+/// By another process: a child that another thread forks meanwhile would hold a descriptor of ours open for writing, and the copy could not be
+/// executed as long as it does (ETXTBSY, execve(2)).
+fn copy_program(from: &Path, to: &Path) -> Result<(), String> {
+    let copied = Command::new("cp").arg(from).arg(to).status().map_err(|error| text(error, to))?;
+    if copied.success() { Ok(()) } else { Err(format!("{}: not copied", to.display())) }
 }
 
 /// Holds the suite to one run at a time, over all its processes, until it is dropped.
