@@ -1,4 +1,4 @@
-//! `tauto audit`: what on this host makes time wander.
+//! `tauto audit`: what on this host makes time vary.
 
 use crate::Done;
 use crate::exports;

@@ -40,8 +40,8 @@ impl Config {
     }
 
     /// With the defaults where nothing is set.
-    pub(crate) fn or_usual(self) -> Config {
-        Config { clock: self.clock.or(Some(Clock::default())), serve: self.serve.or_usual(), ..self }
+    pub(crate) fn or_default(self) -> Config {
+        Config { clock: self.clock.or(Some(Clock::default())), serve: self.serve.or_default(), ..self }
     }
 }
 

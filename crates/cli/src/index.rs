@@ -13,7 +13,7 @@ use host::identity;
 use host::machine::Machine;
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::index::compare::compare;
-use lab::index::{Asked, PRIORITY, Protection, armour, measure, protect};
+use lab::index::{Asked, PRIORITY, Protection, conditions, measure, protect};
 use model::{Index, IndexFigure, IndexPart, Nanos, Reading};
 use report::html::{comparison_page, index_page};
 use report::json::{ComparisonDocument, FaultDocument, read_index, to_text};
@@ -194,7 +194,7 @@ fn index(
         memory_bytes: total,
         caches: caches.iter().map(|cache| format!("L{} {}", cache.level, cache.size)).collect(),
         boot_id: Reading::from_result(host::tune::boot_id(&machine)),
-        armour: armour(cpu, slot, &protection, &before, &gather()?),
+        conditions: conditions(cpu, slot, &protection, &before, &gather()?),
         rounds_per_second: rounds_per_second.unwrap_or_else(|| Reading::unknown("not measured")),
         parts,
     }))

@@ -118,7 +118,7 @@ fn keys(
     environment: Option<&str>,
 ) -> Result<Vec<Key>, serde_json::Error> {
     let mut found = Vec::new();
-    leaves("", &serde_json::to_value(config.clone().or_usual())?, &mut found);
+    leaves("", &serde_json::to_value(config.clone().or_default())?, &mut found);
     let origin = |key: &str| {
         let in_file = key.split('.').try_fold(None, |at: Option<&toml::Value>, part| match at {
             None => Some(named.get(part)),
@@ -233,7 +233,7 @@ mod tests {
         assert!(shown.contains("serve.limits.requests = { burst = 1, per_minute = 2 }\n"), "{shown}");
         assert!(shown.contains("# serve.nats is not set\n"), "{shown}");
         let again = config::parse(&shown).expect("what is shown is read again");
-        assert_eq!(again.or_usual(), config::parse(text).unwrap().or_usual());
+        assert_eq!(again.or_default(), config::parse(text).unwrap().or_default());
     }
 
     #[test]

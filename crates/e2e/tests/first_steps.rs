@@ -22,7 +22,7 @@ fn run(place: &Place<'_>, arguments: &[&str]) -> Result<Ended, String> {
     tauto::run(place.tauto().args(arguments), false, PATIENCE)
 }
 
-/// The exit code is this one, and so many texts were told; else all that was.
+/// Succeeds if the program ended with this code and printed each of the texts; the error is all that it printed.
 fn expect(ended: &Ended, code: i32, told: &[&str]) -> Result<(), String> {
     let all = format!("{}{}", ended.stdout, ended.stderr);
     match ended.code()? == code && told.iter().all(|text| all.contains(text)) {

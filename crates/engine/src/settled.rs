@@ -137,10 +137,10 @@ fn decided(attempts: &[Attempt], limit: Option<Charge>, floor: &Floor) -> Option
     }
 }
 
-/// Whether no attempt kept the limit, and the best was not far off, by a clock that wanders.
+/// Whether no attempt kept the limit, and the best was not far off, by a clock that varies.
 fn fails_near(attempts: &[Attempt], limit: Option<Charge>) -> bool {
     let least = attempts.iter().map(|attempt| attempt.timed.charge).min();
-    let over = limit.filter(|limit| limit.clock.wanders()).zip(least);
+    let over = limit.filter(|limit| limit.clock.varies()).zip(least);
     over.is_some_and(|(limit, least)| least > limit && least.as_time() <= limit.as_time().scale(NEAR))
 }
 

@@ -353,7 +353,7 @@ pub(crate) fn case_limits(bench: &Bench, time: &TimeLimitInUse, allowance: Allow
     let means = bench.job.options.means;
     let limits =
         CaseLimits { judge: means.judged_by(limits(cpu)), stop: limits(cpu.scale(time.stop_factor)) };
-    match means.clock().wanders() {
+    match means.clock().varies() {
         true => limits_to_settle(limits, &bench.job.options.floor),
         // There is nothing to settle, so the run is stopped at its limit.
         false => limits,

@@ -6,7 +6,7 @@ use crate::statement::{Feature, StatedPart, Statement};
 use model::{IndexPart, Reading};
 use serde::{Deserialize, Serialize};
 
-/// Days after which a node is looked at anew: once a week a machine that wanders slowly is measured in full.
+/// Days after which a node is looked at anew: once a week a machine that varies slowly is measured in full.
 pub const RECHECK_DAYS: i64 = 7;
 /// A part of which one turn strays by more than this share of its tolerance was not measured well enough to be compared.
 const WELL_MEASURED: f64 = 0.5;

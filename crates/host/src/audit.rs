@@ -206,7 +206,7 @@ pub(crate) trait Judged: Sized {
     fn read_from(self, source: impl Into<String>) -> Finding;
     /// It is quiet.
     fn ok(self, observed: impl Into<String>) -> Finding;
-    /// It makes time wander.
+    /// It makes time vary.
     fn bad(self, observed: impl Into<String>, remedy: Option<Remedy>) -> Finding;
     /// It cannot be known, for this reason.
     fn unknown(self, why: impl Into<String>) -> Finding;

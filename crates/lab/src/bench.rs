@@ -145,7 +145,7 @@ pub(crate) fn condemn(runs: &mut [BenchRun], clock: Clock) {
 
 /// What disturbs a run adds time, and no counts.
 fn is_void(run: &BenchRun, clock: Clock, from: Option<f64>) -> bool {
-    clock.wanders() && !run.disturbed.is_empty() && from.is_some_and(|from| charge(run, clock) > Some(from))
+    clock.varies() && !run.disturbed.is_empty() && from.is_some_and(|from| charge(run, clock) > Some(from))
 }
 
 /// What a run is charged.

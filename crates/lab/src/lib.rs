@@ -1,4 +1,4 @@
-//! Experiments on what makes time wander, and the disturbance they are made with.
+//! Experiments on what makes time vary, and the disturbance they are made with.
 
 /// The name under which the binary ends at once: what starting a process costs, and nothing else.
 pub const NOTHING: &str = "tauto-nothing";

@@ -34,7 +34,7 @@ pub struct MachineId {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FindingState {
-    /// It makes time wander, or can.
+    /// It makes time vary, or can.
     Bad,
     /// It could not be found out. Never shown as passed.
     Unknown,

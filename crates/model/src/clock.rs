@@ -61,8 +61,8 @@ impl Clock {
         }
     }
 
-    /// Whether it wanders from run to run, so that disturbance can add to it. One that counts says the same every time.
-    pub fn wanders(self) -> bool {
+    /// Whether it varies from run to run, so that disturbance can add to it. One that counts says the same every time.
+    pub fn varies(self) -> bool {
         self == Clock::Cpu
     }
 }

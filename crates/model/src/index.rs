@@ -163,7 +163,7 @@ pub struct IndexFigure {
 /// What the measurement was protected by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct IndexArmour {
+pub struct MeasurementConditions {
     /// The scheduling class, `fifo` or `other`.
     pub sched: String,
     /// The slot that was locked.
@@ -212,7 +212,8 @@ pub struct Index {
     /// The start of the system it was taken in.
     pub boot_id: Reading<String>,
     /// What it was protected by.
-    pub armour: IndexArmour,
+    #[serde(rename = "armour")]
+    pub conditions: MeasurementConditions,
     /// Executions of the fixed loop in a second of CPU time.
     pub rounds_per_second: Reading<IndexFigure>,
     /// All other parts, by name.

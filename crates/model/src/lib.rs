@@ -50,8 +50,9 @@ pub use ids::{
     UserId, VersionId,
 };
 pub use index::{
-    ComparedMachine, ComparedModel, ComparedPart, ComparedValue, Index, IndexArmour, IndexComparison,
-    IndexFigure, IndexGroup, IndexPart, IndexStray, IndexSubject, IndexVariance, SavedIndex, StrayKind,
+    ComparedMachine, ComparedModel, ComparedPart, ComparedValue, Index, IndexComparison, IndexFigure,
+    IndexGroup, IndexPart, IndexStray, IndexSubject, IndexVariance, MeasurementConditions, SavedIndex,
+    StrayKind,
 };
 pub use lab::{
     Effect, LadderLoad, LadderReport, LadderStage, LadderStep, LayoutClock, LayoutPeak, LayoutPoint,

@@ -36,7 +36,7 @@ pub fn words(warning: &BenchWarning, clock: Clock) -> String {
             if *ratio >= 1.0 { "higher" } else { "lower" }
         ),
         BenchWarning::Correlated { correlation } => format!(
-            "runs are like those before them (correlation {correlation:.2}): something wanders slowly, and the true median may lie outside its interval; measure longer"
+            "runs are like those before them (correlation {correlation:.2}): something varies slowly, and the true median may lie outside its interval; measure longer"
         ),
         BenchWarning::TooManyVoid { void, counted } => format!(
             "{void} runs were void and could not all be made good: only {counted} count; `tauto audit` shows what disturbs this machine"

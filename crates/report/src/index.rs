@@ -106,21 +106,21 @@ pub(crate) fn machine(index: &Index) -> String {
 }
 
 /// What it was protected by, on one line.
-pub(crate) fn armour(index: &Index) -> String {
-    let armour = &index.armour;
+pub(crate) fn conditions(index: &Index) -> String {
+    let conditions = &index.conditions;
     let mut had = Vec::new();
-    had.extend(armour.slot.known().map(|slot| format!("slot {slot}")));
-    had.extend(armour.cpu.known().map(|cpu| format!("bound to CPU {cpu}")));
-    had.extend((armour.sched == "fifo").then(|| "real-time class".to_string()));
-    had.extend(armour.mem_node.known().map(|node| format!("memory of node {node}")));
-    had.extend((armour.huge_pages_off == Reading::Known(true)).then(|| "huge pages off".to_string()));
-    had.extend((armour.frequency_held == Reading::Known(true)).then(|| "frequency held".to_string()));
+    had.extend(conditions.slot.known().map(|slot| format!("slot {slot}")));
+    had.extend(conditions.cpu.known().map(|cpu| format!("bound to CPU {cpu}")));
+    had.extend((conditions.sched == "fifo").then(|| "real-time class".to_string()));
+    had.extend(conditions.mem_node.known().map(|node| format!("memory of node {node}")));
+    had.extend((conditions.huge_pages_off == Reading::Known(true)).then(|| "huge pages off".to_string()));
+    had.extend((conditions.frequency_held == Reading::Known(true)).then(|| "frequency held".to_string()));
     if had.is_empty() { "none".into() } else { had.join(", ") }
 }
 
 /// What a hypervisor took, where it took something.
 pub(crate) fn stolen(index: &Index) -> Option<String> {
-    let steal = index.armour.steal_ns.known().filter(|steal| **steal > 0)?;
+    let steal = index.conditions.steal_ns.known().filter(|steal| **steal > 0)?;
     let share = 100.0 * *steal as f64 / (index.seconds.max(1e-9) * 1e9);
     Some(format!("a hypervisor took {:.0} ms of this CPU meanwhile ({share:.2} %)", *steal as f64 / 1e6))
 }

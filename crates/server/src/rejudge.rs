@@ -1,4 +1,4 @@
-//! Judging again: to have another verdict, or to see how far times wander. What was judged before stays.
+//! Judging again: to have another verdict, or to see how far times vary. What was judged before stays.
 
 use crate::errors::Refusal;
 use crate::moment::now;

@@ -10,7 +10,7 @@ const REFILL: Nanos = Nanos(100_000);
 const FAULT: Nanos = Nanos(50_000);
 /// Memory of another node takes about twice as long (noise floor of the reference, row 31): half of such a time is too much.
 const REMOTE: f64 = 0.5;
-/// How far below its usual clock a run may be before it counts. Clocks of shared hosts wander by one or two percent all the time,
+/// How far below its usual clock a run may be before it counts. Clocks of shared hosts vary by one or two percent all the time,
 /// as that of the machine in docs/benchmarks.md does; the loss of a turbo step or of heat is more.
 const SLOWER: f64 = 0.03;
 

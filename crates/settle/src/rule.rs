@@ -23,7 +23,7 @@ pub struct Timed {
 impl Timed {
     /// A run with such a charge that was disturbed like this. What disturbs a run adds time, and no counts.
     pub fn new(charge: Charge, causes: &[Cause]) -> Timed {
-        let causes = if charge.clock.wanders() { causes } else { &[] };
+        let causes = if charge.clock.varies() { causes } else { &[] };
         Timed { charge, disturbed: !causes.is_empty(), explained: explained(causes) }
     }
 
@@ -89,7 +89,7 @@ pub fn settle(limit: Charge, stray: Stray, policy: &Policy, runs: &[Timed]) -> S
     // Of void runs too: what was seen of the program it can do, and so a slower program never fares better.
     let ratio = least.amount.max(1) as f64 / limit.amount.max(1) as f64;
     let firm = match under {
-        _ if !limit.clock.wanders() => true,
+        _ if !limit.clock.varies() => true,
         0 => {
             let over = ratio / (1.0 + stray.reach) - 1.0;
             over > 0.0

@@ -26,7 +26,7 @@ pub struct Comparison {
     pub ratio_interval: Interval,
     /// How often chance alone makes midmeans differ as much (permutation test, both sides).
     pub p: f64,
-    /// Values were exchanged within pairs only, so what wandered slowly over the whole measurement fell out.
+    /// Values were exchanged within pairs only, so what varied slowly over the whole measurement fell out.
     pub paired: bool,
 }
 
@@ -219,7 +219,7 @@ mod tests {
         let mut wrong = 0;
         for round in 0..2000 {
             let ((n, m), noise) = (sizes[round % 5], NOISES[round / 5 % 4]);
-            // Both wander together, as programs do that are measured in turn.
+            // Both vary together, as programs do that are measured in turn.
             let drift = (round / 20 % 2) as f64;
             let mut sample = |n: usize| -> Vec<f64> {
                 (0..n).map(|i| 100.0 + drift * i as f64 + noise(&mut random)).collect()
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_wanders_slowly_falls_out_of_pairs() {
+    fn what_varies_slowly_falls_out_of_pairs() {
         let mut random = Random::new(17);
         let mut drifting = |from: f64| -> Vec<f64> {
             (0..20).map(|i| from + f64::from(i) + 0.2 * random.normal()).collect()

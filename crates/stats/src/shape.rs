@@ -284,13 +284,13 @@ mod tests {
         assert!((autocorrelation(&alternating).unwrap() + 0.95).abs() < 1e-9);
         let mut random = Random::new(24);
         let mut last = 0.0;
-        let wandering: Vec<f64> = (0..60)
+        let varying: Vec<f64> = (0..60)
             .map(|_| {
                 last = 0.7 * last + random.normal();
                 100.0 + last
             })
             .collect();
-        assert!(correlated(&wandering, 1).is_some_and(|lag| (0.4..0.9).contains(&lag)));
+        assert!(correlated(&varying, 1).is_some_and(|lag| (0.4..0.9).contains(&lag)));
         assert!(correlated(&rising, 1).is_some() && correlated(&alternating, 1).is_none());
         assert!(autocorrelation(&[5.1; 20]).is_none() && autocorrelation(&rising[..7]).is_none());
         assert!(autocorrelation(&[&rising[..], &[f64::NAN]].concat()).is_none());

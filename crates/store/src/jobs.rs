@@ -59,7 +59,7 @@ impl Urgency {
 pub enum Purpose {
     /// To be the submission's verdict.
     Verdict,
-    /// To see how far times wander. Never the submission's verdict.
+    /// To see how far times vary. Never the submission's verdict.
     Trial,
 }
 

@@ -229,7 +229,7 @@ fn confine(directory: &Path) -> bool {
     }
 }
 
-/// The socket, made anew: the one of an earlier process is dead.
+/// A new socket: the one of an earlier process is dead.
 fn work_socket(path: &Path) -> std::io::Result<UnixListener> {
     match std::fs::remove_file(path) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),

@@ -77,7 +77,7 @@ enum PortsWish {
 }
 
 impl CallbackWishes {
-    fn or_usual(self) -> CallbackWishes {
+    fn or_default(self) -> CallbackWishes {
         let wish = |ports: RangeInclusive<u16>| match ports.start() == ports.end() {
             true => PortsWish::One(*ports.start()),
             false => PortsWish::Between([*ports.start(), *ports.end()]),
@@ -130,7 +130,7 @@ impl LimitsWishes {
         ]
     }
 
-    fn or_usual(&self) -> LimitsWishes {
+    fn or_default(&self) -> LimitsWishes {
         let limits = self.over(Limits::USUAL);
         let rate = |rate: Rate| Some(RateWish { burst: rate.burst, per_minute: rate.per_minute });
         LimitsWishes {
@@ -164,14 +164,14 @@ impl LimitsWishes {
 
 impl ServeWishes {
     /// With the defaults where nothing is set and there is one.
-    pub(crate) fn or_usual(self) -> ServeWishes {
+    pub(crate) fn or_default(self) -> ServeWishes {
         ServeWishes {
             listen: self.listen.or(Some(LISTEN)),
             grace_seconds: self.grace_seconds.or(Some(GRACE)),
             attempts: self.attempts.or(Some(server::ATTEMPTS)),
             log: self.log.or(Some(LogForm::Text)),
-            limits: self.limits.or_usual(),
-            callbacks: self.callbacks.or_usual(),
+            limits: self.limits.or_default(),
+            callbacks: self.callbacks.or_default(),
             ..self
         }
     }

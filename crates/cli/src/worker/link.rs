@@ -63,8 +63,8 @@ pub(super) struct Claimed {
     pub(super) task: Result<Task, String>,
 }
 
-/// A way to a service. What breaks on it is mended by it: connections are made anew, questions asked again, outcomes told again, and
-/// [`super::hands::Hands`] told what the service said of a job.
+/// A way to a service. It recovers from its own failures: it reconnects, asks again and reports outcomes again, and
+/// [`super::hands::Hands`] is told what the service said of a job.
 pub(super) trait Way {
     /// How this worker stands. Connects and greets where that is still to be done; without a service it takes a while.
     fn stands(&mut self) -> Stands;

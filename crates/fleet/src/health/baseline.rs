@@ -45,7 +45,7 @@ pub(super) struct Baseline {
 impl Baseline {
     /// From probes in order of time; a deviation is at least `least`.
     ///
-    /// Probes that follow each other are alike where a machine wanders for minutes, and sums of such values wander farther
+    /// Probes that follow each other are alike where a machine varies for minutes, and sums of such values vary farther
     /// than those of independent ones. So the deviation is the greater of the robust one of single probes and that of the
     /// means of batches, times the root of their size (the method of batch means; Law and Kelton, "Simulation Modeling and
     /// Analysis", 2000, 9.5.3).
@@ -81,11 +81,11 @@ impl Level {
             scores.chunks_exact(BATCH).map(|batch| batch.iter().sum::<f64>() / BATCH as f64).collect();
         let centre = means.iter().sum::<f64>() / means.len().max(1) as f64;
         let squares: f64 = means.iter().map(|mean| (mean - centre).powi(2)).sum();
-        let wandering = match means.len() {
+        let varying = match means.len() {
             0..4 => 0.0,
             n => (squares / (n - 1) as f64 * BATCH as f64).sqrt(),
         };
-        let deviation = |own: f64| UNCERTAIN * own.max(wandering);
+        let deviation = |own: f64| UNCERTAIN * own.max(varying);
         Some(Level { centre: fleet.centre, above: deviation(fleet.above), below: deviation(fleet.below) })
     }
 }

@@ -70,14 +70,14 @@ pub(super) fn governor(seen: &Seen) -> Finding {
     let fixed = |range: &Range| range.min.known().is_some() && range.min.known() == range.max.known();
     let governor = |range: &Range| range.governor.known().map_or("?", String::as_str).to_string();
     let shown = by_value(ranges.iter().map(|(cpu, range)| (*cpu, governor(range))));
-    let wandering: Set = ranges
+    let varying: Set = ranges
         .iter()
         .filter(|(_, r)| r.governor.known().is_some_and(|g| g != "performance") && !fixed(r))
         .map(|(cpu, _)| *cpu)
         .collect();
-    if !wandering.is_empty() {
+    if !varying.is_empty() {
         let write = format!("echo performance > {CPUS}/cpu$cpu/cpufreq/scaling_governor");
-        return f.bad(shown, at_run_time(on_each(&wandering, &write)));
+        return f.bad(shown, at_run_time(on_each(&varying, &write)));
     }
     match ranges.values().find_map(|r| if let Reading::Unknown(why) = &r.governor { Some(why) } else { None })
     {

@@ -17,7 +17,7 @@ const TRIFLE: f64 = 0.001;
 /// Values of a series whose shape is looked at: the tests take the square of their number.
 const MOST_OF_SHAPE: usize = 1000;
 /// Runs that stray by less than this, in percent (their coefficient of variation), may be as alike as they like.
-const WANDERS: f64 = 1.0;
+const VARIES: f64 = 1.0;
 /// A CPU is called busy from here on, in percent of the time.
 const BUSY: f64 = 25.0;
 /// Runs that waited longer than this, in percent of their wall time, had no CPU to themselves.
@@ -163,7 +163,7 @@ fn outliers(runs: &[BenchRun], clock: Clock, floor: &Floor) -> Vec<BenchOutlier>
         let excess_ns = charge(&runs[n], clock)? as i64 - median.round() as i64;
         let causes = disturbances(&runs[n].observation, floor);
         // What disturbs a run adds time, and no counts.
-        let causes = if clock.wanders() { &causes[..] } else { &[] };
+        let causes = if clock.varies() { &causes[..] } else { &[] };
         let explained_by = shares(causes, Nanos(excess_ns.max(0) as u64));
         let explained: u64 = explained_by.iter().map(|(_, time)| time.0).sum();
         let unexplained_ns = excess_ns - explained as i64;
@@ -207,7 +207,7 @@ fn shape(runs: &[BenchRun], clock: Clock) -> Vec<BenchWarning> {
     // A trend or a new level correlates neighbours too, and says more.
     let drifts = |w: &BenchWarning| matches!(w, BenchWarning::Trend { .. } | BenchWarning::Shift { .. });
     let cv_pct = Summary::of(&series).map_or(0.0, |summary| summary.cv_pct);
-    if cv_pct >= WANDERS && !warnings.iter().any(drifts) {
+    if cv_pct >= VARIES && !warnings.iter().any(drifts) {
         let correlation = stats::correlated(&series, SEED);
         warnings.extend(correlation.map(|correlation| BenchWarning::Correlated { correlation }));
     }

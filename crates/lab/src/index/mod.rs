@@ -1,12 +1,12 @@
 //! The machine's power index: what it can do, in parts with physical units, each measured in short slices that take turns,
 //! so that whatever disturbs meets all parts alike.
 
-mod armour;
 pub mod compare;
+mod conditions;
 mod walk;
 mod work;
 
-pub use armour::armour;
+pub use conditions::conditions;
 
 use crate::load::bind;
 use host::facts::Topology;

@@ -68,7 +68,7 @@ pub(super) fn advice(
             "the kernel moves pages to those who use them by itself here (kernel.numa_balancing): what is told is what that came to, and its faults count among those by which first writers are known; to see what the program does alone, switch it off".into(),
         );
     }
-    let wandering: Vec<String> = threads
+    let varying: Vec<String> = threads
         .iter()
         .filter(|thread| {
             let all: u64 = thread.node_ns.values().map(|time| time.0).sum();
@@ -77,10 +77,10 @@ pub(super) fn advice(
         })
         .map(|thread| thread.thread.to_string())
         .collect();
-    if !wandering.is_empty() {
+    if !varying.is_empty() {
         advice.push(format!(
             "threads {} ran on several nodes: bind each to one (OMP_PROC_BIND=spread and OMP_PLACES=cores for OpenMP, numactl, pthread_setaffinity_np), or its memory stays behind",
-            wandering.join(", ")
+            varying.join(", ")
         ));
     }
     if verdict == TraceVerdict::DoesNot

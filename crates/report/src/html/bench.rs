@@ -141,7 +141,7 @@ fn outliers(program: &Benched, clock: Clock) -> String {
 
 fn runs_table(program: &Benched, clock: Clock) -> String {
     // Under the clock cpu it stands in the next column.
-    let counted = (!clock.wanders()).then(|| format!("{} ({})", clock.label(), column_unit(clock)));
+    let counted = (!clock.varies()).then(|| format!("{} ({})", clock.label(), column_unit(clock)));
     let own = ["run"].into_iter().chain(counted.as_deref());
     let head = [
         "CPU (ms)",

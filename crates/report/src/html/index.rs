@@ -4,7 +4,7 @@ use super::chart::{Frame, Limit, Scale, Ticks, framed, limits, put};
 use super::plots::{Column, boxes};
 use super::tables::{machine, row, table, warning};
 use super::{escape, page};
-use crate::index::{armour, by_group, date, percent, reach, stolen, title, with_unit};
+use crate::index::{by_group, conditions, date, percent, reach, stolen, title, with_unit};
 use model::{
     ComparedModel, ComparedPart, Index, IndexComparison, IndexFigure, IndexPart, IndexStray, IndexSubject,
     Reading, StrayKind,
@@ -23,9 +23,9 @@ pub fn index_page(index: &Index) -> String {
         date(index.taken_at),
         index.seconds,
         escape(&index.version),
-        escape(&armour(index))
+        escape(&conditions(index))
     );
-    body.extend(index.armour.lacks.iter().map(|lack| warning(&format!("Lacked: {lack}."))));
+    body.extend(index.conditions.lacks.iter().map(|lack| warning(&format!("Lacked: {lack}."))));
     body.extend(stolen(index).map(|stolen| warning(&stolen)));
     let rows = index.figures().map(|(part, figure)| match figure {
         Reading::Known(figure) => row("", &cells(part, figure)),
@@ -54,7 +54,7 @@ pub fn index_page(index: &Index) -> String {
         ("kernel", known(&index.kernel)),
         ("memory", memory),
         ("caches", index.caches.join(", ")),
-        ("frequency", known(&index.armour.frequency)),
+        ("frequency", known(&index.conditions.frequency)),
         ("boot", known(&index.boot_id)),
     ];
     body += &machine(&facts.map(|(name, value)| (name.to_string(), value)));

@@ -1,8 +1,9 @@
 //! Indices and a comparison.
 
 use model::{
-    ComparedMachine, ComparedModel, ComparedPart, ComparedValue, Index, IndexArmour, IndexComparison,
-    IndexFigure, IndexGroup, IndexPart, IndexStray, IndexSubject, IndexVariance, Reading, StrayKind,
+    ComparedMachine, ComparedModel, ComparedPart, ComparedValue, Index, IndexComparison, IndexFigure,
+    IndexGroup, IndexPart, IndexStray, IndexSubject, IndexVariance, MeasurementConditions, Reading,
+    StrayKind,
 };
 
 fn figure(part: IndexPart, value: f64) -> Reading<IndexFigure> {
@@ -43,7 +44,7 @@ pub(crate) fn index() -> Index {
         memory_bytes: Reading::Known(24 << 30),
         caches: vec!["L1 48K".into(), "L2 1024K".into()],
         boot_id: Reading::Known("b00t".into()),
-        armour: IndexArmour {
+        conditions: MeasurementConditions {
             sched: "fifo".into(),
             slot: Reading::Known(0),
             cpu: Reading::Known(1),

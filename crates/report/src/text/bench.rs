@@ -58,7 +58,7 @@ fn block(program: &Benched, clock: Clock, style: Style) -> String {
         [(&*charged, clock, &program.charged), ("wall time", Clock::Cpu, &program.wall)]
     {
         match figures {
-            Reading::Known(figures) if !clock.wanders() && figures.spread == Nanos::ZERO => {
+            Reading::Known(figures) if !clock.varies() && figures.spread == Nanos::ZERO => {
                 line(label, &format!("{} in each run", exact(clock, figures.median)));
             }
             Reading::Known(figures) => {
@@ -96,7 +96,7 @@ fn centre(figures: &Figures, clock: Clock) -> String {
 
 fn range(figures: &Figures, clock: Clock) -> String {
     // What counts strays by less than a hundredth of a percent.
-    let digits = if clock.wanders() { 2 } else { 4 };
+    let digits = if clock.varies() { 2 } else { 4 };
     let [least, most, spread] = [figures.min, figures.max, figures.spread].map(|time| exact(clock, time));
     let [spread_pct, cv, mad] =
         [figures.spread_pct, figures.cv_pct, figures.mad_pct].map(|part| format!("{part:.digits$} %"));

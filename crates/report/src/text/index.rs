@@ -1,16 +1,20 @@
 //! `tauto index` for people.
 
 use super::{Paint, Style, harmless};
-use crate::index::{armour, date, digits, machine, percent, stolen, title, with_unit};
+use crate::index::{conditions, date, digits, machine, percent, stolen, title, with_unit};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use model::{Index, Reading};
 
 /// An index as a table. Ends with a line end.
 pub fn index_table(index: &Index, style: Style) -> String {
     let mut text = format!("{}\n", style.rest(0, &machine(index)));
-    text +=
-        &format!("taken {} UTC in {:.1} s; armour: {}\n", date(index.taken_at), index.seconds, armour(index));
-    for lack in &index.armour.lacks {
+    text += &format!(
+        "taken {} UTC in {:.1} s; conditions: {}\n",
+        date(index.taken_at),
+        index.seconds,
+        conditions(index)
+    );
+    for lack in &index.conditions.lacks {
         text += &style.paint(Paint::Dim, &style.rest(0, &format!("lacked: {lack}")));
         text.push('\n');
     }

@@ -72,7 +72,7 @@ fn details(judgement: &Judgement) -> String {
     if !judgement.tests.is_empty() {
         parts.push(count(judgement.tests.len(), "test"));
         parts.push(format!("slowest {} of {}", shown(&judgement.slowest()), judgement.limit()));
-        if !judgement.clock.wanders() {
+        if !judgement.clock.varies() {
             parts.push(format!("by the clock {}", judgement.clock.name()));
         }
         if judgement.stopped_beyond() {

@@ -205,7 +205,7 @@ pub(super) struct Trials {
 
 /// Judge a submission many times
 ///
-/// To see how far its times wander. None of these judgements is ever its verdict. For the jury; on a service without accounts also
+/// To see how far its times vary. None of these judgements is ever its verdict. For the jury; on a service without accounts also
 /// for whoever handed it in, up to 30 at a time.
 #[utoipa::path(post, path = "/submissions/{token}/trials", tag = "judgements", params(("token" = String, Path, description = "Token of the submission")),
     request_body = Trials, responses((status = 202, description = "It will be judged so often", body = Asked)))]
@@ -264,7 +264,7 @@ pub(super) struct SeriesOf {
     rejudging: Option<i64>,
 }
 
-/// How far the times of a submission wander
+/// How far the times of a submission vary
 ///
 /// All its trials, or those of one series: least, median, greatest and spread of each test, and every run.
 #[utoipa::path(get, path = "/submissions/{token}/series", tag = "judgements", params(("token" = String, Path, description = "Token of the submission"), SeriesOf),

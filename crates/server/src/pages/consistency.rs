@@ -1,4 +1,4 @@
-//! A submission judged many times: how far its times wander.
+//! A submission judged many times: how far its times vary.
 
 use super::filters;
 use super::submission::found;
@@ -152,7 +152,7 @@ pub(super) async fn order(
 ) -> Result<Response, Refused> {
     let submission = found(&service, &frame.caller, &token).await?;
     may_try(&service, &frame.caller, &submission, ordered.times).await?;
-    let ask = Ask::new(Purpose::Trial, ordered.times, "how far its times wander", frame.caller.id());
+    let ask = Ask::new(Purpose::Trial, ordered.times, "how far its times vary", frame.caller.id());
     rejudge::again(&service, &[submission.id], ask).await?;
     Ok(Redirect::to(&format!("/submissions/{token}/consistency")).into_response())
 }

@@ -141,7 +141,7 @@ fn run_shown(number: usize, run: &Observation, limit: Charge, causes: &[Cause]) 
     RunShown {
         number,
         time: read(&charge, Charge::to_string).unwrap_or_else(|why| format!("unknown ({why})")),
-        spent: match limit.clock.wanders() {
+        spent: match limit.clock.varies() {
             true => format!("of CPU time in {}", run.time.wall),
             false => format!("with {} of CPU time in {}", run.time.cpu, run.time.wall),
         },
@@ -189,7 +189,7 @@ pub(super) fn belief(judgement: &Judgement) -> Belief {
     sentences.extend(places(&runs));
     sentences.extend(waited(judgement));
     sentences.extend(disturbed(judgement));
-    if judgement.clock.wanders() {
+    if judgement.clock.varies() {
         sentences.push(noise(floor));
     } else {
         let by = judgement.counted_by.as_deref().unwrap_or("a counter");
@@ -232,8 +232,8 @@ fn nearest(judgement: &Judgement, floor: &Floor) -> Option<(Weight, String)> {
     let [from, to] = grey(judgement.time_limit, floor).map(|time| Charge::for_time(limit.clock, time));
     let grey = format!("{from} to {to}");
     let beside = match charge {
-        _ if !limit.clock.wanders() => {
-            "This clock does not wander, so nothing near the limit is in doubt.".into()
+        _ if !limit.clock.varies() => {
+            "This clock does not vary, so nothing near the limit is in doubt.".into()
         }
         charge if charge < from => format!("Times from {grey} need more than one run; this is below."),
         charge if charge > to => format!("Times from {grey} need more than one run; this is beyond."),
@@ -322,7 +322,7 @@ fn noise(floor: &Floor) -> (Weight, String) {
         true => (
             Weight::Weak,
             format!(
-                "How far times wander on this slot was not measured; {reach} and a tail of {tail} are assumed, which widens the grey band."
+                "How far times vary on this slot was not measured; {reach} and a tail of {tail} are assumed, which widens the grey band."
             ),
         ),
         false => (
@@ -412,7 +412,7 @@ fn chart(judgement: &Judgement, floor: &Floor) -> Option<String> {
         columns: tests.iter().map(|test| flattened(&test.name)).collect(),
         runs,
         limit: near.then_some(judgement.time_limit),
-        band: near.then(|| grey(judgement.time_limit, floor)).filter(|_| clock.wanders()),
+        band: near.then(|| grey(judgement.time_limit, floor)).filter(|_| clock.varies()),
         from_zero: true,
         lines: Vec::new(),
     }))

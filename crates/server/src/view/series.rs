@@ -1,4 +1,4 @@
-//! A submission judged again and again: how far its times wander.
+//! A submission judged again and again: how far its times vary.
 
 use super::{Brief, VerdictName, names};
 use crate::errors::Refusal;
@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 /// Judgements of a series that are read; the newest of more.
 const MOST: usize = 200;
 
-/// The judgements of a submission that were made to see how far its times wander.
+/// The judgements of a submission that were made to see how far its times vary.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Series {
     /// The submission.
@@ -76,7 +76,7 @@ pub(crate) struct Point {
     pub(crate) disturbed: Vec<String>,
 }
 
-/// How far times wander.
+/// How far times vary.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Spread {
     /// How many.

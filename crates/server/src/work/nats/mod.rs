@@ -111,7 +111,7 @@ impl Brokers {
         Ok(())
     }
 
-    /// Something is gone that was made at the brokers: it is made anew, and what was thought to be there is looked for again.
+    /// Something is gone that was made at the brokers: it is created again, and what was taken to exist is looked up again.
     async fn provision(&self, service: &Service) -> Result<(), NatsError> {
         let Some(nats) = self.nats() else { return Ok(()) };
         let own = service_id(service).await?;

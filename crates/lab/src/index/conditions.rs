@@ -2,16 +2,16 @@
 
 use super::Protection;
 use host::facts::Facts;
-use model::{IndexArmour, Reading};
+use model::{MeasurementConditions, Reading};
 
-/// The armour of a measurement on a CPU, in a slot or (with the reason) in none; the facts before and after it.
-pub fn armour(
+/// The conditions of a measurement on a CPU, in a slot or (with the reason) in none; the facts before and after it.
+pub fn conditions(
     cpu: Option<u32>,
     slot: Reading<u32>,
     protection: &Protection,
     before: &Facts,
     after: &Facts,
-) -> IndexArmour {
+) -> MeasurementConditions {
     let mut lacks = Vec::new();
     let mut had = |what: &str, done: &Result<(), std::io::Error>| match done {
         Ok(()) => true,
@@ -41,7 +41,7 @@ pub fn armour(
         }
         Reading::Unknown(why) => lacks.push(format!("frequency held: unknown, {why}")),
     }
-    IndexArmour {
+    MeasurementConditions {
         sched: if fifo { "fifo" } else { "other" }.into(),
         slot,
         frequency: bound_to.clone().and_then(|cpu| frequency(before, cpu)),
@@ -155,7 +155,7 @@ mod tests {
         let denied = || Err(io::Error::from_raw_os_error(1));
         let stat = |steal: u32| facts(&format!("/proc/stat\n\tcpu1 1 1 1 1 1 1 1 {steal} 0 0\n"));
         let all = Protection { bound: Ok(()), fifo: Ok(()), huge_pages_off: Ok(()) };
-        let had = armour(Some(1), Reading::Known(0), &all, &stat(3), &stat(5));
+        let had = conditions(Some(1), Reading::Known(0), &all, &stat(3), &stat(5));
         assert_eq!(
             (had.sched.as_str(), &had.cpu, &had.mem_node),
             ("fifo", &Reading::Known(1), &Reading::Known(0))
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(had.steal_ns, Reading::Known(20_000_000));
         assert_eq!(had.lacks, ["frequency held: unknown, no cpufreq"]);
         let none = Protection { bound: denied(), fifo: denied(), huge_pages_off: denied() };
-        let had = armour(Some(1), Reading::unknown("none was asked for"), &none, &stat(3), &facts(""));
+        let had = conditions(Some(1), Reading::unknown("none was asked for"), &none, &stat(3), &facts(""));
         assert_eq!(had.sched.as_str(), "other");
         let unknown =
             [had.cpu.known().is_none(), had.mem_node.known().is_none(), had.steal_ns.known().is_none()];
