@@ -1,5 +1,6 @@
 //! Where tauto keeps its data, and the site's configuration.
 
+use crate::inputs;
 use crate::serve::{DATABASE, SERVICE, wishes::ServeWishes};
 use crate::terminal::Failure;
 use model::Clock;
@@ -32,7 +33,7 @@ impl Config {
     pub(crate) fn read() -> Result<Config, Failure> {
         let (named, path) = (named(), file());
         let fail = |e: &dyn std::fmt::Display| Failure::usage(format!("{}: {e}", path.display()));
-        match std::fs::read_to_string(&path) {
+        match inputs::text(&path) {
             Ok(text) => parse(&text).map_err(|e| fail(&e)),
             Err(e) if named.is_none() && e.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
             Err(e) => Err(fail(&e)),

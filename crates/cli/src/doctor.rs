@@ -13,7 +13,7 @@ use engine::clocks::{self, Counter};
 use host::audit;
 use host::facts::Facts;
 use host::machine::Machine;
-use model::{Clock, FindingState, Isolation, RunSpec, SlotPlan, Status};
+use model::{Audit, Clock, FindingState, Isolation, RunSpec, SlotPlan, Status};
 use report::json::to_text;
 use report::text::doctor_lines;
 use report::{Check, CheckState, DoctorDocument};
@@ -124,7 +124,6 @@ fn machine() -> Vec<Check> {
     };
     let audit = audit::assess(&facts, &plan);
     let state_of = |id: &str| audit.findings.iter().find(|finding| finding.id == id);
-    let container = facts.platform.container.as_deref().map(container);
     let quota =
         state_of("quota_throttling").filter(|finding| finding.state == FindingState::Bad).map(|finding| {
             let found =
@@ -141,7 +140,7 @@ fn machine() -> Vec<Check> {
             Check::not(CheckState::Weaker, "noise", found, "tauto audit; as root: tauto tune apply")
         }
     };
-    container.into_iter().chain(quota).chain([slots(&plan), noise]).collect()
+    container(&audit).into_iter().chain(quota).chain([slots(&plan), noise]).collect()
 }
 
 fn slots(plan: &SlotPlan) -> Check {
@@ -169,39 +168,17 @@ fn slots(plan: &SlotPlan) -> Check {
     }
 }
 
-/// Capabilities that a privileged container has and others have not (capabilities(7)): CAP_SYS_ADMIN, and all.
-fn container(what: &str) -> Check {
-    const ID: &str = "container";
-    /// Its number in capability sets (linux/capability.h).
-    const SYS_ADMIN: u32 = 21;
-    let effective = |text: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
-        u64::from_str_radix(line.trim(), 16).ok()
+/// The audit's words on the container; nothing outside of one.
+fn container(audit: &Audit) -> Option<Check> {
+    let finding = audit.findings.iter().find(|finding| finding.id == "container")?;
+    let state = match finding.state {
+        FindingState::NotApplicable => return None,
+        FindingState::Ok => return Some(Check::ok("container", &finding.observed)),
+        FindingState::Bad => CheckState::Weaker,
+        FindingState::Unknown => CheckState::Unknown,
     };
-    let own = std::fs::read_to_string("/proc/self/status").ok().as_deref().and_then(effective).unwrap_or(0);
-    let last = std::fs::read_to_string("/proc/sys/kernel/cap_last_cap").ok();
-    let all = last.and_then(|last| last.trim().parse::<u32>().ok()).map_or(u64::MAX, |last| (2 << last) - 1);
-    let root = rustix::process::geteuid().is_root();
-    match () {
-        () if root && own & all == all => Check::ok(ID, format!("mode A, privileged ({what})")),
-        () if root && own & (1 << SYS_ADMIN) != 0 => {
-            Check::ok(ID, format!("mode B, root with named capabilities ({what})"))
-        }
-        () if !root || std::fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| !whole(&map)) => {
-            Check::ok(ID, format!("mode C, rootless ({what})"))
-        }
-        () => Check::not(
-            CheckState::Weaker,
-            ID,
-            format!("mode D, nothing granted ({what})"),
-            "start the container with --privileged --cgroupns=private, or as docs/containers.md says",
-        ),
-    }
-}
-
-/// Whether a map of user ids is that of the machine itself (user_namespaces(7)).
-fn whole(map: &str) -> bool {
-    map.split_whitespace().eq(["0", "0", "4294967295"])
+    let remedy = finding.remedy.as_ref().map_or("see docs/containers.md", |remedy| &remedy.command);
+    Some(Check::not(state, "container", &finding.observed, remedy))
 }
 
 /// Languages that most contests offer, and the Debian packages that have them.
@@ -429,6 +406,5 @@ mod tests {
     #[test]
     fn a_directory_below_one_that_is_missing_is_judged_by_what_is_there() {
         assert_eq!(existing(Path::new("/proc/self/nothing/at/all")), Path::new("/proc/self"));
-        assert!(whole("         0          0 4294967295\n") && !whole("0 100000 65536\n"));
     }
 }

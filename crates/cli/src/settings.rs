@@ -2,6 +2,7 @@
 
 use crate::Done;
 use crate::config::{self, Config};
+use crate::inputs;
 use crate::serve::NATS;
 use crate::terminal::{Failure, print};
 use clap::{Args, Subcommand};
@@ -73,7 +74,7 @@ pub(crate) fn origin() -> String {
 
 fn show(json: bool) -> Result<Done, Failure> {
     let (config, file) = (Config::read()?, config::file());
-    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    let text = inputs::text(&file).unwrap_or_default();
     let named: toml::Table = text.parse().map_err(Failure::usage)?;
     let environment = std::env::var(NATS).ok().filter(|url| !url.is_empty());
     let keys = keys(&config, &named, environment.as_deref()).map_err(Failure::system)?;
@@ -92,7 +93,7 @@ fn show(json: bool) -> Result<Done, Failure> {
 fn check(file: Option<PathBuf>, json: bool) -> Result<Done, Failure> {
     let named = file.is_some();
     let file = file.unwrap_or_else(config::file);
-    let found = match std::fs::read_to_string(&file) {
+    let found = match inputs::text(&file) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound && !named => Ok(()),
         Err(e) => return Err(Failure::usage(format!("{}: {e}", file.display()))),
         Ok(text) => config::parse(&text).map(|_| ()),
@@ -157,7 +158,13 @@ fn without_password(url: &str) -> String {
         Some((user, host)) => format!("{}:…@{host}", user.split(':').next().unwrap_or_default()),
         None => place.to_string(),
     };
-    format!("{scheme}://{}", rest.split(',').map(hide).collect::<Vec<_>>().join(","))
+    // PostgreSQL takes it as a parameter, too (its documentation, "Connection URIs").
+    let hide_value = |parameter: &str| match parameter.split_once("password=") {
+        Some((before, _)) => format!("{before}password=…"),
+        None => parameter.to_string(),
+    };
+    let shown = rest.split('&').map(hide_value).collect::<Vec<_>>().join("&");
+    format!("{scheme}://{}", shown.split(',').map(hide).collect::<Vec<_>>().join(","))
 }
 
 /// As the file would say it.
@@ -242,6 +249,11 @@ mod tests {
             ("postgres://a:b@c/d", "postgres://a:…@c/d"),
             ("nats://a:b@c,e:f@g:4222", "nats://a:…@c,e:…@g:4222"),
             ("nats://c", "nats://c"),
+            ("postgres://c/d?password=b@,b&user=a", "postgres://c/d?password=…&user=a"),
+            (
+                "postgres://a:b?b@c/d?sslmode=require&sslpassword=b",
+                "postgres://a:…@c/d?sslmode=require&sslpassword=…",
+            ),
             ("/var/lib/x.db", "/var/lib/x.db"),
         ] {
             assert_eq!(without_password(url), shown);

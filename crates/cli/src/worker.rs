@@ -29,6 +29,7 @@ use engine::slot::Slot;
 use facts::Speaker;
 use fleet::nats::name;
 use fleet::{Hello, PROTOCOL, SlotFacts};
+use host::facts::Cgroups;
 use host::machine::Machine;
 use model::Reading;
 use packages::Packages;
@@ -142,6 +143,19 @@ pub(crate) fn all_slots() -> Result<Vec<SlotChoice>, Failure> {
     Ok(if slots.is_empty() { vec![SlotChoice::None] } else { slots })
 }
 
+/// Says loudly that a quota of CPU time makes times vary: programs stand still while they are measured.
+fn warn_of_quotas() {
+    let Ok(machine) = Machine::this() else { return };
+    for quota in Cgroups::read(&machine).quotas.known().into_iter().flatten() {
+        tracing::warn!(
+            file = quota.file,
+            limit = quota.limit,
+            "a quota of CPU time stops programs while they are measured, and times vary by up to a period; give whole CPUs in \
+             place of it (docs/containers.md)"
+        );
+    }
+}
+
 /// How the processes of slots are started. That of the first speaks for the machine.
 pub(crate) fn children(
     slots: &[SlotChoice],
@@ -150,6 +164,7 @@ pub(crate) fn children(
     languages: Option<&Path>,
     log: LogForm,
 ) -> Vec<Child> {
+    warn_of_quotas();
     let number = |slot: &SlotChoice| match slot {
         SlotChoice::Number(n) => n.to_string(),
         _ => "none".to_string(),

@@ -55,6 +55,7 @@ fn wrong_usage_of_run_is_refused() {
         (&["judge", "--languages", "pipe", "none", "none"], "pipe: is no regular file"),
         (&["judge", "double", "pipe.c"], "pipe.c: is no regular file"),
         (&["index", "--compare", "pipe"], "pipe: is no regular file"),
+        (&["config", "check", "pipe"], "pipe: is no regular file"),
         (
             &["load", "--priority", "2", "--kind", "cpu"],
             "--priority has no effect on the kind cpu: it is for --kind rt",

@@ -6,6 +6,7 @@
 mod boot;
 mod cgroups;
 mod clock;
+mod container;
 mod cpu;
 pub(crate) mod fingerprint;
 mod frequency;
@@ -52,6 +53,7 @@ const RULES: &[(&str, Rule)] = &[
     ("background_load", tasks::background_load),
     ("steal", clock::steal),
     ("quota_throttling", cgroups::quota_throttling),
+    ("container", container::container),
     ("cgroup_layout", cgroups::cgroup_layout),
     ("cgroup_locks", cgroups::cgroup_locks),
     ("aslr", memory::aslr),

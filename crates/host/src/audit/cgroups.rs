@@ -6,6 +6,10 @@ use model::{Finding, MachineKind, Reading, Severity};
 /// What a slot needs of version 2: partitions, a limit and the peak of memory, a limit of processes.
 const NEEDED: [&str; 3] = ["cpuset", "memory", "pids"];
 
+/// How a container gets CPUs without a quota (docker-run(1); Kubernetes, "Control CPU Management Policies on the Node").
+const WHOLE: &str = "give whole CPUs: --cpuset-cpus in place of --cpus; Kubernetes: requests equal to limits in whole CPUs, and \
+    the kubelet's CPU manager policy `static`";
+
 pub(super) fn quota_throttling(seen: &Seen) -> Finding {
     let f = finding(
         "quota_throttling",
@@ -33,7 +37,10 @@ pub(super) fn quota_throttling(seen: &Seen) -> Finding {
         let none = if quota.file.ends_with("cpu.max") { "max" } else { "-1" };
         format!("echo {none} > {}", quota.file)
     });
-    let lift = at_run_time(lift.collect::<Vec<_>>().join("; "));
+    let lift = at_run_time(match seen.kind {
+        MachineKind::Container => WHOLE.into(),
+        _ => lift.collect::<Vec<_>>().join("; "),
+    });
     f.bad(shown.collect::<Vec<_>>().join("; "), lift)
 }
 

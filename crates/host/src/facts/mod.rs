@@ -4,6 +4,7 @@ mod boot;
 mod cgroups;
 mod clock;
 mod frequency;
+mod grants;
 mod idle;
 mod interrupts;
 mod kernel;
@@ -17,6 +18,7 @@ pub use boot::Boot;
 pub use cgroups::{Cgroups, Mounts, PARTITION, Partition, Quota, Tree};
 pub use clock::{Clock, Stolen};
 pub use frequency::{Frequency, PowerLimit, Range, TurboSwitch, Uncore};
+pub use grants::Grants;
 pub use idle::{Idle, State};
 pub use interrupts::{Interrupt, Interrupts};
 pub use kernel::Kernel;
@@ -37,6 +39,8 @@ pub struct Facts {
     pub topology: Topology,
     /// What kind of machine it is: hypervisor, container, processor, kernel, firmware.
     pub platform: Platform,
+    /// What this process is allowed.
+    pub grants: Grants,
     /// How fast the processors run.
     pub frequency: Frequency,
     /// How deep idle processors sleep.
@@ -68,6 +72,7 @@ impl Facts {
         let topology = Topology::read(machine)?;
         Ok(Facts {
             platform: Platform::read(machine),
+            grants: Grants::read(machine),
             frequency: Frequency::read(machine, &topology),
             idle: Idle::read(machine, &topology),
             nodes: Nodes::read(machine),
