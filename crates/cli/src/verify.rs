@@ -4,6 +4,7 @@ mod watch;
 
 use crate::Done;
 use crate::clocks;
+use crate::exports::Exports;
 use crate::judging::{Opened, Site, failure, languages, open, options, worst_floor};
 use crate::options::{ClockArgs, LimitArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
@@ -19,6 +20,7 @@ use engine::verify::verify_package;
 use judge::package::{Glob, JurySubmission};
 use judge::scoring::JudgeMode;
 use model::{CheckOutcome, Checked, Event, Reading, Verdict, Verification};
+use report::ci;
 use report::json::{Judged, VerifyDocument, to_text};
 use report::text::{checked_line, limit_lines, verify_summary};
 use settle::Floor;
@@ -39,6 +41,12 @@ pub(crate) struct VerifyArgs {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+    /// Write a JUnit report, which most CI systems read: a test case for each submission
+    #[arg(long, value_name = "FILE", conflicts_with = "watch")]
+    junit: Option<PathBuf>,
+    /// Write a SARIF report, by which code hosts mark files: a result for each broken promise and warning
+    #[arg(long, value_name = "FILE", conflicts_with = "watch")]
+    sarif: Option<PathBuf>,
     /// Number of submissions judged in parallel, each in its own slot
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: u16,
@@ -56,6 +64,8 @@ pub(crate) struct VerifyArgs {
 pub(crate) fn main(args: VerifyArgs) -> Result<Done, Failure> {
     let languages = languages(args.languages.as_ref())?;
     let mut packages = read(&args)?;
+    let reports = [("--junit", args.junit.as_ref()), ("--sarif", args.sarif.as_ref())];
+    let mut exports = Some(Exports::open(args.json, reports)?);
     // A package that is changed may come to need it.
     let auxiliary = args.watch || packages.iter().any(|opened| needs_auxiliary(&opened.package));
     let places = places(&args.placement, SlotChoice::Auto, usize::from(args.jobs))?;
@@ -63,7 +73,7 @@ pub(crate) fn main(args: VerifyArgs) -> Result<Done, Failure> {
     let site = Site::start(places, auxiliary)?;
     loop {
         let seen = watch::look(&args.packages);
-        let done = once(&args, &packages, &languages, floor, &site)?;
+        let done = once(&args, &packages, &languages, floor, &site, exports.take())?;
         if !args.watch || done == Done::Interrupted {
             return Ok(done);
         }
@@ -115,16 +125,19 @@ fn once(
     languages: &Languages,
     floor: Floor,
     site: &Site,
+    exports: Option<Exports<2>>,
 ) -> Result<Done, Failure> {
     let means: Vec<Means> =
         packages.iter().map(|opened| clocks::means(args.clock, opened.clock)).collect::<Result<_, _>>()?;
     let submissions: usize = packages.iter().map(|opened| chosen(args, opened).len()).sum();
     let progress = Progress::new(submissions as u64, false);
-    let mut verifications = Vec::new();
+    let (mut verifications, mut paths) = (Vec::new(), Vec::new());
     // A package of which nothing is chosen is not looked at.
-    let looked_at = packages.iter().zip(means);
-    let looked_at = looked_at.filter(|(opened, _)| args.only.is_empty() || !chosen(args, opened).is_empty());
-    for (opened, means) in looked_at {
+    let looked_at = packages.iter().zip(&args.packages).zip(means);
+    let looked_at =
+        looked_at.filter(|((opened, _), _)| args.only.is_empty() || !chosen(args, opened).is_empty());
+    for ((opened, path), means) in looked_at {
+        paths.push(path.display().to_string());
         let options = options(&args.limits, &args.placement, JudgeMode::AllTests, floor, means);
         match verify(args, opened, options, languages, site, &progress) {
             Ok(verification) => verifications.push(verification),
@@ -139,12 +152,18 @@ fn once(
         }
     }
     progress.finish();
-    match args.json {
-        true => {
-            let document = VerifyDocument::new(&verifications);
-            print(&to_text(&Judged { document, thresholds: settle::thresholds(&floor) }));
+    let document = VerifyDocument::new(&verifications);
+    if let Some(exports) = exports {
+        if !args.json {
+            exports.print(&verify_summary(&verifications, progress.style));
         }
-        false => print(&verify_summary(&verifications, progress.style)),
+        let version = env!("CARGO_PKG_VERSION");
+        exports.write([&|| ci::junit(&document), &|| to_text(&ci::sarif(&document, &paths, version))]);
+    } else if !args.json {
+        print(&verify_summary(&verifications, progress.style));
+    }
+    if args.json {
+        print(&to_text(&Judged { document, thresholds: settle::thresholds(&floor) }));
     }
     Ok(done(&verifications))
 }

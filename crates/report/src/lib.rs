@@ -3,6 +3,7 @@
 
 mod audit;
 mod bench;
+pub mod ci;
 pub mod csv;
 mod doctor;
 pub mod html;
