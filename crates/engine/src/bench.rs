@@ -3,11 +3,12 @@
 use crate::case::Court;
 use crate::job::Job;
 use crate::limits::Settings;
+use crate::make;
 use crate::program::{Built, Compiled, Place, compile};
 use crate::recipe::package_recipe;
 use crate::slot::{Control, Slot, Station, needs_auxiliary};
 use crate::{Fault, SystemError};
-use judge::package::{Program, Validator};
+use judge::package::{Calls, Program, Validator};
 use model::{Event, JudgePhase, Layout};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,6 +26,8 @@ pub struct Bench<'a> {
 pub struct Programs<'a> {
     validators: Vec<Built<'a>>,
     grader: Option<Built<'a>>,
+    after: Option<Built<'a>>,
+    after_calls: Calls,
 }
 
 impl<'a> Bench<'a> {
@@ -77,6 +80,8 @@ impl<'a> Bench<'a> {
             source: self.job.source,
             settings: &self.settings,
             validators: &self.programs.validators,
+            after: self.programs.after.as_ref(),
+            after_calls: &self.programs.after_calls,
         }
     }
 }
@@ -84,8 +89,10 @@ impl<'a> Bench<'a> {
 impl<'a> Programs<'a> {
     /// Compiles what the package of a job brings.
     pub fn compile(job: &Job, slot: &'a Slot, cancel: &'a AtomicBool) -> Result<Programs<'a>, Fault> {
-        let mut programs = Programs { validators: Vec::new(), grader: None };
+        let after_calls = Calls::new(job.package.manner.calls.protocol, &Calls::TESTLIB_CHECKER);
+        let mut programs = Programs { validators: Vec::new(), grader: None, after: None, after_calls };
         if !needs_auxiliary(job.package) {
+            make::files(job, None, &job.settings())?;
             return Ok(programs);
         }
         job.phase(None, JudgePhase::PreparingValidators);
@@ -93,11 +100,13 @@ impl<'a> Programs<'a> {
         let station = slot.auxiliary.as_ref().ok_or_else(missing)?;
         let place = place(station, Layout::default(), cancel);
         let settings = job.settings();
+        make::files(job, Some(place), &settings)?;
         let built = |program: &Program| prepare(job, place, program, &settings);
         if let Validator::Custom(validators) = &job.package.validator {
             programs.validators = validators.iter().map(built).collect::<Result<_, _>>()?;
         }
         programs.grader = job.package.grader.as_ref().map(built).transpose()?;
+        programs.after = job.package.manner.after.as_ref().map(built).transpose()?;
         Ok(programs)
     }
 }
@@ -107,7 +116,7 @@ fn place<'a>(station: &'a Station, layout: Layout, cancel: &'a AtomicBool) -> Pl
     Place { runner: &*station.runner, placement, caches, layout, cancel }
 }
 
-fn prepare<'a>(
+pub(crate) fn prepare<'a>(
     job: &Job,
     place: Place<'a>,
     program: &Program,

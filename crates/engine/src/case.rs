@@ -5,9 +5,9 @@ use crate::interact::{Interaction, Pipes, Side, interact};
 use crate::limits::Settings;
 use crate::program::{Boxed, Built, Given, Place, duplicate, how_it_ended};
 use crate::validate::{Validating, default_validation, read_head};
-use crate::{Fault, SystemError, files};
+use crate::{Fault, Runner, SystemError, files};
 use judge::crash::telling_line;
-use judge::package::{Package, TestCase, Validator};
+use judge::package::{Calls, FileIo, Package, SecondPass, TestCase, Validator};
 use judge::verdict::{self, Validation, ValidationOutcome, test_verdict};
 use model::{BoxMount, Bytes, Charge, Limits, Observation, Status, Verdict};
 use source::Source;
@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 
 const FILES: &str = "/files";
+const IO: &str = "/io";
 
 /// Everything a test case needs besides the submission.
 pub(crate) struct Court<'a> {
@@ -25,6 +26,10 @@ pub(crate) struct Court<'a> {
     pub(crate) settings: &'a Settings,
     /// The package's validators, or its interactor; none: the default validator.
     pub(crate) validators: &'a [Built<'a>],
+    /// The program that judges what the interactor wrote.
+    pub(crate) after: Option<&'a Built<'a>>,
+    /// How that one is called.
+    pub(crate) after_calls: &'a Calls,
 }
 
 /// Limits of a submission's runs: those it is stopped by, and those it is judged by.
@@ -65,23 +70,38 @@ impl Court<'_> {
         let mut validating = self.validating(case)?;
         let mut input = self.source.file(&case.input)?;
         let mut runs = Vec::new();
-        for _ in 0..self.package.limits.passes.max(1) {
+        let second = self.package.manner.second_pass;
+        for n in 0..self.package.limits.passes.max(1) {
             let run = Run { court: self, submission, limits, case, data: data.as_ref(), input: &input };
-            let pass = match (&self.package.validator, validating.first_mut()) {
-                (Validator::Custom(_), Some(interactor)) if self.package.interactive => {
-                    run.interactive(interactor)?
+            let pass = match (&self.package.validator, validating.first_mut(), second) {
+                (_, _, SecondPass::Written) if n > 0 => run.plain(self.checking(case)?.as_mut_slice())?,
+                (Validator::Custom(_), Some(interactor), _) if self.package.interactive => {
+                    let pass = run.interactive(interactor)?;
+                    if second == SecondPass::Written {
+                        pass
+                    } else {
+                        self.judge_written(case, &input, interactor, pass)?
+                    }
                 }
                 _ => run.plain(&mut validating)?,
             };
             runs.push(pass.run);
-            let next = pass.validation.as_ref().is_some_and(|v| v.next_pass);
+            let next = match second {
+                SecondPass::Kattis => pass.validation.as_ref().is_some_and(|v| v.next_pass),
+                SecondPass::Printed | SecondPass::Written => n == 0,
+            };
             if pass.verdict != Verdict::Accepted || !next {
                 let Pass { verdict, validation, message, .. } = pass;
                 return Ok(Judged { verdict, validation, runs, message });
             }
             // Multi-pass packages have one validator (2025-09, "Output validators").
             let none = || SystemError::new("starting the next pass", "no validator asked for it");
-            input = validating.first().ok_or_else(none)?.next_input()?;
+            let validating = validating.first().ok_or_else(none)?;
+            input = match second {
+                SecondPass::Kattis => validating.next_input()?,
+                SecondPass::Printed => validating.printed()?,
+                SecondPass::Written => validating.written()?,
+            };
         }
         let message =
             format!("the validator asked for more than {} passes (limits.validation_passes)", runs.len());
@@ -104,8 +124,34 @@ impl Court<'_> {
 
     fn validating<'a>(&'a self, case: &'a TestCase) -> Result<Vec<Validating<'a>>, Fault> {
         (self.validators.iter())
-            .map(|v| Validating::new(v, case, self.source, self.package.multi_pass))
+            .map(|v| {
+                Validating::new(v, case, self.source, self.package.multi_pass, &self.package.manner.calls)
+            })
             .collect()
+    }
+
+    /// The program that judges what the interactor wrote, where there is one.
+    fn checking<'a>(&'a self, case: &'a TestCase) -> Result<Vec<Validating<'a>>, Fault> {
+        let one = self.after.map(|after| Validating::new(after, case, self.source, false, self.after_calls));
+        one.into_iter().collect()
+    }
+
+    /// Judges what an interactor wrote that accepted: the checker's word is final.
+    fn judge_written(
+        &self,
+        case: &TestCase,
+        input: &File,
+        interactor: &Validating,
+        pass: Pass,
+    ) -> Result<Pass, Fault> {
+        if pass.verdict != Verdict::Accepted || self.after.is_none() {
+            return Ok(pass);
+        }
+        let mut checking = self.checking(case)?;
+        let validation = self.validate(case, input, &interactor.written()?, &mut checking)?;
+        let verdict = test_verdict(Status::Ok, Some(&validation));
+        let message = said(verdict, Some(&validation));
+        Ok(Pass { verdict, validation: Some(validation), message, ..pass })
     }
 
     /// Every validator must accept (legacy, "Output validators"); the first that does not decides.
@@ -121,7 +167,7 @@ impl Court<'_> {
             let limits = self.settings.validation(validating.validator.allowance);
             let stdin = files::reopen(output)
                 .map_err(|e| SystemError::new("opening the output for the validator", e.to_string()))?;
-            let (spec, fds) = validating.prepare(input, stdin.into(), None, limits)?;
+            let (spec, fds) = validating.prepare(input, Some(output), stdin.into(), None, limits)?;
             let observation = validating.validator.place.run(&spec, fds)?;
             let decided = validating.outcome(&observation, &limits)?;
             if decided.outcome != ValidationOutcome::Accepted {
@@ -171,10 +217,11 @@ struct Run<'a, 'b> {
 }
 
 impl Run<'_, '_> {
-    fn given(&self, stdin: File, stdout: File, stderr: &File) -> Result<Given, Fault> {
+    fn given(&self, stdin: File, stdout: File, stderr: &File, io: &Option<IoBox>) -> Result<Given, Fault> {
         let boxes = self.data.iter().map(|(boxed, entries)| {
             (BoxMount { id: boxed.id, at: FILES.to_owned(), writable: false }, entries.clone())
         });
+        let boxes = boxes.chain(io.as_ref().map(IoBox::mount));
         Ok(Given {
             args: self.case.args.clone(),
             limits: self.limits.stop,
@@ -193,13 +240,27 @@ impl Run<'_, '_> {
         };
         let output = files::in_memory("standard output")?;
         let errors = files::in_memory("standard error")?;
-        let given = self.given(reopened(self.input)?, duplicate(&output)?, &errors)?;
+        let io = IoBox::new(
+            self.submission.place.runner,
+            &self.court.package.manner.file_io,
+            self.input,
+            self.limits.stop.output,
+        )?;
+        let stdin = match &io {
+            Some(io) if io.names.input.is_some() => files::in_memory("no standard input")?,
+            _ => reopened(self.input)?,
+        };
+        let given = self.given(stdin, duplicate(&output)?, &errors, &io)?;
         let (mut spec, mut fds) = self.submission.prepare(given);
         let counting = self.court.means.begin(&mut spec, &mut fds)?;
         let run = self.submission.place.run(&spec, fds)?;
         let run = counting.end(run)?;
         let charge = self.court.means.charge(&run)?;
         let status = run.status(&self.limits.judge);
+        let output = match &io {
+            Some(io) => io.output()?.unwrap_or(output),
+            None => output,
+        };
         let validation = match status {
             Status::Ok => Some(self.court.validate(self.case, self.input, &output, validating)?),
             _ => None,
@@ -214,22 +275,66 @@ impl Run<'_, '_> {
         let (mine, its, kept) = Pipes::new()?.split();
         let errors = files::in_memory("standard error")?;
         let [stdin, stdout] = mine.map(File::from);
-        let (mut spec, mut fds) = self.submission.prepare(self.given(stdin, stdout, &errors)?);
+        let (mut spec, mut fds) = self.submission.prepare(self.given(stdin, stdout, &errors, &None)?);
         let counting = self.court.means.begin(&mut spec, &mut fds)?;
         let stop = spec.limits;
         let submission = Side { place: self.submission.place, spec, fds };
         let allowance = interactor.validator.allowance;
         let limits = self.court.settings.interactor(allowance, &stop);
         let [stdin, stdout] = its;
-        let (spec, fds) = interactor.prepare(self.input, stdin, Some(stdout), limits)?;
+        let (spec, fds) = interactor.prepare(self.input, None, stdin, Some(stdout), limits)?;
         let side = Side { place: interactor.validator.place, spec, fds };
-        let Interaction { submission: run, interactor: observed, first } = interact(submission, side, kept)?;
+        let Interaction { submission: run, interactor: observed, first } =
+            interact(submission, side, kept, self.court.package.manner.calls.protocol.accepts())?;
         let run = counting.end(run)?;
         let charge = self.court.means.charge(&run)?;
         let validation = interactor.outcome(&observed, &limits)?;
         let verdict = verdict::interactive(run.status(&self.limits.judge), &validation, first);
         let message = message(verdict, (&run, charge), self.limits, Some(&validation), &errors)?;
         Ok(Pass { verdict, validation: Some(validation), run, message })
+    }
+}
+
+/// A box with the files that take the place of a submission's standard streams.
+pub(crate) struct IoBox<'a> {
+    boxed: Boxed<'a>,
+    runner: &'a dyn Runner,
+    names: &'a FileIo,
+}
+
+impl<'a> IoBox<'a> {
+    /// `None`: the package names no such files.
+    pub(crate) fn new(
+        runner: &'a dyn Runner,
+        names: &'a FileIo,
+        input: &File,
+        output: Option<Bytes>,
+    ) -> Result<Option<IoBox<'a>>, Fault> {
+        if *names == FileIo::default() {
+            return Ok(None);
+        }
+        let fault = |e: std::io::Error| SystemError::new("showing the input as a file", e.to_string());
+        let size = input.metadata().map_err(fault)?.len();
+        let output = output.map_or(0, |output| output.0);
+        // Whole pages, and some more for directory entries.
+        let room = Bytes(size.saturating_add(output).saturating_add(1 << 20));
+        let boxed = Boxed::new(runner, room)?;
+        if let Some(name) = &names.input {
+            runner.put(boxed.id, name, false, &files::reopen(input).map_err(fault)?)?;
+        }
+        Ok(Some(IoBox { boxed, runner, names }))
+    }
+
+    pub(crate) fn mount(&self) -> (BoxMount, BTreeSet<String>) {
+        let names = [&self.names.input, &self.names.output].into_iter().flatten().cloned().collect();
+        (BoxMount { id: self.boxed.id, at: IO.to_owned(), writable: true }, names)
+    }
+
+    /// What was written; empty where there is no such file. `None`: standard output counts.
+    pub(crate) fn output(&self) -> Result<Option<File>, Fault> {
+        let Some(name) = &self.names.output else { return Ok(None) };
+        let found = self.runner.fetch(self.boxed.id, name)?.file();
+        Ok(Some(found.map_or_else(|| files::in_memory("no output"), Ok)?))
     }
 }
 

@@ -13,7 +13,7 @@
 use crate::Fault;
 use crate::SystemError;
 use crate::program::Place;
-use judge::verdict::{EndedFirst, VALIDATOR_ACCEPTS};
+use judge::verdict::EndedFirst;
 use model::{Exit, Limits, Observation, RunSpec, Status};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
@@ -89,7 +89,14 @@ pub(crate) struct Interaction {
 type Report = (EndedFirst, Result<Observation, Fault>);
 
 /// Runs both sides to their ends.
-pub(crate) fn interact(submission: Side, interactor: Side, kept: KeptEnds) -> Result<Interaction, Fault> {
+///
+/// `accepts` is the exit code of an interactor that accepts.
+pub(crate) fn interact(
+    submission: Side,
+    interactor: Side,
+    kept: KeptEnds,
+    accepts: i32,
+) -> Result<Interaction, Fault> {
     let KeptEnds(Kept { to_submission, to_interactor }) = kept;
     let limits = submission.spec.limits;
     let watch = Watch::new(&to_submission, &to_interactor);
@@ -106,7 +113,7 @@ pub(crate) fn interact(submission: Side, interactor: Side, kept: KeptEnds) -> Re
             EndedFirst::Submission => discard(threads, to_submission),
             EndedFirst::Validator => discard(threads, to_interactor),
         }
-        let accepted = matches!(&one, Ok(o) if o.exit == Exit::Code(VALIDATOR_ACCEPTS));
+        let accepted = matches!(&one, Ok(o) if o.exit == Exit::Code(accepts));
         let (_, other) = match who {
             EndedFirst::Submission if failed => end(&places[1], &reports, Duration::ZERO)?,
             EndedFirst::Submission => receive(&reports)?,

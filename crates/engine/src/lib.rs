@@ -15,6 +15,7 @@ mod interact;
 pub mod job;
 pub mod languages;
 pub mod limits;
+mod make;
 mod program;
 mod recipe;
 mod runner;

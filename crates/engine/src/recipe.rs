@@ -4,7 +4,7 @@ use crate::Fault;
 use crate::languages::{Languages, SCRIPT_LIMITS, script_env};
 use crate::limits::Allowance;
 use judge::language::{Command, CompileLimits, DetectError, Language, PROGRAM_DIR, Plan, WarmUp};
-use judge::package::{Package, Program, SourceFile};
+use judge::package::{Include, Package, Program, SourceFile};
 use model::{Bytes, View};
 use source::Source;
 
@@ -92,10 +92,24 @@ pub(crate) fn detect<'t>(
 /// The files added to a submission of this language, those for the language after those for all, so that they
 /// take the place of files of the same name (2025-09, "Included files").
 pub(crate) fn included(package: &Package, language: &Language) -> Vec<SourceFile> {
+    includes(package, language).flat_map(|include| include.files.clone()).collect()
+}
+
+fn includes<'p>(package: &'p Package, language: &'p Language) -> impl Iterator<Item = &'p Include> {
     let of_all = package.include.iter().filter(|include| include.language.is_none());
     let of_this = (package.include.iter())
         .filter(|include| include.language.as_deref().is_some_and(|code| language.has_code(code)));
-    of_all.chain(of_this).flat_map(|include| include.files.clone()).collect()
+    of_all.chain(of_this)
+}
+
+/// A submission's files with the text before its sources that the package wants there.
+pub(crate) fn with_text_before(parts: Vec<Part>, package: &Package, language: &Language) -> Vec<Part> {
+    let text: String = includes(package, language).map(|include| include.before_sources.as_str()).collect();
+    let put = |part: Part| match language.is_source(&part.name) && !text.is_empty() {
+        true => Part { content: [text.as_bytes(), &part.content].concat(), ..part },
+        false => part,
+    };
+    parts.into_iter().map(put).collect()
 }
 
 /// The files of `over` laid over `base`.
@@ -184,8 +198,8 @@ pub(crate) fn package_recipe(
 ) -> Result<Recipe, Fault> {
     let parts = read_parts(&program.files, source, &package.constants)?;
     if !parts.iter().any(|part| part.name == "build" && part.executable) {
-        let language = detect(&program.path, &parts, languages, None)?;
-        let sources = Sources { own: parts, added: Vec::new(), entry: None, options: &[] };
+        let language = detect(&program.path, &parts, languages, program.language.as_deref())?;
+        let sources = Sources { own: parts, added: Vec::new(), entry: None, options: &program.options };
         // Programs of the package are never what is timed.
         return recipe(&program.path, sources, language, memory, languages, false);
     }

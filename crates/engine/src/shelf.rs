@@ -72,6 +72,25 @@ impl Shelf {
             content.extend(path.as_bytes());
             content.extend(bytes);
         }
+        self.write(name, &content)?;
+        self.forget_others(name);
+        Ok(())
+    }
+
+    /// Bytes that are kept by themselves.
+    pub(crate) fn content(&self, name: &str) -> Option<Vec<u8>> {
+        self.read(name).ok()
+    }
+
+    /// Keeps bytes by themselves.
+    pub(crate) fn keep_content(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        if content.len() as u64 >= LARGEST {
+            return Err(io::Error::other("too large"));
+        }
+        self.write(name, content)
+    }
+
+    fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
         self.directory.parent().map_or(Ok(()), fs::create_dir_all)?;
         match mkdir(&self.directory, Mode::from_raw_mode(0o700)) {
             Ok(()) | Err(rustix::io::Errno::EXIST) => {}
@@ -79,11 +98,10 @@ impl Shelf {
         }
         self.directory()?;
         let mut fresh = tempfile::NamedTempFile::new_in(&self.directory)?;
-        fresh.write_all(&Sha256::digest(&content))?;
-        fresh.write_all(&content)?;
+        fresh.write_all(&Sha256::digest(content))?;
+        fresh.write_all(content)?;
         fresh.as_file().sync_all()?;
         fresh.persist(self.directory.join(name))?;
-        self.forget_others(name);
         Ok(())
     }
 
@@ -200,6 +218,9 @@ mod tests {
         shelf.keep("go-1", &runner, full).unwrap();
         shelf.keep("hs-1", &runner, full).unwrap();
         assert_eq!(fill("go-1"), Some(content(&runner, full)));
+        shelf.keep_content("test-1", b"made").unwrap();
+        assert_eq!(shelf.content("test-1").as_deref(), Some(&b"made"[..]));
+        assert_eq!(shelf.content("test-2"), None);
         // A newer one takes the place of that of the same language.
         shelf.keep("go-2", &runner, full).unwrap();
         assert_eq!((fill("go-1"), shelf.has("go-2"), shelf.has("hs-1")), (None, true, true));

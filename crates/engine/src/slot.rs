@@ -84,5 +84,8 @@ impl Slot {
 
 /// Whether the package brings programs of its own.
 pub fn needs_auxiliary(package: &Package) -> bool {
-    matches!(package.validator, Validator::Custom(_)) || package.grader.is_some()
+    matches!(package.validator, Validator::Custom(_))
+        || package.grader.is_some()
+        || package.manner.after.is_some()
+        || package.manner.made.runs_programs()
 }

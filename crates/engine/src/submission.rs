@@ -6,7 +6,7 @@ use crate::clocks::Means;
 use crate::job::Job;
 use crate::limits::{Allowance, Settings};
 use crate::program::{Built, Compiled, compile};
-use crate::recipe::{Part, Recipe, Sources, detect, included, read_parts, recipe};
+use crate::recipe::{Part, Recipe, Sources, detect, included, read_parts, recipe, with_text_before};
 use crate::settled::{SettledCase, judge_settled, limits_to_settle};
 use crate::timelimit::TimeLimitInUse;
 use crate::{Fault, validate};
@@ -103,13 +103,13 @@ impl Submission {
 }
 
 impl Submission {
-    /// What was handed in for a test case: a file called like it, with the extension `out` or `ans` or none, at
+    /// What was handed in for a test case: a file called like it, with the extension `out`, `ans` or `txt` or none, at
     /// its place below `data/` or directly; or the only file there is. The specification leaves the names open.
     fn answer_to(&self, case: &TestCase) -> Option<&[u8]> {
         let last = case.name.rsplit('/').next().unwrap_or(&case.name);
         let below = case.name.split_once('/').map_or(last, |(_, below)| below);
         let called = |part: &&Part| {
-            let stem = part.name.strip_suffix(".out").or_else(|| part.name.strip_suffix(".ans"));
+            let stem = [".out", ".ans", ".txt"].iter().find_map(|ending| part.name.strip_suffix(ending));
             [case.name.as_str(), below, last].contains(&stem.unwrap_or(&part.name))
         };
         let only = (self.parts.len() == 1).then(|| self.parts.first()).flatten();
@@ -205,11 +205,23 @@ fn plan(job: &Job, settings: &Settings, submission: &Submission) -> Result<Plann
         }
     }
     let added = read_parts(&included(job.package, language), job.source, &job.package.constants)?;
-    let (parts, entry) = (submission.parts.clone(), submission.entry.as_deref());
+    let parts = with_text_before(submission.parts.clone(), job.package, language);
+    let entry = submission.entry.as_deref();
     let counted = job.options.means != Means::Kernel;
     let sources = Sources { own: parts, added, entry, options: &[] };
     recipe(name, sources, language, settings.memory, job.languages, counted)
         .map(|recipe| Planned::Recipe(Box::new(recipe)))
+}
+
+/// The recipe of a jury submission.
+pub(crate) fn recipe_of(job: &Job, settings: &Settings, submission: &Submission) -> Result<Recipe, Fault> {
+    match plan(job, settings, submission)? {
+        Planned::Recipe(recipe) => Ok(*recipe),
+        Planned::Answers | Planned::TooLarge { .. } => {
+            let why = "is no program that could make answers".to_owned();
+            Err(Fault::Input { place: submission.name.clone(), why })
+        }
+    }
 }
 
 /// Compiles a submission on a bench.

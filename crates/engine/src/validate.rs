@@ -3,8 +3,8 @@
 use crate::limits::Settings;
 use crate::program::{Boxed, Built, Given};
 use crate::{Fault, SystemError, files};
-use judge::compare::{CompareOptions, compare};
-use judge::package::{Format, TestCase};
+use judge::compare::{BuiltIn, CompareOptions, compare};
+use judge::package::{Calls, Format, Protocol, TestCase};
 use judge::scoring::{GroupResult, parse_grade};
 use judge::verdict::{FeedbackFiles, Validation, ValidationOutcome, validation};
 use model::{BoxMount, Bytes, Found, Limits, Observation, RunSpec, Status};
@@ -17,6 +17,9 @@ use std::os::fd::OwnedFd;
 const FEEDBACK: &str = "/feedback";
 const INPUT: &str = "/data/input";
 const ANSWER: &str = "/data/answer";
+const OUTPUT: &str = "/data/output";
+/// What an interactor of another format may write, in its feedback directory.
+const WRITTEN: &str = "output";
 const NEXT_PASS: &str = "nextpass.in";
 /// Most of a message that is kept.
 const MESSAGE: u64 = 64 << 10;
@@ -31,6 +34,9 @@ pub(crate) fn default_validation(
     output: &File,
     format: Format,
 ) -> Result<Validation, Fault> {
+    if case.comparison != BuiltIn::Kattis {
+        return built_in_validation(case, source, output);
+    }
     let options = match CompareOptions::parse(&case.validator_flags, format) {
         Ok(options) => options,
         Err(e) => {
@@ -50,6 +56,25 @@ pub(crate) fn default_validation(
     })
 }
 
+/// Compares by a comparison of another format. Both sides are held in memory: the output is no larger than its limit.
+fn built_in_validation(case: &TestCase, source: &Source, output: &File) -> Result<Validation, Fault> {
+    let answer = if case.answer.is_empty() { Vec::new() } else { source.bytes(&case.answer)? };
+    let (mut found, fault) = (Vec::new(), |e: std::io::Error| {
+        SystemError::new(format!("comparing the output of {}", case.name), e.to_string())
+    });
+    files::reopen(output).and_then(|mut file| file.read_to_end(&mut found)).map_err(fault)?;
+    Ok(match case.comparison.compare(&answer, &found) {
+        Err(why) => Validation::plain(ValidationOutcome::Error(why), String::new()),
+        Ok(compared) if compared.share <= 0.0 => {
+            Validation::plain(ValidationOutcome::Rejected, compared.message)
+        }
+        Ok(compared) => {
+            let multiplier = (compared.share < 1.0).then_some(compared.share);
+            Validation { multiplier, ..Validation::plain(ValidationOutcome::Accepted, compared.message) }
+        }
+    })
+}
+
 /// A custom validator at one test case: its feedback directory lives through all passes.
 pub(crate) struct Validating<'a> {
     pub(crate) validator: &'a Built<'a>,
@@ -58,7 +83,9 @@ pub(crate) struct Validating<'a> {
     flags: &'a [String],
     source: &'a Source,
     multi_pass: bool,
+    calls: &'a Calls,
     printed: File,
+    errors: File,
 }
 
 impl<'a> Validating<'a> {
@@ -67,6 +94,7 @@ impl<'a> Validating<'a> {
         case: &'a TestCase,
         source: &'a Source,
         multi_pass: bool,
+        calls: &'a Calls,
     ) -> Result<Validating<'a>, Fault> {
         Ok(Validating {
             validator,
@@ -75,53 +103,103 @@ impl<'a> Validating<'a> {
             flags: &case.validator_flags,
             source,
             multi_pass,
+            calls,
             printed: files::in_memory("validator output")?,
+            errors: files::in_memory("validator errors")?,
         })
     }
 
-    /// The run of the validator over `input`, reading `stdin`. Its standard output is kept for its message
-    /// unless it goes to `stdout`.
+    /// The run of the validator over `input`, reading `stdin`; `output` is what the submission wrote, and `None` for an
+    /// interactor. Its standard output is kept for its message unless it goes to `stdout`.
     pub(crate) fn prepare(
         &mut self,
         input: &File,
+        output: Option<&File>,
         stdin: OwnedFd,
         stdout: Option<OwnedFd>,
         limits: Limits,
     ) -> Result<(RunSpec, Vec<OwnedFd>), Fault> {
         let shown = |file: File, what: &str| {
             files::readable_for_everyone(file)
-                .map_err(|e| SystemError::new(format!("showing the {what} to the validator"), e.to_string()))
+                .map_err(|e| SystemError::new(format!("showing {what} to the validator"), e.to_string()))
         };
-        let input = files::reopen(input)
-            .map_err(|e| SystemError::new("opening the input for the validator", e.to_string()))?;
+        let again = |file: &File| {
+            files::reopen(file)
+                .map_err(|e| SystemError::new("opening a file for the validator", e.to_string()))
+        };
+        let (input, output) = (again(input)?, output.map(again).transpose()?);
+        let shows_output = output.is_some();
         let answer = match self.answer {
             Some(path) => self.source.file(path)?,
             None => files::on_disk(&mut empty(), 0)
                 .map_err(|e| SystemError::new("making an empty answer", e.to_string()))?,
         };
         self.printed = files::in_memory("validator output")?;
+        let kattis = self.calls.protocol == Protocol::Kattis;
+        if !kattis {
+            self.errors = files::in_memory("validator errors")?;
+        }
         let printed = || crate::program::duplicate(&self.printed).map(OwnedFd::from);
+        let errors = if kattis { &self.printed } else { &self.errors };
         let feedback = BoxMount { id: self.feedback.id, at: FEEDBACK.to_owned(), writable: true };
         let fixed = [INPUT.to_owned(), ANSWER.to_owned(), format!("{FEEDBACK}/")];
         Ok(self.validator.prepare(Given {
-            args: fixed.into_iter().chain(self.flags.iter().cloned()).collect(),
+            args: match kattis {
+                true => fixed.into_iter().chain(self.flags.iter().cloned()).collect(),
+                false => self.foreign_arguments(shows_output),
+            },
             limits,
             stdin,
             stdout: match stdout {
                 Some(fd) => fd,
                 None => printed()?,
             },
-            stderr: printed()?,
+            stderr: crate::program::duplicate(errors)?.into(),
             boxes: vec![(feedback, BTreeSet::new())],
-            files: vec![
-                (shown(input, "input")?.into(), INPUT.to_owned()),
-                (shown(answer, "answer")?.into(), ANSWER.to_owned()),
-            ],
+            files: [
+                Some((input, INPUT)),
+                Some((answer, ANSWER)),
+                output.filter(|_| !kattis).map(|output| (output, OUTPUT)),
+            ]
+            .into_iter()
+            .flatten()
+            .map(|(file, at)| Ok((shown(file, at)?.into(), at.to_owned())))
+            .collect::<Result<_, SystemError>>()?,
         }))
+    }
+
+    fn foreign_arguments(&self, checks: bool) -> Vec<String> {
+        let output = if checks { OUTPUT.to_owned() } else { format!("{FEEDBACK}/{WRITTEN}") };
+        let put = |word: &String| {
+            let known = [(Calls::INPUT, INPUT), (Calls::ANSWER, ANSWER), (Calls::OUTPUT, output.as_str())];
+            known.iter().fold(word.clone(), |word, (name, path)| word.replace(name, path))
+        };
+        self.calls.arguments.iter().map(put).collect()
+    }
+
+    /// What the interactor wrote into the file it was given; empty when there is none.
+    pub(crate) fn written(&self) -> Result<File, Fault> {
+        let fault = |e: std::io::Error| SystemError::new("taking what the interactor wrote", e.to_string());
+        Ok(match self.fetch(WRITTEN)?.file() {
+            Some(mut found) => files::on_disk(&mut found, FEEDBACK_BOX.0).map_err(fault)?,
+            None => files::on_disk(&mut empty(), 0).map_err(fault)?,
+        })
+    }
+
+    /// What it printed.
+    pub(crate) fn printed(&self) -> Result<File, Fault> {
+        let fault = |e: std::io::Error| SystemError::new("taking what the checker printed", e.to_string());
+        let mut printed = files::reopen(&self.printed).map_err(fault)?;
+        Ok(files::on_disk(&mut printed, FEEDBACK_BOX.0).map_err(fault)?)
     }
 
     /// What the validator decided, from its run and what it left.
     pub(crate) fn outcome(&self, observation: &Observation, limits: &Limits) -> Result<Validation, Fault> {
+        if self.calls.protocol != Protocol::Kattis {
+            let printed = read_head(&self.printed, "the checker's output")?;
+            let errors = read_head(&self.errors, "the checker's errors")?;
+            return Ok(self.calls.protocol.decided(observation, limits, &printed, &errors));
+        }
         let next = self.next_pass()?;
         let found = FeedbackFiles {
             judge_message: self.text("judgemessage.txt")?,

@@ -181,8 +181,8 @@ fn included_files_and_constants_are_put_in() {
     let helper = kit.file("include/default/helper.txt", "at most {{limit}}");
     let other = kit.file("include/java/other.txt", "");
     kit.package.include = vec![
-        Include { language: None, files: vec![helper] },
-        Include { language: Some("java".into()), files: vec![other] },
+        Include { language: None, files: vec![helper], before_sources: String::new() },
+        Include { language: Some("java".into()), files: vec![other], before_sources: String::new() },
     ];
     kit.programs.insert("includes", |s| {
         assert_eq!(s.file("/program/helper.txt").as_deref(), Some(&b"at most 5"[..]));

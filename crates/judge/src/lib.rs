@@ -9,6 +9,7 @@ pub mod infer;
 pub mod language;
 mod nearest;
 pub mod package;
+mod protocol;
 pub mod scoring;
 pub mod verdict;
 pub mod yaml;

@@ -35,9 +35,19 @@ struct Item {
 impl Archive {
     /// Opens and lists an archive. A single directory that holds everything is stripped.
     pub(super) fn open(path: &Path, limits: SourceLimits) -> Result<(Archive, FileTree), SourceError> {
-        let refuse = |why: String| SourceError::Archive { path: path.to_owned(), why };
         let file =
             File::open(path).map_err(|e| SourceError::Open { path: path.to_owned(), why: e.to_string() })?;
+        Archive::list(file, path, limits, true)
+    }
+
+    /// The same of an open file, which is called `path`; `strip`: a single directory that holds everything is stripped.
+    pub(super) fn list(
+        file: File,
+        path: &Path,
+        limits: SourceLimits,
+        strip: bool,
+    ) -> Result<(Archive, FileTree), SourceError> {
+        let refuse = |why: String| SourceError::Archive { path: path.to_owned(), why };
         let own_size = file.metadata().map_err(|e| refuse(e.to_string()))?.len();
         let zip = ZipArchive::new(BufReader::new(file))
             .map_err(|e| refuse(format!("neither a directory nor a zip archive: {e}")))?;
@@ -52,7 +62,9 @@ impl Archive {
             .filter_map(|index| item(&zip, index, path, limits).transpose())
             .collect::<Result<Vec<Item>, SourceError>>()?;
         check_total(&items, own_size, path, limits)?;
-        strip_single_directory(&mut items);
+        if strip {
+            strip_single_directory(&mut items);
+        }
         let (tree, index) = arrange(items, path)?;
         let reading = Mutex::new(Reading { zip, done: BTreeMap::new() });
         Ok((Archive { path: path.to_owned(), index, reading }, tree))
@@ -229,6 +241,27 @@ mod tests {
         fill(&mut writer);
         writer.finish().unwrap();
         Made { _dir: dir, path }
+    }
+
+    #[test]
+    fn files_of_an_archive_in_a_package_and_files_that_were_made() {
+        let inner = with_files(&[("deep/1.in", "one\n"), ("2.in", "two\n")]);
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("init.yml"), "archive: tests.zip\n").unwrap();
+        std::fs::copy(&inner.path, dir.path().join("tests.zip")).unwrap();
+        let source = Source::open(dir.path(), SourceLimits::USUAL).unwrap();
+        let names: Vec<&str> = source.tree().files.keys().map(String::as_str).collect();
+        assert_eq!(names, ["init.yml", "tests.zip", "tests.zip/2.in", "tests.zip/deep/1.in"]);
+        assert_eq!(source.bytes("tests.zip/deep/1.in").unwrap(), b"one\n");
+        assert_eq!(source.head("tests.zip/2.in", 2).unwrap(), b"tw");
+        let made = crate::files::on_disk(&mut &b"made\n"[..], 9).unwrap();
+        assert!(source.made("tests.zip/2.in").is_none());
+        source.supply("tests.zip/2.in", made);
+        for _ in 0..2 {
+            assert_eq!(source.bytes("tests.zip/2.in").unwrap(), b"made\n");
+        }
+        std::fs::write(dir.path().join("tests.zip"), "no archive").unwrap();
+        assert!(Source::open(dir.path(), SourceLimits::USUAL).is_err());
     }
 
     fn with_files(files: &[(&str, &str)]) -> Made {

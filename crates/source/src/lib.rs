@@ -11,9 +11,11 @@ pub use unpacked::{NotUnpacked, UnpackLimits, UnpackedFile, unpack};
 use archive::Archive;
 use directory::Directory;
 use judge::package::FileTree;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Why a source cannot be read: bad input, not a fault of ours.
 #[derive(Debug, thiserror::Error)]
@@ -107,6 +109,10 @@ pub struct Source {
     tree: FileTree,
     left_out: Vec<LeftOut>,
     backing: Backing,
+    /// Archives in the package whose files belong to it, by their path and `/`.
+    inner: Vec<(String, Archive)>,
+    /// Files that were made, in place of or besides those that are there.
+    made: Mutex<BTreeMap<String, Arc<File>>>,
 }
 
 enum Backing {
@@ -130,8 +136,9 @@ impl Source {
             return Err(SourceError::Open { path: path.to_owned(), why });
         };
         tree.name = short_name(path);
-        let mut source = Source { tree, left_out, backing };
+        let mut source = Source { tree, left_out, backing, inner: Vec::new(), made: Mutex::default() };
         source.read_wanted()?;
+        source.open_archives(path, limits)?;
         Ok(source)
     }
 
@@ -152,6 +159,13 @@ impl Source {
 
     /// Opens a file of the tree for reading, at its start.
     pub fn file(&self, path: &str) -> Result<File, SourceError> {
+        if let Some(made) = self.made(path) {
+            let why = |e: std::io::Error| SourceError::Read { file: path.to_owned(), why: e.to_string() };
+            return files::reopen(&made).map_err(why);
+        }
+        if let Some((archive, inside)) = self.within(path) {
+            return archive.file(inside);
+        }
         match &self.backing {
             Backing::Directory(directory) => directory.file(path),
             Backing::Archive(archive) => archive.file(path),
@@ -165,19 +179,51 @@ impl Source {
 
     /// The first bytes of a file of the tree, at most `limit`.
     pub fn head(&self, path: &str, limit: u64) -> Result<Vec<u8>, SourceError> {
-        let directory = match &self.backing {
-            Backing::Directory(directory) => directory,
-            Backing::Archive(archive) => return archive.head(path, limit),
-        };
+        match (&self.backing, self.within(path)) {
+            _ if self.made(path).is_some() => {}
+            (_, Some((archive, inside))) => return archive.head(inside, limit),
+            (Backing::Archive(archive), None) => return archive.head(path, limit),
+            (Backing::Directory(_), None) => {}
+        }
         let mut bytes = Vec::new();
-        let read = directory.file(path)?.take(limit).read_to_end(&mut bytes);
+        let read = self.file(path)?.take(limit).read_to_end(&mut bytes);
         read.map_err(|e| SourceError::Read { file: path.to_owned(), why: e.to_string() })?;
         Ok(bytes)
     }
 
+    /// Takes in a file that was made for the package; from now on it is what lies at its path.
+    pub fn supply(&self, path: &str, file: File) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.insert(path.to_owned(), Arc::new(file));
+    }
+
+    /// The file that was made for a path, if one was.
+    pub fn made(&self, path: &str) -> Option<Arc<File>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
+    }
+
+    /// The archive in the package that a path lies in, and the path there.
+    fn within<'a>(&self, path: &'a str) -> Option<(&Archive, &'a str)> {
+        self.inner.iter().find_map(|(prefix, archive)| Some((archive, path.strip_prefix(prefix.as_str())?)))
+    }
+
+    /// Adds the files of the archives that belong to the package.
+    fn open_archives(&mut self, path: &Path, limits: SourceLimits) -> Result<(), SourceError> {
+        for name in judge::package::archives(&self.tree) {
+            let (archive, files) = Archive::list(self.file(&name)?, &path.join(&name), limits, false)?;
+            let prefix = format!("{name}/");
+            self.tree.directories.push(name);
+            self.tree
+                .files
+                .extend(files.files.into_iter().map(|(path, entry)| (format!("{prefix}{path}"), entry)));
+            self.inner.push((prefix, archive));
+        }
+        if self.inner.is_empty() { Ok(()) } else { self.read_wanted() }
+    }
+
     fn read_wanted(&mut self) -> Result<(), SourceError> {
         let wanted: Vec<String> = (self.tree.files.iter())
-            .filter(|(path, entry)| FileTree::wants_content(path, entry.size))
+            .filter(|(path, entry)| entry.content.is_none() && FileTree::wants_content(path, entry.size))
             .map(|(path, _)| path.clone())
             .collect();
         for path in wanted {

@@ -198,6 +198,7 @@ fn package() -> Package {
         languages: None,
         constants: Vec::new(),
         maximise: true,
+        manner: judge::package::Manner::default(),
     }
 }
 
@@ -232,13 +233,14 @@ impl Kit {
             args: Vec::new(),
             validator_flags: Vec::new(),
             files: Vec::new(),
+            ..TestCase::default()
         }
     }
 
     /// A program of the package that is played by this function.
     pub(crate) fn program(&mut self, path: &str, name: &'static str, play: Play) -> Program {
         self.programs.insert(name, play);
-        Program { path: path.to_owned(), files: vec![self.file(path, name)] }
+        Program { path: path.to_owned(), files: vec![self.file(path, name)], ..Program::default() }
     }
 
     /// The package's validator.
@@ -249,7 +251,8 @@ impl Kit {
 
     /// A jury submission that plays a known program, and the verdict it must have.
     pub(crate) fn jury(&mut self, path: &str, name: &str, expected: Verdict, bounds: TimeBounds) {
-        let program = Program { path: path.to_owned(), files: vec![self.file(path, name)] };
+        let program =
+            Program { path: path.to_owned(), files: vec![self.file(path, name)], ..Program::default() };
         let expectation = Expectation { verdicts: vec![expected], ..Expectation::default() };
         let jury = JurySubmission { program, expectation, language: None, entry_point: None, bounds };
         self.package.submissions.push(jury);

@@ -4,6 +4,7 @@
 //! Both sides are streamed. Equal stretches are compared as blocks; only where they differ does the comparison
 //! look at tokens, of which it keeps at most [`TOKEN_KEPT`] bytes: enough for a number and for a message.
 
+mod built_in;
 mod lines;
 mod number;
 mod options;
@@ -11,6 +12,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+pub use built_in::{BuiltIn, Compared, FloatError};
 pub use lines::first_different_line;
 pub use options::{CompareFlagError, CompareOptions};
 

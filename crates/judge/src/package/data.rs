@@ -282,6 +282,7 @@ fn case(
         args,
         validator_flags,
         files: all_files(tree, &format!("{base}.files")),
+        ..TestCase::default()
     })
 }
 

@@ -50,6 +50,11 @@ impl<'a> Section<'a> {
         Ok(Section { file, prefix, line: node.line, entries })
     }
 
+    /// The same map once more.
+    pub(super) fn again(&self) -> Section<'a> {
+        Section { file: self.file, prefix: self.prefix.clone(), line: self.line, entries: self.entries }
+    }
+
     pub(super) fn entries(&self) -> &'a [(String, Node)] {
         self.entries
     }

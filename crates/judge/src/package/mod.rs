@@ -7,8 +7,10 @@
 
 mod data;
 mod field;
+mod formats;
 mod glob;
 mod limits;
+mod manner;
 mod problem;
 mod program;
 mod promise;
@@ -20,7 +22,9 @@ mod testing;
 mod tree;
 mod types;
 
+pub use formats::archives;
 pub use glob::{Glob, GlobError};
+pub use manner::*;
 pub use tree::{Entry, FileTree};
 pub use types::*;
 
@@ -70,11 +74,17 @@ impl PackageError {
     }
 }
 
-/// Reads a package of the formats `legacy`, `legacy-icpc` and `2025-09` (and its draft, `2023-07-draft`).
+/// Reads a package of any format: `legacy`, `legacy-icpc` and `2025-09` (and its draft, `2023-07-draft`) where there is a
+/// `problem.yaml`, else the one whose importer knows its mark.
 ///
 /// The tree needs the bytes of those files that [`FileTree::wants_content`] names.
 pub fn read(tree: &FileTree) -> Result<(Package, Vec<Warning>), PackageError> {
     let mut warnings = Vec::new();
+    formats::refuse_pointers(tree)?;
+    if let Some(importer) = formats::of(tree) {
+        let package = (importer.read)(tree, &mut warnings)?;
+        return Ok((package, warnings));
+    }
     let problem = problem::read(tree, &mut warnings)?;
     let validator = program::validator(tree, &problem, &mut warnings)?;
     let data = data::read(tree, &problem, &mut warnings)?;
@@ -95,6 +105,7 @@ pub fn read(tree: &FileTree) -> Result<(Package, Vec<Warning>), PackageError> {
         languages: problem.languages,
         constants: problem.constants,
         maximise: problem.maximise,
+        manner: Manner::default(),
     };
     Ok((package, warnings))
 }

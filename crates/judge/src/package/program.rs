@@ -45,7 +45,7 @@ pub(super) fn program(tree: &FileTree, child: &Child) -> Option<Program> {
     } else {
         vec![source_file(tree, &child.path, &child.name)]
     };
-    (!files.is_empty()).then(|| Program { path: child.path.clone(), files })
+    (!files.is_empty()).then(|| Program { path: child.path.clone(), files, ..Program::default() })
 }
 
 fn source_file(tree: &FileTree, path: &str, name: &str) -> SourceFile {
@@ -124,7 +124,7 @@ fn single(tree: &FileTree, directory: &str) -> Vec<Program> {
         [only] => only.path.clone(),
         _ => directory.to_string(),
     };
-    vec![Program { path, files }]
+    vec![Program { path, files, ..Program::default() }]
 }
 
 /// One program for each entry of a directory. Files that begin no program, such as headers, belong to each
@@ -132,7 +132,8 @@ fn single(tree: &FileTree, directory: &str) -> Vec<Program> {
 fn several(tree: &FileTree, directory: &str) -> Vec<Program> {
     let children = entries(tree, directory);
     if children.iter().any(|child| !child.directory && is_script(child)) {
-        return vec![Program { path: directory.to_string(), files: files_below(tree, directory) }];
+        let (path, files) = (directory.to_string(), files_below(tree, directory));
+        return vec![Program { path, files, ..Program::default() }];
     }
     let beside: Vec<SourceFile> = children
         .iter()
@@ -212,7 +213,8 @@ pub(super) fn includes(tree: &FileTree, warnings: &mut Vec<Warning>) -> Vec<Incl
         }
         let files = all_files(tree, &child.path);
         if !files.is_empty() {
-            includes.push(Include { language: (child.name != "default").then_some(child.name), files });
+            let language = (child.name != "default").then_some(child.name);
+            includes.push(Include { language, files, before_sources: String::new() });
         }
     }
     includes

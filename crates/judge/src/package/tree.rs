@@ -1,5 +1,6 @@
 //! The files of a package as a value, so that reading a package needs no file system.
 
+use super::formats;
 use std::collections::BTreeMap;
 
 /// One file.
@@ -36,7 +37,8 @@ impl FileTree {
             || name.ends_with(".ini")
             || name.ends_with(".args")
             || name == ".timelimit";
-        size <= Self::CONTENT_LIMIT && (configuration || path.starts_with("submissions/"))
+        size <= Self::CONTENT_LIMIT
+            && (configuration || path.starts_with("submissions/") || formats::wants_content(path, size))
     }
 
     /// What lies directly in a directory, ordered by name; empty for `""` means the package itself. Names that

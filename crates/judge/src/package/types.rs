@@ -1,5 +1,7 @@
 //! What a package means, whichever format it follows.
 
+use super::Manner;
+use crate::compare::BuiltIn;
 use model::{Bytes, Nanos, Verdict};
 use std::collections::BTreeSet;
 
@@ -12,6 +14,8 @@ pub enum Format {
     LegacyIcpc,
     /// `2025-09`, and its draft alias `2023-07-draft`.
     V2025_09,
+    /// A format that is none of Kattis', by its importer's name. It is scored as 2025-09.
+    Foreign(&'static str),
 }
 
 /// A package that can be judged.
@@ -50,6 +54,8 @@ pub struct Package {
     pub constants: Vec<(String, String)>,
     /// For each scoring objective: higher is better.
     pub maximise: bool,
+    /// Where it does other than a Kattis package.
+    pub manner: Manner,
 }
 
 /// Limits as the package states them; `None`: not stated, the judge's default holds.
@@ -122,12 +128,16 @@ pub enum Validator {
 }
 
 /// A program of the package or a submission: source files that belong together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// Path in the package of the file or directory that is the program.
     pub path: String,
     /// Its files.
     pub files: Vec<SourceFile>,
+    /// Its language, an id or a package language code, where the package names it.
+    pub language: Option<String>,
+    /// Options for its compiler.
+    pub options: Vec<String>,
 }
 
 /// One file of a program.
@@ -148,6 +158,8 @@ pub struct Include {
     pub language: Option<String>,
     /// The files.
     pub files: Vec<SourceFile>,
+    /// Text that goes before each source of the submission.
+    pub before_sources: String,
 }
 
 /// A directory of test data: a group, with the settings in force after inheritance.
@@ -221,6 +233,8 @@ pub enum Grading {
     Sum,
     /// 2025-09 `score_aggregation: min`.
     Min,
+    /// The product of the members' shares of `max_score` (CMS, `GroupMul`).
+    Product,
 }
 
 /// Legacy verdict modes.
@@ -248,7 +262,7 @@ pub enum ScoreMode {
 }
 
 /// One test case.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TestCase {
     /// Path below `data/` without extension, such as `secret/group1/01`.
     pub name: String,
@@ -263,6 +277,10 @@ pub struct TestCase {
     pub validator_flags: Vec<String>,
     /// Files put into the working directory.
     pub files: Vec<SourceFile>,
+    /// How an output is compared where the package has no validator.
+    pub comparison: BuiltIn,
+    /// The most it gives in a group whose members are summed; `None`: its share of the group's `max_score`.
+    pub points: Option<f64>,
 }
 
 /// A submission the jury wrote, and what it promises.

@@ -22,7 +22,7 @@ pub(super) fn result(
     } else if case.name.starts_with("sample/") {
         Ok(None)
     } else {
-        recent_score(group, verdict, validation)
+        recent_score(group, case, verdict, validation)
     };
     match score {
         Ok(score) => CaseResult { verdict, score, fault: None },
@@ -41,6 +41,7 @@ fn legacy_score(group: &TestGroup, verdict: Verdict, validation: Option<&Validat
 /// 2025-09, "Scoring test cases".
 fn recent_score(
     group: &TestGroup,
+    case: &TestCase,
     verdict: Verdict,
     validation: Option<&Validation>,
 ) -> Result<Option<f64>, String> {
@@ -51,8 +52,10 @@ fn recent_score(
         return Err(format!("the validator rejected and left {left}"));
     }
     let max = match group.settings.grading {
-        Grading::Sum => group.settings.max_score.map(|max| max / group.all_cases().len() as f64),
-        Grading::Min => group.settings.max_score,
+        Grading::Sum => {
+            case.points.or_else(|| group.settings.max_score.map(|max| max / group.all_cases().len() as f64))
+        }
+        Grading::Min | Grading::Product => group.settings.max_score,
         _ if has_score => return Err(format!("the validator left {left} in a group that is pass-fail")),
         _ => return Ok(None),
     };
@@ -60,6 +63,8 @@ fn recent_score(
         return Ok(Some(0.0));
     }
     match (max, score, multiplier) {
+        // A checker may give points where a test gives none; they do not count.
+        (Some(max), Some(_), None) if max == 0.0 && case.points.is_some() => Ok(Some(0.0)),
         (_, Some(score), None) if score < 0.0 => Err(format!("score.txt holds {score}, which is negative")),
         (Some(max), Some(score), None) if score > max + SLACK => {
             Err(format!("score.txt holds {score}, more than the most this test case can give, {max}"))

@@ -84,7 +84,8 @@ impl<'p> Judging<'p> {
             scores.push(score);
             let decided = match group.settings.grading {
                 Grading::PassFail => verdict != Verdict::Accepted,
-                Grading::Min => score == 0.0,
+                // Where there is nothing to earn, the verdict still counts: later groups may ask for it.
+                Grading::Min | Grading::Product => score == 0.0 && group.settings.max_score != Some(0.0),
                 _ => false,
             };
             if decided {
@@ -137,6 +138,10 @@ fn bounded(group: &TestGroup, verdict: Verdict, scores: &[f64]) -> GroupResult {
         }
         (Grading::Min, _) => scores.iter().copied().reduce(f64::min).unwrap_or(0.0),
         (Grading::Sum, _) => scores.iter().sum(),
+        (Grading::Product, Some(max)) if max > 0.0 => {
+            max * scores.iter().map(|score| score / max).product::<f64>()
+        }
+        (Grading::Product, _) => 0.0,
         (Grading::LegacyDefault { .. } | Grading::Custom { .. }, _) => {
             return GroupResult::fault(format!("{}: its grading belongs to the legacy format", title(group)));
         }

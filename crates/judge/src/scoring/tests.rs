@@ -10,7 +10,7 @@ fn package(format: Format, scoring: bool, groups: Vec<TestGroup>) -> Package {
     let rule = Inference::Legacy { multiplier: 5.0, safety_margin: 2.0 };
     let root = match format {
         Format::V2025_09 if scoring => recent(Grading::Sum, None, &[]),
-        Format::V2025_09 => recent(Grading::PassFail, None, &[]),
+        Format::V2025_09 | Format::Foreign(_) => recent(Grading::PassFail, None, &[]),
         Format::Legacy | Format::LegacyIcpc => legacy(""),
     };
     Package {
@@ -41,6 +41,7 @@ fn package(format: Format, scoring: bool, groups: Vec<TestGroup>) -> Package {
         languages: None,
         constants: vec![],
         maximise: true,
+        manner: crate::package::Manner::default(),
     }
 }
 
@@ -86,6 +87,7 @@ fn group(name: &str, settings: GroupSettings, groups: Vec<TestGroup>, cases: &[&
         args: vec![],
         validator_flags: vec![],
         files: vec![],
+        ..TestCase::default()
     };
     TestGroup { name: name.into(), settings, groups, cases: cases.iter().map(case).collect() }
 }

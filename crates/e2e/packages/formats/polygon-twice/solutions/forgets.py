@@ -1,0 +1,2 @@
+what, number = input().split()
+print(int(number) * 3 + 1)

@@ -1,0 +1,451 @@
+//! CMS' Italian format: `task.yaml`, `input/input0.txt`, `gen/GEN` (cms-dev/cms, cmscontrib/loaders/italy_yaml.py).
+//!
+//! Batch and OutputOnly are read. Checkers come with their source beside them: a compiled one alone is refused.
+
+use super::super::field::{self, Range, Section, place};
+use super::super::{
+    Calls, Expectation, FileIo, FileTree, Grading, Include, JurySubmission, MadeFile, Maker, Package,
+    PackageError, Program, Protocol, SourceFile, TestCase, TestGroup, TimeBounds, TimeLimit, Validator,
+    Warning,
+};
+use super::{Importer, blank, data, group, numbered, source_file};
+use crate::compare::BuiltIn;
+use crate::yaml::{Node, Value};
+use model::{Bytes, Nanos, Verdict};
+use regex::Regex;
+
+const FILE: &str = "task.yaml";
+const GEN: &str = "gen/GEN";
+
+pub(super) const IMPORTER: Importer =
+    Importer { name: "CMS", mark: FILE, wants: |path| path == GEN, archives: |_| Vec::new(), read };
+
+/// Endings of sources, and the package language code of each.
+const LANGUAGES: [(&str, &str); 10] = [
+    ("cpp", "cpp"),
+    ("cc", "cpp"),
+    ("c", "c"),
+    ("pas", "pascal"),
+    ("java", "java"),
+    ("py", "python3"),
+    ("rs", "rust"),
+    ("hs", "haskell"),
+    ("cs", "csharp"),
+    ("php", "php"),
+];
+/// Most tests of all groups together: one can be in several.
+const MOST_TESTS: usize = 50_000;
+/// Sources in `sol/` that are no solutions.
+const NO_SOLUTIONS: [&str; 4] = ["grader", "stub", "template", "manager"];
+
+fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, PackageError> {
+    let root = field::document(tree, FILE, warnings)?.ok_or_else(|| PackageError::new(FILE, "is missing"))?;
+    let task = Section::root(FILE, &root)?;
+    let mut package = blank(tree, IMPORTER.name);
+    let either = |one: &'static str, other: &'static str| if task.has(one) { one } else { other };
+    if let Some(title) = task.text(either("title", "nome"))? {
+        package.title = title.to_string();
+    }
+    refuse_types(tree, &task)?;
+    let key = either("time_limit", "timeout");
+    if let Some(limit) = task.number(key, Range::above_zero(86_400.0))?.and_then(Nanos::from_secs_f64) {
+        package.limits.time = TimeLimit::Stated { limit, source: format!("{FILE}: {key}") };
+    }
+    let memory = task.number(either("memory_limit", "memlimit"), Range::above_zero(1_048_576.0))?;
+    package.limits.memory = memory.map(|mib| Bytes((mib * 1_048_576.0) as u64));
+    package.limits.output = Some(Bytes::from_mib(256));
+    package.submit_answer = task.flag("output_only")?.unwrap_or(false);
+    package.manner.file_io = FileIo {
+        input: stream(&task, "infile", "input.txt")?,
+        output: stream(&task, "outfile", "output.txt")?,
+    };
+    if package.submit_answer {
+        package.manner.file_io = FileIo::default();
+    }
+    let has_checker = checker(tree, &mut package)?;
+    graders(tree, &mut package);
+    let comparison = if has_checker { BuiltIn::Kattis } else { BuiltIn::WhiteDiff };
+    let cases = cases(tree, &task, comparison, &mut package)?;
+    arrange(tree, &task, cases, &mut package, warnings)?;
+    solutions(tree, &mut package);
+    Ok(package)
+}
+
+/// Task types that are not read, by their names.
+fn refuse_types(tree: &FileTree, task: &Section) -> Result<(), PackageError> {
+    for path in ["check/manager", "cor/manager", "check/manager.cpp", "cor/manager.cpp"] {
+        if tree.files.contains_key(path) {
+            let message = "makes it a task of the type Communication, which is not supported";
+            return Err(PackageError::new(path, message));
+        }
+    }
+    if let Some(kind) = task.text("task_type")?.filter(|kind| !["Batch", "OutputOnly"].contains(kind)) {
+        return Err(task.error("task_type", format!("`{kind}` is not supported; Batch and OutputOnly are")));
+    }
+    Ok(())
+}
+
+/// The file that takes the place of a standard stream; an empty name is the stream.
+fn stream(task: &Section, key: &str, usual: &str) -> Result<Option<String>, PackageError> {
+    let name = match task.entries().iter().find(|(name, _)| name == key).map(|(_, node)| &node.value) {
+        None => usual,
+        Some(Value::Null) => "",
+        Some(_) => task.text(key)?.unwrap_or(usual),
+    };
+    match name.contains('/') || name.starts_with('.') {
+        true => Err(task.error(key, format!("`{name}` is no name of a file in the working directory"))),
+        false => Ok(Some(name.to_string()).filter(|name| !name.is_empty())),
+    }
+}
+
+fn checker(tree: &FileTree, package: &mut Package) -> Result<bool, PackageError> {
+    for stem in ["check/checker", "cor/correttore"] {
+        let source = LANGUAGES
+            .iter()
+            .map(|(ending, _)| format!("{stem}.{ending}"))
+            .find(|path| tree.files.contains_key(path));
+        let Some(path) = source else {
+            if tree.files.contains_key(stem) {
+                let message = format!("is a compiled program; its source ({stem}.cpp) must be beside it");
+                return Err(PackageError::new(stem, message));
+            }
+            continue;
+        };
+        let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory).to_string();
+        let header = |other: &&String| other.starts_with(&format!("{directory}/")) && other.ends_with(".h");
+        let headers = tree.files.keys().filter(header).map(|path| source_file(tree, path));
+        let files = std::iter::once(source_file(tree, &path)).chain(headers).collect();
+        package.validator = Validator::Custom(vec![Program { path, files, ..Program::default() }]);
+        package.manner.calls = Calls::new(Protocol::Cms, &[Calls::INPUT, Calls::ANSWER, Calls::OUTPUT]);
+        return Ok(true);
+    }
+    Ok(false)
+}
+
+/// `sol/grader.EXT` is compiled with each submission of the language, headers with all.
+fn graders(tree: &FileTree, package: &mut Package) {
+    let files: Vec<SourceFile> = tree
+        .files
+        .keys()
+        .filter(|path| path.starts_with("sol/"))
+        .map(|path| source_file(tree, path))
+        .collect();
+    let mut include = |language: Option<&str>, file: &SourceFile| {
+        let language = language.map(str::to_string);
+        package.include.push(Include { language, files: vec![file.clone()], before_sources: String::new() });
+    };
+    for file in &files {
+        let grader = LANGUAGES.iter().find(|(ending, _)| file.name == format!("grader.{ending}"));
+        match grader {
+            Some((_, language)) => include(Some(language), file),
+            None if file.name.ends_with(".h") => {
+                ["c", "cpp"].iter().for_each(|language| include(Some(language), file))
+            }
+            None if file.name.ends_with("lib.pas") => include(Some("pascal"), file),
+            None => {}
+        }
+    }
+}
+
+fn cases(
+    tree: &FileTree,
+    task: &Section,
+    comparison: BuiltIn,
+    package: &mut Package,
+) -> Result<Vec<TestCase>, PackageError> {
+    let input = |n: usize| format!("input/input{n}.txt");
+    let there = (0..).take_while(|n| tree.files.contains_key(&input(*n))).count();
+    let stated = task.number("n_input", Range::at_least(1.0, 1e6))?;
+    if let Some(stated) = stated.filter(|stated| *stated != there as f64) {
+        return Err(task.error(
+            "n_input",
+            format!("is {stated}, but there are {there} files input/input0.txt and so on"),
+        ));
+    }
+    if there == 0 {
+        return Err(PackageError::new("input/input0.txt", "is missing, so there is no test"));
+    }
+    let case = |n: usize| {
+        let (input, answer) = (input(n), format!("output/output{n}.txt"));
+        if !tree.files.contains_key(&answer) {
+            return Err(PackageError::new(answer, format!("is missing, the answer to {input}")));
+        }
+        for path in [&input, &answer] {
+            let by = Maker::Lines { of: path.clone(), ended: false };
+            package.manner.made.files.push(MadeFile { path: path.clone(), by });
+        }
+        // By this name the file is handed in where answers are.
+        let name = format!("output_{n:03}");
+        Ok(TestCase { name, input, answer, comparison: comparison.clone(), ..TestCase::default() })
+    };
+    (0..there).map(case).collect()
+}
+
+/// How the points are put together: what `task.yaml` says, else the subtasks of `gen/GEN`, else all tests alike.
+fn arrange(
+    tree: &FileTree,
+    task: &Section,
+    cases: Vec<TestCase>,
+    package: &mut Package,
+    warnings: &mut Vec<Warning>,
+) -> Result<(), PackageError> {
+    package.scoring = true;
+    let kind = task.text("score_type")?;
+    let parts: Vec<(f64, Vec<usize>)> = match (kind, task.get("score_type_parameters")) {
+        (None, _) => match field::text(tree, GEN, warnings)? {
+            Some(text) => subtasks(&text, cases.len())?,
+            None => Vec::new(),
+        },
+        (Some("Sum"), Some(_)) => Vec::new(),
+        (Some("GroupMin" | "GroupMul"), Some(node)) => groups(task, node, &cases)?,
+        (Some(_), None) => return Err(task.error("score_type_parameters", "is missing")),
+        (Some(other), _) => {
+            return Err(task
+                .error("score_type", format!("`{other}` is not supported; Sum, GroupMin and GroupMul are")));
+        }
+    };
+    if parts.is_empty() {
+        let each = match kind {
+            Some(_) => task.number("score_type_parameters", Range::at_least(0.0, 1e9))?.unwrap_or(0.0),
+            None => {
+                task.number("total_value", Range::at_least(0.0, 1e9))?.unwrap_or(100.0) / cases.len() as f64
+            }
+        };
+        let named =
+            |case: TestCase| TestCase { name: format!("secret/{}", case.name), points: Some(each), ..case };
+        package.data = data(true, Vec::new(), cases.into_iter().map(named).collect());
+        return Ok(());
+    }
+    let many = parts.len();
+    let part = |(n, (points, members)): (usize, (f64, Vec<usize>))| {
+        let name = format!("secret/{}", numbered(n, many.saturating_sub(1)));
+        let grading = if kind == Some("GroupMul") { Grading::Product } else { Grading::Min };
+        let named = |member: usize| TestCase {
+            name: format!("{name}/{}", cases[member].name),
+            ..cases[member].clone()
+        };
+        let cases = members.into_iter().map(named).collect();
+        TestGroup { cases, ..group(&name, grading, Some(points)) }
+    };
+    package.data = data(true, parts.into_iter().enumerate().map(part).collect(), Vec::new());
+    Ok(())
+}
+
+/// Points and tests of each subtask: `#ST: points`, then a line for each test.
+fn subtasks(text: &str, there: usize) -> Result<Vec<(f64, Vec<usize>)>, PackageError> {
+    let wrong = |line: usize, why: String| PackageError::new(place(GEN, Some(line), ""), why);
+    let (mut parts, mut tests) = (Vec::<(f64, Vec<usize>)>::new(), 0);
+    for (line, text) in (1..).zip(text.lines()) {
+        let (command, comment) =
+            text.split_once('#').map_or((text, ""), |(command, comment)| (command, comment.trim()));
+        let copies = comment.starts_with("COPY:");
+        let points = comment.strip_prefix("ST:").map(str::trim);
+        if [!command.trim().is_empty(), copies, points.is_some()].into_iter().filter(|is| *is).count() > 1 {
+            return Err(wrong(line, "is more than one of a test, `#COPY:` and `#ST:`".to_string()));
+        }
+        if let Some(points) = points {
+            if parts.is_empty() && tests > 0 {
+                return Err(wrong(line, "the first `#ST:` comes after a test".to_string()));
+            }
+            let number = points.parse::<f64>().ok().filter(|points| (0.0..=1e9).contains(points));
+            parts.push((
+                number.ok_or_else(|| wrong(line, format!("`{points}` is no number of points")))?,
+                Vec::new(),
+            ));
+        } else if copies || !command.trim().is_empty() {
+            if let Some((_, members)) = parts.last_mut() {
+                members.push(tests);
+            }
+            tests += 1;
+        }
+    }
+    if tests != there {
+        return Err(PackageError::new(
+            GEN,
+            format!("has {tests} tests, but there are {there} files input/input0.txt and so on"),
+        ));
+    }
+    let total: f64 = parts.iter().map(|(points, _)| points).sum();
+    if !parts.is_empty() && total != 100.0 {
+        return Err(PackageError::new(GEN, format!("the points of its subtasks make {total}, not 100")));
+    }
+    Ok(parts)
+}
+
+/// `[[points, tests], …]`: the next so many tests, or those whose names match.
+fn groups(task: &Section, node: &Node, cases: &[TestCase]) -> Result<Vec<(f64, Vec<usize>)>, PackageError> {
+    const KEY: &str = "score_type_parameters";
+    let wrong = |why: &str| task.error(KEY, why);
+    let Value::List(items) = &node.value else { return Err(wrong("must be a list of pairs")) };
+    let (mut parts, mut next, mut total) = (Vec::new(), 0usize, 0);
+    for item in items {
+        let Value::List(pair) = &item.value else { return Err(wrong("must be a list of pairs")) };
+        let [points, which, ..] = &pair[..] else {
+            return Err(wrong("must be a list of pairs of points and tests"));
+        };
+        let points = points
+            .number()
+            .filter(|points| (0.0..=1e9).contains(points))
+            .ok_or_else(|| wrong("has a pair without points"))?;
+        let which = which.text().ok_or_else(|| wrong("has a pair without tests"))?;
+        let members: Vec<usize> = match which.parse::<usize>() {
+            Ok(many) => {
+                let from = next;
+                next = from.saturating_add(many);
+                if next > cases.len() {
+                    return Err(wrong(&format!("names {next} tests, but there are {}", cases.len())));
+                }
+                (from..next).collect()
+            }
+            Err(_) => {
+                let pattern = Regex::new(&format!("^(?:{which})"))
+                    .map_err(|_| wrong(&format!("`{which}` is no pattern")))?;
+                let code = |n: &usize| pattern.is_match(&format!("{n:03}"));
+                (0..cases.len()).filter(code).collect()
+            }
+        };
+        if members.is_empty() {
+            return Err(wrong(&format!("`{which}` is no test")));
+        }
+        total += members.len();
+        if total > MOST_TESTS {
+            return Err(wrong(&format!("has groups of more than {MOST_TESTS} tests together")));
+        }
+        parts.push((points, members));
+    }
+    Ok(parts)
+}
+
+/// `sol/solution.EXT` must have the full score; of the others nothing is known.
+fn solutions(tree: &FileTree, package: &mut Package) {
+    for path in tree.files.keys() {
+        let Some(name) = path.strip_prefix("sol/").filter(|name| !name.contains('/')) else { continue };
+        let Some((stem, ending)) = name.rsplit_once('.') else { continue };
+        let source = LANGUAGES.iter().any(|(known, _)| *known == ending);
+        if !source || NO_SOLUTIONS.contains(&stem) || name.ends_with("lib.pas") || package.submit_answer {
+            continue;
+        }
+        let full = ["solution", "soluzione"].contains(&stem);
+        let verdicts = if full { vec![Verdict::Accepted] } else { Vec::new() };
+        package.submissions.push(JurySubmission {
+            program: Program {
+                path: path.clone(),
+                files: vec![source_file(tree, path)],
+                ..Program::default()
+            },
+            expectation: Expectation { verdicts, ..Expectation::default() },
+            language: None,
+            entry_point: None,
+            bounds: TimeBounds { lower: full, upper: false },
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::read as read_package;
+    use super::super::super::testing::tree;
+    use super::*;
+
+    const FILES: [(&str, &str); 5] = [
+        ("input/input0.txt", ""),
+        ("output/output0.txt", ""),
+        ("input/input1.txt", ""),
+        ("output/output1.txt", ""),
+        ("sol/solution.cpp", ""),
+    ];
+
+    fn reading(yaml: &str, more: &[(&str, &str)]) -> Result<Package, String> {
+        let all: Vec<_> = [(FILE, yaml)].into_iter().chain(FILES).chain(more.iter().copied()).collect();
+        read_package(&tree(&all)).map(|(package, _)| package).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_batch_task_with_files_and_without() {
+        let package = reading("name: a\ntitle: A\ntime_limit: 1.5\nmemory_limit: 64\n", &[]).unwrap();
+        assert_eq!((package.title.as_str(), package.limits.memory), ("A", Some(Bytes::from_mib(64))));
+        assert_eq!(package.manner.file_io.input.as_deref(), Some("input.txt"));
+        let cases = package.data.all_cases();
+        assert_eq!(
+            (cases[0].name.as_str(), cases[0].points, &cases[0].comparison),
+            ("secret/output_000", Some(50.0), &BuiltIn::WhiteDiff)
+        );
+        assert_eq!(package.submissions[0].expectation.verdicts, [Verdict::Accepted]);
+        let streams = reading("timeout: 1\ninfile: ''\noutfile: ''\n", &[]).unwrap();
+        assert_eq!(streams.manner.file_io, FileIo::default());
+    }
+
+    #[test]
+    fn subtasks_of_either_source() {
+        let generated =
+            reading("timeout: 1\n", &[(GEN, "# free\n#ST: 40\n1 2 # small\n#ST: 60\n#COPY: x\n")]).unwrap();
+        let stated =
+            "timeout: 1\nn_input: 2\nscore_type: GroupMin\nscore_type_parameters: [[40, 1], [60, '001']]\n";
+        let stated = reading(stated, &[]).unwrap();
+        for package in [generated, stated] {
+            let names: Vec<_> = package.data.all_cases().iter().map(|case| case.name.clone()).collect();
+            assert_eq!(names, ["secret/0/output_000", "secret/1/output_001"]);
+            assert_eq!(package.data.groups[0].groups[1].settings.max_score, Some(60.0));
+        }
+        let product = "timeout: 1\nscore_type: GroupMul\nscore_type_parameters: [[100, 2]]\n";
+        assert_eq!(
+            reading(product, &[]).unwrap().data.groups[0].groups[0].settings.grading,
+            Grading::Product
+        );
+    }
+
+    #[test]
+    fn checkers_and_graders() {
+        let files = [("check/checker.cpp", ""), ("sol/grader.cpp", ""), ("sol/a.h", ""), ("sol/x.py", "")];
+        let package = reading("timeout: 1\n", &files).unwrap();
+        assert_eq!((package.manner.calls.protocol, package.include.len()), (Protocol::Cms, 3));
+        assert_eq!(package.submissions.len(), 2);
+    }
+
+    #[test]
+    fn malformed_packages_name_file_and_element() {
+        let gen_file = |text: &'static str| vec![(GEN, text)];
+        let score = |kind: &str, parameters: &str| {
+            format!("score_type: {kind}\nscore_type_parameters: {parameters}\n")
+        };
+        for (yaml, files, start) in [
+            ("a: [".to_string(), vec![], "task.yaml:1: not readable as yaml"),
+            ("- a\n".into(), vec![], "task.yaml:1: must be a map"),
+            ("timeout: soon\n".into(), vec![], "task.yaml:1: timeout: must be a number"),
+            ("time_limit: 0\n".into(), vec![], "task.yaml:1: time_limit: must be above 0"),
+            ("memlimit: -1\n".into(), vec![], "task.yaml:1: memlimit: must be above 0"),
+            ("n_input: 3\n".into(), vec![], "task.yaml:1: n_input: is 3, but there are 2"),
+            ("infile: a/b\n".into(), vec![], "task.yaml:1: infile: `a/b` is no name"),
+            ("task_type: TwoSteps\n".into(), vec![], "task.yaml:1: task_type: `TwoSteps` is not supported"),
+            (
+                "{}".into(),
+                vec![("check/manager", "")],
+                "check/manager: makes it a task of the type Communication",
+            ),
+            ("{}".into(), vec![("check/checker", "")], "check/checker: is a compiled program"),
+            ("{}".into(), vec![("input/input2.txt", "")], "output/output2.txt: is missing"),
+            ("{}".into(), gen_file("1\n"), "gen/GEN: has 1 tests, but there are 2"),
+            ("{}".into(), gen_file("1\n#ST: 100\n2\n"), "gen/GEN:2: the first `#ST:` comes after"),
+            ("{}".into(), gen_file("#ST: x\n1\n2\n"), "gen/GEN:1: `x` is no number"),
+            ("{}".into(), gen_file("#ST: 50\n1\n2\n"), "gen/GEN: the points of its subtasks make 50"),
+            ("{}".into(), gen_file("1 #COPY: x\n2\n"), "gen/GEN:1: is more than one of"),
+            (
+                score("GroupThreshold", "[[1, 2, 3]]"),
+                vec![],
+                "task.yaml:1: score_type: `GroupThreshold` is not supported",
+            ),
+            ("score_type: Sum\n".into(), vec![], "task.yaml:1: score_type_parameters: is missing"),
+            (score("GroupMin", "[[50, 3]]"), vec![], "task.yaml:2: score_type_parameters: names 3 tests"),
+            (
+                score("GroupMin", "[[50, '(']]"),
+                vec![],
+                "task.yaml:2: score_type_parameters: `(` is no pattern",
+            ),
+            (score("GroupMin", "[[50, '9']]"), vec![], "task.yaml:2: score_type_parameters: names 9 tests"),
+            (score("GroupMin", "5"), vec![], "task.yaml:2: score_type_parameters: must be a list of pairs"),
+        ] {
+            let error = reading(&yaml, &files).err().unwrap_or_else(|| panic!("was read: {start}"));
+            assert!(error.starts_with(start), "{error}\nexpected {start}");
+        }
+    }
+}
