@@ -7,7 +7,7 @@ use crate::job::Job;
 use crate::limits::{Settings, WHILE_INFERRING};
 use crate::program::{Built, Compiled, Given, Place, compile, duplicate, how_it_ended};
 use crate::recipe::read_parts;
-use crate::shelf::Shelf;
+use crate::shelf::{MADE, Shelf};
 use crate::submission::{Submission, recipe_of};
 use crate::validate::read_head;
 use crate::{Fault, SystemError, files};
@@ -137,7 +137,15 @@ impl<'p> Making<'_, 'p> {
                 hasher.update((bytes.len() as u64).to_le_bytes());
                 hasher.update(bytes);
             };
-            for part in read_parts(&order.program.files, job.source, &job.package.constants)? {
+            let mut sources = order.program.files.clone();
+            if order.of_jury {
+                // What is compiled with submissions, and how they are run, makes other answers too.
+                sources.extend(job.package.include.iter().flat_map(|include| include.files.clone()));
+                let before = job.package.include.iter().map(|include| include.before_sources.as_bytes());
+                before.for_each(&mut add);
+                add(format!("{:?}", job.package.manner.file_io).as_bytes());
+            }
+            for part in read_parts(&sources, job.source, &job.package.constants)? {
                 add(part.name.as_bytes());
                 add(&part.content);
             }
@@ -158,7 +166,7 @@ impl<'p> Making<'_, 'p> {
                 .map_err(|e| SystemError::new("reading what tests are made from", e.to_string()))?;
         }
         let digest: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(format!("test-{digest}"))
+        Ok(format!("{MADE}{digest}"))
     }
 
     fn built(&mut self, place: Place<'p>, order: &Order) -> Result<&Built<'p>, Fault> {

@@ -1,4 +1,5 @@
-//! What languages compile once for all their programs, kept on disk from one process to the next.
+//! What languages compile once for all their programs, kept on disk from one process to the next; and tests that packages' generators made,
+//! under names of their own, which nothing but the making of tests reads.
 //!
 //! Every later compilation trusts it. So it is written by us alone, from a box in which nothing but our own source was compiled, into a directory
 //! that nobody else may write and that no program of a submission or package ever sees; and it is read only where all that still holds.
@@ -19,6 +20,10 @@ use std::path::PathBuf;
 const FILES: usize = 4096;
 /// Bytes of what is kept of one language.
 const LARGEST: u64 = 512 << 20;
+/// What the names of files that packages' programs made begin with.
+pub(crate) const MADE: &str = "test-";
+/// Bytes of all of these together.
+const MADE_TOTAL: u64 = 4 << 30;
 /// Changes with the form of the files.
 const FORM: &str = "1";
 
@@ -87,7 +92,30 @@ impl Shelf {
         if content.len() as u64 >= LARGEST {
             return Err(io::Error::other("too large"));
         }
-        self.write(name, content)
+        self.write(name, content)?;
+        self.forget_oldest(MADE, MADE_TOTAL);
+        Ok(())
+    }
+
+    /// Removes the oldest of the files whose names begin so, until they have at most this many bytes together.
+    fn forget_oldest(&self, beginning: &str, most: u64) {
+        let made = |entry: fs::DirEntry| {
+            let name = entry.file_name().into_string().ok().filter(|name| name.starts_with(beginning))?;
+            let facts = entry.metadata().ok()?;
+            Some((facts.modified().ok()?, facts.len(), name))
+        };
+        let mut all: Vec<_> =
+            fs::read_dir(&self.directory).into_iter().flatten().flatten().filter_map(made).collect();
+        all.sort();
+        let mut total: u64 = all.iter().map(|(_, size, _)| size).sum();
+        for (_, size, name) in all {
+            if total <= most {
+                return;
+            }
+            // Somebody else may have been quicker.
+            let _ = fs::remove_file(self.directory.join(name));
+            total -= size;
+        }
     }
 
     fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
@@ -221,6 +249,12 @@ mod tests {
         shelf.keep_content("test-1", b"made").unwrap();
         assert_eq!(shelf.content("test-1").as_deref(), Some(&b"made"[..]));
         assert_eq!(shelf.content("test-2"), None);
+        shelf.keep_content("test-2", b"made later").unwrap();
+        // With their digests they have 36 and 42 bytes.
+        shelf.forget_oldest(MADE, 78);
+        assert!(shelf.has("test-1") && shelf.has("test-2"));
+        shelf.forget_oldest(MADE, 77);
+        assert!(!shelf.has("test-1") && shelf.has("test-2") && shelf.has("go-1"));
         // A newer one takes the place of that of the same language.
         shelf.keep("go-2", &runner, full).unwrap();
         assert_eq!((fill("go-1"), shelf.has("go-2"), shelf.has("hs-1")), (None, true, true));

@@ -61,6 +61,9 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
     };
     if package.submit_answer {
         package.manner.file_io = FileIo::default();
+        // Nothing runs, and nothing is there to infer a limit from.
+        let source = format!("{FILE}: output_only");
+        package.limits.time = TimeLimit::Stated { limit: Nanos::from_secs(1), source };
     }
     let has_checker = checker(tree, &mut package)?;
     graders(tree, &mut package);
@@ -373,6 +376,13 @@ mod tests {
         assert_eq!(package.submissions[0].expectation.verdicts, [Verdict::Accepted]);
         let streams = reading("timeout: 1\ninfile: ''\noutfile: ''\n", &[]).unwrap();
         assert_eq!(streams.manner.file_io, FileIo::default());
+    }
+
+    #[test]
+    fn answers_are_handed_in_without_a_limit() {
+        let package = reading("output_only: true\n", &[]).unwrap();
+        assert!(package.submit_answer && package.submissions.is_empty());
+        assert!(matches!(package.limits.time, TimeLimit::Stated { .. }));
     }
 
     #[test]
