@@ -47,7 +47,7 @@ pub use host::{
 };
 pub use ids::{
     CallbackId, ContestId, JobId, JudgementId, Lease, Moment, ProblemId, RejudgingId, SubmissionId, TokenId,
-    UserId, VersionId,
+    Urgency, UserId, VersionId,
 };
 pub use index::{
     ComparedMachine, ComparedModel, ComparedPart, ComparedValue, Index, IndexComparison, IndexFigure,
