@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 #[test]
 fn wrong_usage_of_run_is_refused() {
-    let cases: [(&[&str], &str); 28] = [
+    let cases: [(&[&str], &str); 29] = [
         (&["run", "--cpu", "99", "--", "true"], "--cpu 99: CPU 99 is not on this machine; online are 0"),
         (&["bench", "--cpu", "0,99", "--", "true"], "--cpu 99: CPU 99 is not on this machine; online are 0"),
         (
