@@ -5,7 +5,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint bench verdicts clocks service-load service-chaos fleet-chaos fleet-dispatch fleet-sim manual release
+.PHONY: help demo test test-all lint bench verdicts clocks service-load service-chaos fleet-chaos fleet-versions fleet-dispatch fleet-sim manual release
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -56,6 +56,10 @@ fleet-chaos: SUBMISSIONS := 2000
 fleet-chaos: ## Kill parts of a fleet and cut its links under load (SUBMISSIONS=2000, SEED=): is anything lost, doubled or judged elsewhere?
 	cargo build --release --package cli
 	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin fleet_chaos -- $(SUBMISSIONS) $(SEED)
+
+fleet-versions: ## Have this version and another one (BEFORE=/path/to/tauto) judge together, by socket and brokers: is anything lost or doubled?
+	cargo build --release --package cli
+	TAUTO_BEFORE=$(abspath $(BEFORE)) TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo test --release --package e2e --test fleet_versions -- --nocapture
 
 fleet-dispatch: ## Work over three brokers beside the Unix socket: how long jobs wait for an idle slot, and slots for jobs
 	cargo build --release --package cli

@@ -5,6 +5,7 @@ mod disturber;
 mod ground;
 mod ladder;
 mod layout;
+mod lines;
 mod link_order;
 mod perturb;
 mod session;

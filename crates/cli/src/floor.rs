@@ -5,7 +5,7 @@ use crate::run::command;
 use crate::terminal::Failure;
 use engine::slot::Control;
 use host::machine::Machine;
-use model::{Cause, Limits, Nanos, Observation, Placement, RunSpec, Slot};
+use model::{Cause, Form, Forms, Limits, Nanos, Numbered, Observation, Placement, RunSpec, Slot};
 use sandbox::Launcher;
 use serde::{Deserialize, Serialize};
 use settle::Floor;
@@ -21,9 +21,14 @@ const WARM_UP: usize = 2;
 /// Runs of a measurement, for its progress.
 pub(crate) const STEPS: u64 = 2 * (WARM_UP + RUNS) as u64;
 
+/// The forms of a floor that is kept; `tests/forms` has one in each of them.
+///
+/// 1: [`Measured`] without a number. 2: with `form`.
+const FORMS: Forms = Forms::kept("a noise floor", 2);
+
 /// What is kept, and what it holds for.
-#[derive(Serialize, Deserialize)]
-struct Kept {
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Measured {
     /// The start of the system it was measured in: another one may be tuned otherwise.
     boot_id: String,
     floor: Floor,
@@ -39,11 +44,23 @@ fn boot_id() -> Result<String, Failure> {
     host::tune::boot_id(&machine).map_err(Failure::system)
 }
 
+fn read(text: &str) -> Result<Measured, String> {
+    let wrong = |e: serde_json::Error| e.to_string();
+    FORMS.read(serde_json::from_str::<Form>(text).map_err(wrong)?.form)?;
+    serde_json::from_str(text).map_err(wrong)
+}
+
+fn written(boot_id: String, floor: Floor) -> Numbered<Measured> {
+    Numbered { form: FORMS.newest, thing: Measured { boot_id, floor } }
+}
+
 /// The floor that was measured in this slot since the system started, else one that is assumed.
 pub(crate) fn of(slot: Option<&Slot>) -> Floor {
     let kept = || -> Option<Floor> {
         let text = fs::read_to_string(path(slot?).ok()?).ok()?;
-        let kept: Kept = serde_json::from_str(&text).ok()?;
+        let kept = read(&text)
+            .inspect_err(|why| tracing::warn!(why, "a noise floor that was kept is not used"))
+            .ok()?;
         (kept.boot_id == boot_id().ok()?).then_some(kept.floor)
     };
     kept().unwrap_or_else(Floor::assumed)
@@ -93,7 +110,7 @@ pub(crate) fn is_better(floor: &Floor, than: &Floor) -> bool {
 pub(crate) fn keep(slot: &Slot, floor: Floor) -> Result<(), Failure> {
     let path = path(slot)?;
     let fail = |e: std::io::Error| Failure::system(format!("{}: {e}", path.display()));
-    let text = serde_json::to_string_pretty(&Kept { boot_id: boot_id()?, floor }).map_err(Failure::system)?;
+    let text = serde_json::to_string_pretty(&written(boot_id()?, floor)).map_err(Failure::system)?;
     fs::create_dir_all(path.parent().unwrap_or(&path)).map_err(fail)?;
     // Whoever reads it meanwhile sees the old one or the new one.
     let fresh = path.with_extension("new");
@@ -133,5 +150,33 @@ fn probe(launcher: &Launcher, kind: &str, placement: &Placement) -> Result<Obser
         other => Err(Failure::system(format!(
             "the fixed program `{kind}` of the noise floor ended with {other:?}"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    const KEPT: [&str; 2] =
+        [include_str!("../tests/forms/floor-1.json"), include_str!("../tests/forms/floor-2.json")];
+
+    fn sample() -> Floor {
+        Floor { assumed: false, ..Floor::assumed() }
+    }
+
+    #[test]
+    fn what_is_written_changes_only_with_the_number_of_its_form() {
+        let now = serde_json::to_value(written("b00t".into(), sample())).unwrap();
+        FORMS.hold(&now, &KEPT.map(|text| serde_json::from_str(text).unwrap()), Value::eq);
+    }
+
+    #[test]
+    fn every_form_there_was_is_read() {
+        for text in KEPT {
+            assert_eq!(read(text), Ok(Measured { boot_id: "b00t".into(), floor: sample() }));
+        }
+        let later = read(r#"{"form": 3}"#).unwrap_err();
+        assert_eq!(later, "form 3 of a noise floor, and this version knows 1 to 2; upgrade tauto here");
     }
 }

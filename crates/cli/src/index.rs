@@ -16,7 +16,7 @@ use lab::index::compare::compare;
 use lab::index::{Asked, PRIORITY, Protection, conditions, measure, protect};
 use model::{Index, IndexFigure, IndexPart, Nanos, Reading};
 use report::html::{comparison_page, index_page};
-use report::json::{ComparisonDocument, FaultDocument, read_index, to_text};
+use report::json::{ComparisonDocument, FaultDocument, index_text, read_index, read_kept_index, to_text};
 use report::text::{comparison_table, index_table};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -95,7 +95,7 @@ fn taken(args: &IndexArgs) -> Result<Done, Failure> {
     let Some(index) = index else { return Ok(Done::Interrupted) };
     keep(&index);
     match args.json {
-        true => print(&to_text(&index)),
+        true => print(&index_text(&index)),
         false => page.print(&index_table(&index, terminal::style())),
     }
     page.write([&|| index_page(&index)]);
@@ -109,7 +109,7 @@ pub(crate) const KEPT: &str = "index.json";
 fn keep(index: &Index) {
     if let Ok(data) = data_directory() {
         // It was asked for on this terminal, not for the service.
-        drop(replace(&data.join(KEPT), to_text(index).as_bytes()));
+        drop(replace(&data.join(KEPT), index_text(index).as_bytes()));
     }
 }
 
@@ -117,11 +117,11 @@ fn keep(index: &Index) {
 pub(crate) fn kept() -> Reading<Index> {
     let read = || {
         let path = data_directory().map_err(|e| e.to_string())?.join(KEPT);
-        let text = std::fs::read(&path).map_err(|e| match e.kind() {
+        let text = std::fs::read_to_string(&path).map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => "not taken yet".to_string(),
             _ => format!("{}: {e}", path.display()),
         })?;
-        serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", path.display()))
+        read_kept_index(&text).map_err(|why| format!("{}: {why}", path.display()))
     };
     Reading::from_result::<String>(read())
 }

@@ -28,7 +28,7 @@ use engine::languages::Languages;
 use engine::slot::Slot;
 use facts::Speaker;
 use fleet::nats::name;
-use fleet::{Hello, PROTOCOL, SlotFacts};
+use fleet::{Hello, OLDEST, PROTOCOL, SlotFacts};
 use host::facts::Cgroups;
 use host::machine::Machine;
 use model::Reading;
@@ -222,8 +222,14 @@ fn serve(args: &WorkerArgs, way: &Way, slot: SlotChoice) -> Result<Done, Failure
     let machine = Machine::this().map_err(Failure::system)?;
     let own_name = machine.read("/proc/sys/kernel/hostname").map(|name| name.trim().to_string());
     let node = way.node(args.node.clone(), own_name.ok())?;
-    let hello =
-        Hello { protocol: PROTOCOL, version: crate::VERSION.to_string(), node, slot: facts, holding: None };
+    let hello = Hello {
+        protocol: PROTOCOL,
+        oldest: Some(OLDEST),
+        version: crate::VERSION.to_string(),
+        node,
+        slot: facts,
+        holding: None,
+    };
     let packages = Packages::new(crate::config::data_directory()?.join("worker-packages"))?;
     if args.speaker {
         warm::begin(args.languages.as_deref(), args.log);

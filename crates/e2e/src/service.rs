@@ -107,12 +107,25 @@ impl Service {
         address: SocketAddr,
         options: &[&str],
     ) -> Result<Service, String> {
+        Service::start_of(&tauto::binary()?, by, data, address, options)
+    }
+
+    /// The same, of another version.
+    ///
+    /// # Errors
+    /// It cannot be started, or does not answer.
+    pub fn start_of(
+        binary: &Path,
+        by: &[&str],
+        data: &Path,
+        address: SocketAddr,
+        options: &[&str],
+    ) -> Result<Service, String> {
         let log = data.join("service.log");
         let begin = fs::metadata(&log).map_or(0, |facts| facts.len());
         let file = OpenOptions::new().create(true).append(true).open(&log);
         let file = file.map_err(|error| format!("{}: {error}", log.display()))?;
-        let binary = tauto::binary()?;
-        let mut words = by.iter().map(std::ffi::OsString::from).chain([binary.into_os_string()]);
+        let mut words = by.iter().map(std::ffi::OsString::from).chain([binary.into()]);
         let mut command = crate::child::command(words.next().unwrap_or_default());
         command.args(words).arg("serve").arg("--listen").arg(address.to_string()).args(options);
         // Seconds of a CPU for every new data directory: who tests it switches it on.

@@ -1,7 +1,7 @@
 //! Where a pass of the suite takes place: as which user, with which copy of the binary, in which directories.
 
 use crate::leftovers::{self, Snapshot};
-use crate::tauto;
+use crate::tauto::{self, Ended};
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
@@ -9,6 +9,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
+
+/// Only reached by a `tauto` that hangs.
+const HANGS_AFTER: Duration = Duration::from_secs(120);
+
+/// Where runs of a suite that take place one at a time meet ([`alone`]).
+#[macro_export]
+macro_rules! scratch {
+    () => {
+        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
+    };
+}
 
 /// A variable of the caller's environment that no run may ever see.
 pub const SECRET: (&str, &str) = ("TAUTO_E2E_SECRET", "TAUTO_E2E_SECRET");
@@ -190,6 +201,14 @@ impl Place<'_> {
     /// `tauto`, as the user of this pass, in an environment of its own.
     pub fn tauto(&self) -> Command {
         self.command(&self.stage.path().join("tauto"))
+    }
+
+    /// Runs `tauto` with these words to its end.
+    ///
+    /// # Errors
+    /// It cannot be started, or hangs.
+    pub fn run(&self, words: &[&str]) -> Result<Ended, String> {
+        tauto::run(self.tauto().args(words), false, HANGS_AFTER)
     }
 
     /// `tauto load` in a session of its own. Where sessions are scheduling groups (sched_autogroup), one with threads that

@@ -30,7 +30,7 @@ const SEEN_IN: [(&str, &[&str]); 12] = [
 
 /// Runs a body for each user the suite can be, alone.
 fn on_stage(name: &str, body: impl Fn(&Place<'_>) -> Result<(), String>) {
-    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile");
+    let scratch = e2e::scratch!();
     let _alone = stage::alone(&scratch).expect("the lock of the suite");
     for pass in Pass::possible() {
         let stage = Stage::new(pass).expect("a stage");

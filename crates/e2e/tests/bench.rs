@@ -7,7 +7,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::sched_getaffinity;
 use serde_json::Value;
 use std::io::Read;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -20,10 +19,6 @@ const GONE_WITHIN: Duration = Duration::from_secs(5);
 /// Some ten milliseconds of work.
 const WORK: &str = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
 
-fn scratch() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
-}
-
 fn bench(place: &Place, arguments: &[&str]) -> Ended {
     let mut command = place.tauto();
     command.arg("bench").args(arguments);
@@ -32,7 +27,7 @@ fn bench(place: &Place, arguments: &[&str]) -> Ended {
 
 /// The same as each possible user.
 fn for_everybody(test: impl Fn(Pass, &Place)) {
-    let _alone = stage::alone(&scratch()).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     for pass in Pass::possible() {
         let stage = Stage::new(pass).expect("stage");
         let place = stage.place("bench").expect("place");

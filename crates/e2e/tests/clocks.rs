@@ -5,7 +5,6 @@ use e2e::stage::{self, Pass, Place, Stage};
 use e2e::tauto;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use xtask::vm::{self, Cgroups, Shape, Vm};
@@ -73,13 +72,9 @@ int main(int argc, char **argv) {
 }
 "#;
 
-fn scratch() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
-}
-
 /// A body as everybody, alone, with the program.
 fn for_everybody(body: impl Fn(&Place<'_>, &str)) {
-    let _alone = stage::alone(&scratch()).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     for pass in Pass::possible() {
         let stage = Stage::new(pass).expect("stage");
         let place = stage.place("clocks").expect("place");
@@ -298,7 +293,7 @@ fn a_virtual_server_counts_the_same() {
         assert!(std::env::var_os("CI").is_none(), "{lacks}");
         return;
     }
-    let _alone = stage::alone(&scratch()).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     let stage = Stage::new(Pass::Root).expect("stage");
     let place = stage.place("server").expect("place");
     let (source, program) = (place.path("program.c"), place.path("program"));

@@ -1,36 +1,20 @@
 //! What commands print and refuse: wrong usage, output that cannot be written, and the words of a judgement.
 
 use e2e::package::{self, DOUBLE};
-use e2e::stage::{self, Pass, Place, Stage};
-use e2e::tauto::{self, Ended};
+use e2e::stage::{self, Pass, Stage};
+use e2e::tauto;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 /// Only reached by a `tauto` that hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-fn scratch() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
-}
-
-fn on_stage(name: &str, body: impl Fn(&Place<'_>) -> Result<(), String>) {
-    stage::for_each_user(&scratch(), name, body);
-}
-
-fn run(place: &Place<'_>, arguments: &[&str]) -> Result<Ended, String> {
-    tauto::run(place.tauto().args(arguments), false, PATIENCE)
-}
-
-fn double(place: &Place<'_>) -> Result<(), String> {
-    package::write(&place.path("double"), &DOUBLE)
-}
-
 #[test]
 fn wrong_usage_of_run_is_refused() {
-    let cases: [(&[&str], &str); 28] = [
+    let cases: [(&[&str], &str); 29] = [
         (&["run", "--cpu", "99", "--", "true"], "--cpu 99: CPU 99 is not on this machine; online are 0"),
         (&["bench", "--cpu", "0,99", "--", "true"], "--cpu 99: CPU 99 is not on this machine; online are 0"),
         (
@@ -76,15 +60,15 @@ fn wrong_usage_of_run_is_refused() {
         (&["run", "--", "./no-such-program"], "no-such-program"),
         (&["no-such-command"], "no-such-command"),
     ];
-    on_stage("usage", |place| {
-        double(place)?;
+    stage::for_each_user(&e2e::scratch!(), "usage", |place| {
+        package::write(&place.path("double"), &DOUBLE)?;
         for name in ["pipe", "pipe.c"] {
             let made = Command::new("mkfifo").args(["-m", "666"]).arg(place.path(name)).status();
             if !made.is_ok_and(|status| status.success()) {
                 return Err(format!("mkfifo {name}"));
             }
         }
-        let ended = run(place, &["run", "--sched", "fifo", "--", "true"])?;
+        let ended = place.run(&["run", "--sched", "fifo", "--", "true"])?;
         let told = ["--sched: ", "priority 50 needs root", "ulimit -r"]
             .iter()
             .all(|part| ended.stderr.contains(part));
@@ -92,7 +76,7 @@ fn wrong_usage_of_run_is_refused() {
             return Err(format!("a real-time class as a user: {ended:?}"));
         }
         for (arguments, named) in cases {
-            let ended = run(place, arguments)?;
+            let ended = place.run(arguments)?;
             if ended.code()? != 2 || !ended.stderr.contains(named) {
                 return Err(format!("{arguments:?}: wanted 2 and `{named}`: {ended:?}"));
             }
@@ -103,7 +87,7 @@ fn wrong_usage_of_run_is_refused() {
 
 #[test]
 fn what_cannot_be_executed_is_no_run() {
-    on_stage("not-executable", |place| {
+    stage::for_each_user(&e2e::scratch!(), "not-executable", |place| {
         package::write(
             &place.path(""),
             &[("plain.txt", "text\n"), ("no_interpreter", "#!/no/such/thing\n"), ("empty", "")],
@@ -114,7 +98,7 @@ fn what_cannot_be_executed_is_no_run() {
                 .map_err(|error| error.to_string())?;
         }
         for name in ["./plain.txt", "./no_interpreter", "./empty", "./directory", "/etc/passwd"] {
-            let ended = run(place, &["run", "--json", "--wall-time", "5", "--", name])?;
+            let ended = place.run(&["run", "--json", "--wall-time", "5", "--", name])?;
             let code = ended.code()?;
             let fault = code == 3 && ended.document()?["status"] == "system_error";
             if code != 2 && !fault {
@@ -169,11 +153,11 @@ const OTHERS: [&str; 8] = ["serve", "worker", "database", "pool", "node", "conte
 
 #[test]
 fn output_that_cannot_be_written_is_a_failure_of_the_system() {
-    let _alone = stage::alone(&scratch()).expect("the lock of the suite");
+    let _alone = stage::alone(&e2e::scratch!()).expect("the lock of the suite");
     let stage = Stage::new(Pass::possible()[0]).expect("a stage");
     let place = stage.place("lost-output").expect("a place");
-    double(&place).expect("a package");
-    let help = run(&place, &["--help"]).expect("help").stdout;
+    package::write(&place.path("double"), &DOUBLE).expect("a package");
+    let help = place.run(&["--help"]).expect("help").stdout;
     let listed =
         help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     for name in
@@ -200,9 +184,8 @@ fn output_that_cannot_be_written_is_a_failure_of_the_system() {
 
 #[test]
 fn a_report_that_cannot_be_written_leaves_no_half_of_it() {
-    on_stage("half-written", |place| {
-        let bench =
-            |options: &[&str]| run(place, &[&["bench", "-n", "2"], options, &["--", "true"]].concat());
+    stage::for_each_user(&e2e::scratch!(), "half-written", |place| {
+        let bench = |options: &[&str]| place.run(&[&["bench", "-n", "2"], options, &["--", "true"]].concat());
         let full = bench(&["--csv", "/dev/full", "--html", "page.html", "--json"])?;
         if full.code()? != 3 || !full.stderr.contains("/dev/full") || full.document().is_err() {
             return Err(format!("a full device: {full:?}"));
@@ -232,9 +215,9 @@ fn a_report_that_cannot_be_written_leaves_no_half_of_it() {
 fn verify_says_what_bounds_the_limit_and_what_is_untidy() {
     let slow = "int main(void) { for (;;) __asm__ volatile(\"\"); }\n";
     let script = "print(2 * int(input()))\n";
-    on_stage("verify-limits", |place| {
+    stage::for_each_user(&e2e::scratch!(), "verify-limits", |place| {
         let yaml = DOUBLE[0].1;
-        double(place)?;
+        package::write(&place.path("double"), &DOUBLE)?;
         let more = [
             ("double/problem.yaml", format!("{yaml}languages: [c]\n")),
             ("double/submissions/time_limit_exceeded/endless.c", slow.into()),
@@ -244,7 +227,7 @@ fn verify_says_what_bounds_the_limit_and_what_is_untidy() {
             ("empty/data/secret/1.ans", "2\n".into()),
         ];
         package::write(&place.path(""), &more.each_ref().map(|(name, text)| (*name, text.as_str())))?;
-        let text = run(place, &["verify", "double"])?;
+        let text = place.run(&["verify", "double"])?;
         let said = [
             "limit     double: 500.0 ms (problem.yaml: limits.time_limit)",
             "slowest accepted ",
@@ -259,7 +242,7 @@ fn verify_says_what_bounds_the_limit_and_what_is_untidy() {
         if missing.is_some() || text.code()? != 0 {
             return Err(format!("no {missing:?}: {text:?}"));
         }
-        let document = run(place, &["verify", "--json", "double"])?.document()?;
+        let document = place.run(&["verify", "--json", "double"])?.document()?;
         let found = &document["packages"][0];
         let (of, slowest) = (&found["submissions"], found["slowest_accepted_ns"].as_u64());
         let limited = found["time_limit"]["ns"] == 500_000_000 && found["time_limit"]["source"].is_string();
@@ -269,7 +252,7 @@ fn verify_says_what_bounds_the_limit_and_what_is_untidy() {
         if !(limited && accepted && beyond && of[0]["memory_peak_bytes"].as_u64() > Some(0)) {
             return Err(format!("{found:#}"));
         }
-        let nothing = run(place, &["verify", "empty"])?;
+        let nothing = place.run(&["verify", "empty"])?;
         if nothing.code()? != 1
             || nothing.stdout.contains("promised")
             || !nothing.stdout.contains("no jury submission")
@@ -279,9 +262,9 @@ fn verify_says_what_bounds_the_limit_and_what_is_untidy() {
         // A user of its own has less in force, and is told so; so is root where something is missing.
         let told = |text: &str| text.lines().any(|line| line.starts_with("weaker: "));
         let judged =
-            run(place, &["judge", "--json", "double", "double/submissions/accepted/right.c"])?.document()?;
+            place.run(&["judge", "--json", "double", "double/submissions/accepted/right.c"])?.document()?;
         let weaker = judged["tests"][0]["runs"][0]["evidence"]["weaker"].is_array();
-        let judged = run(place, &["judge", "double", "double/submissions/accepted/right.c"])?;
+        let judged = place.run(&["judge", "double", "double/submissions/accepted/right.c"])?;
         if told(&judged.stdout) != weaker || told(&text.stdout) != weaker {
             return Err(format!("weaker: {weaker}: {} {}", judged.stdout, text.stdout));
         }
@@ -293,8 +276,8 @@ fn verify_says_what_bounds_the_limit_and_what_is_untidy() {
 fn the_reason_of_a_verdict_is_told_whole() {
     let endless = "int main(void) { for (;;) __asm__ volatile(\"\"); }\n";
     let validator = "import sys\nprint('reading the output', file=sys.stderr)\nraise ValueError('token 7 is no number')\n";
-    on_stage("reasons", |place| {
-        double(place)?;
+    stage::for_each_user(&e2e::scratch!(), "reasons", |place| {
+        package::write(&place.path("double"), &DOUBLE)?;
         let custom: Vec<_> = DOUBLE.iter().map(|(name, text)| (format!("custom/{name}"), *text)).collect();
         package::write(
             &place.path(""),
@@ -312,7 +295,7 @@ fn the_reason_of_a_verdict_is_told_whole() {
             ("custom", "custom/submissions/accepted/right.c", "ValueError: token 7 is no number"),
         ];
         for (package, submission, line) in cases {
-            let ended = run(place, &["judge", "--memory", "512M", package, submission])?;
+            let ended = place.run(&["judge", "--memory", "512M", package, submission])?;
             if !ended.stdout.contains(line) {
                 return Err(format!("{submission}: no `{line}`: {ended:?}"));
             }
@@ -323,10 +306,10 @@ fn the_reason_of_a_verdict_is_told_whole() {
 
 #[test]
 fn both_streams_of_a_run_in_one_file_keep_their_order() {
-    on_stage("one-file", |place| {
+    stage::for_each_user(&e2e::scratch!(), "one-file", |place| {
         let words = ["sh", "-c", "echo out; echo err >&2; echo out"];
         let ended =
-            run(place, &[&["run", "--stdout", "both", "--stderr", "./both", "--"][..], &words].concat())?;
+            place.run(&[&["run", "--stdout", "both", "--stderr", "./both", "--"][..], &words].concat())?;
         let both = fs::read_to_string(place.path("both")).map_err(|error| error.to_string())?;
         if ended.code()? == 0 && both == "out\nerr\nout\n" {
             Ok(())
@@ -338,9 +321,9 @@ fn both_streams_of_a_run_in_one_file_keep_their_order() {
 
 #[test]
 fn the_sentence_behind_a_spread_too_wide() {
-    on_stage("max-spread", |place| {
+    stage::for_each_user(&e2e::scratch!(), "max-spread", |place| {
         let script = "i=0; n=$(($$ % 7 * 20000)); while [ $i -lt $n ]; do i=$((i+1)); done";
-        let ended = run(place, &["bench", "-n", "6", "--max-spread", "0.0001", "--", "sh", "-c", script])?;
+        let ended = place.run(&["bench", "-n", "6", "--max-spread", "0.0001", "--", "sh", "-c", script])?;
         let told = ended.stderr.contains("the spread of its time is ")
             && ended.stderr.contains("above --max-spread 0.0001 %");
         if ended.code()? == 1 && told { Ok(()) } else { Err(format!("{ended:?}")) }

@@ -13,13 +13,9 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-fn scratch() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
-}
-
 /// Runs a body as the most powerful user there is, alone.
 fn alone(body: impl Fn(&Place<'_>)) {
-    let _alone = stage::alone(&scratch()).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     let stage = Stage::new(Pass::possible()[0]).expect("stage");
     body(&stage.place("disturbance").expect("place"));
 }

@@ -1,26 +1,13 @@
 //! What a newcomer does first: check the installation, make a package, judge with tests alone.
 
 use e2e::package::{self, RIGHT};
-use e2e::stage::{self, Place};
+use e2e::stage;
 use e2e::tauto::{self, Ended};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Only reached by a `tauto` that hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
-
-fn scratch() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
-}
-
-fn on_stage(name: &str, body: impl Fn(&Place<'_>) -> Result<(), String>) {
-    stage::for_each_user(&scratch(), name, body);
-}
-
-fn run(place: &Place<'_>, arguments: &[&str]) -> Result<Ended, String> {
-    tauto::run(place.tauto().args(arguments), false, PATIENCE)
-}
 
 /// Succeeds if the program ended with this code and printed each of the texts; the error is all that it printed.
 fn expect(ended: &Ended, code: i32, told: &[&str]) -> Result<(), String> {
@@ -33,8 +20,8 @@ fn expect(ended: &Ended, code: i32, told: &[&str]) -> Result<(), String> {
 
 #[test]
 fn the_doctor_finds_what_this_machine_has() {
-    on_stage("doctor", |place| {
-        let ended = run(place, &["doctor", "--json"])?;
+    stage::for_each_user(&e2e::scratch!(), "doctor", |place| {
+        let ended = place.run(&["doctor", "--json"])?;
         let document = ended.document()?;
         let checks = document["checks"].as_array().cloned().unwrap_or_default();
         let state = |id: &str| {
@@ -68,7 +55,7 @@ fn the_doctor_finds_what_this_machine_has() {
 
 #[test]
 fn the_configuration_is_shown_and_checked() {
-    on_stage("config", |place| {
+    stage::for_each_user(&e2e::scratch!(), "config", |place| {
         package::write(
             &place.path(""),
             &[("good.toml", "[serve]\naccounts = true\n"), ("bad.toml", "[slots]\ncores = 0\n")],
@@ -92,13 +79,13 @@ fn the_configuration_is_shown_and_checked() {
         )?;
         expect(&with("good.toml", &["config", "check"])?, 0, &["good.toml: ok"])?;
         expect(&with("bad.toml", &["config", "check"])?, 1, &["bad.toml", "slots.cores"])?;
-        expect(&run(place, &["config", "check", "none.toml"])?, 2, &["none.toml"])
+        expect(&place.run(&["config", "check", "none.toml"])?, 2, &["none.toml"])
     });
 }
 
 #[test]
 fn every_kind_of_new_package_verifies_at_once() {
-    on_stage("new", |place| {
+    stage::for_each_user(&e2e::scratch!(), "new", |place| {
         let kinds = [
             ("pass-fail", "cpp"),
             ("checker", "python3"),
@@ -109,30 +96,30 @@ fn every_kind_of_new_package_verifies_at_once() {
         for (kind, language) in kinds {
             let name = format!("my-{kind}");
             expect(
-                &run(place, &["new", &name, "--type", kind, "--language", language])?,
+                &place.run(&["new", &name, "--type", kind, "--language", language])?,
                 0,
                 &["next: tauto verify"],
             )?;
-            expect(&run(place, &["verify", &name])?, 0, &["2 submissions, all as promised"])?;
+            expect(&place.run(&["verify", &name])?, 0, &["2 submissions, all as promised"])?;
         }
         expect(
-            &run(place, &["verify", "my-scoring", "--only", "accepted/*"])?,
+            &place.run(&["verify", "my-scoring", "--only", "accepted/*"])?,
             0,
             &["1 submission, all as promised"],
         )?;
         expect(
-            &run(place, &["verify", "my-scoring", "--only", "partial.py"])?,
+            &place.run(&["verify", "my-scoring", "--only", "partial.py"])?,
             0,
             &["1 submission, all as promised"],
         )?;
         expect(
-            &run(place, &["verify", "my-scoring", "--only", "*.hs"])?,
+            &place.run(&["verify", "my-scoring", "--only", "*.hs"])?,
             2,
             &["--only matches no jury submission"],
         )?;
-        expect(&run(place, &["new", "my-checker"])?, 2, &["my-checker: exists"])?;
-        expect(&run(place, &["new", "My Problem"])?, 2, &["lower-case letters"])?;
-        expect(&run(place, &["new", "other", "--language", "cobol"])?, 2, &["cobol", "c, cpp, java, python3"])
+        expect(&place.run(&["new", "my-checker"])?, 2, &["my-checker: exists"])?;
+        expect(&place.run(&["new", "My Problem"])?, 2, &["lower-case letters"])?;
+        expect(&place.run(&["new", "other", "--language", "cobol"])?, 2, &["cobol", "c, cpp, java, python3"])
     });
 }
 
@@ -141,13 +128,13 @@ fn tests_alone_are_enough_to_judge() {
     const CLOSE: &str = "print(float(input()) * 2 + 1e-7)\n";
     const CHECKER: &str =
         "import sys\nn = int(open(sys.argv[1]).read())\nsys.exit(42 if int(sys.stdin.read()) > n else 43)\n";
-    on_stage("tests", |place| {
+    stage::for_each_user(&e2e::scratch!(), "tests", |place| {
         let tests =
             [("1.in", "21\n"), ("1.ans", "42\n"), ("2.in", "4\n"), ("2.ans", "8\n"), ("wrong.ans", "9\n")];
         package::write(&place.path("tests"), &tests)?;
         package::write(&place.path(""), &[("right.c", RIGHT), ("close.py", CLOSE), ("more.py", CHECKER)])?;
         let verdict = |words: &[&str]| {
-            let ended = run(place, &[&["judge", "--json"], words].concat())?;
+            let ended = place.run(&[&["judge", "--json"], words].concat())?;
             let document = ended.document()?;
             let tests = document["tests"].as_array().map_or(0, Vec::len);
             Ok::<_, String>((document["verdict"].as_str().unwrap_or_default().to_string(), tests))
@@ -190,16 +177,16 @@ fn tests_alone_are_enough_to_judge() {
             return Err(format!("{found:?}"));
         }
         expect(
-            &run(place, &["judge", "--tests", "tests", "--tolerance", "x", "right.c"])?,
+            &place.run(&["judge", "--tests", "tests", "--tolerance", "x", "right.c"])?,
             2,
             &["--tolerance"],
         )?;
         expect(
-            &run(place, &["judge", "tests", "--tolerance", "1", "right.c"])?,
+            &place.run(&["judge", "tests", "--tolerance", "1", "right.c"])?,
             2,
             &["--tolerance has no effect"],
         )?;
-        expect(&run(place, &["judge", "right.c"])?, 2, &["--in and --answer"])?;
+        expect(&place.run(&["judge", "right.c"])?, 2, &["--in and --answer"])?;
         match place.temporaries() {
             left if left.is_empty() => Ok(()),
             left => Err(format!("left behind: {left:?}")),

@@ -3,12 +3,11 @@
 use e2e::fleet::storm::{Plan, storm};
 use e2e::stage;
 use libtest_mimic::{Arguments, Trial};
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 fn nothing_is_lost_doubled_or_judged_elsewhere_when_parts_of_a_fleet_are_killed_and_cut_off() {
-    let _alone = stage::alone(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     let (peace, away) = (Duration::from_millis(1500), Duration::from_secs(4));
     let plan =
         Plan { submissions: 40, blows: 14, seed: 7, workers: 2, peace, away, waiting: 3, keep_logs: false };

@@ -88,10 +88,10 @@ fn judge_some(fleet: &Fleet, count: &mut usize) -> Result<(), String> {
 }
 
 fn a_node_that_is_held_back_is_found_drained_and_doubted() {
-    let _alone = stage::alone(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     let group = Group::new().expect("a group");
     let pools = vec![PoolSetup { name: "metal", strict: true, workers: 3 }];
-    let setup = Setup { brokers: 1, servers: 1, pools, apart: false, slots: "none" };
+    let setup = Setup { brokers: 1, servers: 1, pools, apart: false, slots: "none", binaries: Vec::new() };
     let mut fleet = Fleet::start(&setup).expect("a fleet");
     fleet
         .tauto(&["contest", "set", "finals", "--pool", "metal", "--strictness", "strict"])

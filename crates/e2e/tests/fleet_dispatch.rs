@@ -3,14 +3,13 @@
 use e2e::dispatch::{Both, Way};
 use e2e::stage;
 use stats::quantile;
-use std::path::Path;
 
 const BLOCKS: usize = 2;
 const JOBS: usize = 8;
 
 #[test]
 fn brokers_cost_little_beside_a_task() {
-    let _alone = stage::alone(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     let both = Both::start().expect("two services, with PostgreSQL and three brokers");
     let (mut waits, mut tasks, mut idle) = (vec![], vec![], vec![]);
     for _ in 0..BLOCKS {

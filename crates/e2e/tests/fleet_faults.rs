@@ -419,7 +419,7 @@ fn main() -> ExitCode {
     arguments.test_threads = Some(1);
     let lacking = !stage::is_root() || Command::new("nats-server").arg("--version").output().is_err();
     let needs = if lacking { " (needs root and nats-server)" } else { "" };
-    let _lock = stage::alone(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile"));
+    let _lock = stage::alone(&e2e::scratch!());
     let all: [(&str, Test); 8] = [
         ("wrong credentials", wrong_credentials),
         ("brokers of another service", brokers_of_another_service),

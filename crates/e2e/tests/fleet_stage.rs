@@ -335,7 +335,7 @@ fn main() -> ExitCode {
         return libtest_mimic::run(&arguments, vec![Trial::test("stage", move || Err(why.into()))])
             .exit_code();
     }
-    let lock = stage::alone(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile"));
+    let lock = stage::alone(&e2e::scratch!());
     let lacking = lacking();
     let needs = if lacking.is_empty() { String::new() } else { format!(" (needs {})", lacking.join(", ")) };
     let all: [(&str, Test); 7] = [

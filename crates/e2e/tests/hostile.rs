@@ -22,10 +22,6 @@ const GONE_WITHIN: Duration = Duration::from_secs(2);
 /// Runs during which the machine's kernel memory may grow too far until that is the program's doing.
 const ATTEMPTS: u32 = 3;
 
-fn scratch() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
-}
-
 /// A test that is no program's.
 type OnScene = Box<dyn FnOnce(&Scene) -> Result<(), Failed> + Send>;
 
@@ -145,9 +141,9 @@ fn judge(
 }
 
 fn attempt(scene: &Scene, pass: Pass, program: &Program) -> Result<(), Failed> {
-    let _alone = stage::alone(&scratch())?;
+    let _alone = stage::alone(&e2e::scratch!())?;
     let (stage, bait) = set(scene, pass)?;
-    let executable = compile::executable(program, &scratch())?;
+    let executable = compile::executable(program, &e2e::scratch!())?;
     let before = Snapshot::take();
     let place = stage.place(&program.name)?;
     let file = place.install(&executable, program.setuid)?;
@@ -180,12 +176,12 @@ const FREED_WITHIN: Duration = Duration::from_secs(30);
 /// short, and the kernel's objects are back to within 1 % of what they were after a first round.
 #[allow(clippy::print_stdout, reason = "the figures are wanted where many rounds were asked for")]
 fn objects_are_freed(scene: &Scene, pass: Pass, programs: &[Program]) -> Result<(), Failed> {
-    let _alone = stage::alone(&scratch())?;
+    let _alone = stage::alone(&e2e::scratch!())?;
     let (stage, _) = set(scene, pass)?;
     let place = stage.place("objects-are-freed")?;
     let mut commands = Vec::new();
     for program in programs.iter().filter(|program| program.name.starts_with("kernel/")) {
-        let file = place.install(&compile::executable(program, &scratch())?, false)?;
+        let file = place.install(&compile::executable(program, &e2e::scratch!())?, false)?;
         commands.extend(program.runs.iter().map(|run| format!("{} {}", file.display(), run.join(" "))));
     }
     let before = Snapshot::take();
@@ -226,13 +222,13 @@ fn tell(stream: &mut impl Write, text: &str) {
 
 /// A case of marks, as the user of the pass, in a process of its own: that process starts a launcher.
 fn marks_case(scene: &Scene, pass: Pass, case: &str) -> Result<(), Failed> {
-    let _alone = stage::alone(&scratch())?;
+    let _alone = stage::alone(&e2e::scratch!())?;
     let (stage, _) = set(scene, pass)?;
     let place = stage.place(&format!("marks-{case}"))?;
     let install = |name: &str| {
         let all = program::discover()?;
         let found = all.iter().find(|program| program.name == format!("marks/{name}"));
-        let executable = compile::executable(found.ok_or("a program is missing")?, &scratch())?;
+        let executable = compile::executable(found.ok_or("a program is missing")?, &e2e::scratch!())?;
         place.install(&executable, false)
     };
     let [observe, leave, children] = [install("observe")?, install("leave")?, install("children")?];
@@ -249,7 +245,7 @@ fn marks_case(scene: &Scene, pass: Pass, case: &str) -> Result<(), Failed> {
 
 /// The caller's limits are no verdicts: a soft one is lifted, a hard one too where that is allowed, else it is refused by its name.
 fn ulimits(scene: &Scene, pass: Pass) -> Result<(), Failed> {
-    let _alone = stage::alone(&scratch())?;
+    let _alone = stage::alone(&e2e::scratch!())?;
     let (stage, _) = set(scene, pass)?;
     let place = stage.place("ulimits")?;
     let low = ["f 100", "t 1", "d 30000", "s 64", "v 3000000", "n 20"];
@@ -304,7 +300,7 @@ fn main() -> ExitCode {
     let programs: Vec<_> =
         programs.into_iter().filter(|program| !program.name.starts_with("interrupt/")).collect();
     if !arguments.list && !arguments.exact {
-        compile::compile_all(&programs, &scratch());
+        compile::compile_all(&programs, &e2e::scratch!());
     }
     let scenes: Vec<(Pass, Scene)> =
         Pass::possible().into_iter().map(|pass| (pass, Scene::default())).collect();

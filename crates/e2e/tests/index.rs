@@ -6,7 +6,6 @@ use e2e::tauto::{self, Ended};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::sched_getaffinity;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -29,10 +28,6 @@ const PARTS: [&str; 10] = [
     "fork_exec_ns",
 ];
 
-fn scratch() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
-}
-
 fn index(place: &Place, arguments: &[&str]) -> Ended {
     let mut command = place.tauto();
     command.arg("index").args(arguments);
@@ -41,7 +36,7 @@ fn index(place: &Place, arguments: &[&str]) -> Ended {
 
 /// The same as each possible user.
 fn for_everybody(test: impl Fn(Pass, &Place)) {
-    let _alone = stage::alone(&scratch()).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     for pass in Pass::possible() {
         let stage = Stage::new(pass).expect("stage");
         let place = stage.place("index").expect("place");
@@ -157,7 +152,7 @@ fn apart(values: &[f64]) -> f64 {
 #[test]
 fn the_clock_is_told_alike_idle_and_loaded() {
     const BAR: f64 = 0.003;
-    let _alone = stage::alone(&scratch()).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     let stage = Stage::new(Pass::possible()[0]).expect("stage");
     let place = stage.place("index").expect("place");
     let mut seen = Vec::new();

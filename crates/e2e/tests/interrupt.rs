@@ -8,7 +8,6 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -40,12 +39,8 @@ const CASES: [(&str, Signal, Target, Option<&[i32]>); 8] = [
     ("kill_group", Signal::KILL, Target::Group, None),
 ];
 
-fn scratch() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
-}
-
 fn begin(place: &Place<'_>, program: &Program) -> Result<Child, String> {
-    let file = place.install(&compile::executable(program, &scratch())?, false)?;
+    let file = place.install(&compile::executable(program, &e2e::scratch!())?, false)?;
     let fail = |error: std::io::Error| format!("start: {error}");
     let mut command = place.tauto();
     command.args(["run", "--json", "--stdout"]).arg(place.path("out/stdout"));
@@ -98,7 +93,7 @@ fn right_end(status: ExitStatus, signal: Signal, codes: Option<&[i32]>) -> bool 
 
 fn attempt(pass: Pass, program: &Program, case: usize) -> Result<(), Failed> {
     let (name, signal, target, codes) = CASES[case];
-    let _alone = stage::alone(&scratch())?;
+    let _alone = stage::alone(&e2e::scratch!())?;
     leftovers::adopt_orphans()?;
     let stage = Stage::new(pass)?;
     let before = Snapshot::take();
@@ -159,7 +154,7 @@ fn begun(pid: u32) -> Option<u64> {
 
 /// A tool that is killed takes what it had started with it.
 fn ends_what_it_started(tool: &str, words: &[&str]) -> Result<(), Failed> {
-    let _alone = stage::alone(&scratch())?;
+    let _alone = stage::alone(&e2e::scratch!())?;
     // What it cannot remove any more lies there.
     let left = tempfile::TempDir::with_prefix("tool-")?;
     std::fs::set_permissions(left.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;

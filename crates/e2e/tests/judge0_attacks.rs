@@ -129,7 +129,7 @@ fn project(service: &Service, compile: &str, run: &str) -> Value {
 
 #[test]
 fn links_planted_while_compiling_lead_nowhere() {
-    let _alone = stage::alone(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     let data = tempfile::tempdir().expect("directory");
     let (service, bait) = (service(data.path()), Bait::lay());
     // CVE-2024-28185: what the judge writes next goes through a link. CVE-2024-28189: whose owner it changes.
@@ -169,7 +169,7 @@ fn links_planted_while_compiling_lead_nowhere() {
 
 #[test]
 fn links_in_archives_and_names_that_leave_them_are_refused() {
-    let _alone = stage::alone(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     let data = tempfile::tempdir().expect("directory");
     let (service, bait) = (service(data.path()), Bait::lay());
     let target = bait.path("secret").display().to_string();
@@ -196,7 +196,7 @@ fn links_in_archives_and_names_that_leave_them_are_refused() {
 
 #[test]
 fn what_compilers_and_shells_would_take_for_commands_is_text() {
-    let _alone = stage::alone(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     let data = tempfile::tempdir().expect("directory");
     let (service, bait) = (service(data.path()), Bait::lay());
     let (secret, open) = (bait.path("secret"), bait.path("open"));
@@ -220,7 +220,7 @@ fn what_compilers_and_shells_would_take_for_commands_is_text() {
 
 #[test]
 fn nothing_inside_is_reached_by_network() {
-    let _alone = stage::alone(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     let data = tempfile::tempdir().expect("directory");
     let service = service(data.path());
     let inside = TcpListener::bind("127.0.0.1:0").expect("listener");

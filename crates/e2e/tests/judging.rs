@@ -3,7 +3,7 @@
 use e2e::leftovers::{self, Snapshot};
 use e2e::package::{self, DOUBLE, RIGHT};
 use e2e::stage::{self, Pass, Place, Stage};
-use e2e::tauto::{self, Ended};
+use e2e::tauto;
 use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -12,31 +12,13 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Only reached by a `tauto` that hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
 /// All examples, with all their languages, on a busy machine.
 const EXAMPLES_PATIENCE: Duration = Duration::from_secs(1200);
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
-fn scratch() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
-}
-
-fn on_stage(name: &str, body: impl Fn(&Place<'_>) -> Result<(), String>) {
-    stage::for_each_user(&scratch(), name, body);
-}
-
-fn run(place: &Place<'_>, arguments: &[&str]) -> Result<Ended, String> {
-    tauto::run(place.tauto().args(arguments), false, PATIENCE)
-}
-
-fn double(place: &Place<'_>) -> Result<(), String> {
-    package::write(&place.path("double"), &DOUBLE)
-}
-
 fn judge(place: &Place<'_>, file: &str, text: &str) -> Result<(i32, Value), String> {
     package::write(&place.path(""), &[(file, text)])?;
-    let ended = run(place, &["judge", "double", file, "--json", "--all-tests"])?;
+    let ended = place.run(&["judge", "double", file, "--json", "--all-tests"])?;
     Ok((ended.code()?, ended.document().map_err(|error| format!("{file}: {error}"))?))
 }
 
@@ -51,7 +33,7 @@ fn example_packages_are_judged_as_they_promise() {
         .collect();
     packages.sort();
     assert!(packages.len() >= 6, "{} example packages", packages.len());
-    let _alone = stage::alone(&scratch()).expect("the lock of the suite");
+    let _alone = stage::alone(&e2e::scratch!()).expect("the lock of the suite");
     leftovers::adopt_orphans().expect("a subreaper");
     let stage = Stage::new(Pass::possible()[0]).expect("a stage");
     let place = stage.place("examples").expect("a place");
@@ -85,7 +67,7 @@ const THREE_EXAMPLES: [(&str, &str, &str); 8] = [
 #[test]
 fn three_examples_are_judged_in_c_cpp_and_python() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let _alone = stage::alone(&scratch()).expect("the lock of the suite");
+    let _alone = stage::alone(&e2e::scratch!()).expect("the lock of the suite");
     leftovers::adopt_orphans().expect("a subreaper");
     let stage = Stage::new(Pass::possible()[0]).expect("a stage");
     let place = stage.place("three_examples").expect("a place");
@@ -93,7 +75,7 @@ fn three_examples_are_judged_in_c_cpp_and_python() {
         let package = examples.join(package);
         let submission = package.join("submissions").join(submission);
         let [package, submission] = [&package, &submission].map(|path| path.to_str().expect("a plain path"));
-        let ended = run(&place, &["judge", package, submission, "--json"]).expect("tauto ends");
+        let ended = place.run(&["judge", package, submission, "--json"]).expect("tauto ends");
         let document = ended.document().expect("a document");
         assert_eq!(document["verdict"], verdict, "{submission}: {document:#}");
     }
@@ -151,8 +133,8 @@ fn every_verdict_is_given() {
         ("untouched.c", ARRAY, "AC"),
         ("touched.c", &touched, "MLE"),
     ];
-    on_stage("verdicts", |place| {
-        double(place)?;
+    stage::for_each_user(&e2e::scratch!(), "verdicts", |place| {
+        package::write(&place.path("double"), &DOUBLE)?;
         for (file, text, verdict) in cases {
             let (code, document) = judge(place, file, text)?;
             // Without a cgroup a refused allocation is the program's own failure.
@@ -186,8 +168,8 @@ fn what_is_not_compiled_says_why() {
             "is larger than 256 MiB, which compilations may write; arrays with initial values",
         ),
     ];
-    on_stage("no-program", |place| {
-        double(place)?;
+    stage::for_each_user(&e2e::scratch!(), "no-program", |place| {
+        package::write(&place.path("double"), &DOUBLE)?;
         for (file, text, why) in cases {
             let (code, document) = judge(place, file, text)?;
             let output = document["compile"]["output"].as_str().unwrap_or_default();
@@ -205,8 +187,8 @@ fn what_is_not_compiled_says_why() {
 fn renames_on_the_machine_do_not_disturb_tests_that_are_links() {
     let judgements: u32 =
         std::env::var("TAUTO_LINK_JUDGEMENTS").map_or(2, |n| n.parse().expect("a number of judgements"));
-    on_stage("links", |place| {
-        double(place)?;
+    stage::for_each_user(&e2e::scratch!(), "links", |place| {
+        package::write(&place.path("double"), &DOUBLE)?;
         let at = |name: &str| place.path("double").join(name);
         for group in ["1", "2"] {
             let directory = at("data/secret").join(group);
@@ -227,7 +209,7 @@ fn renames_on_the_machine_do_not_disturb_tests_that_are_links() {
                 }
             });
             let failed = (0..judgements).find_map(|n| {
-                let ended = run(place, &["judge", "double", "double/submissions/accepted/right.c", "--json"]);
+                let ended = place.run(&["judge", "double", "double/submissions/accepted/right.c", "--json"]);
                 let judged = ended.and_then(|ended| Ok((ended.code()?, ended.document()?)));
                 match judged {
                     Ok((0, document)) if document["tests"].as_array().is_some_and(|t| t.len() == 63) => None,
@@ -245,7 +227,7 @@ fn renames_on_the_machine_do_not_disturb_tests_that_are_links() {
 #[test]
 fn no_runtime_stands_in_the_way_of_a_right_program() {
     let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("packages");
-    let _alone = stage::alone(&scratch()).expect("the lock of the suite");
+    let _alone = stage::alone(&e2e::scratch!()).expect("the lock of the suite");
     let stage = Stage::new(Pass::possible()[0]).expect("a stage");
     let place = stage.place("runtimes").expect("a place");
     for package in ["everylanguage", "runtimes"] {
@@ -299,8 +281,8 @@ int main(void) {
 
 #[test]
 fn one_test_leaves_nothing_for_the_next() {
-    on_stage("spy", |place| {
-        double(place)?;
+    stage::for_each_user(&e2e::scratch!(), "spy", |place| {
+        package::write(&place.path("double"), &DOUBLE)?;
         let (_, document) = judge(place, "spy.c", SPY)?;
         if document["verdict"] == "AC" { Ok(()) } else { Err(format!("{document:#}")) }
     });
@@ -316,9 +298,9 @@ const CRASHING_VALIDATORS: [(&str, &str); 5] = [
 
 #[test]
 fn a_validator_that_fails_is_no_verdict() {
-    on_stage("validators", |place| {
+    stage::for_each_user(&e2e::scratch!(), "validators", |place| {
         for (what, text) in CRASHING_VALIDATORS {
-            double(place)?;
+            package::write(&place.path("double"), &DOUBLE)?;
             package::write(&place.path("double"), &[("output_validator/validate.py", text)])?;
             let (code, document) = judge(place, "right.c", RIGHT)?;
             if code != 3 || document["verdict"] != "JE" {
@@ -361,7 +343,7 @@ const BAD_ARCHIVES: [(&str, &str, &str); 4] = [
 ];
 
 fn lay_out_bad_input(place: &Place<'_>) -> Result<(), String> {
-    double(place)?;
+    package::write(&place.path("double"), &DOUBLE)?;
     let yaml = DOUBLE[0].1;
     package::write(
         &place.path(""),
@@ -418,14 +400,14 @@ fn bad_input_is_named() {
         ("double", "nothing", "nothing"),
     ];
     cases.extend(BAD_ARCHIVES.map(|(file, _, named)| (file, "right.c", named)));
-    on_stage("bad-input", |place| {
+    stage::for_each_user(&e2e::scratch!(), "bad-input", |place| {
         lay_out_bad_input(place)?;
         let mut cases = cases.clone();
         if !place.is_root() {
             cases.push(("double", "locked.c", "locked.c"));
         }
         for (package, submission, named) in cases {
-            let ended = run(place, &["judge", package, submission])?;
+            let ended = place.run(&["judge", package, submission])?;
             let told = ended.stderr.contains(named);
             if ended.code()? != 2 || !told || ended.stderr.contains("panicked") {
                 return Err(format!("judge {package} {submission}: wanted 2 and `{named}`: {ended:?}"));
@@ -441,11 +423,11 @@ fn bad_input_is_named() {
 
 #[test]
 fn binary_garbage_with_a_name_of_a_language_does_not_compile() {
-    on_stage("garbage", |place| {
-        double(place)?;
+    stage::for_each_user(&e2e::scratch!(), "garbage", |place| {
+        package::write(&place.path("double"), &DOUBLE)?;
         fs::write(place.path("garbage.c"), (0u8..=255).rev().cycle().take(5000).collect::<Vec<_>>())
             .map_err(|error| error.to_string())?;
-        let ended = run(place, &["judge", "double", "garbage.c", "--json"])?;
+        let ended = place.run(&["judge", "double", "garbage.c", "--json"])?;
         if ended.document()?["verdict"] == "CE" { Ok(()) } else { Err(format!("{ended:?}")) }
     });
 }

@@ -22,7 +22,7 @@ const PLAIN: &str = "same_cpu_load,cache_load";
 
 /// The same as each possible user.
 fn for_everybody(test: impl Fn(Pass, &Place)) {
-    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile");
+    let scratch = e2e::scratch!();
     let _alone = stage::alone(&scratch).expect("lock");
     leftovers::adopt_orphans().expect("subreaper");
     for pass in Pass::possible() {

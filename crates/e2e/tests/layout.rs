@@ -2,7 +2,7 @@
 
 use e2e::stage::{self, Pass, Place, Stage};
 use e2e::tauto;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ impl Seen {
 
 /// Compiles the program and gives the body a function that runs it with these options.
 fn with_program(body: impl Fn(&dyn Fn(&str) -> Seen)) {
-    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile");
+    let scratch = e2e::scratch!();
     let _alone = stage::alone(&scratch).expect("lock");
     let directory = tempfile::tempdir().expect("directory");
     let (source, program) = (directory.path().join("where.c"), directory.path().join("where"));

@@ -15,10 +15,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Where a test ends a load that would go on.
 const LONG: &str = "600";
 
-fn scratch() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
-}
-
 /// The highest CPU of this process: tests must not need more than one.
 fn last_cpu() -> u32 {
     let mask = sched_getaffinity(None).expect("own CPUs");
@@ -27,7 +23,7 @@ fn last_cpu() -> u32 {
 
 /// Runs `tauto load` as each possible user to its end; exit code, document or error.
 fn loads(options: &str) -> Vec<(Pass, i32, tauto::Ended)> {
-    let _alone = stage::alone(&scratch()).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     let load = |pass| {
         let stage = Stage::new(pass).expect("stage");
         let place = stage.place("load").expect("place");
@@ -168,7 +164,7 @@ fn nameless(child: &Child) -> usize {
 
 #[test]
 fn whatever_ends_it_nothing_is_left() {
-    let _alone = stage::alone(&scratch()).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     leftovers::adopt_orphans().expect("heir");
     let (cpu, pass) = (last_cpu(), Pass::possible()[0]);
     let stage = Stage::new(pass).expect("stage");
@@ -196,7 +192,7 @@ fn whatever_ends_it_nothing_is_left() {
 
 #[test]
 fn a_load_ends_with_its_parent() {
-    let _alone = stage::alone(&scratch()).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     leftovers::adopt_orphans().expect("heir");
     let pass = Pass::possible()[0];
     let stage = Stage::new(pass).expect("stage");
@@ -239,7 +235,7 @@ fn interrupts_hit_the_cpu_that_they_are_meant_for() {
         assert!(!stage::is_root(), "{why}");
         return;
     }
-    let _alone = stage::alone(&scratch()).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     let stage = Stage::new(pass).expect("stage");
     let place = stage.place("load").expect("place");
     let rise = || {
@@ -261,7 +257,7 @@ fn tasks_of_equal_priority_share_a_cpu_with_it() {
     if !stage::is_root() {
         return;
     }
-    let _alone = stage::alone(&scratch()).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     let stage = Stage::new(Pass::Root).expect("stage");
     let place = stage.place("load").expect("place");
     let cpu = last_cpu();

@@ -17,14 +17,10 @@ const PATIENCE_WITH_SERVER: Duration = Duration::from_secs(300);
 /// Of the array that is summed up there.
 const ARRAY: u64 = 64 << 20;
 
-fn scratch() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
-}
-
 /// The example of the walk-through.
 fn sum() -> Result<PathBuf, String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/numa/sum.c");
-    let (directory, target) = (scratch(), scratch().join("sum"));
+    let (directory, target) = (e2e::scratch!(), e2e::scratch!().join("sum"));
     std::fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
     let draft = directory.join(format!("sum.{}", std::process::id()));
     let mut cc = Command::new("cc");
@@ -55,7 +51,7 @@ fn processes(report: &Value) -> BTreeSet<u64> {
 
 /// However a program ends, there is a report, and it says how.
 fn every_end(pass: Pass) -> Result<(), Failed> {
-    let _alone = stage::alone(&scratch())?;
+    let _alone = stage::alone(&e2e::scratch!())?;
     let stage = Stage::new(pass)?;
     let place = stage.place("trace")?;
     // Long enough to be looked at, each.
@@ -87,7 +83,7 @@ fn every_end(pass: Pass) -> Result<(), Failed> {
 
 /// For people, and as a page.
 fn told_in_words(pass: Pass) -> Result<(), Failed> {
-    let _alone = stage::alone(&scratch())?;
+    let _alone = stage::alone(&e2e::scratch!())?;
     let stage = Stage::new(pass)?;
     let place = stage.place("trace")?;
     let program = place.install(&sum()?, false)?;
@@ -227,7 +223,7 @@ fn judge(parts: &Parts) -> Result<(), Failed> {
 }
 
 fn two_nodes() -> Result<(), Failed> {
-    let _alone = stage::alone(&scratch())?;
+    let _alone = stage::alone(&e2e::scratch!())?;
     let functions = concat!(include_str!("../guest/server.sh"), "\n", include_str!("../guest/trace.sh"));
     let machine = Vm {
         tauto: tauto::binary()?,

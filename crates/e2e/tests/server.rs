@@ -6,7 +6,7 @@ use e2e::{compile, program, stage, tauto};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use xtask::vm::{self, Cgroups, Vm};
@@ -475,20 +475,16 @@ fn judge_run(machine: &Machine, parts: &Parts, when: &str, rung: &str) -> Vec<St
     broken
 }
 
-fn scratch() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
-}
-
 fn programs() -> Result<Vec<PathBuf>, String> {
     let all = program::discover()?;
     let find = |name: &&str| {
         all.iter().find(|p| p.name == *name).ok_or_else(|| format!("there is no program {name}"))
     };
-    PROGRAMS.iter().map(|name| compile::executable(find(name)?, &scratch())).collect()
+    PROGRAMS.iter().map(|name| compile::executable(find(name)?, &e2e::scratch!())).collect()
 }
 
 fn attempt(machine: &Machine) -> Result<(), Failed> {
-    let _alone = stage::alone(&scratch().join("machines"))?;
+    let _alone = stage::alone(&e2e::scratch!().join("machines"))?;
     let script = include_str!("../guest/server.sh");
     let script =
         format!("{script}\ntuned() {{\n{}\n}}\nbystanders\n{}\nround tuned\n", machine.tuned, machine.first);

@@ -5,7 +5,6 @@ use e2e::service::Service;
 use e2e::stage;
 use e2e::traffic::{self, percentile};
 use serde_json::Value;
-use std::path::Path;
 
 const CONNECTIONS: usize = 4;
 /// The first and the last so many are compared.
@@ -16,7 +15,7 @@ const JUDGED: usize = 12;
 
 #[test]
 fn a_full_queue_slows_nothing_down_and_is_there_after_a_restart() {
-    let _alone = stage::alone(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     let data = tempfile::Builder::new().prefix("tauto-load-").tempdir().expect("directory");
     let sources = Sources::read().expect("sources");
     let house = housekeeping().expect("slots");

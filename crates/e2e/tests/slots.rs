@@ -4,7 +4,7 @@ use e2e::stage::{self, Pass, Place, Stage};
 use e2e::tauto::{self, Ended};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn on_stage(body: impl Fn(&Place<'_>) -> Result<(), String>) {
-    let scratch: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile");
+    let scratch: PathBuf = e2e::scratch!();
     let _alone = stage::alone(&scratch).expect("lock");
     for pass in Pass::possible() {
         let stage = Stage::new(pass).expect("stage");

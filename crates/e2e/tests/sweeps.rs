@@ -14,10 +14,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const STARTED_WITHIN: Duration = Duration::from_secs(30);
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
-fn scratch() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
-}
-
 fn lab(place: &Place, arguments: &[&str]) -> Ended {
     let mut command = place.tauto();
     command.arg("lab").args(arguments);
@@ -26,7 +22,7 @@ fn lab(place: &Place, arguments: &[&str]) -> Ended {
 
 /// The same as each possible user.
 fn for_everybody(test: impl Fn(Pass, &Place)) {
-    let _alone = stage::alone(&scratch()).expect("lock");
+    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     for pass in Pass::possible() {
         let stage = Stage::new(pass).expect("stage");
         let place = stage.place("lab").expect("place");

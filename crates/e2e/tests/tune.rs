@@ -7,7 +7,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -81,7 +80,7 @@ fn in_state<'a>(targets: &[&'a str], state: &'a str) -> Vec<(&'a str, &'a str)> 
 }
 
 fn scratch() -> std::path::PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
+    e2e::scratch!()
 }
 
 /// As in a container: root in name only.

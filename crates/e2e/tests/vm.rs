@@ -5,7 +5,7 @@
 use e2e::{compile, program, stage, tauto};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use xtask::vm::{self, Cgroups, Vm};
@@ -131,16 +131,12 @@ fn user_delegated() -> Shape {
     Shape { name: "user_with_a_delegated_group", cgroups: Cgroups::V2, append: "psi=0", before, checks }
 }
 
-fn scratch() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile")
-}
-
 fn programs() -> Result<Vec<PathBuf>, String> {
     let all = program::discover()?;
     let find = |name: &&str| {
         all.iter().find(|p| p.name == *name).ok_or_else(|| format!("there is no program {name}"))
     };
-    PROGRAMS.iter().map(|name| compile::executable(find(name)?, &scratch())).collect()
+    PROGRAMS.iter().map(|name| compile::executable(find(name)?, &e2e::scratch!())).collect()
 }
 
 fn script(shape: &Shape) -> String {
@@ -152,7 +148,7 @@ fn script(shape: &Shape) -> String {
 }
 
 fn attempt(shape: &Shape) -> Result<(), Failed> {
-    let _alone = stage::alone(&scratch().join("machines"))?;
+    let _alone = stage::alone(&e2e::scratch!().join("machines"))?;
     let machine = Vm {
         tauto: tauto::binary()?,
         files: programs()?,

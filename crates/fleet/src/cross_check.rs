@@ -95,6 +95,21 @@ pub enum Why {
     Missed,
 }
 
+impl Why {
+    /// As jobs, metrics and JSON name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Why::Drawn => "drawn",
+            Why::Grey => "grey",
+            Why::Doubted => "doubted",
+            Why::Failed => "failed",
+            Why::Verdicts => "verdicts",
+            Why::Times => "times",
+            Why::Missed => "missed",
+        }
+    }
+}
+
 /// A node that stood against the others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charge {

@@ -2,8 +2,8 @@
 
 use crate::nats::{Ask, Body, Greeting, News, NotBegun, Presence, Reply, Standing};
 use crate::{
-    FromWorker, Hello, JobId, Lease, Mode, Moment, Outcome, PROTOCOL, Probe, SlotFacts, Statement, Task,
-    TimeLimit, ToWorker, Work, samples,
+    FromWorker, Hello, JobId, Lease, Mode, Moment, OLDEST, Outcome, PROTOCOL, Probe, SPOKEN, SlotFacts,
+    Statement, Task, TimeLimit, ToWorker, Work, samples, says,
 };
 use model::{
     Bytes, Clock, Event, Executed, Execution, Floor, IndexPart, Judgement, Kept, Limits, Nanos, NodeFacts,
@@ -13,7 +13,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use std::fmt::Debug;
-use std::path::{Path, PathBuf};
 
 /// The messages of a group, and how another program's are read.
 struct Group {
@@ -39,7 +38,14 @@ fn lease() -> Lease {
 fn hello() -> Hello {
     let plan = Reading::Known(samples::statement("judge1").slots[0].clone());
     let slot = SlotFacts { id: 3, cpus: vec![4, 5], plan, floor: Reading::Known(Floor::assumed()) };
-    Hello { protocol: PROTOCOL, version: "1.0.0".into(), node: "judge1".into(), slot, holding: Some(lease()) }
+    Hello {
+        protocol: PROTOCOL,
+        oldest: None,
+        version: "1.0.0".into(),
+        node: "judge1".into(),
+        slot,
+        holding: Some(lease()),
+    }
 }
 
 /// What is known of a machine where most is not.
@@ -153,7 +159,7 @@ fn from_workers() -> Vec<FromWorker> {
 fn to_workers() -> Vec<ToWorker> {
     let tasks = [judge(), jury(), execute()].map(|work| ToWorker::Task(Box::new(task(work))));
     let rest = [
-        ToWorker::Welcome,
+        ToWorker::Welcome { protocol: PROTOCOL },
         ToWorker::Refused { why: "another version".into() },
         ToWorker::Package { hash: "ab".into(), bytes: Some(8) },
         ToWorker::Package { hash: "ab".into(), bytes: None },
@@ -190,8 +196,8 @@ fn replies() -> Vec<Reply> {
     let begun = |task: Body<Task>| Reply::Begun { task, submission: 9 };
     let tasks = [judge(), jury(), execute()].map(|work| begun(Body::Inline(Box::new(task(work)))));
     let rest = [
-        Reply::Standing(Standing::Works { probe_every_secs: Some(300) }),
-        Reply::Standing(Standing::Works { probe_every_secs: None }),
+        Reply::Standing(Standing::Works { probe_every_secs: Some(300), protocol: PROTOCOL }),
+        Reply::Standing(Standing::Works { probe_every_secs: None, protocol: PROTOCOL }),
         Reply::Standing(Standing::Waits { reasons: why() }),
         Reply::Refused { why: "another version".into() },
         Reply::Heard,
@@ -220,53 +226,24 @@ fn groups() -> Vec<Group> {
     ]
 }
 
-fn directory() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/messages")
-}
-
-fn frozen(path: &Path) -> Map<String, Value> {
-    let text = std::fs::read_to_string(path).expect("it can be read");
-    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
-}
-
-/// Whether a message says all that another one says.
-fn says(sent: &Value, frozen: &Value) -> bool {
-    match (sent, frozen) {
-        (Value::Object(sent), Value::Object(frozen)) => {
-            frozen.iter().all(|(name, value)| sent.get(name).is_some_and(|sent| says(sent, value)))
-        }
-        (Value::Array(sent), Value::Array(frozen)) => {
-            sent.len() >= frozen.len() && sent.iter().zip(frozen).all(|(sent, frozen)| says(sent, frozen))
-        }
-        // What was not known then may be told now, or why it is not.
-        (sent, frozen) => frozen.is_null() || sent == frozen,
-    }
+/// The messages of all versions that are spoken, the oldest first.
+fn files() -> [Value; (PROTOCOL - OLDEST + 1) as usize] {
+    [include_str!("../tests/messages/2.json")].map(|text| serde_json::from_str(text).unwrap())
 }
 
 #[test]
 fn messages_say_what_they_always_said_under_this_number() {
-    let path = directory().join(format!("{PROTOCOL}.json"));
-    if !path.exists() {
-        let sent: Map<String, Value> =
-            groups().into_iter().map(|group| (group.name.to_string(), group.sent)).collect();
-        std::fs::write(&path, serde_json::to_string_pretty(&sent).unwrap() + "\n").unwrap();
-        panic!("{}: look at it, and keep it as it is", path.display());
-    }
-    let frozen = frozen(&path);
-    for group in groups() {
-        let before = &frozen[group.name];
-        assert!(says(&group.sent, before), "{}: raise PROTOCOL\n{}\n{before}", group.name, group.sent);
-    }
+    let sent: Map<String, Value> =
+        groups().into_iter().map(|group| (group.name.to_string(), group.sent)).collect();
+    SPOKEN.hold(&Value::Object(sent), &files(), says);
 }
 
 #[test]
-fn messages_of_this_version_and_of_the_one_before_are_read() {
-    let files = [PROTOCOL - 1, PROTOCOL].map(|protocol| directory().join(format!("{protocol}.json")));
-    // Before 2 no fleet was upgraded at work.
-    for path in files.iter().filter(|path| path.exists()) {
-        for (name, sent) in frozen(path) {
+fn messages_of_all_versions_that_are_spoken_are_read() {
+    for (protocol, file) in (OLDEST..).zip(files()) {
+        for (name, sent) in file.as_object().unwrap() {
             let group = groups().into_iter().find(|group| group.name == name).expect("a group of today");
-            (group.reads)(&sent).unwrap_or_else(|why| panic!("{}, {name}: {why}", path.display()));
+            (group.reads)(sent).unwrap_or_else(|why| panic!("{protocol}, {name}: {why}"));
         }
     }
 }

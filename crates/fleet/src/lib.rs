@@ -27,10 +27,12 @@ pub use comparison::{Point, compare};
 pub use cross_check::{Agreed, Answer, Asked, Charge, CrossPolicy, Next, Why, drawn, next, noise};
 pub use health::{Chart, ChartState, Condition, Finding, Health, HealthPolicy, Probe, Rates};
 pub use in_hand::{InHand, Step};
-pub use message::{FromWorker, Hello, PROTOCOL, SlotFacts, ToWorker};
+pub use message::{FromWorker, Hello, OLDEST, PROTOCOL, SPOKEN, SlotFacts, ToWorker, agreed, says};
 pub use model::{JobId, Lease, Moment};
 pub use policy::{Contest, Place, Stage, Strictness};
 pub use pool::{Definition, MEMORY_TOLERANCE, Norm, Pool, PoolError, PoolKind, is_name};
-pub use statement::{Feature, STATEMENT_FORM, StatedIndex, StatedPart, Statement, StatementError};
+pub use statement::{
+    Feature, STATEMENT_FORM, STATEMENTS, StatedIndex, StatedPart, Statement, StatementError,
+};
 pub use task::{Mode, Outcome, Task, TimeLimit, Work};
 pub use wire::{FRAME_LIMIT, Frame, WireError, encode, encode_bytes, header, read_frame, write_frame};

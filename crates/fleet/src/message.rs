@@ -1,17 +1,41 @@
 //! What worker and service say to each other.
 
-use crate::{Lease, Outcome, Task, TimeLimit};
-use model::{Event, Floor, NodeFacts, Reading, Slot};
+use crate::{Lease, Outcome, StatementError, Task, TimeLimit};
+use model::{Event, Floor, Forms, NodeFacts, Reading, Slot};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-/// The version of these messages. A service and a worker of different versions do not work together.
+/// The version of these messages. A service and a worker speak the newest that both know.
 pub const PROTOCOL: u32 = 2;
+/// The oldest that is spoken still: the one before, so that a fleet is upgraded while it works. Nothing was upgraded so before 2.
+pub const OLDEST: u32 = 2;
+/// What this program speaks.
+pub const SPOKEN: Forms = Forms { what: "the protocol of workers", oldest: OLDEST, newest: PROTOCOL };
+
+/// The version that a service which speaks `here` and a worker speak with each other.
+///
+/// # Errors
+/// There is none; with whom to upgrade.
+pub fn agreed(here: Forms, hello: &Hello) -> Result<u32, StatementError> {
+    let (oldest, found) = (hello.oldest.unwrap_or(hello.protocol), hello.protocol);
+    let newest = found.min(here.newest);
+    let unlike = || StatementError::Protocol { oldest, found, version: hello.version.clone(), here };
+    (newest >= oldest.max(here.oldest)).then_some(newest).ok_or_else(unlike)
+}
+
+/// What was spoken by services that do not tell.
+pub(crate) fn untold() -> u32 {
+    2
+}
 
 /// Who a worker is: the first message of a connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
     /// [`PROTOCOL`] of the worker.
     pub protocol: u32,
+    /// [`OLDEST`] of the worker; `None`: as `protocol`.
+    #[serde(default)]
+    pub oldest: Option<u32>,
     /// Version of its program.
     pub version: String,
     /// Name of the machine.
@@ -83,7 +107,11 @@ pub enum FromWorker {
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum ToWorker {
     /// The greeting was understood.
-    Welcome,
+    Welcome {
+        /// The version that is spoken from here on.
+        #[serde(default = "untold")]
+        protocol: u32,
+    },
     /// This worker cannot be used.
     Refused {
         /// Why.
@@ -117,14 +145,60 @@ pub enum ToWorker {
     },
 }
 
+/// Whether a message says all that another one says: fields may be added where nobody depends on them.
+pub fn says(sent: &Value, frozen: &Value) -> bool {
+    match (sent, frozen) {
+        (Value::Object(sent), Value::Object(frozen)) => {
+            frozen.iter().all(|(name, value)| sent.get(name).is_some_and(|sent| says(sent, value)))
+        }
+        (Value::Array(sent), Value::Array(frozen)) => {
+            sent.len() >= frozen.len() && sent.iter().zip(frozen).all(|(sent, frozen)| says(sent, frozen))
+        }
+        // What was not known then may be told now, or why it is not.
+        (sent, frozen) => frozen.is_null() || sent == frozen,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::not_told;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn read(message: Value) -> FromWorker {
         serde_json::from_value(message).unwrap()
+    }
+
+    #[test]
+    fn what_both_speak_is_spoken() {
+        let spoken = |oldest, newest| Forms { oldest, newest, ..SPOKEN };
+        let hello = |oldest, protocol| {
+            let slot = json!({"id": 1, "cpus": []});
+            let hello =
+                json!({"protocol": protocol, "oldest": oldest, "version": "9", "node": "n", "slot": slot});
+            serde_json::from_value::<Hello>(hello).unwrap()
+        };
+        let speak =
+            |here, oldest, protocol| agreed(here, &hello(oldest, protocol)).map_err(|e| e.to_string());
+        // The version after this one, with workers of each.
+        let next = spoken(2, 3);
+        assert_eq!(speak(next, Some(2), 3), Ok(3));
+        assert_eq!(speak(next, None, 2), Ok(2), "a worker of before, which tells one number");
+        assert_eq!(
+            speak(next, Some(1), 1).unwrap_err(),
+            format!(
+                "the node speaks protocol 1 (tauto 9), and tauto {} speaks 2 to 3 here: upgrade the node",
+                env!("CARGO_PKG_VERSION")
+            )
+        );
+        // This one, with workers after it.
+        assert_eq!(speak(spoken(1, 2), Some(2), 3), Ok(2));
+        let later = speak(spoken(1, 2), Some(3), 4).unwrap_err();
+        assert!(
+            later.starts_with("the node speaks protocol 3 to 4 (") && later.ends_with("the service"),
+            "{later}"
+        );
+        assert!(SPOKEN.read(untold()).is_ok());
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! What a node states about itself when it asks to be admitted to a pool, and at intervals afterwards.
 
-use crate::{Moment, PROTOCOL};
-use model::{IndexPart, Reading, Slot};
+use crate::{Moment, SPOKEN};
+use model::{Forms, IndexPart, Reading, Slot};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// The version of a statement's form. It goes up when a field changes its meaning; fields may be added without.
 pub const STATEMENT_FORM: u32 = 1;
+/// Those that are understood.
+pub const STATEMENTS: Forms = Forms::kept("a statement", STATEMENT_FORM);
 
 /// What a node states.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,7 +22,7 @@ pub struct Statement {
     pub pool: String,
     /// Version of its program.
     pub version: String,
-    /// [`PROTOCOL`] of its program.
+    /// [`crate::PROTOCOL`] of its program.
     pub protocol: u32,
     /// When it was stated, by its own clock.
     pub at: Moment,
@@ -76,30 +78,32 @@ pub struct StatedPart {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StatementError {
     /// Of another form.
-    #[error("a statement of form {found}, and form {STATEMENT_FORM} is understood here: {}", older(*found))]
-    Form {
-        /// Its form.
-        found: u32,
-    },
+    #[error("{0}")]
+    Form(String),
     /// Of another protocol.
-    #[error("the node speaks protocol {found} (tauto {version}), and {PROTOCOL} is spoken here: {}", older_protocol(*found))]
+    #[error("the node speaks protocol {} (tauto {version}), and tauto {} speaks {} here: upgrade the {}",
+        span(*oldest, *found), env!("CARGO_PKG_VERSION"), span(here.oldest, here.newest), late(*found < here.oldest))]
     Protocol {
+        /// The oldest that it speaks.
+        oldest: u32,
         /// Its protocol.
         found: u32,
         /// Its version.
         version: String,
+        /// What is spoken here.
+        here: Forms,
     },
     /// No statement at all.
     #[error("no statement of a node: {0}")]
     Text(String),
 }
 
-fn older(found: u32) -> &'static str {
-    if found < STATEMENT_FORM { "upgrade the node" } else { "upgrade the service" }
+fn span(oldest: u32, newest: u32) -> String {
+    if oldest == newest { newest.to_string() } else { format!("{oldest} to {newest}") }
 }
 
-fn older_protocol(found: u32) -> &'static str {
-    if found < PROTOCOL { "upgrade the node" } else { "upgrade the service" }
+fn late(node: bool) -> &'static str {
+    if node { "node" } else { "service" }
 }
 
 impl Statement {
@@ -115,11 +119,12 @@ impl Statement {
         }
         let wrong = |e: serde_json::Error| StatementError::Text(e.to_string());
         let head: Head = serde_json::from_str(text).map_err(wrong)?;
-        if head.form != STATEMENT_FORM {
-            return Err(StatementError::Form { found: head.form });
-        }
-        if head.protocol != PROTOCOL {
-            return Err(StatementError::Protocol { found: head.protocol, version: head.version });
+        STATEMENTS.read(head.form).map_err(StatementError::Form)?;
+        let found = head.protocol;
+        if SPOKEN.read(found).is_err() {
+            let unlike =
+                StatementError::Protocol { oldest: found, found, version: head.version, here: SPOKEN };
+            return Err(unlike);
         }
         serde_json::from_str(text).map_err(wrong)
     }
@@ -240,10 +245,9 @@ mod tests {
         strange["news"] = 1.into();
         assert!(Statement::read(&strange.to_string()).is_ok(), "fields may be added");
         strange["form"] = 9.into();
-        assert_eq!(Statement::read(&strange.to_string()), Err(StatementError::Form { found: 9 }));
-        let told = StatementError::Form { found: 9 }.to_string();
-        assert!(told.ends_with("upgrade the service"), "{told}");
-        let old = text.replacen(&format!("\"protocol\":{PROTOCOL}"), "\"protocol\":0", 1);
+        let told = Statement::read(&strange.to_string()).unwrap_err().to_string();
+        assert!(told.starts_with("form 9 of a statement") && told.ends_with("upgrade tauto here"), "{told}");
+        let old = text.replacen(&format!("\"protocol\":{}", crate::PROTOCOL), "\"protocol\":0", 1);
         let told = Statement::read(&old).unwrap_err().to_string();
         assert!(told.contains("protocol 0 (tauto 1.0.0)") && told.ends_with("upgrade the node"), "{told}");
         assert!(matches!(Statement::read("{}"), Err(StatementError::Text(_))));

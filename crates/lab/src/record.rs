@@ -4,6 +4,7 @@
 //! call before the next run begins. Whoever is ended, by whatever, loses at most the run that was going on; a line that was
 //! cut off by that is no run and is removed. The same experiment, started again, goes on behind the last line.
 
+use model::Forms;
 use rustix::fs::{FlockOperation, flock};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -12,8 +13,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Version of the form.
-const VERSION: u32 = 1;
+/// The forms of a record, of its first line and of the runs of every experiment alike. A run is read by what its own
+/// line has, so that readings may be added without another number; `tests/forms` has a record of each experiment in each of them.
+pub const FORMS: Forms = Forms::kept("a record", 1);
 /// The longest line there is, in bytes: a run with all its evidence has a few thousand.
 const LONGEST: usize = 1 << 20;
 
@@ -96,7 +98,7 @@ impl Record {
         let (runs, end) = record.read(experiment, asked)?;
         record.file.set_len(end).map_err(failed)?;
         if end == 0 {
-            let head = Head { experiment: experiment.into(), version: VERSION, asked: asked.clone() };
+            let head = Head { experiment: experiment.into(), version: FORMS.newest, asked: asked.clone() };
             record.append(&head)?;
         }
         Ok((record, runs))
@@ -125,7 +127,7 @@ impl Record {
     pub fn clear(&mut self, experiment: &str, asked: &Value) -> Result<(), RecordError> {
         let failed = |source: io::Error| RecordError::File { path: self.path.display().to_string(), source };
         self.file.set_len(0).map_err(failed)?;
-        self.append(&Head { experiment: experiment.into(), version: VERSION, asked: asked.clone() })
+        self.append(&Head { experiment: experiment.into(), version: FORMS.newest, asked: asked.clone() })
     }
 
     /// The runs, and where the last whole line ends.
@@ -167,8 +169,8 @@ impl Record {
 
 /// The first thing in which a head differs from what is asked for.
 fn difference(head: &Head, experiment: &str, asked: &Value) -> Option<String> {
-    if head.version != VERSION {
-        return Some(format!("of version {}, not {VERSION}", head.version));
+    if let Err(why) = FORMS.read(head.version) {
+        return Some(why);
     }
     if head.experiment != experiment {
         return Some(format!("of `lab {}`, not of `lab {experiment}`", head.experiment));
@@ -244,6 +246,10 @@ mod tests {
         let why = place.open(&json!({}), false).unwrap_err().to_string();
         assert!(why.contains("of `lab ladder`"), "{why}");
         let head = head.replace("ladder", "layout");
+        std::fs::write(place.path(), format!("{}\n", head.replace("\"version\":1", "\"version\":9")))
+            .unwrap();
+        let why = place.open(&json!({}), false).unwrap_err().to_string();
+        assert!(why.contains("form 9 of a record") && why.contains("upgrade"), "{why}");
         std::fs::write(place.path(), format!("{head}\nno number\n")).unwrap();
         let why = place.open(&json!({}), false).unwrap_err().to_string();
         assert!(why.contains("line 2"), "{why}");

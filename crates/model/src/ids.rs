@@ -69,3 +69,22 @@ pub struct Lease {
     /// Which attempt at it.
     pub attempt: u64,
 }
+
+/// Which line a job waits in; the first goes before the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Urgency {
+    /// Somebody waits for it, and it counts.
+    Contest,
+    /// What counts is judged again.
+    Rejudge,
+    /// Somebody waits for it: practice.
+    Live,
+    /// When nothing else is waiting.
+    Background,
+}
+
+impl Urgency {
+    /// All of them, the most urgent first.
+    pub const ALL: [Urgency; 4] = [Urgency::Contest, Urgency::Rejudge, Urgency::Live, Urgency::Background];
+}

@@ -1,6 +1,6 @@
 //! A machine's power index: what it can do, in parts with physical units; and the comparison of many of them.
 
-use crate::Reading;
+use crate::{Reading, not_recorded};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
@@ -230,13 +230,13 @@ impl Index {
     }
 }
 
-/// Parts of another version of this program, which this one does not know, are left out.
+/// Parts of another version of this program, which this one does not know, are left out; those that it did not know are unknown.
 fn known_parts<'de, D: Deserializer<'de>>(
     d: D,
 ) -> Result<BTreeMap<IndexPart, Reading<IndexFigure>>, D::Error> {
-    let told = BTreeMap::<String, Reading<IndexFigure>>::deserialize(d)?;
-    let part = |name: &str| IndexPart::ALL.into_iter().find(|part| part.name() == name);
-    Ok(told.into_iter().filter_map(|(name, figure)| Some((part(&name)?, figure))).collect())
+    let mut told = BTreeMap::<String, Reading<IndexFigure>>::deserialize(d)?;
+    let figure = |part: IndexPart| (part, told.remove(part.name()).unwrap_or_else(not_recorded));
+    Ok(IndexPart::ALL.into_iter().filter(|part| *part != IndexPart::Rounds).map(figure).collect())
 }
 
 /// What a comparison knows of one saved index.

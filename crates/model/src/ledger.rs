@@ -116,12 +116,8 @@ mod tests {
                 involuntary_switches: Reading::Known(0),
                 minor_faults: Reading::Known(0),
                 major_faults: Reading::Known(0),
-                frequency_ratio: Reading::unknown("not read"),
-                slowdown: Reading::unknown("not read"),
                 swapped_pages: Reading::Known(0),
-                pages_by_node: Reading::unknown("not read"),
-                cost: Nanos::ZERO,
-                weaker: vec![],
+                ..Evidence::unread("not read")
             },
         }
     }

@@ -12,6 +12,7 @@ mod disturbance;
 mod event;
 mod execution;
 mod facts;
+mod form;
 mod host;
 mod ids;
 mod index;
@@ -41,13 +42,14 @@ pub use execution::{
     Blob, Executed, ExecutedCompile, ExecutedRun, Execution, Kept, ProgramFile, ProgramKind,
 };
 pub use facts::NodeFacts;
+pub use form::{Form, Forms, Numbered};
 pub use host::{
     BootPlan, Change, ChangeState, CpuNoise, HostLanguage, HostLanguages, HostTool, MeasuredSlot,
     MeasuredSlots, NoiseComparison, Severity, Slot, SlotPlan, Tuning,
 };
 pub use ids::{
     CallbackId, ContestId, JobId, JudgementId, Lease, Moment, ProblemId, RejudgingId, SubmissionId, TokenId,
-    UserId, VersionId,
+    Urgency, UserId, VersionId,
 };
 pub use index::{
     ComparedMachine, ComparedModel, ComparedPart, ComparedValue, Index, IndexComparison, IndexFigure,
@@ -64,7 +66,9 @@ pub use limits::{Limits, WallLimit};
 pub use link_order::{LinkOrder, LinkOrderReport, OrderComparison};
 pub use numa::{NumaCache, NumaCore, NumaMap, NumaNode, OffcoreMask};
 pub use observation::{Evidence, Exit, Isolation, NodePages, Observation, Status, Times};
-pub use outcome::{Bound, CheckOutcome, Checked, Compilation, Judgement, Settled, Verification};
+pub use outcome::{
+    Bound, CheckOutcome, Checked, Compilation, Judgement, Settled, Verification, not_recorded,
+};
 pub use reading::{Reading, not_told, told};
 pub use run::{
     Aslr, BoxId, BoxMount, FileMount, Found, Layout, Placement, RunSpec, Sched, Stdio, View, ViewMount,

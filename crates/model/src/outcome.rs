@@ -7,8 +7,8 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Of what judgements did not keep when they were made.
-pub(crate) fn not_recorded<T>() -> Reading<T> {
+/// Of what was not kept when something was written.
+pub fn not_recorded<T>() -> Reading<T> {
     Reading::unknown("not recorded then")
 }
 

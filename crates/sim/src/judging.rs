@@ -2,7 +2,7 @@
 
 use super::node::{LIMIT, Ran};
 use super::world::World;
-use fleet::{Agreed, Answer, Asked, Next, Place, Stage, Strictness, Why, next, noise};
+use fleet::{Agreed, Answer, Asked, Next, Place, Stage, Strictness, next, noise};
 
 impl World {
     /// A result counts: it is stored, and decides, or asks for more.
@@ -52,7 +52,7 @@ impl World {
         {
             let confirms =
                 submission.stage == Stage::Confirm && !submission.answers.iter().any(|one| one.strict);
-            let sum = self.counts.checks.entry(if confirms { "confirm" } else { name(why) }).or_default();
+            let sum = self.counts.checks.entry(if confirms { "confirm" } else { why.name() }).or_default();
             *sum = (sum.0 + 1, sum.1 + ran.seconds);
         }
     }
@@ -122,17 +122,5 @@ impl World {
             self.counts.charged_healthy += u64::from(charged && well);
             self.drain_if_suspected(number);
         }
-    }
-}
-
-pub(super) fn name(why: Why) -> &'static str {
-    match why {
-        Why::Drawn => "drawn",
-        Why::Grey => "grey",
-        Why::Doubted => "doubted",
-        Why::Failed => "failed",
-        Why::Verdicts => "verdicts",
-        Why::Times => "times",
-        Why::Missed => "missed",
     }
 }

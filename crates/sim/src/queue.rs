@@ -2,30 +2,11 @@
 //! decides: its tests play the same events here and there, and compare who gets which job.
 
 use fleet::{Moment, Pool, PoolKind};
-use serde::Serialize;
+pub use model::Urgency;
 use std::collections::{BTreeMap, HashMap};
 
 /// So many of a contest's jobs are looked at for one that is old enough for who helps out.
 const LOOK: usize = 32;
-
-/// Which line a job waits in; the first goes before the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Urgency {
-    /// Somebody waits for it, and it counts.
-    Contest,
-    /// What counts is judged again.
-    Rejudge,
-    /// Somebody waits for it: practice.
-    Live,
-    /// When nothing else is waiting.
-    Background,
-}
-
-impl Urgency {
-    /// All of them, the most urgent first.
-    pub const ALL: [Urgency; 4] = [Urgency::Contest, Urgency::Rejudge, Urgency::Live, Urgency::Background];
-}
 
 /// A request for one judgement.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,19 +4,21 @@
 use crate::Result;
 use crate::db::Row;
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
-use model::{Charge, Clock, Judgement, Limits, Observation, TestResult};
+use model::{Charge, Clock, Forms, Judgement, Limits, Observation, TestResult};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 
-/// The form that is written. All forms from 1 to this are read for ever: what one did not have is a reading that is unknown, since it
-/// was not recorded then. `tests/forms` has a judgement in each of them.
+/// The forms of a judgement; `tests/forms` has one in each of them.
 ///
 /// 1: [`Judgement`] without tests, [`TestResult`] without runs, and the runs of all tests as a list of lists of [`Observation`],
 /// compressed by zlib; each as JSON. 2: judgements have their thresholds, and tests what disturbed each run. 3: tests have a charge.
 /// Before, their CPU time, that of each run and its limit were those of the judgement's clock.
-pub(crate) const FORM: i64 = 3;
+const FORMS: Forms = Forms::kept("a judgement", 3);
+
+/// The form that is written.
+pub(crate) const FORM: i64 = FORMS.newest as i64;
 
 /// A judgement, ready to be stored.
 pub(crate) struct Packed {
@@ -114,10 +116,8 @@ fn inflate<T: DeserializeOwned>(bytes: &[u8]) -> std::result::Result<T, String> 
 
 /// The form of the row, where this program can read it.
 pub(crate) fn known(row: &Row) -> Result<i64> {
-    match row.get("form")? {
-        form @ 1..=FORM => Ok(form),
-        other => Err(row.damaged(format!("form {other} of a judgement, and this program knows 1 to {FORM}"))),
-    }
+    let form: i64 = row.get("form")?;
+    FORMS.read(form).map(i64::from).map_err(|why| row.damaged(why))
 }
 
 #[cfg(test)]
@@ -127,7 +127,6 @@ mod tests {
         Bytes, Cause, Clock, Compilation, Confidence, Disturbance, Exit, Floor, Limits, Nanos, Policy,
         Reading, Settled, Thresholds, Verdict,
     };
-    use std::path::Path;
 
     /// With something in every part.
     fn sample() -> Judgement {
@@ -195,26 +194,24 @@ mod tests {
         judgement
     }
 
-    fn kept(form: &str) -> Value {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/forms/{form}.json"));
-        let text = std::fs::read_to_string(&path);
-        let why = || format!("{}: is missing; write this there:\n{:#}", path.display(), stored(&sample()));
-        serde_json::from_str(&text.unwrap_or_else(|_| panic!("{}", why()))).unwrap()
+    fn kept() -> [Value; FORM as usize] {
+        let files = [
+            include_str!("../tests/forms/1.json"),
+            include_str!("../tests/forms/2.json"),
+            include_str!("../tests/forms/3.json"),
+        ];
+        files.map(|text| serde_json::from_str(text).unwrap())
     }
 
     #[test]
     fn what_is_written_changes_only_with_the_number_of_its_form() {
-        assert_eq!(
-            stored(&sample()),
-            kept(&FORM.to_string()),
-            "raise FORM, say what changed, and add a file to tests/forms"
-        );
+        FORMS.hold(&stored(&sample()), &kept(), Value::eq);
     }
 
     #[test]
     fn every_form_there_was_is_read() {
-        for form in 1..=FORM {
-            let judgement = read(form, &kept(&form.to_string()));
+        for (form, kept) in (1..).zip(kept()) {
+            let judgement = read(form, &kept);
             let mut expected = sample();
             if form < 2 {
                 expected.thresholds = Reading::unknown("not recorded then");
@@ -226,7 +223,8 @@ mod tests {
 
     #[test]
     fn what_was_counted_before_it_was_called_a_charge_is_one() {
-        let judgement = read(2, &kept("2-instructions"));
+        let judgement =
+            read(2, &serde_json::from_str(include_str!("../tests/forms/2-instructions.json")).unwrap());
         let [test] = &judgement.tests[..] else { panic!("{judgement:?}") };
         let charge = Charge { clock: Clock::Instructions, amount: 118_604_422 };
         assert_eq!((test.charge, judgement.limit().amount), (charge, 1_000_000_000));

@@ -53,7 +53,7 @@ impl Store {
         let line = |row: &Row| {
             Ok(LineCount {
                 place: Some(row.get("place")?).filter(|place: &String| !place.is_empty()),
-                urgency: Urgency::read(row)?,
+                urgency: crate::jobs::urgency(row)?,
                 waiting: row.count("n")?,
                 oldest: Moment(row.get("oldest")?),
             })

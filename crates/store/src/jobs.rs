@@ -7,49 +7,33 @@ use crate::{
     ContestId, Error, JobId, JudgementId, Lease, Moment, RejudgingId, Result, Store, SubmissionId, UserId,
     VersionId,
 };
+pub use model::Urgency;
 use sqlx::AssertSqlSafe;
 use std::collections::BTreeMap;
 
-/// Which line a job waits in; the first goes before the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Urgency {
-    /// Somebody waits for it, and it counts.
-    Contest,
-    /// What counts is judged again.
-    Rejudge,
-    /// Somebody waits for it.
-    Live,
-    /// When nothing else is waiting.
-    Background,
+/// Its number in the database, and what is read from there.
+pub(crate) const fn urgency_number(urgency: Urgency) -> i64 {
+    match urgency {
+        Urgency::Contest => 0,
+        Urgency::Rejudge => 1,
+        Urgency::Live => 2,
+        Urgency::Background => 3,
+    }
 }
 
-impl Urgency {
-    /// All of them, the most urgent first.
-    pub const ALL: [Urgency; 4] = [Urgency::Contest, Urgency::Rejudge, Urgency::Live, Urgency::Background];
+/// The inverse of [`urgency_number`], of the column `urgency`.
+pub(crate) fn urgency(row: &Row) -> Result<Urgency> {
+    let number = row.get::<i64>("urgency")?;
+    let found = Urgency::ALL.into_iter().find(|urgency| urgency_number(*urgency) == number);
+    found.ok_or_else(|| row.damaged(format!("`{number}` is no urgency")))
+}
 
-    pub(crate) const fn number(self) -> i64 {
-        match self {
-            Urgency::Contest => 0,
-            Urgency::Rejudge => 1,
-            Urgency::Live => 2,
-            Urgency::Background => 3,
-        }
-    }
-
-    pub(crate) fn read(row: &Row) -> Result<Urgency> {
-        let number = row.get::<i64>("urgency")?;
-        let found = Urgency::ALL.into_iter().find(|urgency| urgency.number() == number);
-        found.ok_or_else(|| row.damaged(format!("`{number}` is no urgency")))
-    }
-
-    /// The line of a submission of a contest, by that of one that is of none.
-    const fn in_contest(self) -> Urgency {
-        match self {
-            Urgency::Live => Urgency::Contest,
-            Urgency::Background => Urgency::Rejudge,
-            Urgency::Contest | Urgency::Rejudge => self,
-        }
+/// The line of a submission of a contest, by that of one that is of none.
+const fn in_contest(urgency: Urgency) -> Urgency {
+    match urgency {
+        Urgency::Live => Urgency::Contest,
+        Urgency::Background => Urgency::Rejudge,
+        Urgency::Contest | Urgency::Rejudge => urgency,
     }
 }
 
@@ -222,7 +206,7 @@ impl NewJob {
     pub(crate) fn in_contest(self, contest: Option<(ContestId, Option<String>)>) -> NewJob {
         let Some((contest, place)) = contest else { return self };
         let urgency = match self.purpose {
-            Purpose::Verdict => self.urgency.in_contest(),
+            Purpose::Verdict => in_contest(self.urgency),
             Purpose::Trial => self.urgency,
         };
         NewJob { contest: Some(contest), place, urgency, ..self }
@@ -232,7 +216,7 @@ impl NewJob {
     fn flow(&self) -> Flow {
         Flow {
             place: self.place.clone().unwrap_or_default(),
-            urgency: self.urgency.number(),
+            urgency: urgency_number(self.urgency),
             contest: self.contest.map_or(0, |contest| contest.0),
         }
     }
@@ -274,7 +258,7 @@ pub(crate) fn job(row: &Row) -> Result<Job> {
         submission: SubmissionId(row.get("submission")?),
         version: row.get::<Option<i64>>("version")?.map(VersionId),
         purpose: row.parse("purpose", Purpose::of)?,
-        urgency: Urgency::read(row)?,
+        urgency: urgency(row)?,
         attempt: row.count("attempt")?,
         failed: row.count("failed")?,
         state,
@@ -337,7 +321,7 @@ pub(crate) async fn enqueue(tx: &mut Tx, new: &[NewJob]) -> Result<Vec<JobId>> {
 fn row(job: &NewJob, ticket: i64) -> Vec<Value> {
     let (contest, next) = (job.contest.map_or(0, |contest| contest.0), job.next.as_ref());
     let mut values =
-        values![job.submission, job.version, job.author, job.purpose.name(), job.urgency.number()];
+        values![job.submission, job.version, job.author, job.purpose.name(), urgency_number(job.urgency)];
     values.extend(values![ticket, "queued", job.created, job.rejudging, contest, job.place.clone()]);
     values.extend(values![
         next.is_none(),

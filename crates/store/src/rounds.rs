@@ -88,7 +88,7 @@ impl Ended {
             round: row.get::<Option<i64>>("round")?.map_or(job, JobId),
             version: row.get::<Option<i64>>("version")?.map(VersionId),
             author: row.get("author")?,
-            urgency: Urgency::read(row)?,
+            urgency: crate::jobs::urgency(row)?,
             rejudging: row.get::<Option<i64>>("rejudging")?.map(RejudgingId),
             contest: Some(ContestId(row.get("contest")?)).filter(|contest| contest.0 != 0),
         })

@@ -13,7 +13,7 @@
 //! that go on with a round come before those of their contest that begin one.
 
 use crate::db::{Row, Tx, numbered, values};
-use crate::jobs::{Flow, columns, job};
+use crate::jobs::{Flow, columns, job, urgency_number};
 use crate::leases::quoted;
 use crate::{Error, Job, JobId, Moment, Result, Store, Urgency, UserId};
 use sqlx::AssertSqlSafe;
@@ -237,7 +237,7 @@ impl Store {
             .one(
                 "SELECT COUNT(*) AS n FROM
                  (SELECT 1 FROM jobs WHERE state = 'queued' AND author = $1 AND urgency IN ($2, $3) LIMIT $4) AS waiting",
-                values![author, Urgency::Contest.number(), Urgency::Live.number(), most],
+                values![author, urgency_number(Urgency::Contest), urgency_number(Urgency::Live), most],
             )
             .await?;
         waiting.count("n")

@@ -156,7 +156,7 @@ impl Store {
         let waiting = "SELECT urgency, COUNT(*) AS n, MIN(created) AS oldest FROM jobs WHERE state = 'queued' GROUP BY urgency";
         for row in tx.rows(waiting, []).await? {
             let n = row.count("n")?;
-            match Urgency::read(&row)? {
+            match crate::jobs::urgency(&row)? {
                 Urgency::Contest => counts.contest = n,
                 Urgency::Rejudge => counts.rejudge = n,
                 Urgency::Live => counts.live = n,

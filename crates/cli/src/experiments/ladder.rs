@@ -4,6 +4,7 @@ mod seats;
 
 use super::disturber::Disturber;
 use super::ground::{Ground, Watch, in_run, program};
+use super::lines::LadderLine;
 use super::session::{Forms, Session, SessionArgs, outcome};
 use super::subject_facts;
 use crate::Done;
@@ -21,7 +22,6 @@ use report::json::{LadderDocument, to_text};
 use report::text::ladder_report;
 use sandbox::{Launcher, LauncherOptions};
 use seats::{Seat, seats};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Seed of the order of runs.
@@ -45,18 +45,6 @@ pub(crate) struct LadderArgs {
     subject: SubjectArgs,
     #[command(flatten)]
     placement: PlacementArgs,
-}
-
-/// A line of the record.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Kept {
-    /// A run.
-    Run { stage: Stage, observation: Box<Observation> },
-    /// What else the machine did while the runs before it were made.
-    Warned(Vec<String>),
-    /// The machine refused what a rung needs.
-    Refused { rung: usize, why: String },
 }
 
 /// A climb, as far as it has come.
@@ -83,7 +71,7 @@ pub(crate) fn main(args: &LadderArgs) -> Result<Done, Failure> {
         "stages": planned.iter().map(|rung| (rung.rung, rung.phase, &rung.made)).collect::<Vec<_>>(),
         "placements": seats.iter().map(|seat| &seat.placement).collect::<Vec<_>>(), "machine": super::machine_facts(),
     });
-    let (mut session, kept) = Session::open::<Kept>(&args.session, "ladder", asked)?;
+    let (mut session, kept) = Session::open::<LadderLine>(&args.session, "ladder", asked)?;
     let order = schedule(&planned, args.runs as usize, SEED);
     let mut climb = Climb { args, argv, ground, seats, planned, order, runs: Vec::new(), warned: Vec::new() };
     let as_planned = (climb.planned.clone(), climb.order.clone());
@@ -102,7 +90,7 @@ pub(crate) fn main(args: &LadderArgs) -> Result<Done, Failure> {
     }
     if climb.runs.len() > before {
         climb.warned = watch.told(&climb.ground.cpus.iter().copied().collect::<Vec<_>>());
-        session.keep(&Kept::Warned(climb.warned.clone()))?;
+        session.keep(&LadderLine::Warned(climb.warned.clone()))?;
     }
     let report = climb.drawn_up(shown, end.clone());
     let forms = Forms {
@@ -116,14 +104,14 @@ pub(crate) fn main(args: &LadderArgs) -> Result<Done, Failure> {
 
 impl Climb<'_> {
     /// Goes as far as the record does.
-    fn resume(&mut self, kept: Vec<Kept>) -> Result<(), Failure> {
+    fn resume(&mut self, kept: Vec<LadderLine>) -> Result<(), Failure> {
         for (n, line) in kept.into_iter().enumerate() {
             match line {
-                Kept::Run { stage, observation } if self.order.get(self.runs.len()) == Some(&stage) => {
+                LadderLine::Run { stage, observation } if self.order.get(self.runs.len()) == Some(&stage) => {
                     self.runs.push((stage, *observation));
                 }
-                Kept::Warned(told) => self.warned = told,
-                Kept::Refused { rung, why } if rung < self.planned.len() => self.refuse(rung, why),
+                LadderLine::Warned(told) => self.warned = told,
+                LadderLine::Refused { rung, why } if rung < self.planned.len() => self.refuse(rung, why),
                 _ => {
                     let why = format!(
                         "the record's line {} is not the one that belongs there; --fresh begins anew",
@@ -195,7 +183,7 @@ impl Climb<'_> {
             // A slot is one without a partition too.
             if none_made && self.seats[rung].needs_changes {
                 let why = format!("the machine refuses it: {}", self.seats[rung].refused.join("; "));
-                session.keep(&Kept::Refused { rung, why: why.clone() })?;
+                session.keep(&LadderLine::Refused { rung, why: why.clone() })?;
                 self.refuse(rung, why);
             }
         }
@@ -227,7 +215,7 @@ impl Climb<'_> {
                 return Ok(false);
             }
             let observation = run.map_err(|e| in_run(&e, self.runs.len() + 1, &name))?;
-            session.keep(&Kept::Run { stage, observation: Box::new(observation.clone()) })?;
+            session.keep(&LadderLine::Run { stage, observation: Box::new(observation.clone()) })?;
             self.runs.push((stage, observation));
         }
         Ok(true)

@@ -1,6 +1,7 @@
 //! `tauto lab layout`: does the place of a program's memory move its time?
 
 use super::ground::Watch;
+use super::lines::LayoutRun;
 use super::session::{Forms, Session, SessionArgs, outcome};
 use super::subject_facts;
 use crate::Done;
@@ -17,7 +18,6 @@ use report::html::layout_page;
 use report::json::to_text;
 use report::text::layout_report;
 use sandbox::Launcher;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use settle::Floor;
 use std::path::PathBuf;
@@ -72,18 +72,6 @@ enum VaryName {
     Stack,
 }
 
-/// A run, as the record keeps it.
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    /// The layout.
-    at: u32,
-    /// User-space cycles where they are counted, else CPU time in nanoseconds.
-    value: u64,
-    /// What disturbed it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    disturbed: Vec<String>,
-}
-
 pub(crate) fn main(args: &LayoutArgs) -> Result<Done, Failure> {
     let plan = plan(args)?;
     let argv = super::command_or(&args.command, "toy")?;
@@ -98,7 +86,7 @@ pub(crate) fn main(args: &LayoutArgs) -> Result<Done, Failure> {
         "vary": args.vary.vary(), "from": plan.from, "to": plan.to, "step": plan.step, "runs": plan.runs,
         "quick": plan.quick, "clock": clock, "machine": super::machine_facts(),
     });
-    let (mut session, kept) = Session::open::<Kept>(&args.session, "layout", asked)?;
+    let (mut session, kept) = Session::open::<LayoutRun>(&args.session, "layout", asked)?;
     let mut sweep = resumed(plan, &kept)?;
     if sweep.next().is_none() && session.anew()? {
         sweep = Sweep::new(plan);
@@ -138,7 +126,7 @@ fn plan(args: &LayoutArgs) -> Result<Plan, Failure> {
 }
 
 /// The sweep as far as the record goes.
-fn resumed(plan: Plan, kept: &[Kept]) -> Result<Sweep, Failure> {
+fn resumed(plan: Plan, kept: &[LayoutRun]) -> Result<Sweep, Failure> {
     let mut sweep = Sweep::new(plan);
     for (n, run) in kept.iter().enumerate() {
         if sweep.next() != Some(run.at) {
@@ -193,7 +181,7 @@ fn conduct(
     outcome(measure())
 }
 
-fn kept(at: u32, run: &Observation, clock: LayoutClock, floor: &Floor) -> Result<Kept, Failure> {
+fn kept(at: u32, run: &Observation, clock: LayoutClock, floor: &Floor) -> Result<LayoutRun, Failure> {
     // What disturbs a run takes CPU time; cycles of the program itself are taken by what empties its caches.
     let disturbed = crate::floor::disturbed(run, floor);
     let value = match (clock, &run.cycles) {
@@ -203,7 +191,7 @@ fn kept(at: u32, run: &Observation, clock: LayoutClock, floor: &Floor) -> Result
             return Err(Failure::system(format!("run at {at} bytes: its cycles were not counted: {why}")));
         }
     };
-    Ok(Kept { at, value, disturbed })
+    Ok(LayoutRun { at, value, disturbed })
 }
 
 fn layout(args: &LayoutArgs, at: u32) -> Layout {

@@ -1,6 +1,7 @@
 //! `tauto lab link-order`: does the order in which a program's objects are linked move its time?
 
 use super::ground::Watch;
+use super::lines::LinkOrderRun;
 use super::session::{Forms, Session, SessionArgs, outcome};
 use crate::Done;
 use crate::bench::words;
@@ -18,7 +19,6 @@ use report::html::link_order_page;
 use report::json::{LinkOrderDocument, to_text};
 use report::text::link_order_report;
 use sandbox::Launcher;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -60,16 +60,6 @@ pub(crate) struct LinkOrderArgs {
     placement: PlacementArgs,
 }
 
-/// A run, as the record keeps it.
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    /// Seed of the order.
-    seed: u64,
-    /// It needs no repeating.
-    counts: bool,
-    observation: Observation,
-}
-
 /// What is measured.
 struct Subjects {
     orders: Vec<(u64, Vec<usize>)>,
@@ -91,7 +81,7 @@ pub(crate) fn main(args: &LinkOrderArgs) -> Result<Done, Failure> {
         "layout": args.placement.layout(), "stdin": args.subject.stdin, "env": args.subject.env, "show": args.subject.show,
         "limits": args.subject.limits.limits(), "machine": super::machine_facts(),
     });
-    let (mut session, mut kept) = Session::open::<Kept>(&args.session, "link-order", asked)?;
+    let (mut session, mut kept) = Session::open::<LinkOrderRun>(&args.session, "link-order", asked)?;
     let workshop = tempfile::tempdir().map_err(Failure::system)?;
     let subjects = linked(args, &inputs, workshop.path())?;
     let mut rounds = resumed(args, &subjects, &kept)?;
@@ -173,7 +163,7 @@ fn linked(args: &LinkOrderArgs, inputs: &Inputs, workshop: &Path) -> Result<Subj
 }
 
 /// The rounds as far as the record goes.
-fn resumed(args: &LinkOrderArgs, subjects: &Subjects, kept: &[Kept]) -> Result<Rounds, Failure> {
+fn resumed(args: &LinkOrderArgs, subjects: &Subjects, kept: &[LinkOrderRun]) -> Result<Rounds, Failure> {
     let mut rounds = Rounds::new(subjects.orders.len(), args.runs as usize, args.seed);
     for (n, run) in kept.iter().enumerate() {
         if rounds.next().map(|order| subjects.orders[order].0) != Some(run.seed) {
@@ -193,7 +183,7 @@ fn conduct(
     subjects: &Subjects,
     session: &mut Session,
     rounds: &mut Rounds,
-    kept: &mut Vec<Kept>,
+    kept: &mut Vec<LinkOrderRun>,
 ) -> (BenchEnd, Option<Failure>) {
     let mut measure = || -> Result<BenchEnd, Failure> {
         if rounds.next().is_none() {
@@ -223,7 +213,7 @@ fn conduct(
                 )));
             }
             let counts = crate::floor::disturbed(&observation, &floor).is_empty();
-            let run = Kept { seed, counts, observation };
+            let run = LinkOrderRun { seed, counts, observation };
             session.keep(&run)?;
             rounds.put(counts);
             kept.push(run);
@@ -295,7 +285,7 @@ fn full(file: &File, buffer: &mut [u8], at: u64) -> Result<usize, Failure> {
 fn drawn_up(
     args: &LinkOrderArgs,
     subjects: Subjects,
-    kept: Vec<Kept>,
+    kept: Vec<LinkOrderRun>,
     end: BenchEnd,
     outputs_agree: bool,
 ) -> LinkOrderReport {

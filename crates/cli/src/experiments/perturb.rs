@@ -4,6 +4,7 @@ mod trials;
 
 use super::disturber::Disturber;
 use super::ground::{Ground, Watch, in_run, program};
+use super::lines::PerturbLine;
 use super::session::{Forms, Session, SessionArgs, outcome};
 use super::subject_facts;
 use crate::Done;
@@ -22,7 +23,6 @@ use report::html::perturb_page;
 use report::json::{PerturbDocument, to_text};
 use report::text::perturb_report;
 use sandbox::Launcher;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trials::{Means, Trial, trials};
 
@@ -59,16 +59,6 @@ pub(crate) struct PerturbArgs {
 
 fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(Perturbation::ALL.map(Perturbation::name))
-}
-
-/// A line of the record.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Kept {
-    /// A run.
-    Run { trial: Perturbation, pair: usize, disturbed: bool, observation: Box<Observation> },
-    /// What else the machine did while the runs before it were made.
-    Warned(Vec<String>),
 }
 
 /// The experiment, as far as it has come.
@@ -113,7 +103,7 @@ pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
         "placement": trials::placement(&ground, args.placement.sched), "counted": uncounted.is_none(),
         "machine": super::machine_facts(),
     });
-    let (mut session, kept) = Session::open::<Kept>(&args.session, "perturb", asked)?;
+    let (mut session, kept) = Session::open::<PerturbLine>(&args.session, "perturb", asked)?;
     let order = schedule(there.len(), args.pairs as usize, SEED);
     let mut all =
         Perturb { args, argv, ground, trials, there, uncounted, order, runs: Vec::new(), warned: Vec::new() };
@@ -131,7 +121,7 @@ pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
     }
     if all.runs.len() > before {
         all.warned = watch.told(&all.ground.cpus.iter().copied().collect::<Vec<_>>());
-        session.keep(&Kept::Warned(all.warned.clone()))?;
+        session.keep(&PerturbLine::Warned(all.warned.clone()))?;
     }
     let report = all.drawn_up(shown, end.clone());
     let forms = Forms {
@@ -145,11 +135,13 @@ pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
 
 impl Perturb<'_> {
     /// Goes as far as the record does.
-    fn resume(&mut self, kept: Vec<Kept>) -> Result<(), Failure> {
+    fn resume(&mut self, kept: Vec<PerturbLine>) -> Result<(), Failure> {
         for (n, line) in kept.into_iter().enumerate() {
             let (made, observation) = match line {
-                Kept::Run { trial, pair, disturbed, observation } => ((trial, pair, disturbed), observation),
-                Kept::Warned(told) => {
+                PerturbLine::Run { trial, pair, disturbed, observation } => {
+                    ((trial, pair, disturbed), observation)
+                }
+                PerturbLine::Warned(told) => {
                     self.warned = told;
                     continue;
                 }
@@ -198,7 +190,8 @@ impl Perturb<'_> {
             }
             let observation = run.map_err(|e| in_run(&e, self.runs.len() + 1, &name))?;
             let boxed = Box::new(observation.clone());
-            let line = Kept::Run { trial, pair: step.pair, disturbed: step.disturbed, observation: boxed };
+            let line =
+                PerturbLine::Run { trial, pair: step.pair, disturbed: step.disturbed, observation: boxed };
             session.keep(&line)?;
             self.runs.push(observation);
         }

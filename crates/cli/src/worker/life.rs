@@ -6,7 +6,7 @@ use super::{Worker, probe, task};
 use crate::Done;
 use crate::terminal::Failure;
 use fleet::nats::Standing;
-use fleet::{Outcome, Step};
+use fleet::{OLDEST, Outcome, PROTOCOL, SPOKEN, Step};
 use std::time::{Duration, Instant};
 
 /// It is looked as often whether something else is to be done than waiting for a job.
@@ -67,7 +67,14 @@ impl Life<'_> {
                     let troubled = self.is_troubled();
                     match stands {
                         Stands::Refused(why) => return Err(Failure::usage(why)),
-                        Stands::Told(Standing::Works { probe_every_secs }) if !troubled => {
+                        Stands::Told(Standing::Works { protocol, .. }) if SPOKEN.read(protocol).is_err() => {
+                            let upgrade = if protocol < OLDEST { "the service" } else { "this node" };
+                            return Err(Failure::usage(format!(
+                                "the service speaks protocol {protocol}, and tauto {} speaks {OLDEST} to {PROTOCOL} here: upgrade {upgrade}",
+                                crate::VERSION
+                            )));
+                        }
+                        Stands::Told(Standing::Works { probe_every_secs, .. }) if !troubled => {
                             self.go_on(probe_every_secs)?;
                         }
                         _ => self.way.pause(PAUSE),

@@ -8,7 +8,7 @@ use super::{Cpus, Worker};
 use crate::Done;
 use crate::terminal::Failure;
 use fleet::nats::Standing;
-use fleet::{Frame, FromWorker, Hello, Lease, Outcome, TimeLimit, ToWorker, WireError};
+use fleet::{Frame, FromWorker, Hello, Lease, Outcome, PROTOCOL, TimeLimit, ToWorker, WireError};
 use model::{Event, NodeFacts};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -42,6 +42,8 @@ struct Link {
     to: Mutex<UnixStream>,
     said: Mutex<Receiver<Said>>,
     since: Instant,
+    /// The version of the messages.
+    protocol: u32,
 }
 
 impl From<WireError> for Broken {
@@ -218,7 +220,9 @@ impl Way for Socket<'_> {
         }
         match (&self.refused, &self.link) {
             (Some(why), _) => Stands::Refused(why.clone()),
-            (None, Some(_)) => Stands::Told(Standing::Works { probe_every_secs: None }),
+            (None, Some(link)) => {
+                Stands::Told(Standing::Works { probe_every_secs: None, protocol: link.protocol })
+            }
             (None, None) => Stands::Unknown,
         }
     }
@@ -284,10 +288,14 @@ impl Link {
                 }
             }
         })?;
-        let link = Link { to: Mutex::new(to), said: Mutex::new(said), since: Instant::now() };
+        let mut link =
+            Link { to: Mutex::new(to), said: Mutex::new(said), since: Instant::now(), protocol: PROTOCOL };
         link.say(&FromWorker::Hello(Box::new(hello.clone())))?;
         match link.hear()? {
-            ToWorker::Welcome => Ok(link),
+            ToWorker::Welcome { protocol } => {
+                link.protocol = protocol;
+                Ok(link)
+            }
             ToWorker::Refused { why } => Err(Broken::Refused(why)),
             other => Err(Broken::Connection(format!("the service answered the greeting with {other:?}"))),
         }

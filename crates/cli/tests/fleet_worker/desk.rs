@@ -187,7 +187,10 @@ fn noted(book: &mut Book, ask: Ask) -> Reply {
                 _ if !greeting.troubles.is_empty() => {
                     Reply::Standing(Standing::Waits { reasons: greeting.troubles.clone() })
                 }
-                _ => Reply::Standing(Standing::Works { probe_every_secs: book.probe_every_secs }),
+                _ => Reply::Standing(Standing::Works {
+                    probe_every_secs: book.probe_every_secs,
+                    protocol: fleet::PROTOCOL,
+                }),
             }
         }
         Ask::Keep { lease } if book.cancelled.contains(&lease.job.0) => Reply::Cancel,

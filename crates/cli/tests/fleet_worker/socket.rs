@@ -44,7 +44,7 @@ impl Service {
         let (stream, _) = self.listener.accept().unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
         let FromWorker::Hello(hello) = hear(&stream) else { panic!("no greeting") };
-        say(&stream, &ToWorker::Welcome);
+        say(&stream, &ToWorker::Welcome { protocol: fleet::PROTOCOL });
         (stream, hello.holding)
     }
 }

@@ -53,6 +53,8 @@ pub struct Setup {
     pub apart: bool,
     /// The slots that workers serve, such as `none`.
     pub slots: &'static str,
+    /// The binary of servers, then those of the workers, in turn. Empty: the one under test.
+    pub binaries: Vec<PathBuf>,
 }
 
 /// A machine that judges.
@@ -83,12 +85,14 @@ pub struct Fleet {
     /// Its brokers.
     pub brokers: Brokers,
     database: String,
-    _cluster: Cluster,
+    /// What the database is in.
+    pub cluster: Cluster,
     _here: Option<AtHub>,
-    /// Of the brokers, then of the workers.
+    /// Of the brokers, then of the workers, then of the database.
     sites: Vec<Site>,
     _network: Option<Network>,
     slots: &'static str,
+    binaries: Vec<PathBuf>,
     data: TempDir,
 }
 
@@ -126,14 +130,17 @@ impl Fleet {
     /// Something of it cannot be started; what it said.
     pub fn start(setup: &Setup) -> Result<Fleet, String> {
         let data = directory()?;
-        let cluster = Cluster::start()?;
-        let database = cluster.make("judge")?;
         let mut network = setup.apart.then(Network::new).transpose()?;
-        let count = setup.brokers + setup.pools.iter().map(|pool| pool.workers).sum::<usize>();
+        let count = setup.brokers + setup.pools.iter().map(|pool| pool.workers).sum::<usize>() + 1;
         let sites: Vec<Site> = match &mut network {
             Some(network) => (0..count).map(|_| network.site()).collect::<Result<_, _>>()?,
             None => Vec::new(),
         };
+        let cluster = match sites.last() {
+            Some(site) => Cluster::start_at(site.address(), site.by()),
+            None => Cluster::start(),
+        }?;
+        let database = cluster.make("judge")?;
         let here = network.as_ref().map(Network::enter).transpose()?;
         let hosts = match sites.is_empty() {
             true => vec![Host::here(); setup.brokers],
@@ -158,11 +165,12 @@ impl Fleet {
             servers: servers.collect(),
             brokers,
             database,
-            _cluster: cluster,
+            cluster,
             _here: here,
             sites,
             _network: network,
             slots: setup.slots,
+            binaries: setup.binaries.clone(),
             data,
         };
         for n in 0..fleet.servers.len() {
@@ -277,12 +285,22 @@ impl Fleet {
         self.data.path()
     }
 
+    /// What servers are, and what changes their database.
+    fn binary(&self) -> Result<PathBuf, String> {
+        self.binaries.first().map_or_else(tauto::binary, |binary| Ok(binary.clone()))
+    }
+
+    fn worker_binary(&self, n: usize) -> Result<PathBuf, String> {
+        let workers = self.binaries.get(1..).unwrap_or_default();
+        workers.iter().cycle().nth(n).map_or_else(tauto::binary, |binary| Ok(binary.clone()))
+    }
+
     /// Runs `tauto` with these words on the database, to success: what it printed.
     ///
     /// # Errors
     /// It failed: what it said.
     pub fn tauto(&self, words: &[&str]) -> Result<String, String> {
-        let mut command = crate::child::command(tauto::binary()?);
+        let mut command = crate::child::command(self.binary()?);
         command.args(words).args(["--database", &self.database]);
         command.env("TAUTO_DATA_DIR", self.data.path().join("operator"));
         let ended = tauto::run(&mut command, false, SOON)?;
@@ -310,9 +328,10 @@ impl Fleet {
     /// # Errors
     /// It does not.
     pub fn start_server(&mut self, n: usize) -> Result<(), String> {
-        let (url, server) = (self.brokers.url(SERVERS), &mut self.servers[n]);
+        let (url, binary) = (self.brokers.url(SERVERS), self.binary()?);
+        let server = &mut self.servers[n];
         let options = ["--no-worker", "--database", &self.database, "--nats", &url];
-        let service = Service::start_by(&BOUND, &server.data, server.address, &options)?;
+        let service = Service::start_of(&binary, &BOUND, &server.data, server.address, &options)?;
         server.address = service.address();
         server.service = Some(service);
         Ok(())
@@ -357,7 +376,7 @@ impl Fleet {
         let site = self.worker_site(n).map(Site::by).unwrap_or_default();
         let mut words = site.into_iter().chain(by.iter().cloned()).chain(BOUND.map(OsString::from));
         let mut command = crate::child::command(words.next().unwrap_or_default());
-        command.args(words).arg(tauto::binary()?);
+        command.args(words).arg(self.worker_binary(n)?);
         command.args(["worker", "--slots", self.slots, "--node", &worker.node, "--pool", worker.pool]);
         let path = worker.data.join("log");
         let log = File::options().create(true).append(true).open(&path);
@@ -407,6 +426,11 @@ impl Fleet {
     /// The link of a worker, where it has one.
     pub fn worker_site(&self, n: usize) -> Option<&Site> {
         self.sites.get(self.brokers.count()..)?.get(n)
+    }
+
+    /// The link of the database, where it has one.
+    pub fn database_site(&self) -> Option<&Site> {
+        self.sites.last()
     }
 
     /// Ends all in good order: workers, then servers, then the rest.

@@ -60,9 +60,13 @@ enum Blow {
     Majority,
     /// A part of some server is killed.
     Server(Part),
+    /// PostgreSQL is killed.
+    Database,
+    /// Its link is cut.
+    DatabaseCut,
 }
 
-const BLOWS: [Blow; 14] = [
+const BLOWS: [Blow; 16] = [
     Blow::Worker(Part::Supervisor),
     Blow::Worker(Part::Worker),
     Blow::Worker(Part::Worker),
@@ -77,6 +81,8 @@ const BLOWS: [Blow; 14] = [
     Blow::BrokerCut,
     Blow::Server(Part::Web),
     Blow::Server(Part::Supervisor),
+    Blow::Database,
+    Blow::DatabaseCut,
 ];
 /// Of so many blows to brokers that are cut one is to two of them.
 const MAJORITY: u64 = 3;
@@ -89,7 +95,12 @@ enum Remedy {
     StartBroker(usize),
     MendBroker(usize),
     StartServer(usize),
+    StartDatabase,
+    MendDatabase,
 }
+
+/// For a server to start: it waits for its database.
+const DATABASE: [Remedy; 2] = [Remedy::StartDatabase, Remedy::MendDatabase];
 
 struct Storm<'a> {
     fleet: &'a mut Fleet,
@@ -107,7 +118,14 @@ pub fn storm(plan: Plan) -> Result<Report, String> {
     let before = Snapshot::take();
     let pool = |name, strict| PoolSetup { name, strict, workers: plan.workers };
     let pools = vec![pool(STRICT, true), pool(RELAXED, false)];
-    let mut fleet = Fleet::start(&Setup { brokers: 3, servers: 2, pools, apart: true, slots: "none" })?;
+    let mut fleet = Fleet::start(&Setup {
+        brokers: 3,
+        servers: 2,
+        pools,
+        apart: true,
+        slots: "none",
+        binaries: Vec::new(),
+    })?;
     let token = prepare(&fleet, STRICT)?;
     let expected = expected(&fleet)?;
     let clients = Clients {
@@ -185,14 +203,20 @@ impl Storm<'_> {
 
     /// Puts right what is due.
     fn remedy(&mut self, now: Instant) -> Result<(), String> {
-        let (due, later) = std::mem::take(&mut self.due).into_iter().partition(|(when, _)| *when <= now);
+        let (mut due, later): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.due).into_iter().partition(|(when, _)| *when <= now);
         self.due = later;
-        let due: Vec<(Instant, Remedy)> = due;
+        if due.iter().any(|(_, remedy)| matches!(remedy, Remedy::StartServer(_))) {
+            due.extend(self.due.extract_if(.., |(_, remedy)| DATABASE.contains(remedy)));
+        }
+        due.sort_by_key(|(_, remedy)| !DATABASE.contains(remedy));
         for (_, remedy) in due {
             match remedy {
                 Remedy::StartWorker(n) => self.fleet.start_worker(n)?,
                 Remedy::StartBroker(n) => self.fleet.brokers.start_one(n)?,
                 Remedy::StartServer(n) => self.fleet.start_server(n)?,
+                Remedy::StartDatabase => self.fleet.cluster.start_again()?,
+                Remedy::MendDatabase => self.fleet.database_site().map_or(Ok(()), Site::mend)?,
                 Remedy::MendWorker(n) => self.fleet.worker_site(n).map_or(Ok(()), Site::mend)?,
                 Remedy::MendBroker(n) => self.fleet.broker_site(n).map_or(Ok(()), Site::mend)?,
             }
@@ -221,6 +245,7 @@ impl Storm<'_> {
                 Ok(Some("link of a worker"))
             }
             Blow::Server(part) => self.server(part),
+            Blow::Database | Blow::DatabaseCut => self.database(blow),
             _ => self.broker(blow),
         }
     }
@@ -253,6 +278,20 @@ impl Storm<'_> {
             return Ok(Some("server's supervisor"));
         }
         Ok(Some(part.name()))
+    }
+
+    fn database(&mut self, blow: Blow) -> Result<Option<&'static str>, String> {
+        if DATABASE.iter().any(|remedy| self.is_due(*remedy)) {
+            return Ok(None);
+        }
+        if blow == Blow::Database {
+            self.fleet.cluster.kill();
+            self.later(Remedy::StartDatabase);
+            return Ok(Some("PostgreSQL"));
+        }
+        self.fleet.database_site().map_or(Ok(()), Site::cut)?;
+        self.later(Remedy::MendDatabase);
+        Ok(Some("link of PostgreSQL"))
     }
 
     /// One at a time, so that it is known who leads.

@@ -138,6 +138,9 @@ pub enum Standing {
     Works {
         /// Seconds from one probe of its index to the next; `None`: it is not to be probed.
         probe_every_secs: Option<u32>,
+        /// The version that is spoken with it.
+        #[serde(default = "crate::message::untold")]
+        protocol: u32,
     },
     /// It gets none until something has changed.
     Waits {

@@ -19,7 +19,7 @@ pub(crate) use bench::run_document as bench_run_document;
 pub use bench::{BenchDocument, BenchRunDocument, BenchedDocument, OutlierDocument, WarningDocument};
 pub use clocks::ClocksDocument;
 pub use fleet::{ComparisonDocument, MachineDocument, ModelDocument, StrayDocument};
-pub use index::read_index;
+pub use index::{index_text, read_index, read_kept_index};
 pub use judge::{JudgeDocument, TestDocument};
 pub use ladder::{LadderDocument, StageDocument};
 pub use link_order::{LinkOrderDocument, OrderDocument};

@@ -9,8 +9,7 @@ use crate::service::Service;
 use crate::work::desk;
 use ::fleet::nats::{Greeting, Reply, Standing, WorkerId};
 use ::fleet::{
-    Admission, Condition, Definition, Health, Pool, PoolKind, Reason, STATEMENT_FORM, Statement,
-    StatementError, admit, rechecks,
+    Admission, Condition, Definition, Health, Pool, PoolKind, Reason, STATEMENTS, Statement, admit, rechecks,
 };
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -43,9 +42,10 @@ pub(crate) async fn standing(
     from: &WorkerId,
     greeting: &Greeting,
 ) -> Result<Reply, Refusal> {
-    if let Some(why) = unfit(greeting) {
-        return refuse(service, from, &why).await;
-    }
+    let protocol = match fit(greeting) {
+        Ok(protocol) => protocol,
+        Err(why) => return refuse(service, from, &why).await,
+    };
     if let Some(why) = taken(service, from).await? {
         return Ok(waits(vec![why]));
     }
@@ -71,7 +71,9 @@ pub(crate) async fn standing(
             slots: service.workers.slots_of(&from.node),
             settled: settled(&service.store, &node).await?,
         };
-        let Some((change, definition)) = look.look(now()) else { return Ok(stands(&node, pool.as_ref())) };
+        let Some((change, definition)) = look.look(now()) else {
+            return Ok(stands(&node, pool.as_ref(), protocol));
+        };
         if let (Some(definition), Some(kept), Some(pool)) = (definition, kept, pool.clone()) {
             let founded = Pool { definition: Some(definition), ..pool };
             let form = serde_json::to_value(&founded).map_err(fault)?;
@@ -87,7 +89,7 @@ pub(crate) async fn standing(
             if let Some((kind, words, _)) = &change.event {
                 tracing::info!(node = node.name, pool = node.pool, kind, words, "a node was looked at");
             }
-            return Ok(stands(&node, pool.as_ref()));
+            return Ok(stands(&node, pool.as_ref(), protocol));
         }
     }
     Err(Refusal::Unavailable(format!("node {}: it changes all the time; try again", from.node)))
@@ -97,23 +99,21 @@ fn waits(reasons: Vec<String>) -> Reply {
     Reply::Standing(Standing::Waits { reasons })
 }
 
-fn stands(node: &Node, pool: Option<&Pool>) -> Reply {
+fn stands(node: &Node, pool: Option<&Pool>, protocol: u32) -> Reply {
     let reasons = why_not(node);
     if !reasons.is_empty() {
         return waits(reasons);
     }
     let policy = policy(pool.map_or(PoolKind::Relaxed, |pool| pool.kind));
     let probe_every_secs = health(node).map(|health| health.next_probe_secs(policy));
-    Reply::Standing(Standing::Works { probe_every_secs })
+    Reply::Standing(Standing::Works { probe_every_secs, protocol })
 }
 
-/// Why a worker cannot be used, with the remedy.
-fn unfit(greeting: &Greeting) -> Option<String> {
-    let stated = greeting.statement.as_ref();
-    let spoken = |protocol| desk::unfit(protocol, &greeting.hello.version);
-    let other = stated.filter(|stated| stated.form != STATEMENT_FORM);
-    let other = other.map(|stated| StatementError::Form { found: stated.form }.to_string());
-    spoken(greeting.hello.protocol).or(other).or_else(|| spoken(stated?.protocol))
+/// The protocol that is spoken with a worker, or why it cannot be used, with the remedy.
+fn fit(greeting: &Greeting) -> Result<u32, String> {
+    let spoken = desk::spoken(&greeting.hello)?;
+    let stated = greeting.statement.as_ref().map(|stated| STATEMENTS.read(stated.form));
+    stated.transpose().map(|_| spoken)
 }
 
 /// Why a pool takes nobody in under that name: another one has the node.

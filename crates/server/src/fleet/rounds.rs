@@ -222,7 +222,7 @@ pub(crate) async fn open_rounds(service: &Service, jobs: &[Job]) -> Result<BTree
     for round in rounds {
         let given = given(service, round).await?;
         if let Some(why) = given.iter().find_map(|given| given.kept.open) {
-            open.insert(round, name(why).to_string());
+            open.insert(round, why.name().to_string());
         }
     }
     let left = later.iter().filter(|job| matches!(job.state, JobState::Cancelled { .. }));
@@ -266,10 +266,10 @@ fn step(
             agreed: Some(agreed),
         },
         Next::NeedSecond { not_on, stage, why } | Next::NeedThird { not_on, stage, why } => {
-            Step::Ask { place: place(stage), confirm: stage == Stage::Confirm, not_on, why: name(why) }
+            Step::Ask { place: place(stage), confirm: stage == Stage::Confirm, not_on, why: why.name() }
         }
         Next::ConfirmStrict { why } => {
-            Step::Ask { place: place(Stage::Confirm), confirm: true, not_on: Vec::new(), why: name(why) }
+            Step::Ask { place: place(Stage::Confirm), confirm: true, not_on: Vec::new(), why: why.name() }
         }
     }
 }
@@ -328,17 +328,4 @@ fn disturbed(judgement: &Judgement, floor: &Floor) -> Option<Vec<&'static str>> 
     let names = causes.map(|cause| cause.name).filter(|name| !floor.assumed || NO_NOISE.contains(name));
     let names: BTreeSet<&str> = names.map(Disturbance::name).collect();
     tells.then(|| names.into_iter().collect())
-}
-
-/// As jobs and metrics name it.
-fn name(why: Why) -> &'static str {
-    match why {
-        Why::Drawn => "drawn",
-        Why::Grey => "grey",
-        Why::Doubted => "doubted",
-        Why::Failed => "failed",
-        Why::Verdicts => "verdicts",
-        Why::Times => "times",
-        Why::Missed => "missed",
-    }
 }

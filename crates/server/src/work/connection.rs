@@ -130,12 +130,13 @@ async fn greeted(
         Ok(Some(Err(error))) => return Err(error.into()),
         _ => return Err(End::Protocol("no greeting")),
     };
-    if let Some(why) = desk::unfit(hello.protocol, &hello.version) {
-        to.write_all(&fleet::encode(&ToWorker::Refused { why })?).await?;
-        return Err(End::Protocol("another version"));
-    }
-    to.write_all(&fleet::encode(&ToWorker::Welcome)?).await?;
-    Ok(hello)
+    let spoken = desk::spoken(&hello);
+    let answer = match spoken.clone() {
+        Ok(protocol) => ToWorker::Welcome { protocol },
+        Err(why) => ToWorker::Refused { why },
+    };
+    to.write_all(&fleet::encode(&answer)?).await?;
+    spoken.map(|_| hello).map_err(|_| End::Protocol("another version"))
 }
 
 impl Connection {

@@ -7,7 +7,7 @@ use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::Service;
 use fleet::nats::WorkerId;
-use fleet::{Outcome, PROTOCOL, StatementError, Task, TimeLimit};
+use fleet::{Hello, Outcome, SPOKEN, Task, TimeLimit};
 use model::NodeFacts;
 use std::time::Duration;
 use store::{Begun, Claim, Error, Job, JobState, Lease, Moment, SubmissionId, VersionId};
@@ -17,10 +17,12 @@ pub(crate) fn lease_end() -> Moment {
     now().plus_micros(i64::try_from(LEASE.as_micros()).unwrap_or(i64::MAX))
 }
 
-/// Why a worker of that protocol and version of tauto cannot be used, with the remedy; `None`: it can.
-pub(crate) fn unfit(protocol: u32, version: &str) -> Option<String> {
-    let unfit = StatementError::Protocol { found: protocol, version: version.into() };
-    (protocol != PROTOCOL).then(|| unfit.to_string())
+/// The version of the messages that is spoken with a worker.
+///
+/// # Errors
+/// Why it cannot be used, with the remedy.
+pub(crate) fn spoken(hello: &Hello) -> Result<u32, String> {
+    fleet::agreed(SPOKEN, hello).map_err(|unlike| unlike.to_string())
 }
 
 /// The job of a lease, where this worker has it or has done it.

@@ -2,8 +2,10 @@
 //! ordinary user, reached by a Unix socket unless it is told otherwise, and ended with the tests however they end.
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::io::Write;
+use std::net::Ipv4Addr;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -23,8 +25,11 @@ pub struct Cluster {
     server: Child,
     directory: TempDir,
     settings: Vec<String>,
+    /// Where it is reached by TCP, and words that, put before a command, run it there.
+    site: Option<(Ipv4Addr, Vec<OsString>)>,
 }
 
+#[allow(dead_code, reason = "each of the test binaries that share this uses some of it")]
 impl Cluster {
     /// Makes a cluster and starts its server, which ends with the thread that calls this. `Err` names what is missing.
     pub fn start() -> Result<Cluster, String> {
@@ -39,6 +44,18 @@ impl Cluster {
 
     /// The same, with these settings of postgresql.conf.
     pub fn start_set(settings: Vec<String>) -> Result<Cluster, String> {
+        Cluster::start_all(settings, None)
+    }
+
+    /// The same, reached by TCP at this address by whoever reaches it there; `by`: words that, put before a command, run it there.
+    pub fn start_at(address: Ipv4Addr, by: Vec<OsString>) -> Result<Cluster, String> {
+        Cluster::start_all(
+            vec!["fsync=off".into(), format!("listen_addresses={address}")],
+            Some((address, by)),
+        )
+    }
+
+    fn start_all(settings: Vec<String>, site: Option<(Ipv4Addr, Vec<OsString>)>) -> Result<Cluster, String> {
         let programs = programs()?;
         let directory = TempDir::with_prefix("pg-").map_err(|e| e.to_string())?;
         let path = directory.path();
@@ -58,8 +75,14 @@ impl Cluster {
         if !made.as_ref().is_ok_and(|status| status.success()) {
             return Err(format!("initdb: {made:?}: {}", written(path)));
         }
-        let server = serve(&programs, path, &settings)?;
-        let mut cluster = Cluster { programs, server, directory, settings };
+        if let Some((address, _)) = &site {
+            let rules = File::options().append(true).open(path.join("data/pg_hba.conf"));
+            rules
+                .and_then(|mut rules| writeln!(rules, "host all all {address}/24 trust"))
+                .map_err(|e| e.to_string())?;
+        }
+        let server = serve(&programs, path, &settings, &site)?;
+        let mut cluster = Cluster { programs, server, directory, settings, site };
         cluster.wait_until_ready()?;
         Ok(cluster)
     }
@@ -72,10 +95,23 @@ impl Cluster {
         }
     }
 
-    /// Starts the server again.
+    /// Kills it without a word, by SIGKILL. What was going on in it ends a moment later.
+    pub fn kill(&mut self) {
+        if self.server.kill().is_ok() {
+            drop(self.server.wait());
+        }
+    }
+
+    /// Starts the server again. After [`Cluster::kill`] it starts once the last of its processes has gone.
     pub fn start_again(&mut self) -> Result<(), String> {
-        self.server = serve(&self.programs, self.directory.path(), &self.settings)?;
-        self.wait_until_ready()
+        let begin = Instant::now();
+        loop {
+            self.server = serve(&self.programs, self.directory.path(), &self.settings, &self.site)?;
+            match self.wait_until_ready() {
+                Err(_) if begin.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(50)),
+                started => return started,
+            }
+        }
     }
 
     fn wait_until_ready(&mut self) -> Result<(), String> {
@@ -111,8 +147,9 @@ impl Cluster {
 
     /// The address of one of its databases.
     pub fn url(&self, database: &str) -> String {
-        let socket = self.directory.path().display().to_string().replace('/', "%2F");
-        format!("postgres://tauto@{socket}/{database}")
+        let socket = || self.directory.path().display().to_string().replace('/', "%2F");
+        let host = self.site.as_ref().map_or_else(socket, |(address, _)| address.to_string());
+        format!("postgres://tauto@{host}/{database}")
     }
 }
 
@@ -125,10 +162,24 @@ impl Drop for Cluster {
 }
 
 /// Starts the server of the cluster in this directory.
-fn serve(programs: &Path, directory: &Path, settings: &[String]) -> Result<Child, String> {
+fn serve(
+    programs: &Path,
+    directory: &Path,
+    settings: &[String],
+    site: &Option<(Ipv4Addr, Vec<OsString>)>,
+) -> Result<Child, String> {
     let log = File::options().append(true).open(directory.join("log")).map_err(|e| e.to_string())?;
     // Ends with this thread, so that it ends also when the process is killed.
-    as_nobody(&["--pdeathsig", "INT"], programs.join("postgres"))
+    let server = as_nobody(&["--pdeathsig", "INT"], programs.join("postgres"));
+    let mut command = match site {
+        Some((_, by)) => {
+            let mut there = Command::new(&by[0]);
+            there.args(&by[1..]).arg(server.get_program()).args(server.get_args());
+            there
+        }
+        None => server,
+    };
+    command
         .arg("-D")
         .arg(directory.join("data"))
         .arg("-k")

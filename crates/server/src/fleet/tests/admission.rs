@@ -199,7 +199,7 @@ async fn probes_are_told_to_the_node_s_tests() {
     }
     assert!(world.node("m3").await.gets_work());
     let standing = crate::fleet::standing(service, &from("m3", "metal"), &greeting(None, "m3")).await;
-    let works = Reply::Standing(Standing::Works { probe_every_secs: Some(60) });
+    let works = Reply::Standing(Standing::Works { probe_every_secs: Some(60), protocol: fleet::PROTOCOL });
     assert_eq!(standing.unwrap(), works, "while its level is learned");
     for _ in 0..4 {
         probed(service, &from("m3", "metal"), &probe(110.0)).await.unwrap();

@@ -26,7 +26,14 @@ const LIMIT: Nanos = Nanos::from_secs(1);
 fn hello(node: &str) -> Hello {
     let (plan, floor) = (Reading::unknown("there is no slot"), Reading::Known(floor()));
     let slot = SlotFacts { id: 0, cpus: vec![1], plan, floor };
-    Hello { protocol: PROTOCOL, version: "1.0.0".into(), node: node.into(), slot, holding: None }
+    Hello {
+        protocol: PROTOCOL,
+        oldest: None,
+        version: "1.0.0".into(),
+        node: node.into(),
+        slot,
+        holding: None,
+    }
 }
 
 /// Measured, and as quiet as can be.

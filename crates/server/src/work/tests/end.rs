@@ -26,18 +26,20 @@ impl End {
     pub(crate) async fn socket(path: &Path, node: &str, slot: u32) -> End {
         let mut end = End::Socket(UnixStream::connect(path).await.unwrap());
         end.say(&FromWorker::Hello(Box::new(hello(node, slot)))).await;
-        assert_eq!(end.hear().await, ToWorker::Welcome);
+        assert_eq!(end.hear().await, ToWorker::Welcome { protocol: fleet::PROTOCOL });
         end.say(&FromWorker::Ready).await;
         end
     }
 
-    /// By the socket, with another protocol: why it is refused.
-    pub(crate) async fn refused(path: &Path, protocol: u32) -> String {
+    /// By the socket, with another protocol: what is spoken, or why it is refused.
+    pub(crate) async fn spoken(path: &Path, oldest: Option<u32>, protocol: u32) -> Result<u32, String> {
         let mut end = End::Socket(UnixStream::connect(path).await.unwrap());
-        end.say(&FromWorker::Hello(Box::new(fleet::Hello { protocol, ..hello("n", 0) }))).await;
+        let hello = fleet::Hello { protocol, oldest, ..hello("n", 0) };
+        end.say(&FromWorker::Hello(Box::new(hello))).await;
         match end.hear().await {
-            ToWorker::Refused { why } => why,
-            other => panic!("not refused: {other:?}"),
+            ToWorker::Welcome { protocol } => Ok(protocol),
+            ToWorker::Refused { why } => Err(why),
+            other => panic!("no answer to a greeting: {other:?}"),
         }
     }
 

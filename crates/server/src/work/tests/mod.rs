@@ -27,7 +27,14 @@ const QUIET: Duration = Duration::from_millis(900);
 pub(crate) fn hello(node: &str, slot: u32) -> Hello {
     let (plan, floor) = (model::not_told(), model::not_told());
     let facts = SlotFacts { id: slot, cpus: vec![slot], plan, floor };
-    Hello { protocol: PROTOCOL, version: "1.0.0".into(), node: node.into(), slot: facts, holding: None }
+    Hello {
+        protocol: PROTOCOL,
+        oldest: None,
+        version: "1.0.0".into(),
+        node: node.into(),
+        slot: facts,
+        holding: None,
+    }
 }
 
 /// A worker that is connected.
@@ -205,10 +212,12 @@ async fn a_worker_of_another_protocol_hears_what_to_upgrade() {
     let ground = Ground::socket().await;
     let path = ground.kit.service.settings.directory.join("w");
     for (protocol, remedy) in [(PROTOCOL - 1, "upgrade the node"), (PROTOCOL + 1, "upgrade the service")] {
-        let why = End::refused(&path, protocol).await;
+        let why = End::spoken(&path, None, protocol).await.unwrap_err();
         assert!(why.starts_with(&format!("the node speaks protocol {protocol} ")), "{why}");
         assert!(why.ends_with(remedy), "{why}");
     }
+    let next = End::spoken(&path, Some(PROTOCOL), PROTOCOL + 1).await;
+    assert_eq!(next, Ok(PROTOCOL), "one of the next version speaks this one, too");
 }
 
 async fn a_task_is_taken_watched_and_stored_once(ground: &Ground) {
