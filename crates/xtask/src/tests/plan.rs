@@ -32,13 +32,14 @@ const LONG: [Chosen; 4] =
 const MACHINES: [&str; 2] = ["e2e::vm", "e2e::server"];
 
 /// Suites that mostly wait, for services, brokers, databases and browsers; they run beside those in virtual machines.
-const WAITING: [&str; 13] = [
+const WAITING: [&str; 14] = [
     "cli::fleet_worker",
     "e2e::api",
     "e2e::fleet_chaos",
     "e2e::fleet_faults",
     "e2e::fleet_stage",
     "e2e::judge0",
+    "e2e::judgehost",
     "e2e::pages",
     "e2e::service_chaos",
     "e2e::service_faults",
