@@ -483,6 +483,27 @@ impl State {
         if known { Ok((number, test)) } else { Err(unknown()) }
     }
 
+    /// Whether a host has a task of a judging that goes on.
+    pub fn has_open_task(&self, host: &str) -> bool {
+        let open = |judging: &&Judging| judging.result.is_none() && judging.failed.is_none();
+        let has = |judging: &Judging| {
+            judging
+                .assigned
+                .iter()
+                .zip(&judging.runs)
+                .any(|(a, run)| a.as_deref() == Some(host) && run.is_none())
+        };
+        self.judgings.iter().filter(open).any(has)
+    }
+
+    /// Reports so far, of runs and of compilations.
+    pub fn reports(&self) -> usize {
+        self.judgings
+            .iter()
+            .map(|judging| judging.runs.iter().flatten().count() + judging.compiled.len())
+            .sum()
+    }
+
     /// Names of those that reported.
     pub fn reporters(&self) -> BTreeSet<String> {
         self.judgings.iter().flat_map(|judging| judging.compiled.keys().cloned()).collect()

@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 const IDLE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 /// Waits while the server cannot be reached.
 const TROUBLE: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(30));
+/// For another process to let go of the journal.
+const HELD: Duration = Duration::from_secs(10);
 /// As often a wait looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -46,7 +48,7 @@ pub(super) struct Host {
     pub(super) once: bool,
 }
 
-/// Opens the journal of a host.
+/// Opens the journal of a host. A process that was just killed holds it for a moment longer.
 pub(super) fn journal(directory: &Path, name: &str) -> Result<Journal, Failure> {
     let told = |e: io::Error| match e.kind() {
         io::ErrorKind::WouldBlock => {
@@ -55,7 +57,13 @@ pub(super) fn journal(directory: &Path, name: &str) -> Result<Journal, Failure> 
         _ => Failure::system(format!("{}: {e}", directory.display())),
     };
     std::fs::create_dir_all(directory.join("outputs")).map_err(told)?;
-    Journal::open(&directory.join("journal")).map_err(told)
+    let until = Instant::now() + HELD;
+    loop {
+        match Journal::open(&directory.join("journal")) {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock && Instant::now() < until => sleep(LOOK),
+            opened => return opened.map_err(told),
+        }
+    }
 }
 
 impl Host {

@@ -40,12 +40,30 @@ fn read(stream: &TcpStream) -> Option<Request> {
     Some(Request { method, path, authorized, form })
 }
 
+/// Whether whoever asked was killed before anything was done for it.
+fn is_gone(stream: &TcpStream) -> bool {
+    let look = || {
+        stream.set_nonblocking(true)?;
+        let seen = stream.peek(&mut [0]);
+        stream.set_nonblocking(false)?;
+        seen
+    };
+    match look() {
+        Ok(0) => true,
+        Ok(_) => false,
+        Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
+    }
+}
+
 /// Answers the one request of a connection, or not.
 pub(super) fn serve(mut stream: TcpStream, state: &Mutex<State>, dialect: Dialect) {
     let Some(request) = read(&stream) else { return };
     let lock = || state.lock().unwrap_or_else(PoisonError::into_inner);
     let (status, body) = {
         let mut state = lock();
+        if !state.gives_back && is_gone(&stream) {
+            return;
+        }
         let faults = state.faults;
         let chance = state.chance();
         let mut from = 0;
