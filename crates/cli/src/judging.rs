@@ -23,7 +23,7 @@ use source::{Source, SourceLimits};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A package that was read.
 pub(crate) struct Opened {
@@ -115,6 +115,18 @@ pub(crate) fn options(
     Options { overrides, mode, layout: placement.layout(), means, floor }
 }
 
+/// What signals that ask for an end do to what is in hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Signals {
+    /// It is left.
+    End,
+    /// It is finished; another signal, a while later, has it left.
+    EndLater,
+}
+
+/// Signals that come within this time of the first are the same wish.
+const SAME_SIGNAL: Duration = Duration::from_secs(1);
+
 /// Slots with their launchers, which end when the user interrupts.
 pub(crate) struct Site {
     /// Ours while we judge.
@@ -130,17 +142,32 @@ impl Site {
     /// Starts the launchers: two for a slot where validators are to be run. Nothing else must run in this
     /// process yet, since launchers are forked from it.
     pub(crate) fn start(places: Vec<Place>, auxiliary: bool) -> Result<Site, Failure> {
+        Site::started(places, auxiliary, Signals::End)
+    }
+
+    /// The same where what is in hand is finished first when an end is asked for.
+    pub(crate) fn start_patient(places: Vec<Place>, auxiliary: bool) -> Result<Site, Failure> {
+        Site::started(places, auxiliary, Signals::EndLater)
+    }
+
+    fn started(places: Vec<Place>, auxiliary: bool, signals: Signals) -> Result<Site, Failure> {
         let slots = places.iter().map(|place| slot(place, auxiliary)).collect::<Result<Vec<_>, _>>()?;
         let (cancel, ending) = (Arc::default(), Arc::default());
         let site = Site { _places: places, slots: Arc::new(slots), cancel, ending };
-        site.end_on_signals()?;
+        site.end_on_signals(signals)?;
         Ok(site)
     }
 
-    fn end_on_signals(&self) -> Result<(), Failure> {
+    fn end_on_signals(&self, signals: Signals) -> Result<(), Failure> {
         let (slots, cancel, ending) = (self.slots.clone(), self.cancel.clone(), self.ending.clone());
+        let mut first = None;
         ctrlc::set_handler(move || {
             ending.store(true, Ordering::SeqCst);
+            // From a terminal both we and whoever started us get the first one, and they hand theirs on.
+            let first = first.get_or_insert_with(Instant::now);
+            if signals == Signals::EndLater && first.elapsed() < SAME_SIGNAL {
+                return;
+            }
             // A run may be about to start, and another after it, before the flag is seen; and it may just be taken back.
             loop {
                 cancel.store(true, Ordering::SeqCst);

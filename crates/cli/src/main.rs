@@ -13,6 +13,7 @@ mod index;
 mod inputs;
 mod interrupt;
 mod judge;
+mod judgehost;
 mod judging;
 mod languages;
 mod load;
@@ -97,6 +98,8 @@ enum Command {
     Config(settings::ConfigArgs),
     /// Judge for a service on this machine or in a fleet
     Worker(worker::WorkerArgs),
+    /// Judge for a DOMjudge server, in place of its own judgehost
+    Judgehost(judgehost::JudgehostArgs),
     /// Back up, check and clean the service's database
     Database(database::DatabaseArgs),
     /// Manage pools: nodes whose times are comparable
@@ -120,7 +123,7 @@ impl Command {
             Command::Index(_) | Command::Numa(_) | Command::Doctor(_) => true,
             Command::Languages(_) | Command::Clocks(_) | Command::Load(_) | Command::Probe(_) => false,
             Command::Serve(_) | Command::Worker(_) | Command::Database(_) | Command::Config(_) => false,
-            Command::Pool(_) | Command::Node(_) | Command::Contest(_) => false,
+            Command::Judgehost(_) | Command::Pool(_) | Command::Node(_) | Command::Contest(_) => false,
             Command::Manual(_) | Command::Completions(_) | Command::New(_) => false,
         }
     }
@@ -186,6 +189,7 @@ fn main() -> ExitCode {
         Command::Probe(args) => probe::main(&args),
         Command::Serve(args) => serve::main(args),
         Command::Worker(args) => worker::main(args),
+        Command::Judgehost(args) => judgehost::main(&args),
         Command::Database(args) => database::main(&args),
         Command::Pool(args) => manage::pool(&args),
         Command::Node(args) => manage::node(&args),

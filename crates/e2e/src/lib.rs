@@ -14,6 +14,7 @@ pub mod child;
 pub mod compile;
 pub mod condition;
 pub mod dispatch;
+pub mod domserver;
 pub mod faces;
 pub mod fleet;
 pub mod http;

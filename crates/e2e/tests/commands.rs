@@ -149,7 +149,8 @@ const PRINTING: [&str; 35] = [
 ];
 
 /// Commands that answer a service's users or its database, or write files only.
-const OTHERS: [&str; 8] = ["serve", "worker", "database", "pool", "node", "contest", "manual", "new"];
+const OTHERS: [&str; 9] =
+    ["serve", "worker", "judgehost", "database", "pool", "node", "contest", "manual", "new"];
 
 #[test]
 fn output_that_cannot_be_written_is_a_failure_of_the_system() {

@@ -129,7 +129,7 @@ fn compile<'a>(
     };
     let (stdout, stderr) = (files::in_memory("compiler output")?, files::in_memory("compiler errors")?);
     let bounds = CompileBounds { limits, wall: stated.wall };
-    let compilation = compile_to(place, recipe, bounds, [&stdout, &stderr])?;
+    let compilation = compile_to(place, recipe, bounds, &[], [&stdout, &stderr])?;
     let (program, message) = match compilation.program {
         Ok(program) => (Some(program), String::new()),
         Err(why) => (None, why),

@@ -6,6 +6,7 @@
 //! by name.
 
 pub mod bench;
+pub mod bundle;
 mod case;
 pub mod clocks;
 pub mod execute;

@@ -117,11 +117,11 @@ impl Drop for Boxed<'_> {
 pub(crate) struct Built<'a> {
     pub(crate) place: Place<'a>,
     pub(crate) allowance: Allowance,
-    boxed: Boxed<'a>,
+    pub(crate) boxed: Boxed<'a>,
     run: Command,
     view: View,
     /// What lies directly in the program's directory.
-    entries: BTreeSet<String>,
+    pub(crate) entries: BTreeSet<String>,
 }
 
 /// What came of compiling.
@@ -161,7 +161,7 @@ pub(crate) fn compile<'a>(
     };
     let printed = files::in_memory("compiler output")?;
     let bounds = CompileBounds { limits, wall: None };
-    let compilation = compile_to(place, recipe, bounds, [&printed, &printed])?;
+    let compilation = compile_to(place, recipe, bounds, &[], [&printed, &printed])?;
     let mut output = files::head(&printed, COMPILE_OUTPUT)
         .map_err(|e| SystemError::new("reading the compiler's output", e.to_string()))?;
     Ok(match compilation.program {
@@ -197,11 +197,12 @@ fn too_much_written(limit: model::Bytes) -> String {
     )
 }
 
-/// The same with the compiler's two streams going into these files.
+/// The same with the compiler's two streams going into these files, and more boxes that it sees.
 pub(crate) fn compile_to<'a>(
     place: Place<'a>,
     recipe: &Recipe,
     bounds: CompileBounds,
+    tools: &[BoxMount],
     streams: [&File; 2],
 ) -> Result<Compilation<'a>, Fault> {
     if let Some(why) = &recipe.refused {
@@ -226,7 +227,7 @@ pub(crate) fn compile_to<'a>(
             Some(BoxMount { id: own_cache.id, at: CACHE_DIR.to_owned(), writable: true })
         }
     };
-    let boxes = [program_box(boxed.id)].into_iter().chain(cache).collect();
+    let boxes = [program_box(boxed.id)].into_iter().chain(cache).chain(tools.iter().cloned()).collect();
     let (steps, failed) = compile_steps(place, recipe, &recipe.compile, boxes, bounds, streams)?;
     if let Some(why) = failed {
         return Ok(Compilation { program: Err(why), steps });

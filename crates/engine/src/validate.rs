@@ -79,9 +79,8 @@ fn built_in_validation(case: &TestCase, source: &Source, output: &File) -> Resul
 pub(crate) struct Validating<'a> {
     pub(crate) validator: &'a Built<'a>,
     feedback: Boxed<'a>,
-    answer: Option<&'a str>,
+    answer: File,
     flags: &'a [String],
-    source: &'a Source,
     multi_pass: bool,
     calls: &'a Calls,
     printed: File,
@@ -96,12 +95,27 @@ impl<'a> Validating<'a> {
         multi_pass: bool,
         calls: &'a Calls,
     ) -> Result<Validating<'a>, Fault> {
+        let answer = match case.answer.as_str() {
+            "" => files::on_disk(&mut empty(), 0)
+                .map_err(|e| SystemError::new("making an empty answer", e.to_string()))?,
+            path => source.file(path)?,
+        };
+        Validating::by(validator, answer, &case.validator_flags, multi_pass, calls)
+    }
+
+    /// The same without a package.
+    pub(crate) fn by(
+        validator: &'a Built<'a>,
+        answer: File,
+        flags: &'a [String],
+        multi_pass: bool,
+        calls: &'a Calls,
+    ) -> Result<Validating<'a>, Fault> {
         Ok(Validating {
             validator,
             feedback: Boxed::new(validator.place.runner, FEEDBACK_BOX)?,
-            answer: Some(case.answer.as_str()).filter(|path| !path.is_empty()),
-            flags: &case.validator_flags,
-            source,
+            answer,
+            flags,
             multi_pass,
             calls,
             printed: files::in_memory("validator output")?,
@@ -123,17 +137,13 @@ impl<'a> Validating<'a> {
             files::readable_for_everyone(file)
                 .map_err(|e| SystemError::new(format!("showing {what} to the validator"), e.to_string()))
         };
-        let again = |file: &File| {
+        let reopened = |file: &File, what: &str| {
             files::reopen(file)
-                .map_err(|e| SystemError::new("opening a file for the validator", e.to_string()))
+                .map_err(|e| SystemError::new(format!("opening the {what} for the validator"), e.to_string()))
         };
-        let (input, output) = (again(input)?, output.map(again).transpose()?);
+        let (input, answer) = (reopened(input, "input")?, reopened(&self.answer, "answer")?);
+        let output = output.map(|output| reopened(output, "output")).transpose()?;
         let shows_output = output.is_some();
-        let answer = match self.answer {
-            Some(path) => self.source.file(path)?,
-            None => files::on_disk(&mut empty(), 0)
-                .map_err(|e| SystemError::new("making an empty answer", e.to_string()))?,
-        };
         self.printed = files::in_memory("validator output")?;
         let kattis = self.calls.protocol == Protocol::Kattis;
         if !kattis {
@@ -216,7 +226,7 @@ impl<'a> Validating<'a> {
         };
         let mut decided = validation(observation, limits, found);
         if matches!(decided.outcome, ValidationOutcome::Error(_)) && decided.judge_message.is_empty() {
-            decided.judge_message = read_head(&self.printed, "the validator's output")?;
+            decided.judge_message = self.printed()?;
         }
         Ok(decided)
     }
@@ -247,7 +257,13 @@ impl<'a> Validating<'a> {
         self.validator.place.runner.fetch(self.feedback.id, name)
     }
 
-    fn text(&self, name: &str) -> Result<Option<String>, SystemError> {
+    /// What it printed.
+    pub(crate) fn printed(&self) -> Result<String, SystemError> {
+        read_head(&self.printed, "the validator's output")
+    }
+
+    /// A text that it left in its feedback directory.
+    pub(crate) fn text(&self, name: &str) -> Result<Option<String>, SystemError> {
         let Some(file) = self.fetch(name)?.file() else { return Ok(None) };
         let mut bytes = Vec::new();
         file.take(MESSAGE)

@@ -3,6 +3,7 @@
 
 pub mod compare;
 pub mod crash;
+pub mod domjudge;
 pub mod expect;
 pub mod filenames;
 pub mod infer;

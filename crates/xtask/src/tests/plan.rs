@@ -40,6 +40,7 @@ const WAITING: [&str; 14] = [
     "e2e::fleet_stage",
     "e2e::fleet_versions",
     "e2e::judge0",
+    "e2e::judgehost",
     "e2e::pages",
     "e2e::service_chaos",
     "e2e::service_faults",

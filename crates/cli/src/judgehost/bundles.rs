@@ -1,0 +1,131 @@
+//! Executables that were fetched and built: kept by id and hash, which never change.
+
+use super::batch::Stop;
+use engine::Part;
+use engine::bundle::{At, Executable, Ground, ScriptLimits};
+use judgehost::files::{self, File};
+use judgehost::report::{Disabled, InternalError};
+use judgehost::server::Server;
+use std::collections::{BTreeSet, VecDeque};
+use std::rc::Rc;
+
+/// Executables kept built. Each holds a box in the launcher's memory.
+const KEPT: usize = 24;
+
+/// Which executable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Compile,
+    Run,
+    Compare,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Compile => "compile",
+            Kind::Run => "run",
+            Kind::Compare => "compare",
+        }
+    }
+
+    /// What is disabled where it does not work.
+    pub(super) fn disabled(self, id: &str) -> Disabled {
+        match self {
+            Kind::Compile => Disabled::CompileScript(id.to_owned()),
+            Kind::Run => Disabled::RunScript(id.to_owned()),
+            Kind::Compare => Disabled::CompareScript(id.to_owned()),
+        }
+    }
+
+    fn at(self) -> At {
+        match self {
+            Kind::Compile => At::Main,
+            Kind::Run | Kind::Compare => At::Beside,
+        }
+    }
+}
+
+type Name = (&'static str, String, String);
+
+#[derive(Default)]
+pub(super) struct Bundles {
+    /// The one used last comes last.
+    built: VecDeque<(Name, Rc<Executable<'static>>)>,
+    /// Run executables that only start the program.
+    usual: BTreeSet<Name>,
+}
+
+pub(super) fn part(file: File) -> Part {
+    Part { name: file.name, executable: file.executable, content: file.content }
+}
+
+impl Bundles {
+    /// An executable, fetched and built where it is not here.
+    pub(super) fn get(
+        &mut self,
+        (server, ground): (&Server, &Ground<'static>),
+        kind: Kind,
+        (id, hash): (&str, &str),
+        limits: &ScriptLimits,
+    ) -> Result<Rc<Executable<'static>>, Stop> {
+        let name = (kind.name(), id.to_owned(), hash.to_owned());
+        if let Some(at) = self.built.iter().position(|(known, _)| *known == name)
+            && let Some(found) = self.built.remove(at)
+        {
+            let executable = found.1.clone();
+            self.built.push_back(found);
+            return Ok(executable);
+        }
+        let wrong = |why: String, log: Vec<u8>| wrong(kind, id, &why, &log);
+        let files = fetch(server, kind, id, hash)?;
+        let files = files::buildable(files).map_err(|why| wrong(why, Vec::new()))?;
+        let made = ground.build(kind.at(), files.into_iter().map(part).collect(), limits)?;
+        let executable = made.made.map_err(|why| wrong(format!("does not build: {why}"), made.printed))?;
+        if self.built.len() >= KEPT {
+            self.built.pop_front();
+        }
+        let executable = Rc::new(executable);
+        self.built.push_back((name, executable.clone()));
+        Ok(executable)
+    }
+
+    /// Proves that a run executable only starts the program with its input and output, which is done without it.
+    pub(super) fn usual_run(&mut self, server: &Server, id: &str, hash: &str) -> Result<(), Stop> {
+        let name = (Kind::Run.name(), id.to_owned(), hash.to_owned());
+        if self.usual.contains(&name) {
+            return Ok(());
+        }
+        if !files::only_redirects(&fetch(server, Kind::Run, id, hash)?) {
+            let why = "is a run script of the site's own, which tauto judgehost does not support";
+            return Err(wrong(Kind::Run, id, why, b""));
+        }
+        self.usual.insert(name);
+        Ok(())
+    }
+}
+
+fn wrong(kind: Kind, id: &str, why: &str, log: &[u8]) -> Stop {
+    Stop::told(InternalError {
+        description: format!("{} executable {id} {why}", kind.name()),
+        log: String::from_utf8_lossy(log).into_owned(),
+        disabled: kind.disabled(id),
+    })
+}
+
+fn fetch(server: &Server, kind: Kind, id: &str, hash: &str) -> Result<Vec<File>, Stop> {
+    let fetch = || server.files(kind.name(), id);
+    let is = |files: &[File]| hash.is_empty() || files::executable_hash(files).eq_ignore_ascii_case(hash);
+    let mut files = fetch()?;
+    if !is(&files) {
+        // Once more, before a script is blamed for what happened on the way.
+        files = fetch()?;
+    }
+    match is(&files) {
+        true => Ok(files),
+        false => {
+            let found = files::executable_hash(&files);
+            Err(wrong(kind, id, &format!("has the hash {found}, not {hash}"), b""))
+        }
+    }
+}

@@ -1,0 +1,532 @@
+//! Judging by bundles: programs of another judge that come as files with scripts. One compiles submissions, one compares outputs or
+//! talks to the submission. The result of a test is DOMjudge's ([`judge::domjudge`]); times are settled as everywhere.
+
+use crate::case::{CaseLimits, Judged};
+use crate::clocks::Means;
+use crate::interact::{Interaction, Pipes, Side, interact};
+use crate::limits::Allowance;
+use crate::program::{Built, CompileBounds, Given, Place, compile_to, duplicate};
+use crate::recipe::{Part, Recipe};
+use crate::settled::{Ruling, limits_to_settle, settle_attempts};
+use crate::slot::{Slot, Station};
+use crate::validate::Validating;
+use crate::{Fault, SystemError, files};
+use judge::domjudge::{Bounds, Ended, MemoryVerdict, RunResult, run_result};
+use judge::language::{Command, CompileLimits, PROGRAM_DIR};
+use judge::package::{Calls, Protocol};
+use judge::verdict::{EndedFirst, Validation, ValidationOutcome};
+use model::{BoxMount, Bytes, Cause, Layout, Limits, Nanos, Observation, Settled, View, WallLimit};
+use settle::Floor;
+use std::fs::File;
+use std::io::{Read, sink};
+use std::sync::atomic::AtomicBool;
+use std::thread::scope;
+
+/// How bundles that compare are called.
+static KATTIS: Calls = Calls { protocol: Protocol::Kattis, arguments: Vec::new() };
+/// Where a compilation sees the bundle that compiles.
+const TOOLS: &str = "/bundle";
+/// Processes of a script: as many as build scripts of packages may have.
+const PROCESSES: u32 = 256;
+/// CPU time of a script in units of its elapsed time, which is what is bounded: compilers work on several CPUs.
+const CPUS: u64 = 16;
+/// Most that is kept of what a compilation prints.
+const PRINTED: u64 = 1 << 20;
+
+/// Where bundles are built and run.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    /// Compiles and runs submissions at its main station, compares and talks at the one beside it.
+    pub slot: &'a Slot,
+    /// How far times vary there.
+    pub floor: &'a Floor,
+    /// Set to end everything; whoever sets it ends the slot's runs too.
+    pub cancel: &'a AtomicBool,
+}
+
+/// At which station of the slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// Where submissions are compiled.
+    Main,
+    /// Where outputs are compared.
+    Beside,
+}
+
+/// What a script may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScriptLimits {
+    /// Elapsed time.
+    pub wall: Nanos,
+    /// Memory.
+    pub memory: Bytes,
+    /// What it may write.
+    pub files: Bytes,
+}
+
+impl ScriptLimits {
+    fn bounds(&self) -> CompileBounds {
+        CompileBounds {
+            limits: CompileLimits {
+                cpu: Nanos(self.wall.0.saturating_mul(CPUS)),
+                memory: self.memory,
+                processes: PROCESSES,
+                output: self.files,
+            },
+            wall: Some(self.wall_limit()),
+        }
+    }
+
+    fn wall_limit(&self) -> WallLimit {
+        WallLimit { time: self.wall, excuse_waiting: true }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            cpu: Some(Nanos(self.wall.0.saturating_mul(CPUS))),
+            wall: Some(self.wall_limit()),
+            memory: Some(self.memory),
+            output: Some(self.files),
+            processes: Some(PROCESSES),
+            ..Limits::default()
+        }
+    }
+}
+
+/// A bundle, built.
+pub struct Executable<'a>(Built<'a>);
+
+/// A submission, compiled.
+pub struct Program<'a>(Built<'a>);
+
+/// What came of building or compiling.
+pub struct Made<T> {
+    /// It, or why there is none.
+    pub made: Result<T, String>,
+    /// What was printed, from its beginning.
+    pub printed: Vec<u8>,
+    /// The last step; `None` where there was nothing to do.
+    pub run: Option<Observation>,
+}
+
+impl<T> Made<T> {
+    fn map<U>(self, change: impl FnOnce(T) -> Result<U, String>) -> Made<U> {
+        Made { made: self.made.and_then(change), printed: self.printed, run: self.run }
+    }
+}
+
+/// A test of a submission.
+#[derive(Clone, Copy)]
+pub struct Case<'a> {
+    /// Its input.
+    pub input: &'a File,
+    /// The jury's answer.
+    pub answer: &'a File,
+    /// Arguments of the compare script.
+    pub args: &'a [String],
+    /// CPU time by which the submission is judged.
+    pub limit: Nanos,
+    /// CPU time after which it is ended, unless settling takes more.
+    pub hard: Nanos,
+    /// Elapsed time after which it is too slow.
+    pub wall: Nanos,
+    /// Its memory.
+    pub memory: Bytes,
+    /// What it may print.
+    pub output: Bytes,
+    /// Its processes.
+    pub processes: u32,
+    /// What the compare script may use.
+    pub script: ScriptLimits,
+    /// Most runs, each with the input that the script left for it.
+    pub passes: u32,
+    /// The script talks to the submission.
+    pub interactive: bool,
+    /// How a kill for memory is told.
+    pub memory_verdict: MemoryVerdict,
+}
+
+/// A test, judged.
+pub struct Tested {
+    /// The result.
+    pub result: RunResult,
+    /// Why the compare script failed, for [`RunResult::CompareError`].
+    pub why: String,
+    /// The last pass of the attempt that decides.
+    pub last: Pass,
+    /// How many passes it had.
+    pub passes: u32,
+    /// What counts.
+    pub time: Nanos,
+    /// Elapsed time of the same run.
+    pub wall: Nanos,
+    /// How firmly the time stands.
+    pub settled: Settled,
+    /// All runs.
+    pub runs: Vec<Observation>,
+    /// What disturbed each.
+    pub causes: Vec<Vec<Cause>>,
+}
+
+/// One run and its comparison.
+pub struct Pass {
+    /// What was seen of the submission.
+    pub run: Observation,
+    /// What it printed; empty where it was interactive.
+    pub output: File,
+    /// What it wrote to its errors, cut.
+    pub errors: Vec<u8>,
+    /// The compare script, where it was asked.
+    pub compared: Option<Compared>,
+}
+
+/// What a compare script came to.
+pub struct Compared {
+    /// Its run.
+    pub run: Observation,
+    /// For the jury: what it left for them and what it printed.
+    pub message: String,
+    /// For the participant.
+    pub team_message: String,
+    /// A score, where it left one.
+    pub score: Option<f64>,
+    /// It ended before the submission did. Only where it talks to it.
+    pub first: bool,
+}
+
+impl<'a> Ground<'a> {
+    fn station(&self, at: At) -> Result<&'a Station, Fault> {
+        let missing = || SystemError::new("preparing a script", "the slot has no auxiliary runner");
+        match at {
+            At::Main => Ok(&self.slot.main),
+            At::Beside => Ok(self.slot.auxiliary.as_ref().ok_or_else(missing)?),
+        }
+    }
+
+    fn place(&self, at: At) -> Result<Place<'a>, Fault> {
+        let station = self.station(at)?;
+        Ok(Place {
+            runner: &*station.runner,
+            placement: &station.placement,
+            caches: &station.caches,
+            layout: Layout::default(),
+            cancel: self.cancel,
+        })
+    }
+
+    /// Builds a bundle: its `build` is run, where it has one, and leaves a `run`.
+    ///
+    /// # Errors
+    /// What the machine could not do.
+    pub fn build(
+        &self,
+        at: At,
+        parts: Vec<Part>,
+        limits: &ScriptLimits,
+    ) -> Result<Made<Executable<'a>>, Fault> {
+        let builds = parts.iter().any(|part| part.name == "build");
+        let compile = if builds { vec![command("build", Vec::new(), &[])] } else { Vec::new() };
+        let recipe = recipe(parts, compile, "run");
+        let made = self.make(at, &recipe, limits, &[])?;
+        Ok(made.map(|built| match built.entries.contains("run") {
+            true => Ok(Executable(built)),
+            false => Err("it has no `run`, and its `build` made none".to_owned()),
+        }))
+    }
+
+    /// Compiles a submission by a bundle: `run program ARGS` in the directory of the sources, which leaves an executable file `program`.
+    ///
+    /// # Errors
+    /// What the machine could not do.
+    pub fn compile(
+        &self,
+        script: &Executable,
+        sources: Vec<Part>,
+        args: Vec<String>,
+        env: &[(String, String)],
+        limits: &ScriptLimits,
+    ) -> Result<Made<Program<'a>>, Fault> {
+        let words = [format!("{TOOLS}/run"), "program".to_owned()].into_iter().chain(args).collect();
+        let mut recipe = recipe(sources, vec![Command { argv: words, env: environment(env) }], "program");
+        recipe.run.env = environment(env);
+        let tools = [BoxMount { id: script.0.boxed.id, at: TOOLS.to_owned(), writable: false }];
+        let made = self.make(At::Main, &recipe, limits, &tools)?;
+        Ok(made.map(|built| match built.entries.contains("program") {
+            true => Ok(Program(built)),
+            false => Err("nothing was made: there is no file `program`".to_owned()),
+        }))
+    }
+
+    /// Runs a script of one file by itself, and gives what it printed.
+    ///
+    /// # Errors
+    /// What the machine could not do.
+    pub fn script(&self, text: &[u8], limits: &ScriptLimits) -> Result<Vec<u8>, Fault> {
+        let part = Part { name: "script".to_owned(), executable: true, content: text.to_vec() };
+        let recipe = recipe(vec![part], vec![command("script", Vec::new(), &[])], "script");
+        Ok(self.make(At::Main, &recipe, limits, &[])?.printed)
+    }
+
+    fn make(
+        &self,
+        at: At,
+        recipe: &Recipe,
+        limits: &ScriptLimits,
+        tools: &[BoxMount],
+    ) -> Result<Made<Built<'a>>, Fault> {
+        let printed = files::in_memory("what a script prints")?;
+        let streams = [&printed, &printed];
+        let mut compilation = compile_to(self.place(at)?, recipe, limits.bounds(), tools, streams)?;
+        Ok(Made {
+            made: compilation.program,
+            printed: bytes(&printed, PRINTED)?,
+            run: compilation.steps.pop(),
+        })
+    }
+
+    /// Judges a program at a test. `jury` was built beside the slot's main station.
+    ///
+    /// # Errors
+    /// What the machine could not do.
+    pub fn judge(&self, program: &Program, jury: &Executable, case: &Case) -> Result<Tested, Fault> {
+        let limits = Limits {
+            cpu: Some(case.limit),
+            memory: Some(case.memory),
+            output: Some(case.output),
+            processes: Some(case.processes),
+            ..Limits::default()
+        };
+        let stop = Limits { cpu: Some(case.hard), ..limits };
+        let mut limits = limits_to_settle(CaseLimits { judge: limits, stop }, self.floor);
+        // A sleeper is judged by `wall`; a program that computes is to be stopped by its CPU time first.
+        let computing = limits.stop.cpu.map_or(Nanos::ZERO, |cpu| cpu + Nanos::from_millis(50));
+        limits.stop.wall = Some(WallLimit { time: case.wall.max(computing), excuse_waiting: true });
+        let control = self.slot.control.as_ref().map(|control| (control, program.0.place));
+        let ruling = Ruling { means: Means::Kernel, limits: &limits, floor: self.floor, control };
+        let mut attempts = Vec::new();
+        let settled = settle_attempts(&ruling, || {
+            let (judged, attempt) = attempt(program, jury, case, &limits)?;
+            attempts.push(attempt);
+            Ok(judged)
+        })?;
+        let Attempt { result, why, last, passes } = attempts.swap_remove(settled.attempt);
+        Ok(Tested {
+            result,
+            why,
+            last,
+            passes,
+            time: settled.charge.as_time(),
+            wall: settled.wall,
+            settled: settled.settled,
+            runs: settled.runs,
+            causes: settled.causes,
+        })
+    }
+}
+
+/// All passes of a test, once.
+struct Attempt {
+    result: RunResult,
+    why: String,
+    last: Pass,
+    passes: u32,
+}
+
+fn attempt(
+    program: &Program,
+    jury: &Executable,
+    case: &Case,
+    limits: &CaseLimits,
+) -> Result<(Judged, Attempt), Fault> {
+    let multi_pass = case.passes > 1;
+    let mut validating = Validating::by(&jury.0, duplicate(case.answer)?, case.args, multi_pass, &KATTIS)?;
+    let mut input = duplicate(case.input)?;
+    let mut runs = Vec::new();
+    loop {
+        let (last, validation, first) = match case.interactive {
+            true => talk(program, &mut validating, case, limits, &input)?,
+            false => run(program, &mut validating, case, limits, &input)?,
+        };
+        runs.push(last.run.clone());
+        let outcome = validation.as_ref().map(|validation| &validation.outcome);
+        let bounds = Bounds { limit: case.limit, wall: case.wall, output: Some(case.output) };
+        let ended = Ended::of(&last.run, &bounds, length(&last.output)?);
+        let mut result = run_result(ended, outcome, first, case.memory_verdict);
+        let mut why = match outcome {
+            Some(ValidationOutcome::Error(why)) => why.clone(),
+            _ => String::new(),
+        };
+        let passes = u32::try_from(runs.len()).unwrap_or(u32::MAX);
+        let again = result == RunResult::Correct
+            && validation.as_ref().is_some_and(|validation| validation.next_pass);
+        if again && passes < case.passes {
+            input = validating.next_input()?;
+            continue;
+        }
+        if again {
+            result = RunResult::CompareError;
+            why = format!("the compare script asked for more than {} passes", case.passes);
+        }
+        let judged = Judged { verdict: result.verdict(), validation, runs, message: String::new() };
+        return Ok((judged, Attempt { result, why, last, passes }));
+    }
+}
+
+type Ran = (Pass, Option<Validation>, Option<EndedFirst>);
+
+/// The submission alone; what it printed is compared where it ended well. A script that is asked about half an output may crash, and the
+/// whole problem with it.
+fn run(
+    program: &Program,
+    validating: &mut Validating,
+    case: &Case,
+    limits: &CaseLimits,
+    input: &File,
+) -> Result<Ran, Fault> {
+    let output = files::in_memory("standard output")?;
+    let (run, errors) = with_errors(case.output, |stderr| {
+        let given = given(limits.stop, reopened(input)?, duplicate(&output)?, stderr);
+        let (spec, fds) = program.0.prepare(given);
+        program.0.place.run(&spec, fds)
+    })?;
+    let bounds = Bounds { limit: case.limit, wall: case.wall, output: Some(case.output) };
+    let ended = Ended::of(&run, &bounds, length(&output)?);
+    if ended.too_slow || ended.failed || ended.cut {
+        return Ok((Pass { run, output, errors, compared: None }, None, None));
+    }
+    let limits = case.script.limits();
+    let (spec, fds) = validating.prepare(input, reopened(&output)?.into(), None, limits)?;
+    let seen = validating.validator.place.run(&spec, fds)?;
+    let validation = validating.outcome(&seen, &limits)?;
+    let compared = compared(validating, seen, &validation, false)?;
+    Ok((Pass { run, output, errors, compared: Some(compared) }, Some(validation), None))
+}
+
+/// The submission and the jury's program side by side.
+fn talk(
+    program: &Program,
+    validating: &mut Validating,
+    case: &Case,
+    limits: &CaseLimits,
+    input: &File,
+) -> Result<Ran, Fault> {
+    let (mine, its, kept) = Pipes::new()?.split();
+    let script = case.script.limits();
+    let beside = limits.stop.wall.map_or(Nanos::ZERO, |wall| wall.time);
+    let wall = WallLimit { time: case.script.wall + beside, excuse_waiting: true };
+    let script = Limits { wall: Some(wall), ..script };
+    let (seen, errors) = with_errors(case.output, |stderr| {
+        let [stdin, stdout] = mine.map(File::from);
+        let (spec, fds) = program.0.prepare(given(limits.stop, stdin, stdout, stderr));
+        let submission = Side { place: program.0.place, spec, fds };
+        let [stdin, stdout] = its;
+        let (spec, fds) = validating.prepare(input, stdin, Some(stdout), script)?;
+        let place = validating.validator.place;
+        interact(submission, Side { place, spec, fds }, kept)
+    })?;
+    let Interaction { submission: run, interactor: seen, first } = seen;
+    let validation = validating.outcome(&seen, &script)?;
+    let compared = compared(validating, seen, &validation, first == EndedFirst::Validator)?;
+    let output = files::in_memory("standard output")?;
+    Ok((Pass { run, output, errors, compared: Some(compared) }, Some(validation), Some(first)))
+}
+
+/// What a script came to. The message for the jury is what it left for them, then its own troubles, then what it printed.
+fn compared(
+    validating: &Validating,
+    run: Observation,
+    validation: &Validation,
+    first: bool,
+) -> Result<Compared, Fault> {
+    let left = [validating.text("judgemessage.txt")?, validating.text("judgeerror.txt")?];
+    let parts = left.into_iter().flatten().chain([validating.printed()?]);
+    let mut message = String::new();
+    for part in parts.filter(|part| !part.is_empty()) {
+        if !message.is_empty() && !message.ends_with('\n') {
+            message.push('\n');
+        }
+        message.push_str(&part);
+    }
+    Ok(Compared {
+        run,
+        message,
+        team_message: validation.team_message.clone(),
+        score: validation.score,
+        first,
+    })
+}
+
+fn given(limits: Limits, stdin: File, stdout: File, stderr: File) -> Given {
+    Given {
+        args: Vec::new(),
+        limits,
+        stdin: stdin.into(),
+        stdout: stdout.into(),
+        stderr: stderr.into(),
+        boxes: Vec::new(),
+        files: Vec::new(),
+    }
+}
+
+/// Does something with the writing end of a pipe for errors; so many of the bytes are kept, and the rest is thrown away: too many errors
+/// are no result.
+fn with_errors<T>(most: Bytes, body: impl FnOnce(File) -> Result<T, Fault>) -> Result<(T, Vec<u8>), Fault> {
+    let fault = |e: std::io::Error| SystemError::new("making a pipe for errors", e.to_string());
+    let (mut from, to) = std::io::pipe().map_err(fault)?;
+    scope(|threads| {
+        let reader = threads.spawn(move || {
+            let mut kept = Vec::new();
+            // What ends it early ends it like the end of the pipe.
+            let _ = (&mut from).take(most.0).read_to_end(&mut kept);
+            let _ = std::io::copy(&mut from, &mut sink());
+            kept
+        });
+        let done = body(File::from(std::os::fd::OwnedFd::from(to)));
+        let kept = reader.join().unwrap_or_default();
+        Ok((done?, kept))
+    })
+}
+
+fn command(name: &str, args: Vec<String>, env: &[(String, String)]) -> Command {
+    let argv = [format!("{PROGRAM_DIR}/{name}")].into_iter().chain(args).collect();
+    Command { argv, env: environment(env) }
+}
+
+/// Scripts see the way to programs and nothing else, as under DOMjudge's own judgehost.
+fn environment(more: &[(String, String)]) -> Vec<(String, String)> {
+    let path = ("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned());
+    [path].into_iter().chain(more.iter().cloned()).collect()
+}
+
+fn recipe(parts: Vec<Part>, compile: Vec<Command>, run: &str) -> Recipe {
+    Recipe {
+        language: "bundle".to_owned(),
+        stands_in: None,
+        refused: None,
+        parts,
+        compile,
+        warm_up: None,
+        compile_view: View::default(),
+        compile_limits: crate::languages::SCRIPT_LIMITS,
+        run: command(run, Vec::new(), &[]),
+        run_view: View::default(),
+        allowance: Allowance::NONE,
+    }
+}
+
+fn reopened(file: &File) -> Result<File, SystemError> {
+    files::reopen(file).map_err(|e| SystemError::new("opening a file anew", e.to_string()))
+}
+
+fn length(file: &File) -> Result<Bytes, SystemError> {
+    let facts = file.metadata().map_err(|e| SystemError::new("asking for a file's length", e.to_string()))?;
+    Ok(Bytes(facts.len()))
+}
+
+/// A file from its beginning, at most so much of it.
+fn bytes(file: &File, most: u64) -> Result<Vec<u8>, SystemError> {
+    let mut bytes = Vec::new();
+    let read = reopened(file)?.take(most).read_to_end(&mut bytes);
+    read.map_err(|e| SystemError::new("reading what a script printed", e.to_string()))?;
+    Ok(bytes)
+}
