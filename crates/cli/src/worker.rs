@@ -222,8 +222,14 @@ fn serve(args: &WorkerArgs, way: &Way, slot: SlotChoice) -> Result<Done, Failure
     let machine = Machine::this().map_err(Failure::system)?;
     let own_name = machine.read("/proc/sys/kernel/hostname").map(|name| name.trim().to_string());
     let node = way.node(args.node.clone(), own_name.ok())?;
-    let hello =
-        Hello { protocol: PROTOCOL, version: crate::VERSION.to_string(), node, slot: facts, holding: None };
+    let hello = Hello {
+        protocol: PROTOCOL,
+        version: crate::VERSION.to_string(),
+        node,
+        slot: facts,
+        holding: None,
+        infers: true,
+    };
     let packages = Packages::new(crate::config::data_directory()?.join("worker-packages"))?;
     if args.speaker {
         warm::begin(args.languages.as_deref(), args.log);

@@ -8,7 +8,7 @@ use super::{Cpus, Worker};
 use crate::Done;
 use crate::terminal::Failure;
 use fleet::nats::Standing;
-use fleet::{Frame, FromWorker, Hello, Lease, Outcome, TimeLimit, ToWorker, WireError};
+use fleet::{Frame, FromWorker, Hello, Lease, Outcome, ToWorker, WireError};
 use model::{Event, NodeFacts};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -337,18 +337,6 @@ impl Service for Option<Link> {
         // As long as somebody listens.
         let said = self.as_ref().map(|link| link.say(&FromWorker::Event { lease, event: Box::new(event) }));
         drop(said);
-    }
-
-    fn time_limit(&self, lease: Lease, found: TimeLimit) -> Result<TimeLimit, Broken> {
-        let link = there(self)?;
-        link.say(&FromWorker::TimeLimit { lease, found })?;
-        loop {
-            if let ToWorker::TimeLimit { lease: of, limit } = link.hear()?
-                && of == lease
-            {
-                return Ok(limit);
-            }
-        }
     }
 
     fn package(&self, hash: &str, to: &mut File) -> Result<bool, Broken> {

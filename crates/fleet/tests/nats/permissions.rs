@@ -29,7 +29,14 @@ fn lease() -> Lease {
 
 fn presence() -> Presence {
     let slot = SlotFacts { id: 1, cpus: Vec::new(), plan: model::not_told(), floor: model::not_told() };
-    let hello = Hello { protocol: PROTOCOL, version: "1".into(), node: "n1".into(), slot, holding: None };
+    let hello = Hello {
+        protocol: PROTOCOL,
+        version: "1".into(),
+        node: "n1".into(),
+        slot,
+        holding: None,
+        infers: true,
+    };
     Presence { hello, since: Moment(7), judging: None, finished: 0 }
 }
 

@@ -7,7 +7,14 @@ use std::time::{Duration, Instant};
 
 fn presence(finished: u64) -> Presence {
     let slot = SlotFacts { id: 1, cpus: vec![2, 3], plan: model::not_told(), floor: model::not_told() };
-    let hello = Hello { protocol: PROTOCOL, version: "1".into(), node: "n1".into(), slot, holding: None };
+    let hello = Hello {
+        protocol: PROTOCOL,
+        version: "1".into(),
+        node: "n1".into(),
+        slot,
+        holding: None,
+        infers: true,
+    };
     Presence { hello, since: Moment(7), judging: Some(42), finished }
 }
 

@@ -26,7 +26,14 @@ const LIMIT: Nanos = Nanos::from_secs(1);
 fn hello(node: &str) -> Hello {
     let (plan, floor) = (Reading::unknown("there is no slot"), Reading::Known(floor()));
     let slot = SlotFacts { id: 0, cpus: vec![1], plan, floor };
-    Hello { protocol: PROTOCOL, version: "1.0.0".into(), node: node.into(), slot, holding: None }
+    Hello {
+        protocol: PROTOCOL,
+        version: "1.0.0".into(),
+        node: node.into(),
+        slot,
+        holding: None,
+        infers: true,
+    }
 }
 
 /// Measured, and as quiet as can be.
@@ -216,8 +223,16 @@ impl World {
         let worker = format!("{node}/0");
         let service = &self.kit.service;
         let until = now().plus_micros(60_000_000);
-        let claim =
-            Claim { worker: &worker, node: Some(node), pool, anywhere, until, now: now(), slots: None };
+        let claim = Claim {
+            worker: &worker,
+            node: Some(node),
+            pool,
+            anywhere,
+            until,
+            now: now(),
+            infers: true,
+            slots: None,
+        };
         service.store.claim(claim).await.unwrap()
     }
 
