@@ -229,6 +229,7 @@ fn serve(args: &WorkerArgs, way: &Way, slot: SlotChoice) -> Result<Done, Failure
         node,
         slot: facts,
         holding: None,
+        infers: true,
     };
     let packages = Packages::new(crate::config::data_directory()?.join("worker-packages"))?;
     if args.speaker {

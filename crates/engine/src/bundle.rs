@@ -395,7 +395,7 @@ fn run(
         return Ok((Pass { run, output, errors, compared: None }, None, None));
     }
     let limits = case.script.limits();
-    let (spec, fds) = validating.prepare(input, reopened(&output)?.into(), None, limits)?;
+    let (spec, fds) = validating.prepare(input, None, reopened(&output)?.into(), None, limits)?;
     let seen = validating.validator.place.run(&spec, fds)?;
     let validation = validating.outcome(&seen, &limits)?;
     let compared = compared(validating, seen, &validation, false)?;
@@ -420,9 +420,9 @@ fn talk(
         let (spec, fds) = program.0.prepare(given(limits.stop, stdin, stdout, stderr));
         let submission = Side { place: program.0.place, spec, fds };
         let [stdin, stdout] = its;
-        let (spec, fds) = validating.prepare(input, stdin, Some(stdout), script)?;
+        let (spec, fds) = validating.prepare(input, None, stdin, Some(stdout), script)?;
         let place = validating.validator.place;
-        interact(submission, Side { place, spec, fds }, kept)
+        interact(submission, Side { place, spec, fds }, kept, KATTIS.protocol.accepts())
     })?;
     let Interaction { submission: run, interactor: seen, first } = seen;
     let validation = validating.outcome(&seen, &script)?;

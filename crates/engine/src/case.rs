@@ -99,7 +99,7 @@ impl Court<'_> {
             let validating = validating.first().ok_or_else(none)?;
             input = match second {
                 SecondPass::Kattis => validating.next_input()?,
-                SecondPass::Printed => validating.printed()?,
+                SecondPass::Printed => validating.printed_file()?,
                 SecondPass::Written => validating.written()?,
             };
         }

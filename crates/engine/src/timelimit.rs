@@ -4,11 +4,13 @@ use crate::Fault;
 use crate::bench::{Bench, spread};
 use crate::job::Job;
 use crate::limits::WHILE_INFERRING;
-use crate::submission::{JudgedSubmission, Ready, Submission, case_limits, judge_submission, prepare};
+use crate::submission::{
+    JudgedSubmission, Ready, Submission, case_limits, judge_submission, language_of, prepare,
+};
 use judge::infer::{InferenceError, infer_time_limit};
-use judge::package::{Inference, JurySubmission, TimeLimit};
+use judge::package::{JurySubmission, TimeLimit};
 use judge::scoring::JudgeMode;
-use model::{Event, JudgePhase, Nanos, Verdict};
+use model::{Event, Inference, InferredLimit, JudgePhase, LimitSide, Nanos, Reading, TimedProgram, Verdict};
 use std::collections::BTreeMap;
 
 /// The time limit that submissions are judged by.
@@ -32,6 +34,8 @@ pub struct Found {
     pub time: TimeLimitInUse,
     /// Results by the generous limit.
     pub judged: BTreeMap<String, JudgedSubmission>,
+    /// What the limit was inferred from, where it was, without the warnings, which are events.
+    pub inferred: Option<InferredLimit>,
 }
 
 /// Finds the time limit.
@@ -39,6 +43,7 @@ pub fn time_limit(job: &Job, benches: &[Bench]) -> Result<Found, Fault> {
     let known = |limit: Nanos, source: String| Found {
         time: TimeLimitInUse { limit, source, stop_factor: 1.0, inferred: None },
         judged: BTreeMap::new(),
+        inferred: None,
     };
     let found = match (job.options.overrides.cpu, &job.package.limits.time) {
         (Some(typed), _) => known(typed, "typed".to_owned()),
@@ -64,12 +69,13 @@ fn infer(job: &Job, benches: &[Bench], rule: Inference) -> Result<Found, Fault> 
     let refuse = |why: String| Fault::Input { place: job.package.short_name.clone(), why };
     let at_least =
         infer_time_limit(rule, slowest.map(|t| t.time), None).map_err(|e| refuse(e.to_string()))?;
-    let fastest = match rule {
-        Inference::Legacy { .. } => None,
+    let upper = match rule {
+        Inference::Legacy { .. } => Vec::new(),
         Inference::V2025_09 { time_limit_to_tle, .. } => {
-            fastest_upper(job, benches, at_least.scale(time_limit_to_tle))?
+            too_slow(job, benches, at_least.scale(time_limit_to_tle))?
         }
     };
+    let fastest = upper.iter().map(|program| program.time).min();
     let limit = match infer_time_limit(rule, slowest.map(|t| t.time), fastest) {
         Ok(limit) => limit,
         // What must pass can still be judged; what must be too slow and is not shows as a broken promise.
@@ -81,14 +87,19 @@ fn infer(job: &Job, benches: &[Bench], rule: Inference) -> Result<Found, Fault> 
     };
     let slowest =
         slowest.map(|t| format!("{} takes {}", t.result.judgement.submission, t.time)).unwrap_or_default();
+    let source = format!("inferred: the slowest jury submission that must pass, {slowest}");
+    let inferred = InferredLimit {
+        limit,
+        source: source.clone(),
+        rule: Reading::Known(rule),
+        clock: Reading::Known(job.options.means.clock()),
+        programs: timed.iter().map(Timed::program).chain(upper).collect(),
+        warnings: Vec::new(),
+    };
     Ok(Found {
-        time: TimeLimitInUse {
-            limit,
-            source: format!("inferred: the slowest jury submission that must pass, {slowest}"),
-            stop_factor: 1.0,
-            inferred: Some(rule),
-        },
+        time: TimeLimitInUse { limit, source, stop_factor: 1.0, inferred: Some(rule) },
         judged: timed.into_iter().map(|t| (t.result.judgement.submission.clone(), t.result)).collect(),
+        inferred: Some(inferred),
     })
 }
 
@@ -96,6 +107,19 @@ struct Timed {
     result: JudgedSubmission,
     /// Of its slowest test, without the language's factor.
     time: Nanos,
+}
+
+impl Timed {
+    fn program(&self) -> TimedProgram {
+        let judgement = &self.result.judgement;
+        TimedProgram {
+            path: judgement.submission.clone(),
+            language: judgement.language.clone(),
+            side: LimitSide::Passes,
+            time: self.time,
+            ended: false,
+        }
+    }
 }
 
 /// The time of a submission that must pass, by the generous limit. `None`: it says nothing.
@@ -133,17 +157,25 @@ fn slow_enough(
     Ok(Some(Timed { result, time }))
 }
 
-/// The least, over the submissions that must be too slow, of their slowest test. Times beyond `enough` are as
-/// good as endless, so runs are stopped there.
-fn fastest_upper(job: &Job, benches: &[Bench], enough: Nanos) -> Result<Option<Nanos>, Fault> {
+/// The submissions that must be too slow. Times beyond `enough` are as good as endless, so runs are stopped there.
+fn too_slow(job: &Job, benches: &[Bench], enough: Nanos) -> Result<Vec<TimedProgram>, Fault> {
     let upper: Vec<&JurySubmission> = job.package.submissions.iter().filter(|s| s.bounds.upper).collect();
-    let times = spread(benches, &upper, |bench, jury| {
+    let timed = spread(benches, &upper, |bench, jury| {
         runnable(job, jury, || {
             job.phase(Some(&jury.program.path), JudgePhase::InferringTimeLimit);
-            slowest_test(bench, &Submission::of_jury(jury, job)?, enough)
+            let submission = Submission::of_jury(jury, job)?;
+            let language = language_of(job, &submission)?.id.clone();
+            let time = slowest_test(bench, &submission, enough)?;
+            Ok(time.map(|time| TimedProgram {
+                path: jury.program.path.clone(),
+                language,
+                side: LimitSide::TooSlow,
+                time,
+                ended: time >= enough,
+            }))
         })
     })?;
-    Ok(times.into_iter().flatten().min())
+    Ok(timed.into_iter().flatten().collect())
 }
 
 fn slowest_test(bench: &Bench, submission: &Submission, enough: Nanos) -> Result<Option<Nanos>, Fault> {

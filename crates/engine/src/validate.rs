@@ -196,8 +196,8 @@ impl<'a> Validating<'a> {
         })
     }
 
-    /// What it printed.
-    pub(crate) fn printed(&self) -> Result<File, Fault> {
+    /// What it printed, to be read from its start.
+    pub(crate) fn printed_file(&self) -> Result<File, Fault> {
         let fault = |e: std::io::Error| SystemError::new("taking what the checker printed", e.to_string());
         let mut printed = files::reopen(&self.printed).map_err(fault)?;
         Ok(files::on_disk(&mut printed, FEEDBACK_BOX.0).map_err(fault)?)

@@ -30,7 +30,7 @@ pub fn verify_package(
     let few = &slots[..slots.len().min(submissions.len().max(1))];
     let benches = Bench::all(job, few)?;
     let package = job.package.short_name.clone();
-    let Found { time, judged } = match time_limit(&job, &benches) {
+    let Found { time, judged, .. } = match time_limit(&job, &benches) {
         Ok(found) => found,
         Err(fault @ Fault::Input { .. }) => {
             let (why, submissions) = (fault.to_string(), Vec::new());

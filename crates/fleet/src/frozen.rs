@@ -6,8 +6,8 @@ use crate::{
     Statement, Task, TimeLimit, ToWorker, Work, samples, says,
 };
 use model::{
-    Bytes, Clock, Event, Executed, Execution, Floor, IndexPart, Judgement, Kept, Limits, Nanos, NodeFacts,
-    ProgramFile, ProgramKind, Reading, Verdict,
+    Bytes, Clock, Event, Executed, Execution, Floor, IndexPart, Inference, InferredLimit, Judgement, Kept,
+    LimitSide, Limits, Nanos, NodeFacts, ProgramFile, ProgramKind, Reading, TimedProgram, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -45,6 +45,7 @@ fn hello() -> Hello {
         node: "judge1".into(),
         slot,
         holding: Some(lease()),
+        infers: true,
     }
 }
 
@@ -110,11 +111,15 @@ fn execute() -> Work {
     }))
 }
 
+fn infer() -> Work {
+    Work::Infer { package: "ab".repeat(32), problem: "fence".into() }
+}
+
 fn task(work: Work) -> Task {
     Task { lease: lease(), name: "s9".into(), work }
 }
 
-fn outcomes() -> [Outcome; 5] {
+fn outcomes() -> [Outcome; 6] {
     let why = || "the launcher is gone".to_string();
     let kept = Kept { content: "out".into(), total: Bytes(3) };
     let executed = Executed {
@@ -135,7 +140,26 @@ fn outcomes() -> [Outcome; 5] {
         Outcome::Refused { why: why() },
         Outcome::Failed { why: why() },
         Outcome::Returned { why: why() },
+        Outcome::Inferred { limit: Box::new(inferred()) },
     ]
+}
+
+fn inferred() -> InferredLimit {
+    let program = TimedProgram {
+        path: "submissions/accepted/a.py".into(),
+        language: "python3".into(),
+        side: LimitSide::Passes,
+        time: Nanos(400_000_000),
+        ended: false,
+    };
+    InferredLimit {
+        limit: Nanos(2_000_000_000),
+        source: "jury submissions".into(),
+        rule: Reading::Known(Inference::Legacy { multiplier: 5.0, safety_margin: 2.0 }),
+        clock: Reading::Known(Clock::Cpu),
+        programs: vec![program],
+        warnings: vec!["b.py does not compile".into()],
+    }
 }
 
 fn event() -> Box<Event> {
@@ -157,7 +181,7 @@ fn from_workers() -> Vec<FromWorker> {
 }
 
 fn to_workers() -> Vec<ToWorker> {
-    let tasks = [judge(), jury(), execute()].map(|work| ToWorker::Task(Box::new(task(work))));
+    let tasks = [judge(), jury(), execute(), infer()].map(|work| ToWorker::Task(Box::new(task(work))));
     let rest = [
         ToWorker::Welcome { protocol: PROTOCOL },
         ToWorker::Refused { why: "another version".into() },
@@ -182,7 +206,7 @@ fn asks() -> Vec<Ask> {
         greeting(None),
         Ask::Node { facts: facts() },
         Ask::Probe { probe: Probe { at: Moment(5), parts: vec![(IndexPart::Dram, 90.0)] } },
-        Ask::Begin { ticket: lease() },
+        Ask::Begin { ticket: lease(), infers: true },
         Ask::Keep { lease: lease() },
         Ask::Package { hash: "ab".into(), damaged: true },
         Ask::TimeLimit { lease: lease(), found: limit() },
@@ -194,7 +218,7 @@ fn asks() -> Vec<Ask> {
 fn replies() -> Vec<Reply> {
     let why = || vec!["it is being drained".to_string()];
     let begun = |task: Body<Task>| Reply::Begun { task, submission: 9 };
-    let tasks = [judge(), jury(), execute()].map(|work| begun(Body::Inline(Box::new(task(work)))));
+    let tasks = [judge(), jury(), execute(), infer()].map(|work| begun(Body::Inline(Box::new(task(work)))));
     let rest = [
         Reply::Standing(Standing::Works { probe_every_secs: Some(300), protocol: PROTOCOL }),
         Reply::Standing(Standing::Works { probe_every_secs: None, protocol: PROTOCOL }),
@@ -246,4 +270,20 @@ fn messages_of_all_versions_that_are_spoken_are_read() {
             (group.reads)(sent).unwrap_or_else(|why| panic!("{protocol}, {name}: {why}"));
         }
     }
+}
+
+#[test]
+fn workers_that_do_not_say_so_infer_no_limits() {
+    let [frozen, ..] = files();
+    let hellos: Vec<FromWorker> = serde_json::from_value(frozen["socket, worker"].clone()).unwrap();
+    let hello = hellos.iter().find_map(|said| match said {
+        FromWorker::Hello(hello) => Some(hello.infers),
+        _ => None,
+    });
+    let asks: Vec<Ask> = serde_json::from_value(frozen["NATS, worker"].clone()).unwrap();
+    let begin = asks.iter().find_map(|ask| match ask {
+        Ask::Begin { infers, .. } => Some(*infers),
+        _ => None,
+    });
+    assert_eq!((hello, begin), (Some(false), Some(false)));
 }

@@ -44,6 +44,9 @@ pub struct Hello {
     pub slot: SlotFacts,
     /// A task whose outcome it still has or still works at, from before the connection broke.
     pub holding: Option<Lease>,
+    /// It can infer time limits ([`crate::Work::Infer`]); workers before did not say so.
+    #[serde(default)]
+    pub infers: bool,
 }
 
 /// A slot, as it is shown.
@@ -86,7 +89,8 @@ pub enum FromWorker {
         /// What.
         event: Box<Event>,
     },
-    /// It found the time limit of the task's package. Answered by [`ToWorker::TimeLimit`].
+    /// A worker of the version before found the time limit of the task's package, having begun it under a server before. Answered by
+    /// [`ToWorker::TimeLimit`] or [`ToWorker::Cancel`].
     TimeLimit {
         /// Which task.
         lease: Lease,
@@ -126,7 +130,7 @@ pub enum ToWorker {
         /// Its size; `None`: the service has it no more.
         bytes: Option<u64>,
     },
-    /// The limit in force: the one that was found first.
+    /// The limit in force.
     TimeLimit {
         /// Which task.
         lease: Lease,

@@ -1,6 +1,6 @@
 //! A task, and what comes of it.
 
-use model::{Clock, Executed, Execution, Judgement, Lease, Nanos, ProgramFile};
+use model::{Clock, Executed, Execution, InferredLimit, Judgement, Lease, Nanos, ProgramFile};
 use serde::{Deserialize, Serialize};
 
 /// One thing to do.
@@ -34,8 +34,15 @@ pub enum Work {
         mode: Mode,
         /// What times are measured by; `None`: as the package or the node's configuration says.
         clock: Option<Clock>,
-        /// The time limit, where it is known already; else the worker finds it ([`crate::FromWorker::TimeLimit`]).
+        /// The time limit, where the package states none.
         time_limit: Option<TimeLimit>,
+    },
+    /// Infer the time limit of a problem that states none. Only for workers that say they can ([`crate::Hello::infers`]).
+    Infer {
+        /// As in [`Work::Judge`].
+        package: String,
+        /// As in [`Work::Judge`].
+        problem: String,
     },
     /// Run a program that belongs to no problem.
     Execute(Box<Execution>),
@@ -75,6 +82,11 @@ pub enum Outcome {
     Executed {
         /// What came of it.
         executed: Box<Executed>,
+    },
+    /// The time limit was inferred.
+    Inferred {
+        /// The limit.
+        limit: Box<InferredLimit>,
     },
     /// The input cannot be judged, here or elsewhere: a language that is not taken, a package whose programs fail.
     Refused {

@@ -16,6 +16,7 @@ mod form;
 mod host;
 mod ids;
 mod index;
+mod inferred;
 mod lab;
 mod ledger;
 mod limits;
@@ -56,6 +57,7 @@ pub use index::{
     IndexGroup, IndexPart, IndexStray, IndexSubject, IndexVariance, MeasurementConditions, SavedIndex,
     StrayKind,
 };
+pub use inferred::{Inference, InferredLimit, LimitSide, TimedProgram};
 pub use lab::{
     Effect, LadderLoad, LadderReport, LadderStage, LadderStep, LayoutClock, LayoutPeak, LayoutPoint,
     LayoutReport, PUBLISHED_LADDER, PerturbReport, PerturbRun, PerturbTrial, Perturbation, PublishedStage,

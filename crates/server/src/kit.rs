@@ -109,6 +109,7 @@ impl Kit {
         let mut settings = settings(directory.path(), anonymous);
         change(&mut settings);
         let Startup { service } = open(settings).await.unwrap();
+        infer_limits(&service).await;
         Kit { routes: router(service.clone()), service, _directory: directory }
     }
 
@@ -207,5 +208,19 @@ pub(crate) fn accepted() -> model::Judgement {
         settled,
         fault: None,
         ..nothing
+    }
+}
+
+/// Lets a node that is not there infer the time limits of the example problems, so that what a test hands in is judged at once.
+pub(crate) async fn infer_limits(service: &Service) {
+    let store = &service.store;
+    for problem in store.problems().await.unwrap() {
+        let limits = store.time_limits(problem.newest.id).await.unwrap();
+        let Some(_) = limits.first().filter(|stored| stored.limit.is_none()) else { continue };
+        // It goes before what is of no contest.
+        let claim = store::Claim::local("kit/0", store::Moment(i64::MAX), crate::moment::now());
+        let job = store.claim(claim).await.unwrap().unwrap();
+        let limit = model::InferredLimit::bare(model::Nanos::from_secs(1), "made up");
+        store.finish_limit(job.lease(), &accepted(), &limit, crate::moment::now()).await.unwrap();
     }
 }

@@ -26,6 +26,9 @@ pub(crate) struct Details {
     /// The jury submission of the package that it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) jury: Option<Jury>,
+    /// It is no program: it infers a time limit ([`store::LIMITS`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) infers: Option<InfersLimit>,
     /// It is an execution: its only file is the `model::Execution` as JSON.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) execution: bool,
@@ -35,6 +38,13 @@ pub(crate) struct Details {
     /// What the face it came through wants to know later.
     #[serde(skip_serializing_if = "Json::is_null")]
     pub(crate) face: Json,
+}
+
+/// Which time limit of its version is inferred.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct InfersLimit {
+    /// That of contests bound to this pool; `None`: of what is of no contest.
+    pub(crate) pool: Option<String>,
 }
 
 /// A jury submission and its promise.

@@ -171,6 +171,9 @@ impl Store {
         let id = ContestId(row.get("id")?);
         if let Some(before) = before.as_ref().map(contest).transpose()? {
             let usual = (before.usual.as_deref().unwrap_or(""), new.usual.unwrap_or(""));
+            // Whoever begins one looks whether its time limit is there.
+            let waits = "UPDATE jobs SET awaits = NULL WHERE awaits IS NOT NULL AND contest = $1";
+            tx.run(waits, values![id]).await?;
             move_jobs(&mut tx, id, false, usual).await?;
             move_jobs(&mut tx, id, true, (&before.pool, new.pool)).await?;
         }
@@ -233,7 +236,7 @@ async fn move_jobs(tx: &mut Tx, contest: ContestId, confirm: bool, (from, to): (
     }
     tx.run(
         "UPDATE jobs SET place = NULLIF($4, ''), state = 'queued', worker = NULL, lease = NULL, pool = NULL WHERE id IN
-         (SELECT id FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = $3 AND urgency BETWEEN 0 AND 3
+         (SELECT id FROM jobs WHERE state = 'queued' AND awaits IS NULL AND COALESCE(place, '') = $3 AND urgency BETWEEN 0 AND 3
               AND contest = $1 AND confirm = $2
           UNION ALL
           SELECT id FROM jobs WHERE state = 'claimed' AND contest = $1 AND started IS NULL AND COALESCE(place, '') = $3

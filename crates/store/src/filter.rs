@@ -120,6 +120,8 @@ impl Filter {
             values.push(value);
             conditions.push(format!("{left}${}{right}", values.len()));
         }
+        // What infers limits is no program, and found only by its name.
+        conditions.extend(self.origin.is_none().then(|| "s.origin <> 'limits'".to_string()));
         conditions.extend(self.state.map(|state| state.condition().to_string()));
         let word = if conditions.is_empty() { "" } else { "WHERE " };
         (format!("{word}{}", conditions.join(" AND ")), values)

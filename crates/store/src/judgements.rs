@@ -6,11 +6,12 @@ use crate::evidence::{self, FORM, Packed};
 use crate::leases::lost;
 use crate::rounds::{self, Conclusion, Ended, Then};
 use crate::submissions::missing;
+use crate::turns::take_turn;
 use crate::{
     Error, Finished, JobId, JudgementId, Lease, Moment, Output, Purpose, Result, Store, SubmissionId,
-    callbacks, outputs,
+    callbacks, outputs, time_limits,
 };
-use model::{Bytes, Charge, Clock, Confidence, Judgement, Verdict};
+use model::{Bytes, Charge, Clock, Confidence, InferredLimit, Judgement, Verdict};
 
 /// A judgement in short.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -139,10 +140,38 @@ impl Store {
         now: Moment,
         conclusion: Conclusion<'_>,
     ) -> Result<Finished> {
+        self.finish_with(lease, judgement, output, now, (conclusion, None)).await
+    }
+
+    /// The same of a job that inferred a time limit, which is in force from now on, unless that was a trial. Who waited for it is let go.
+    ///
+    /// # Errors
+    /// As [`Store::finish`].
+    pub async fn finish_limit(
+        &self,
+        lease: Lease,
+        judgement: &Judgement,
+        limit: &InferredLimit,
+        now: Moment,
+    ) -> Result<Finished> {
+        self.finish_with(lease, judgement, None, now, (Conclusion::stands(), Some(limit))).await
+    }
+
+    async fn finish_with(
+        &self,
+        lease: Lease,
+        judgement: &Judgement,
+        output: Option<&Output>,
+        now: Moment,
+        (conclusion, limit): (Conclusion<'_>, Option<&InferredLimit>),
+    ) -> Result<Finished> {
         let unfit = |why| Error::Conflict(format!("judgement of job {}: {why}", lease.job));
         let packed = evidence::pack(judgement).map_err(unfit)?;
         let output = output.map(outputs::pack).transpose().map_err(unfit)?;
         let mut tx = self.db.write().await?;
+        if limit.is_some() {
+            take_turn(&mut tx).await?;
+        }
         let Some((ended, number)) = rounds::end(&mut tx, lease, conclusion.answer, now).await? else {
             let before = already(&mut tx, lease).await?;
             // What was stored before may wait for the same commit.
@@ -168,6 +197,9 @@ impl Store {
         }
         if verdict && matches!(conclusion.then, Then::Stand { .. }) {
             callbacks::verdict_is_there(&mut tx, submission, now).await?;
+        }
+        if let Some(limit) = limit.filter(|_| verdict) {
+            time_limits::keep(&mut tx, lease.job, limit, now).await?;
         }
         tx.commit().await?;
         Ok(Finished::Stored(id))

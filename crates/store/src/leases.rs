@@ -31,6 +31,7 @@ macro_rules! back {
                       ELSE (SELECT c.usual FROM contests c WHERE c.id = jobs.contest) END"
     };
 }
+pub(crate) use back;
 
 /// Of what is taken back: what is told of it, and what its turn is found by.
 const TAKEN: &str = " RETURNING id, attempt, failed, COALESCE(place, '') AS place, urgency, contest";
@@ -213,7 +214,7 @@ impl Store {
 /// Puts a job that waits behind all others of its contest in its line.
 async fn to_the_end(tx: &mut Tx, job: JobId) -> Result<()> {
     tx.run(
-        "UPDATE jobs SET ticket = (SELECT MAX(o.ticket) + 1 FROM jobs o WHERE o.state = 'queued' AND o.urgency = jobs.urgency
+        "UPDATE jobs SET ticket = (SELECT MAX(o.ticket) + 1 FROM jobs o WHERE o.state = 'queued' AND o.awaits IS NULL AND o.urgency = jobs.urgency
          AND o.contest = jobs.contest AND COALESCE(o.place, '') = COALESCE(jobs.place, '') AND o.fresh = jobs.fresh) WHERE id = $1",
         values![job],
     )

@@ -31,6 +31,7 @@ mod rounds;
 mod schema;
 mod settings;
 mod submissions;
+mod time_limits;
 mod turns;
 mod upkeep;
 
@@ -56,6 +57,7 @@ pub use retention::Forgotten;
 pub use rounds::{Answered, Ask, Conclusion, Then};
 pub use schema::SCHEMA;
 pub use submissions::{NewSubmission, PARTICIPANT, State, StoredFile, Submission};
+pub use time_limits::{AskLimit, FoundLimit, LIMITS, LimitOf, StoredLimit};
 pub use turns::{Anywhere, Claim, DEFAULT_POOL};
 pub use upkeep::Counts;
 

@@ -33,6 +33,8 @@ pub struct Version {
     pub author: Option<UserId>,
     /// When.
     pub created: Moment,
+    /// Whether it states its time limit; `None`: nobody has looked ([`Store::set_states_limit`]).
+    pub states_limit: Option<bool>,
 }
 
 /// A package to be kept as the newest version of a problem.
@@ -53,7 +55,12 @@ pub struct NewVersion<'a> {
 /// A statement that reads versions, with more columns before them.
 macro_rules! versions {
     ($columns:literal, $rest:expr) => {
-        concat!("SELECT ", $columns, " v.id, v.problem, v.number, v.package, v.author, v.created ", $rest)
+        concat!(
+            "SELECT ",
+            $columns,
+            " v.id, v.problem, v.number, v.package, v.author, v.created, v.stated ",
+            $rest
+        )
     };
 }
 
@@ -83,6 +90,7 @@ fn version(row: &Row) -> Result<Version> {
         package: row.parse("package", str::parse)?,
         author: row.get::<Option<i64>>("author")?.map(UserId),
         created: Moment(row.get("created")?),
+        states_limit: row.get::<Option<i64>>("stated")?.map(|stated| stated == 1),
     })
 }
 
@@ -129,7 +137,8 @@ impl Store {
             .map_err(|e| e.in_words(|| "this version is there".into(), author))?;
         let id = VersionId(row.get("id")?);
         tx.commit().await?;
-        Ok(Version { id, problem, number, package, author: new.author, created: new.created })
+        let (author, created) = (new.author, new.created);
+        Ok(Version { id, problem, number, package, author, created, states_limit: None })
     }
 
     /// All problems, by name.

@@ -85,6 +85,8 @@ pub struct Submission {
     pub forgotten: Option<Moment>,
     /// How far judging it has come. Trials do not count.
     pub state: State,
+    /// It waits for its time limit ([`Store::await_limit`]).
+    pub awaits_limit: bool,
     /// The judgement that counts, where there is one yet.
     pub current: Option<JudgementSummary>,
 }
@@ -119,6 +121,7 @@ const SELECT: &str = "
         v.problem, v.number AS version_number, p.name AS problem_name,
         (SELECT MIN(CASE WHEN started IS NULL THEN 'queued' ELSE state END) FROM jobs
          WHERE submission = s.id AND purpose = 'verdict' AND state <> 'judged') AS state,
+        (SELECT MAX(awaits) FROM jobs WHERE submission = s.id AND purpose = 'verdict' AND state <> 'judged') AS awaits,
         j.id AS judgement, j.job, j.number, j.current, j.finished, j.verdict, j.score, j.clock, j.cpu_ns, j.memory_bytes,
         j.stands, j.confidence, j.runs, j.void_runs, 'verdict' AS purpose,
         done.node, done.pool, done.confirm, done.why
@@ -158,6 +161,7 @@ fn submission(row: &Row) -> Result<Submission> {
             Some("claimed") => State::Judging,
             Some(other) => return Err(row.damaged(format!("`{other}` is no state"))),
         },
+        awaits_limit: row.get::<Option<i64>>("awaits")?.is_some(),
         current: judged.then(|| JudgementSummary::read(row)).transpose()?,
     })
 }
@@ -170,7 +174,7 @@ impl Store {
     /// [`Error::NotFound`] for a version or an author that is not there.
     pub async fn submit(&self, new: &NewSubmission<'_>) -> Result<(SubmissionId, JobId)> {
         let mut tx = self.db.write().await?;
-        let ids = add(&mut tx, new).await?;
+        let ids = add(&mut tx, new, None).await?;
         tx.commit().await?;
         Ok(ids)
     }
@@ -183,7 +187,7 @@ impl Store {
         let mut tx = self.db.write().await?;
         let mut ids = Vec::with_capacity(new.len());
         for new in new {
-            ids.push(add(&mut tx, new).await?);
+            ids.push(add(&mut tx, new, None).await?);
         }
         tx.commit().await?;
         Ok(ids)
@@ -266,8 +270,12 @@ pub(crate) fn missing(id: SubmissionId) -> Error {
     Error::NotFound(format!("submission {id}"))
 }
 
-/// Keeps a submission, its files, its callback and its job.
-async fn add(tx: &mut Tx, new: &NewSubmission<'_>) -> Result<(SubmissionId, JobId)> {
+/// Keeps a submission, its files, its callback and its job. Of no contest, that waits in `place`.
+pub(crate) async fn add(
+    tx: &mut Tx,
+    new: &NewSubmission<'_>,
+    place: Option<String>,
+) -> Result<(SubmissionId, JobId)> {
     let contest = contests::usual(tx, new.contest).await?;
     let row = tx
         .one(
@@ -298,7 +306,7 @@ async fn add(tx: &mut Tx, new: &NewSubmission<'_>) -> Result<(SubmissionId, JobI
     }
     let job =
         NewJob::first(submission, new.version, new.author, (Purpose::Verdict, new.urgency), new.created);
-    let job = job.in_contest(contest);
+    let job = NewJob { place, ..job }.in_contest(contest);
     let jobs = jobs::enqueue(tx, &[job]).await?;
     let job = jobs.first().ok_or_else(|| missing(submission))?;
     Ok((submission, *job))

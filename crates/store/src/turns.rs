@@ -48,6 +48,8 @@ pub struct Claim<'a> {
     pub until: Moment,
     /// Now.
     pub now: Moment,
+    /// The worker infers time limits ([`crate::LIMITS`]).
+    pub infers: bool,
     /// The pool has so many slots: none, where as many of its tickets are under way that nobody has begun as it has free slots, and one more.
     pub slots: Option<u64>,
 }
@@ -57,7 +59,7 @@ impl<'a> Claim<'a> {
     pub fn local(worker: &'a str, until: Moment, now: Moment) -> Claim<'a> {
         let node = worker.rsplit_once('/').map_or(worker, |(node, _)| node);
         let (pool, anywhere) = (DEFAULT_POOL, Anywhere::Equally);
-        Claim { worker, node: Some(node), pool, anywhere, until, now, slots: None }
+        Claim { worker, node: Some(node), pool, anywhere, until, now, infers: true, slots: None }
     }
 }
 
@@ -99,14 +101,14 @@ pub(crate) async fn refund(tx: &mut Tx, returned: &[Row]) -> Result<()> {
 /// as long as it has not looked at how many there are.
 const WAITING: &str = "
     WITH RECURSIVE waiting (at, flow) AS (
-        SELECT at, (SELECT urgency * 1099511627776 + contest FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = at
+        SELECT at, (SELECT urgency * 1099511627776 + contest FROM jobs WHERE state = 'queued' AND awaits IS NULL AND COALESCE(place, '') = at
                     ORDER BY urgency, contest LIMIT 1)
         FROM (SELECT $1 AS at UNION SELECT $2) AS places
         UNION ALL
         SELECT at, COALESCE(
-            (SELECT urgency * 1099511627776 + contest FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = at
+            (SELECT urgency * 1099511627776 + contest FROM jobs WHERE state = 'queued' AND awaits IS NULL AND COALESCE(place, '') = at
              AND urgency = flow / 1099511627776 AND contest > flow % 1099511627776 ORDER BY contest LIMIT 1),
-            (SELECT urgency * 1099511627776 + contest FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = at
+            (SELECT urgency * 1099511627776 + contest FROM jobs WHERE state = 'queued' AND awaits IS NULL AND COALESCE(place, '') = at
              AND urgency > flow / 1099511627776 ORDER BY urgency, contest LIMIT 1))
         FROM waiting WHERE flow IS NOT NULL
     )
@@ -188,14 +190,14 @@ impl Store {
     /// How many jobs of its place would be given to workers before this one, as things stand; 0 when it does not wait.
     pub async fn ahead(&self, job: JobId) -> Result<u64> {
         let mut tx = self.db.read().await?;
-        let own = "SELECT COALESCE(place, '') AS place, urgency, contest, fresh, ticket FROM jobs WHERE id = $1 AND state = 'queued'";
+        let own = "SELECT COALESCE(place, '') AS place, urgency, contest, fresh, ticket FROM jobs WHERE id = $1 AND state = 'queued' AND awaits IS NULL";
         let Some(own) = tx.row(own, values![job]).await? else { return Ok(0) };
         let (urgency, contest): (i64, i64) = (own.get("urgency")?, own.get("contest")?);
         let place: String = own.get("place")?;
         let before = tx
             .one(
-                "SELECT (SELECT COUNT(*) FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = $1 AND urgency < $2) AS urgent,
-                 (SELECT COUNT(*) FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = $1 AND urgency = $2 AND contest = $3
+                "SELECT (SELECT COUNT(*) FROM jobs WHERE state = 'queued' AND awaits IS NULL AND COALESCE(place, '') = $1 AND urgency < $2) AS urgent,
+                 (SELECT COUNT(*) FROM jobs WHERE state = 'queued' AND awaits IS NULL AND COALESCE(place, '') = $1 AND urgency = $2 AND contest = $3
                   AND (fresh, ticket, id) < ($4, $5, $6)) AS same",
                 values![
                     place.as_str(),
@@ -208,7 +210,7 @@ impl Store {
             )
             .await?;
         let (urgent, same) = (before.count("urgent")?, before.count("same")?);
-        let counted = "SELECT contest, COUNT(*) AS n FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = $1 AND urgency = $2
+        let counted = "SELECT contest, COUNT(*) AS n FROM jobs WHERE state = 'queued' AND awaits IS NULL AND COALESCE(place, '') = $1 AND urgency = $2
                        GROUP BY contest";
         let turns = turns(&mut tx, &place, &place).await?;
         let tag = |contest: i64| {
@@ -312,10 +314,16 @@ async fn first_of(tx: &mut Tx, flow: &Flow, claim: &Claim<'_>) -> Result<Option<
             claim.pool.to_string(),
         ),
     };
+    let kind = match claim.infers {
+        true => "",
+        false => {
+            "AND NOT EXISTS (SELECT 1 FROM submissions s WHERE s.id = jobs.submission AND s.origin = 'limits')"
+        }
+    };
     let first = format!(
         "SELECT id, fresh, ticket FROM
-         (SELECT id, fresh, ticket, created FROM jobs WHERE state = 'queued' AND COALESCE(place, '') = $1 AND urgency = $2
-          AND contest = $3 AND (not_on IS NULL OR {may}) ORDER BY fresh, ticket, id LIMIT $5) AS first
+         (SELECT id, fresh, ticket, created FROM jobs WHERE state = 'queued' AND awaits IS NULL AND COALESCE(place, '') = $1 AND urgency = $2
+          AND contest = $3 AND (not_on IS NULL OR {may}) {kind} ORDER BY fresh, ticket, id LIMIT $5) AS first
          WHERE created <= $6 ORDER BY fresh, ticket, id LIMIT 1"
     );
     let values = values![flow.place.as_str(), flow.urgency, flow.contest, whom, look, oldest];

@@ -146,7 +146,10 @@ impl Store {
     pub async fn counts(&self) -> Result<Counts> {
         let mut tx = self.db.read().await?;
         let mut counts = Counts {
-            submissions: tx.one("SELECT COUNT(*) AS n FROM submissions", []).await?.count("n")?,
+            submissions: tx
+                .one("SELECT COUNT(*) AS n FROM submissions WHERE origin <> 'limits'", [])
+                .await?
+                .count("n")?,
             claimed: tx
                 .one("SELECT COUNT(*) AS n FROM jobs WHERE state = 'claimed'", [])
                 .await?

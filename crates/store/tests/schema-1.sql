@@ -4,6 +4,8 @@ INSERT INTO users (name, display, role, password, created, disabled) VALUES ('an
 INSERT INTO api_tokens (owner, name, hash, scopes, created, expires, used, revoked) VALUES (1, 'ci', '3c469e9d6c5875d37a43f353d4f88e61fcf812c66eee3457465a40b0da4153e0', 'submit', 1800000000000000, NULL, NULL, NULL);
 INSERT INTO sessions (hash, owner, details, created, expires) VALUES ('3f3af1ecebbd1410ab417ec0d27bbfcb5d340e177ae159b59fc8626c2dfd9175', 1, '{"csrf":"x"}', 1800000000000000, 1800000060000000);
 INSERT INTO settings (name, value) VALUES ('site', '"A"');
+INSERT INTO settings (name, value) VALUES ('time_limit/1', '{"limit_ns":2000000000,"source":"inferred"}');
+INSERT INTO settings (name, value) VALUES ('time_limit/77', '{"limit_ns":1,"source":"of a version that is gone"}');
 INSERT INTO blobs (hash, size) VALUES ('bc4a71180870f7945155fbb02f4b0a2e3faa2a62d6d31b7039013055ed19869a', 7);
 INSERT INTO blobs (hash, size) VALUES ('bc8bb8e433bf65214540115414c821c904b2a30d60a3ac0424bf9b77a00024b7', 14);
 INSERT INTO blob_pieces (hash, piece, bytes) VALUES ('bc4a71180870f7945155fbb02f4b0a2e3faa2a62d6d31b7039013055ed19869a', 0, {hex:7061636b616765:hex});

@@ -2,7 +2,7 @@
 //! by frames over a socket ([`super::socket`]), by questions over brokers ([`super::nats`]). Another one needs these two traits.
 
 use fleet::nats::Standing;
-use fleet::{Lease, Outcome, Probe, Task, TimeLimit};
+use fleet::{Lease, Outcome, Probe, Task};
 use model::{Event, NodeFacts};
 use std::fs::File;
 use std::time::Duration;
@@ -33,9 +33,6 @@ impl Broken {
 pub(super) trait Service: Sync {
     /// Tells those who watch what happens. Judging neither waits for it nor depends on it.
     fn event(&self, lease: Lease, event: Event);
-
-    /// Makes a limit that was found here the one in force, unless there is one already; gives the one in force.
-    fn time_limit(&self, lease: Lease, found: TimeLimit) -> Result<TimeLimit, Broken>;
 
     /// Writes a package to a file that is empty. False: the service has it no more.
     fn package(&self, hash: &str, to: &mut File) -> Result<bool, Broken>;

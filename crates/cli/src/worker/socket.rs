@@ -8,7 +8,7 @@ use super::{Cpus, Worker};
 use crate::Done;
 use crate::terminal::Failure;
 use fleet::nats::Standing;
-use fleet::{Frame, FromWorker, Hello, Lease, Outcome, PROTOCOL, TimeLimit, ToWorker, WireError};
+use fleet::{Frame, FromWorker, Hello, Lease, Outcome, ToWorker, WireError};
 use model::{Event, NodeFacts};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -347,18 +347,6 @@ impl Service for Option<Link> {
         drop(said);
     }
 
-    fn time_limit(&self, lease: Lease, found: TimeLimit) -> Result<TimeLimit, Broken> {
-        let link = there(self)?;
-        link.say(&FromWorker::TimeLimit { lease, found })?;
-        loop {
-            if let ToWorker::TimeLimit { lease: of, limit } = link.hear()?
-                && of == lease
-            {
-                return Ok(limit);
-            }
-        }
-    }
-
     fn package(&self, hash: &str, to: &mut File) -> Result<bool, Broken> {
         let link = there(self)?;
         link.say(&FromWorker::NeedPackage { hash: hash.to_string() })?;
@@ -395,6 +383,7 @@ fn there(link: &Option<Link>) -> Result<&Link, Broken> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fleet::PROTOCOL;
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
     use std::os::unix::net::UnixListener;
 

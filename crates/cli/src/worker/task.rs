@@ -15,8 +15,8 @@ use engine::{Blame, Fault, Part};
 use fleet::{Mode, Outcome, Task, TimeLimit, Work};
 use judge::package::TimeLimit as PackageLimit;
 use judge::scoring::JudgeMode;
-use model::{Clock, Event, Execution, Layout, ProgramFile};
-use std::sync::Arc;
+use model::{Clock, Event, Execution, InferredLimit, Layout, ProgramFile};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Does a task. What goes wrong is part of the outcome.
 pub(super) fn perform(worker: &mut Worker, service: &dyn Service, task: &Task) -> Outcome {
@@ -26,6 +26,7 @@ pub(super) fn perform(worker: &mut Worker, service: &dyn Service, task: &Task) -
             let asked = Asked { language, files, jury, mode: *mode, clock: *clock, limit: time_limit };
             judge(worker, service, task, (package, problem), &asked)
         }
+        Work::Infer { package, problem } => infer(worker, service, task, (package, problem)),
         Work::Execute(execution) => run(worker, service, task, execution),
     };
     tracing::debug!(job = task.lease.job.0, attempt = task.lease.attempt, "a task ends");
@@ -92,12 +93,30 @@ fn judge(
     asked: &Asked,
 ) -> Result<Outcome, NotDone> {
     let ready = worker.packages.get(service, hash, problem)?;
-    let clock = ClockArgs { clock: asked.clock, counter: None };
-    let means = clocks::means(clock, ready.opened.clock).map_err(|e| NotDone::Refused(e.to_string()))?;
     let mode = match asked.mode {
         Mode::StopEarly => JudgeMode::StopEarly,
         Mode::AllTests => JudgeMode::AllTests,
     };
+    let emit = |event: Event| {
+        service.event(task.lease, event);
+    };
+    let job = job(worker, &ready, &emit, (asked.clock, mode))?;
+    let bench = Bench::with(job, worker.slot, programs(worker, &ready, &job)?);
+    let limit = limit(&job, asked)?;
+    let submission = submission(task, asked, &job)?;
+    let judgement = judge_submission(&bench, &submission, &limit, mode)?.judgement;
+    Ok(Outcome::Judged { judgement: Box::new(judgement) })
+}
+
+/// What is done with a package here.
+fn job<'a>(
+    worker: &'a Worker,
+    ready: &'a Ready,
+    emit: &'a (dyn Fn(Event) + Sync),
+    (clock, mode): (Option<Clock>, JudgeMode),
+) -> Result<Job<'a>, NotDone> {
+    let clock = ClockArgs { clock, counter: None };
+    let means = clocks::means(clock, ready.opened.clock).map_err(|e| NotDone::Refused(e.to_string()))?;
     let options = Options {
         overrides: Overrides::default(),
         mode,
@@ -105,22 +124,14 @@ fn judge(
         means,
         floor: worker.floor,
     };
-    let emit = |event: Event| {
-        service.event(task.lease, event);
-    };
-    let job = Job {
+    Ok(Job {
         package: &ready.opened.package,
         source: &ready.opened.source,
         languages: &worker.languages,
         options,
         cancel: worker.cancel,
-        emit: &emit,
-    };
-    let bench = Bench::with(job, worker.slot, programs(worker, &ready, &job)?);
-    let limit = limit(service, task, &job, &bench, asked)?;
-    let submission = submission(task, asked, &job)?;
-    let judgement = judge_submission(&bench, &submission, &limit, mode)?.judgement;
-    Ok(Outcome::Judged { judgement: Box::new(judgement) })
+        emit,
+    })
 }
 
 /// Runs a program that belongs to no problem.
@@ -173,27 +184,40 @@ fn submission(task: &Task, asked: &Asked, job: &Job) -> Result<Submission, NotDo
     })
 }
 
-/// The time limit: told, stated by the package, or found here and made everybody's by the service.
-fn limit(
+/// The time limit: told, or stated by the package.
+fn limit(job: &Job, asked: &Asked) -> Result<TimeLimitInUse, NotDone> {
+    let (limit, source) = match (asked.limit, &job.package.limits.time) {
+        (Some(told), _) => (told.limit, told.source.clone()),
+        (None, PackageLimit::Stated { limit, source }) => (*limit, source.clone()),
+        (None, PackageLimit::Inferred(_)) => {
+            let why = "the service told no time limit: it is of a version before; upgrade the servers before their workers, and rejudge";
+            return Err(NotDone::Refused(why.into()));
+        }
+    };
+    (job.emit)(Event::TimeLimit { limit, source: source.clone() });
+    Ok(TimeLimitInUse { limit, source, stop_factor: 1.0, inferred: None })
+}
+
+/// Infers the time limit of a package that states none.
+fn infer(
+    worker: &mut Worker,
     service: &dyn Service,
     task: &Task,
-    job: &Job,
-    bench: &Bench,
-    asked: &Asked,
-) -> Result<TimeLimitInUse, NotDone> {
-    let in_use = |known: TimeLimit| TimeLimitInUse {
-        limit: known.limit,
-        source: known.source,
-        stop_factor: 1.0,
-        inferred: None,
+    package: (&str, &str),
+) -> Result<Outcome, NotDone> {
+    let warnings = Mutex::new(Vec::new());
+    let emit = |event: Event| {
+        if let Event::Warning { place, message } = &event {
+            warnings.lock().unwrap_or_else(PoisonError::into_inner).push(format!("{place}: {message}"));
+        }
+        service.event(task.lease, event);
     };
-    if let Some(known) = asked.limit {
-        return Ok(in_use(known.clone()));
-    }
-    let found = time_limit(job, std::slice::from_ref(bench))?.time;
-    if matches!(job.package.limits.time, PackageLimit::Stated { .. }) {
-        return Ok(found);
-    }
-    let told = TimeLimit { limit: found.limit, source: found.source.clone() };
-    Ok(in_use(service.time_limit(task.lease, told)?))
+    let ready = worker.packages.get(service, package.0, package.1)?;
+    let job = job(worker, &ready, &emit, (None, JudgeMode::AllTests))?;
+    let bench = Bench::with(job, worker.slot, programs(worker, &ready, &job)?);
+    let found = time_limit(&job, std::slice::from_ref(&bench))?.inferred;
+    let warnings = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));
+    let limit = found.map(|limit| InferredLimit { warnings, ..limit });
+    let limit = limit.ok_or_else(|| NotDone::Refused("the package states its time limit".into()))?;
+    Ok(Outcome::Inferred { limit: Box::new(limit) })
 }

@@ -143,7 +143,7 @@ impl Desk {
 async fn answer(book: &Mutex<Book>, nats: &Nats, question: Question) {
     let ask = question.ask.clone().expect("it can be read");
     let reply = match ask {
-        Ask::Begin { ticket } => {
+        Ask::Begin { ticket, .. } => {
             let task = {
                 let mut book = book.lock().unwrap();
                 book.begun.push(ticket.job.0);

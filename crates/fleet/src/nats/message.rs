@@ -44,6 +44,9 @@ pub enum Ask {
     Begin {
         /// The ticket.
         ticket: Lease,
+        /// As [`Hello::infers`].
+        #[serde(default)]
+        infers: bool,
     },
     /// It is at the task. Answered by [`Reply::Heard`] or [`Reply::Cancel`].
     Keep {
@@ -57,7 +60,8 @@ pub enum Ask {
         /// What it got from the object store was not of this hash: it is to be put there anew.
         damaged: bool,
     },
-    /// It found the time limit of the task's package. Answered by [`Reply::TimeLimit`].
+    /// A worker of the version before found the time limit of the task's package, as [`crate::FromWorker::TimeLimit`]. Answered by
+    /// [`Reply::TimeLimit`] or [`Reply::Cancel`].
     TimeLimit {
         /// Which task.
         lease: Lease,
@@ -118,7 +122,7 @@ pub enum Reply {
         /// Whether it is in the object store now; false: the service has it no more.
         there: bool,
     },
-    /// The limit in force: the one that was found first.
+    /// The limit in force.
     TimeLimit {
         /// The limit.
         limit: TimeLimit,

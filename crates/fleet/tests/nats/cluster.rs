@@ -56,7 +56,7 @@ async fn brokers_may_die_one_after_another() {
             let Some(ticket) = tickets.next(LONG).await.expect("the stream is there") else {
                 panic!("no ticket for {LONG:?}; {} came", jobs.len());
             };
-            let ask = Ask::Begin { ticket: ticket.lease };
+            let ask = Ask::Begin { ticket: ticket.lease, infers: false };
             let reply = taking.ask(&worker(1), &ask, LONG).await.expect("a server answers");
             assert_eq!(reply, Reply::Heard);
             jobs.insert(ticket.lease.job.0);

@@ -36,6 +36,7 @@ fn presence() -> Presence {
         node: "n1".into(),
         slot,
         holding: None,
+        infers: true,
     };
     Presence { hello, since: Moment(7), judging: None, finished: 0 }
 }

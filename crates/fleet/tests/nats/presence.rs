@@ -14,6 +14,7 @@ fn presence(finished: u64) -> Presence {
         node: "n1".into(),
         slot,
         holding: None,
+        infers: true,
     };
     Presence { hello, since: Moment(7), judging: Some(42), finished }
 }

@@ -2,6 +2,7 @@
 
 use super::Manner;
 use crate::compare::BuiltIn;
+pub use model::Inference;
 use model::{Bytes, Nanos, Verdict};
 use std::collections::BTreeSet;
 
@@ -95,27 +96,6 @@ pub enum TimeLimit {
     },
     /// To be inferred from jury submissions.
     Inferred(Inference),
-}
-
-/// The rule by which a time limit is inferred.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Inference {
-    /// Legacy: `max(1, ceil(slowest accepted × multiplier))` whole seconds.
-    Legacy {
-        /// `limits.time_multiplier`, default 5.
-        multiplier: f64,
-        /// `limits.time_safety_margin`, default 2.
-        safety_margin: f64,
-    },
-    /// 2025-09: the smallest multiple of `resolution` that satisfies both sides.
-    V2025_09 {
-        /// `time_multipliers.ac_to_time_limit`, default 2.
-        ac_to_time_limit: f64,
-        /// `time_multipliers.time_limit_to_tle`, default 1.5.
-        time_limit_to_tle: f64,
-        /// `time_resolution` in seconds, default 1.
-        resolution: f64,
-    },
 }
 
 /// How output is judged.

@@ -31,6 +31,7 @@ pub(crate) mod rejudgings;
 mod submissions;
 #[cfg(test)]
 mod tests;
+mod time_limits;
 
 pub(crate) use problem::Problem;
 
@@ -77,6 +78,7 @@ fn documented() -> OpenApiRouter<Arc<Service>> {
         .routes(routes!(problems::package))
         .routes(routes!(problems::verify))
         .routes(routes!(problems::verification))
+        .routes(routes!(time_limits::list, time_limits::again).layer(DefaultBodyLimit::max(REQUEST_LIMIT)))
         .routes(routes!(contests::list))
         .routes(
             routes!(contests::one, contests::set, contests::remove)

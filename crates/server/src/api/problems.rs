@@ -5,11 +5,11 @@ use super::problem::Problem as Failure;
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::moment::written;
+use crate::problems::limits::{self, Needs};
 use crate::problems::{self, Added, Opened};
 use crate::service::Service;
 use crate::submit::code_limit;
 use crate::view::{Names, SubmissionView, VerdictName};
-use crate::work::limit_setting;
 use axum::Json;
 use axum::extract::State;
 use axum::extract::multipart::MultipartError;
@@ -82,7 +82,8 @@ pub(super) struct ProblemView {
     /// In short.
     #[serde(flatten)]
     brief: ProblemBrief,
-    /// CPU time of a test, without factors of languages; null while it has to be found by running jury submissions.
+    /// CPU time of a test, without factors of languages, of what is of no contest; null while it has to be inferred from jury submissions. See `GET` on
+    /// `time-limits`.
     time_limit_ns: Option<u64>,
     /// Where the time limit comes from; only the jury sees it.
     time_limit_source: Option<String>,
@@ -207,7 +208,7 @@ pub(super) async fn statement(
     }))
 }
 
-async fn found(service: &Service, name: &str) -> Result<Problem, Refusal> {
+pub(super) async fn found(service: &Service, name: &str) -> Result<Problem, Refusal> {
     match service.store.problem(name).await {
         Err(store::Error::NotFound(_)) => Err(Refusal::NotFound("a problem of this name".into())),
         other => Ok(other?),
@@ -223,9 +224,11 @@ async fn time_limit(
     if let TimeLimit::Stated { limit, source } = &opened.package.limits.time {
         return Ok((Some(limit.0), Some(source.clone())));
     }
-    let inferred = service.store.setting(&limit_setting(version.id)).await?;
-    let inferred = inferred.and_then(|json| serde_json::from_value::<fleet::TimeLimit>(json).ok());
-    Ok(inferred.map_or((None, None), |found| (Some(found.limit.0), Some(found.source))))
+    let needs = limits::needs(service, version, "", None).await?;
+    Ok(match needs {
+        Needs::Limit(limit) => (Some(limit.limit.0), Some(limit.source)),
+        Needs::Nothing | Needs::Missing(_) => (None, None),
+    })
 }
 
 fn samples(opened: &Opened) -> Vec<Sample> {
@@ -306,7 +309,17 @@ pub(super) struct WhichVersion {
     version: Option<u32>,
 }
 
-async fn version(service: &Service, problem: &Problem, which: &WhichVersion) -> Result<Version, Refusal> {
+impl WhichVersion {
+    pub(super) const fn of(version: Option<u32>) -> WhichVersion {
+        WhichVersion { version }
+    }
+}
+
+pub(super) async fn version(
+    service: &Service,
+    problem: &Problem,
+    which: &WhichVersion,
+) -> Result<Version, Refusal> {
     let Some(number) = which.version else { return Ok(problem.newest.clone()) };
     let all = service.store.versions(problem.id).await?;
     let asked = all.into_iter().find(|version| version.number == number);

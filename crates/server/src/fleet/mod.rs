@@ -13,7 +13,7 @@ mod watch;
 pub(crate) use admission::{local_pool, refuse, standing, stopped};
 pub(crate) use health::probed;
 pub(crate) use roster::Fleet;
-pub(crate) use rounds::{after, concluded, open_rounds};
+pub(crate) use rounds::{Concluded, after, concluded, open_rounds};
 pub(crate) use watch::serve;
 
 /// A node changes while it is looked at; it is looked at again so often.

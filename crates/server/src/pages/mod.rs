@@ -21,7 +21,7 @@ mod rejudging;
 mod rows;
 mod submission;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod theme;
 mod upload;
 mod words;
@@ -50,6 +50,7 @@ pub(crate) fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
         .route("/problems/{name}/files/{file}", get(problems::file))
         .route("/problems/{name}/submit", post(hand_in::hand_in))
         .route("/problems/{name}/verification", get(upload::page).post(upload::order))
+        .route("/problems/{name}/time-limits", post(upload::infer_again))
         .route("/problems/{name}/verification/part", get(upload::part_alone))
         .route("/submissions", get(lists::mine))
         .route("/submissions/{token}", get(submission::one))

@@ -222,9 +222,16 @@ async fn time_limit(service: &Service, problem: &Problem, opened: &Opened) -> Re
     if let TimeLimit::Stated { limit, .. } = &opened.package.limits.time {
         return Ok(seconds(*limit));
     }
-    let known = service.store.setting(&crate::work::limit_setting(problem.newest.id)).await?;
-    let known: Option<fleet::TimeLimit> = known.and_then(|json| serde_json::from_value(json).ok());
-    Ok(known.map_or("found at the first judgement".into(), |found| seconds(found.limit)))
+    let mut known = Vec::new();
+    for stored in service.store.time_limits(problem.newest.id).await? {
+        let limit = stored.limit.map_or("being inferred".into(), |found| seconds(found.inferred.limit));
+        known.push((stored.of.pool, limit));
+    }
+    let usual = known.first().map_or("being inferred", |(_, limit)| limit).to_string();
+    let other = known.iter().filter(|(pool, limit)| pool.is_some() && *limit != usual);
+    let other =
+        other.map(|(pool, limit)| format!("; in contests of pool {} {limit}", pool.as_deref().unwrap_or("")));
+    Ok(other.fold(usual.clone(), |words, more| words + &more))
 }
 
 /// A limit as people state it.

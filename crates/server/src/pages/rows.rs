@@ -72,6 +72,7 @@ pub(crate) fn class(submission: &Submission) -> &'static str {
 pub(crate) fn label(submission: &Submission) -> &'static str {
     match (submission.state, &submission.current) {
         (State::Judged, Some(current)) => words::verdict(current.verdict),
+        (State::Waiting, _) if submission.awaits_limit => "Waiting for the time limit",
         (state, _) => words::state(state),
     }
 }

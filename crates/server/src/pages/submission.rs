@@ -7,6 +7,7 @@ use super::{Frame, Refused, rows, show, words};
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::live::LiveEvent;
+use crate::problems::limits;
 use crate::service::Service;
 use crate::view::worker_of;
 use crate::work::details;
@@ -29,6 +30,8 @@ pub(super) struct Going {
     tests: Vec<TestShown>,
     /// Jobs before it.
     ahead: u64,
+    /// What it waits for before it waits for its turn.
+    awaits: Option<String>,
     /// Why it came back to the queue.
     returned: Option<String>,
 }
@@ -91,6 +94,7 @@ impl Part {
             (Some(going), _) if going.worker.is_some() => {
                 format!("{}: {} tests done", going.phase, going.tests.len())
             }
+            (Some(Going { awaits: Some(awaits), .. }), _) => awaits.clone(),
             (Some(going), _) => format!("Waiting, {} before it", going.ahead),
             (None, Some(judged)) => words::verdict(judged.stored.summary.verdict).to_string(),
             (None, None) => String::new(),
@@ -252,6 +256,9 @@ async fn going(service: &Service, submission: &Submission, sees_all: bool) -> Re
             JobState::Judged { .. } | JobState::Cancelled { .. } => {}
         }
         going.returned = job.returned.clone().filter(|_| sees_all);
+        if let (true, Some(version)) = (submission.awaits_limit, job.version) {
+            going.awaits = Some(limits::awaited(service, version, job.contest, sees_all).await?);
+        }
     }
     let mut limit = Nanos::ZERO;
     for event in service.live.watch(submission.id).0 {

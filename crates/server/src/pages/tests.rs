@@ -14,7 +14,7 @@ use zip::write::SimpleFileOptions;
 /// Written from right to left, and then turning the rest of its line around.
 const HOSTILE: &str = "\u{5e9}\u{5dc}\u{202e}<i>";
 
-fn zip(files: &[(&str, &str)]) -> Vec<u8> {
+pub(crate) fn zip(files: &[(&str, &str)]) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (file, content) in files {
         archive.start_file(*file, SimpleFileOptions::default()).unwrap();
@@ -91,7 +91,8 @@ async fn names_that_others_chose_turn_nothing_around() {
     let [input, answer] = ["in", "ans"].map(|end| format!("data/sample/{plain}.{end}"));
     let yaml = format!("name: \"{HOSTILE}\"\n");
     let path = format!("submissions/accepted/{plain}.py");
-    let files: [(&str, &str); 6] = [
+    let files: [(&str, &str); 7] = [
+        (".timelimit", "1"),
         ("problem.yaml", &yaml),
         (&input, "1"),
         (&answer, "1"),

@@ -5,14 +5,18 @@ use super::hand_in::broken;
 use super::{Frame, Refused, show, words};
 use crate::accounts::Right;
 use crate::errors::Refusal;
+use crate::problems::limits::{self, Inferring};
 use crate::problems::{self, JuryVerification, name_of_file};
 use crate::service::Service;
 use askama::Template;
+use axum::Form;
 use axum::extract::{Multipart, Path, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
+use model::{InferredLimit, TimedProgram};
+use serde::Deserialize;
 use std::sync::Arc;
-use store::{Problem, Version};
+use store::{Problem, StoredLimit, Version};
 
 #[derive(Template)]
 #[template(path = "upload.html")]
@@ -125,6 +129,49 @@ struct VerificationPage {
     versions: Vec<Version>,
     tests: usize,
     size: String,
+    limits: Vec<LimitRow>,
+}
+
+/// An inferred time limit.
+struct LimitRow {
+    /// Empty: for what is of no contest.
+    pool: String,
+    limit: String,
+    stands: String,
+    /// Why there is none, or no newer one.
+    fault: Option<String>,
+    /// The submission that infers it.
+    token: Option<String>,
+    /// The slowest submissions that must pass, one of each language.
+    slowest: Vec<String>,
+    warnings: Vec<String>,
+    node: String,
+}
+
+async fn limit_row(service: &Service, stored: StoredLimit) -> Result<LimitRow, Refusal> {
+    let (stands, token) = limits::inferring(service, &stored).await?;
+    let (stands, fault) = match stands {
+        Inferring::UnderWay(state) => (words::state(state).to_string(), None),
+        Inferring::Done => ("Inferred".into(), None),
+        Inferring::Failed(why) => ("Not inferred".into(), Some(format!("{why}; {}", limits::REMEDY))),
+    };
+    let found = stored.limit;
+    let node = found.as_ref().and_then(|found| found.node.clone()).unwrap_or_default();
+    let inferred = found.map(|found| found.inferred);
+    let slowest = |limit: &InferredLimit| {
+        let one = |program: &&TimedProgram| format!("{} takes {}", program.path, program.time);
+        limit.slowest().iter().map(one).collect()
+    };
+    Ok(LimitRow {
+        pool: stored.of.pool.unwrap_or_default(),
+        limit: inferred.as_ref().map(|found| found.limit.to_string()).unwrap_or_default(),
+        stands,
+        fault,
+        token,
+        slowest: inferred.as_ref().map(slowest).unwrap_or_default(),
+        warnings: inferred.map(|found| found.warnings).unwrap_or_default(),
+        node,
+    })
 }
 
 /// `GET /problems/{name}/verification`.
@@ -139,6 +186,10 @@ pub(super) async fn page(
     let mut versions = service.store.versions(problem.id).await?;
     versions.sort_by_key(|version| std::cmp::Reverse(version.number));
     let verification = problems::verification(&service, &problem, &problem.newest).await?;
+    let mut limits = Vec::new();
+    for stored in service.store.time_limits(problem.newest.id).await? {
+        limits.push(limit_row(&service, stored).await?);
+    }
     let size = words::memory(model::Bytes(service.store.blob_size(&problem.newest.package).await?));
     let page = VerificationPage {
         frame,
@@ -147,6 +198,7 @@ pub(super) async fn page(
         versions,
         tests: opened.package.data.all_cases().len(),
         size,
+        limits,
         problem,
     };
     Ok(show(&page))
@@ -175,5 +227,27 @@ pub(super) async fn order(
 ) -> Result<Response, Refused> {
     frame.caller.must(Right::Problems)?;
     problems::verify(&service, &name, frame.caller.id()).await?;
+    Ok(Redirect::to(&format!("/problems/{name}/verification")).into_response())
+}
+
+/// Which time limit is to be inferred again.
+#[derive(Debug, Deserialize)]
+pub(super) struct WhichLimit {
+    /// Empty: of what is of no contest.
+    #[serde(default)]
+    pool: String,
+}
+
+/// `POST /problems/{name}/time-limits`.
+pub(super) async fn infer_again(
+    State(service): State<Arc<Service>>,
+    frame: Frame,
+    Path(name): Path<String>,
+    Form(which): Form<WhichLimit>,
+) -> Result<Response, Refused> {
+    frame.caller.must(Right::Problems)?;
+    let problem = service.store.problem(&name).await?;
+    let pool = Some(which.pool).filter(|pool| !pool.is_empty());
+    limits::again(&service, &problem.newest, &name, pool).await?;
     Ok(Redirect::to(&format!("/problems/{name}/verification")).into_response())
 }

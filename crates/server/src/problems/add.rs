@@ -2,7 +2,7 @@
 
 use crate::errors::Refusal;
 use crate::moment::now;
-use crate::problems::Opened;
+use crate::problems::{Opened, limits};
 use crate::service::Service;
 use std::sync::Arc;
 use store::{Hash, NewVersion, Problem, UserId};
@@ -49,6 +49,7 @@ pub(crate) async fn add(
     let title = title(opened.clone(), name).await?;
     let new = NewVersion { name, title: &title, package: &zip, author: by, created: now() };
     let version = service.store.add_version(new).await?;
+    limits::came(service, &version, &opened).await?;
     let problem = service.store.problem(name).await?;
     service.packages.forget_name(name);
     tracing::info!(problem = name, version = version.number, package = %hash.as_str(), "package taken in");

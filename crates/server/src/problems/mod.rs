@@ -2,6 +2,7 @@
 
 mod add;
 mod examples;
+pub(crate) mod limits;
 mod packages;
 mod verify;
 

@@ -22,7 +22,7 @@ pub(crate) struct SubmissionView {
     pub(crate) problem: Option<SubmittedFor>,
     /// Who handed it in, where somebody had signed in.
     pub(crate) author: Option<String>,
-    /// Where it came from: `participant`, `jury` (of a package), `judge0`, `piston`.
+    /// Where it came from: `participant`, `jury` (of a package), `limits` (what infers a time limit), `judge0`, `piston`.
     pub(crate) origin: String,
     /// Language id; empty where it is told by the files.
     pub(crate) language: String,
@@ -32,6 +32,8 @@ pub(crate) struct SubmissionView {
     /// How far judging has come. Trials do not count.
     #[schema(value_type = StateName)]
     pub(crate) state: State,
+    /// It waits for the time limit of its problem, which is inferred from the jury's submissions.
+    pub(crate) awaits_time_limit: bool,
     /// When its sources and runs were deleted; it cannot be judged again then.
     #[schema(format = DateTime)]
     pub(crate) forgotten: Option<String>,
@@ -126,6 +128,7 @@ impl SubmissionView {
             language: submission.language.clone(),
             created: written(submission.created),
             state: submission.state,
+            awaits_time_limit: submission.awaits_limit,
             forgotten: submission.forgotten.map(written),
             judgement: submission.current.as_ref().map(Brief::new),
         }

@@ -1,31 +1,47 @@
 //! From a job of the store to a task for a worker.
 
 use crate::errors::Refusal;
+use crate::problems::limits::{self, Needs};
 use crate::service::Service;
 use crate::submit::Details;
 use fleet::{Task, TimeLimit, Work};
 use model::{Blob, ProgramFile};
-use store::{Error, Hash, Job, Store, Submission, SubmissionId, VersionId};
+use store::{Error, Hash, Job, LimitOf, Store, Submission, SubmissionId, Version};
 use tokio::try_join;
 
-/// Where the time limit of a version of a problem is noted that had to be found by running jury submissions.
-pub(crate) fn limit_setting(version: VersionId) -> String {
-    format!("time_limit/{version}")
+/// What comes of a job that is to be begun.
+#[derive(Debug)]
+pub(crate) enum Given {
+    /// This is to be done.
+    Task(Box<Task>),
+    /// It needs a time limit that is not there.
+    Awaits(LimitOf),
 }
 
 /// The task that a job is.
-pub(crate) async fn task(service: &Service, job: &Job) -> Result<Task, Refusal> {
+pub(crate) async fn task(service: &Service, job: &Job) -> Result<Given, Refusal> {
     let store = &service.store;
     // At the same time: a slot waits for it.
-    let (submission, files, by) =
-        try_join!(store.submission(job.submission), files(store, job.submission), by(store, job.version))?;
+    let (submission, files, version) =
+        try_join!(store.submission(job.submission), files(store, job.submission), version(store, job))?;
     let details = details(&submission)?;
-    let work = match by {
-        Some(by) => judging(&submission, by, details, files),
+    let problem = submission.problem.as_ref().map(|p| p.name.clone()).unwrap_or_default();
+    let work = match version {
+        Some(version) if details.infers.is_some() => {
+            Work::Infer { package: version.package.as_str().to_string(), problem }
+        }
+        Some(version) => {
+            let time_limit = match limits::needs(service, &version, &problem, job.contest).await? {
+                Needs::Nothing => None,
+                Needs::Limit(limit) => Some(limit),
+                Needs::Missing(of) => return Ok(Given::Awaits(of)),
+            };
+            judging(&submission, problem, (version.package, time_limit), details, files)
+        }
         None => execution(files)?,
     };
     let name = format!("s{}", submission.id);
-    Ok(Task { lease: job.lease(), name, work })
+    Ok(Given::Task(Box::new(Task { lease: job.lease(), name, work })))
 }
 
 /// What was noted with a submission.
@@ -43,21 +59,20 @@ async fn files(store: &Store, submission: SubmissionId) -> Result<Vec<ProgramFil
     Ok(files)
 }
 
-/// What a job is judged by: a package, and the time limit where that had to be found.
-async fn by(store: &Store, version: Option<VersionId>) -> Result<Option<(Hash, Option<TimeLimit>)>, Error> {
-    let Some(version) = version else { return Ok(None) };
-    let name = limit_setting(version);
-    let (stored, known) = try_join!(store.version(version), store.setting(&name))?;
-    Ok(Some((stored.package, known.and_then(|json| serde_json::from_value(json).ok()))))
+async fn version(store: &Store, job: &Job) -> Result<Option<Version>, Error> {
+    match job.version {
+        Some(version) => store.version(version).await.map(Some),
+        None => Ok(None),
+    }
 }
 
 fn judging(
     submission: &Submission,
+    problem: String,
     (package, time_limit): (Hash, Option<TimeLimit>),
     details: Details,
     files: Vec<ProgramFile>,
 ) -> Work {
-    let problem = submission.problem.as_ref().map(|p| p.name.clone()).unwrap_or_default();
     Work::Judge {
         package: package.as_str().to_string(),
         problem,

@@ -33,6 +33,8 @@ struct Connection {
     /// What the worker is at.
     doing: Option<Job>,
     ready: bool,
+    /// It infers time limits.
+    infers: bool,
 }
 
 /// Why a connection ends.
@@ -83,7 +85,8 @@ pub(super) async fn serve(service: Arc<Service>, stream: UnixStream) {
             finished: 0,
         },
     );
-    let mut connection = Connection { service: service.clone(), from, to, doing: None, ready: false };
+    let mut connection =
+        Connection { service: service.clone(), from, to, doing: None, ready: false, infers: hello.infers };
     let end = connection.run(hello, &mut said).await;
     reading.abort();
     service.workers.leave(&name, since);
@@ -204,7 +207,7 @@ impl Connection {
 
     /// Gives the worker the next job, if there is one.
     async fn assign(&mut self) -> Result<bool, End> {
-        let job = match desk::next(&self.service, &self.from).await {
+        let job = match desk::next(&self.service, &self.from, self.infers).await {
             Ok(Some(job)) => job,
             Ok(None) => return Ok(false),
             // A full or busy database hands out nothing for a while.
@@ -268,7 +271,7 @@ impl Connection {
                 Ok(())
             }
             FromWorker::TimeLimit { lease, found } => {
-                let limit = desk::time_limit(&self.service, &self.from, lease, found.clone()).await?;
+                let limit = desk::time_limit(&self.service, &self.from, lease).await?;
                 if limit.is_none() {
                     self.cancel(lease).await?;
                 }

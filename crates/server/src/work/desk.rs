@@ -1,16 +1,18 @@
 //! What workers say to the service, whatever they say it by: one function for each message. The transports ([`super::connection`],
 //! [`super::nats`]) know who speaks and how it is written; what is believed, and what becomes of a job, is known here alone.
 
+use super::assign::Given;
 use super::{LEASE, assign, node, result};
 use crate::errors::Refusal;
 use crate::live::LiveEvent;
 use crate::moment::now;
+use crate::problems::limits;
 use crate::service::Service;
 use fleet::nats::WorkerId;
-use fleet::{Hello, Outcome, SPOKEN, Task, TimeLimit};
+use fleet::{Hello, Outcome, SPOKEN, Task, TimeLimit, Work};
 use model::NodeFacts;
 use std::time::Duration;
-use store::{Begun, Claim, Error, Job, JobState, Lease, Moment, SubmissionId, VersionId};
+use store::{Begun, Claim, Error, Job, JobState, LIMITS, Lease, LimitOf, Moment, SubmissionId};
 
 /// When a job may be taken back from a worker that is heard of now.
 pub(crate) fn lease_end() -> Moment {
@@ -41,15 +43,16 @@ async fn own(service: &Service, from: &WorkerId, lease: Lease) -> Result<Option<
     Ok(Some(job).filter(|job| own && job.attempt == lease.attempt))
 }
 
-/// The next job for a worker of this machine's own pool, if there is one and its node gets work.
-pub(crate) async fn next(service: &Service, from: &WorkerId) -> Result<Option<Job>, Error> {
+/// The next job for a worker of this machine's own pool, if there is one and its node gets work. Whether it `infers` limits it has said.
+pub(crate) async fn next(service: &Service, from: &WorkerId, infers: bool) -> Result<Option<Job>, Error> {
     match service.store.node(&from.node).await {
         Ok(node) if !node.gets_work() => return Ok(None),
         // It works before it has told of itself.
         Ok(_) | Err(Error::NotFound(_)) => {}
         Err(error) => return Err(error),
     }
-    service.store.claim(Claim::local(&from.worker(), lease_end(), now())).await
+    let worker = from.worker();
+    service.store.claim(Claim { infers, ..Claim::local(&worker, lease_end(), now()) }).await
 }
 
 /// What a ticket is good for in the hands of a worker.
@@ -61,8 +64,8 @@ pub(crate) async fn take(service: &Service, from: &WorkerId, ticket: Lease) -> R
     begun
 }
 
-/// The worker begins with a job that it has: its task. `None`: nothing is to be done, and what came of the job is stored: it was begun too
-/// often, or cannot be done by anybody.
+/// The worker begins with a job that it has: its task. `None`: nothing is to be done: it waits for its time limit; or it was begun too often or
+/// cannot be done by anybody, and what came of it is stored.
 ///
 /// # Errors
 /// [`Refusal::Unavailable`]: the worker has the job still.
@@ -77,9 +80,13 @@ pub(crate) async fn begin(service: &Service, from: &WorkerId, job: &Job) -> Resu
         )
     } else {
         match assign::task(service, job).await {
-            Ok(task) => {
+            Ok(Given::Task(task)) => {
                 service.metrics.fleet.begun(job.created);
-                return Ok(Some(task));
+                return Ok(Some(*task));
+            }
+            Ok(Given::Awaits(of)) => {
+                await_limit(service, job, &of).await?;
+                return Ok(None);
             }
             Err(refusal @ Refusal::Unavailable(_)) => return Err(refusal),
             Err(refusal) => refusal.to_string(),
@@ -108,29 +115,43 @@ pub(crate) async fn keep(service: &Service, from: &WorkerId, lease: Lease) -> Re
     }
 }
 
-/// A worker found the time limit of its job's package: the one in force, which is the first that was found. `None`: the job is not the
-/// worker's any more, who is to leave it.
+/// Whether the job of a ticket is to infer a time limit, which workers before cannot.
+pub(crate) async fn is_inference(service: &Service, ticket: Lease) -> Result<bool, Refusal> {
+    let job = match service.store.job(ticket.job).await {
+        Err(Error::NotFound(_)) => return Ok(false),
+        other => other?,
+    };
+    Ok(service.store.submission(job.submission).await?.origin == LIMITS)
+}
+
+/// Puts a job back until its time limit is there, which is asked for.
+async fn await_limit(service: &Service, job: &Job, of: &LimitOf) -> Result<(), Refusal> {
+    limits::ask(service, of, false).await?;
+    service.store.await_limit(job.lease(), of).await?;
+    let why = "its time limit is not there yet".to_string();
+    service.live.tell(job.submission, LiveEvent::Returned { why });
+    service.work_came.one();
+    Ok(())
+}
+
+/// A worker of the version before, which began its job when every worker found limits, found one: the one in force. `None`: the worker is to
+/// leave the job, which is not its own any more, or waits now for its limit.
 pub(crate) async fn time_limit(
     service: &Service,
     from: &WorkerId,
     lease: Lease,
-    found: TimeLimit,
 ) -> Result<Option<TimeLimit>, Refusal> {
-    match own(service, from, lease).await? {
-        Some(job) => Ok(Some(limit_in_force(service, job.version, found).await?)),
-        None => Ok(None),
+    let Some(job) = own(service, from, lease).await? else { return Ok(None) };
+    match assign::task(service, &job).await? {
+        Given::Task(task) => match task.work {
+            Work::Judge { time_limit, .. } => Ok(time_limit),
+            Work::Infer { .. } | Work::Execute(_) => Ok(None),
+        },
+        Given::Awaits(of) => {
+            await_limit(service, &job, &of).await?;
+            Ok(None)
+        }
     }
-}
-
-async fn limit_in_force(
-    service: &Service,
-    version: Option<VersionId>,
-    found: TimeLimit,
-) -> Result<TimeLimit, Error> {
-    let Some(version) = version else { return Ok(found) };
-    let Ok(json) = serde_json::to_value(&found) else { return Ok(found) };
-    let kept = service.store.setting_or(&assign::limit_setting(version), &json).await?;
-    Ok(serde_json::from_value(kept).unwrap_or(found))
 }
 
 /// A worker tells what came of its job, which is stored, or puts the job back. What comes late, when somebody else has the job or has

@@ -9,7 +9,7 @@ mod result;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use assign::{details, limit_setting};
+pub(crate) use assign::details;
 pub(crate) use node::indices;
 
 #[cfg(test)]

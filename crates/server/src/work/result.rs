@@ -5,8 +5,8 @@ use crate::live::LiveEvent;
 use crate::moment::now;
 use crate::service::Service;
 use ::fleet::Outcome;
-use model::{Charge, Clock, Compilation, Executed, Judgement, Reading, TestResult, Verdict};
-use store::{Error, Finished, Lease, Output};
+use model::{Charge, Clock, Compilation, Executed, InferredLimit, Judgement, Reading, TestResult, Verdict};
+use store::{Error, Finished, LIMITS, Lease, Output};
 
 /// Stores a judgement, or puts the job back where there is none.
 ///
@@ -20,6 +20,7 @@ pub(crate) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome)
         Outcome::Executed { executed } => {
             store(service, lease, &of_execution(executed), Some(&output(executed))).await
         }
+        Outcome::Inferred { limit } => inferred(service, lease, limit).await,
         Outcome::Refused { why } => store(service, lease, &Judgement::fault("", why), None).await,
         Outcome::Failed { why } | Outcome::Returned { why } => {
             let job = service.store.job(lease.job).await?;
@@ -34,6 +35,23 @@ pub(crate) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome)
     }
 }
 
+/// Stores a time limit, for which others wait.
+async fn inferred(service: &Service, lease: Lease, limit: &InferredLimit) -> Result<(), Error> {
+    let job = service.store.job(lease.job).await?;
+    if service.store.submission(job.submission).await?.origin != LIMITS {
+        let fault = Judgement::fault("", "the worker inferred a time limit where a program was to be judged");
+        return store(service, lease, &fault, None).await;
+    }
+    let judgement = of_inference(limit);
+    let finished = service.store.finish_limit(lease, &judgement, limit, now()).await?;
+    if let Finished::Stored(_) = finished {
+        service.metrics.judged(LIMITS, &judgement);
+    }
+    service.live.tell(job.submission, LiveEvent::Judged { verdict: judgement.verdict, current: true });
+    service.work_came.many();
+    Ok(())
+}
+
 async fn store(
     service: &Service,
     lease: Lease,
@@ -41,7 +59,13 @@ async fn store(
     output: Option<&Output>,
 ) -> Result<(), Error> {
     let job = service.store.job(lease.job).await?;
-    let concluded = fleet::concluded(service, &job, judgement).await?;
+    // Nodes are compared by programs that they judged.
+    let judged = judgement.verdict != Verdict::JudgeError
+        || service.store.submission(job.submission).await?.origin != LIMITS;
+    let concluded = match judged {
+        true => fleet::concluded(service, &job, judgement).await?,
+        false => fleet::Concluded::default(),
+    };
     let finished = service.store.finish(lease, judgement, output, now(), concluded.conclusion()).await?;
     let (Finished::Stored(id) | Finished::Already(id)) = finished;
     let submission = service.store.submission(job.submission).await?;
@@ -70,6 +94,18 @@ fn output(executed: &Executed) -> Output {
         run.causes = Reading::unknown("kept with the judgement");
     }
     Output { stdout, stderr, details: serde_json::to_value(&rest).unwrap_or_default() }
+}
+
+/// An inference as a judgement. What it came from is kept with the limit.
+fn of_inference(limit: &InferredLimit) -> Judgement {
+    Judgement {
+        verdict: Verdict::Accepted,
+        fault: None,
+        clock: limit.clock.known().copied().unwrap_or(Clock::Cpu),
+        time_limit: limit.limit,
+        compile: Compilation { ok: true, output: String::new() },
+        ..Judgement::fault("", "")
+    }
 }
 
 /// An execution as a judgement: each run that was asked for is a test.

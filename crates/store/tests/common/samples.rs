@@ -67,7 +67,16 @@ pub fn facts(kernel: &str) -> NodeFacts {
 
 /// How a node of a pool asks for work; its slot's name is that of the node.
 pub fn asks<'a>(node: &'a str, pool: &'a str, anywhere: Anywhere) -> Claim<'a> {
-    Claim { worker: node, node: Some(node), pool, anywhere, until: at(60), now: at(10), slots: None }
+    Claim {
+        worker: node,
+        node: Some(node),
+        pool,
+        anywhere,
+        until: at(60),
+        now: at(10),
+        infers: true,
+        slots: None,
+    }
 }
 
 /// How a ticket for a pool is asked for.

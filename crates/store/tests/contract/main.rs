@@ -9,6 +9,7 @@ mod content;
 mod fleet;
 mod interleavings;
 mod judging;
+mod limits;
 mod lists;
 mod order;
 mod queue;
@@ -38,6 +39,7 @@ fn trials(shared: &Server) -> Vec<Trial> {
         fleet::TESTS,
         interleavings::TESTS,
         judging::TESTS,
+        limits::TESTS,
         lists::TESTS,
         order::TESTS,
         queue::TESTS,

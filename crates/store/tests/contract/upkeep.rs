@@ -96,8 +96,23 @@ fn first_schema(database: &Database) {
         assert_eq!(store.token_of_secret("token", at(1)).await.unwrap().0.scopes, ["submit"]);
         store.session("session", at(1)).await.unwrap();
         assert_eq!(store.setting("site").await.unwrap(), Some(serde_json::json!("A")));
+        limits_stay(&store).await;
         queue_goes_on(&store).await;
     });
+}
+
+/// What a worker found before schema 5 stays in force.
+async fn limits_stay(store: &Store) {
+    let problem = store.problem("sieve").await.unwrap();
+    assert_eq!(problem.newest.states_limit, Some(false));
+    let limits = store.time_limits(problem.newest.id).await.unwrap();
+    let [limit] = &limits[..] else { panic!("{limits:?}") };
+    let found = limit.limit.as_ref().map(|found| (found.inferred.limit, found.inferred.source.as_str()));
+    assert_eq!(
+        (found, &limit.of.pool, limit.submission),
+        (Some((model::Nanos::from_secs(2), "inferred")), &None, None)
+    );
+    assert_eq!(store.setting("time_limit/1").await.unwrap(), None);
 }
 
 /// What waited before an upgrade to schema 3 is judged, in the order in which it waited.

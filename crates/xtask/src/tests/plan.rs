@@ -32,7 +32,7 @@ const LONG: [Chosen; 4] =
 const MACHINES: [&str; 2] = ["e2e::vm", "e2e::server"];
 
 /// Suites that mostly wait, for services, brokers, databases and browsers; they run beside those in virtual machines.
-const WAITING: [&str; 14] = [
+const WAITING: [&str; 15] = [
     "cli::fleet_worker",
     "e2e::api",
     "e2e::fleet_chaos",

@@ -202,7 +202,7 @@ impl Way for Fleet<'_> {
     fn claim(&mut self, within: Duration) -> Option<Claimed> {
         let ticket = self.next_ticket(within)?;
         let lease = ticket.lease;
-        let begin = Ask::Begin { ticket: lease };
+        let begin = Ask::Begin { ticket: lease, infers: true };
         let reply = self.runtime.block_on(self.shared.nats.ask(&self.shared.from, &begin, BEGIN));
         let (task, submission) = match reply {
             Ok(Reply::Begun { task, submission }) => (task, submission),

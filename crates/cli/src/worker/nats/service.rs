@@ -2,8 +2,8 @@
 
 use super::shared::Shared;
 use crate::worker::link::{Broken, Service};
+use fleet::Lease;
 use fleet::nats::{Ask, NatsError, News, Reply};
-use fleet::{Lease, TimeLimit};
 use model::Event;
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -85,14 +85,6 @@ impl Service for Asking {
     fn event(&self, _: Lease, event: Event) {
         // Those that find no room are lost: nothing hangs on them.
         let _ = self.events.0.try_send((self.submission, News::Event(Box::new(event))));
-    }
-
-    fn time_limit(&self, lease: Lease, found: TimeLimit) -> Result<TimeLimit, Broken> {
-        match self.ask(&Ask::TimeLimit { lease, found })? {
-            Reply::TimeLimit { limit } => Ok(limit),
-            Reply::Cancel | Reply::Heard => Err(Broken::Connection("the task is wanted no more".into())),
-            other => Err(Broken::Connection(format!("the service answered with {other:?}"))),
-        }
     }
 
     fn package(&self, hash: &str, to: &mut File) -> Result<bool, Broken> {

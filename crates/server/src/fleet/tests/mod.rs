@@ -33,6 +33,7 @@ fn hello(node: &str) -> Hello {
         node: node.into(),
         slot,
         holding: None,
+        infers: true,
     }
 }
 
@@ -223,8 +224,16 @@ impl World {
         let worker = format!("{node}/0");
         let service = &self.kit.service;
         let until = now().plus_micros(60_000_000);
-        let claim =
-            Claim { worker: &worker, node: Some(node), pool, anywhere, until, now: now(), slots: None };
+        let claim = Claim {
+            worker: &worker,
+            node: Some(node),
+            pool,
+            anywhere,
+            until,
+            now: now(),
+            infers: true,
+            slots: None,
+        };
         service.store.claim(claim).await.unwrap()
     }
 

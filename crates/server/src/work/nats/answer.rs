@@ -88,14 +88,14 @@ async fn answer(service: &Service, nats: &Nats, from: &WorkerId, ask: &Ask) -> R
             crate::fleet::probed(service, from, probe).await?;
             Ok(Reply::Heard)
         }
-        Ask::Begin { ticket } => begin(service, nats, from, *ticket).await,
+        Ask::Begin { ticket, infers } => begin(service, nats, from, *ticket, *infers).await,
         Ask::Package { hash, damaged } => package(service, nats, from, hash, *damaged).await,
         Ask::Keep { lease } => {
             let kept = desk::keep(service, from, *lease).await?;
             Ok(kept.map_or(Reply::Cancel, |_| Reply::Heard))
         }
-        Ask::TimeLimit { lease, found } => {
-            let limit = desk::time_limit(service, from, *lease, found.clone()).await?;
+        Ask::TimeLimit { lease, .. } => {
+            let limit = desk::time_limit(service, from, *lease).await?;
             Ok(limit.map_or(Reply::Cancel, |limit| Reply::TimeLimit { limit }))
         }
         Ask::Done { lease, outcome } => {
@@ -106,7 +106,13 @@ async fn answer(service: &Service, nats: &Nats, from: &WorkerId, ask: &Ask) -> R
     }
 }
 
-async fn begin(service: &Service, nats: &Nats, from: &WorkerId, ticket: Lease) -> Result<Reply, Refusal> {
+async fn begin(
+    service: &Service,
+    nats: &Nats,
+    from: &WorkerId,
+    ticket: Lease,
+    infers: bool,
+) -> Result<Reply, Refusal> {
     let not = |why| Ok(Reply::NotBegun(why));
     let stopped = crate::fleet::stopped(service, from).await?;
     if !stopped.is_empty() {
@@ -116,6 +122,9 @@ async fn begin(service: &Service, nats: &Nats, from: &WorkerId, ticket: Lease) -
         brokers.works(from);
     }
     let later = NotBegun::Later { millis: u32::try_from(LATER.as_millis()).unwrap_or(u32::MAX) };
+    if !infers && desk::is_inference(service, ticket).await? {
+        return not(later);
+    }
     let job = match desk::take(service, from, ticket).await? {
         Begun::Go(job) => job,
         Begun::NotHere | Begun::Held => return not(later),

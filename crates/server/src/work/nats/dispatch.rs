@@ -117,6 +117,8 @@ async fn claim(service: &Service, pool: &Pool, slots: u64) -> Result<Option<Job>
         anywhere: anywhere(pool, now),
         until: now.plus_micros(micros),
         now,
+        // Who begins it says.
+        infers: true,
         slots: Some(slots),
     };
     service.store.claim(claim).await

@@ -4,7 +4,7 @@ use super::hello;
 use fleet::nats::{
     Ask, Greeting, Nats, News, NotBegun, Presence, Reply, Standing, Ticket, Tickets, WorkerId,
 };
-use fleet::{Frame, FromWorker, Lease, Outcome, Statement, Task, TimeLimit, ToWorker};
+use fleet::{Frame, FromWorker, Hello, Lease, Outcome, Statement, Task, TimeLimit, ToWorker};
 use model::{Event, Reading};
 use std::path::Path;
 use std::time::Duration;
@@ -18,14 +18,21 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[expect(clippy::large_enum_variant, reason = "a test has a few of them")]
 pub(crate) enum End {
     Socket(UnixStream),
-    Nats { nats: Nats, from: WorkerId, tickets: Tickets, ticket: Option<Ticket>, submission: i64 },
+    Nats {
+        nats: Nats,
+        from: WorkerId,
+        infers: bool,
+        tickets: Tickets,
+        ticket: Option<Ticket>,
+        submission: i64,
+    },
 }
 
 impl End {
     /// By the socket: connected and greeted.
-    pub(crate) async fn socket(path: &Path, node: &str, slot: u32) -> End {
+    pub(crate) async fn socket(path: &Path, hello: Hello) -> End {
         let mut end = End::Socket(UnixStream::connect(path).await.unwrap());
-        end.say(&FromWorker::Hello(Box::new(hello(node, slot)))).await;
+        end.say(&FromWorker::Hello(Box::new(hello))).await;
         assert_eq!(end.hear().await, ToWorker::Welcome { protocol: fleet::PROTOCOL });
         end.say(&FromWorker::Ready).await;
         end
@@ -44,17 +51,18 @@ impl End {
     }
 
     /// Over NATS: admitted.
-    pub(crate) async fn nats(nats: Nats, pool: &str, node: &str, slot: u32) -> End {
-        let from = WorkerId { pool: pool.into(), node: node.into(), slot };
+    pub(crate) async fn nats(nats: Nats, pool: &str, own: Hello) -> End {
+        let infers = own.infers;
+        let from = WorkerId { pool: pool.into(), node: own.node.clone(), slot: own.slot.id };
         let greeting = greeting(&from);
         let hello = Ask::Hello(Box::new(greeting));
         let stands = nats.ask(&from, &hello, PATIENCE).await.unwrap();
         assert!(matches!(stands, Reply::Standing(Standing::Works { .. })), "{stands:?}");
         let since = crate::moment::now();
-        let presence = Presence { hello: super::hello(node, slot), since, judging: None, finished: 0 };
+        let presence = Presence { hello: own, since, judging: None, finished: 0 };
         nats.be_present(&from, &presence).await.unwrap();
         let tickets = nats.tickets(pool).await.unwrap();
-        End::Nats { nats, from, tickets, ticket: None, submission: 0 }
+        End::Nats { nats, from, infers, tickets, ticket: None, submission: 0 }
     }
 
     async fn say(&mut self, message: &FromWorker) {
@@ -109,9 +117,9 @@ impl End {
                 ToWorker::Task(task) => *task,
                 other => panic!("no task: {other:?}"),
             },
-            End::Nats { nats, from, tickets, ticket, submission } => loop {
+            End::Nats { nats, from, infers, tickets, ticket, submission } => loop {
                 let Some(next) = tickets.next(PATIENCE).await.unwrap() else { continue };
-                let begin = Ask::Begin { ticket: next.lease };
+                let begin = Ask::Begin { ticket: next.lease, infers: *infers };
                 match nats.ask(from, &begin, PATIENCE).await.unwrap() {
                     Reply::Begun { task, submission: whose } => {
                         (*ticket, *submission) = (Some(next), whose);
@@ -137,18 +145,22 @@ impl End {
         }
     }
 
-    /// It found a limit; the one in force.
-    pub(crate) async fn limit(&mut self, lease: Lease, found: TimeLimit) -> TimeLimit {
+    /// It found a limit, as workers of the version before did; the one in force, or `None`: it is to leave the task.
+    pub(crate) async fn limit(&mut self, lease: Lease, found: TimeLimit) -> Option<TimeLimit> {
         match self {
             End::Socket(_) => {
                 self.say(&FromWorker::TimeLimit { lease, found }).await;
-                match self.hear().await {
-                    ToWorker::TimeLimit { limit, .. } => limit,
+                let left = match self.hear().await {
+                    ToWorker::TimeLimit { limit, .. } => return Some(limit),
+                    ToWorker::Cancel { .. } => self.hear().await,
                     other => panic!("no limit: {other:?}"),
-                }
+                };
+                assert!(matches!(left, ToWorker::TimeLimit { .. }), "every question is answered: {left:?}");
+                None
             }
             End::Nats { .. } => match self.ask(Ask::TimeLimit { lease, found }).await {
-                Reply::TimeLimit { limit } => limit,
+                Reply::TimeLimit { limit } => Some(limit),
+                Reply::Cancel => None,
                 other => panic!("no limit: {other:?}"),
             },
         }

@@ -51,7 +51,7 @@ async fn what_is_wrong_with_a_worker_is_told_and_shown_and_keeps_it_from_work() 
     waits(&say(&|said| said.troubles = vec!["the disk is full".into()]).await, "slot 0: the disk is full");
     assert!(shown(&ground, "n").await.contains("the disk is full"));
     // It has a ticket all the same.
-    let begin = Ask::Begin { ticket: Lease { job: store::JobId(1), attempt: 1 } };
+    let begin = Ask::Begin { ticket: Lease { job: store::JobId(1), attempt: 1 }, infers: true };
     let begun = nats.ask(&from, &begin, PATIENCE).await.unwrap();
     assert!(matches!(&begun, Reply::NotBegun(NotBegun::Stopped { reasons }) if reasons[0].contains("full")));
     let good = say(&|_| {}).await;

@@ -3,6 +3,7 @@
 mod broker;
 mod end;
 mod fleet_tests;
+mod limits;
 
 use crate::kit::Kit;
 use crate::live::LiveEvent;
@@ -10,7 +11,7 @@ use crate::moment::now;
 use crate::secret;
 use broker::Broker;
 use end::End;
-use fleet::{Hello, Outcome, PROTOCOL, SlotFacts, TimeLimit, Work};
+use fleet::{Hello, Outcome, PROTOCOL, SlotFacts, Work};
 use model::{
     Clock, Compilation, Confidence, Event, Isolation, Judgement, Limits, Nanos, Settled, Slot, Verdict,
 };
@@ -34,6 +35,7 @@ pub(crate) fn hello(node: &str, slot: u32) -> Hello {
         node: node.into(),
         slot: facts,
         holding: None,
+        infers: true,
     }
 }
 
@@ -115,9 +117,14 @@ impl Ground {
 
     /// A worker, ready for work.
     async fn worker(&self, node: &str, slot: u32) -> End {
+        self.worker_that(hello(node, slot)).await
+    }
+
+    /// One that says this of itself.
+    async fn worker_that(&self, hello: Hello) -> End {
         match &self.broker {
-            None => End::socket(&self.kit.service.settings.directory.join("w"), node, slot).await,
-            Some(broker) => End::nats(broker.connect().await, self.pool, node, slot).await,
+            None => End::socket(&self.kit.service.settings.directory.join("w"), hello).await,
+            Some(broker) => End::nats(broker.connect().await, self.pool, hello).await,
         }
     }
 
@@ -207,6 +214,16 @@ over_both! {
     a_contest_has_no_more_at_once_than_it_may
 }
 
+mod inferring {
+    use super::limits::*;
+    use super::*;
+    over_both! {
+        who_needs_a_time_limit_waits_for_the_job_that_infers_it
+        what_cannot_be_inferred_is_told_and_asked_for_again
+        workers_of_the_version_before_infer_nothing_and_judge_by_the_stored_limit
+    }
+}
+
 #[tokio::test]
 async fn a_worker_of_another_protocol_hears_what_to_upgrade() {
     let ground = Ground::socket().await;
@@ -227,13 +244,10 @@ async fn a_task_is_taken_watched_and_stored_once(ground: &Ground) {
     let mut worker = ground.worker("n", 0).await;
     let task = worker.task().await;
     let Work::Judge { package, problem, files, time_limit, .. } = &task.work else { panic!("{task:?}") };
-    assert_eq!((&**problem, files.len(), time_limit), ("fence", 1, &None));
+    let known = time_limit.as_ref().map(|limit| limit.limit);
+    assert_eq!((&**problem, files.len(), known), ("fence", 1, Some(Nanos::from_secs(1))));
     let bytes = worker.package(package).await;
     assert_eq!(Hash::of(&bytes).as_str(), package);
-    // The first limit that was found is everybody's.
-    let limit = |ns, source: &str| TimeLimit { limit: Nanos(ns), source: source.into() };
-    assert_eq!(worker.limit(task.lease, limit(5, "first")).await, limit(5, "first"));
-    assert_eq!(worker.limit(task.lease, limit(7, "second")).await, limit(5, "first"));
     worker.event(task.lease, Event::Warning { place: "here".into(), message: "seen".into() }).await;
     let mut heard = Vec::new();
     let mut hear = async || {
@@ -259,8 +273,6 @@ async fn a_task_is_taken_watched_and_stored_once(ground: &Ground) {
     // And on with the next.
     let next = ground.practice().await;
     let task = worker.task().await;
-    let Work::Judge { time_limit, .. } = &task.work else { panic!("{task:?}") };
-    assert_eq!(time_limit, &Some(limit(5, "first")));
     worker.done(task.lease, &judged(Verdict::WrongAnswer)).await;
     assert_eq!(ground.verdicts(next).await, [Verdict::WrongAnswer]);
 }
@@ -391,7 +403,12 @@ async fn a_contest_has_no_more_at_once_than_it_may(ground: &Ground) {
     for _ in 0..2 {
         ground.submit(None, Urgency::Contest, Some("small")).await;
     }
-    let (mut one, mut two) = (ground.worker("n", 0).await, ground.worker("n", 1).await);
+    // The contest's pool has its own time limit.
+    let mut one = ground.worker("n", 0).await;
+    let task = one.task().await;
+    assert!(matches!(task.work, Work::Infer { .. }), "{task:?}");
+    one.done(task.lease, &limits::inferred(1)).await;
+    let mut two = ground.worker("n", 1).await;
     let first = tokio::select! {
         task = one.task() => (0, task),
         task = two.task() => (1, task),

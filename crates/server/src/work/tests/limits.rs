@@ -1,0 +1,168 @@
+//! Time limits that are inferred: who infers, who waits, and by what everybody judges.
+
+use super::{End, Ground, QUIET, hello, judged, until};
+use crate::moment::now;
+use crate::pages::tests::zip;
+use crate::secret;
+use fleet::{Hello, Outcome, Task, TimeLimit, Work};
+use model::{Clock, Inference, InferredLimit, LimitSide, Nanos, Reading, TimedProgram, Verdict};
+use serde_json::json;
+use store::{NewSubmission, PARTICIPANT, SubmissionId, Urgency};
+
+/// Uploads a version of a problem that states no time limit.
+async fn upload(ground: &Ground, input: &str) {
+    let files = [
+        ("problem.yaml", "name: Open\n"),
+        ("data/secret/1.in", input),
+        ("data/secret/1.ans", input),
+        ("submissions/accepted/a.py", "print(input())\n"),
+    ];
+    crate::problems::add(&ground.kit.service, None, "open", zip(&files)).await.unwrap();
+}
+
+async fn submit(ground: &Ground, contest: Option<&str>) -> SubmissionId {
+    let store = &ground.kit.service.store;
+    let contest = match contest {
+        Some(name) => Some(store.contest(name).await.unwrap().id),
+        None => None,
+    };
+    let new = NewSubmission {
+        token: &secret::uuid().unwrap(),
+        version: Some(store.problem("open").await.unwrap().newest.id),
+        author: None,
+        origin: PARTICIPANT,
+        visitor: None,
+        language: "python3",
+        files: vec![("a.py", b"print(8)\n")],
+        details: json!({}),
+        created: now(),
+        urgency: Urgency::Live,
+        contest,
+        callback: None,
+    };
+    let (id, _) = store.submit(&new).await.unwrap();
+    ground.kit.service.work_came.one();
+    id
+}
+
+pub(super) fn inferred(seconds: u64) -> Outcome {
+    let program = TimedProgram {
+        path: "submissions/accepted/a.py".into(),
+        language: "python3".into(),
+        side: LimitSide::Passes,
+        time: Nanos::from_millis(200 * seconds),
+        ended: false,
+    };
+    let limit = InferredLimit {
+        rule: Reading::Known(Inference::Legacy { multiplier: 5.0, safety_margin: 2.0 }),
+        clock: Reading::Known(Clock::Cpu),
+        programs: vec![program],
+        ..InferredLimit::bare(Nanos::from_secs(seconds), "inferred")
+    };
+    Outcome::Inferred { limit: Box::new(limit) }
+}
+
+#[track_caller]
+fn infers(task: &Task) {
+    let Work::Infer { problem, .. } = &task.work else { panic!("{task:?}") };
+    assert_eq!(problem, "open");
+}
+
+/// The submission that is judged, and its limit in seconds.
+#[track_caller]
+fn judges(task: &Task) -> (String, Option<u64>) {
+    let Work::Judge { time_limit, .. } = &task.work else { panic!("{task:?}") };
+    (task.name.clone(), time_limit.as_ref().map(|limit| limit.limit.0 / 1_000_000_000))
+}
+
+/// The next task, and which of two workers got it.
+async fn either(one: &mut End, two: &mut End) -> (Task, usize) {
+    tokio::select! { task = one.task() => (task, 0), task = two.task() => (task, 1) }
+}
+
+async fn awaits(ground: &Ground, id: SubmissionId) -> bool {
+    ground.kit.service.store.submission(id).await.unwrap().awaits_limit
+}
+
+pub(super) async fn who_needs_a_time_limit_waits_for_the_job_that_infers_it(ground: &Ground) {
+    upload(ground, "8\n").await;
+    let first = submit(ground, None).await;
+    let mut one = ground.worker("n", 0).await;
+    let task = one.task().await;
+    infers(&task);
+    let mut two = ground.worker("m", 0).await;
+    two.nothing(QUIET).await;
+    assert!(awaits(ground, first).await);
+    one.done(task.lease, &inferred(3)).await;
+    let (judging, by) = either(&mut one, &mut two).await;
+    assert_eq!(judges(&judging), (format!("s{first}"), Some(3)));
+    let second = submit(ground, None).await;
+    let (busy, free) = if by == 0 { (&mut one, &mut two) } else { (&mut two, &mut one) };
+    let other = free.task().await;
+    assert_eq!(judges(&other), (format!("s{second}"), Some(3)), "on another node by the same limit");
+    busy.done(judging.lease, &judged(Verdict::Accepted)).await;
+    // A version that comes again has its own.
+    upload(ground, "9\n").await;
+    let task = busy.task().await;
+    infers(&task);
+    busy.done(task.lease, &inferred(7)).await;
+    let third = submit(ground, None).await;
+    let task = busy.task().await;
+    assert_eq!(judges(&task), (format!("s{third}"), Some(7)));
+    free.done(other.lease, &judged(Verdict::Accepted)).await;
+    let store = &ground.kit.service.store;
+    let versions = store.versions(store.problem("open").await.unwrap().id).await.unwrap();
+    let mut limits = Vec::new();
+    for version in versions {
+        let limit = store.time_limits(version.id).await.unwrap().remove(0).limit.unwrap();
+        assert!(["n", "m"].contains(&limit.node.unwrap().as_str()));
+        limits.push(limit.inferred.limit.0 / 1_000_000_000);
+    }
+    assert_eq!(limits, [7, 3]);
+}
+
+pub(super) async fn what_cannot_be_inferred_is_told_and_asked_for_again(ground: &Ground) {
+    upload(ground, "8\n").await;
+    let id = submit(ground, None).await;
+    let mut worker = ground.worker("n", 0).await;
+    let task = worker.task().await;
+    infers(&task);
+    worker.done(task.lease, &Outcome::Refused { why: "no accepted submission".into() }).await;
+    worker.nothing(QUIET).await;
+    assert!(awaits(ground, id).await);
+    assert_eq!(ground.verdicts(id).await, [], "never by another limit");
+    let store = &ground.kit.service.store;
+    let version = store.problem("open").await.unwrap().newest;
+    let why = crate::problems::limits::awaited(&ground.kit.service, version.id, None, true).await.unwrap();
+    assert!(why.contains("no accepted submission") && why.contains("upload a package"), "{why}");
+    let why = crate::problems::limits::awaited(&ground.kit.service, version.id, None, false).await.unwrap();
+    assert!(!why.contains("no accepted submission"), "{why}");
+    crate::problems::limits::again(&ground.kit.service, &version, "open", None).await.unwrap();
+    let task = worker.task().await;
+    infers(&task);
+    worker.done(task.lease, &inferred(2)).await;
+    assert_eq!(judges(&worker.task().await), (format!("s{id}"), Some(2)));
+}
+
+pub(super) async fn workers_of_the_version_before_infer_nothing_and_judge_by_the_stored_limit(
+    ground: &Ground,
+) {
+    upload(ground, "8\n").await;
+    let id = submit(ground, None).await;
+    let mut old = ground.worker_that(Hello { infers: false, ..hello("old", 0) }).await;
+    old.nothing(QUIET).await;
+    until("it does not wait", async || awaits(ground, id).await).await;
+    let mut new = ground.worker("new", 0).await;
+    let task = new.task().await;
+    infers(&task);
+    new.done(task.lease, &inferred(4)).await;
+    // What it then finds by itself is nobody's.
+    let mut both = [old, new];
+    let [old, new] = &mut both;
+    let (task, worker) =
+        tokio::select! { task = old.task() => (task, old), task = new.task() => (task, new) };
+    assert_eq!(judges(&task), (format!("s{id}"), Some(4)));
+    let own = TimeLimit { limit: Nanos(5), source: "own".into() };
+    let in_force = worker.limit(task.lease, own).await.unwrap();
+    assert_eq!(in_force, TimeLimit { limit: Nanos::from_secs(4), source: "inferred".into() });
+}
