@@ -6,7 +6,7 @@ use crate::clocks::Means;
 use crate::program::{Built, Place};
 use crate::slot::Control;
 use judge::package::TestCase;
-use model::{Cause, Charge, Confidence, Nanos, Observation, Reading, Settled, Verdict};
+use model::{Cause, Charge, Confidence, Nanos, Observation, Reading, SecondOpinion, Settled, Verdict};
 use settle::{Decision, Floor, Policy, Step, Timed, causes, disturbances, settle, stop_at};
 
 /// A program this far above its limit fails whatever the control program says: machines become slower by less.
@@ -28,6 +28,10 @@ pub(crate) struct SettledCase {
     pub(crate) wall: Nanos,
     /// How firmly the time stands.
     pub(crate) settled: Settled,
+    /// It passes by runs so near the limit that its usual time may be above.
+    pub(crate) near: bool,
+    /// What the reference clock said.
+    pub(crate) opinion: Option<SecondOpinion>,
 }
 
 /// Limits under which an attempt shows how far it is above its limit.
@@ -85,14 +89,14 @@ pub(crate) fn settle_attempts(
         let (timed, wall) = timed(&judged.runs, means, floor)?;
         attempts.push(Attempt { judged, timed, wall });
         let Some(mut end) = decided(&attempts, limit, floor) else { continue };
-        let control = control.filter(|_| fails_near(&attempts, limit) && end.0 != Confidence::Open);
+        let control = control.filter(|_| fails_near(&attempts, limit) && end.confidence != Confidence::Open);
         if let Some((control, place)) = control {
             let slowdown = control.slowdown(&place)?;
             note_slowdown(&mut attempts, slowdown, means, floor)?;
             let Some(now) = decided(&attempts, limit, floor) else { continue };
             end = now;
         }
-        let (confidence, charge, void_runs) = end;
+        let Decision { confidence, charge, near, void_runs, .. } = end;
         let runs: Vec<Observation> =
             attempts.iter().flat_map(|attempt| attempt.judged.runs.clone()).collect();
         let wall =
@@ -109,31 +113,35 @@ pub(crate) fn settle_attempts(
             charge,
             wall,
             settled,
+            near,
+            opinion: None,
         });
     }
 }
 
-/// Whether the attempts so far are enough: how firmly, by which charge, with how many void runs.
-fn decided(attempts: &[Attempt], limit: Option<Charge>, floor: &Floor) -> Option<(Confidence, Charge, u32)> {
+/// What the attempts so far decide, if they are enough.
+fn decided(attempts: &[Attempt], limit: Option<Charge>, floor: &Floor) -> Option<Decision> {
     let last = attempts.last()?;
-    let Some(limit) = limit else { return Some((Confidence::Clear, last.timed.charge, 0)) };
+    // Of what time does not decide.
+    let apart = |confidence, charge, void_runs| {
+        Some(Decision { passes: true, confidence, near: false, charge, void_runs })
+    };
+    let Some(limit) = limit else { return apart(Confidence::Clear, last.timed.charge, 0) };
     let kept = attempts.iter().find(|attempt| attempt.timed.charge <= limit);
     // What is wrong apart from time is wrong however long it takes.
-    if kept.is_some_and(|attempt| attempt.judged.verdict != Verdict::Accepted) {
+    if let Some(attempt) = kept.filter(|attempt| attempt.judged.verdict != Verdict::Accepted) {
         let confidence = if attempts.len() == 1 { Confidence::Clear } else { Confidence::Settled };
         let void = attempts.iter().filter(|attempt| attempt.timed.is_void(limit)).count();
-        return kept.map(|attempt| (confidence, attempt.timed.charge, void as u32));
+        return apart(confidence, attempt.timed.charge, void as u32);
     }
     // Another limit was passed together with that of time, and comes before it (docs/verdicts.md).
     if kept.is_none() && last.judged.verdict != Verdict::TimeLimit {
-        return Some((Confidence::Clear, last.timed.charge, 0));
+        return apart(Confidence::Clear, last.timed.charge, 0);
     }
     let timed: Vec<Timed> = attempts.iter().map(|attempt| attempt.timed).collect();
     match settle(limit, floor.stray(), &Policy::PUBLISHED, &timed) {
         Step::Again => None,
-        Step::Decided(Decision { confidence, charge, void_runs, .. }) => {
-            Some((confidence, charge, void_runs))
-        }
+        Step::Decided(decision) => Some(decision),
     }
 }
 

@@ -9,6 +9,7 @@ use engine::bench::{Bench, Programs};
 use engine::execute::{Conditions, execute};
 use engine::job::{Job, Options};
 use engine::limits::Overrides;
+use engine::opinion::Opinions;
 use engine::submission::{Submission, judge_submission};
 use engine::timelimit::{TimeLimitInUse, time_limit};
 use engine::{Blame, Fault, Part};
@@ -108,11 +109,14 @@ fn judge(
     let emit = |event: Event| {
         service.event(task.lease, event);
     };
+    let opinions = Opinions::none();
     let job = Job {
         package: &ready.opened.package,
         source: &ready.opened.source,
         languages: &worker.languages,
         options,
+        // Until a service tells the scales of a problem's version.
+        opinions: &opinions,
         cancel: worker.cancel,
         emit: &emit,
     };
