@@ -75,8 +75,8 @@ pub(crate) fn judge_settled(
 
 /// Makes attempts until their times decide.
 ///
-/// Before one fails firmly near its limit the control program is run: neighbours that share caches and memory slow a machine
-/// for seconds, in which all runs agree and no other evidence shows it.
+/// While none has kept the limit and the best is near it, the control program is run after each: neighbours that share caches and memory
+/// slow a machine for seconds, in which all runs agree and no other evidence shows it. Where it is slow, the next attempt waits until it is not.
 pub(crate) fn settle_attempts(
     ruling: &Ruling<'_>,
     mut attempt: impl FnMut() -> Result<Judged, Fault>,
@@ -84,18 +84,23 @@ pub(crate) fn settle_attempts(
     let Ruling { means, limits, floor, control } = *ruling;
     let limit = Charge::limit(means.clock(), &limits.judge);
     let mut attempts: Vec<Attempt> = Vec::new();
+    let mut looks = 0;
     loop {
         let judged = attempt()?;
         let (timed, wall) = timed(&judged.runs, means, floor)?;
         attempts.push(Attempt { judged, timed, wall });
-        let Some(mut end) = decided(&attempts, limit, floor) else { continue };
-        let control = control.filter(|_| fails_near(&attempts, limit) && end.confidence != Confidence::Open);
-        if let Some((control, place)) = control {
-            let slowdown = control.slowdown(&place)?;
+        let mut end = decided(&attempts, limit, floor);
+        if let Some((control, place)) = control.filter(|_| fails_near(&attempts, limit)) {
+            let mut slowdown = control.slowdown(&place)?;
             note_slowdown(&mut attempts, slowdown, means, floor)?;
-            let Some(now) = decided(&attempts, limit, floor) else { continue };
-            end = now;
+            end = decided(&attempts, limit, floor);
+            while end.is_none() && slowdown > floor.slow_from() && looks < Policy::CALM_LOOKS {
+                std::thread::sleep(control.pause);
+                looks += 1;
+                slowdown = control.slowdown(&place)?;
+            }
         }
+        let Some(end) = end else { continue };
         let Decision { confidence, charge, near, void_runs, .. } = end;
         let runs: Vec<Observation> =
             attempts.iter().flat_map(|attempt| attempt.judged.runs.clone()).collect();

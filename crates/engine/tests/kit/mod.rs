@@ -78,7 +78,7 @@ pub(crate) struct Kit {
 
 fn control() -> Control {
     let spec = RunSpec { argv: vec!["control".into()], ..RunSpec::bare() };
-    Control { spec, files: Vec::new(), best: ms(100) }
+    Control { spec, files: Vec::new(), best: ms(100), pause: std::time::Duration::ZERO }
 }
 
 struct Shared(Arc<Simulated>);
