@@ -8,6 +8,7 @@ use crate::slot::Control;
 use judge::package::TestCase;
 use model::{Cause, Charge, Confidence, Nanos, Observation, Reading, SecondOpinion, Settled, Verdict};
 use settle::{Decision, Floor, Policy, Step, Timed, causes, disturbances, settle, stop_at};
+use std::cell::Cell;
 
 /// A program this far above its limit fails whatever the control program says: machines become slower by less.
 const NEAR: f64 = 1.5;
@@ -56,6 +57,8 @@ pub(crate) struct Ruling<'a> {
     pub(crate) floor: &'a Floor,
     /// The control program of the slot, and where it is run.
     pub(crate) control: Option<(&'a Control, Place<'a>)>,
+    /// Looks for calm that were made for this submission.
+    pub(crate) looks: &'a Cell<u32>,
 }
 
 /// Judges a test case, and again while its time does not decide. Interactive and multi-pass cases are repeated as a
@@ -65,11 +68,11 @@ pub(crate) fn judge_settled(
     built: &Built,
     limits: &CaseLimits,
     floor: &Floor,
-    control: Option<&Control>,
+    (control, looks): (Option<&Control>, &Cell<u32>),
     case: &TestCase,
 ) -> Result<SettledCase, Fault> {
     let control = control.map(|control| (control, built.place));
-    let ruling = Ruling { means: court.means, limits, floor, control };
+    let ruling = Ruling { means: court.means, limits, floor, control, looks };
     settle_attempts(&ruling, || court.judge(built, limits, case))
 }
 
@@ -81,10 +84,9 @@ pub(crate) fn settle_attempts(
     ruling: &Ruling<'_>,
     mut attempt: impl FnMut() -> Result<Judged, Fault>,
 ) -> Result<SettledCase, Fault> {
-    let Ruling { means, limits, floor, control } = *ruling;
+    let Ruling { means, limits, floor, control, looks } = *ruling;
     let limit = Charge::limit(means.clock(), &limits.judge);
     let mut attempts: Vec<Attempt> = Vec::new();
-    let mut looks = 0;
     loop {
         let judged = attempt()?;
         let (timed, wall) = timed(&judged.runs, means, floor)?;
@@ -94,9 +96,9 @@ pub(crate) fn settle_attempts(
             let mut slowdown = control.slowdown(&place)?;
             note_slowdown(&mut attempts, slowdown, means, floor)?;
             end = decided(&attempts, limit, floor);
-            while end.is_none() && slowdown > floor.slow_from() && looks < Policy::CALM_LOOKS {
+            while end.is_none() && slowdown > floor.slow_from() && looks.get() < Policy::CALM_LOOKS {
                 std::thread::sleep(control.pause);
-                looks += 1;
+                looks.set(looks.get() + 1);
                 slowdown = control.slowdown(&place)?;
             }
         }

@@ -21,6 +21,7 @@ use model::{
     TestResult, Verdict,
 };
 use source::{Source, SourceError, SourceLimits};
+use std::cell::Cell;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -301,8 +302,16 @@ pub fn judge_submission(
     let limits = case_limits(bench, time, allowance);
     let second = second_bench(bench);
     let asking = built.is_some().then(|| Asking::new(bench, second.as_ref(), submission, time, &language));
-    let mut running =
-        Running { bench, submission, built, limits, asking, tests: Vec::new(), messages: Vec::new() };
+    let mut running = Running {
+        bench,
+        submission,
+        built,
+        limits,
+        asking,
+        looks: Cell::new(0),
+        tests: Vec::new(),
+        messages: Vec::new(),
+    };
     let mut judging = Judging::new(job.package, mode);
     let done = loop {
         match judging.next() {
@@ -383,6 +392,8 @@ struct Running<'a> {
     built: Option<Built<'a>>,
     limits: CaseLimits,
     asking: Option<Asking<'a>>,
+    /// For calm.
+    looks: Cell<u32>,
     tests: Vec<TestResult>,
     messages: Vec<Vec<String>>,
 }
@@ -393,7 +404,8 @@ impl Running<'_> {
         let judged = match &self.built {
             Some(built) => {
                 let floor = &self.bench.job.options.floor;
-                let settled = judge_settled(&court, built, &self.limits, floor, self.bench.control(), case)?;
+                let control = (self.bench.control(), &self.looks);
+                let settled = judge_settled(&court, built, &self.limits, floor, control, case)?;
                 match &mut self.asking {
                     Some(asking) => asking.heard(case, settled)?,
                     None => settled,

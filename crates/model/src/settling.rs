@@ -117,7 +117,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// So often at most, for each test case, a repeat looks whether a slow machine has become calm.
+    /// So often at most, for all tests of a submission together, repeats look whether a slow machine has become calm.
     pub const CALM_LOOKS: u32 = 40;
 
     /// The published rule.

@@ -48,7 +48,7 @@ impl World<'_> {
     }
 }
 
-/// One judgement as the engine makes it. Where it does not wait, it looks only before a program fails.
+/// One judgement of a test as the engine makes it. Where it does not wait, it looks only before a program fails.
 fn judge(world: &mut World, limit: Nanos, waits: bool) -> Decision {
     let limit = Charge::cpu(limit);
     let mut runs: Vec<(f64, Option<f64>)> = Vec::new();
