@@ -3,7 +3,7 @@
 use crate::inputs;
 use crate::serve::{DATABASE, SERVICE, wishes::ServeWishes};
 use crate::terminal::Failure;
-use model::Clock;
+use model::{Clock, SecondOpinions};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -20,6 +20,8 @@ const CACHE_OF_ROOT: &str = "/var/cache/tautochrone";
 pub(crate) struct Config {
     /// What times are measured by where neither the command nor the package says so.
     pub(crate) clock: Option<Clock>,
+    /// Which results the reference clock judges too, where neither the command nor the package says so.
+    pub(crate) second_opinion: Option<SecondOpinions>,
     /// How slots are planned.
     pub(crate) slots: host::slots::Wishes,
     /// What is tuned.
@@ -42,7 +44,12 @@ impl Config {
 
     /// With the defaults where nothing is set.
     pub(crate) fn or_default(self) -> Config {
-        Config { clock: self.clock.or(Some(Clock::default())), serve: self.serve.or_default(), ..self }
+        Config {
+            clock: self.clock.or(Some(Clock::default())),
+            second_opinion: self.second_opinion.or(Some(SecondOpinions::default())),
+            serve: self.serve.or_default(),
+            ..self
+        }
     }
 }
 

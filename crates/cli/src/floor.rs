@@ -12,11 +12,15 @@ use settle::Floor;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Runs of each fixed program: enough for a median and a tail, in a few seconds.
 const RUNS: usize = 15;
 /// The first are left out: the program's pages come from disk.
 const WARM_UP: usize = 2;
+
+/// Between two looks at a slow machine: neighbours slow it for a second and more.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// Runs of a measurement, for its progress.
 pub(crate) const STEPS: u64 = 2 * (WARM_UP + RUNS) as u64;
@@ -124,7 +128,7 @@ pub(crate) fn control(slot: Option<&Slot>, placement: &Placement) -> Result<Opti
         return Ok(None);
     }
     let (spec, files) = fixed_program("memory", placement)?;
-    Ok(Some(Control { spec, files, best: floor.memory.least }))
+    Ok(Some(Control { spec, files, best: floor.memory.least, pause: PAUSE }))
 }
 
 /// This very program, as one of the fixed programs.

@@ -4,8 +4,8 @@ mod loose;
 
 use crate::Done;
 use crate::clocks;
-use crate::judging::{Opened, Site, failure, languages, open, options, worst_floor};
-use crate::options::{ClockArgs, LimitArgs, PlacementArgs, SlotChoice};
+use crate::judging::{Opened, Site, failure, languages, open, opinions, options, worst_floor};
+use crate::options::{ClockArgs, LimitArgs, OpinionArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
 use crate::progress::Progress;
 use crate::terminal::{Failure, print};
@@ -15,6 +15,7 @@ use engine::bench::Bench;
 use engine::clocks::Means;
 use engine::job::Job;
 use engine::languages::Languages;
+use engine::opinion::Opinions;
 use engine::slot::needs_auxiliary;
 use engine::submission::{Submission, check, judge_submission};
 use engine::timelimit::time_limit;
@@ -57,6 +58,8 @@ pub(crate) struct JudgeArgs {
     #[command(flatten)]
     clock: ClockArgs,
     #[command(flatten)]
+    opinion: OpinionArgs,
+    #[command(flatten)]
     placement: PlacementArgs,
 }
 
@@ -67,6 +70,7 @@ struct Plan {
     languages: Languages,
     mode: JudgeMode,
     means: Means,
+    opinions: Opinions,
     /// Of tests without a package: there as long as they are read.
     _laid: Option<Laid>,
 }
@@ -108,7 +112,8 @@ fn plan(args: &JudgeArgs) -> Result<Plan, Failure> {
     let submission = Submission::from_paths(submission, args.language.clone()).map_err(failure)?;
     let mode = if args.all_tests { JudgeMode::AllTests } else { JudgeMode::StopEarly };
     let means = clocks::means(args.clock, opened.clock)?;
-    let plan = Plan { opened, submission, languages, mode, means, _laid: laid };
+    let opinions = opinions(args.opinion, &opened)?;
+    let plan = Plan { opened, submission, languages, mode, means, opinions, _laid: laid };
     // Before anything is started or the time limit is looked for.
     check(&job(args, &plan, &AtomicBool::new(false), Floor::assumed(), &|_| {}), &plan.submission)
         .map_err(failure)?;
@@ -143,6 +148,7 @@ fn job<'a>(
         source: &plan.opened.source,
         languages: &plan.languages,
         options: options(&args.limits, &args.placement, plan.mode, floor, plan.means),
+        opinions: &plan.opinions,
         cancel,
         emit,
     }

@@ -1,8 +1,8 @@
 //! What `judge` and `verify` share: reading packages, making slots, ending on signals.
 
-use crate::config::{cache_directory, data_directory};
+use crate::config::{Config, cache_directory, data_directory};
 use crate::inputs;
-use crate::options::{LimitArgs, PlacementArgs};
+use crate::options::{LimitArgs, OpinionArgs, PlacementArgs};
 use crate::place::Place;
 use crate::terminal::Failure;
 use engine::Fault;
@@ -10,13 +10,14 @@ use engine::clocks::Means;
 use engine::job::Options;
 use engine::languages::Languages;
 use engine::limits::Overrides;
+use engine::opinion::Opinions;
 use engine::shelf::Shelf;
 use engine::slot::{Slot, Station};
 use engine::toolchain::{Answers, Host};
 use judge::language::Table;
 use judge::package::Package;
 use judge::scoring::JudgeMode;
-use model::{Clock, Event, Placement};
+use model::{Clock, Event, Placement, SecondOpinions};
 use sandbox::{Launcher, LauncherOptions};
 use serde::Deserialize;
 use source::{Source, SourceLimits};
@@ -31,6 +32,8 @@ pub(crate) struct Opened {
     pub(crate) package: Package,
     /// What times are measured by, if the package says so.
     pub(crate) clock: Option<Clock>,
+    /// Which results the reference clock judges too, if the package says so.
+    pub(crate) second_opinion: Option<SecondOpinions>,
     /// What is untidy about it.
     pub(crate) warnings: Vec<Event>,
 }
@@ -57,8 +60,9 @@ fn read(source: Source, path: &Path) -> Result<Opened, Failure> {
         .chain(untidy)
         .map(|(place, message)| Event::Warning { place: inside(place), message: message.clone() })
         .collect();
-    let clock = wishes(&source).map_err(|why| Failure::usage(format!("{}: {why}", inside(WISHES))))?.clock;
-    Ok(Opened { source, package, clock, warnings })
+    let wishes = wishes(&source).map_err(|why| Failure::usage(format!("{}: {why}", inside(WISHES))))?;
+    let Wishes { clock, second_opinion } = wishes;
+    Ok(Opened { source, package, clock, second_opinion, warnings })
 }
 
 /// A file of a package that is for us alone.
@@ -69,6 +73,7 @@ const WISHES: &str = "tauto.toml";
 #[serde(default, deny_unknown_fields)]
 struct Wishes {
     clock: Option<Clock>,
+    second_opinion: Option<SecondOpinions>,
 }
 
 fn wishes(source: &Source) -> Result<Wishes, String> {
@@ -93,6 +98,15 @@ pub(crate) fn languages(file: Option<&PathBuf>) -> Result<Languages, Failure> {
         Some(directory) => languages.knowing(Answers::kept_in(directory)),
         None => languages,
     })
+}
+
+/// Who is asked for second opinions on a package: as the command says, else the package, else the site.
+pub(crate) fn opinions(asked: OpinionArgs, opened: &Opened) -> Result<Opinions, Failure> {
+    let when = match asked.second_opinion.or(opened.second_opinion) {
+        Some(when) => when,
+        None => Config::read()?.second_opinion.unwrap_or_default(),
+    };
+    Ok(Opinions::inferred(when, Some(data_directory()?.join("reference-scales"))))
 }
 
 /// The engine's options as typed.

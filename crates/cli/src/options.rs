@@ -3,7 +3,9 @@
 use crate::terminal::Failure;
 use clap::{Args, ValueEnum};
 use engine::clocks::Counter;
-use model::{Aslr, Bytes, Clock, Layout, Limits, Nanos, Placement, Sched, WallLimit, cpulist};
+use model::{
+    Aslr, Bytes, Clock, Layout, Limits, Nanos, Placement, Sched, SecondOpinions, WallLimit, cpulist,
+};
 
 /// Limits of a run.
 #[derive(Args, Clone, Debug, Default)]
@@ -65,6 +67,21 @@ pub(crate) struct ClockArgs {
     /// nearly so [default: the emulator, or the processor where there is none]
     #[arg(long, value_name = "emulator|processor", value_parser = counter)]
     pub(crate) counter: Option<Counter>,
+}
+
+/// Who is asked where CPU time decides nothing.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct OpinionArgs {
+    /// Which results the reference clock judges too, whose verdict is final: open, those too near the limit to be sure; grey,
+    /// all that one run did not decide; never [default: open]
+    #[arg(long, value_name = "open|grey|never", value_parser = second_opinion)]
+    pub(crate) second_opinion: Option<SecondOpinions>,
+}
+
+fn second_opinion(text: &str) -> Result<SecondOpinions, String> {
+    let names = SecondOpinions::ALL.map(SecondOpinions::name).join(", ");
+    let found = SecondOpinions::ALL.into_iter().find(|opinions| opinions.name() == text);
+    found.ok_or_else(|| format!("must be one of {names}"))
 }
 
 fn counter(text: &str) -> Result<Counter, String> {

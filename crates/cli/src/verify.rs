@@ -5,8 +5,8 @@ mod watch;
 use crate::Done;
 use crate::clocks;
 use crate::exports::Exports;
-use crate::judging::{Opened, Site, failure, languages, open, options, worst_floor};
-use crate::options::{ClockArgs, LimitArgs, PlacementArgs, SlotChoice};
+use crate::judging::{Opened, Site, failure, languages, open, opinions, options, worst_floor};
+use crate::options::{ClockArgs, LimitArgs, OpinionArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
 use crate::progress::Progress;
 use crate::terminal::{Failure, print, print_error};
@@ -15,6 +15,7 @@ use engine::Fault;
 use engine::clocks::Means;
 use engine::job::{Job, Options};
 use engine::languages::Languages;
+use engine::opinion::Opinions;
 use engine::slot::needs_auxiliary;
 use engine::verify::verify_package;
 use judge::package::{Glob, JurySubmission};
@@ -57,6 +58,8 @@ pub(crate) struct VerifyArgs {
     limits: LimitArgs,
     #[command(flatten)]
     clock: ClockArgs,
+    #[command(flatten)]
+    opinion: OpinionArgs,
     #[command(flatten)]
     placement: PlacementArgs,
 }
@@ -139,7 +142,8 @@ fn once(
     for ((opened, path), means) in looked_at {
         paths.push(path.display().to_string());
         let options = options(&args.limits, &args.placement, JudgeMode::AllTests, floor, means);
-        match verify(args, opened, options, languages, site, &progress) {
+        let opinions = opinions(args.opinion, opened)?;
+        match verify(args, opened, (options, &opinions), languages, site, &progress) {
             Ok(verification) => verifications.push(verification),
             Err(Fault::Cancelled) => {
                 progress.finish();
@@ -171,7 +175,7 @@ fn once(
 fn verify(
     args: &VerifyArgs,
     opened: &Opened,
-    options: Options,
+    (options, opinions): (Options, &Opinions),
     languages: &Languages,
     site: &Site,
     progress: &Progress,
@@ -189,6 +193,7 @@ fn verify(
         source: &opened.source,
         languages,
         options,
+        opinions,
         cancel: &site.cancel,
         emit: &emit,
     };

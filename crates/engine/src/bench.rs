@@ -1,7 +1,8 @@
 //! A slot made ready for a package: its validators and grader compiled, once for all submissions.
 
 use crate::case::Court;
-use crate::job::Job;
+use crate::clocks::Means;
+use crate::job::{Job, Options};
 use crate::limits::Settings;
 use crate::make;
 use crate::program::{Built, Compiled, Place, compile};
@@ -58,6 +59,12 @@ impl<'a> Bench<'a> {
     /// The same bench, telling its events to someone else.
     pub(crate) fn with_emit<'b>(&'b self, emit: &'b (dyn Fn(Event) + Sync)) -> Bench<'b> {
         let job = Job { emit, ..self.job };
+        Bench { job, settings: self.settings, slot: self.slot, programs: self.programs.clone() }
+    }
+
+    /// The same bench by another clock.
+    pub(crate) fn with_means(&self, means: Means) -> Bench<'a> {
+        let job = Job { options: Options { means, ..self.job.options }, ..self.job };
         Bench { job, settings: self.settings, slot: self.slot, programs: self.programs.clone() }
     }
 

@@ -17,6 +17,7 @@ use judge::package::{Calls, Protocol};
 use judge::verdict::{EndedFirst, Validation, ValidationOutcome};
 use model::{BoxMount, Bytes, Cause, Layout, Limits, Nanos, Observation, Settled, View, WallLimit};
 use settle::Floor;
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{Read, sink};
 use std::sync::atomic::AtomicBool;
@@ -302,7 +303,9 @@ impl<'a> Ground<'a> {
         let computing = limits.stop.cpu.map_or(Nanos::ZERO, |cpu| cpu + Nanos::from_millis(50));
         limits.stop.wall = Some(WallLimit { time: case.wall.max(computing), excuse_waiting: true });
         let control = self.slot.control.as_ref().map(|control| (control, program.0.place));
-        let ruling = Ruling { means: Means::Kernel, limits: &limits, floor: self.floor, control };
+        let looks = Cell::new(0);
+        let ruling =
+            Ruling { means: Means::Kernel, limits: &limits, floor: self.floor, control, looks: &looks };
         let mut attempts = Vec::new();
         let settled = settle_attempts(&ruling, || {
             let (judged, attempt) = attempt(program, jury, case, &limits)?;

@@ -22,6 +22,7 @@ use model::{
     Limits, ProgramKind, Reading, Status, Verdict,
 };
 use settle::Floor;
+use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -158,7 +159,8 @@ impl Runs<'_> {
     /// As many as were asked for, up to the first that is not accepted.
     fn all(&self, executed: &mut Executed, floor: &Floor, control: Option<&Control>) -> Result<(), Fault> {
         let control = control.map(|control| (control, self.built.place));
-        let ruling = Ruling { means: Means::Kernel, limits: &self.limits, floor, control };
+        let looks = Cell::new(0);
+        let ruling = Ruling { means: Means::Kernel, limits: &self.limits, floor, control, looks: &looks };
         for _ in 0..self.asked.runs.max(1) {
             let mut written = Vec::new();
             let settled = settle_attempts(&ruling, || {

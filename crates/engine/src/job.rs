@@ -3,6 +3,7 @@
 use crate::clocks::Means;
 use crate::languages::Languages;
 use crate::limits::{Overrides, Settings};
+use crate::opinion::Opinions;
 use judge::package::Package;
 use judge::scoring::JudgeMode;
 use model::{Event, JudgePhase, Layout};
@@ -36,6 +37,8 @@ pub struct Job<'a> {
     pub languages: &'a Languages,
     /// What the user asked for.
     pub options: Options,
+    /// Who is asked where CPU time decides nothing.
+    pub opinions: &'a Opinions,
     /// Set to end everything; whoever sets it ends the slots' runs too.
     pub cancel: &'a AtomicBool,
     /// Takes the events, in order for each submission.

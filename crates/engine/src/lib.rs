@@ -17,6 +17,7 @@ pub mod job;
 pub mod languages;
 pub mod limits;
 mod make;
+pub mod opinion;
 mod program;
 mod recipe;
 mod runner;

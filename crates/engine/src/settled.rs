@@ -6,8 +6,9 @@ use crate::clocks::Means;
 use crate::program::{Built, Place};
 use crate::slot::Control;
 use judge::package::TestCase;
-use model::{Cause, Charge, Confidence, Nanos, Observation, Reading, Settled, Verdict};
+use model::{Cause, Charge, Confidence, Nanos, Observation, Reading, SecondOpinion, Settled, Verdict};
 use settle::{Decision, Floor, Policy, Step, Timed, causes, disturbances, settle, stop_at};
+use std::cell::Cell;
 
 /// A program this far above its limit fails whatever the control program says: machines become slower by less.
 const NEAR: f64 = 1.5;
@@ -28,6 +29,10 @@ pub(crate) struct SettledCase {
     pub(crate) wall: Nanos,
     /// How firmly the time stands.
     pub(crate) settled: Settled,
+    /// It passes by runs so near the limit that its usual time may be above.
+    pub(crate) near: bool,
+    /// What the reference clock said.
+    pub(crate) opinion: Option<SecondOpinion>,
 }
 
 /// Limits under which an attempt shows how far it is above its limit.
@@ -52,6 +57,8 @@ pub(crate) struct Ruling<'a> {
     pub(crate) floor: &'a Floor,
     /// The control program of the slot, and where it is run.
     pub(crate) control: Option<(&'a Control, Place<'a>)>,
+    /// Looks for calm that were made for this submission.
+    pub(crate) looks: &'a Cell<u32>,
 }
 
 /// Judges a test case, and again while its time does not decide. Interactive and multi-pass cases are repeated as a
@@ -61,38 +68,42 @@ pub(crate) fn judge_settled(
     built: &Built,
     limits: &CaseLimits,
     floor: &Floor,
-    control: Option<&Control>,
+    (control, looks): (Option<&Control>, &Cell<u32>),
     case: &TestCase,
 ) -> Result<SettledCase, Fault> {
     let control = control.map(|control| (control, built.place));
-    let ruling = Ruling { means: court.means, limits, floor, control };
+    let ruling = Ruling { means: court.means, limits, floor, control, looks };
     settle_attempts(&ruling, || court.judge(built, limits, case))
 }
 
 /// Makes attempts until their times decide.
 ///
-/// Before one fails firmly near its limit the control program is run: neighbours that share caches and memory slow a machine
-/// for seconds, in which all runs agree and no other evidence shows it.
+/// While none has kept the limit and the best is near it, the control program is run after each: neighbours that share caches and memory
+/// slow a machine for seconds, in which all runs agree and no other evidence shows it. Where it is slow, the next attempt waits until it is not.
 pub(crate) fn settle_attempts(
     ruling: &Ruling<'_>,
     mut attempt: impl FnMut() -> Result<Judged, Fault>,
 ) -> Result<SettledCase, Fault> {
-    let Ruling { means, limits, floor, control } = *ruling;
+    let Ruling { means, limits, floor, control, looks } = *ruling;
     let limit = Charge::limit(means.clock(), &limits.judge);
     let mut attempts: Vec<Attempt> = Vec::new();
     loop {
         let judged = attempt()?;
         let (timed, wall) = timed(&judged.runs, means, floor)?;
         attempts.push(Attempt { judged, timed, wall });
-        let Some(mut end) = decided(&attempts, limit, floor) else { continue };
-        let control = control.filter(|_| fails_near(&attempts, limit) && end.0 != Confidence::Open);
-        if let Some((control, place)) = control {
-            let slowdown = control.slowdown(&place)?;
+        let mut end = decided(&attempts, limit, floor);
+        if let Some((control, place)) = control.filter(|_| fails_near(&attempts, limit)) {
+            let mut slowdown = control.slowdown(&place)?;
             note_slowdown(&mut attempts, slowdown, means, floor)?;
-            let Some(now) = decided(&attempts, limit, floor) else { continue };
-            end = now;
+            end = decided(&attempts, limit, floor);
+            while end.is_none() && slowdown > floor.slow_from() && looks.get() < Policy::CALM_LOOKS {
+                std::thread::sleep(control.pause);
+                looks.set(looks.get() + 1);
+                slowdown = control.slowdown(&place)?;
+            }
         }
-        let (confidence, charge, void_runs) = end;
+        let Some(end) = end else { continue };
+        let Decision { confidence, charge, near, void_runs, .. } = end;
         let runs: Vec<Observation> =
             attempts.iter().flat_map(|attempt| attempt.judged.runs.clone()).collect();
         let wall =
@@ -109,31 +120,35 @@ pub(crate) fn settle_attempts(
             charge,
             wall,
             settled,
+            near,
+            opinion: None,
         });
     }
 }
 
-/// Whether the attempts so far are enough: how firmly, by which charge, with how many void runs.
-fn decided(attempts: &[Attempt], limit: Option<Charge>, floor: &Floor) -> Option<(Confidence, Charge, u32)> {
+/// What the attempts so far decide, if they are enough.
+fn decided(attempts: &[Attempt], limit: Option<Charge>, floor: &Floor) -> Option<Decision> {
     let last = attempts.last()?;
-    let Some(limit) = limit else { return Some((Confidence::Clear, last.timed.charge, 0)) };
+    // Of what time does not decide.
+    let apart = |confidence, charge, void_runs| {
+        Some(Decision { passes: true, confidence, near: false, charge, void_runs })
+    };
+    let Some(limit) = limit else { return apart(Confidence::Clear, last.timed.charge, 0) };
     let kept = attempts.iter().find(|attempt| attempt.timed.charge <= limit);
     // What is wrong apart from time is wrong however long it takes.
-    if kept.is_some_and(|attempt| attempt.judged.verdict != Verdict::Accepted) {
+    if let Some(attempt) = kept.filter(|attempt| attempt.judged.verdict != Verdict::Accepted) {
         let confidence = if attempts.len() == 1 { Confidence::Clear } else { Confidence::Settled };
         let void = attempts.iter().filter(|attempt| attempt.timed.is_void(limit)).count();
-        return kept.map(|attempt| (confidence, attempt.timed.charge, void as u32));
+        return apart(confidence, attempt.timed.charge, void as u32);
     }
     // Another limit was passed together with that of time, and comes before it (docs/verdicts.md).
     if kept.is_none() && last.judged.verdict != Verdict::TimeLimit {
-        return Some((Confidence::Clear, last.timed.charge, 0));
+        return apart(Confidence::Clear, last.timed.charge, 0);
     }
     let timed: Vec<Timed> = attempts.iter().map(|attempt| attempt.timed).collect();
     match settle(limit, floor.stray(), &Policy::PUBLISHED, &timed) {
         Step::Again => None,
-        Step::Decided(Decision { confidence, charge, void_runs, .. }) => {
-            Some((confidence, charge, void_runs))
-        }
+        Step::Decided(decision) => Some(decision),
     }
 }
 

@@ -174,7 +174,7 @@ impl Shelf {
 }
 
 /// Nobody else may have written it.
-fn ours(file: &OwnedFd) -> io::Result<()> {
+pub(crate) fn ours(file: &OwnedFd) -> io::Result<()> {
     let stat = fstat(file)?;
     match stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_mode & 0o022 == 0 {
         true => Ok(()),

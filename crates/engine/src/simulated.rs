@@ -3,6 +3,8 @@
 
 use crate::{Blame, Runner, SystemError, files};
 use model::{BoxId, Bytes, Exit, Found, Nanos, Observation, Reading, RunSpec, Stdio};
+use reference_machine::machine::TICKS_PER_SECOND;
+use reference_machine::tally;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -212,6 +214,13 @@ impl Stage<'_> {
             }
             _ => false,
         }
+    }
+
+    /// What the reference machine says of the run: its time there.
+    pub fn follow(&mut self, reference: Nanos) -> io::Result<()> {
+        let Some(tally) = self.spec.tally.and_then(|fd| self.fds.get(usize::from(fd))) else { return Ok(()) };
+        let ticks = reference.0.saturating_mul(TICKS_PER_SECOND / 1_000_000_000);
+        tally::count(tally, ticks)
     }
 
     /// Waits until someone ends the run.

@@ -8,6 +8,7 @@ use model::{BoxId, Exit, Nanos, Placement, RunSpec};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// A runner and where its runs are placed.
 pub struct Station {
@@ -59,6 +60,8 @@ pub struct Control {
     pub files: Vec<OwnedFd>,
     /// The CPU time of its fastest run that is known.
     pub best: Nanos,
+    /// How long to wait between two looks while the machine is slow.
+    pub pause: Duration,
 }
 
 impl Control {

@@ -5,6 +5,7 @@ use crate::case::{CaseLimits, Judged};
 use crate::clocks::Means;
 use crate::job::Job;
 use crate::limits::{Allowance, Settings};
+use crate::opinion::{Asking, second_bench};
 use crate::program::{Built, Compiled, compile};
 use crate::recipe::{Part, Recipe, Sources, detect, included, read_parts, recipe, with_text_before};
 use crate::settled::{SettledCase, judge_settled, limits_to_settle};
@@ -20,6 +21,7 @@ use model::{
     TestResult, Verdict,
 };
 use source::{Source, SourceError, SourceLimits};
+use std::cell::Cell;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -298,7 +300,18 @@ pub fn judge_submission(
     job.phase(Some(&submission.name), JudgePhase::Judging);
     let allowance = built.as_ref().map_or(Allowance::NONE, |built| built.allowance);
     let limits = case_limits(bench, time, allowance);
-    let mut running = Running { bench, submission, built, limits, tests: Vec::new(), messages: Vec::new() };
+    let second = second_bench(bench);
+    let asking = built.is_some().then(|| Asking::new(bench, second.as_ref(), submission, time, &language));
+    let mut running = Running {
+        bench,
+        submission,
+        built,
+        limits,
+        asking,
+        looks: Cell::new(0),
+        tests: Vec::new(),
+        messages: Vec::new(),
+    };
     let mut judging = Judging::new(job.package, mode);
     let done = loop {
         match judging.next() {
@@ -378,6 +391,9 @@ struct Running<'a> {
     /// `None`: its files are answers.
     built: Option<Built<'a>>,
     limits: CaseLimits,
+    asking: Option<Asking<'a>>,
+    /// For calm.
+    looks: Cell<u32>,
     tests: Vec<TestResult>,
     messages: Vec<Vec<String>>,
 }
@@ -388,7 +404,12 @@ impl Running<'_> {
         let judged = match &self.built {
             Some(built) => {
                 let floor = &self.bench.job.options.floor;
-                judge_settled(&court, built, &self.limits, floor, self.bench.control(), case)?
+                let control = (self.bench.control(), &self.looks);
+                let settled = judge_settled(&court, built, &self.limits, floor, control, case)?;
+                match &mut self.asking {
+                    Some(asking) => asking.heard(case, settled)?,
+                    None => settled,
+                }
             }
             None => without_runs(court.judge_answer(self.submission.answer_to(case), case)?, court.means),
         };
@@ -421,6 +442,8 @@ fn without_runs(judged: Judged, means: Means) -> SettledCase {
         charge: Charge { clock: means.clock(), amount: 0 },
         wall: Nanos::ZERO,
         settled: SETTLED_AT_ONCE,
+        near: false,
+        opinion: None,
     }
 }
 
@@ -440,6 +463,7 @@ fn test_result(case: &TestCase, judged: SettledCase, counted: CaseResult) -> Tes
         settled: judged.settled,
         runs: judged.runs,
         causes: Reading::Known(judged.causes),
+        second_opinion: judged.opinion,
     }
 }
 

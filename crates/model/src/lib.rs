@@ -23,6 +23,7 @@ mod limits;
 mod link_order;
 mod numa;
 mod observation;
+mod opinion;
 mod outcome;
 mod reading;
 mod run;
@@ -68,6 +69,7 @@ pub use limits::{Limits, WallLimit};
 pub use link_order::{LinkOrder, LinkOrderReport, OrderComparison};
 pub use numa::{NumaCache, NumaCore, NumaMap, NumaNode, OffcoreMask};
 pub use observation::{Evidence, Exit, Isolation, NodePages, Observation, Status, Times};
+pub use opinion::{ReferenceScale, SecondOpinion, SecondOpinions};
 pub use outcome::{
     Bound, CheckOutcome, Checked, Compilation, Judgement, Settled, Verification, not_recorded,
 };

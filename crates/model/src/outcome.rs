@@ -2,8 +2,8 @@
 //! stores and the engine share.
 
 use crate::{
-    Bytes, Charge, Clock, Confidence, Exit, Limits, Nanos, Observation, Reading, TestResult, Thresholds,
-    Verdict,
+    Bytes, Charge, Clock, Confidence, Exit, Limits, Nanos, Observation, Reading, SecondOpinion, TestResult,
+    Thresholds, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -132,6 +132,14 @@ impl Judgement {
     pub fn slowest(&self) -> Reading<Charge> {
         let slowest = self.tests.iter().map(|t| t.charge).max();
         slowest.map_or_else(|| Reading::unknown("no test case was run"), Reading::Known)
+    }
+
+    /// What the reference clock said of the test case that decides: the first that it failed, else the one that came nearest to
+    /// its limit.
+    pub fn second_opinion(&self) -> Option<SecondOpinion> {
+        let said = || self.tests.iter().filter_map(|test| test.second_opinion);
+        let nearest = || said().max_by(|a, b| a.of_limit().total_cmp(&b.of_limit()));
+        said().find(|opinion| !opinion.passes).or_else(nearest)
     }
 
     /// Most memory of any test case; unknown as soon as that of one is.
@@ -305,6 +313,7 @@ mod tests {
             settled: crate::Settled { confidence: Confidence::Clear, runs: 1, void_runs: 0 },
             runs: vec![run],
             causes: not_recorded(),
+            second_opinion: None,
             message: String::new(),
         };
         let mut judgement = Judgement::fault("a", "");

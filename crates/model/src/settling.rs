@@ -117,6 +117,9 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// So often at most, for all tests of a submission together, repeats look whether a slow machine has become calm.
+    pub const CALM_LOOKS: u32 = 40;
+
     /// The published rule.
     pub const PUBLISHED: Policy = Policy { runs: 10, passes: 3, close: 0.1, error: 1e-4, disturbed: 3.0 };
 }

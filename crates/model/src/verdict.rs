@@ -1,6 +1,6 @@
 //! Verdicts and the result of one test. Named here, derived in `judge`.
 
-use crate::{Bytes, Cause, Charge, Nanos, Observation, Reading, Settled};
+use crate::{Bytes, Cause, Charge, Nanos, Observation, Reading, SecondOpinion, Settled};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -100,6 +100,8 @@ pub enum Confidence {
     Clear,
     /// Decided by repeated runs.
     Settled,
+    /// Too near the limit for the kernel's clock, and decided by the reference clock.
+    Confirmed,
     /// Still too near the limit after the bound of repeats; decided by the rule.
     Open,
 }
@@ -152,6 +154,9 @@ pub struct TestResult {
     /// For each run what disturbed it, by the thresholds of the judgement.
     #[serde(default = "crate::outcome::not_recorded")]
     pub causes: Reading<Vec<Vec<Cause>>>,
+    /// What the reference clock says, where it was asked: it decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_opinion: Option<SecondOpinion>,
     /// What the validator or the judge says about it.
     pub message: String,
 }

@@ -95,6 +95,18 @@ pub fn read(bytes: &[u8]) -> Option<Tally> {
     Some(Tally { count: sum(line::COUNT), instructions: sum(line::INSTRUCTIONS), end })
 }
 
+/// Writes what one thread counts, as a run without an emulator does that is only played.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn count(file: &std::fs::File, count: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(
+        file,
+        &count.to_ne_bytes(),
+        (8 * (line_at(0) + line::COUNT)) as u64,
+    )
+}
+
 /// Whether this is a mapping of ours.
 pub(crate) fn is_ours(magic: u64) -> bool {
     magic == MAGIC

@@ -12,7 +12,8 @@ use model::{
     Audit, BootPlan, Bytes, Cause, Change, ChangeState, Charge, CheckOutcome, Checked, Clock, Compilation,
     Confidence, CpuNoise, Evidence, Exit, Finding, FindingState, HostLanguage, HostLanguages, HostTool,
     Isolation, Judgement, Limits, MachineId, MachineKind, Nanos, NodePages, NoiseComparison, Observation,
-    Reading, Remedy, Scope, Settled, Severity, TestResult, Times, Tuning, Verdict, Verification,
+    Reading, Remedy, Scope, SecondOpinion, Settled, Severity, TestResult, Times, Tuning, Verdict,
+    Verification,
 };
 
 pub(crate) fn observation(exit: Exit) -> Observation {
@@ -74,6 +75,7 @@ pub(crate) fn test(name: &str, verdict: Verdict, cpu_ms: u64, message: &str) -> 
         settled: Settled { confidence: Confidence::Clear, runs: 1, void_runs: 0 },
         runs: vec![observation(Exit::Code(0))],
         causes: Reading::unknown("made up"),
+        second_opinion: None,
         message: message.into(),
     }
 }
@@ -103,6 +105,19 @@ pub(crate) fn judgement(verdict: Verdict) -> Judgement {
         thresholds: Reading::unknown("made up"),
         fault: None,
     }
+}
+
+/// A judgement that the reference clock decided: its verdict, its reference time in milliseconds of a second, whether that is in time.
+pub(crate) fn confirmed((verdict, ms, passes): (Verdict, u64, bool)) -> Judgement {
+    let opinion = SecondOpinion {
+        clock: Clock::Reference,
+        time: Nanos::from_millis(ms),
+        limit: Nanos::from_secs(1),
+        passes,
+    };
+    let settled = Settled { confidence: Confidence::Confirmed, runs: 10, void_runs: 0 };
+    let test = TestResult { settled, second_opinion: Some(opinion), ..test("secret/1", verdict, 995, "") };
+    Judgement { tests: vec![test], settled, ..judgement(verdict) }
 }
 
 pub(crate) fn compile_error() -> Judgement {

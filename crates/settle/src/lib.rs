@@ -8,6 +8,7 @@
 
 mod disturbance;
 mod floor;
+mod opinion;
 mod record;
 mod rule;
 mod thresholds;
@@ -15,6 +16,7 @@ mod thresholds;
 pub use disturbance::{disturbances, explained};
 pub use floor::floor_from_runs;
 pub use model::{Cause, Floor, Noise, Policy, Quiet, Stray, Thresholds};
+pub use opinion::asks;
 pub use record::{causes, floor_of, judged_runs};
 pub use rule::{Decision, Step, Timed, band, settle, stop_at};
 pub use thresholds::thresholds;

@@ -40,6 +40,8 @@ pub struct Decision {
     pub passes: bool,
     /// How firmly.
     pub confidence: Confidence,
+    /// It passes, but by runs so near the limit that usual ones may lie above it: another judgement could find none at or under it.
+    pub near: bool,
     /// The charge that counts: the least of the runs that are not void; of all, where all are.
     pub charge: Charge,
     /// How many runs were void.
@@ -85,9 +87,13 @@ pub fn settle(limit: Charge, stray: Stray, policy: &Policy, runs: &[Timed]) -> S
     let Some(least) = runs.iter().map(|run| run.charge).min() else { return Step::Again };
     let charge = valid.iter().map(|run| run.charge).min().unwrap_or(least);
     let firmly = if runs.len() == 1 { Confidence::Clear } else { Confidence::Settled };
-    let decided = |passes, confidence| Step::Decided(Decision { passes, confidence, charge, void_runs });
     // Of void runs too: what was seen of the program it can do, and so a slower program never fares better.
     let ratio = least.amount.max(1) as f64 / limit.amount.max(1) as f64;
+    // Two tails above the usual time lies one run in fifteen.
+    let usual = ratio * (1.0 + stray.reach) * (1.0 + 2.0 * stray.tail);
+    let near = under > 0 && limit.clock.varies() && usual > 1.0;
+    let decided =
+        |passes, confidence| Step::Decided(Decision { passes, confidence, near, charge, void_runs });
     let firm = match under {
         _ if !limit.clock.varies() => true,
         0 => {
@@ -157,12 +163,24 @@ mod tests {
     }
 
     #[test]
+    fn passes_without_room_for_usual_runs_are_near() {
+        let near = |ms: f64| match settle(LIMIT, STRAY, &POLICY, &[at(ms), at(ms), at(ms)]) {
+            Step::Decided(decision) => decision.near,
+            Step::Again => panic!("three runs at {ms} decide"),
+        };
+        // 970.7 · 1.01 · 1.02 is just above the limit.
+        assert!(near(999.0) && near(970.8) && !near(970.6));
+        assert!(!near(1060.0), "what fails is not near");
+    }
+
+    #[test]
     fn of_what_is_counted_one_run_decides() {
         let counted = |amount| Charge { clock: Clock::Instructions, amount };
         let causes = [Cause { name: model::Disturbance::Steal, bound: Nanos(50) }];
         for (amount, passes) in [(99, true), (100, true), (101, false)] {
             let charge = counted(amount);
-            let decision = Decision { passes, confidence: Confidence::Clear, charge, void_runs: 0 };
+            let decision =
+                Decision { passes, confidence: Confidence::Clear, near: false, charge, void_runs: 0 };
             let step = settle(counted(100), STRAY, &POLICY, &[Timed::new(charge, &causes)]);
             assert_eq!(step, Step::Decided(decision));
         }
@@ -211,7 +229,13 @@ mod tests {
             for disturbed in [false, tail <= 0.02] {
                 let stopped = Timed { charge, disturbed, explained: Nanos::ZERO };
                 let step = settle(LIMIT, stray, &POLICY, &[stopped]);
-                let clear = Decision { passes: false, confidence: Confidence::Clear, charge, void_runs: 0 };
+                let clear = Decision {
+                    passes: false,
+                    confidence: Confidence::Clear,
+                    near: false,
+                    charge,
+                    void_runs: 0,
+                };
                 assert_eq!(step, Step::Decided(clear), "{tail} {disturbed}");
             }
         }

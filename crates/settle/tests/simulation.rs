@@ -1,8 +1,8 @@
 //! The rule over recorded and made-up noise: 10⁵ judgements with fixed seeds. What comes of it stands in
-//! docs/settling.md, whose table must be the one found here.
+//! docs/settling.md, whose tables must be the ones found here.
 
-use model::{Charge, Confidence, Evidence, Exit, Isolation, Nanos, Observation, Reading};
-use settle::{Decision, Floor, Policy, Step, Stray, Timed, disturbances, explained, settle};
+use model::{Charge, Confidence, Evidence, Exit, Isolation, Nanos, Observation, Reading, SecondOpinions};
+use settle::{Decision, Floor, Policy, Step, Stray, Timed, asks, disturbances, explained, settle};
 use stats::{Random, median};
 
 const POLICY: Policy = Policy::PUBLISHED;
@@ -229,4 +229,51 @@ fn wrong_outside_the_band(name: &str, noise: &Noise, n: usize, random: &mut Rand
         wrong.push(format!("{name}: {} programs that cannot do it passed", above.passes));
     }
     wrong
+}
+
+/// Times, as parts of the limit, at which second opinions are shown.
+const ASKED_AT: [f64; 9] = [0.9, 0.92, 0.95, 0.98, 1.0, 1.02, 1.05, 1.1, 1.2];
+
+/// How often the reference clock is asked, and how often judgements of one program then differ, were it of the other opinion than those
+/// that did not ask: in parts of a hundred, the fewer of both verdicts.
+fn asked(noise: &Noise, opinions: SecondOpinions, time: f64, random: &mut Random) -> [f64; 2] {
+    const JUDGED: usize = 2000;
+    let (mut asked, mut firm) = (0, [0, 0]);
+    for _ in 0..JUDGED {
+        let (decision, _) = judge(noise, time, random);
+        match asks(opinions, decision.confidence, decision.near) {
+            true => asked += 1,
+            false => firm[usize::from(decision.passes)] += 1,
+        }
+    }
+    // The reference clock says one thing to all that ask: whichever is the worse.
+    let flips = [0, 1].map(|says: usize| {
+        let mut all = firm;
+        all[says] += asked;
+        all[0].min(all[1])
+    });
+    let share = |n: usize| 100.0 * n as f64 / JUDGED as f64;
+    [share(asked), share(flips[0].max(flips[1]))]
+}
+
+#[test]
+fn a_second_opinion_leaves_nothing_open() {
+    let mut table = String::new();
+    let mut broken = Vec::new();
+    for (n, (name, noise, _)) in noises().iter().enumerate() {
+        for opinions in [SecondOpinions::Open, SecondOpinions::Grey] {
+            let mut random = Random::new(100 + n as u64);
+            let cells = ASKED_AT.map(|time| {
+                let [asked, flips] = asked(noise, opinions, time, &mut random);
+                if time == 1.0 && flips > 0.0 {
+                    broken.push(format!("{name}: {flips} % of judgements at the limit are by lot"));
+                }
+                format!("{asked:.1} · {flips:.1}")
+            });
+            table.push_str(&format!("| {name} | {} | {} |\n", opinions.name(), cells.join(" | ")));
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+    let page = include_str!("../../../docs/settling.md");
+    assert!(page.contains(&table), "docs/settling.md has another table than this:\n{table}");
 }

@@ -14,8 +14,9 @@ use std::io::{Read, Write};
 ///
 /// 1: [`Judgement`] without tests, [`TestResult`] without runs, and the runs of all tests as a list of lists of [`Observation`],
 /// compressed by zlib; each as JSON. 2: judgements have their thresholds, and tests what disturbed each run. 3: tests have a charge.
-/// Before, their CPU time, that of each run and its limit were those of the judgement's clock.
-const FORMS: Forms = Forms::kept("a judgement", 3);
+/// Before, their CPU time, that of each run and its limit were those of the judgement's clock. 4: tests have what the reference clock said,
+/// where it was asked, and the confidence `confirmed` then.
+const FORMS: Forms = Forms::kept("a judgement", 4);
 
 /// The form that is written.
 pub(crate) const FORM: i64 = FORMS.newest as i64;
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
     use model::{
         Bytes, Cause, Clock, Compilation, Confidence, Disturbance, Exit, Floor, Limits, Nanos, Policy,
-        Reading, Settled, Thresholds, Verdict,
+        Reading, SecondOpinion, Settled, Thresholds, Verdict,
     };
 
     /// With something in every part.
@@ -141,7 +142,7 @@ mod tests {
             band_pct: 12.5,
             slow_from: floor.slow_from(),
         };
-        let settled = Settled { confidence: Confidence::Settled, runs: 1, void_runs: 0 };
+        let settled = Settled { confidence: Confidence::Confirmed, runs: 1, void_runs: 0 };
         let test = TestResult {
             name: "secret/1".into(),
             verdict: Verdict::WrongAnswer,
@@ -155,6 +156,12 @@ mod tests {
                 name: Disturbance::Steal,
                 bound: Nanos::from_millis(50),
             }]]),
+            second_opinion: Some(SecondOpinion {
+                clock: Clock::Reference,
+                time: Nanos::from_millis(800),
+                limit: Nanos::from_millis(850),
+                passes: true,
+            }),
             message: "expected 8".into(),
         };
         Judgement {
@@ -216,6 +223,12 @@ mod tests {
             if form < 2 {
                 expected.thresholds = Reading::unknown("not recorded then");
                 expected.tests[0].causes = Reading::unknown("not recorded then");
+            }
+            if form < 4 {
+                let settled = Settled { confidence: Confidence::Settled, ..expected.settled };
+                expected.settled = settled;
+                expected.tests[0].settled = settled;
+                expected.tests[0].second_opinion = None;
             }
             assert_eq!(judgement, expected, "form {form}");
         }

@@ -110,8 +110,12 @@ impl JudgementSummary {
     }
 }
 
-const CONFIDENCES: [(Confidence, &str); 3] =
-    [(Confidence::Clear, "clear"), (Confidence::Settled, "settled"), (Confidence::Open, "open")];
+const CONFIDENCES: [(Confidence, &str); 4] = [
+    (Confidence::Clear, "clear"),
+    (Confidence::Settled, "settled"),
+    (Confidence::Confirmed, "confirmed"),
+    (Confidence::Open, "open"),
+];
 
 fn confidence(name: &str) -> std::result::Result<Confidence, String> {
     let found = CONFIDENCES.into_iter().find(|(_, known)| *known == name);

@@ -8,7 +8,7 @@ use super::{Cpus, Worker};
 use crate::Done;
 use crate::terminal::Failure;
 use fleet::nats::Standing;
-use fleet::{Frame, FromWorker, Hello, Lease, Outcome, ToWorker, WireError};
+use fleet::{Frame, FromWorker, Hello, Lease, Outcome, PROTOCOL, ToWorker, WireError};
 use model::{Event, NodeFacts};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -383,7 +383,6 @@ fn there(link: &Option<Link>) -> Result<&Link, Broken> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::PROTOCOL;
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
     use std::os::unix::net::UnixListener;
 

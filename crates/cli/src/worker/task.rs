@@ -9,6 +9,7 @@ use engine::bench::{Bench, Programs};
 use engine::execute::{Conditions, execute};
 use engine::job::{Job, Options};
 use engine::limits::Overrides;
+use engine::opinion::Opinions;
 use engine::submission::{Submission, judge_submission};
 use engine::timelimit::{TimeLimitInUse, time_limit};
 use engine::{Blame, Fault, Part};
@@ -100,7 +101,9 @@ fn judge(
     let emit = |event: Event| {
         service.event(task.lease, event);
     };
-    let job = job(worker, &ready, &emit, (asked.clock, mode))?;
+    // None until a service tells the scales of a problem's version.
+    let opinions = Opinions::none();
+    let job = job(worker, &ready, &emit, (asked.clock, mode), &opinions)?;
     let bench = Bench::with(job, worker.slot, programs(worker, &ready, &job)?);
     let limit = limit(&job, asked)?;
     let submission = submission(task, asked, &job)?;
@@ -114,6 +117,7 @@ fn job<'a>(
     ready: &'a Ready,
     emit: &'a (dyn Fn(Event) + Sync),
     (clock, mode): (Option<Clock>, JudgeMode),
+    opinions: &'a Opinions,
 ) -> Result<Job<'a>, NotDone> {
     let clock = ClockArgs { clock, counter: None };
     let means = clocks::means(clock, ready.opened.clock).map_err(|e| NotDone::Refused(e.to_string()))?;
@@ -129,6 +133,7 @@ fn job<'a>(
         source: &ready.opened.source,
         languages: &worker.languages,
         options,
+        opinions,
         cancel: worker.cancel,
         emit,
     })
@@ -213,7 +218,8 @@ fn infer(
         service.event(task.lease, event);
     };
     let ready = worker.packages.get(service, package.0, package.1)?;
-    let job = job(worker, &ready, &emit, (None, JudgeMode::AllTests))?;
+    let opinions = Opinions::none();
+    let job = job(worker, &ready, &emit, (None, JudgeMode::AllTests), &opinions)?;
     let bench = Bench::with(job, worker.slot, programs(worker, &ready, &job)?);
     let found = time_limit(&job, std::slice::from_ref(&bench))?.inferred;
     let warnings = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));

@@ -1,10 +1,11 @@
 //! `make verdicts`: forty judgements each of one program with limits near and off its time, idle and loaded, beside single
-//! unmanaged runs in the same block: the figures of docs/benchmarks.md on consistency.
+//! unmanaged runs in the same block: the figures of docs/benchmarks.md on consistency. Arguments choose among programs (`sieve`, `loop`),
+//! limits in percent over the median (`0 -2`) and states (`idle`, `loaded`).
 
 #![allow(clippy::print_stdout)]
 
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,14 +37,44 @@ fn main() -> ExitCode {
     }
 }
 
+/// What is asked for; all where nothing is.
+struct Asked {
+    words: Vec<String>,
+    limits: Vec<f64>,
+}
+
+impl Asked {
+    fn read() -> Asked {
+        let (mut words, mut limits) = (Vec::new(), Vec::new());
+        for word in std::env::args().skip(1) {
+            match word.parse() {
+                Ok(limit) => limits.push(limit),
+                Err(_) => words.push(word),
+            }
+        }
+        Asked { words, limits: if limits.is_empty() { LIMITS.to_vec() } else { limits } }
+    }
+
+    /// Whether this is to be done: none of its kind is named, or it is.
+    fn wants(&self, word: &str, kind: [&str; 2]) -> bool {
+        let named = |name: &&str| self.words.iter().any(|word| word == name);
+        named(&word) || !kind.iter().any(named)
+    }
+}
+
 fn verdicts() -> Outcome<()> {
+    let asked = Asked::read();
     let bench = Bench::new()?;
     bench.tauto(&["slots", "--measure"])?;
-    for (name, source) in [("sieve over 80 MB", SIEVE), ("compute-bound loop", LOOP)] {
+    let programs = [("sieve", "sieve over 80 MB", SIEVE), ("loop", "compute-bound loop", LOOP)];
+    for (_, name, source) in programs.iter().filter(|(word, ..)| asked.wants(word, ["sieve", "loop"])) {
         let program = bench.program(name, source)?;
         for loaded in [false, true] {
+            if !asked.wants(if loaded { "loaded" } else { "idle" }, ["idle", "loaded"]) {
+                continue;
+            }
             let load = if loaded { Some(bench.load()?) } else { None };
-            let result = bench.program_in(name, &program, loaded);
+            let result = bench.program_in(name, &program, loaded, &asked.limits);
             if let Some(mut load) = load {
                 load.kill()?;
                 load.wait()?;
@@ -116,7 +147,7 @@ impl Bench {
 
     /// Judgements by several limits, which are set by the median of what is judged: single runs in the sandbox, far below
     /// any limit. Plain processes are slower or faster by some percent.
-    fn program_in(&self, name: &str, program: &Program, loaded: bool) -> Outcome<()> {
+    fn program_in(&self, name: &str, program: &Program, loaded: bool, limits: &[f64]) -> Outcome<()> {
         let mut first = Vec::new();
         for _ in 0..FIRST {
             let judged = self.judge(program, "10")?;
@@ -126,7 +157,7 @@ impl Bench {
         let median = stats::median(&first).ok_or("no runs")?;
         let state = if loaded { "every core loaded" } else { "idle" };
         println!("{name}, {state}: median {:.1} ms of {} single runs", median / 1e6, first.len());
-        for over in LIMITS {
+        for over in limits {
             let (mut single, mut settled) = (Vec::new(), Vec::new());
             let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
             let mut runs = 0;
@@ -136,9 +167,10 @@ impl Bench {
                 for test in judged["tests"].as_array().into_iter().flatten() {
                     settled.push(test["cpu_ns"].as_f64().ok_or("no time")?);
                     let how = test["settled"]["confidence"].as_str().unwrap_or("none");
-                    let firm = if how == "open" { " open" } else { "" };
+                    let how =
+                        if how == "open" || how == "confirmed" { format!(" {how}") } else { String::new() };
                     *verdicts
-                        .entry(format!("{}{firm}", test["verdict"].as_str().unwrap_or("none")))
+                        .entry(format!("{}{how}", test["verdict"].as_str().unwrap_or("none")))
                         .or_default() += 1;
                     runs += test["settled"]["runs"].as_u64().unwrap_or(0);
                 }
@@ -147,13 +179,14 @@ impl Bench {
                 }
             }
             let spread = |times: &[f64]| stats::Summary::of(times).map_or(0.0, |s| s.spread_pct);
-            let firm = verdicts.keys().filter(|verdict| !verdict.ends_with("open")).count();
+            let firm = verdicts.keys().filter(|verdict| !verdict.ends_with("open"));
+            let firm: BTreeSet<&str> = firm.filter_map(|verdict| verdict.split(' ').next()).collect();
             println!(
                 "  limit {over:>2} % above: {verdicts:?}, {:.2} runs each; spread {:.1} % settled, {:.1} % single{}",
                 runs as f64 / settled.len().max(1) as f64,
                 spread(&settled),
                 spread(&single),
-                if firm > 1 { "; FLIPPED" } else { "" }
+                if firm.len() > 1 { "; FLIPPED" } else { "" }
             );
         }
         Ok(())

@@ -7,6 +7,7 @@ use engine::execute::{Conditions, execute};
 use engine::job::{Job, Options};
 use engine::languages::Languages;
 use engine::limits::Overrides;
+use engine::opinion::Opinions;
 use engine::simulated::{Simulated, Stage, observation};
 use engine::slot::{Control, Slot, Station};
 use engine::submission::{JudgedSubmission, Submission, judge_submission};
@@ -72,11 +73,12 @@ pub(crate) struct Kit {
     pub(crate) runners: Vec<(Arc<Simulated>, Arc<Simulated>)>,
     /// Slots have a control program, the one that is called `control` here, which takes 100 ms at best.
     pub(crate) control: bool,
+    pub(crate) opinions: Opinions,
 }
 
 fn control() -> Control {
     let spec = RunSpec { argv: vec!["control".into()], ..RunSpec::bare() };
-    Control { spec, files: Vec::new(), best: ms(100) }
+    Control { spec, files: Vec::new(), best: ms(100), pause: std::time::Duration::ZERO }
 }
 
 struct Shared(Arc<Simulated>);
@@ -120,6 +122,7 @@ pub(crate) fn kit() -> Kit {
         overrides: Overrides::default(),
         runners: Vec::new(),
         control: false,
+        opinions: Opinions::none(),
     };
     kit.programs.insert("echo", echo);
     kit.programs.insert("wrong", |_| ok(1));
@@ -353,6 +356,7 @@ impl Kit {
                 means: engine::clocks::Means::Kernel,
                 floor: settle::Floor::assumed(),
             },
+            opinions: &self.opinions,
             cancel: &self.cancel,
             emit: &emit,
         };

@@ -2,8 +2,8 @@
 
 use super::RunDocument;
 use model::{
-    Bytes, Charge, Clock, Compilation, Judgement, Limits, Nanos, Observation, Reading, Settled, TestResult,
-    Verdict,
+    Bytes, Charge, Clock, Compilation, Judgement, Limits, Nanos, Observation, Reading, SecondOpinion,
+    Settled, TestResult, Verdict,
 };
 use serde::Serialize;
 
@@ -33,6 +33,9 @@ pub struct JudgeDocument {
     pub compile: Compilation,
     /// How firmly its time stands.
     pub settled: Settled,
+    /// What the reference clock said of the test that decides, where it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_opinion: Option<SecondOpinion>,
     /// Why the verdict is JE.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
@@ -59,6 +62,9 @@ pub struct TestDocument {
     pub score: Option<f64>,
     /// How firmly its time stands.
     pub settled: Settled,
+    /// What the reference clock said of it, where it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_opinion: Option<SecondOpinion>,
     /// Every run, in order.
     pub runs: Vec<RunDocument>,
     /// What the validator or the judge says.
@@ -80,6 +86,7 @@ impl JudgeDocument {
             memory_peak_bytes: judgement.memory_peak(),
             compile: judgement.compile.clone(),
             settled: judgement.settled,
+            second_opinion: judgement.second_opinion(),
             fault: judgement.fault.clone(),
             tests: judgement
                 .tests
@@ -105,6 +112,7 @@ impl TestDocument {
             memory_peak_bytes: test.memory_peak.clone(),
             score: test.score,
             settled: test.settled,
+            second_opinion: test.second_opinion,
             runs: test.runs.iter().map(|run| RunDocument::new(run, limits, disturbed(run))).collect(),
             message: test.message.clone(),
         }

@@ -1,7 +1,7 @@
 //! `tauto judge` for people.
 
 use super::{Paint, Style, count, harmless, shown};
-use model::{Confidence, Judgement, TestResult, Verdict};
+use model::{Confidence, Judgement, SecondOpinion, TestResult, Verdict};
 
 /// Lines of compiler output that are shown.
 const COMPILER_LINES: usize = 20;
@@ -85,9 +85,18 @@ fn details(judgement: &Judgement) -> String {
         Confidence::Settled => {
             parts.push(format!("settled by {}", count(judgement.settled.runs as usize, "run")))
         }
+        Confidence::Confirmed => {
+            parts.extend(judgement.second_opinion().map(|opinion| second_opinion(&opinion)))
+        }
         Confidence::Open => parts.push("too near the limit to be sure".into()),
     }
     if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) }
+}
+
+/// What the reference clock says, with both of its figures.
+fn second_opinion(opinion: &SecondOpinion) -> String {
+    let (time, limit) = (opinion.charge(), opinion.limit());
+    format!("too near the limit to be sure, decided by {} {time:#} of {limit:#}", opinion.clock.label())
 }
 
 /// One line for a warning about a package, without a line end.
@@ -106,6 +115,8 @@ mod tests {
         let narrow = Style { colour: false, width: Some(80) };
         let open = Settled { confidence: Confidence::Open, runs: 9, void_runs: 1 };
         let repeated = Settled { confidence: Confidence::Settled, ..open };
+        let confirmed =
+            [(Verdict::Accepted, 900, true), (Verdict::TimeLimit, 1100, false)].map(samples::confirmed);
         let scored =
             TestResult { score: Some(12.5), ..samples::test("secret/g1/02", Verdict::Accepted, 900, "") };
         let mut text = String::new();
@@ -126,6 +137,7 @@ mod tests {
         ] {
             text += &judgement_lines(&judgement, narrow);
         }
+        confirmed.iter().for_each(|judgement| text += &judgement_lines(judgement, narrow));
         text += &warning_line("problem.yaml:3: limits.memory", "is no number", narrow);
         insta::assert_snapshot!("judge_lines", text);
     }

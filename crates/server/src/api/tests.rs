@@ -44,6 +44,7 @@ fn judgement(verdict: Verdict, cpu: u64) -> Judgement {
         settled,
         runs: vec![run.clone()],
         causes: Reading::unknown("made up"),
+        second_opinion: None,
         message: "expected 8".into(),
     };
     Judgement {

@@ -199,6 +199,7 @@ pub(super) fn belief(judgement: &Judgement) -> Belief {
             format!("Times are those of the clock “{clock}”, counted by {by}: the same on every machine, however busy it is."),
         ));
     }
+    sentences.extend(second_opinions(judgement));
     sentences.extend(unknown(&runs));
     sentences.extend(weaker(&runs));
     let near = runs.iter().filter_map(|run| charged(run, judgement)).any(|charge| is_near(charge, judgement));
@@ -218,6 +219,25 @@ fn counts(judgement: &Judgement) -> (Weight, String) {
     };
     let weight = if settled.confidence == Confidence::Open { Weight::Weak } else { Weight::Good };
     (weight, format!("{runs} of {tests}. {void} {}", words::confidence_words(settled.confidence)))
+}
+
+/// What the reference clock said of the tests that were left open, both figures of each.
+fn second_opinions(judgement: &Judgement) -> Vec<(Weight, String)> {
+    let told = |test: &model::TestResult| {
+        let opinion = test.second_opinion?;
+        let (side, end) = if opinion.passes { ("at most", "passes") } else { ("more than", "fails") };
+        let sentence = format!(
+            "{} took {} of {}, too near to be sure. On the reference machine it takes {:#}, {side} the {:#} that its limit is there: \
+             it {end}, whatever machine judges it.",
+            test.name,
+            test.charge,
+            judgement.limit(),
+            opinion.charge().as_time(),
+            opinion.limit().as_time()
+        );
+        Some((Weight::Good, sentence))
+    };
+    judgement.tests.iter().filter_map(told).collect()
 }
 
 /// How near the limit the slowest test came.
@@ -447,6 +467,7 @@ mod tests {
             settled: Settled { confidence, runs: runs.len() as u32, void_runs: 0 },
             runs: runs.iter().copied().map(run).collect(),
             causes: Reading::unknown("made up"),
+            second_opinion: None,
             message: "expected 42".into(),
         }
     }

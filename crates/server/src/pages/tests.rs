@@ -66,6 +66,7 @@ fn judged() -> Judgement {
         settled: model::Settled { confidence: model::Confidence::Clear, runs: 1, void_runs: 0 },
         runs: vec![run],
         causes: Reading::unknown("made up"),
+        second_opinion: None,
         message: format!("expected {HOSTILE}"),
     };
     Judgement {

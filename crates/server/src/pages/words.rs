@@ -35,6 +35,7 @@ pub(crate) fn confidence(confidence: impl Borrow<Confidence>) -> &'static str {
     match *confidence.borrow() {
         Confidence::Clear => "clear",
         Confidence::Settled => "settled",
+        Confidence::Confirmed => "confirmed",
         Confidence::Open => "open",
     }
 }
@@ -47,6 +48,9 @@ pub(crate) fn confidence_words(confidence: impl Borrow<Confidence>) -> &'static 
         }
         Confidence::Settled => {
             "Repeated runs were enough: another judgement of the same program says the same, but for less than one in a thousand."
+        }
+        Confidence::Confirmed => {
+            "A test was too near the limit for the kernel's clock, and the reference clock has decided: the same on every machine, and final."
         }
         Confidence::Open => {
             "A test is too near the limit to be sure. The published rule has decided; another judgement may decide otherwise."

@@ -112,6 +112,8 @@ pub(crate) struct TestView {
     /// How firmly its time stands.
     #[schema(value_type = super::ConfidenceName)]
     pub(crate) confidence: model::Confidence,
+    /// What the reference clock says, where the kernel's left it open: that decides. Null where it was not asked.
+    pub(crate) second_opinion: Option<model::SecondOpinion>,
     /// Every run with its evidence, each as `tauto run --json` prints it; `disturbed` in it names what condemns its time.
     pub(crate) runs: Vec<RunDocument>,
     /// What the validator says. Of secret tests only the jury sees it.
@@ -177,6 +179,7 @@ fn test_view(test: &TestResult, limits: &Limits, sees_all: bool) -> TestView {
         memory_peak_bytes: test.memory_peak.clone(),
         score: test.score,
         confidence: test.settled.confidence,
+        second_opinion: test.second_opinion,
         runs: settle::judged_runs(test)
             .into_iter()
             .map(|(run, causes)| RunDocument::new(run, limits, names(&causes)))

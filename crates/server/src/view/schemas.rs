@@ -20,14 +20,15 @@ pub(crate) enum VerdictName {
     Je,
 }
 
-/// How firmly a time verdict stands: `clear` one run far from the limit, `settled` by repeated runs, `open` still too near the
-/// limit after the bound of repeats and decided by the rule.
+/// How firmly a time verdict stands: `clear` one run far from the limit, `settled` by repeated runs, `confirmed` too near the limit
+/// and decided by the reference clock, `open` still too near the limit after the bound of repeats and decided by the rule.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = Confidence)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ConfidenceName {
     Clear,
     Settled,
+    Confirmed,
     Open,
 }
 

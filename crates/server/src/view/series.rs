@@ -217,6 +217,7 @@ mod tests {
             settled,
             runs: times.iter().map(run).collect(),
             causes: Reading::unknown("made up"),
+            second_opinion: None,
             message: String::new(),
         };
         Judgement {

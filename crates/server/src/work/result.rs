@@ -121,6 +121,7 @@ fn of_execution(executed: &Executed) -> Judgement {
         settled: run.settled,
         runs: run.runs.clone(),
         causes: run.causes.clone(),
+        second_opinion: None,
     };
     let compile = executed.compile.as_ref().map_or_else(
         || Compilation { ok: true, output: String::new() },

@@ -129,6 +129,7 @@ fn test(name: &str, verdict: Verdict, cpu: Nanos) -> TestResult {
         settled: Settled { confidence: Confidence::Clear, runs: 1, void_runs: 0 },
         runs: vec![Observation::unread(Exit::Code(0), cpu, "a sample")],
         causes: Reading::unknown("not recorded then"),
+        second_opinion: None,
         message: String::new(),
     }
 }

@@ -107,6 +107,7 @@ fn judged(verdict: Verdict, millis: u64, confidence: Confidence) -> Judgement {
         settled,
         runs: Vec::new(),
         causes: Reading::unknown("made up"),
+        second_opinion: None,
     };
     Judgement {
         submission: "main.c".into(),

@@ -1,0 +1,257 @@
+//! Second opinions: a test whose CPU time decides nothing is judged by the reference clock, with the limit in reference time that the
+//! jury's programs give (docs/settling.md, "The second opinion").
+
+mod kept;
+mod scale;
+
+use crate::bench::Bench;
+use crate::case::{CaseLimits, Judged};
+use crate::clocks::{Counter, Means, means};
+use crate::program::Built;
+use crate::settled::SettledCase;
+use crate::submission::{Ready, Submission, case_limits, prepare};
+use crate::timelimit::TimeLimitInUse;
+use crate::{Fault, SystemError};
+use judge::package::TestCase;
+use model::{Charge, Clock, Confidence, Nanos, ReferenceScale, SecondOpinion, SecondOpinions, Verdict};
+use settle::asks;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// A time that is further from its limit than this part of it stands by one run: reference times of programs whose times do not repeat
+/// differ by less (docs/clocks.md).
+const SURE: f64 = 0.1;
+
+/// Who is asked for second opinions on one package, when, and what its limits are in reference time.
+pub struct Opinions {
+    when: SecondOpinions,
+    /// What follows programs, or why nothing does.
+    means: Result<Means, String>,
+    /// By language; or why it has none.
+    scales: Mutex<BTreeMap<String, Result<ReferenceScale, String>>>,
+    /// Others are found with the jury's programs, and kept here.
+    inferring: bool,
+    directory: Option<PathBuf>,
+}
+
+impl Opinions {
+    /// None.
+    pub fn none() -> Opinions {
+        Opinions {
+            when: SecondOpinions::Never,
+            means: Err("second opinions are off".into()),
+            scales: Mutex::default(),
+            inferring: false,
+            directory: None,
+        }
+    }
+
+    /// By scales that were told, as a service tells those of a problem's version; there are no others.
+    pub fn told(when: SecondOpinions, scales: Vec<ReferenceScale>) -> Opinions {
+        let scales = scales.into_iter().map(|scale| (scale.language.clone(), Ok(scale))).collect();
+        let means = means(Clock::Reference, Counter::Best);
+        Opinions { when, means, scales: Mutex::new(scales), inferring: false, directory: None }
+    }
+
+    /// By scales that are found with the jury's programs the first time one is asked for, and kept in a directory, which is made where it
+    /// is absent, until the package, the reference machine or the emulator is another.
+    pub fn inferred(when: SecondOpinions, directory: Option<PathBuf>) -> Opinions {
+        Opinions { inferring: true, directory, ..Opinions::told(when, Vec::new()) }
+    }
+
+    /// The same with this in place of the emulator of this machine.
+    pub fn followed_by(self, means: Means) -> Opinions {
+        Opinions { means: Ok(means), ..self }
+    }
+
+    /// What of this package's limits is reference time, for a language.
+    fn scale(&self, benches: [&Bench; 2], language: &str) -> Result<Result<ReferenceScale, String>, Fault> {
+        // Held while it is found: others would find the same.
+        let mut scales = self.scales.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = scales.get(language) {
+            return Ok(known.clone());
+        }
+        if !self.inferring {
+            return Ok(Err(format!("no limit in reference time is known for {language}")));
+        }
+        let key = kept::key(benches[1], language)?;
+        let kept = self.directory.as_deref().and_then(|directory| kept::read(directory, &key));
+        let found = match kept {
+            Some(kept) => Ok(kept),
+            None => scale::infer(benches, language)?,
+        };
+        if let (Ok(scale), Some(directory)) = (&found, &self.directory) {
+            // What cannot be kept is found again.
+            let _ = kept::write(directory, &key, scale);
+        }
+        scales.insert(language.to_owned(), found.clone());
+        Ok(found)
+    }
+}
+
+/// A bench whose runs are followed by the reference clock; `None` where no opinion will be asked for, or nobody can give one.
+pub(crate) fn second_bench<'b>(bench: &'b Bench) -> Option<Bench<'b>> {
+    let opinions = bench.job.opinions;
+    let asked = opinions.when != SecondOpinions::Never && bench.job.options.means.clock().varies();
+    let means = opinions.means.as_ref().ok().filter(|_| asked)?;
+    Some(bench.with_means(*means))
+}
+
+/// The second opinions on one submission.
+pub(crate) struct Asking<'a> {
+    bench: &'a Bench<'a>,
+    /// See [`second_bench`].
+    second: Option<&'a Bench<'a>>,
+    submission: &'a Submission,
+    time: &'a TimeLimitInUse,
+    language: String,
+    /// Made when the first opinion is asked for.
+    ready: Option<Result<Prepared<'a>, String>>,
+    warned: bool,
+}
+
+/// The submission, built for the reference clock, and its limits there.
+struct Prepared<'a> {
+    built: Built<'a>,
+    limits: CaseLimits,
+}
+
+/// What the reference clock says of a test.
+struct Said {
+    opinion: SecondOpinion,
+    /// Another run would say the same.
+    firm: bool,
+    /// The run with the least time.
+    judged: Judged,
+}
+
+impl<'a> Asking<'a> {
+    pub(crate) fn new(
+        bench: &'a Bench<'a>,
+        second: Option<&'a Bench<'a>>,
+        submission: &'a Submission,
+        time: &'a TimeLimitInUse,
+        language: &str,
+    ) -> Asking<'a> {
+        let language = language.to_owned();
+        Asking { bench, second, submission, time, language, ready: None, warned: false }
+    }
+
+    /// A settled test, by the reference clock where it is to be asked and can say something.
+    pub(crate) fn heard(&mut self, case: &TestCase, settled: SettledCase) -> Result<SettledCase, Fault> {
+        let opinions = self.bench.job.opinions;
+        let timed = matches!(settled.judged.verdict, Verdict::Accepted | Verdict::TimeLimit);
+        if !timed || !asks(opinions.when, settled.settled.confidence, settled.near) {
+            return Ok(settled);
+        }
+        match self.ask(case)? {
+            Ok(said) => Ok(decided(settled, said)),
+            Err(why) => {
+                if settled.settled.confidence == Confidence::Open && !self.warned {
+                    self.warned = true;
+                    self.bench
+                        .job
+                        .warn(&self.submission.name, format!("{}: no second opinion: {why}", case.name));
+                }
+                Ok(settled)
+            }
+        }
+    }
+
+    fn ask(&mut self, case: &TestCase) -> Result<Result<Said, String>, Fault> {
+        let opinions = self.bench.job.opinions;
+        let Some(second) = self.second else {
+            return Ok(Err(opinions.means.clone().err().unwrap_or_else(|| "nobody is asked".into())));
+        };
+        if self.ready.is_none() {
+            self.ready = Some(self.prepared(second)?);
+        }
+        match &self.ready {
+            Some(Ok(ready)) => excused(opinion(second, ready, case)),
+            Some(Err(why)) => Ok(Err(why.clone())),
+            None => Ok(Err("it could not be prepared".into())),
+        }
+    }
+
+    fn prepared(&self, second: &'a Bench<'a>) -> Result<Result<Prepared<'a>, String>, Fault> {
+        let scale = match self.bench.job.opinions.scale([self.bench, second], &self.language)? {
+            Ok(scale) => scale,
+            Err(why) => return Ok(Err(why)),
+        };
+        Ok(match prepare(second, self.submission)? {
+            Ready::Runs { built, .. } => {
+                let limit = scale.limit(self.time.limit);
+                let time = TimeLimitInUse { limit, stop_factor: 1.0 + SURE, ..self.time.clone() };
+                let limits = case_limits(second, &time, built.allowance);
+                Ok(Prepared { built, limits })
+            }
+            Ready::Answers => Err("nothing was run".into()),
+            Ready::DoesNotCompile { .. } => Err("it does not compile for the reference clock".into()),
+        })
+    }
+}
+
+/// What cannot be followed has no second opinion; it is no fault of the judgement.
+fn excused<T>(said: Result<Result<T, String>, Fault>) -> Result<Result<T, String>, Fault> {
+    match said {
+        Err(Fault::System(error)) => Ok(Err(error.to_string())),
+        other => other,
+    }
+}
+
+/// One run; near the limit a second, which is to take the same time; where it does not, a third. The least of them counts.
+fn opinion(bench: &Bench, ready: &Prepared, case: &TestCase) -> Result<Result<Said, String>, Fault> {
+    let limit = Charge::limit(Clock::Reference, &ready.limits.judge).unwrap_or_default();
+    let mut heard: Vec<(Charge, Judged)> = Vec::new();
+    for _ in 0..3 {
+        let judged = bench.court().judge(&ready.built, &ready.limits, case)?;
+        let charge = slowest(bench, &judged)?;
+        let over = charge > limit;
+        match judged.verdict {
+            Verdict::TimeLimit if !over => return Ok(Err("it waited or slept".into())),
+            Verdict::Accepted | Verdict::WrongAnswer | Verdict::TimeLimit => {}
+            other => return Ok(Err(format!("it ended with {other} in the emulator"))),
+        }
+        let sure = (charge.amount as f64 - limit.amount as f64).abs() >= SURE * limit.amount as f64;
+        let same = heard.last().is_some_and(|(before, _)| *before == charge);
+        heard.push((charge, judged));
+        if same || (sure && heard.len() == 1) {
+            break;
+        }
+    }
+    let firm =
+        heard.iter().all(|(charge, _)| *charge > limit) || heard.iter().all(|(charge, _)| *charge <= limit);
+    let nothing = || SystemError::new("asking the reference clock", "nothing was run");
+    let (charge, judged) = heard.into_iter().min_by_key(|(charge, _)| *charge).ok_or_else(nothing)?;
+    let (time, limit) = (charge.as_time(), limit.as_time());
+    let opinion = SecondOpinion { clock: Clock::Reference, time, limit, passes: time <= limit };
+    Ok(Ok(Said { opinion, firm, judged }))
+}
+
+/// The charge of the slowest pass.
+fn slowest(bench: &Bench, judged: &Judged) -> Result<Charge, Fault> {
+    let means = bench.job.options.means;
+    let charges = judged.runs.iter().map(|run| means.charge(run)).collect::<Result<Vec<_>, _>>()?;
+    Ok(charges.into_iter().max().unwrap_or(Charge::for_time(means.clock(), Nanos::ZERO)))
+}
+
+/// The reference clock decides. What is right or wrong apart from time is what the run showed that kept its limit.
+fn decided(settled: SettledCase, said: Said) -> SettledCase {
+    let Said { opinion, firm, judged: second } = said;
+    let confidence = if firm { Confidence::Confirmed } else { Confidence::Open };
+    let judged = match (opinion.passes, settled.judged.verdict) {
+        (true, Verdict::Accepted) | (false, Verdict::TimeLimit) => settled.judged,
+        (true, _) => Judged { runs: Vec::new(), ..second },
+        (false, _) => {
+            let message = format!(
+                "too near the limit by CPU time; its reference time {:#} is more than {:#}",
+                opinion.charge(),
+                opinion.limit()
+            );
+            Judged { verdict: Verdict::TimeLimit, validation: None, runs: Vec::new(), message }
+        }
+    };
+    let how = model::Settled { confidence, ..settled.settled };
+    SettledCase { judged, settled: how, opinion: Some(opinion), ..settled }
+}
