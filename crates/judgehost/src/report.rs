@@ -90,6 +90,7 @@ pub fn confidence(confidence: Confidence) -> &'static str {
         Confidence::Clear => "clear",
         Confidence::Settled => "settled",
         Confidence::Open => "open",
+        Confidence::Confirmed => "confirmed",
     }
 }
 

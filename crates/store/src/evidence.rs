@@ -206,6 +206,7 @@ mod tests {
             include_str!("../tests/forms/1.json"),
             include_str!("../tests/forms/2.json"),
             include_str!("../tests/forms/3.json"),
+            include_str!("../tests/forms/4.json"),
         ];
         files.map(|text| serde_json::from_str(text).unwrap())
     }

@@ -9,13 +9,14 @@ use crate::leases::{self, lost};
 use crate::submissions::{self, NewSubmission};
 use crate::turns::{refund, take_turn};
 use crate::{Error, JobId, Lease, Moment, Purpose, Result, Store, SubmissionId, Urgency, VersionId};
-use model::{InferredLimit, Nanos};
+use model::{Forms, InferredLimit, Nanos};
 use serde_json::Value as Json;
 
 /// The origin of what infers time limits.
 pub const LIMITS: &str = "limits";
 
-const FORM: i64 = 2;
+const FORMS: Forms = Forms::kept("a time limit", 2);
+const FORM: i64 = FORMS.newest as i64;
 
 /// Whose time limit: that of a version of a problem in a pool.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,10 +83,9 @@ fn read(form: i64, body: &str) -> std::result::Result<InferredLimit, String> {
         source: String,
     }
     let first = |First { limit_ns, source }| InferredLimit::bare(limit_ns, source);
-    match form {
+    match FORMS.read(form)? {
         1 => serde_json::from_str(body).map(first).map_err(|e| e.to_string()),
-        FORM => serde_json::from_str(body).map_err(|e| e.to_string()),
-        other => Err(format!("form {other} of a time limit, and this program knows 1 to {FORM}")),
+        _ => serde_json::from_str(body).map_err(|e| e.to_string()),
     }
 }
 
@@ -253,7 +253,6 @@ mod tests {
     use super::*;
     use model::{Clock, Inference, LimitSide, Reading, TimedProgram};
     use serde_json::Value;
-    use std::path::Path;
 
     /// With something in every part.
     fn sample() -> InferredLimit {
@@ -274,25 +273,21 @@ mod tests {
         }
     }
 
-    fn kept(form: i64) -> String {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/forms/limit-{form}.json"));
-        let why =
-            || format!("{}: is missing; write this there:\n{}", path.display(), written(&sample()).unwrap());
-        std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("{}", why()))
+    fn kept() -> [&'static str; 2] {
+        [include_str!("../tests/forms/limit-1.json"), include_str!("../tests/forms/limit-2.json")]
     }
 
     #[test]
     fn what_is_written_changes_only_with_the_number_of_its_form() {
-        let now: Value = serde_json::from_str(&written(&sample()).unwrap()).unwrap();
-        let kept: Value = serde_json::from_str(&kept(FORM)).unwrap();
-        assert_eq!(now, kept, "raise FORM, say what changed, and add a file to tests/forms");
+        let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        FORMS.hold(&value(&written(&sample()).unwrap()), &kept().map(value), Value::eq);
     }
 
     #[test]
     fn every_form_there_was_is_read() {
         let bare = InferredLimit::bare(sample().limit, sample().source);
-        assert_eq!(read(1, &kept(1)), Ok(bare));
-        assert_eq!(read(FORM, &kept(FORM)), Ok(sample()));
-        assert!(read(FORM + 1, "{}").unwrap_err().contains("this program knows 1 to"));
+        assert_eq!(read(1, kept()[0]), Ok(bare));
+        assert_eq!(read(FORM, kept()[1]), Ok(sample()));
+        assert!(read(FORM + 1, "{}").is_err());
     }
 }
