@@ -179,7 +179,7 @@ fn unreadable(database: &Database) {
         for (damage, why, repair) in [
             (
                 "UPDATE judgements SET form = 99",
-                "form 99 of a judgement, and this program knows 1",
+                "form 99 of a judgement, and this version knows 1",
                 "UPDATE judgements SET form = 1",
             ),
             ("UPDATE runs SET form = 0", "form 0 of a judgement", "UPDATE runs SET form = 1"),

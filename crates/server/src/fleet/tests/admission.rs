@@ -122,7 +122,7 @@ async fn a_worker_of_no_pool_or_of_another_version_is_told_the_remedy() {
     let mut strange = statement("b", "steel");
     strange.form = 9;
     let told = world.states("steel", strange).await;
-    assert!(told[0].ends_with("upgrade the service"), "{told:?}");
+    assert!(told[0].ends_with("upgrade tauto here"), "{told:?}");
     assert_eq!(world.events("b").await, ["refused"]);
     let silent = world.greets(&from("c", "steel"), &greeting(None, "c")).await;
     assert_eq!(silent, ["its machine has not stated yet what it is"]);

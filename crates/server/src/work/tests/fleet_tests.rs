@@ -39,12 +39,12 @@ async fn what_is_wrong_with_a_worker_is_told_and_shown_and_keeps_it_from_work() 
     };
     let other = say(&|said| said.hello.protocol = 99).await;
     assert!(matches!(&other, Reply::Refused { why } if why.contains("upgrade the service")), "{other:?}");
+    assert!(shown(&ground, "n").await.contains("protocol 99"));
     let next = say(&|said| (said.hello.oldest, said.hello.protocol) = (Some(PROTOCOL), PROTOCOL + 1)).await;
     assert!(
         matches!(&next, Reply::Standing(Standing::Works { protocol: PROTOCOL, .. })),
         "one of the next version speaks this one, too: {next:?}"
     );
-    assert!(shown(&ground, "n").await.contains("protocol 99"));
     waits(&say(&|said| said.at = said.at.plus_secs(42)).await, "ahead of the service's");
     assert!(shown(&ground, "n").await.contains("its clock is 4"));
     waits(&say(&|said| said.at = said.at.plus_secs(-4200)).await, "s behind the service's");
