@@ -210,8 +210,8 @@ impl<'p> Making<'_, 'p> {
         if status != Status::Ok {
             let said = read_head(&errors, "a generator's errors")?;
             let how = match status {
-                Status::CpuTimeLimit | Status::WallTimeLimit => "passed its time limit".to_owned(),
-                Status::MemoryLimit => "passed its memory limit".to_owned(),
+                Status::CpuTimeLimit | Status::WallTimeLimit => "exceeded its time limit".to_owned(),
+                Status::MemoryLimit => "exceeded its memory limit".to_owned(),
                 Status::OutputLimit => format!("wrote more than {LARGEST}"),
                 _ => format!("ended with {}", how_it_ended(&observation)),
             };

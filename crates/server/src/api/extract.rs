@@ -9,8 +9,11 @@ use axum::http::StatusCode;
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use std::convert::Infallible;
+use std::fmt::{self, Formatter};
 use std::marker::PhantomData;
 
 /// A body that nobody has read yet.
@@ -62,9 +65,32 @@ impl<T: DeserializeOwned> Body<T> {
     /// As JSON.
     pub(crate) async fn json(self) -> Result<T, Refusal> {
         match axum::Json::from_request(self.request, &()).await {
-            Ok(axum::Json(value)) => Ok(value),
+            Ok(axum::Json(Object(value))) => Ok(value),
             Err(rejection) => Err(of_json(rejection)),
         }
+    }
+}
+
+/// What is written as a JSON object. Structures are also read from arrays of their fields, which no document of ours promises.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Object<T>, D::Error> {
+        struct Fields<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, to: &mut Formatter) -> fmt::Result {
+                to.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(fields)).map(Object)
+            }
+        }
+
+        from.deserialize_map(Fields(PhantomData))
     }
 }
 
@@ -142,5 +168,23 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
             }
             Err(other) => Err(Problem(of_status(other.status(), &other.body_text())).into_response()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Asked {
+        pool: Option<String>,
+    }
+
+    #[test]
+    fn an_array_of_fields_is_no_object() {
+        let read = |text: &str| serde_json::from_str::<Object<Asked>>(text).map(|Object(asked)| asked.pool);
+        assert_eq!(read(r#"{"pool": "a"}"#).unwrap(), Some("a".into()));
+        assert_eq!(read("{}").unwrap(), None);
+        assert!(read("[null]").unwrap_err().to_string().contains("expected a JSON object"));
     }
 }
