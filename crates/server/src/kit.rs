@@ -215,6 +215,11 @@ pub(crate) fn accepted() -> model::Judgement {
 pub(crate) async fn infer_limits(service: &Service) {
     let store = &service.store;
     for problem in store.problems().await.unwrap() {
+        let needs =
+            crate::problems::limits::needs(service, &problem.newest, &problem.name, None).await.unwrap();
+        if let crate::problems::limits::Needs::Missing(of) = needs {
+            crate::problems::limits::ask(service, &of, false).await.unwrap();
+        }
         let limits = store.time_limits(problem.newest.id).await.unwrap();
         let Some(_) = limits.first().filter(|stored| stored.limit.is_none()) else { continue };
         // It goes before what is of no contest.

@@ -5,7 +5,7 @@ use crate::moment::now;
 use crate::problems::{Opened, limits};
 use crate::service::Service;
 use std::sync::Arc;
-use store::{Hash, NewVersion, Problem, UserId};
+use store::{Hash, NewVersion, Problem, UserId, Version};
 
 /// Bytes a package may have when it is handed in. It is held in memory once.
 pub(crate) const PACKAGE_LIMIT: usize = 128 << 20;
@@ -31,6 +31,18 @@ pub(crate) async fn add(
     name: &str,
     zip: Vec<u8>,
 ) -> Result<Added, Refusal> {
+    let (added, version, opened) = take(service, by, name, zip).await?;
+    limits::came(service, &version, &opened).await?;
+    Ok(added)
+}
+
+/// The same, and no time limit is inferred before something needs it.
+pub(super) async fn take(
+    service: &Service,
+    by: Option<UserId>,
+    name: &str,
+    zip: Vec<u8>,
+) -> Result<(Added, Version, Arc<Opened>), Refusal> {
     is_name(name)?;
     if zip.len() > PACKAGE_LIMIT {
         return Err(Refusal::TooLarge(format!(
@@ -49,11 +61,11 @@ pub(crate) async fn add(
     let title = title(opened.clone(), name).await?;
     let new = NewVersion { name, title: &title, package: &zip, author: by, created: now() };
     let version = service.store.add_version(new).await?;
-    limits::came(service, &version, &opened).await?;
     let problem = service.store.problem(name).await?;
     service.packages.forget_name(name);
     tracing::info!(problem = name, version = version.number, package = %hash.as_str(), "package taken in");
-    Ok(Added { fresh: before != Some(version.id), problem, warnings: opened.warnings.clone() })
+    let added = Added { fresh: before != Some(version.id), problem, warnings: opened.warnings.clone() };
+    Ok((added, version, opened))
 }
 
 /// The title of a package. Old ones have it in their statement alone, and are known by their short name where that has none either.

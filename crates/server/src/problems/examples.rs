@@ -1,6 +1,6 @@
 //! The example problems, for a service that starts for the first time.
 
-use super::add;
+use super::add::take;
 use crate::errors::Refusal;
 use crate::service::Service;
 
@@ -16,7 +16,8 @@ pub(crate) async fn install_examples(service: &Service) -> Result<(), Refusal> {
         return Ok(());
     }
     for (name, package) in EXAMPLES {
-        add(service, None, name, package.to_vec()).await?;
+        // On a fresh service nobody is to wait for the limits of examples that nobody uses.
+        take(service, None, name, package.to_vec()).await?;
     }
     let names: Vec<&str> = EXAMPLES.iter().map(|(name, _)| *name).collect();
     service.store.set_setting(INSTALLED, &serde_json::json!(names)).await?;
