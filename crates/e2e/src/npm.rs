@@ -1,12 +1,17 @@
 //! Packages of npm's, for clients and checks that others wrote.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// A package that another test fetches is there before all of its files are.
+static FETCHING: Mutex<()> = Mutex::new(());
 
 /// The directory of a package, which is fetched once, below `directory`.
 ///
 /// # Errors
 /// There is no npm, or it cannot fetch.
 pub fn package(directory: &Path, name: &str, version: &str) -> Result<PathBuf, String> {
+    let _one_at_a_time = FETCHING.lock().unwrap_or_else(PoisonError::into_inner);
     let place = directory.join("node_modules").join(name);
     if !place.join("package.json").is_file() {
         let mut npm = crate::child::command("npm");

@@ -257,7 +257,7 @@ fn a_planted_stray_is_named_and_bad_files_are_told() {
         let good = saved(1, |_| 1.0);
         for (text, says) in [
             ("{", "no JSON document"),
-            (&*good.replace("l3_ns", "l9_ns"), "parts.l3_ns: missing"),
+            (&*good.replace("l3_ns", "l9_ns"), "parts.l9_ns: no such part"),
             (&*good.replace("0123456789abcdef", ""), "fingerprint: must be text"),
             (&*good.replacen("\"value\":", "\"value\":-", 1), "value: must be a number above 0"),
         ] {
