@@ -162,7 +162,7 @@ fn hash_of(files: &Files) -> String {
 const RUN: &str =
     "#!/bin/sh\nTESTIN=\"$1\"; shift\nPROGOUT=\"$1\"; shift\nexec \"$@\" <\"$TESTIN\" >\"$PROGOUT\"\n";
 
-/// Tests of a judging have numbers in a row, so many apart.
+/// Numbers of the tests of a judging lie this far apart.
 const TASKS: u64 = 1000;
 
 impl DomServer {

@@ -471,8 +471,8 @@ fn given(limits: Limits, stdin: File, stdout: File, stderr: File) -> Given {
     }
 }
 
-/// Does something with the writing end of a pipe for errors; so many of the bytes are kept, and the rest is thrown away: too many errors
-/// are no result.
+/// Calls `body` with the writing end of a pipe for errors. The first `most` bytes are kept and the rest is discarded: too many errors are no
+/// result.
 fn with_errors<T>(most: Bytes, body: impl FnOnce(File) -> Result<T, Fault>) -> Result<(T, Vec<u8>), Fault> {
     let fault = |e: std::io::Error| SystemError::new("making a pipe for errors", e.to_string());
     let (mut from, to) = std::io::pipe().map_err(fault)?;
@@ -518,7 +518,7 @@ fn recipe(parts: Vec<Part>, compile: Vec<Command>, run: &str) -> Recipe {
 }
 
 fn reopened(file: &File) -> Result<File, SystemError> {
-    files::reopen(file).map_err(|e| SystemError::new("opening a file anew", e.to_string()))
+    files::reopen(file).map_err(|e| SystemError::new("opening a file again", e.to_string()))
 }
 
 fn length(file: &File) -> Result<Bytes, SystemError> {

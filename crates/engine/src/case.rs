@@ -236,7 +236,7 @@ impl Run<'_, '_> {
     /// The submission alone, its output judged afterwards.
     fn plain(&self, validating: &mut [Validating]) -> Result<Pass, Fault> {
         let reopened = |file: &File| {
-            files::reopen(file).map_err(|e| SystemError::new("opening a file anew", e.to_string()))
+            files::reopen(file).map_err(|e| SystemError::new("opening a file again", e.to_string()))
         };
         let output = files::in_memory("standard output")?;
         let errors = files::in_memory("standard error")?;

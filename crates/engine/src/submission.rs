@@ -105,7 +105,7 @@ impl Submission {
 }
 
 impl Submission {
-    /// What was handed in for a test case: a file called like it, with the extension `out`, `ans` or `txt` or none, at
+    /// The submitted output of a test case: a file called like it, with the extension `out`, `ans` or `txt` or none, at
     /// its place below `data/` or directly; or the only file there is. The specification leaves the names open.
     fn answer_to(&self, case: &TestCase) -> Option<&[u8]> {
         let last = case.name.rsplit('/').next().unwrap_or(&case.name);

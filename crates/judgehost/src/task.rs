@@ -26,7 +26,7 @@ pub struct Task {
     /// The judging it belongs to.
     #[serde(default, rename = "jobid", deserialize_with = "text")]
     pub job: String,
-    /// The same, also where a database was made anew.
+    /// The same, also where a database was created again.
     #[serde(default, deserialize_with = "text")]
     pub uuid: String,
     /// The submission; empty in a prefetch.

@@ -88,7 +88,7 @@ impl From<Fault> for Stop {
 
 /// What all tests of a judging have in common, compiled once for all its batches.
 pub(super) struct Judging {
-    /// Its number and, since a database may be made anew, its other name.
+    /// Its number, and its UUID: numbers begin again where a database is created again.
     name: (String, String),
     program: Program<'static>,
     jury: Rc<Executable<'static>>,

@@ -95,7 +95,7 @@ impl Host {
                 Err(Stop::Cancelled) => {
                     tracing::info!(
                         tasks = self.journal.state().tasks.len(),
-                        "left; the next start goes on with it"
+                        "left; the next start resumes it"
                     );
                     return Ok(Done::Good);
                 }

@@ -177,7 +177,7 @@ fn cases(
             let by = Maker::Lines { of: path.clone(), ended: false };
             package.manner.made.files.push(MadeFile { path: path.clone(), by });
         }
-        // By this name the file is handed in where answers are.
+        // The submitted file has this name in place of an answer.
         let name = format!("output_{n:03}");
         Ok(TestCase { name, input, answer, comparison: comparison.clone(), ..TestCase::default() })
     };
