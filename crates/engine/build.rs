@@ -8,6 +8,7 @@ fn main() {
     let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let plugin = own.join("../reference-machine");
+    println!("cargo::rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
     for part in ["src", "Cargo.toml"] {
         println!("cargo::rerun-if-changed={}", plugin.join(part).display());
     }
@@ -27,6 +28,12 @@ fn main() {
     cargo.arg(plugin.join("Cargo.toml")).arg("--target-dir").arg(&target);
     for asked in ["RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER", "CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR"] {
         cargo.env_remove(asked);
+    }
+    // But for these: what is shipped tells nothing of the machine that built it.
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let remapped: Vec<&str> = flags.split('\x1f').filter(|f| f.starts_with("--remap-path-prefix=")).collect();
+    if !remapped.is_empty() {
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", remapped.join("\x1f"));
     }
     let status = cargo.status().expect("cargo starts");
     assert!(status.success(), "the plugin of the emulator does not build");

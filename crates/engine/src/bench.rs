@@ -7,7 +7,7 @@ use crate::limits::Settings;
 use crate::make;
 use crate::program::{Built, Compiled, Place, compile};
 use crate::recipe::package_recipe;
-use crate::slot::{Control, Slot, Station, needs_auxiliary};
+use crate::slot::{Control, Slot, Station, needs_auxiliary, processes_beside};
 use crate::{Fault, SystemError};
 use judge::package::{Calls, Program, Validator};
 use model::{Event, JudgePhase, Layout};
@@ -27,8 +27,7 @@ pub struct Bench<'a> {
 pub struct Programs<'a> {
     validators: Vec<Built<'a>>,
     grader: Option<Built<'a>>,
-    after: Option<Built<'a>>,
-    after_calls: Calls,
+    after: Option<(Built<'a>, Calls)>,
 }
 
 impl<'a> Bench<'a> {
@@ -80,6 +79,28 @@ impl<'a> Bench<'a> {
         place(&self.slot.main, self.job.options.layout, self.job.cancel)
     }
 
+    /// Where the package's programs run.
+    pub(crate) fn beside(&self) -> Result<Place<'_>, SystemError> {
+        let missing = || SystemError::new("preparing validators", "the slot has no auxiliary runner");
+        Ok(place(self.slot.auxiliary.as_ref().ok_or_else(missing)?, Layout::default(), self.job.cancel))
+    }
+
+    /// Where a submission's further processes run, as many as the package asks for.
+    pub(crate) fn crew(&self) -> Result<Vec<Place<'_>>, Fault> {
+        let (wanted, there) = (processes_beside(self.job.package), &self.slot.beside);
+        if wanted > there.len() {
+            let why = format!(
+                "its submissions run as {} processes at a time, and this slot has sandboxes for {}; judge it with \
+                 `tauto judge` or `tauto verify`",
+                wanted + 1,
+                there.len() + 1
+            );
+            return Err(Fault::Package { place: self.job.package.short_name.clone(), why });
+        }
+        let layout = self.job.options.layout;
+        Ok(there[..wanted].iter().map(|station| place(station, layout, self.job.cancel)).collect())
+    }
+
     pub(crate) fn court(&self) -> Court<'_> {
         Court {
             package: self.job.package,
@@ -88,7 +109,6 @@ impl<'a> Bench<'a> {
             settings: &self.settings,
             validators: &self.programs.validators,
             after: self.programs.after.as_ref(),
-            after_calls: &self.programs.after_calls,
         }
     }
 }
@@ -96,8 +116,7 @@ impl<'a> Bench<'a> {
 impl<'a> Programs<'a> {
     /// Compiles what the package of a job brings.
     pub fn compile(job: &Job, slot: &'a Slot, cancel: &'a AtomicBool) -> Result<Programs<'a>, Fault> {
-        let after_calls = Calls::new(job.package.manner.calls.protocol, &Calls::TESTLIB_CHECKER);
-        let mut programs = Programs { validators: Vec::new(), grader: None, after: None, after_calls };
+        let mut programs = Programs { validators: Vec::new(), grader: None, after: None };
         if !needs_auxiliary(job.package) {
             make::files(job, None, &job.settings())?;
             return Ok(programs);
@@ -113,7 +132,9 @@ impl<'a> Programs<'a> {
             programs.validators = validators.iter().map(built).collect::<Result<_, _>>()?;
         }
         programs.grader = job.package.grader.as_ref().map(built).transpose()?;
-        programs.after = job.package.manner.after.as_ref().map(built).transpose()?;
+        let after = job.package.manner.after.as_ref();
+        let after = after.map(|after| Ok::<_, Fault>((built(&after.program)?, after.calls.clone())));
+        programs.after = after.transpose()?;
         Ok(programs)
     }
 }

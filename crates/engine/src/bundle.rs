@@ -15,11 +15,16 @@ use judge::domjudge::{Bounds, Ended, MemoryVerdict, RunResult, run_result};
 use judge::language::{Command, CompileLimits, PROGRAM_DIR};
 use judge::package::{Calls, Protocol};
 use judge::verdict::{EndedFirst, Validation, ValidationOutcome};
-use model::{BoxMount, Bytes, Cause, Layout, Limits, Nanos, Observation, Settled, View, WallLimit};
+use model::{
+    BoxMount, Bytes, Cause, Layout, Limits, Nanos, Observation, Settled, View, ViewMount, WallLimit,
+};
 use settle::Floor;
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read, sink};
+use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::thread::scope;
 
@@ -27,6 +32,10 @@ use std::thread::scope;
 static KATTIS: Calls = Calls { protocol: Protocol::Kattis, arguments: Vec::new() };
 /// Where a compilation sees the bundle that compiles.
 const TOOLS: &str = "/bundle";
+/// Where a script that starts the submission sees the test's input.
+const WRAPPED_INPUT: &str = "/test/testdata.in";
+/// Processes that such a script may have beside the submission's.
+const WRAPPER_PROCESSES: u32 = 8;
 /// Processes of a script: as many as build scripts of packages may have.
 const PROCESSES: u32 = 256;
 /// CPU time of a script in units of its elapsed time, which is what is bounded: compilers work on several CPUs.
@@ -145,6 +154,8 @@ pub struct Case<'a> {
     pub interactive: bool,
     /// How a kill for memory is told.
     pub memory_verdict: MemoryVerdict,
+    /// A script that starts the submission, built where submissions are compiled. Not where the jury's script talks to it.
+    pub wrapper: Option<&'a Executable<'a>>,
 }
 
 /// A test, judged.
@@ -294,7 +305,7 @@ impl<'a> Ground<'a> {
             cpu: Some(case.limit),
             memory: Some(case.memory),
             output: Some(case.output),
-            processes: Some(case.processes),
+            processes: Some(case.processes + case.wrapper.map_or(0, |_| WRAPPER_PROCESSES)),
             ..Limits::default()
         };
         let stop = Limits { cpu: Some(case.hard), ..limits };
@@ -388,8 +399,18 @@ fn run(
 ) -> Result<Ran, Fault> {
     let output = files::in_memory("standard output")?;
     let (run, errors) = with_errors(case.output, |stderr| {
-        let given = given(limits.stop, reopened(input)?, duplicate(&output)?, stderr);
-        let (spec, fds) = program.0.prepare(given);
+        let mut given = given(limits.stop, reopened(input)?, duplicate(&output)?, stderr);
+        if let Some(wrapper) = case.wrapper {
+            let tools = BoxMount { id: wrapper.0.boxed.id, at: TOOLS.to_owned(), writable: false };
+            given.boxes.push((tools, BTreeSet::new()));
+            given.files.push((reopened(input)?.into(), WRAPPED_INPUT.to_owned()));
+        }
+        let (mut spec, fds) = program.0.prepare(given);
+        if case.wrapper.is_some() {
+            // `run INPUT OUTPUT PROGRAM`: as DOMjudge's own judgehost calls it, with the program itself where that has its sandbox.
+            let words = [format!("{TOOLS}/run"), WRAPPED_INPUT.to_owned(), "/dev/stdout".to_owned()];
+            spec.argv.splice(0..0, words);
+        }
         program.0.place.run(&spec, fds)
     })?;
     let bounds = Bounds { limit: case.limit, wall: case.wall, output: Some(case.output) };
@@ -509,12 +530,28 @@ fn recipe(parts: Vec<Part>, compile: Vec<Command>, run: &str) -> Recipe {
         parts,
         compile,
         warm_up: None,
-        compile_view: View::default(),
+        compile_view: toolchains().clone(),
         compile_limits: crate::languages::SCRIPT_LIMITS,
         run: command(run, Vec::new(), &[]),
-        run_view: View::default(),
+        run_view: toolchains().clone(),
         allowance: Allowance::NONE,
     }
+}
+
+/// Parts of /etc and /var that toolchains below /usr need. Scripts name no language, so every bundle sees them, as it sees all of /etc under
+/// DOMjudge's own judgehost.
+fn toolchains() -> &'static View {
+    static VIEW: OnceLock<View> = OnceLock::new();
+    VIEW.get_or_init(|| {
+        let names = std::fs::read_dir("/etc").into_iter().flatten().flatten();
+        let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+        let java = names.filter(|name| name.starts_with("java-")).map(|name| format!("/etc/{name}"));
+        let fixed = ["/etc/mono", "/etc/R", "/etc/fpc.cfg", "/var/lib/ghc"].map(String::from);
+        let mut paths: Vec<String> = java.chain(fixed).filter(|path| Path::new(path).exists()).collect();
+        paths.sort();
+        let mount = |path: String| ViewMount { host: path.clone(), inside: path, optional: true };
+        View { mounts: paths.into_iter().map(mount).collect() }
+    })
 }
 
 fn reopened(file: &File) -> Result<File, SystemError> {

@@ -7,7 +7,7 @@ use crate::program::{Boxed, Built, Given, Place, duplicate, how_it_ended};
 use crate::validate::{Validating, default_validation, read_head};
 use crate::{Fault, Runner, SystemError, files};
 use judge::crash::telling_line;
-use judge::package::{Calls, FileIo, Package, SecondPass, TestCase, Validator};
+use judge::package::{Calls, FileIo, Package, SecondPass, SourceFile, TestCase, Validator};
 use judge::verdict::{self, Validation, ValidationOutcome, test_verdict};
 use model::{BoxMount, Bytes, Charge, Limits, Observation, Status, Verdict};
 use source::Source;
@@ -27,9 +27,7 @@ pub(crate) struct Court<'a> {
     /// The package's validators, or its interactor; none: the default validator.
     pub(crate) validators: &'a [Built<'a>],
     /// The program that judges what the interactor wrote.
-    pub(crate) after: Option<&'a Built<'a>>,
-    /// How that one is called.
-    pub(crate) after_calls: &'a Calls,
+    pub(crate) after: Option<&'a (Built<'a>, Calls)>,
 }
 
 /// Limits of a submission's runs: those it is stopped by, and those it is judged by.
@@ -51,11 +49,11 @@ pub(crate) struct Judged {
 }
 
 /// One pass judged.
-struct Pass {
-    verdict: Verdict,
-    validation: Option<Validation>,
-    run: Observation,
-    message: String,
+pub(crate) struct Pass {
+    pub(crate) verdict: Verdict,
+    pub(crate) validation: Option<Validation>,
+    pub(crate) run: Observation,
+    pub(crate) message: String,
 }
 
 impl Court<'_> {
@@ -66,7 +64,7 @@ impl Court<'_> {
         limits: &CaseLimits,
         case: &TestCase,
     ) -> Result<Judged, Fault> {
-        let data = self.files_box(case, &submission.place)?;
+        let data = CaseFiles::new(&case.files, self.source, &submission.place)?;
         let mut validating = self.validating(case)?;
         let mut input = self.source.file(&case.input)?;
         let mut runs = Vec::new();
@@ -76,7 +74,10 @@ impl Court<'_> {
             let pass = match (&self.package.validator, validating.first_mut(), second) {
                 (_, _, SecondPass::Written) if n > 0 => run.plain(self.checking(case)?.as_mut_slice())?,
                 (Validator::Custom(_), Some(interactor), _) if self.package.interactive => {
-                    let pass = run.interactive(interactor)?;
+                    let pass = match self.package.manner.processes {
+                        Some(processes) => run.communicating(interactor, processes)?,
+                        None => run.interactive(interactor)?,
+                    };
                     if second == SecondPass::Written {
                         pass
                     } else {
@@ -111,7 +112,7 @@ impl Court<'_> {
     /// Judges what was handed in as the answer to a test case (2025-09, type `submit-answer`). `None`: nothing was.
     pub(crate) fn judge_answer(&self, answer: Option<&[u8]>, case: &TestCase) -> Result<Judged, Fault> {
         let Some(answer) = answer else {
-            let message = "nothing was handed in for this test case".to_owned();
+            let message = "nothing was submitted for this test case".to_owned();
             return Ok(Judged { verdict: Verdict::WrongAnswer, validation: None, runs: Vec::new(), message });
         };
         let mut validating = self.validating(case)?;
@@ -132,7 +133,7 @@ impl Court<'_> {
 
     /// The program that judges what the interactor wrote, where there is one.
     fn checking<'a>(&'a self, case: &'a TestCase) -> Result<Vec<Validating<'a>>, Fault> {
-        let one = self.after.map(|after| Validating::new(after, case, self.source, false, self.after_calls));
+        let one = self.after.map(|(after, calls)| Validating::new(after, case, self.source, false, calls));
         one.into_iter().collect()
     }
 
@@ -148,7 +149,11 @@ impl Court<'_> {
             return Ok(pass);
         }
         let mut checking = self.checking(case)?;
-        let validation = self.validate(case, input, &interactor.written()?, &mut checking)?;
+        let written = match self.package.manner.processes {
+            Some(_) => interactor.printed_file()?,
+            None => interactor.written()?,
+        };
+        let validation = self.validate(case, input, &written, &mut checking)?;
         let verdict = test_verdict(Status::Ok, Some(&validation));
         let message = said(verdict, Some(&validation));
         Ok(Pass { verdict, validation: Some(validation), message, ..pass })
@@ -181,46 +186,71 @@ impl Court<'_> {
         }
     }
 
-    /// The test case's own files, in a small box.
-    fn files_box<'a>(
-        &self,
-        case: &TestCase,
+}
+
+/// A test case's own files, in a small box that is shown read-only.
+pub(crate) struct CaseFiles<'a> {
+    boxed: Boxed<'a>,
+    entries: BTreeSet<String>,
+}
+
+impl<'a> CaseFiles<'a> {
+    /// `None`: the test case has none.
+    pub(crate) fn new(
+        files: &[SourceFile],
+        source: &Source,
         place: &Place<'a>,
-    ) -> Result<Option<(Boxed<'a>, BTreeSet<String>)>, Fault> {
-        if case.files.is_empty() {
+    ) -> Result<Option<CaseFiles<'a>>, Fault> {
+        if files.is_empty() {
             return Ok(None);
         }
-        let tree = self.source.tree();
+        let tree = source.tree();
         // A file in memory takes whole pages, and its directory entry some more.
         let room = |size: u64| size.div_ceil(4096).saturating_mul(4096).saturating_add(8192);
-        let sizes =
-            case.files.iter().map(|file| room(tree.files.get(&file.path).map_or(0, |entry| entry.size)));
+        let sizes = files.iter().map(|file| room(tree.files.get(&file.path).map_or(0, |entry| entry.size)));
         let size = sizes.fold(64 << 10, u64::saturating_add);
         let boxed = Boxed::new(place.runner, Bytes(size))?;
         let mut entries = BTreeSet::new();
-        for file in &case.files {
-            place.runner.put(boxed.id, &file.name, file.executable, &self.source.file(&file.path)?)?;
+        for file in files {
+            place.runner.put(boxed.id, &file.name, file.executable, &source.file(&file.path)?)?;
             entries.insert(file.name.split('/').next().unwrap_or(&file.name).to_owned());
         }
-        Ok(Some((boxed, entries)))
+        Ok(Some(CaseFiles { boxed, entries }))
+    }
+
+    /// The box for a run whose work directory has links to the files.
+    pub(crate) fn mount(&self) -> (BoxMount, BTreeSet<String>) {
+        (BoxMount { id: self.boxed.id, at: FILES.to_owned(), writable: false }, self.entries.clone())
     }
 }
 
 /// One run of a submission at a test case.
-struct Run<'a, 'b> {
-    court: &'a Court<'b>,
-    submission: &'a Built<'a>,
-    limits: &'a CaseLimits,
-    case: &'a TestCase,
-    data: Option<&'a (Boxed<'a>, BTreeSet<String>)>,
-    input: &'a File,
+pub(crate) struct Run<'a, 'b> {
+    pub(crate) court: &'a Court<'b>,
+    pub(crate) submission: &'a Built<'a>,
+    pub(crate) limits: &'a CaseLimits,
+    pub(crate) case: &'a TestCase,
+    data: Option<&'a CaseFiles<'a>>,
+    pub(crate) input: &'a File,
 }
 
 impl Run<'_, '_> {
-    fn given(&self, stdin: File, stdout: File, stderr: &File, io: &Option<IoBox>) -> Result<Given, Fault> {
-        let boxes = self.data.iter().map(|(boxed, entries)| {
-            (BoxMount { id: boxed.id, at: FILES.to_owned(), writable: false }, entries.clone())
-        });
+    /// Path of the interactor.
+    pub(crate) fn manager_path(&self) -> String {
+        match &self.court.package.validator {
+            Validator::Custom(programs) => programs.first().map(|one| one.path.clone()).unwrap_or_default(),
+            Validator::Default => String::new(),
+        }
+    }
+
+    pub(crate) fn given(
+        &self,
+        stdin: File,
+        stdout: File,
+        stderr: &File,
+        io: &Option<IoBox>,
+    ) -> Result<Given, Fault> {
+        let boxes = self.data.iter().map(|files| files.mount());
         let boxes = boxes.chain(io.as_ref().map(IoBox::mount));
         Ok(Given {
             args: self.case.args.clone(),

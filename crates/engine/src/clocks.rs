@@ -94,6 +94,39 @@ pub enum Counter {
     Processor,
 }
 
+/// A clock, by what it can be kept, and what is known of that (docs/clocks.md, measured).
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// The clock.
+    pub clock: Clock,
+    /// What counts.
+    pub counter: Counter,
+    /// Languages whose programs count alike to the last digit.
+    pub exact: &'static str,
+    /// Time of a run, in units of one without.
+    pub cost: &'static str,
+}
+
+const EXACT: &str = "c, cpp, pascal, ocaml, haskell, cpython3, perl, php; rust but for hash seeds; others nearly: docs/clocks.md";
+
+/// Every clock in every way.
+pub const WAYS: [Way; 4] = [
+    Way { clock: Clock::Cpu, counter: Counter::Best, exact: "none", cost: "1" },
+    Way {
+        clock: Clock::Instructions,
+        counter: Counter::Emulator,
+        exact: EXACT,
+        cost: "3 to 6 (interpreters 10 to 25)",
+    },
+    Way {
+        clock: Clock::Instructions,
+        counter: Counter::Processor,
+        exact: "none; within a few dozen instructions for compiled languages",
+        cost: "1",
+    },
+    Way { clock: Clock::Reference, counter: Counter::Best, exact: EXACT, cost: "5 to 30 (interpreters 50)" },
+];
+
 /// The means of a clock on this machine.
 ///
 /// # Errors

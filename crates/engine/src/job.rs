@@ -1,6 +1,7 @@
 //! What is to be judged, and how.
 
 use crate::clocks::Means;
+use crate::kept::Keeping;
 use crate::languages::Languages;
 use crate::limits::{Overrides, Settings};
 use crate::opinion::Opinions;
@@ -39,6 +40,8 @@ pub struct Job<'a> {
     pub options: Options,
     /// Who is asked where CPU time decides nothing.
     pub opinions: &'a Opinions,
+    /// Where inferred time limits are kept.
+    pub keeping: Keeping<'a>,
     /// Set to end everything; whoever sets it ends the slots' runs too.
     pub cancel: &'a AtomicBool,
     /// Takes the events, in order for each submission.

@@ -1,19 +1,23 @@
 //! Drives the judge's decisions over a [`Runner`], emits events, cancels.
 //!
 //! The order of things: a [`source::Source`] is read into a package; [`job::Job`] says what is to be judged how;
-//! [`bench::Bench`]es are made on slots (validators compiled); [`timelimit`] finds the time limit; [`submission`]
+//! [`bench::Bench`]es are made on slots (validators compiled); [`timelimit`] finds the time limit, [`calibrate`] measures what it should be; [`submission`]
 //! judges one submission, [`verify`] all of the jury's. Runs and their outputs never touch the host's file system
 //! by name.
 
 pub mod bench;
 pub mod bundle;
+pub mod calibrate;
 mod case;
+mod checks;
 pub mod clocks;
+mod communicate;
 pub mod execute;
 mod fault;
 pub mod files;
 mod interact;
 pub mod job;
+pub mod kept;
 pub mod languages;
 pub mod limits;
 mod make;

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -118,10 +119,12 @@ pub(crate) struct Built<'a> {
     pub(crate) place: Place<'a>,
     pub(crate) allowance: Allowance,
     pub(crate) boxed: Boxed<'a>,
-    run: Command,
+    run: Box<Command>,
     view: View,
     /// What lies directly in the program's directory.
     pub(crate) entries: BTreeSet<String>,
+    /// The same program at other places, for further processes of a submission.
+    pub(crate) twins: Vec<Built<'a>>,
 }
 
 /// What came of compiling.
@@ -240,8 +243,9 @@ pub(crate) fn compile_to<'a>(
         let why = format!("it has too many files at its root: {}", entries.len());
         return Ok(Compilation { program: Err(why), steps });
     }
-    let (run, view) = (recipe.run.clone(), recipe.run_view.clone());
-    let program = Built { place, allowance: recipe.allowance, boxed, run, view, entries };
+    let (run, view) = (Box::new(recipe.run.clone()), recipe.run_view.clone());
+    let (allowance, twins) = (recipe.allowance, Vec::new());
+    let program = Built { place, allowance, boxed, run, view, entries, twins };
     Ok(Compilation { program: Ok(program), steps })
 }
 
@@ -256,6 +260,10 @@ pub(crate) enum Warmed {
 /// What the language compiles once for all its programs: made the first time a station compiles one of them, unless it is on the shelf.
 pub(crate) fn warmed(place: Place, recipe: &Recipe) -> Result<Warmed, Fault> {
     let Some(warm_up) = &recipe.warm_up else { return Ok(Warmed::Needless) };
+    // What a machine that may have been taken over has compiled is nobody else's.
+    if place.runner.throws_away() {
+        return Ok(Warmed::Failed);
+    }
     let mut caches = place.caches.made.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = caches.get(&recipe.language) {
         return Ok(known.map_or(Warmed::Failed, Warmed::Cache));
@@ -394,6 +402,21 @@ pub(crate) struct Given {
     pub(crate) boxes: Vec<(BoxMount, BTreeSet<String>)>,
     /// Files shown by themselves.
     pub(crate) files: Vec<(OwnedFd, String)>,
+}
+
+impl<'a> Built<'a> {
+    /// The same program at another place.
+    pub(crate) fn copied_to(&self, place: Place<'a>) -> Result<Built<'a>, Fault> {
+        let boxed = Boxed::new(place.runner, PROGRAM_BOX)?;
+        let (from, lost) = (self.place.runner, || SystemError::new("copying a program", "a file is gone"));
+        for name in from.list(self.boxed.id)? {
+            let file = from.fetch(self.boxed.id, &name)?.file().ok_or_else(lost)?;
+            let facts = file.metadata().map_err(|e| SystemError::new("copying a program", e.to_string()))?;
+            place.runner.put(boxed.id, &name, facts.mode() & 0o111 != 0, &file)?;
+        }
+        let (run, view, entries) = (self.run.clone(), self.view.clone(), self.entries.clone());
+        Ok(Built { place, allowance: self.allowance, boxed, run, view, entries, twins: Vec::new() })
+    }
 }
 
 impl Built<'_> {

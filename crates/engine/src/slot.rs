@@ -48,6 +48,8 @@ pub struct Slot {
     /// Runs validators, interactors and graders, beside the submission where they talk to each other. Only
     /// packages that bring such programs need it: see [`needs_auxiliary`].
     pub auxiliary: Option<Station>,
+    /// Run what of a submission runs beside its first process: see [`processes_beside`].
+    pub beside: Vec<Station>,
     /// Tells whether the slot has become slower; `None` where its noise floor was not measured.
     pub control: Option<Control>,
 }
@@ -81,8 +83,13 @@ impl Slot {
     /// Ends whatever runs on it, from another thread.
     pub fn end_runs(&self) {
         self.main.runner.end_run(false);
-        self.auxiliary.iter().for_each(|station| station.runner.end_run(false));
+        self.auxiliary.iter().chain(&self.beside).for_each(|station| station.runner.end_run(false));
     }
+}
+
+/// Processes that a submission has beside its first one.
+pub fn processes_beside(package: &Package) -> usize {
+    package.manner.processes.map_or(0, |processes| processes.count.saturating_sub(1) as usize)
 }
 
 /// Whether the package brings programs of its own.

@@ -14,7 +14,7 @@ use crate::{Fault, validate};
 use judge::expect::{SubmissionOutcome, TestOutcome};
 use judge::filenames;
 use judge::language::Language;
-use judge::package::{JurySubmission, TestCase};
+use judge::package::{HandedIn, JurySubmission, Package, TestCase};
 use judge::scoring::{CaseResult, JudgeMode, Judging, Step};
 use model::{
     Charge, Compilation, Confidence, Event, JudgePhase, Judgement, Limits, Nanos, Reading, Settled,
@@ -105,6 +105,19 @@ impl Submission {
 }
 
 impl Submission {
+    /// Its files but for outputs that are handed in by name.
+    fn program(&self, package: &Package) -> Vec<Part> {
+        let cases = package.data.all_cases();
+        let output = |part: &&Part| cases.iter().any(|case| case.handed_in.name() == Some(&part.name));
+        self.parts.iter().filter(|part| !output(part)).cloned().collect()
+    }
+
+    /// The output that was handed in for a test case by name.
+    fn handed_in(&self, case: &TestCase) -> Option<&[u8]> {
+        let name = case.handed_in.name()?;
+        self.parts.iter().find(|part| part.name == name).map(|part| part.content.as_slice())
+    }
+
     /// The submitted output of a test case: a file called like it, with the extension `out`, `ans` or `txt` or none, at
     /// its place below `data/` or directly; or the only file there is. The specification leaves the names open.
     fn answer_to(&self, case: &TestCase) -> Option<&[u8]> {
@@ -196,6 +209,10 @@ fn plan(job: &Job, settings: &Settings, submission: &Submission) -> Result<Plann
         return Ok(Planned::Answers);
     }
     let name = &submission.name;
+    let own = submission.program(job.package);
+    if own.is_empty() {
+        return Ok(Planned::Answers);
+    }
     let language = language_of(job, submission)?;
     if !submission.of_jury {
         check_allowed(name, language, job)?;
@@ -207,7 +224,7 @@ fn plan(job: &Job, settings: &Settings, submission: &Submission) -> Result<Plann
         }
     }
     let added = read_parts(&included(job.package, language), job.source, &job.package.constants)?;
-    let parts = with_text_before(submission.parts.clone(), job.package, language);
+    let parts = with_text_before(own, job.package, language);
     let entry = submission.entry.as_deref();
     let counted = job.options.means != Means::Kernel;
     let sources = Sources { own: parts, added, entry, options: &[] };
@@ -241,18 +258,27 @@ pub(crate) fn prepare<'a>(bench: &'a Bench, submission: &Submission) -> Result<R
     }
     let language = recipe.language.clone();
     Ok(match compile(bench.place(), &recipe, &bench.settings)? {
-        Compiled::Built { program, output } => Ready::Runs { built: program, language, output },
+        Compiled::Built { mut program, output } => {
+            let twins = bench.crew()?.into_iter().map(|place| program.copied_to(place));
+            program.twins = twins.collect::<Result<_, _>>()?;
+            Ready::Runs { built: program, language, output }
+        }
         Compiled::Failed { output } => Ready::DoesNotCompile { language, output },
     })
 }
 
 /// The language a submission is taken for.
 pub(crate) fn language_of<'t>(job: &Job<'t>, submission: &Submission) -> Result<&'t Language, Fault> {
-    detect(&submission.name, &submission.parts, job.languages, submission.language.as_deref())
+    let own = submission.program(job.package);
+    detect(&submission.name, &own, job.languages, submission.language.as_deref())
 }
 
 fn check_allowed(name: &str, language: &Language, job: &Job) -> Result<(), Fault> {
     match &job.package.languages {
+        Some(allowed) if allowed.is_empty() => {
+            let why = "the package takes no programs, but the output for each test as a file".to_owned();
+            Err(Fault::Input { place: name.to_owned(), why })
+        }
         Some(allowed) if !language.codes.iter().any(|code| allowed.contains(code)) => {
             let allowed = allowed.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
             let why = format!("the package does not take {}; it takes {allowed}", language.name);
@@ -401,8 +427,14 @@ struct Running<'a> {
 impl Running<'_> {
     fn test(&mut self, case: &TestCase, judging: &mut Judging) -> Result<(), Fault> {
         let court = self.bench.court();
+        let handed_in = self.submission.handed_in(case);
+        let given = match case.handed_in {
+            HandedIn::No if self.built.is_none() => self.submission.answer_to(case),
+            _ => handed_in,
+        };
+        let runs = matches!(case.handed_in, HandedIn::No | HandedIn::May(_)) && handed_in.is_none();
         let judged = match &self.built {
-            Some(built) => {
+            Some(built) if runs => {
                 let floor = &self.bench.job.options.floor;
                 let control = (self.bench.control(), &self.looks);
                 let settled = judge_settled(&court, built, &self.limits, floor, control, case)?;
@@ -411,7 +443,7 @@ impl Running<'_> {
                     None => settled,
                 }
             }
-            None => without_runs(court.judge_answer(self.submission.answer_to(case), case)?, court.means),
+            _ => without_runs(court.judge_answer(given, case)?, court.means),
         };
         let counted = judging.record(&case.name, judged.judged.verdict, judged.judged.validation.as_ref());
         self.messages.push(messages(&judged.judged, &counted));

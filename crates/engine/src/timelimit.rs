@@ -1,17 +1,24 @@
 //! The time limit of a package: typed, stated, or inferred from jury submissions.
 
-use crate::Fault;
 use crate::bench::{Bench, spread};
 use crate::job::Job;
+use crate::kept::{self, Keeping};
 use crate::limits::WHILE_INFERRING;
 use crate::submission::{
     JudgedSubmission, Ready, Submission, case_limits, judge_submission, language_of, prepare,
 };
-use judge::infer::{InferenceError, infer_time_limit};
+use crate::{Fault, SystemError};
+use judge::infer::{infer_time_limit, suggest};
 use judge::package::{JurySubmission, TimeLimit};
 use judge::scoring::JudgeMode;
-use model::{Event, Inference, InferredLimit, JudgePhase, LimitSide, Nanos, Reading, TimedProgram, Verdict};
+use model::{
+    Event, Forms, Inference, InferredLimit, JudgePhase, LimitSide, Nanos, Reading, TimedProgram, Verdict,
+};
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// The forms of a time limit that is kept; `tests/forms` has a file for each.
+pub(crate) const LIMIT: Forms = Forms::kept("a time limit of a package", 1);
 
 /// The time limit that submissions are judged by.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +32,13 @@ pub struct TimeLimitInUse {
     pub stop_factor: f64,
     /// The rule it was inferred by.
     pub inferred: Option<Inference>,
+}
+
+impl TimeLimitInUse {
+    /// A limit that is held against times and told nobody.
+    pub(crate) fn plain(limit: Nanos) -> TimeLimitInUse {
+        TimeLimitInUse { limit, source: String::new(), stop_factor: 1.0, inferred: None }
+    }
 }
 
 /// The time limit, and the results of submissions that were judged on the way, by name. Those were judged in
@@ -48,13 +62,63 @@ pub fn time_limit(job: &Job, benches: &[Bench]) -> Result<Found, Fault> {
     let found = match (job.options.overrides.cpu, &job.package.limits.time) {
         (Some(typed), _) => known(typed, "typed".to_owned()),
         (None, TimeLimit::Stated { limit, source }) => known(*limit, source.clone()),
-        (None, TimeLimit::Inferred(rule)) => infer(job, benches, *rule)?,
+        (None, TimeLimit::Inferred(rule)) => known_or_inferred(job, benches, *rule)?,
     };
     (job.emit)(Event::TimeLimit { limit: found.time.limit, source: found.time.source.clone() });
     Ok(found)
 }
 
-fn infer(job: &Job, benches: &[Bench], rule: Inference) -> Result<Found, Fault> {
+/// The limit that was kept for this package, else a new one.
+fn known_or_inferred(job: &Job, benches: &[Bench], rule: Inference) -> Result<Found, Fault> {
+    let keeping = job.keeping;
+    let Some(bench) = benches.first().filter(|_| keeping.directory.is_some()) else {
+        return infer(job, benches, rule, None);
+    };
+    let key = kept::key(bench)?;
+    let earlier = earlier(keeping, &key);
+    if let Some(limit) = earlier.clone().filter(|_| !keeping.fresh) {
+        for told in &limit.warnings {
+            let (place, message) = told.split_once(": ").unwrap_or(("", told));
+            job.warn(place, message.to_owned());
+        }
+        let source = format!("{}; measured before (--fresh measures again)", limit.source);
+        let time = TimeLimitInUse { limit: limit.limit, source, stop_factor: 1.0, inferred: Some(rule) };
+        return Ok(Found { time, judged: BTreeMap::new(), inferred: Some(limit) });
+    }
+    let warnings = Mutex::new(Vec::new());
+    let emit = |event: Event| {
+        if let Event::Warning { place, message } = &event {
+            warnings.lock().unwrap_or_else(PoisonError::into_inner).push(format!("{place}: {message}"));
+        }
+        (job.emit)(event);
+    };
+    let listening: Vec<Bench> = benches.iter().map(|bench| bench.with_emit(&emit)).collect();
+    let first = listening.first().ok_or_else(|| SystemError::new("judging", "there is no slot"))?;
+    let found = infer(&first.job, &listening, rule, earlier.map(|limit| limit.limit))?;
+    if let Some(limit) = &found.inferred {
+        let warnings = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));
+        keep_limit(keeping, &key, &InferredLimit { warnings, ..limit.clone() });
+    }
+    Ok(found)
+}
+
+/// The limit that is kept under this key.
+pub(crate) fn earlier(keeping: Keeping, key: &str) -> Option<InferredLimit> {
+    kept::read(keeping.directory?, &limit_name(key), &LIMIT)
+}
+
+/// Keeps a limit. Where that is not possible it is inferred again.
+pub(crate) fn keep_limit(keeping: Keeping, key: &str, limit: &InferredLimit) {
+    if let Some(directory) = keeping.directory {
+        let _ = kept::write(directory, &limit_name(key), &LIMIT, limit);
+    }
+}
+
+fn limit_name(key: &str) -> String {
+    format!("{key}.limit")
+}
+
+fn infer(job: &Job, benches: &[Bench], rule: Inference, earlier: Option<Nanos>) -> Result<Found, Fault> {
     let generous = TimeLimitInUse {
         limit: WHILE_INFERRING,
         source: "while inferring".to_owned(),
@@ -76,15 +140,22 @@ fn infer(job: &Job, benches: &[Bench], rule: Inference) -> Result<Found, Fault> 
         }
     };
     let fastest = upper.iter().map(|program| program.time).min();
-    let limit = match infer_time_limit(rule, slowest.map(|t| t.time), fastest) {
-        Ok(limit) => limit,
-        // What must pass can still be judged; what must be too slow and is not shows as a broken promise.
-        Err(clash @ InferenceError::Clash { .. }) => {
-            job.warn(&job.package.short_name, format!("{clash}; using {at_least}"));
-            at_least
-        }
-        Err(e) => return Err(refuse(e.to_string())),
+    let stray = job.options.floor.stray();
+    let varies = job.options.means.clock().varies();
+    let interval = |time: Nanos| match varies {
+        true => [
+            time.scale(1.0 / ((1.0 + stray.reach) * (1.0 + 2.0 * stray.tail))),
+            time.scale(1.0 + stray.reach),
+        ],
+        false => [time; 2],
     };
+    let found = suggest(rule, slowest.map(|t| (t.time, interval(t.time))), fastest, earlier);
+    let found = found.map_err(|e| refuse(e.to_string()))?;
+    let limit = found.limit;
+    // What must pass can still be judged; what must be too slow and is not shows as a broken promise.
+    if let Some(clash) = found.clash {
+        job.warn(&job.package.short_name, format!("{clash}; using {limit}"));
+    }
     let slowest =
         slowest.map(|t| format!("{} takes {}", t.result.judgement.submission, t.time)).unwrap_or_default();
     let source = format!("inferred: the slowest jury submission that must pass, {slowest}");
@@ -197,7 +268,7 @@ fn slowest_test(bench: &Bench, submission: &Submission, enough: Nanos) -> Result
 }
 
 /// What cannot be run here has no say in the time limit.
-fn runnable<R>(
+pub(crate) fn runnable<R>(
     job: &Job,
     jury: &JurySubmission,
     work: impl FnOnce() -> Result<Option<R>, Fault>,

@@ -15,7 +15,7 @@ use std::io::{BufRead, BufReader, Read, empty};
 use std::os::fd::OwnedFd;
 
 const FEEDBACK: &str = "/feedback";
-const INPUT: &str = "/data/input";
+pub(crate) const INPUT: &str = "/data/input";
 const ANSWER: &str = "/data/answer";
 const OUTPUT: &str = "/data/output";
 /// What an interactor of another format may write, in its feedback directory.
@@ -83,6 +83,8 @@ pub(crate) struct Validating<'a> {
     flags: &'a [String],
     multi_pass: bool,
     calls: &'a Calls,
+    /// Paths that stand for [`Calls::FIFOS`].
+    pub(crate) fifos: Vec<String>,
     printed: File,
     errors: File,
 }
@@ -118,6 +120,7 @@ impl<'a> Validating<'a> {
             flags,
             multi_pass,
             calls,
+            fifos: Vec::new(),
             printed: files::in_memory("validator output")?,
             errors: files::in_memory("validator errors")?,
         })
@@ -184,7 +187,11 @@ impl<'a> Validating<'a> {
             let known = [(Calls::INPUT, INPUT), (Calls::ANSWER, ANSWER), (Calls::OUTPUT, output.as_str())];
             known.iter().fold(word.clone(), |word, (name, path)| word.replace(name, path))
         };
-        self.calls.arguments.iter().map(put).collect()
+        let words = self.calls.arguments.iter().flat_map(|word| match word.as_str() {
+            Calls::FIFOS => self.fifos.clone(),
+            _ => vec![put(word)],
+        });
+        words.collect()
     }
 
     /// What the interactor wrote into the file it was given; empty when there is none.

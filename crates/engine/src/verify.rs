@@ -2,6 +2,7 @@
 
 use crate::Fault;
 use crate::bench::{Bench, spread};
+use crate::checks::complaints;
 use crate::job::Job;
 use crate::limits::{Allowance, WHILE_INFERRING};
 use crate::slot::Slot;
@@ -29,7 +30,7 @@ pub fn verify_package(
 ) -> Result<Verification, Fault> {
     let few = &slots[..slots.len().min(submissions.len().max(1))];
     let benches = Bench::all(job, few)?;
-    let package = job.package.short_name.clone();
+    let (package, format) = (job.package.short_name.clone(), job.package.format.name().to_owned());
     let Found { time, judged, .. } = match time_limit(&job, &benches) {
         Ok(found) => found,
         Err(fault @ Fault::Input { .. }) => {
@@ -37,6 +38,7 @@ pub fn verify_package(
             let time_limit = Reading::unknown(why.clone());
             return Ok(Verification {
                 package,
+                format,
                 time_limit,
                 time_limit_source: None,
                 submissions,
@@ -47,6 +49,8 @@ pub fn verify_package(
         Err(fault) => return Err(fault),
     };
     submissions.iter().for_each(|jury| warn_of_language(&job, jury));
+    let first = benches.first().filter(|_| !job.package.manner.checks.is_empty());
+    let complaints = first.map(complaints).transpose()?.flatten();
     let submissions = spread(&benches, submissions, |bench, jury| {
         let known = judged.get(&jury.program.path).and_then(|result| under(result, &time, bench));
         let outcome = match known {
@@ -65,9 +69,10 @@ pub fn verify_package(
     let none = "has no jury submission in submissions/, so nothing was verified";
     Ok(Verification {
         package,
+        format,
         time_limit: Reading::Known(time.limit),
         time_limit_source: Some(time.source),
-        fault: submissions.is_empty().then(|| none.to_owned()),
+        fault: complaints.or_else(|| submissions.is_empty().then(|| none.to_owned())),
         submissions,
         warnings: Vec::new(),
     })
@@ -75,7 +80,11 @@ pub fn verify_package(
 
 /// Says where the jury uses a language that contestants may not: then no limit is shown to be right for those who may.
 fn warn_of_language(job: &Job, jury: &JurySubmission) {
-    let Some(allowed) = job.package.languages.as_ref().filter(|_| !job.package.submit_answer) else { return };
+    let Some(allowed) =
+        job.package.languages.as_ref().filter(|allowed| !job.package.submit_answer && !allowed.is_empty())
+    else {
+        return;
+    };
     // One that cannot be read, or whose language is not known, is told of where it is judged.
     let Ok(language) = Submission::of_jury(jury, job).and_then(|submission| language_of(job, &submission))
     else {
@@ -168,7 +177,8 @@ fn with_extra_time(
     if expect::holds(&jury.expectation, &result.outcome()).is_err() {
         return Ok(None);
     }
-    let why = format!("is as promised only with extra time, {} in place of {}", longer.limit, time.limit);
+    let why =
+        format!("has the expected verdict only with extra time, {} in place of {}", longer.limit, time.limit);
     bench.job.warn(&jury.program.path, why);
     Ok(Some(checked(&bench.job, jury, result, &longer)))
 }

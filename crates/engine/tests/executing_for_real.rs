@@ -79,7 +79,7 @@ fn main() -> ExitCode {
 fn check(asked: &Execution, expected: &[&str]) -> Result<(), Failed> {
     let launcher = Launcher::start(&LauncherOptions::default())?;
     let main = Station::new(Box::new(launcher), Placement::default());
-    let slot = Slot { main, auxiliary: None, control: None };
+    let slot = Slot { main, auxiliary: None, beside: Vec::new(), control: None };
     let conditions = Conditions {
         languages: &Languages::new(Table::shipped(), Host::current()),
         floor: &settle::Floor::assumed(),

@@ -395,7 +395,7 @@ fn handed_in_answers_are_judged_without_a_run() {
     let answers = [("1.out", "1"), ("secret/2.ans", "2"), ("4", "3")];
     let judged = kit.judge_parts(&answers, AllTests).unwrap().judgement;
     assert_eq!((judged.verdict, verdicts(&judged).as_str()), (Verdict::WrongAnswer, "AC AC WA"));
-    assert_eq!(judged.tests[2].message, "nothing was handed in for this test case");
+    assert_eq!(judged.tests[2].message, "nothing was submitted for this test case");
     kit.validator(equal);
     let judged = kit.judge_parts(&[("1", "1\n"), ("2", "2\n"), ("3", "3\n")], AllTests).unwrap().judgement;
     assert_eq!(judged.verdict, Verdict::Accepted);

@@ -198,7 +198,7 @@ fn scales_that_are_told_are_used_and_no_others() {
         test: "b".into(),
         cpu: ms(4),
         reference: ms(3),
-        counted_by: "c".into(),
+        counted_by: "reference machine 1 in an emulator".into(),
     };
     let told = |scales| {
         let emulator =
@@ -207,6 +207,12 @@ fn scales_that_are_told_are_used_and_no_others() {
     };
     kit.opinions = told(vec![scale.clone()]);
     assert_eq!(judged(&mut kit, "timed", &[2010], &[1400]).2, Some((1400, true)));
-    kit.opinions = told(vec![ReferenceScale { language: "other".into(), ..scale }]);
+    let other = ReferenceScale { language: "other".into(), ..scale.clone() };
+    kit.opinions = told(vec![other]);
+    assert_eq!(judged(&mut kit, "timed", &[2010], &[1400]).1, Confidence::Confirmed, "the slowest of all");
+    let unlike = ReferenceScale { counted_by: "reference machine 9".into(), ..scale };
+    kit.opinions = told(vec![unlike]);
+    assert_eq!(judged(&mut kit, "timed", &[2010], &[1400]), (FAILS, Confidence::Open, None));
+    kit.opinions = told(Vec::new());
     assert_eq!(judged(&mut kit, "timed", &[2010], &[1400]), (FAILS, Confidence::Open, None));
 }

@@ -149,7 +149,7 @@ fn clusters(map: &NumaMap) -> Vec<String> {
         let packages: Set = node.packages.iter().copied().collect();
         notes.push(format!(
             "node {} spans packages {}: memory of the packages is interleaved, or the kernel was told nothing of nodes (firmware setting, \
-             numa=off), so nobody can be bound to near memory",
+             numa=off), so no process can be bound to near memory",
             node.id,
             cpulist::to_list(&packages)
         ));

@@ -1,7 +1,7 @@
 //! The time limit of a package that states none, from the times of its jury submissions.
 
 use crate::package::Inference;
-use model::Nanos;
+use model::{Nanos, Suggestion};
 
 /// Why no time limit can be inferred.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -80,6 +80,35 @@ pub fn infer_time_limit(
     }
 }
 
+/// The time limit for a slowest time that is known to an interval: `[low, high]` around `slowest`.
+///
+/// Where the rule gives the same at both ends, noise cannot change the limit. Where it does not, two measurements of one package may fall on
+/// both sides of a step; so a limit that was found `earlier` stays as long as the rule gives it for some time of the interval, and only a
+/// measurement that contradicts it replaces it. Two sides that leave no room are told in the suggestion, which then lets pass what must pass.
+///
+/// # Errors
+/// Nothing must pass, or a factor is unusable.
+pub fn suggest(
+    rule: Inference,
+    slowest: Option<(Nanos, [Nanos; 2])>,
+    fastest: Option<Nanos>,
+    earlier: Option<Nanos>,
+) -> Result<Suggestion, InferenceError> {
+    let (time, [low, high]) = slowest.ok_or(InferenceError::NoLowerBound)?;
+    let by_rule = |time: Nanos| infer_time_limit(rule, Some(time), None);
+    let (least, own, most) = (by_rule(low.min(time))?, by_rule(time)?, by_rule(high.max(time))?);
+    let room = |limit: Nanos| match rule {
+        Inference::V2025_09 { time_limit_to_tle, .. } => {
+            fastest.is_none_or(|fastest| limit.scale(time_limit_to_tle) <= fastest)
+        }
+        Inference::Legacy { .. } => true,
+    };
+    let stays = |earlier: &Nanos| (least..=most).contains(earlier) && (room(*earlier) || !room(own));
+    let limit = earlier.filter(stays).unwrap_or(own);
+    let clash = infer_time_limit(rule, Some(time), fastest).err().map(|clash| clash.to_string());
+    Ok(Suggestion { limit, firm: least == most, kept: limit != own, clash })
+}
+
 /// Whether a submission that must be too slow, with this slowest time, is so with room to spare: still over
 /// `limit × time_safety_margin` (legacy) or at least `limit × time_limit_to_tle` (2025-09).
 pub fn margin_holds(rule: Inference, limit: Nanos, slowest: Nanos) -> bool {
@@ -142,6 +171,30 @@ mod tests {
             Err("time_multiplier"),
         );
         assert_eq!(infer_time_limit(LEGACY, None, Some(Nanos(1))), Err(InferenceError::NoLowerBound));
+    }
+
+    #[test]
+    fn noise_moves_no_limit_that_was_found() {
+        let ms = Nanos::from_millis;
+        // Twice the time in steps of 100 ms: 149 to 155 ms lie on both sides of the step at 150.
+        let found = |time: u64, fastest: Option<u64>, earlier: Option<u64>| {
+            let slowest = (ms(time), [ms(time - 3), ms(time + 3)]);
+            let found = suggest(recent(0.1), Some(slowest), fastest.map(ms), earlier.map(ms)).unwrap();
+            (found.limit, found.firm, found.kept, found.clash.is_some())
+        };
+        assert_eq!(found(120, None, None), (ms(300), true, false, false));
+        assert_eq!(found(149, None, None), (ms(300), false, false, false));
+        assert_eq!(found(152, None, None), (ms(400), false, false, false));
+        assert_eq!(found(152, None, Some(300)), (ms(300), false, true, false));
+        assert_eq!(found(149, None, Some(400)), (ms(400), false, true, false));
+        assert_eq!(found(152, None, Some(400)), (ms(400), false, false, false));
+        // What it contradicts is replaced.
+        assert_eq!(found(156, None, Some(300)), (ms(400), true, false, false));
+        assert_eq!(found(152, None, Some(500)), (ms(400), false, false, false));
+        // An earlier one that is no longer slow enough for the other side is, too.
+        assert_eq!(found(149, Some(500), Some(400)), (ms(300), false, false, false));
+        assert_eq!(found(152, Some(500), None), (ms(400), false, false, true));
+        assert_eq!(suggest(LEGACY, None, None, None), Err(InferenceError::NoLowerBound));
     }
 
     #[test]

@@ -168,6 +168,8 @@ fn cms(code: i32, printed: &str) -> Result<Decided, String> {
     }
     let line = first_line(printed);
     match line.trim().parse::<f64>() {
+        // Scores by threshold take more than 1, too (CMS, `GroupThreshold`); others say that it is too much.
+        Ok(outcome) if outcome.is_finite() && outcome > 1.0 => Ok(Decided::Share(outcome)),
         Ok(outcome) if outcome.is_finite() => share(outcome),
         _ => {
             let shown: String = line.chars().take(40).collect();
@@ -234,7 +236,8 @@ mod tests {
             (Protocol::Cms, 0, "1.0\n", "fine", "AC"),
             (Protocol::Cms, 0, "0.4\n", "", "×0.4"),
             (Protocol::Cms, 0, "0\n", "", "WA"),
-            (Protocol::Cms, 0, "1.5\n", "", "JE"),
+            (Protocol::Cms, 0, "1.5\n", "", "×1.5"),
+            (Protocol::Cms, 0, "-0.5\n", "", "JE"),
             (Protocol::Cms, 0, "good", "", "JE"),
             (Protocol::Cms, 1, "1.0\n", "", "JE"),
         ] {

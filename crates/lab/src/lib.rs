@@ -4,6 +4,7 @@
 pub const NOTHING: &str = "tauto-nothing";
 
 pub mod bench;
+pub mod consistency;
 pub mod index;
 pub mod ladder;
 pub mod layout;

@@ -52,6 +52,40 @@ pub fn sieve_numbers(cache: Option<u64>, memory: Option<u64>) -> u64 {
     wanted.min(memory.map_or(LEAST, |bytes| bytes / 8)) / 4
 }
 
+/// Rounds of [`allocation`], each of which maps and touches so many bytes anew and makes so many small objects: about a tenth of a second.
+const FRESH_ROUNDS: usize = 6;
+const FRESH_BYTES: usize = 32 << 20;
+const OBJECTS: usize = 100_000;
+/// Calls of [`system_calls`]: about a tenth of a second.
+const CALLS: u32 = 500_000;
+
+/// Asks for memory, touches each page of it and gives it back; and makes many small objects, every other one of which ends first, so that the
+/// allocator has holes to fill. Returns the bytes that were asked for.
+pub fn allocation() -> u64 {
+    let mut bytes = 0;
+    for round in 0..FRESH_ROUNDS {
+        let mut fresh = vec![0u8; black_box(FRESH_BYTES)];
+        fresh.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
+        bytes += black_box(fresh).len();
+        let mut objects: Vec<Option<Vec<u8>>> =
+            (0..OBJECTS).map(|n| Some(Vec::with_capacity(black_box(16 + (n * 7 + round) % 240)))).collect();
+        objects.iter_mut().step_by(2).for_each(|object| *object = None);
+        objects.iter_mut().step_by(2).for_each(|object| *object = Some(Vec::with_capacity(black_box(96))));
+        bytes += objects.iter().flatten().map(Vec::capacity).sum::<usize>();
+    }
+    bytes as u64
+}
+
+/// Enters the kernel and leaves it again, which does next to nothing there. Returns how often.
+pub fn system_calls() -> u64 {
+    let mut made = 0;
+    for _ in 0..black_box(CALLS) {
+        black_box(rustix::process::getppid());
+        made += 1;
+    }
+    made
+}
+
 /// Counters of [`toy`], side by side as in the published program.
 static COUNTERS: [AtomicU32; 3] = [const { AtomicU32::new(0) }; 3];
 
@@ -82,6 +116,8 @@ mod tests {
         // OEIS A006880.
         assert_eq!([10, 1000, 1_000_000].map(sieve), [4, 168, 78_498]);
         assert_eq!(toy(), 3_000_000);
+        assert!(allocation() > (FRESH_ROUNDS * FRESH_BYTES) as u64);
+        assert_eq!(system_calls(), u64::from(CALLS));
         assert_eq!(compute(), compute());
         assert_ne!(compute(), 88_172_645_463_325_252);
     }

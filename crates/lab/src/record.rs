@@ -62,7 +62,7 @@ pub enum RecordError {
     },
     /// It is the record of something else.
     #[error(
-        "{path}: this is the record of another experiment ({differs}); name another file with --record, or --fresh to begin anew"
+        "{path}: this is the record of another experiment ({differs}); name another file with --record, or use --fresh to restart from scratch"
     )]
     Other {
         /// Which file.

@@ -61,6 +61,11 @@ impl Clock {
         }
     }
 
+    /// Whether its charges are times.
+    pub fn is_time(self) -> bool {
+        self.unit() == "ns"
+    }
+
     /// Whether it varies from run to run, so that disturbance can add to it. One that counts says the same every time.
     pub fn varies(self) -> bool {
         self == Clock::Cpu

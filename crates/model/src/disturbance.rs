@@ -73,10 +73,10 @@ impl Disturbance {
     /// What happened, in words.
     pub fn words(self) -> &'static str {
         match self {
-            Disturbance::Steal => "the hypervisor ran something else on these CPUs",
+            Disturbance::Steal => "steal time: the hypervisor ran something else on these CPUs",
             Disturbance::Irq => "interrupts were served on these CPUs",
-            Disturbance::RunQueueWait => "it was ready, but something else had its CPU",
-            Disturbance::Foreign => "something else ran on these CPUs",
+            Disturbance::RunQueueWait => "it waited for a CPU (run queue)",
+            Disturbance::Foreign => "other processes ran on these CPUs",
             Disturbance::Throttled => "a CPU quota held it back",
             Disturbance::InvoluntarySwitches => {
                 "its CPU was taken from it, and its caches were not as it had left them"

@@ -148,7 +148,7 @@ pub struct IndexFigure {
     pub min: f64,
     /// Greatest of them.
     pub max: f64,
-    /// How far turns stray from each other: 1.4826 median absolute deviations, in percent of their median.
+    /// How far its turns vary: 1.4826 median absolute deviations, in percent of their median.
     pub repeatability_pct: f64,
     /// Of the clock: what it was over that told by another chain of instructions in the same slices. Near 1 the slices are
     /// right, and what moves the value is the clock itself.

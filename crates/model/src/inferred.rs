@@ -47,7 +47,7 @@ pub struct TimedProgram {
     pub path: String,
     /// Language id.
     pub language: String,
-    /// What it promises.
+    /// The expected verdicts.
     pub side: LimitSide,
     /// Time of its slowest test, without the language's factor.
     #[serde(rename = "time_ns")]

@@ -21,7 +21,7 @@ pub struct Ledger {
     /// includes what would be unexplained, since nothing tells the two apart.
     #[serde(rename = "blocked_ns")]
     pub blocked: Reading<Nanos>,
-    /// The hypervisor's part of the time in which it neither ran nor waited. Kernels that charge stolen time to whoever
+    /// The hypervisor's part of the time in which it neither ran nor waited. Kernels that charge stolen time to what
     /// runs leave nothing here.
     #[serde(rename = "steal_ns")]
     pub steal: Reading<Nanos>,

@@ -6,7 +6,9 @@
 
 mod audit;
 mod bench;
+mod calibration;
 mod clock;
+mod consistency;
 pub mod cpulist;
 mod disturbance;
 mod event;
@@ -28,6 +30,7 @@ mod outcome;
 mod reading;
 mod run;
 mod settling;
+mod shadow;
 mod trace;
 mod units;
 mod verdict;
@@ -37,7 +40,9 @@ pub use bench::{
     BenchComparison, BenchEnd, BenchOutlier, BenchReport, BenchRun, BenchWarning, Benched, CpuLoad, Figures,
     HostLoad,
 };
+pub use calibration::{Calibration, MeasuredProgram, MeasuredTest, SettledTime, Suggestion};
 pub use clock::{Charge, Clock};
+pub use consistency::{ConsistencyCell, ConsistencyReport, ConsistencyVerdicts};
 pub use disturbance::{Cause, Disturbance};
 pub use event::{Event, JudgePhase};
 pub use execution::{
@@ -68,8 +73,10 @@ pub use ledger::Ledger;
 pub use limits::{Limits, WallLimit};
 pub use link_order::{LinkOrder, LinkOrderReport, OrderComparison};
 pub use numa::{NumaCache, NumaCore, NumaMap, NumaNode, OffcoreMask};
-pub use observation::{Evidence, Exit, Isolation, NodePages, Observation, Status, Times};
-pub use opinion::{ReferenceScale, SecondOpinion, SecondOpinions};
+pub use observation::{
+    Accelerator, Evidence, Exit, Isolation, MachineEvidence, NodePages, Observation, Status, Times,
+};
+pub use opinion::{InferredScales, ReferenceScale, SecondOpinion, SecondOpinions};
 pub use outcome::{
     Bound, CheckOutcome, Checked, Compilation, Judgement, Settled, Verification, not_recorded,
 };
@@ -78,6 +85,7 @@ pub use run::{
     Aslr, BoxId, BoxMount, FileMount, Found, Layout, Placement, RunSpec, Sched, Stdio, View, ViewMount,
 };
 pub use settling::{Floor, Noise, Policy, Quiet, Stray, Thresholds};
+pub use shadow::{Agreement, Ours, Shadow, ShadowRow, Theirs};
 pub use trace::{
     KindShare, LatencyRatio, NodeAllocations, SeenFaults, Share, Toucher, TraceMethod, TraceReport,
     TraceVerdict, TracedCpu, TracedMapping, TracedThread,

@@ -2,6 +2,8 @@
 
 use crate::{Bytes, Charge, Clock, Limits, Nanos, Reading};
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
 
 /// How the main process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +46,58 @@ pub enum Isolation {
     Cpuset,
     /// A cgroup v2 isolated partition.
     Partition,
+    /// A virtual machine of its own, its processors bound to the slot's CPUs.
+    Vm,
+}
+
+/// What computes in place of a virtual machine's processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Accelerator {
+    /// The host's processor, by the kernel's virtual machines.
+    Kvm,
+    /// An emulator in software.
+    Tcg,
+}
+
+impl Accelerator {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Accelerator::Kvm => "kvm",
+            Accelerator::Tcg => "tcg",
+        }
+    }
+}
+
+impl fmt::Display for Accelerator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Accelerator {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Accelerator, String> {
+        let all = [Accelerator::Kvm, Accelerator::Tcg];
+        all.into_iter().find(|one| one.name() == text).ok_or_else(|| "must be kvm or tcg".into())
+    }
+}
+
+/// What host and guest said of a run in a virtual machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct MachineEvidence {
+    /// What computed.
+    pub accelerator: Accelerator,
+    /// Time that the machine's processors for runs were ready and had no CPU of the host, by the host's account.
+    #[serde(rename = "host_wait_ns")]
+    pub host_wait: Reading<Nanos>,
+    /// Time the guest's kernel was told that the host took.
+    #[serde(rename = "guest_steal_ns")]
+    pub guest_steal: Reading<Nanos>,
 }
 
 /// What could have disturbed the run, and what was weaker than it should be.
@@ -64,7 +118,7 @@ pub struct Evidence {
     /// Time the main thread was ready but had no CPU.
     #[serde(rename = "run_queue_wait_ns")]
     pub run_queue_wait: Reading<Nanos>,
-    /// Time the hypervisor ran something else on these CPUs.
+    /// Time steal time: the hypervisor ran something else on these CPUs.
     #[serde(rename = "steal_ns")]
     pub steal: Reading<Nanos>,
     /// Interrupt and softirq time on these CPUs.
@@ -101,6 +155,9 @@ pub struct Evidence {
     /// Protections and measurements that were not in force, in words. Empty at full strength.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weaker: Vec<String>,
+    /// Of a run in a virtual machine: the parts of `steal`, and what computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineEvidence>,
 }
 
 /// Pages of a process on a memory node.
@@ -201,6 +258,7 @@ impl Evidence {
             main_cpu: none(why),
             cost: Nanos::ZERO,
             weaker: Vec::new(),
+            machine: None,
         }
     }
 }

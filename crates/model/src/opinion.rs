@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Which results the reference clock judges as well. Its verdict is final.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SecondOpinions {
     /// None.
@@ -65,6 +66,7 @@ impl SecondOpinion {
 
 /// What CPU time is in reference time, by a jury program that must pass: what limits of its language are multiplied by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ReferenceScale {
     /// Id of the language whose limits it is for.
     pub language: String,
@@ -87,6 +89,26 @@ impl ReferenceScale {
     pub fn limit(&self, limit: Nanos) -> Nanos {
         let scaled = u128::from(limit.0) * u128::from(self.reference.0) / u128::from(self.cpu.0.max(1));
         Nanos(u64::try_from(scaled).unwrap_or(u64::MAX))
+    }
+}
+
+/// The scales of a package, as they were found with its jury's programs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct InferredScales {
+    /// One for each language in which the jury has a program that must pass and takes long enough.
+    pub scales: Vec<ReferenceScale>,
+    /// What is to be known of them: languages without a scale, and why.
+    pub warnings: Vec<String>,
+}
+
+impl InferredScales {
+    /// The scale for a language: its own, else that of the slowest program, whichever language that is in.
+    pub fn of<'a>(
+        scales: impl IntoIterator<Item = &'a ReferenceScale>,
+        language: &str,
+    ) -> Option<&'a ReferenceScale> {
+        scales.into_iter().max_by_key(|scale| (scale.language == language, scale.cpu))
     }
 }
 
@@ -118,7 +140,13 @@ mod tests {
         };
         assert_eq!(scale.limit(Nanos::from_secs(2)), Nanos::from_millis(1500));
         assert_eq!(scale.limit(Nanos(u64::MAX)), Nanos(13_835_058_055_282_163_711));
-        let nothing = ReferenceScale { cpu: Nanos::ZERO, ..scale };
+        let nothing = ReferenceScale { cpu: Nanos::ZERO, ..scale.clone() };
         assert_eq!(nothing.limit(Nanos(u64::MAX)), Nanos(u64::MAX));
+        let python = ReferenceScale { language: "python3".into(), cpu: Nanos::from_secs(1), ..scale.clone() };
+        let all = [scale, python];
+        for (language, of) in [("c", "c"), ("python3", "python3"), ("java", "python3")] {
+            assert_eq!(InferredScales::of(&all, language).unwrap().language, of);
+        }
+        assert_eq!(InferredScales::of([], "c"), None);
     }
 }

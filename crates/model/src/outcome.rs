@@ -219,6 +219,8 @@ pub enum CheckOutcome {
 pub struct Verification {
     /// Short name.
     pub package: String,
+    /// Name of its format: `legacy`, `2025-09`, `polygon`, `cms`, `tps`, `dmoj`.
+    pub format: String,
     /// CPU time of a test case, without language factors; unknown where it could not be found.
     #[serde(rename = "time_limit_ns")]
     pub time_limit: Reading<Nanos>,

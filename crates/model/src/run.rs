@@ -78,10 +78,11 @@ pub struct View {
     pub mounts: Vec<ViewMount>,
 }
 
-/// A single file shown read-only to a run: test data that is too large to be copied into a box.
+/// A single file shown read-only to a run: test data that is too large to be copied into a box. A FIFO is for reading and writing, as
+/// its permissions have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileMount {
-    /// The n-th descriptor handed over with the request: a regular file that is readable for everyone.
+    /// The n-th descriptor handed over with the request: a regular file or a FIFO that is readable for everyone.
     pub fd: u8,
     /// Absolute path inside: a directory of one component and a name, such as `/data/input`.
     pub at: String,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Of a slot that was not measured: a memory-bound program on a lightly loaded virtual machine.
 const ASSUMED: Stray = Stray { reach: 0.05, tail: 0.02 };
 
-/// How far runs of a program stray, as fractions of its time.
+/// How far runs of a program vary, as fractions of its time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Stray {
@@ -16,7 +16,7 @@ pub struct Stray {
     pub tail: f64,
 }
 
-/// How far runs of one fixed program stray.
+/// How far runs of one fixed program vary.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Noise {
@@ -28,7 +28,7 @@ pub struct Noise {
     /// CPU time of the middle one.
     #[serde(rename = "median_ns")]
     pub median: Nanos,
-    /// How far they stray, with an allowance for their number.
+    /// How far they vary, with an allowance for their number.
     pub stray: Stray,
 }
 

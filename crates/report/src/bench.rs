@@ -9,7 +9,7 @@ pub fn words(warning: &BenchWarning, clock: Clock) -> String {
             saturated(busy, *of, *ours, load_average)
         }
         BenchWarning::Waiting { percent } => format!(
-            "the runs spent {percent:.0} % of their time waiting for a CPU: something else ran on the one they were given. \
+            "the runs spent {percent:.0} % of their time waiting for a CPU: other processes ran on the one they were given. \
              Wall times say nothing; free the CPU or use another slot"
         ),
         BenchWarning::UnknownLoad { why } => {
@@ -39,7 +39,7 @@ pub fn words(warning: &BenchWarning, clock: Clock) -> String {
             "runs are like those before them (correlation {correlation:.2}): something varies slowly, and the true median may lie outside its interval; measure longer"
         ),
         BenchWarning::TooManyVoid { void, counted } => format!(
-            "{void} runs were void and could not all be made good: only {counted} count; `tauto audit` shows what disturbs this machine"
+            "{void} runs were discarded and could not all be repeated: only {counted} count; `tauto audit` shows what disturbs this machine"
         ),
         BenchWarning::IntervalTooWide { asked_pct, reached_pct } => {
             let reached = match reached_pct {

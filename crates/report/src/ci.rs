@@ -85,7 +85,7 @@ pub fn sarif(document: &VerifyDocument, paths: &[String], version: &str) -> Valu
                 "name": "tauto verify",
                 "version": version,
                 "rules": [
-                    {"id": "promise", "shortDescription": {"text": "A jury submission is not judged as its directory or submissions.yaml promises"}},
+                    {"id": "promise", "shortDescription": {"text": "A jury submission did not get the verdict that its directory or submissions.yaml expects"}},
                     {"id": "package", "shortDescription": {"text": "The package as a whole is wrong"}},
                     {"id": "warning", "shortDescription": {"text": "Something in the package is untidy"}},
                 ],

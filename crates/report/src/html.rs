@@ -2,25 +2,31 @@
 
 mod bench;
 mod chart;
+mod consistency;
 mod index;
 mod ladder;
 mod layout;
+mod limits;
 mod link_order;
 mod perturb;
 mod plots;
 mod power;
 mod runs;
+mod shadow;
 mod tables;
 mod trace;
 
 pub use bench::bench_page;
+pub use consistency::consistency_page;
 pub use index::{comparison_page, index_page};
 pub use ladder::ladder_page;
 pub use layout::layout_page;
+pub use limits::limits_page;
 pub use link_order::link_order_page;
 pub use perturb::perturb_page;
 pub use power::{PowerCurve, power_chart};
 pub use runs::{ChartedRun, RunsChart, runs_chart};
+pub use shadow::shadow_page;
 pub use trace::trace_page;
 
 /// Text as HTML shows it, in elements and in quoted attributes. What would turn or steer text is shown as `·`.

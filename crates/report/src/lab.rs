@@ -1,8 +1,10 @@
 //! What the forms of an experiment's report have in common: what was found, in words.
 
+mod consistency;
 mod ladder;
 mod perturb;
 
+pub(crate) use consistency::consistency_findings;
 pub(crate) use ladder::{ladder_findings, published, words as ladder_words};
 pub(crate) use perturb::perturb_findings;
 
@@ -16,7 +18,7 @@ pub(crate) fn layout_findings(report: &LayoutReport) -> Vec<String> {
     if let (Reading::Known(seen), Reading::Known(chance)) = (&report.sensitivity_pct, &report.chance_pct) {
         let verdict = match seen > chance {
             true => format!("the {what} alone moves this program by so much"),
-            false => "that is no more than chance makes of runs that stray as these do".to_string(),
+            false => "that is no more than chance makes of runs that vary as these do".to_string(),
         };
         found.push(format!(
             "Layout sensitivity {seen:.2} % (greatest less least median of {unit}, over the mean; chance alone: {chance:.2} %): {verdict}."
@@ -77,7 +79,7 @@ pub(crate) fn link_order_findings(report: &LinkOrderReport) -> Vec<String> {
     if let (Reading::Known(seen), Reading::Known(chance)) = (&report.sensitivity_pct, &report.chance_pct) {
         let verdict = match seen > chance {
             true => "the link order alone moves this program by so much",
-            false => "no more than chance makes of runs that stray as these do",
+            false => "no more than chance makes of runs that vary as these do",
         };
         found.push(format!(
             "Link-order sensitivity {seen:.2} % (greatest less least median of {}, over their mean; chance alone: {chance:.2} %): {verdict}.",

@@ -3,6 +3,7 @@
 
 mod audit;
 mod bench;
+mod calibration;
 pub mod ci;
 pub mod csv;
 mod doctor;

@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod disturbed;
 pub(crate) mod index;
 pub(crate) mod lab;
+pub(crate) mod limits;
 mod numa;
 
 pub(crate) use numa::{empty_mask, mask, numa_map};
@@ -166,6 +167,7 @@ pub(crate) fn verifications() -> Vec<Verification> {
     vec![
         Verification {
             package: "hello".into(),
+            format: "legacy".into(),
             time_limit: Reading::Known(Nanos::from_secs(1)),
             time_limit_source: Some("problem.yaml: limits.time_limit".into()),
             submissions: vec![
@@ -196,6 +198,7 @@ pub(crate) fn verifications() -> Vec<Verification> {
         },
         Verification {
             package: "empty".into(),
+            format: "polygon".into(),
             time_limit: Reading::unknown("no submission bounds it"),
             time_limit_source: None,
             submissions: vec![],

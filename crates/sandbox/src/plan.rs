@@ -70,7 +70,7 @@ impl Step {
             Step::Priority => "ordinary priority",
             Step::Session => "new session",
             Step::MountProc => "mount of /proc in the run's namespace",
-            Step::Exposure => "being the first to go where memory runs out",
+            Step::Exposure => "being killed first where memory runs out",
             Step::Stdio => "standard streams",
             Step::Affinity => "binding to the CPUs asked for",
             Step::Scheduler => "scheduling class",

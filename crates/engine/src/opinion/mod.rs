@@ -13,7 +13,9 @@ use crate::submission::{Ready, Submission, case_limits, prepare};
 use crate::timelimit::TimeLimitInUse;
 use crate::{Fault, SystemError};
 use judge::package::TestCase;
-use model::{Charge, Clock, Confidence, Nanos, ReferenceScale, SecondOpinion, SecondOpinions, Verdict};
+use model::{
+    Charge, Clock, Confidence, InferredScales, Nanos, ReferenceScale, SecondOpinion, SecondOpinions, Verdict,
+};
 use settle::asks;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -69,11 +71,20 @@ impl Opinions {
     fn scale(&self, benches: [&Bench; 2], language: &str) -> Result<Result<ReferenceScale, String>, Fault> {
         // Held while it is found: others would find the same.
         let mut scales = self.scales.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.inferring {
+            let told = InferredScales::of(scales.values().flatten(), language);
+            let here = benches[1].job.options.means.versions().unwrap_or_default();
+            return Ok(match told {
+                Some(scale) if scale.counted_by == here => Ok(scale.clone()),
+                Some(scale) => Err(format!(
+                    "its limit is known by {}, and here is {here}: have the scales inferred again",
+                    scale.counted_by
+                )),
+                None => Err(format!("no limit in reference time is known for {language}")),
+            });
+        }
         if let Some(known) = scales.get(language) {
             return Ok(known.clone());
-        }
-        if !self.inferring {
-            return Ok(Err(format!("no limit in reference time is known for {language}")));
         }
         let key = kept::key(benches[1], language)?;
         let kept = self.directory.as_deref().and_then(|directory| kept::read(directory, &key));
@@ -96,6 +107,30 @@ pub(crate) fn second_bench<'b>(bench: &'b Bench) -> Option<Bench<'b>> {
     let asked = opinions.when != SecondOpinions::Never && bench.job.options.means.clock().varies();
     let means = opinions.means.as_ref().ok().filter(|_| asked)?;
     Some(bench.with_means(*means))
+}
+
+/// The scales of a package, by its jury's programs, for those who tell them to others ([`Opinions::told`]). The jobs' [`Opinions`] say what
+/// follows programs.
+///
+/// # Errors
+/// [`Fault::Input`] where nothing here follows programs, else those of judging.
+pub fn scales(bench: &Bench) -> Result<InferredScales, Fault> {
+    let mut found = InferredScales::default();
+    if !bench.job.options.means.clock().varies() {
+        found.warnings.push("its times are counted, so that none is left open".into());
+        return Ok(found);
+    }
+    let means = bench.job.opinions.means.as_ref();
+    let means =
+        means.map_err(|why| Fault::Input { place: "the reference clock".into(), why: why.clone() })?;
+    let second = bench.with_means(*means);
+    for language in scale::languages(bench)? {
+        match scale::infer([bench, &second], &language)? {
+            Ok(scale) => found.scales.push(scale),
+            Err(why) => found.warnings.push(format!("{language}: {why}")),
+        }
+    }
+    Ok(found)
 }
 
 /// The second opinions on one submission.
@@ -162,7 +197,7 @@ impl<'a> Asking<'a> {
     fn ask(&mut self, case: &TestCase) -> Result<Result<Said, String>, Fault> {
         let opinions = self.bench.job.opinions;
         let Some(second) = self.second else {
-            return Ok(Err(opinions.means.clone().err().unwrap_or_else(|| "nobody is asked".into())));
+            return Ok(Err(opinions.means.clone().err().unwrap_or_else(|| "no other clock is asked".into())));
         };
         if self.ready.is_none() {
             self.ready = Some(self.prepared(second)?);

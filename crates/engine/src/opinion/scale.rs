@@ -10,6 +10,7 @@ use crate::submission::{Ready, Submission, case_limits, language_of, prepare};
 use crate::timelimit::TimeLimitInUse;
 use judge::package::TestCase;
 use model::{Nanos, ReferenceScale, Verdict};
+use std::collections::BTreeSet;
 
 /// Runs of which the least is the CPU time of the jury's program.
 const RUNS: usize = 3;
@@ -60,6 +61,11 @@ pub(super) fn infer(
         reference,
         counted_by: second.job.options.means.versions().unwrap_or_default(),
     }))
+}
+
+/// The languages of the jury's programs that must pass and can be run here.
+pub(super) fn languages(bench: &Bench) -> Result<BTreeSet<String>, Fault> {
+    Ok(jury(bench)?.into_iter().map(|(_, language)| language).collect())
 }
 
 /// The jury's programs that must pass and can be run here, with their languages.

@@ -3,8 +3,10 @@
 #![allow(dead_code, reason = "every test binary uses a part of the kit")]
 
 use engine::bench::Bench;
+use engine::calibrate::{Measuring, calibrate};
 use engine::execute::{Conditions, execute};
 use engine::job::{Job, Options};
+use engine::kept::Keeping;
 use engine::languages::Languages;
 use engine::limits::Overrides;
 use engine::opinion::Opinions;
@@ -74,6 +76,10 @@ pub(crate) struct Kit {
     /// Slots have a control program, the one that is called `control` here, which takes 100 ms at best.
     pub(crate) control: bool,
     pub(crate) opinions: Opinions,
+    /// Where time limits are kept.
+    pub(crate) keeping: Option<PathBuf>,
+    /// Whatever is kept, they are inferred again.
+    pub(crate) fresh: bool,
 }
 
 fn control() -> Control {
@@ -123,6 +129,8 @@ pub(crate) fn kit() -> Kit {
         runners: Vec::new(),
         control: false,
         opinions: Opinions::none(),
+        keeping: None,
+        fresh: false,
     };
     kit.programs.insert("echo", echo);
     kit.programs.insert("wrong", |_| ok(1));
@@ -183,6 +191,7 @@ fn package() -> Package {
         submit_answer: false,
         limits: PackageLimits {
             time: TimeLimit::Stated { limit: ms(2000), source: "problem.yaml: limits.time_limit".into() },
+            rule: Inference::V2025_09 { ac_to_time_limit: 2.0, time_limit_to_tle: 1.5, resolution: 1.0 },
             memory: None,
             output: None,
             code: None,
@@ -321,6 +330,18 @@ impl Kit {
         })
     }
 
+    /// Measures the jury's programs, so often; under load, too, where a load is given.
+    pub(crate) fn calibrate(
+        &mut self,
+        runs: u32,
+        load: Option<&dyn Fn(bool) -> Result<(), Fault>>,
+    ) -> Result<Calibration, Fault> {
+        self.with_job(JudgeMode::AllTests, 1, |job, slots| {
+            let bench = Bench::new(job, &slots[0])?;
+            calibrate(&bench, &Measuring { runs, load, tell: &|_, _| {} })
+        })
+    }
+
     fn with_job<R>(&mut self, mode: JudgeMode, jobs: usize, work: impl FnOnce(Job, &[Slot]) -> R) -> R {
         let source = Source::open(self.dir.path(), SourceLimits::USUAL).unwrap();
         let toolchain = |language: &str| Toolchain {
@@ -341,6 +362,7 @@ impl Kit {
         let slot = |(main, auxiliary): &(Arc<Simulated>, Arc<Simulated>)| Slot {
             main: station(main),
             auxiliary: Some(station(auxiliary)),
+            beside: Vec::new(),
             control: self.control.then(control),
         };
         let slots: Vec<Slot> = self.runners.iter().map(slot).collect();
@@ -357,6 +379,7 @@ impl Kit {
                 floor: settle::Floor::assumed(),
             },
             opinions: &self.opinions,
+            keeping: Keeping { directory: self.keeping.as_deref(), machine: "simulated", fresh: self.fresh },
             cancel: &self.cancel,
             emit: &emit,
         };

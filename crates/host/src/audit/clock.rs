@@ -48,8 +48,8 @@ pub(super) fn steal(seen: &Seen) -> Finding {
     let f = finding(
         "steal",
         Severity::High,
-        "while the hypervisor runs somebody else wall time passes and caches cool: 1.59 s over 15 loaded runs of 1 s \
-         (measured); such runs are void and repeated",
+        "while the hypervisor runs another machine wall time passes and caches cool: 1.59 s over 15 loaded runs of 1 s \
+         (measured); such runs are discarded and repeated",
     )
     .read_from("/proc/stat");
     let stolen = match &seen.facts.clock.stolen {

@@ -41,7 +41,7 @@ fn told(view: &View<'_>) -> Boot {
     if !parameters.is_empty() && exists("/etc/kernel/cmdline.d") {
         advice.push(
             "unified kernel images: put the parameters into /etc/kernel/cmdline.d/50-tautochrone.conf, build the image \
-             anew and restart"
+             again and restart"
                 .to_string(),
         );
     }

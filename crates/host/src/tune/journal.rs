@@ -7,6 +7,7 @@
 //! outcome: it is cut off.
 
 use super::{Change, Target};
+use model::Forms;
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,9 @@ use std::path::{Path, PathBuf};
 
 const NAME: &str = "tune.journal";
 const LOCK: &str = "tune.lock";
-const VERSION: u32 = 1;
+/// The forms of a journal; `tests/forms` has one in each of them, and each start of the system tells its own. Fields are not added without another
+/// number: a journal that is not understood as a whole is not acted on.
+const FORMS: Forms = Forms::kept("a journal of tuning", 1);
 /// A journal of the largest machines has thousands of lines of some 200 bytes.
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -289,7 +292,7 @@ impl Journal {
             self.file = Some(File::from(file.map_err(|e| self.error(e))?));
         }
         if self.said.boot.as_ref() != Some(&self.boot) {
-            self.append(&[Line::Start { version: VERSION, boot: self.boot.clone() }])?;
+            self.append(&[Line::Start { version: FORMS.newest, boot: self.boot.clone() }])?;
             rustix::fs::fsync(&self.directory).map_err(|e| self.error(e))?;
             self.said.boot = Some(self.boot.clone());
         }
@@ -354,8 +357,10 @@ fn parse(text: &str, path: &Path) -> Result<(Said, usize), JournalError> {
         };
         let boot = || said.boot.clone().ok_or_else(|| bad("a change before the first start"));
         match serde_json::from_str(line).map_err(|e| bad(&e.to_string()))? {
-            Line::Start { version: VERSION, boot } => said.boot = Some(boot),
-            Line::Start { version, .. } => return Err(bad(&format!("version {version} is not known"))),
+            Line::Start { version, boot } => {
+                FORMS.read(version).map_err(|why| bad(&why))?;
+                said.boot = Some(boot);
+            }
             Line::Intent { n, change } => {
                 let record = Record { change, standing: Standing::Intended, boot: boot()? };
                 match said.records.len() {
@@ -370,4 +375,62 @@ fn parse(text: &str, path: &Path) -> Result<(Said, usize), JournalError> {
         }
     }
     Ok((said, whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tune::Form;
+
+    const KEPT: [&str; 1] = [include_str!("../../tests/forms/journal-1.jsonl")];
+
+    /// With every kind of line, target and standing.
+    fn written() -> String {
+        let targets = [
+            Target::File { path: "/sys/a".into(), form: Form::Text },
+            Target::Controller {
+                path: "/sys/fs/cgroup/cgroup.subtree_control".into(),
+                name: "cpuset".into(),
+            },
+            Target::Directory("/sys/fs/cgroup/tauto".into()),
+            Target::Whole("/etc/tauto.conf".into()),
+            Target::Task { pid: 7, started: 8, comm: "kswapd0".into() },
+            Target::Service("irqbalance".into()),
+        ];
+        let standings = [
+            Standing::Intended,
+            Standing::Applied("it cannot be read".into()),
+            Standing::Verified,
+            Standing::Refused("EBUSY".into()),
+            Standing::Otherwise("3".into()),
+            Standing::Undone(Some("gone".into())),
+        ];
+        let mut lines = vec![Line::Start { version: FORMS.newest, boot: "a boot".into() }];
+        for (n, (target, standing)) in targets.into_iter().zip(standings).enumerate() {
+            lines.push(Line::Found { target: target.clone(), found: "1".into() });
+            let change = Change { id: "governor".into(), target, found: "1".into(), want: "2".into() };
+            lines.extend([Line::Intent { n, change }, Line::Outcome { n, standing }]);
+        }
+        lines.iter().map(|line| serde_json::to_string(line).unwrap() + "\n").collect()
+    }
+
+    #[test]
+    fn what_is_written_changes_only_with_the_number_of_its_form() {
+        FORMS.hold(&written(), &KEPT.map(String::from), String::eq);
+    }
+
+    #[test]
+    fn every_form_there_was_is_read() {
+        for text in KEPT {
+            let (said, whole) = parse(text, Path::new("journal")).unwrap();
+            assert_eq!((whole, said.records.len(), said.boot.as_deref()), (text.len(), 6, Some("a boot")));
+        }
+        let later = KEPT[0].replace("\"version\":1", "\"version\":2");
+        let error = parse(&later, Path::new("journal")).unwrap_err().to_string();
+        assert!(
+            error
+                .contains("form 2 of a journal of tuning, and this version knows 1 to 1; upgrade tauto here"),
+            "{error}"
+        );
+    }
 }

@@ -228,7 +228,7 @@ fn what_others_changed_since_is_told_and_put_back() {
     let undone = undo(directory.path(), "boot", &mut fake);
     assert_eq!(
         undone[1],
-        Standing::Undone(Some("the kernel or somebody else had set it to `foreign`".into()))
+        Standing::Undone(Some("the kernel or another process had set it to `foreign`".into()))
     );
     assert_eq!(fake.files, before);
 }

@@ -70,12 +70,12 @@ fn restore(record: &Record, boot: &str, knobs: &mut dyn Knobs) -> Standing {
     }
     let as_wanted = knobs.same(&change.target, &now, &change.want);
     let foreign = (record.standing == Standing::Verified && !as_wanted)
-        .then(|| format!("the kernel or somebody else had set it to `{}`", now.trim_end()));
+        .then(|| format!("the kernel or another process had set it to `{}`", now.trim_end()));
     match write(change, &change.found, knobs) {
         Standing::Verified => Standing::Undone(foreign),
         Standing::Applied(why) => Standing::Undone(Some(why)),
         Standing::Refused(why) | Standing::Otherwise(why) => {
-            Standing::Otherwise(format!("cannot be put back: {why}"))
+            Standing::Otherwise(format!("cannot be restored: {why}"))
         }
         other => other,
     }

@@ -102,8 +102,13 @@ impl Language {
             .filter(|(name, _)| !added.contains(name))
             .map(|(name, _)| file_stem(name))
             .collect();
-        let grader =
-            sources.iter().find(|(name, content)| added.contains(name) && brings_in(content, &stems));
+        let calls = |(name, content): &&(&str, &[u8])| added.contains(name) && brings_in(content, &stems);
+        // Where it has parts of its own, the one called so begins.
+        let called_so = |(name, _): &&(&str, &[u8])| {
+            added.contains(name) && ["grader", "stub"].contains(&file_stem(name))
+        };
+        let grader = sources.iter().find(calls);
+        let grader = grader.map(|part| sources.iter().find(called_so).unwrap_or(part));
         let named = named.or(grader);
         let own: Vec<_> = sources.iter().filter(|(name, _)| !added.contains(name)).collect();
         let candidates = if own.is_empty() { sources.iter().collect() } else { own };
@@ -147,10 +152,11 @@ impl Language {
 
 /// Whether a line brings in one of these modules, in the words of any language that has modules.
 fn brings_in(content: &[u8], modules: &[&str]) -> bool {
-    const WORDS: [&str; 6] = ["import", "from", "require", "require_relative", "include", "use"];
+    const WORDS: [&str; 7] = ["import", "from", "require", "require_relative", "include", "use", "uses"];
     String::from_utf8_lossy(content).lines().any(|line| {
         let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-        words.any(|word| WORDS.contains(&word)) && words.any(|word| modules.contains(&word))
+        words.any(|word| WORDS.contains(&word.to_ascii_lowercase().as_str()))
+            && words.any(|word| modules.contains(&word))
     })
 }
 

@@ -256,6 +256,7 @@ fn case(
     let base = format!("{directory}/{stem}");
     let mut args = own.args.clone();
     let mut validator_args = own.validator_args.clone();
+    let mut input_validator_args = own.input_validator_args.clone();
     // A file of the 2023 drafts: words for the command line.
     if let Some(text) = field::text(tree, &format!("{base}.args"), warnings)? {
         args = text.split_whitespace().map(str::to_string).collect();
@@ -272,6 +273,7 @@ fn case(
         section.unknown(&known, &[], warnings);
         args = section.words("args")?.unwrap_or(args);
         validator_args = settings::validator_args(&section)?.unwrap_or(validator_args);
+        input_validator_args = settings::input_validator_args(&section)?.unwrap_or(input_validator_args);
     }
     let answer = Some(format!("{base}.ans")).filter(|path| tree.files.contains_key(path));
     let validator_flags = context.problem.validator_flags.iter().cloned().chain(validator_args).collect();
@@ -281,6 +283,7 @@ fn case(
         answer: answer.unwrap_or_default(),
         args,
         validator_flags,
+        input_validator_args,
         files: all_files(tree, &format!("{base}.files")),
         ..TestCase::default()
     })

@@ -212,6 +212,21 @@ pub(super) fn document(
     Ok(Some(document.root))
 }
 
+/// The JSON document of a file of the package, if it is there. JSON is YAML but for tabs, which it only has between values.
+pub(super) fn json(
+    tree: &FileTree,
+    path: &str,
+    warnings: &mut Vec<Warning>,
+) -> Result<Option<Node>, PackageError> {
+    let Some(text) = text(tree, path, warnings)? else { return Ok(None) };
+    let wrong = |error: yaml::YamlError| {
+        let message = error.message.replace("not readable as yaml", "not readable as json");
+        PackageError::new(place(path, Some(error.line), ""), message)
+    };
+    let document = yaml::parse(&text.replace('\t', " ")).map_err(wrong)?;
+    Ok(Some(document.root))
+}
+
 fn untab(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let body = line.trim_start_matches([' ', '\t']);

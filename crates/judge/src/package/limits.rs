@@ -47,7 +47,8 @@ pub(super) fn read(
         let number = limits.number(key, Range::above_zero(MOST_MIB))?;
         Ok(number.map(|number| Bytes((number * unit as f64) as u64)))
     };
-    let mut wrong = Vec::new();
+    let (mut wrong, mut wrong_rule) = (Vec::new(), Vec::new());
+    let rule = inference(&limits, format, &mut wrong_rule);
     let read = PackageLimits {
         memory: or_none(size("memory", 1 << 20), &mut wrong),
         output: or_none(size("output", 1 << 20), &mut wrong),
@@ -58,8 +59,10 @@ pub(super) fn read(
         validation_memory: or_none(size("validation_memory", 1 << 20), &mut wrong),
         validation_output: or_none(size("validation_output", 1 << 20), &mut wrong),
         passes: or_none(passes(&limits, multi_pass), &mut wrong),
-        time: time_limit(tree, &limits, format, warnings, &mut wrong),
+        time: time_limit(tree, &limits, rule, warnings, &mut wrong),
+        rule,
     };
+    wrong.extend(wrong_rule);
     PackageError::all(wrong).map_or(Ok(read), Err)
 }
 
@@ -91,11 +94,10 @@ fn passes(limits: &Section, multi_pass: bool) -> Result<u32, PackageError> {
 fn time_limit(
     tree: &FileTree,
     limits: &Section,
-    format: Format,
+    inference: Inference,
     warnings: &mut Vec<Warning>,
     wrong: &mut Vec<PackageError>,
 ) -> TimeLimit {
-    let inference = inference(limits, format, wrong);
     let mut stated = Vec::new();
     if let Some(limit) = or_none(seconds(limits, "time_limit"), wrong) {
         check_resolution(limits, limit, inference, warnings);

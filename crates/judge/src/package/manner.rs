@@ -1,21 +1,73 @@
 //! What packages of other formats have and Kattis' does not: how their programs are called and answer, tests that are made,
 //! files in place of standard streams. The default is Kattis' way.
 
-use super::Program;
+use super::{Program, SourceFile};
 
 /// Where a package does other than a Kattis package.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Manner {
     /// How validators, or the interactor, are called and answer.
     pub calls: Calls,
-    /// Judges what the interactor wrote, once it accepted, by [`Calls::TESTLIB_CHECKER`].
-    pub after: Option<Program>,
+    /// Judges what the interactor wrote, once it accepted.
+    pub after: Option<After>,
+    /// The submission runs as several processes at the same time, and the interactor is their manager.
+    pub processes: Option<Processes>,
     /// What a second pass of a multi-pass run reads, where no `nextpass.in` says it.
     pub second_pass: SecondPass,
     /// Files that take the place of a submission's standard streams.
     pub file_io: FileIo,
     /// Tests, or parts of them, that are made before anything is judged.
     pub made: Made,
+    /// Programs that look at the tests themselves. Only verification of the package runs them.
+    pub checks: Vec<Check>,
+}
+
+/// What decides after an interactor that accepted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct After {
+    /// The checker.
+    pub program: Program,
+    /// How it is called.
+    pub calls: Calls,
+}
+
+/// Processes of one submission, each of which talks to the manager through two FIFOs (CMS, "Communication"). What they
+/// use of CPU time together is held against the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Processes {
+    /// How many, from 1 to [`Processes::MOST`].
+    pub count: u32,
+    /// The FIFOs are a process's standard streams; else their names are its arguments: that to read, that to write.
+    pub streams: bool,
+}
+
+impl Processes {
+    /// Each takes a sandbox of its own, beside all others.
+    pub const MOST: u32 = 16;
+}
+
+/// A program that tells whether tests are as they should be: it reads one on standard input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// The program.
+    pub program: Program,
+    /// Its exit code for what is good; any other is for what is not.
+    pub accepts: i32,
+    /// What it reads, and its arguments with each.
+    pub runs: Vec<CheckRun>,
+}
+
+/// One test that a program looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckRun {
+    /// Path of the file in the package that it reads on standard input.
+    pub file: String,
+    /// Path of the input in the package, where that is another file. [`Calls::INPUT`] stands for it in arguments.
+    pub input: Option<String>,
+    /// Files in its work directory.
+    pub files: Vec<SourceFile>,
+    /// Arguments.
+    pub args: Vec<String>,
 }
 
 /// How a program of the package that decides is called, and by what it answers.
@@ -35,6 +87,8 @@ impl Calls {
     pub const OUTPUT: &'static str = "{output_file}";
     /// Stands for the path of the test's answer.
     pub const ANSWER: &'static str = "{answer_file}";
+    /// Stands for the paths of all FIFOs of [`Processes`], as arguments of their own: of each process that from it, that to it.
+    pub const FIFOS: &'static str = "{fifos}";
     /// The order of testlib's checkers and interactors (testlib.h, `registerTestlibCmd`, `registerInteraction`).
     pub const TESTLIB_CHECKER: [&'static str; 3] = [Calls::INPUT, Calls::OUTPUT, Calls::ANSWER];
 

@@ -2,14 +2,16 @@
 //!
 //! [`read`] turns the files of a package into a [`Package`], or says which file, line and field stops it. What
 //! is untidy but still has one clear meaning becomes a [`Warning`]. `docs/packages.md` says for users what is
-//! read, what comes first and what the defaults are. Deliberately absent: statements, attachments, input
-//! validators, visualisers and static validators, which judging does not need.
+//! read, what comes first and what the defaults are. Deliberately absent: statements, attachments,
+//! visualisers and static validators, which judging does not need.
 
+pub mod convert;
 mod data;
 mod field;
 mod formats;
 mod glob;
 mod limits;
+mod loose;
 mod manner;
 mod problem;
 mod program;
@@ -24,6 +26,7 @@ mod types;
 
 pub use formats::archives;
 pub use glob::{Glob, GlobError};
+pub use loose::{LOOSE_TIME_LIMIT, loose_group, loose_problem};
 pub use manner::*;
 pub use tree::{Entry, FileTree};
 pub use types::*;
@@ -99,13 +102,13 @@ pub fn read(tree: &FileTree) -> Result<(Package, Vec<Warning>), PackageError> {
         limits: problem.limits.clone(),
         validator,
         grader: program::grader(tree, &data, &mut warnings)?,
+        manner: Manner { checks: program::checks(tree, &data, &mut warnings), ..Manner::default() },
         data,
         include: program::includes(tree, &mut warnings),
         submissions: submission::read(tree, &problem, &mut warnings)?,
         languages: problem.languages,
         constants: problem.constants,
         maximise: problem.maximise,
-        manner: Manner::default(),
     };
     Ok((package, warnings))
 }

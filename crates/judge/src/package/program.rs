@@ -3,7 +3,11 @@
 
 use super::problem::Problem;
 use super::tree::Child;
-use super::{FileTree, Grading, Include, PackageError, Program, SourceFile, TestGroup, Validator, Warning};
+use super::{
+    Calls, Check, CheckRun, FileTree, Grading, Include, PackageError, Program, SourceFile, TestCase,
+    TestGroup, Validator, Warning,
+};
+use crate::verdict::VALIDATOR_ACCEPTS;
 
 /// Endings of files that begin a program, from the specification's table of languages.
 #[rustfmt::skip]
@@ -107,6 +111,51 @@ pub(super) fn validator(
         warnings.push(Warning::new(parent(&found[0].path), "2025-09 allows one validator; each must accept"));
     }
     Ok(Validator::Custom(found))
+}
+
+/// Input validators, and the answer validators that many packages have besides, with what each reads: it accepts as an output validator
+/// does (legacy and 2025-09, "Input validators"). The test case's own arguments follow the validator's, and its files lie in the work
+/// directory (2025-09, "Input validators", "Working directory").
+pub(super) fn checks(tree: &FileTree, data: &TestGroup, warnings: &mut Vec<Warning>) -> Vec<Check> {
+    let cases = data.all_cases();
+    let mut found = Vec::new();
+    for directory in ["input_validators", "input_format_validators", "answer_validators"] {
+        let of_answers = directory == "answer_validators";
+        for program in several(tree, directory) {
+            let run = |case: &&TestCase| {
+                let own = case.input_validator_args.iter().filter(|(name, _)| is_called(&program, name));
+                let words = own.flat_map(|(_, words)| words).chain(&case.args).cloned();
+                let run = match of_answers {
+                    true => CheckRun {
+                        file: case.answer.clone(),
+                        input: Some(case.input.clone()),
+                        files: Vec::new(),
+                        args: vec![Calls::INPUT.to_string()],
+                    },
+                    false => CheckRun {
+                        file: case.input.clone(),
+                        input: None,
+                        files: case.files.clone(),
+                        args: words.collect(),
+                    },
+                };
+                (!run.file.is_empty()).then_some(run)
+            };
+            let runs = cases.iter().filter_map(run).collect();
+            found.push(Check { accepts: VALIDATOR_ACCEPTS, program: program.clone(), runs });
+        }
+        let unknown = |child: &Child| matches!(ending(&child.name), Some("ctd" | "viva"));
+        if let Some(child) = entries(tree, directory).into_iter().find(unknown) {
+            warnings.push(Warning::new(child.path, "is not run: its language is not known"));
+        }
+    }
+    found
+}
+
+/// Whether a map of arguments means this program by a name; none means every one.
+fn is_called(program: &Program, name: &str) -> bool {
+    let last = program.path.rsplit('/').next().unwrap_or(&program.path);
+    name.is_empty() || last == name || last.rsplit_once('.').is_some_and(|(stem, _)| stem == name)
 }
 
 fn parent(path: &str) -> &str {
@@ -302,6 +351,42 @@ mod tests {
         let interactive = format!("{NEW}type: interactive\n");
         let error = refusal(&[("problem.yaml", &interactive)]);
         assert_eq!(error, "output_validator: has no program, which an interactive problem needs");
+    }
+
+    #[test]
+    fn input_and_answer_validators_with_their_arguments() {
+        let files = [
+            ("input_validators/v.py", ""),
+            ("input_validators/w/w.cpp", ""),
+            ("answer_validators/a.py", ""),
+            ("data/secret/testdata.yaml", "input_validator_flags: {w: n 5}\n"),
+        ];
+        let checks = read_clean(&files).manner.checks;
+        let told: Vec<_> = checks
+            .iter()
+            .map(|check| {
+                (check.program.path.as_str(), check.runs[0].file.as_str(), check.runs[0].args.join(" "))
+            })
+            .collect();
+        let input = "data/secret/1.in";
+        assert_eq!(
+            told,
+            [
+                ("input_validators/v.py", input, String::new()),
+                ("input_validators/w", input, "n 5".into()),
+                ("answer_validators/a.py", "data/secret/1.ans", Calls::INPUT.into())
+            ]
+        );
+        read_warned(&[("input_validators/v.ctd", "")], &["input_validators/v.ctd: is not run"]);
+        let files = [
+            ("problem.yaml", NEW),
+            ("input_validators/v.py", ""),
+            ("data/secret/1.yaml", "args: [a]\ninput_validator_args: [n]\n"),
+            ("data/secret/1.files/map.txt", ""),
+        ];
+        let run = &read_clean(&files).manner.checks[0].runs[0];
+        let beside: Vec<&str> = run.files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!((&run.args[..], &beside[..]), (&["n".to_string(), "a".into()][..], &["map.txt"][..]));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! data configuration"), and what drafts in between wrote.
 
 use super::field::{self, Range, Section};
-use super::{FileTree, Grading, GroupSettings, PackageError, ScoreMode, VerdictMode, Warning};
+use super::{FileTree, Grading, GroupSettings, PackageError, ScoreMode, ValidatorArgs, VerdictMode, Warning};
 use crate::yaml::{Node, Value};
 
 /// Largest score that is taken for one.
@@ -38,6 +38,8 @@ pub(super) struct Inherited {
     range: Option<(f64, f64)>,
     /// Arguments of the submission.
     pub(super) args: Vec<String>,
+    /// Arguments of input validators: a validator's name, or none for all.
+    pub(super) input_validator_args: ValidatorArgs,
     /// Arguments of the output validator, without those in `problem.yaml`.
     pub(super) validator_args: Vec<String>,
 }
@@ -114,8 +116,27 @@ pub(super) fn inherit(
         reject_score: section.number("reject_score", SCORE)?.or(above.reject_score),
         range: range(section)?.or(above.range),
         args: section.words("args")?.unwrap_or_else(|| above.args.clone()),
+        input_validator_args: input_validator_args(section)?
+            .unwrap_or_else(|| above.input_validator_args.clone()),
         validator_args: validator_args(section)?.unwrap_or_else(|| above.validator_args.clone()),
     })
+}
+
+/// `input_validator_args`, or `input_validator_flags`: words for all validators, or a map with words for each.
+pub(super) fn input_validator_args(section: &Section) -> Result<Option<ValidatorArgs>, PackageError> {
+    let Some(key) =
+        ["input_validator_args", "input_validator_flags"].into_iter().find(|key| section.has(key))
+    else {
+        return Ok(None);
+    };
+    match section.get(key).map(|node| &node.value) {
+        Some(Value::Map(entries)) => {
+            let inner = section.section(key)?;
+            let one = |(name, _): &(String, Node)| Ok((name.clone(), inner.words(name)?.unwrap_or_default()));
+            entries.iter().map(one).collect::<Result<_, _>>().map(Some)
+        }
+        _ => Ok(section.words(key)?.map(|words| vec![(String::new(), words)])),
+    }
 }
 
 /// `output_validator_args`, or `output_validator_flags`: text, or a map with `flags`.

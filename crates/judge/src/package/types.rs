@@ -19,6 +19,18 @@ pub enum Format {
     Foreign(&'static str),
 }
 
+impl Format {
+    /// Its name in reports: that of the specification, else of the system it is from.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Legacy => "legacy",
+            Format::LegacyIcpc => "legacy-icpc",
+            Format::V2025_09 => "2025-09",
+            Format::Foreign(name) => name,
+        }
+    }
+}
+
 /// A package that can be judged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Package {
@@ -64,6 +76,8 @@ pub struct Package {
 pub struct PackageLimits {
     /// CPU time per test case.
     pub time: TimeLimit,
+    /// The rule by which a time limit is inferred, also where one is stated: what it should be can be asked all the same.
+    pub rule: Inference,
     /// Memory of a run.
     pub memory: Option<Bytes>,
     /// Output of a run.
@@ -215,6 +229,8 @@ pub enum Grading {
     Min,
     /// The product of the members' shares of `max_score` (CMS, `GroupMul`).
     Product,
+    /// `max_score` if the share of each member is above 0 and at most this, else 0 (CMS, `GroupThreshold`).
+    Threshold(f64),
 }
 
 /// Legacy verdict modes.
@@ -261,6 +277,35 @@ pub struct TestCase {
     pub comparison: BuiltIn,
     /// The most it gives in a group whose members are summed; `None`: its share of the group's `max_score`.
     pub points: Option<f64>,
+    /// Whether its output may be handed in.
+    pub handed_in: HandedIn,
+    /// Arguments for input validators.
+    pub input_validator_args: ValidatorArgs,
+}
+
+/// Words for validators: the name of one, or none for all, and its arguments.
+pub type ValidatorArgs = Vec<(String, Vec<String>)>;
+
+/// Whether the output for a test case is handed in as a file, in place of a program that makes it or beside one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum HandedIn {
+    /// It is not, unless all of the problem is of the type `submit-answer`.
+    #[default]
+    No,
+    /// It may be, under this name; else the program runs.
+    May(String),
+    /// It is, under this name; no program runs.
+    Must(String),
+}
+
+impl HandedIn {
+    /// The name of the file.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            HandedIn::No => None,
+            HandedIn::May(name) | HandedIn::Must(name) => Some(name),
+        }
+    }
 }
 
 /// A submission the jury wrote, and what it promises.

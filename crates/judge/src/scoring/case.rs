@@ -55,12 +55,16 @@ fn recent_score(
         Grading::Sum => {
             case.points.or_else(|| group.settings.max_score.map(|max| max / group.all_cases().len() as f64))
         }
-        Grading::Min | Grading::Product => group.settings.max_score,
+        Grading::Min | Grading::Product | Grading::Threshold(_) => group.settings.max_score,
         _ if has_score => return Err(format!("the validator left {left} in a group that is pass-fail")),
         _ => return Ok(None),
     };
     if verdict != Verdict::Accepted {
         return Ok(Some(0.0));
+    }
+    if let (Grading::Threshold(most), Some(max)) = (&group.settings.grading, max) {
+        let share = multiplier.unwrap_or(1.0);
+        return Ok(Some(if share > 0.0 && share <= *most { max } else { 0.0 }));
     }
     match (max, score, multiplier) {
         // A checker may give points where a test gives none; they do not count.

@@ -79,7 +79,7 @@ impl<'p> Judging<'p> {
                 let verdict = if any { Verdict::Accepted } else { aggregate_verdict(*verdict, counted) };
                 Ok(GroupResult::new(verdict, Some(aggregate_score(*score, counted))))
             }
-            Grading::PassFail | Grading::Sum | Grading::Min | Grading::Product => {
+            Grading::PassFail | Grading::Sum | Grading::Min | Grading::Product | Grading::Threshold(_) => {
                 Ok(GroupResult::fault(format!("{}: its grading belongs to the 2025-09 format", title(group))))
             }
         }

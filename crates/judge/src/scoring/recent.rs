@@ -85,7 +85,9 @@ impl<'p> Judging<'p> {
             let decided = match group.settings.grading {
                 Grading::PassFail => verdict != Verdict::Accepted,
                 // Where there is nothing to earn, the verdict still counts: later groups may ask for it.
-                Grading::Min | Grading::Product => score == 0.0 && group.settings.max_score != Some(0.0),
+                Grading::Min | Grading::Product | Grading::Threshold(_) => {
+                    score == 0.0 && group.settings.max_score != Some(0.0)
+                }
                 _ => false,
             };
             if decided {
@@ -142,6 +144,9 @@ fn bounded(group: &TestGroup, verdict: Verdict, scores: &[f64]) -> GroupResult {
             max * scores.iter().map(|score| score / max).product::<f64>()
         }
         (Grading::Product, _) => 0.0,
+        // Members have all of it or nothing.
+        (Grading::Threshold(_), Some(max)) if scores.iter().all(|score| *score >= max) => max,
+        (Grading::Threshold(_), _) => 0.0,
         (Grading::LegacyDefault { .. } | Grading::Custom { .. }, _) => {
             return GroupResult::fault(format!("{}: its grading belongs to the legacy format", title(group)));
         }

@@ -23,6 +23,7 @@ fn package(format: Format, scoring: bool, groups: Vec<TestGroup>) -> Package {
         submit_answer: false,
         limits: PackageLimits {
             time: TimeLimit::Inferred(rule),
+            rule,
             memory: None,
             output: None,
             code: None,

@@ -98,7 +98,7 @@ fn compare_model(name: &str, machines: &[&Machine], tests: usize) -> (ComparedMo
     let mut notes = Vec::new();
     if !tested {
         notes.push(format!(
-            "{} of this processor: ratios only; whether one strays is not tested with fewer than {LEAST_MACHINES}",
+            "{} of this processor: ratios only; outliers are not tested with fewer than {LEAST_MACHINES}",
             if machines.len() == 1 { "1 machine".into() } else { format!("{} machines", machines.len()) }
         ));
     }

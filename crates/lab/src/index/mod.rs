@@ -194,7 +194,7 @@ fn figure(turns: &[Vec<Slice>], quantiles: Quantiles, unit: &str, how: String) -
     if told.len() < LEAST_TURNS {
         let turns = told.len();
         return Reading::unknown(format!(
-            "{voided} of {slices} slices were disturbed, and only {turns} turns are left; something else uses this CPU"
+            "{voided} of {slices} slices were disturbed, and only {turns} turns are left; another process uses this CPU"
         ));
     }
     let (Some(summary), Some(value)) = (stats::Summary::of(&told), stats::quantile(&told, quantiles.turns))

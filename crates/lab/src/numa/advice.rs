@@ -51,7 +51,7 @@ pub(super) fn advice(
                 serial = true;
             }
             _ => advice.push(format!(
-                "{} ({size}) lies on node{} and is used from nodes {users}: keep the threads where it is (numactl --cpunodebind and --membind), or place it anew (policy now: {})",
+                "{} ({size}) lies on node{} and is used from nodes {users}: keep the threads where it is (numactl --cpunodebind and --membind), or place it again (policy now: {})",
                 mapping.name,
                 list(&placed.pages),
                 mapping.policy

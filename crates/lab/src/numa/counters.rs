@@ -269,7 +269,7 @@ impl Counting {
             .filter(|(_, kinds)| kinds.iter().any(|kind| kind.kind == ALL))
             .collect();
         match counted.is_empty() {
-            true => Err("the counters never counted: somebody else holds them, or a hypervisor shows some without having them".into()),
+            true => Err("the counters never counted: another process holds them, or a hypervisor shows some without having them".into()),
             false => Ok(counted),
         }
     }

@@ -74,7 +74,7 @@ fn scatter(program: &Benched, figures: &Figures, clock: Clock) -> String {
     };
     let void = match program.void_runs() {
         0 => "",
-        _ => " Crosses are void runs, which do not count.",
+        _ => " Crosses are discarded runs, which do not count.",
     };
     format!(
         "<div class=\"wide\">{}</div>\n<p class=\"dim\">Each dot is a run.{void} The lines are the least, the middle and the greatest of the runs \
@@ -84,7 +84,7 @@ fn scatter(program: &Benched, figures: &Figures, clock: Clock) -> String {
 }
 
 fn title(number: usize, run: &BenchRun, charge: Charge) -> String {
-    let void = if run.void { ", void" } else { "" };
+    let void = if run.void { ", discarded" } else { "" };
     let disturbed = match run.disturbed.is_empty() {
         true => String::new(),
         false => format!(", disturbed by {}", run.disturbed.join(", ")),
@@ -118,7 +118,7 @@ fn figures_table(program: &Benched, clock: Clock) -> String {
     ];
     let place = program.runs.first().map(|run| isolation(&run.observation.evidence)).unwrap_or_default();
     let counts = format!(
-        "<p>{} runs count, {} are void. Isolation: {}.</p>\n",
+        "<p>{} runs count, {} are discarded. Isolation: {}.</p>\n",
         program.counted(),
         program.void_runs(),
         escape(&place)
@@ -159,7 +159,7 @@ fn runs_table(program: &Benched, clock: Clock) -> String {
         "major faults",
         "frequency ratio",
         "memory peak (bytes)",
-        "void",
+        "discarded",
         "disturbed by",
     ];
     let head: Vec<&str> = own.chain(head).collect();
@@ -176,7 +176,7 @@ fn runs_table(program: &Benched, clock: Clock) -> String {
             .map(|reading| known(&reading.clone().map(ms)));
         let counts = [&e.migrations, &e.involuntary_switches, &e.minor_faults, &e.major_faults].map(known);
         let peak = known(&run.observation.memory_peak.clone().map(|bytes| bytes.0));
-        let void = if run.void { "void" } else { "" }.to_string();
+        let void = if run.void { "yes" } else { "" }.to_string();
         let rest = [known(&e.frequency_ratio), peak, void, run.disturbed.join(", ")];
         let cells = [&own[..], &times, &readings, &counts, &rest].concat();
         row(if run.void { "void" } else { "" }, &cells)
@@ -216,7 +216,7 @@ fn comparison(programs: &[Benched], clock: Clock) -> String {
         &median,
         "spread (%)",
         "runs",
-        "void",
+        "discarded",
         "ratio to the first",
         "95 % interval of the ratio",
         "p",

@@ -37,7 +37,7 @@ pub fn index_page(index: &Index) -> String {
     );
     body += &turns(index);
     body += "<p class=\"dim\">All parts took turns. A dot is one turn: the median of its slices, of the clock what one in twenty reaches. The box \
-             reaches from the first to the third quartile; a triangle at the edge is a turn beyond it. Slices in which somebody else had the CPU are \
+             reaches from the first to the third quartile; a triangle at the edge is a turn beyond it. Slices in which another process had the CPU are \
              discarded.</p>\n";
     let known = |reading: &Reading<String>| match reading {
         Reading::Known(text) => text.clone(),
@@ -109,11 +109,12 @@ pub fn comparison_page(comparison: &IndexComparison) -> String {
     let machines: usize = comparison.models.iter().map(|model| model.machines.len()).sum();
     let straying: BTreeSet<&str> = comparison.strays.iter().map(|stray| &*stray.machine).collect();
     let mut body = format!(
-        "<h1>Machines compared</h1>\n<p>{machines} machines, {} readings, {} stray.</p>\n",
+        "<h1>Machines compared</h1>\n<p>{machines} machines, {} readings, {}.</p>\n",
         comparison.readings,
         match straying.len() {
-            0 => "none".to_string(),
-            n => n.to_string(),
+            0 => "no outlier".to_string(),
+            1 => "1 outlier".to_string(),
+            n => format!("{n} outliers"),
         }
     );
     body.extend(comparison.notes.iter().map(|note| warning(note)));
@@ -133,7 +134,7 @@ pub fn comparison_page(comparison: &IndexComparison) -> String {
                 ],
             )
         });
-        body += "<h2>Machines that stray</h2>\n";
+        body += "<h2>Outlier machines</h2>\n";
         body += &table(&["machine", "in", "by", "robust z", "", "readings", "latest file", "also in"], rows);
     }
     for model in &comparison.models {
@@ -177,8 +178,8 @@ fn section(model: &ComparedModel, strays: &[IndexStray]) -> String {
     );
     if let Some(z) = model.level_z {
         html += &format!(
-            "<p class=\"dim\">A machine strays beyond {z:.2} deviations: chance does that to one healthy comparison in a hundred, all \
-             its tests together. Crosses stray in that part or in its group. The axis does not begin at 0.</p>\n"
+            "<p class=\"dim\">A machine is an outlier beyond {z:.2} deviations: chance does that to one healthy comparison in a hundred, all \
+             its tests together. Crosses are outliers in that part or in its group. The axis does not begin at 0.</p>\n"
         );
     }
     html + &model.parts.iter().map(|part| scatter(part, model, strays)).collect::<String>()
@@ -280,7 +281,7 @@ mod tests {
         assert_eq!(html.matches("class=\"cross\"").count(), 2);
         assert_eq!(html.matches("class=\"void-text\"").count(), 2);
         assert_eq!(html.matches("<circle class=\"dot\"").count(), 2 * 6 - 2);
-        for text in ["3 stray", "2 stray"].into_iter().zip([false, true]) {
+        for text in ["3 outliers", "2 outliers"].into_iter().zip([false, true]) {
             assert_eq!(html.contains(text.0), text.1, "{}", text.0);
         }
         assert!(html.contains("Other &lt;CPU&gt;") && html.contains("+6.6 %"));

@@ -89,12 +89,12 @@ fn stages(report: &LadderReport) -> String {
         "MAD (%)",
         "wall median (ms)",
         "wall spread (%)",
-        "void runs",
+        "discarded runs",
         "spread without them (%)",
         "published spread",
     ];
     table(&head, rows)
-        + "<p class=\"dim\">Times are CPU time where nothing else is said. Spread is greatest less least of all runs, over the median; void runs are \
+        + "<p class=\"dim\">Times are CPU time where nothing else is said. Spread is greatest less least of all runs, over the median; discarded runs are \
            those whose evidence would have a judge repeat them. Published: Yandex.Contest, a sieve of about 10 s, 20 runs.</p>\n"
 }
 

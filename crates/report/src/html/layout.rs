@@ -21,7 +21,7 @@ pub fn layout_page(report: &LayoutReport, others: &[LayoutReport]) -> String {
         layout_findings(report).iter().map(|text| format!("<li>{}</li>\n", escape(text))).collect();
     let aslr = if report.aslr { "on" } else { "off" };
     body.push_str(&format!(
-        "<ul>\n{found}</ul>\n<p class=\"dim\">{} runs, {} of them void; address space layout randomisation {aslr}.</p>\n",
+        "<ul>\n{found}</ul>\n<p class=\"dim\">{} runs, {} of them discarded; address space layout randomisation {aslr}.</p>\n",
         report.runs, report.void_runs
     ));
     body.push_str(&whole(report));

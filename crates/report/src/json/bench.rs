@@ -35,15 +35,9 @@ pub struct BenchedDocument {
     pub parameters: BTreeMap<String, String>,
     /// Runs that count.
     pub n: usize,
-    /// CPU time of those that count, under that clock.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cpu: Option<Reading<Figures>>,
-    /// Their instructions, under that clock.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub instructions: Option<Reading<Counts>>,
-    /// Their time on the reference machine, under that clock.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reference: Option<Reading<Figures>>,
+    /// What those that count were charged, under the name of the clock.
+    #[serde(flatten)]
+    pub charged: BTreeMap<&'static str, Reading<ChargedDocument>>,
     /// Wall time of those that count.
     pub wall: Reading<Figures>,
     /// Runs that do not count.
@@ -56,6 +50,16 @@ pub struct BenchedDocument {
     pub warnings: Vec<WarningDocument>,
     /// Against the first program; null for that one itself.
     pub comparison: Option<BenchComparison>,
+}
+
+/// Figures of charges: as times, or as the whole numbers they are.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum ChargedDocument {
+    /// By a clock whose charges are times.
+    Times(Figures),
+    /// By one that counts.
+    Counts(Counts),
 }
 
 /// Figures of what is counted.
@@ -141,7 +145,10 @@ impl BenchDocument {
 }
 
 fn benched(program: &Benched, clock: Clock, limits: &Limits) -> BenchedDocument {
-    let figures = |of: Clock| (clock == of).then(|| program.charged.clone());
+    let figures = |figures: Figures| match clock.is_time() {
+        true => ChargedDocument::Times(figures),
+        false => ChargedDocument::Counts(Counts::of(&figures)),
+    };
     let outliers = program.outliers.iter().map(|outlier| OutlierDocument {
         run: outlier.run,
         excess_ns: outlier.excess_ns,
@@ -152,9 +159,7 @@ fn benched(program: &Benched, clock: Clock, limits: &Limits) -> BenchedDocument 
         command: program.command.clone(),
         parameters: program.parameters.iter().cloned().collect(),
         n: program.counted(),
-        cpu: figures(Clock::Cpu),
-        instructions: figures(Clock::Instructions).map(|figures| figures.map(|figures| Counts::of(&figures))),
-        reference: figures(Clock::Reference),
+        charged: BTreeMap::from([(clock.name(), program.charged.clone().map(figures))]),
         wall: program.wall.clone(),
         void_runs: program.void_runs(),
         runs: program.runs.iter().map(|run| run_document(run, limits)).collect(),

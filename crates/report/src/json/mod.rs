@@ -4,10 +4,12 @@
 
 mod bench;
 mod clocks;
+mod consistency;
 mod fleet;
 mod index;
 mod judge;
 mod ladder;
+mod limits;
 mod link_order;
 mod load;
 mod numa;
@@ -18,10 +20,12 @@ mod verify;
 pub(crate) use bench::run_document as bench_run_document;
 pub use bench::{BenchDocument, BenchRunDocument, BenchedDocument, OutlierDocument, WarningDocument};
 pub use clocks::ClocksDocument;
+pub use consistency::{consistency_text, read_consistency};
 pub use fleet::{ComparisonDocument, MachineDocument, ModelDocument, StrayDocument};
 pub use index::{index_text, read_index, read_kept_index};
 pub use judge::{JudgeDocument, TestDocument};
 pub use ladder::{LadderDocument, StageDocument};
+pub use limits::{BoundTime, LanguageLimits, LimitsDocument, LimitsOfPackage, LoadEffect, Margin};
 pub use link_order::{LinkOrderDocument, OrderDocument};
 pub use load::{LoadDocument, WorkerDocument};
 pub use numa::{NodeDocument, OffcoreDocument, TopologyDocument};

@@ -22,6 +22,8 @@ pub struct VerifyDocument {
 pub struct PackageDocument {
     /// Short name.
     pub package: String,
+    /// Its format.
+    pub format: String,
     /// CPU time of a test case, without language factors.
     pub time_limit_ns: Reading<Nanos>,
     /// The same, with where it comes from.
@@ -72,7 +74,7 @@ pub struct SubmissionDocument {
     pub memory_peak_bytes: Option<Reading<Bytes>>,
     /// Number of test cases with each verdict.
     pub tests: BTreeMap<&'static str, usize>,
-    /// What it promised and did not keep, in words.
+    /// How its verdict differs from the expected one, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<String>,
     /// Why it was not judged.
@@ -105,6 +107,7 @@ impl PackageDocument {
         };
         PackageDocument {
             package: verification.package.clone(),
+            format: verification.format.clone(),
             time_limit_ns: verification.time_limit.clone(),
             time_limit: verification.time_limit.clone().map(limit),
             slowest_accepted_ns: time(verification.slowest_accepted(), "no submission is accepted"),

@@ -1,12 +1,47 @@
 //! Experiments for tests.
 
 use model::{
-    BenchEnd, Exit, LayoutClock, LayoutPeak, LayoutPoint, LayoutReport, LinkOrder, LinkOrderReport, Nanos,
-    Observation, OrderComparison, Reading, Vary,
+    BenchEnd, Clock, ConsistencyCell, ConsistencyReport, ConsistencyVerdicts, Exit, LayoutClock, LayoutPeak,
+    LayoutPoint, LayoutReport, LinkOrder, LinkOrderReport, Nanos, Observation, OrderComparison, Reading,
+    Vary,
 };
 
 fn machine() -> Vec<(String, String)> {
     vec![("processor".into(), "Example <CPU> 9".into()), ("kernel".into(), "6.1.0".into())]
+}
+
+/// One program, idle and loaded, by two clocks.
+pub(crate) fn consistency(name: &str) -> ConsistencyReport {
+    let cell = |load: &str, clock: Clock, runs: [u64; 4], cv: f64, flips: [f64; 2]| ConsistencyCell {
+        program: "compute".into(),
+        load: load.into(),
+        clock,
+        runs: runs.to_vec(),
+        median: 100_000_000,
+        usual: 100_000_000,
+        spread_pct: (runs[3] - runs[0]) as f64 / 1e6,
+        cv_pct: Reading::Known(cv),
+        verdicts: [5.0, 20.0]
+            .map(|above_pct| ConsistencyVerdicts {
+                above_pct,
+                single_pct: if above_pct < 20.0 { flips[0] } else { 0.0 },
+                settled_pct: if above_pct < 20.0 { flips[1] } else { 0.0 },
+            })
+            .to_vec(),
+    };
+    let same = [100_000_000; 4];
+    ConsistencyReport {
+        name: name.into(),
+        cells: vec![
+            cell("idle", Clock::Cpu, [99_000_000, 100_000_000, 100_000_000, 101_000_000], 0.5, [0.0, 0.0]),
+            cell("cpu", Clock::Cpu, [99_000_000, 100_000_000, 100_000_000, 108_000_000], 4.0, [20.0, 5.0]),
+            cell("idle", Clock::Reference, same, 0.0, [0.0, 0.0]),
+            cell("cpu", Clock::Reference, same, 0.0, [0.0, 0.0]),
+        ],
+        notes: vec!["Warning: somebody else was busy.".into(), "java: not here".into()],
+        machine: machine(),
+        end: BenchEnd::Complete,
+    }
 }
 
 /// A sweep with one peak.

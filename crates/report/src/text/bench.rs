@@ -74,7 +74,7 @@ fn block(program: &Benched, clock: Clock, style: Style) -> String {
     }
     for outlier in program.outliers.iter().take(OUTLIERS) {
         let void = program.runs.get(outlier.run - 1).is_some_and(|run| run.void);
-        let void = if void { ", void" } else { "" };
+        let void = if void { ", discarded" } else { "" };
         line(&format!("run {}", outlier.run), &format!("{}{void}", ledger(outlier, clock)));
     }
     if program.outliers.len() > OUTLIERS {
@@ -95,7 +95,7 @@ fn centre(figures: &Figures, clock: Clock) -> String {
 }
 
 fn range(figures: &Figures, clock: Clock) -> String {
-    // What counts strays by less than a hundredth of a percent.
+    // What counts varies by less than a hundredth of a percent.
     let digits = if clock.varies() { 2 } else { 4 };
     let [least, most, spread] = [figures.min, figures.max, figures.spread].map(|time| exact(clock, time));
     let [spread_pct, cv, mad] =
@@ -106,7 +106,7 @@ fn range(figures: &Figures, clock: Clock) -> String {
 fn runs(program: &Benched) -> String {
     let void = match program.void_runs() {
         0 => String::new(),
-        n => format!(", {n} void"),
+        n => format!(", {n} discarded"),
     };
     let place = program
         .runs
@@ -161,13 +161,18 @@ fn comparisons(programs: &[Benched], clock: Clock, style: Style) -> String {
 
 fn compared(comparison: Option<&BenchComparison>, clock: Clock) -> String {
     let Some(c) = comparison else { return "too few runs to compare".into() };
-    let [low, high] = c.ratio_ci95;
+    let [low, high] = c.ratio_ci95.map(|ratio| 100.0 * (ratio - 1.0));
     let p = if c.p < 0.001 { "p < 0.001".to_string() } else { format!("p = {:.3}", c.p) };
-    let times =
-        format!("{:.3} times its {}, 95 % interval {low:.3} … {high:.3}, {p}", c.ratio, clock.label());
+    let more = 100.0 * (c.ratio - 1.0);
+    let word = if more < 0.0 { "less" } else { "more" };
+    let change = format!(
+        "{:.1} % {word} {}, 95 % interval {low:+.1} % … {high:+.1} %, {p}",
+        more.abs(),
+        clock.label()
+    );
     match c.different {
-        true => times,
-        false => format!("no difference to be seen: {times}"),
+        true => change,
+        false => format!("no difference to be seen: {change}"),
     }
 }
 
@@ -176,8 +181,8 @@ fn table(programs: &[Benched], clock: Clock, style: Style) -> String {
     let names: Vec<String> = programs.iter().map(|p| clip(&name(p), 40)).collect();
     let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(7);
     let mut text = format!(
-        "{:<widest$}  {:>11}  {:>8}  {:>4}  {:>4}  {:>7}  against the first\n",
-        "command", "median", "spread", "runs", "void", "ratio"
+        "{:<widest$}  {:>11}  {:>8}  {:>4}  {:>9}  {:>7}  against the first\n",
+        "command", "median", "spread", "runs", "discarded", "ratio"
     );
     for (program, name) in programs.iter().zip(names) {
         let (median, spread) = match &program.charged {
@@ -191,7 +196,7 @@ fn table(programs: &[Benched], clock: Clock, style: Style) -> String {
             }
         };
         let row = format!(
-            "{name:<widest$}  {median:>11}  {spread:>8}  {:>4}  {:>4}  {ratio:>7}  {verdict}",
+            "{name:<widest$}  {median:>11}  {spread:>8}  {:>4}  {:>9}  {ratio:>7}  {verdict}",
             program.counted(),
             program.void_runs()
         );
@@ -199,7 +204,7 @@ fn table(programs: &[Benched], clock: Clock, style: Style) -> String {
     }
     let void: usize = programs.iter().map(Benched::void_runs).sum();
     if void > 0 {
-        text.push_str(&style.paint(Paint::Dim, &format!("{} not counted\n", count(void, "void run"))));
+        text.push_str(&style.paint(Paint::Dim, &format!("{} not counted\n", count(void, "discarded run"))));
     }
     text
 }

@@ -27,9 +27,9 @@ pub fn comparison_table(comparison: &IndexComparison, style: Style) -> String {
         count(machines, "machine"),
         count(comparison.readings, "reading"),
         match strays.len() {
-            0 => "none strays".to_string(),
-            1 => "1 strays".to_string(),
-            n => format!("{n} stray"),
+            0 => "no outlier".to_string(),
+            1 => "1 outlier".to_string(),
+            n => format!("{n} outliers"),
         }
     );
     if strays.is_empty() {
@@ -57,7 +57,7 @@ fn one_model(model: &ComparedModel, style: Style) -> String {
         text += &format!("{}\n", style.paint(Paint::Dim, &harmless(note)));
     }
     if let Some(z) = model.level_z {
-        text += &format!("a machine strays beyond |z| = {z:.1}");
+        text += &format!("a machine is an outlier beyond |z| = {z:.1}");
         text += &model.trend_z.map_or("\n".into(), |z| format!(", its trend beyond {z:.1}\n"));
     }
     let few = model.machines.len() <= IN_FULL;

@@ -22,7 +22,7 @@ pub fn index_table(index: &Index, style: Style) -> String {
         text += &format!("{}\n", style.paint(Paint::Yellow, &stolen));
     }
     let mut rows = table(style);
-    rows.set_header(["part", "value", "95 % interval", "turns stray by", "slices", "void", ""]);
+    rows.set_header(["part", "value", "95 % interval", "turns vary by", "slices", "discarded", ""]);
     for (part, figure) in index.figures() {
         match figure {
             Reading::Known(figure) => rows.add_row([

@@ -88,7 +88,7 @@ fn details(judgement: &Judgement) -> String {
         Confidence::Confirmed => {
             parts.extend(judgement.second_opinion().map(|opinion| second_opinion(&opinion)))
         }
-        Confidence::Open => parts.push("too near the limit to be sure".into()),
+        Confidence::Open => parts.push("too close to the limit to be certain".into()),
     }
     if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) }
 }
@@ -96,7 +96,10 @@ fn details(judgement: &Judgement) -> String {
 /// What the reference clock says, with both of its figures.
 fn second_opinion(opinion: &SecondOpinion) -> String {
     let (time, limit) = (opinion.charge(), opinion.limit());
-    format!("too near the limit to be sure, decided by {} {time:#} of {limit:#}", opinion.clock.label())
+    format!(
+        "too close to the limit to be certain, decided by {} {time:#} of {limit:#}",
+        opinion.clock.label()
+    )
 }
 
 /// One line for a warning about a package, without a line end.

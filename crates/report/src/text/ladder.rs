@@ -10,7 +10,7 @@ use model::{Isolation, LadderReport, LadderStage, Reading};
 pub fn ladder_report(report: &LadderReport, style: Style) -> String {
     let mut text = format!("{}\n", harmless(&report.command));
     let head = format!(
-        "  {:<10} {:<5} {:>4} {:>12} {:>12} {:>9} {:>9} {:>9}  {:<9} {:>4} {:>9}",
+        "  {:<10} {:<5} {:>4} {:>12} {:>12} {:>9} {:>9} {:>9}  {:<9} {:>9} {:>9}",
         "stage",
         "load",
         "runs",
@@ -20,12 +20,12 @@ pub fn ladder_report(report: &LadderReport, style: Style) -> String {
         "MAD",
         "wall",
         "isolation",
-        "void",
+        "discarded",
         "published"
     );
     text.push_str(&format!("{}\n", style.paint(Paint::Dim, &head)));
     text.extend(report.stages.iter().map(|stage| line(stage, style) + "\n"));
-    let about = "spread: greatest less least CPU time of all runs; wall: the same of wall time; void: runs a judge would repeat; \
+    let about = "spread: greatest less least CPU time of all runs; wall: the same of wall time; discarded: runs a judge would repeat; \
                  published: a sieve of about 10 s";
     text.push_str(&format!("  {}\n\n", style.paint(Paint::Dim, about)));
     let told = ladder_findings(report);
@@ -49,7 +49,7 @@ fn line(stage: &LadderStage, style: Style) -> String {
     };
     let isolation = stage.isolation.known().map_or("unknown", |rung| isolation(*rung));
     let line = format!(
-        "{name} {:>4} {:>12} {:>12} {:>9} {:>9} {:>9}  {isolation:<9} {:>4} {published:>9}",
+        "{name} {:>4} {:>12} {:>12} {:>9} {:>9} {:>9}  {isolation:<9} {:>9} {published:>9}",
         stage.runs.len(),
         precise(cpu.median),
         precise(cpu.spread),
@@ -72,6 +72,7 @@ pub(crate) fn isolation(rung: Isolation) -> &'static str {
         Isolation::Affinity => "affinity",
         Isolation::Cpuset => "cpuset",
         Isolation::Partition => "partition",
+        Isolation::Vm => "vm",
     }
 }
 

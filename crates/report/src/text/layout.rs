@@ -9,7 +9,7 @@ pub fn layout_report(report: &LayoutReport, style: Style) -> String {
     let mut text = format!("{}\n", harmless(&report.command));
     text.extend(layout_findings(report).iter().map(|found| format!("  {found}\n")));
     let aslr = if report.aslr { "on" } else { "off" };
-    text.push_str(&format!("  {} runs, {} of them void; ASLR {aslr}\n", report.runs, report.void_runs));
+    text.push_str(&format!("  {} runs, {} of them discarded; ASLR {aslr}\n", report.runs, report.void_runs));
     text.extend(report.warnings.iter().map(|told| format!("  {}\n", harmless(told))));
     text + &end_line(&report.end, style)
 }

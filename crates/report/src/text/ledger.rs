@@ -9,13 +9,13 @@ pub fn ledger_lines(ledger: &Ledger, causes: &[Cause], style: Style) -> String {
     let known = |time: Nanos| Reading::Known(time);
     let parts = [
         ("cpu", known(ledger.cpu), if threads { "the main thread ran" } else { "it ran" }),
-        ("waited", ledger.run_queue_wait.clone(), "it was ready, but had no CPU"),
+        ("waited", ledger.run_queue_wait.clone(), "it waited for a CPU (run queue)"),
         (
             "blocked",
             ledger.blocked.clone(),
             "it had given its CPU away: for input, a disk, a lock, a clock or another process",
         ),
-        ("stolen", ledger.steal.clone(), "the hypervisor ran something else"),
+        ("stolen", ledger.steal.clone(), "steal time: the hypervisor ran something else"),
         (
             "unexplained",
             known(ledger.unexplained),

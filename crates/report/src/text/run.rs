@@ -52,11 +52,19 @@ fn status(observation: &Observation, limits: &Limits, style: Style) -> String {
 
 pub(crate) fn isolation(evidence: &Evidence) -> String {
     let list = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    if let (Isolation::Vm, Some(machine)) = (evidence.isolation, &evidence.machine) {
+        let place = match evidence.cpus.is_empty() {
+            true => "bound to no CPU".to_string(),
+            false => format!("CPU {}", list(&evidence.cpus)),
+        };
+        return format!("vm ({}), {place}", machine.accelerator);
+    }
     let rung = match evidence.isolation {
         Isolation::None => return "none".into(),
         Isolation::Affinity => "affinity",
         Isolation::Cpuset => "cpuset",
         Isolation::Partition => "partition",
+        Isolation::Vm => "vm",
     };
     format!("{rung}, CPU {}, memory node {}", list(&evidence.cpus), list(&evidence.mem_nodes))
 }

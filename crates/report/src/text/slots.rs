@@ -35,6 +35,7 @@ pub fn slots_table(plan: &SlotPlan, measured: &[Option<String>], style: Style) -
 
 fn rung(isolation: Isolation) -> &'static str {
     match isolation {
+        Isolation::Vm => "vm",
         Isolation::Partition => "partition",
         Isolation::Cpuset => "cpuset",
         Isolation::Affinity => "affinity",

@@ -80,7 +80,7 @@ fn summary(tuning: &Tuning, style: Style) -> String {
         n => format!("{}: {}", count(n, "change"), parts.join(", ")),
     };
     let force = match tuning.in_force {
-        true => format!("in force: yes; `tauto tune undo` puts back what was found ({})", tuning.journal),
+        true => format!("in force: yes; `tauto tune undo` restores the previous values ({})", tuning.journal),
         false => "in force: nothing".to_string(),
     };
     format!("{what}\n{force}")

@@ -121,9 +121,9 @@ pub fn verify_summary(verifications: &[Verification], style: Style) -> String {
 
 fn count_mismatches(n: usize) -> String {
     match n {
-        0 => "all as promised".into(),
-        1 => "1 not as promised".into(),
-        n => format!("{n} not as promised"),
+        0 => "all as expected".into(),
+        1 => "1 not as expected".into(),
+        n => format!("{n} not as expected"),
     }
 }
 

@@ -8,9 +8,10 @@ use os::moment::{CONTROLLING, repeat};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Prefix of every group we make; the keeper's pid follows.
+/// Prefix of every group we make; the keeper's pid and its pid namespace follow.
 const PREFIX: &str = "tauto-";
 /// Suffix of the name of every second group that one slot makes.
 const OTHER: &str = "-b";
@@ -106,8 +107,9 @@ impl Layout {
     /// Where the keeper `keeper` finds its groups. Makes the version 2 leaf, and removes what keepers that were killed
     /// have left.
     pub(crate) fn places(&self, keeper: u32, slot: Option<&Slot>) -> Places {
-        self.sweep();
-        let name = format!("{PREFIX}{keeper}");
+        let namespace = pid_namespace();
+        sweep(&self.parents(), namespace);
+        let name = group_name(keeper, namespace);
         let (v2, rung) = match self.v2_leaf(&name, slot) {
             Ok((parent, rung)) => (Ok(parent), rung),
             Err(why) => (Err(why.clone()), slot.map_or(Rung::NoSlot, |_| Rung::Outside(why))),
@@ -127,7 +129,7 @@ impl Layout {
 
     /// Removes what a keeper that was killed, and has been waited for, has left.
     pub(crate) fn remove_groups_of(&self, keeper: u32) {
-        let name = format!("{PREFIX}{keeper}");
+        let name = group_name(keeper, pid_namespace());
         self.parents().iter().for_each(|parent| remove(parent, &name));
         if let Some((own, root)) = &self.v2 {
             room::tidy(&room::home(own, root));
@@ -140,19 +142,29 @@ impl Layout {
         });
         self.v1.values().cloned().chain(v2).collect()
     }
+}
 
-    fn sweep(&self) {
-        for parent in self.parents() {
-            let Ok(entries) = fs::read_dir(parent) else { continue };
-            for entry in entries.flatten() {
-                let name = entry.file_name().to_string_lossy().into_owned();
-                let numbers = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
-                let Some(pid) = numbers.and_then(|p| p.parse::<u32>().ok()) else { continue };
-                if !Path::new("/proc").join(pid.to_string()).exists() {
-                    // Fails while anything lives in it, which is then not ours to remove.
-                    let _ = fs::remove_dir(entry.path());
-                }
-            }
+/// Containers may share a tree of groups, and a pid says who it is in one pid namespace only.
+fn group_name(keeper: u32, namespace: u64) -> String {
+    format!("{PREFIX}{keeper}.{namespace}")
+}
+
+/// The number of this process's pid namespace (namespaces(7)), 0 where it cannot be read.
+fn pid_namespace() -> u64 {
+    fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
+}
+
+/// Removes what keepers of this pid namespace that were killed have left. Whether those of another one live cannot be seen here.
+fn sweep(parents: &[PathBuf], namespace: u64) {
+    let entries = parents.iter().filter_map(|parent| fs::read_dir(parent).ok()).flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let numbers = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.split_once('.'));
+        let Some((pid, of)) = numbers else { continue };
+        let dead = pid.parse::<u32>().is_ok_and(|pid| !Path::new("/proc").join(pid.to_string()).exists());
+        if dead && of.parse() == Ok(namespace) {
+            // Fails while anything lives in it, which is then not ours to remove.
+            let _ = fs::remove_dir(entry.path());
         }
     }
 }
@@ -259,5 +271,20 @@ mod tests {
         let why = l.v2_leaf("tauto-1", None).unwrap_err();
         assert!(why.contains("/nowhere/cgroup/a") && why.contains("Delegate=yes"), "{why}");
         assert!(l.v1("memory").unwrap_err().contains("cannot hand on the memory controller"));
+    }
+
+    #[test]
+    fn only_groups_of_dead_keepers_of_this_namespace_are_swept() {
+        let parent = tempfile::tempdir().unwrap();
+        // No pid is that great (proc(5), pid_max).
+        let (own, dead) = (pid_namespace(), u32::MAX);
+        let [swept, second] = [group_name(dead, own), other_name(&group_name(dead, own))];
+        let kept = [group_name(1, own), group_name(dead, own + 1), format!("{PREFIX}slot-4")];
+        for name in kept.iter().chain([&swept, &second]) {
+            fs::create_dir(parent.path().join(name)).unwrap();
+        }
+        sweep(&[parent.path().into(), "/nowhere".into()], own);
+        let stays = |name: &String| parent.path().join(name).exists();
+        assert!(kept.iter().all(stays) && !stays(&swept) && !stays(&second));
     }
 }

@@ -135,7 +135,7 @@ impl Groups {
             return;
         }
         if let Rung::Outside(why) = &places.rung {
-            self.lack(format!("other work may run on the slot's CPUs: {why}"));
+            self.lack(format!("other processes can run on the slot's CPUs: {why}"));
         }
         if cpuset && let Some(leaf) = &self.leaf {
             match leaf.confine(slot) {

@@ -183,6 +183,7 @@ impl Host {
             swapped_pages: Reading::from_result(run.swapped.as_ref().map(|pages| *pages)),
             pages_by_node: self.pages_by_node(run),
             weaker: run.weaker.to_vec(),
+            machine: None,
         }
     }
 }

@@ -155,6 +155,12 @@ impl Launcher {
             for b in spec.boxes.iter().filter(|b| b.writable) {
                 allow(&b.at, access::ALL)?;
             }
+            for f in &spec.files {
+                let stat = rustix::fs::stat(f.at.as_str())?;
+                if FileType::from_raw_mode(stat.st_mode) == FileType::Fifo {
+                    allow(&f.at, access::READ_FILE | access::WRITE_FILE)?;
+                }
+            }
             for (n, fd) in stdio.iter().enumerate().filter(|(_, fd)| self.has_rules(fd)) {
                 let allowed = if n == 0 { access::READ_FILE } else { access::OF_FILES };
                 rules.allow(fd.as_fd(), allowed)?;
@@ -258,7 +264,7 @@ impl Launcher {
         };
         let alone = self.host.last_pid().is_ok_and(|last| last == s.pid);
         (!alone).then(|| {
-            format!("CPU time may be less than was used: that of processes nobody waited for is not counted ({why})")
+            format!("CPU time may be less than was used: that of processes without a waiting parent is not counted ({why})")
         })
     }
 

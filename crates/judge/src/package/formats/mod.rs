@@ -6,6 +6,7 @@
 mod cms;
 mod dmoj;
 mod polygon;
+mod tps;
 
 use super::{
     FileTree, Format, Grading, GroupSettings, Inference, JurySubmission, Manner, Package, PackageError,
@@ -14,7 +15,7 @@ use super::{
 
 /// Reads packages of one format.
 pub(super) struct Importer {
-    /// What the format is called.
+    /// What the format is called in reports.
     pub(super) name: &'static str,
     /// The file in a package's root by which it is known.
     pub(super) mark: &'static str,
@@ -27,8 +28,22 @@ pub(super) struct Importer {
 }
 
 /// All of them, in the order in which their marks are looked for.
-const IMPORTERS: [Importer; 4] = [polygon::IMPORTER, polygon::CONTEST, cms::IMPORTER, dmoj::IMPORTER];
+const IMPORTERS: [Importer; 5] =
+    [polygon::IMPORTER, polygon::CONTEST, cms::IMPORTER, tps::IMPORTER, dmoj::IMPORTER];
 
+/// Endings of sources, and the package language code of each.
+const LANGUAGES: [(&str, &str); 10] = [
+    ("cpp", "cpp"),
+    ("cc", "cpp"),
+    ("c", "c"),
+    ("pas", "pascal"),
+    ("java", "java"),
+    ("py", "python3"),
+    ("rs", "rust"),
+    ("hs", "haskell"),
+    ("cs", "csharp"),
+    ("php", "php"),
+];
 /// What a file begins with in whose place Git keeps a pointer (git-lfs, docs/spec.md).
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 /// Sizes of such pointers: fixed words, a digest of 64 digits, and a size of some digits.
@@ -77,6 +92,7 @@ fn blank(tree: &FileTree, format: &'static str) -> Package {
         submit_answer: false,
         limits: PackageLimits {
             time: TimeLimit::Inferred(rule),
+            rule,
             memory: None,
             output: None,
             code: None,

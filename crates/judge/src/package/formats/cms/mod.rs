@@ -1,14 +1,15 @@
 //! CMS' Italian format: `task.yaml`, `input/input0.txt`, `gen/GEN` (cms-dev/cms, cmscontrib/loaders/italy_yaml.py).
 //!
-//! Batch and OutputOnly are read. Checkers come with their source beside them: a compiled one alone is refused.
+//! Batch, BatchAndOutput, OutputOnly and Communication are read. Checkers and managers come with their source beside them: a compiled one
+//! alone is refused.
 
 use super::super::field::{self, Range, Section, place};
 use super::super::{
-    Calls, Expectation, FileIo, FileTree, Grading, Include, JurySubmission, MadeFile, Maker, Package,
-    PackageError, Program, Protocol, SourceFile, TestCase, TestGroup, TimeBounds, TimeLimit, Validator,
-    Warning,
+    Calls, Expectation, FileIo, FileTree, Grading, HandedIn, Include, JurySubmission, MadeFile, Maker,
+    Package, PackageError, Processes, Program, Protocol, SourceFile, TestCase, TestGroup, TimeBounds,
+    TimeLimit, Validator, Warning,
 };
-use super::{Importer, blank, data, group, numbered, source_file};
+use super::{Importer, LANGUAGES, blank, data, group, numbered, source_file};
 use crate::compare::BuiltIn;
 use crate::yaml::{Node, Value};
 use model::{Bytes, Nanos, Verdict};
@@ -18,21 +19,8 @@ const FILE: &str = "task.yaml";
 const GEN: &str = "gen/GEN";
 
 pub(super) const IMPORTER: Importer =
-    Importer { name: "CMS", mark: FILE, wants: |path| path == GEN, archives: |_| Vec::new(), read };
+    Importer { name: "cms", mark: FILE, wants: |path| path == GEN, archives: |_| Vec::new(), read };
 
-/// Endings of sources, and the package language code of each.
-const LANGUAGES: [(&str, &str); 10] = [
-    ("cpp", "cpp"),
-    ("cc", "cpp"),
-    ("c", "c"),
-    ("pas", "pascal"),
-    ("java", "java"),
-    ("py", "python3"),
-    ("rs", "rust"),
-    ("hs", "haskell"),
-    ("cs", "csharp"),
-    ("php", "php"),
-];
 /// Most tests of all groups together: one can be in several.
 const MOST_TESTS: usize = 50_000;
 /// Sources in `sol/` that are no solutions.
@@ -46,7 +34,7 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
     if let Some(title) = task.text(either("title", "nome"))? {
         package.title = title.to_string();
     }
-    refuse_types(tree, &task)?;
+    refuse_types(&task)?;
     let key = either("time_limit", "timeout");
     if let Some(limit) = task.number(key, Range::above_zero(86_400.0))?.and_then(Nanos::from_secs_f64) {
         package.limits.time = TimeLimit::Stated { limit, source: format!("{FILE}: {key}") };
@@ -65,27 +53,26 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
         let source = format!("{FILE}: output_only");
         package.limits.time = TimeLimit::Stated { limit: Nanos::from_secs(1), source };
     }
-    let has_checker = checker(tree, &mut package)?;
+    let managed = !package.submit_answer && manager(tree, &task, &mut package)?;
+    let has_checker = managed || checker(tree, &mut package)?;
     graders(tree, &mut package);
     let comparison = if has_checker { BuiltIn::Kattis } else { BuiltIn::WhiteDiff };
     let cases = cases(tree, &task, comparison, &mut package)?;
     arrange(tree, &task, cases, &mut package, warnings)?;
-    solutions(tree, &mut package);
+    let word = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    solutions(tree, task.text(either("name", "nome_breve"))?.filter(word), &mut package);
     Ok(package)
 }
 
 /// Task types that are not read, by their names.
-fn refuse_types(tree: &FileTree, task: &Section) -> Result<(), PackageError> {
-    for path in ["check/manager", "cor/manager", "check/manager.cpp", "cor/manager.cpp"] {
-        if tree.files.contains_key(path) {
-            let message = "makes it a task of the type Communication, which is not supported";
-            return Err(PackageError::new(path, message));
+fn refuse_types(task: &Section) -> Result<(), PackageError> {
+    const KNOWN: [&str; 4] = ["Batch", "BatchAndOutput", "OutputOnly", "Communication"];
+    match task.text("task_type")?.filter(|kind| !KNOWN.contains(kind)) {
+        Some(kind) => {
+            Err(task.error("task_type", format!("`{kind}` is not supported; {} are", KNOWN.join(", "))))
         }
+        None => Ok(()),
     }
-    if let Some(kind) = task.text("task_type")?.filter(|kind| !["Batch", "OutputOnly"].contains(kind)) {
-        return Err(task.error("task_type", format!("`{kind}` is not supported; Batch and OutputOnly are")));
-    }
-    Ok(())
 }
 
 /// The file that takes the place of a standard stream; an empty name is the stream.
@@ -102,7 +89,15 @@ fn stream(task: &Section, key: &str, usual: &str) -> Result<Option<String>, Pack
 }
 
 fn checker(tree: &FileTree, package: &mut Package) -> Result<bool, PackageError> {
-    for stem in ["check/checker", "cor/correttore"] {
+    let Some(program) = program(tree, ["check/checker", "cor/correttore"])? else { return Ok(false) };
+    package.validator = Validator::Custom(vec![program]);
+    package.manner.calls = Calls::new(Protocol::Cms, &[Calls::INPUT, Calls::ANSWER, Calls::OUTPUT]);
+    Ok(true)
+}
+
+/// The first of these programs that is there, by its source, with the headers beside it.
+fn program(tree: &FileTree, stems: [&str; 2]) -> Result<Option<Program>, PackageError> {
+    for stem in stems {
         let source = LANGUAGES
             .iter()
             .map(|(ending, _)| format!("{stem}.{ending}"))
@@ -118,11 +113,49 @@ fn checker(tree: &FileTree, package: &mut Package) -> Result<bool, PackageError>
         let header = |other: &&String| other.starts_with(&format!("{directory}/")) && other.ends_with(".h");
         let headers = tree.files.keys().filter(header).map(|path| source_file(tree, path));
         let files = std::iter::once(source_file(tree, &path)).chain(headers).collect();
-        package.validator = Validator::Custom(vec![Program { path, files, ..Program::default() }]);
-        package.manner.calls = Calls::new(Protocol::Cms, &[Calls::INPUT, Calls::ANSWER, Calls::OUTPUT]);
-        return Ok(true);
+        return Ok(Some(Program { path, files, ..Program::default() }));
     }
-    Ok(false)
+    Ok(None)
+}
+
+/// A manager makes it a task of the type Communication: submissions talk to it, with a stub by named FIFOs, without one by their
+/// standard streams.
+fn manager(tree: &FileTree, task: &Section, package: &mut Package) -> Result<bool, PackageError> {
+    let Some(program) = program(tree, ["check/manager", "cor/manager"])? else {
+        return match task.text("task_type")? {
+            Some("Communication") => {
+                Err(task.error("task_type", "is Communication, but there is no check/manager.cpp"))
+            }
+            _ => Ok(false),
+        };
+    };
+    let stub = LANGUAGES.iter().any(|(ending, _)| tree.files.contains_key(&format!("sol/stub.{ending}")));
+    let streams = match task.text("user_io")? {
+        None => !stub,
+        Some("std_io") => true,
+        Some("fifo_io") => false,
+        Some(other) => {
+            return Err(task.error("user_io", format!("must be std_io or fifo_io, not `{other}`")));
+        }
+    };
+    let most = f64::from(Processes::MOST);
+    let count = task.number("num_processes", Range::at_least(1.0, most))?.unwrap_or(1.0) as u32;
+    package.interactive = true;
+    package.validator = Validator::Custom(vec![program]);
+    package.manner.calls = Calls::new(Protocol::Cms, &[Calls::FIFOS]);
+    package.manner.processes = Some(Processes { count, streams });
+    package.manner.file_io = FileIo::default();
+    Ok(true)
+}
+
+/// Which tests have their output handed in: numbers, with commas between.
+fn numbers(task: &Section, key: &str) -> Result<Vec<usize>, PackageError> {
+    let words = task.words(key)?.unwrap_or_default();
+    let number = |word: &str| {
+        word.parse::<usize>().map_err(|_| task.error(key, format!("`{word}` is no number of a test")))
+    };
+    let parts = words.iter().flat_map(|word| word.split(',')).filter(|word| !word.is_empty());
+    parts.map(number).collect()
 }
 
 /// `sol/grader.EXT` is compiled with each submission of the language, headers with all.
@@ -138,7 +171,8 @@ fn graders(tree: &FileTree, package: &mut Package) {
         package.include.push(Include { language, files: vec![file.clone()], before_sources: String::new() });
     };
     for file in &files {
-        let grader = LANGUAGES.iter().find(|(ending, _)| file.name == format!("grader.{ending}"));
+        let stem = if package.manner.processes.is_some() { "stub" } else { "grader" };
+        let grader = LANGUAGES.iter().find(|(ending, _)| file.name == format!("{stem}.{ending}"));
         match grader {
             Some((_, language)) => include(Some(language), file),
             None if file.name.ends_with(".h") => {
@@ -168,6 +202,7 @@ fn cases(
     if there == 0 {
         return Err(PackageError::new("input/input0.txt", "is missing, so there is no test"));
     }
+    let (must, may) = (numbers(task, "output_only_testcases")?, numbers(task, "output_optional_testcases")?);
     let case = |n: usize| {
         let (input, answer) = (input(n), format!("output/output{n}.txt"));
         if !tree.files.contains_key(&answer) {
@@ -179,7 +214,14 @@ fn cases(
         }
         // The submitted file has this name in place of an answer.
         let name = format!("output_{n:03}");
-        Ok(TestCase { name, input, answer, comparison: comparison.clone(), ..TestCase::default() })
+        let file = format!("{name}.txt");
+        let handed_in = match (must.contains(&n), may.contains(&n)) {
+            (true, _) => HandedIn::Must(file),
+            (false, true) => HandedIn::May(file),
+            (false, false) => HandedIn::No,
+        };
+        let comparison = comparison.clone();
+        Ok(TestCase { name, input, answer, comparison, handed_in, ..TestCase::default() })
     };
     (0..there).map(case).collect()
 }
@@ -194,17 +236,22 @@ fn arrange(
 ) -> Result<(), PackageError> {
     package.scoring = true;
     let kind = task.text("score_type")?;
-    let parts: Vec<(f64, Vec<usize>)> = match (kind, task.get("score_type_parameters")) {
+    let parts: Vec<Part> = match (kind, task.get("score_type_parameters")) {
         (None, _) => match field::text(tree, GEN, warnings)? {
-            Some(text) => subtasks(&text, cases.len())?,
+            Some(text) => subtasks(&text, cases.len())?
+                .into_iter()
+                .map(|(points, tests)| Part { points, tests, grading: Grading::Min })
+                .collect(),
             None => Vec::new(),
         },
         (Some("Sum"), Some(_)) => Vec::new(),
-        (Some("GroupMin" | "GroupMul"), Some(node)) => groups(task, node, &cases)?,
+        (Some(kind @ ("GroupMin" | "GroupMul" | "GroupThreshold")), Some(node)) => {
+            groups(task, kind, node, &cases)?
+        }
         (Some(_), None) => return Err(task.error("score_type_parameters", "is missing")),
         (Some(other), _) => {
-            return Err(task
-                .error("score_type", format!("`{other}` is not supported; Sum, GroupMin and GroupMul are")));
+            let known = "Sum, GroupMin, GroupMul and GroupThreshold";
+            return Err(task.error("score_type", format!("`{other}` is not supported; {known} are")));
         }
     };
     if parts.is_empty() {
@@ -220,18 +267,24 @@ fn arrange(
         return Ok(());
     }
     let many = parts.len();
-    let part = |(n, (points, members)): (usize, (f64, Vec<usize>))| {
+    let part = |(n, Part { points, tests, grading }): (usize, Part)| {
         let name = format!("secret/{}", numbered(n, many.saturating_sub(1)));
-        let grading = if kind == Some("GroupMul") { Grading::Product } else { Grading::Min };
         let named = |member: usize| TestCase {
             name: format!("{name}/{}", cases[member].name),
             ..cases[member].clone()
         };
-        let cases = members.into_iter().map(named).collect();
+        let cases = tests.into_iter().map(named).collect();
         TestGroup { cases, ..group(&name, grading, Some(points)) }
     };
     package.data = data(true, parts.into_iter().enumerate().map(part).collect(), Vec::new());
     Ok(())
+}
+
+/// A subtask: its points, the numbers of its tests, and how it is graded.
+struct Part {
+    points: f64,
+    tests: Vec<usize>,
+    grading: Grading,
 }
 
 /// Points and tests of each subtask: `#ST: points`, then a line for each test.
@@ -275,16 +328,24 @@ fn subtasks(text: &str, there: usize) -> Result<Vec<(f64, Vec<usize>)>, PackageE
     Ok(parts)
 }
 
-/// `[[points, tests], …]`: the next so many tests, or those whose names match.
-fn groups(task: &Section, node: &Node, cases: &[TestCase]) -> Result<Vec<(f64, Vec<usize>)>, PackageError> {
+/// `[[points, tests], …]`: the next so many tests, or those whose names match; of `GroupThreshold` each with a threshold.
+fn groups(task: &Section, kind: &str, node: &Node, cases: &[TestCase]) -> Result<Vec<Part>, PackageError> {
     const KEY: &str = "score_type_parameters";
     let wrong = |why: &str| task.error(KEY, why);
     let Value::List(items) = &node.value else { return Err(wrong("must be a list of pairs")) };
     let (mut parts, mut next, mut total) = (Vec::new(), 0usize, 0);
     for item in items {
         let Value::List(pair) = &item.value else { return Err(wrong("must be a list of pairs")) };
-        let [points, which, ..] = &pair[..] else {
+        let [points, which, more @ ..] = &pair[..] else {
             return Err(wrong("must be a list of pairs of points and tests"));
+        };
+        let grading = match kind {
+            "GroupMul" => Grading::Product,
+            "GroupThreshold" => {
+                let threshold = more.first().and_then(Node::number).filter(|most| *most > 0.0);
+                Grading::Threshold(threshold.ok_or_else(|| wrong("has a group without threshold"))?)
+            }
+            _ => Grading::Min,
         };
         let points = points
             .number()
@@ -314,13 +375,14 @@ fn groups(task: &Section, node: &Node, cases: &[TestCase]) -> Result<Vec<(f64, V
         if total > MOST_TESTS {
             return Err(wrong(&format!("has groups of more than {MOST_TESTS} tests together")));
         }
-        parts.push((points, members));
+        parts.push(Part { points, tests: members, grading });
     }
     Ok(parts)
 }
 
 /// `sol/solution.EXT` must have the full score; of the others nothing is known.
-fn solutions(tree: &FileTree, package: &mut Package) {
+fn solutions(tree: &FileTree, name_of_task: Option<&str>, package: &mut Package) {
+    let is_pascal = |include: &Include| include.language.as_deref() == Some("pascal");
     for path in tree.files.keys() {
         let Some(name) = path.strip_prefix("sol/").filter(|name| !name.contains('/')) else { continue };
         let Some((stem, ending)) = name.rsplit_once('.') else { continue };
@@ -329,13 +391,13 @@ fn solutions(tree: &FileTree, package: &mut Package) {
             continue;
         }
         let full = ["solution", "soluzione"].contains(&stem);
+        // A unit beside a grader is called as the task is.
+        let unit = name_of_task.filter(|_| ending == "pas" && package.include.iter().any(is_pascal));
+        let file = source_file(tree, path);
+        let file = SourceFile { name: unit.map_or(file.name, |unit| format!("{unit}.pas")), ..file };
         let verdicts = if full { vec![Verdict::Accepted] } else { Vec::new() };
         package.submissions.push(JurySubmission {
-            program: Program {
-                path: path.clone(),
-                files: vec![source_file(tree, path)],
-                ..Program::default()
-            },
+            program: Program { path: path.clone(), files: vec![file], ..Program::default() },
             expectation: Expectation { verdicts, ..Expectation::default() },
             language: None,
             entry_point: None,
@@ -405,6 +467,26 @@ mod tests {
     }
 
     #[test]
+    fn managers_stubs_and_outputs() {
+        let files =
+            [("check/manager.cpp", ""), ("sol/stub.cpp", ""), ("sol/a.h", ""), ("sol/grader.cpp", "")];
+        let package = reading("timeout: 1\nnum_processes: 2\n", &files).unwrap();
+        assert_eq!(package.manner.processes, Some(Processes { count: 2, streams: false }));
+        assert_eq!((package.interactive, package.include.len()), (true, 3));
+        assert_eq!(package.manner.file_io, FileIo::default());
+        let alone = reading("timeout: 1\n", &files[..1]).unwrap();
+        assert_eq!(alone.manner.processes, Some(Processes { count: 1, streams: true }));
+        let outputs = "timeout: 1\noutput_only_testcases: '000'\noutput_optional_testcases: '000, 001'\n";
+        let outputs = reading(outputs, &[]).unwrap();
+        let handed: Vec<_> = outputs.data.all_cases().iter().map(|case| case.handed_in.clone()).collect();
+        let [must, may] = ["output_000.txt", "output_001.txt"].map(String::from);
+        assert_eq!(handed, [HandedIn::Must(must), HandedIn::May(may)]);
+        let threshold = "timeout: 1\nscore_type: GroupThreshold\nscore_type_parameters: [[100, 2, 20]]\n";
+        let data = reading(threshold, &[]).unwrap().data;
+        assert_eq!(data.groups[0].groups[0].settings.grading, Grading::Threshold(20.0));
+    }
+
+    #[test]
     fn checkers_and_graders() {
         let files = [("check/checker.cpp", ""), ("sol/grader.cpp", ""), ("sol/a.h", ""), ("sol/x.py", "")];
         let package = reading("timeout: 1\n", &files).unwrap();
@@ -427,11 +509,19 @@ mod tests {
             ("n_input: 3\n".into(), vec![], "task.yaml:1: n_input: is 3, but there are 2"),
             ("infile: a/b\n".into(), vec![], "task.yaml:1: infile: `a/b` is no name"),
             ("task_type: TwoSteps\n".into(), vec![], "task.yaml:1: task_type: `TwoSteps` is not supported"),
+            ("{}".into(), vec![("check/manager", "")], "check/manager: is a compiled program"),
+            ("task_type: Communication\n".into(), vec![], "task.yaml:1: task_type: is Communication, but"),
             (
-                "{}".into(),
-                vec![("check/manager", "")],
-                "check/manager: makes it a task of the type Communication",
+                "num_processes: 99\n".into(),
+                vec![("check/manager.cpp", "")],
+                "task.yaml:1: num_processes: must be at least 1 and at most 16",
             ),
+            (
+                "user_io: pipe\n".into(),
+                vec![("check/manager.cpp", "")],
+                "task.yaml:1: user_io: must be std_io or fifo_io",
+            ),
+            ("output_only_testcases: x\n".into(), vec![], "task.yaml:1: output_only_testcases: `x` is no"),
             ("{}".into(), vec![("check/checker", "")], "check/checker: is a compiled program"),
             ("{}".into(), vec![("input/input2.txt", "")], "output/output2.txt: is missing"),
             ("{}".into(), gen_file("1\n"), "gen/GEN: has 1 tests, but there are 2"),
@@ -440,9 +530,9 @@ mod tests {
             ("{}".into(), gen_file("#ST: 50\n1\n2\n"), "gen/GEN: the points of its subtasks make 50"),
             ("{}".into(), gen_file("1 #COPY: x\n2\n"), "gen/GEN:1: is more than one of"),
             (
-                score("GroupThreshold", "[[1, 2, 3]]"),
+                score("GroupThreshold", "[[1, 2]]"),
                 vec![],
-                "task.yaml:1: score_type: `GroupThreshold` is not supported",
+                "task.yaml:2: score_type_parameters: has a group without threshold",
             ),
             ("score_type: Sum\n".into(), vec![], "task.yaml:1: score_type_parameters: is missing"),
             (score("GroupMin", "[[50, 3]]"), vec![], "task.yaml:2: score_type_parameters: names 3 tests"),

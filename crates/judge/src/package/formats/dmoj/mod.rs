@@ -17,7 +17,7 @@ use model::{Bytes, Nanos};
 const FILE: &str = "init.yml";
 
 pub(super) const IMPORTER: Importer = Importer {
-    name: "DMOJ",
+    name: "dmoj",
     mark: FILE,
     wants: |path| path.starts_with("tests/") && path.ends_with("/test.yml"),
     archives,

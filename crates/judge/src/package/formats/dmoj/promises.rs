@@ -36,7 +36,8 @@ pub(super) fn read(
         let expectation = match expectation(&section, cases, warnings)? {
             Some(expectation) => expectation,
             None => {
-                let message = "promises a fault of the judge itself (IE), which no submission can; left out";
+                let message =
+                    "expects a fault of the judge itself (IE), which no submission can cause; left out";
                 warnings.push(section.warning("expect", message));
                 continue;
             }

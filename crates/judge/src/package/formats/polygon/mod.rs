@@ -8,8 +8,9 @@ mod xml;
 
 use super::super::field::place;
 use super::super::{
-    Calls, FileIo, FileTree, Grading, GroupSettings, MadeFile, Maker, Package, PackageError, Program,
-    Protocol, SecondPass, SourceFile, TestCase, TestGroup, TimeLimit, Validator, Warning,
+    After, Calls, Check, CheckRun, FileIo, FileTree, Grading, GroupSettings, MadeFile, Maker, Package,
+    PackageError, Program, Protocol, SecondPass, SourceFile, TestCase, TestGroup, TimeLimit, Validator,
+    Warning,
 };
 use super::{Importer, blank, data, group, numbered, source_file};
 use model::{Bytes, Nanos};
@@ -24,11 +25,11 @@ const MOST_TESTS: usize = 20_000;
 const MOST_GROUPS: usize = 300;
 
 pub(super) const IMPORTER: Importer =
-    Importer { name: "Polygon", mark: FILE, wants: wanted, archives: |_| Vec::new(), read };
+    Importer { name: "polygon", mark: FILE, wants: wanted, archives: |_| Vec::new(), read };
 
 /// A contest holds problems; none of them is meant by its directory.
 pub(super) const CONTEST: Importer = Importer {
-    name: "Polygon contest",
+    name: "polygon",
     mark: CONTEST_FILE,
     wants: |_| false,
     archives: |_| Vec::new(),
@@ -92,6 +93,7 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
     solutions::read(&reader, &mut package, warnings)?;
     reader.programs(&mut package)?;
     reader.tests(testset, &mut package, warnings)?;
+    package.manner.checks = reader.checks(testset, &package)?;
     Ok(package)
 }
 
@@ -270,7 +272,10 @@ impl Reader<'_> {
         }
         package.interactive = interactor.is_some();
         (package.validator, package.manner.after) = match interactor {
-            Some(interactor) => (Validator::Custom(vec![interactor]), Some(checker)),
+            Some(interactor) => {
+                let after = After { program: checker, calls: package.manner.calls.clone() };
+                (Validator::Custom(vec![interactor]), Some(after))
+            }
             None => (Validator::Custom(vec![checker]), None),
         };
         Ok(())
@@ -391,6 +396,26 @@ impl Reader<'_> {
         };
         generators.insert(name, program);
         Ok(Maker::Program { program, args: words.collect(), stdin: None, from_errors: false })
+    }
+
+    /// Validators look at every test; those of Polygon know its testset and group.
+    fn checks(&self, testset: &Element, package: &Package) -> Result<Vec<Check>, PackageError> {
+        let groups: Vec<_> = testset.all("tests", "test").map(|test| test.attribute("group")).collect();
+        let name = testset.attribute("name").unwrap_or("tests");
+        let run = |case: &TestCase| {
+            let n = case.name.rsplit('/').next().and_then(|name| name.parse::<usize>().ok())?;
+            let group = groups.get(n.checked_sub(1)?)?.map(|group| ["--group", group]);
+            let words = ["--testset", name].into_iter().chain(group.into_iter().flatten());
+            let args = words.map(str::to_string).collect();
+            Some(CheckRun { file: case.input.clone(), input: None, files: Vec::new(), args })
+        };
+        let runs: Vec<CheckRun> = package.data.all_cases().into_iter().filter_map(run).collect();
+        let mut checks = Vec::new();
+        for validator in self.root.all("assets/validators", "validator") {
+            let program = self.program(validator, "assets.validators")?;
+            checks.push(Check { program, accepts: 0, runs: runs.clone() });
+        }
+        Ok(checks)
     }
 
     /// Path of the solution that makes answers.

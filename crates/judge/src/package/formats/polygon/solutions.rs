@@ -33,7 +33,7 @@ pub(super) fn read(
         let Some(expectation) = promise(tag) else {
             if tag != "do-not-run" {
                 let message = format!(
-                    "the tag `{tag}` of `{}` is not known, so nothing is promised; left out",
+                    "the tag `{tag}` of `{}` is not known, so nothing is expected; left out",
                     file.path
                 );
                 warnings.push(warning(solution, "solution", message));

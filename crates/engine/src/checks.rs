@@ -1,0 +1,82 @@
+//! Running the package's own programs over its tests: input and answer validators. Only a verification of the package does.
+
+use crate::bench::{Bench, prepare};
+use crate::case::CaseFiles;
+use crate::program::{Built, Given, duplicate, how_it_ended};
+use crate::validate::{INPUT, read_head};
+use crate::{Fault, SystemError, files};
+use judge::crash::telling_line;
+use judge::package::{Calls, Check, CheckRun};
+use model::{Exit, Status};
+
+/// Most tests that are named as bad.
+const NAMED: usize = 5;
+
+/// What the package's validators say against its tests, in words; `None`: nothing. One whose language is not installed is told as a
+/// warning.
+pub(crate) fn complaints(bench: &Bench) -> Result<Option<String>, Fault> {
+    let job = &bench.job;
+    let mut bad = Vec::new();
+    for check in &job.package.manner.checks {
+        let built = match prepare(job, bench.beside()?, &check.program, &bench.settings) {
+            Ok(built) => built,
+            Err(fault @ (Fault::NoToolchain { .. } | Fault::Input { .. })) => {
+                job.warn(&check.program.path, format!("is not run: {fault}"));
+                continue;
+            }
+            Err(Fault::Package { place, why }) => {
+                bad.push(format!("{place} {why}"));
+                continue;
+            }
+            Err(fault) => return Err(fault),
+        };
+        for run in &check.runs {
+            if let Some(why) = complaint(bench, &built, check, run)? {
+                bad.push(format!("{} rejects {}: {why}", check.program.path, run.file));
+            }
+        }
+    }
+    let more = bad.len().saturating_sub(NAMED);
+    bad.truncate(NAMED);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    bad.extend(more);
+    Ok((!bad.is_empty()).then(|| bad.join("; ")))
+}
+
+/// Why a test is bad; `None`: it is good.
+fn complaint(
+    bench: &Bench,
+    validator: &Built,
+    check: &Check,
+    run: &CheckRun,
+) -> Result<Option<String>, Fault> {
+    let source = bench.job.source;
+    let limits = bench.settings.validation(validator.allowance);
+    let (printed, errors) = (files::in_memory("validator output")?, files::in_memory("validator errors")?);
+    let shown = |path: &String| -> Result<_, Fault> {
+        let file = files::readable_for_everyone(source.file(path)?)
+            .map_err(|e| SystemError::new("showing an input to the validator", e.to_string()))?;
+        Ok((file.into(), INPUT.to_owned()))
+    };
+    let beside = CaseFiles::new(&run.files, source, &validator.place)?;
+    let (spec, fds) = validator.prepare(Given {
+        args: run.args.iter().map(|word| word.replace(Calls::INPUT, INPUT)).collect(),
+        limits,
+        stdin: source.file(&run.file)?.into(),
+        stdout: duplicate(&printed)?.into(),
+        stderr: duplicate(&errors)?.into(),
+        boxes: beside.iter().map(CaseFiles::mount).collect(),
+        files: run.input.iter().map(shown).collect::<Result<_, _>>()?,
+    });
+    let observation = validator.place.run(&spec, fds)?;
+    let how = match observation.status(&limits) {
+        Status::Ok | Status::NonzeroExit if observation.exit == Exit::Code(check.accepts) => return Ok(None),
+        Status::CpuTimeLimit | Status::WallTimeLimit => "it exceeded its time limit".to_owned(),
+        Status::MemoryLimit => "it exceeded its memory limit".to_owned(),
+        Status::OutputLimit => "it exceeded its output limit".to_owned(),
+        _ => how_it_ended(&observation),
+    };
+    let said = [read_head(&errors, "a validator's errors")?, read_head(&printed, "a validator's output")?];
+    let said = said.iter().map(|text| telling_line(text)).find(|line| !line.is_empty());
+    Ok(Some(said.map_or(how.clone(), |line| format!("{line} ({how})"))))
+}

@@ -1,0 +1,128 @@
+//! `submissions/`, by what each promises: in the directory of that promise where there is one, else in `mixed/` with its own words in
+//! `submissions.yaml`.
+
+use super::super::{Expectation, JurySubmission};
+use super::{Writer, list, quoted};
+use model::Verdict;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+pub(super) fn write(writer: &mut Writer) {
+    let mut rules = String::new();
+    let mut taken = BTreeSet::new();
+    for jury in &writer.package.submissions {
+        let directory = directory(&jury.expectation);
+        let path = place(writer, jury, directory, &mut taken);
+        let mut rule = String::new();
+        if let Some(language) = &jury.language {
+            let _ = writeln!(rule, "  language: {language}");
+        }
+        if let Some(entry) = &jury.entry_point {
+            let _ = writeln!(rule, "  entrypoint: {}", quoted(entry));
+        }
+        rule.push_str(&promise(&jury.expectation, directory == "mixed", "  "));
+        for (pattern, inner) in &jury.expectation.within {
+            let inner = promise(inner, true, "    ");
+            if !inner.is_empty() {
+                let _ = write!(rule, "  {}:\n{inner}", quoted(pattern));
+            }
+        }
+        if !rule.is_empty() {
+            let _ = write!(rules, "{}:\n{rule}", quoted(&path));
+        }
+    }
+    if !rules.is_empty() {
+        writer.text("submissions/submissions.yaml", rules);
+    }
+}
+
+/// The verdicts that 2025-09 knows, in which finer ones are a kind of others.
+fn coarse<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> BTreeSet<&'static str> {
+    let word = |verdict: &Verdict| match verdict {
+        Verdict::Accepted | Verdict::PartiallyAccepted => Some("AC"),
+        Verdict::WrongAnswer => Some("WA"),
+        Verdict::TimeLimit => Some("TLE"),
+        Verdict::RunTimeError | Verdict::MemoryLimit | Verdict::OutputLimit => Some("RTE"),
+        Verdict::CompileError | Verdict::JudgeError => None,
+    };
+    verdicts.into_iter().filter_map(word).collect()
+}
+
+/// The directory whose name says all of a promise for all tests; `mixed`: none does.
+fn directory(expectation: &Expectation) -> &'static str {
+    let permitted = expectation.permitted.as_ref().map(coarse);
+    let required = coarse(&expectation.required);
+    let (permitted, required) =
+        (permitted.map(|set| set.into_iter().collect::<Vec<_>>()), required.into_iter().collect::<Vec<_>>());
+    match (&expectation.verdicts[..], permitted.as_deref(), &required[..]) {
+        ([Verdict::Accepted], None | Some(["AC"]), []) => "accepted",
+        ([Verdict::PartiallyAccepted], ..) if expectation.partial => "partially_accepted",
+        ([Verdict::CompileError], ..) => "compile_error",
+        ([], Some(["AC", "WA"]), ["WA"]) => "wrong_answer",
+        ([], Some(["AC", "TLE"]), ["TLE"]) => "time_limit_exceeded",
+        ([], Some(["AC", "RTE"]), ["RTE"]) => "run_time_error",
+        ([], None, ["RTE", "TLE", "WA"]) => "rejected",
+        _ => "mixed",
+    }
+}
+
+/// Lines for `submissions.yaml`. `whole`: verdicts, too, which a directory does not say already.
+fn promise(expectation: &Expectation, whole: bool, indent: &str) -> String {
+    let mut text = String::new();
+    if whole {
+        let final_ones = coarse(&expectation.verdicts);
+        let required = match coarse(&expectation.required) {
+            set if set.is_empty() && !final_ones.contains("AC") => final_ones,
+            set => set,
+        };
+        if let Some(permitted) = &expectation.permitted {
+            let _ = writeln!(text, "{indent}permitted: {}", list(coarse(permitted)));
+        }
+        if !required.is_empty() {
+            let _ = writeln!(text, "{indent}required: {}", list(required));
+        }
+    }
+    if let Some((low, high)) = expectation.score {
+        let _ = writeln!(text, "{indent}score: [{low}, {high}]");
+    }
+    if let Some(message) = &expectation.message {
+        let _ = writeln!(text, "{indent}message: {}", quoted(message));
+    }
+    text
+}
+
+/// Writes the files of a submission; its path below `submissions/`.
+fn place(
+    writer: &mut Writer,
+    jury: &JurySubmission,
+    directory: &str,
+    taken: &mut BTreeSet<String>,
+) -> String {
+    let clean = |name: &str| -> String {
+        let letter = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
+        name.trim_start_matches(['.', '-']).chars().map(letter).collect()
+    };
+    let last = clean(jury.program.path.rsplit('/').next().unwrap_or(&jury.program.path));
+    let (stem, ending) = last.rsplit_once('.').map_or((last.as_str(), ""), |(stem, ending)| (stem, ending));
+    let mut name = last.clone();
+    let mut n = 1;
+    while !taken.insert(format!("{directory}/{name}")) {
+        n += 1;
+        name = if ending.is_empty() { format!("{stem}-{n}") } else { format!("{stem}-{n}.{ending}") };
+    }
+    let path = format!("{directory}/{name}");
+    match &jury.program.files[..] {
+        // Units and classes are called as their files are.
+        [one] if !ending.is_empty() && (one.name == last || !["pas", "java"].contains(&ending)) => {
+            writer.copy(format!("submissions/{path}"), &one.path);
+            path
+        }
+        files => {
+            let path = path.replace('.', "_");
+            for file in files {
+                writer.copy(format!("submissions/{path}/{}", file.name), &file.path);
+            }
+            path
+        }
+    }
+}

@@ -1,0 +1,137 @@
+use super::super::read;
+use super::super::testing::tree;
+use super::*;
+
+/// Paths, and what is in them.
+type Texts = Vec<(String, String)>;
+
+/// The converted package as text by path; of files of the package their paths after `=`.
+fn converted(files: &[(&str, &str)]) -> Result<(Texts, Vec<String>), String> {
+    let tree = tree(files);
+    let (package, _) = read(&tree).map_err(|e| e.to_string())?;
+    let (written, warnings) = to_2025_09(&package, &tree).map_err(|e| e.to_string())?;
+    let text = |content: Content| match content {
+        Content::Text(text) => text,
+        Content::Of(path) => format!("={path}"),
+        Content::Empty => String::new(),
+    };
+    let warnings = warnings.iter().map(ToString::to_string).collect();
+    Ok((written.into_iter().map(|file| (file.path, text(file.content))).collect(), warnings))
+}
+
+fn of<'a>(files: &'a [(String, String)], path: &str) -> &'a str {
+    let found = files.iter().find(|(name, _)| name == path);
+    let names: Vec<_> = files.iter().map(|(name, _)| name).collect();
+    found.map(|(_, text)| text.as_str()).unwrap_or_else(|| panic!("no {path} in {names:?}"))
+}
+
+const CMS: [(&str, &str); 6] = [
+    (
+        "task.yaml",
+        "name: a\ntitle: 'A \"b\"'\ntime_limit: 1.5\nmemory_limit: 64\ninfile: ''\noutfile: ''\nscore_type: Sum\nscore_type_parameters: 50\nn_input: 2\n",
+    ),
+    ("input/input0.txt", ""),
+    ("output/output0.txt", ""),
+    ("input/input1.txt", ""),
+    ("output/output1.txt", ""),
+    ("sol/solution.cpp", ""),
+];
+
+#[test]
+fn limits_tests_comparisons_and_solutions_of_cms() {
+    let (files, warnings) = converted(&CMS).unwrap();
+    let problem = of(&files, "problem.yaml");
+    for line in [
+        "name: \"A \\\"b\\\"\"",
+        "type: [\"scoring\"]",
+        "  time_limit: 1.5",
+        "  time_resolution: 0.5",
+        "  memory: 64",
+    ] {
+        assert!(problem.contains(line), "{line} in {problem}");
+    }
+    assert_eq!(of(&files, "data/secret/test_group.yaml"), "max_score: 100\nscore_aggregation: sum\n");
+    assert_eq!(of(&files, "data/secret/output_000.in"), "=input/input0.txt");
+    assert_eq!(of(&files, "data/secret/output_000.yaml"), "output_validator_args: [\"whitediff\"]\n");
+    assert!(of(&files, "output_validator/compare.py").contains("white_diff"));
+    assert_eq!(of(&files, "submissions/accepted/solution.cpp"), "=sol/solution.cpp");
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+}
+
+#[test]
+fn what_is_written_is_read_as_the_same_package() {
+    let source = tree(&CMS);
+    let package = read(&source).unwrap().0;
+    let (files, _) = converted(&CMS).unwrap();
+    let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let (again, warnings) = read(&tree(&files)).unwrap();
+    assert_eq!(warnings, []);
+    assert_eq!((again.format, again.title), (crate::package::Format::V2025_09, package.title));
+    assert_eq!(again.limits.memory, package.limits.memory);
+    assert_eq!(again.data.all_cases().len(), 2);
+    assert_eq!(again.submissions[0].expectation.permitted, Some([model::Verdict::Accepted].into()));
+}
+
+#[test]
+fn tests_with_points_of_their_own_are_groups() {
+    let init = "test_cases:\n- {in: a.in, out: a.out, points: 10}\n- {in: b.in, out: b.out, points: 30}\nchecker: standard\n";
+    let files = [("init.yml", init), ("a.in", ""), ("a.out", ""), ("b.in", ""), ("b.out", "")];
+    let (files, warnings) = converted(&files).unwrap();
+    let groups: Vec<_> = files.iter().filter(|(path, _)| path.ends_with("test_group.yaml")).collect();
+    let [all, one, other] = &groups[..] else { panic!("{groups:?}") };
+    assert!(all.1.starts_with("max_score: 40\n"), "{all:?}");
+    assert!(one.1.starts_with("max_score: 10\n") && other.1.starts_with("max_score: 30\n"), "{groups:?}");
+    assert!(warnings.iter().any(|warning| warning.contains("states none")), "{warnings:?}");
+}
+
+#[test]
+fn checkers_of_testlib_and_validators_are_wrapped() {
+    let xml = "<problem><names/><judging><testset name=\"tests\"><time-limit>1000</time-limit><memory-limit>268435456</memory-limit>\
+        <input-path-pattern>tests/%02d</input-path-pattern><answer-path-pattern>tests/%02d.a</answer-path-pattern>\
+        <tests><test group=\"x\"/></tests></testset></judging><assets><checker type=\"testlib\"><source path=\"check.cpp\" type=\"cpp.g++17\"/></checker>\
+        <validators><validator><source path=\"files/val.cpp\" type=\"cpp.g++17\"/></validator></validators>\
+        <solutions><solution tag=\"wrong-answer\"><source path=\"solutions/w.py\" type=\"python.3\"/></solution></solutions></assets></problem>";
+    let files = [
+        ("problem.xml", xml),
+        ("check.cpp", ""),
+        ("files/val.cpp", ""),
+        ("solutions/w.py", ""),
+        ("tests/01", ""),
+        ("tests/01.a", ""),
+        ("statements/.pdf/english/problem.pdf", ""),
+    ];
+    let (files, warnings) = converted(&files).unwrap();
+    assert!(of(&files, "output_validator/build").contains("-o checker 'checker-source/check.cpp'"));
+    let run = of(&files, "output_validator/run");
+    assert!(run.contains("\"$here/checker\" \"$input\" \"$output\" \"$answer\""), "{run}");
+    assert!(run.contains("7) score"), "{run}");
+    assert_eq!(of(&files, "input_validators/v0-val/source/val.cpp"), "=files/val.cpp");
+    let words =
+        "input_validator_args:\n  v0-val: [\"check\", \"--testset\", \"tests\", \"--group\", \"x\"]\n";
+    assert_eq!(of(&files, "data/secret/1.yaml"), words);
+    assert_eq!(of(&files, "submissions/wrong_answer/w.py"), "=solutions/w.py");
+    assert_eq!(of(&files, "submissions/submissions.yaml"), "\"wrong_answer/w.py\":\n  language: python3\n");
+    assert_eq!(of(&files, "statement/problem.en.pdf"), "=statements/.pdf/english/problem.pdf");
+    assert_eq!(warnings, Vec::<String>::new());
+}
+
+#[test]
+fn what_2025_09_cannot_say_is_refused_by_name() {
+    let with = |yaml: &str, more: &[(&str, &str)]| {
+        let kept = CMS[1..].iter().chain(more).copied();
+        let all: Vec<_> = [("task.yaml", yaml)].into_iter().chain(kept).collect();
+        converted(&all).unwrap_err()
+    };
+    let streams = "time_limit: 1\ninfile: ''\noutfile: ''\n";
+    let multiplied = format!("{streams}score_type: GroupMul\nscore_type_parameters: [[100, 2]]\n");
+    let handed = format!("{streams}output_only_testcases: 1\n");
+    for (error, part) in [
+        (with("time_limit: 1\n", &[]), "read and write files in place"),
+        (with(streams, &[("check/manager.cpp", "")]), "talk to a manager through FIFOs"),
+        (with(&multiplied, &[]), "data/secret/0: multiplies the shares"),
+        (with(&handed, &[]), "outputs may be submitted"),
+        (with(streams, &[("check/checker.java", "")]), "check/checker.java: is in `java`"),
+    ] {
+        assert!(error.contains(part), "{error}\nexpected {part}");
+    }
+}
