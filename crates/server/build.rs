@@ -1,4 +1,5 @@
-//! Packs the example problems, so that a service that starts for the first time has something to judge.
+//! Packs the example problems, so that a service that starts for the first time has something to judge, and lists the
+//! documents that it shows.
 
 use std::env;
 use std::fs::{self, File};
@@ -21,7 +22,30 @@ fn main() -> io::Result<()> {
         pack(&directory, &zip)?;
         list += &format!("    (\"{name}\", include_bytes!({:?})),\n", zip.display().to_string());
     }
-    fs::write(out.join("examples.rs"), list + "]\n")
+    fs::write(out.join("examples.rs"), list + "]\n")?;
+    book(&own.join("../.."), &out)
+}
+
+/// Lists the documents, and the pictures in them.
+fn book(root: &Path, out: &Path) -> io::Result<()> {
+    let docs = root.join("docs");
+    let mut files = inside(&docs)?;
+    // What README.md says is on the book's first page.
+    files.extend(inside(root)?.into_iter().filter(|(name, _)| name != "README.md"));
+    let mut documents = String::from("&[\n");
+    for (name, path) in &files {
+        if let Some(name) = name.strip_suffix(".md") {
+            println!("cargo::rerun-if-changed={}", path.display());
+            documents += &format!("    ({name:?}, include_str!({:?})),\n", path.display().to_string());
+        }
+    }
+    fs::write(out.join("documents.rs"), documents + "]\n")?;
+    let mut pictures = String::from("&[\n");
+    println!("cargo::rerun-if-changed={}", docs.join("pictures").display());
+    for (name, path) in inside(&docs.join("pictures"))? {
+        pictures += &format!("    ({name:?}, include_bytes!({:?})),\n", path.display().to_string());
+    }
+    fs::write(out.join("pictures.rs"), pictures + "]\n")
 }
 
 /// What is in a directory, by name.

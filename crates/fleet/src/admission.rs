@@ -173,7 +173,7 @@ pub(crate) fn beyond(part: IndexPart, norm: &Norm, parts: &[StatedPart]) -> Opti
     }
     if stated.repeatability_pct > WELL_MEASURED * tolerance_pct {
         return again(format!(
-            "its turns stray by {:.1} %, too much to be compared to {tolerance_pct:.1} %: make the machine quiet and measure again",
+            "its turns vary by {:.1} %, too much to compare to {tolerance_pct:.1} %: make the machine quiet and measure again",
             stated.repeatability_pct
         ));
     }
@@ -284,7 +284,7 @@ mod tests {
         );
         check(
             |node| node.index.as_mut().unwrap().parts[1].repeatability_pct = 0.8,
-            &["clock_ghz: its turns stray by 0.8 %, too much to be compared to 1.0 %"],
+            &["clock_ghz: its turns vary by 0.8 %, too much to compare to 1.0 %"],
         );
         check(|node| node.index.as_mut().unwrap().parts.truncate(4), &["syscall_ns: it was not measured"]);
         check(times(IndexPart::Dram, f64::NAN), &["dram_ns: it was not measured"]);

@@ -2,12 +2,13 @@
 
 use crate::nats::{Ask, Body, Greeting, News, NotBegun, Presence, Reply, Standing};
 use crate::{
-    FromWorker, Hello, JobId, Lease, Mode, Moment, OLDEST, Outcome, PROTOCOL, Probe, SPOKEN, SlotFacts,
-    Statement, Task, TimeLimit, ToWorker, Work, samples, says,
+    FromWorker, Hello, JobId, Lease, Mode, Moment, OLDEST, Opinions, Outcome, PROTOCOL, Probe, SPOKEN,
+    SlotFacts, Statement, Task, TimeLimit, ToWorker, Work, samples, says,
 };
 use model::{
-    Bytes, Clock, Event, Executed, Execution, Floor, IndexPart, Inference, InferredLimit, Judgement, Kept,
-    LimitSide, Limits, Nanos, NodeFacts, ProgramFile, ProgramKind, Reading, TimedProgram, Verdict,
+    Bytes, Clock, Event, Executed, Execution, Floor, IndexPart, Inference, InferredLimit, InferredScales,
+    Judgement, Kept, LimitSide, Limits, Nanos, NodeFacts, ProgramFile, ProgramKind, Reading, ReferenceScale,
+    SecondOpinions, TimedProgram, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -78,6 +79,7 @@ fn judge() -> Work {
         mode: Mode::StopEarly,
         clock: Some(Clock::Cpu),
         time_limit: Some(limit()),
+        opinions: Some(Opinions { when: SecondOpinions::Grey, firm: true, scales: vec![scale()] }),
     }
 }
 
@@ -91,6 +93,7 @@ fn jury() -> Work {
         mode: Mode::AllTests,
         clock: None,
         time_limit: None,
+        opinions: None,
     }
 }
 
@@ -112,14 +115,29 @@ fn execute() -> Work {
 }
 
 fn infer() -> Work {
-    Work::Infer { package: "ab".repeat(32), problem: "fence".into() }
+    Work::Infer { package: "ab".repeat(32), problem: "fence".into(), scales: false }
+}
+
+fn scales() -> Work {
+    Work::Infer { package: "ab".repeat(32), problem: "fence".into(), scales: true }
+}
+
+fn scale() -> ReferenceScale {
+    ReferenceScale {
+        language: "python3".into(),
+        submission: "submissions/accepted/a.py".into(),
+        test: "secret/1".into(),
+        cpu: Nanos(400_000_000),
+        reference: Nanos(300_000_000),
+        counted_by: "reference machine 1".into(),
+    }
 }
 
 fn task(work: Work) -> Task {
     Task { lease: lease(), name: "s9".into(), work }
 }
 
-fn outcomes() -> [Outcome; 6] {
+fn outcomes() -> [Outcome; 7] {
     let why = || "the launcher is gone".to_string();
     let kept = Kept { content: "out".into(), total: Bytes(3) };
     let executed = Executed {
@@ -141,6 +159,7 @@ fn outcomes() -> [Outcome; 6] {
         Outcome::Failed { why: why() },
         Outcome::Returned { why: why() },
         Outcome::Inferred { limit: Box::new(inferred()) },
+        Outcome::Scaled { found: Box::new(InferredScales { scales: vec![scale()], warnings: vec![why()] }) },
     ]
 }
 
@@ -181,7 +200,8 @@ fn from_workers() -> Vec<FromWorker> {
 }
 
 fn to_workers() -> Vec<ToWorker> {
-    let tasks = [judge(), jury(), execute(), infer()].map(|work| ToWorker::Task(Box::new(task(work))));
+    let tasks =
+        [judge(), jury(), execute(), infer(), scales()].map(|work| ToWorker::Task(Box::new(task(work))));
     let rest = [
         ToWorker::Welcome { protocol: PROTOCOL },
         ToWorker::Refused { why: "another version".into() },
@@ -218,7 +238,8 @@ fn asks() -> Vec<Ask> {
 fn replies() -> Vec<Reply> {
     let why = || vec!["it is being drained".to_string()];
     let begun = |task: Body<Task>| Reply::Begun { task, submission: 9 };
-    let tasks = [judge(), jury(), execute(), infer()].map(|work| begun(Body::Inline(Box::new(task(work)))));
+    let tasks =
+        [judge(), jury(), execute(), infer(), scales()].map(|work| begun(Body::Inline(Box::new(task(work)))));
     let rest = [
         Reply::Standing(Standing::Works { probe_every_secs: Some(300), protocol: PROTOCOL }),
         Reply::Standing(Standing::Works { probe_every_secs: None, protocol: PROTOCOL }),

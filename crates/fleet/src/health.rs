@@ -110,7 +110,7 @@ impl Sum {
 pub struct Health {
     /// The first probes, until there are enough.
     learning: Vec<Probe>,
-    /// Its level before it was started anew.
+    /// Its level before it was restarted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before: Option<Baseline>,
     baseline: Option<Baseline>,

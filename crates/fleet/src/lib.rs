@@ -34,5 +34,5 @@ pub use pool::{Definition, MEMORY_TOLERANCE, Norm, Pool, PoolError, PoolKind, is
 pub use statement::{
     Feature, STATEMENT_FORM, STATEMENTS, StatedIndex, StatedPart, Statement, StatementError,
 };
-pub use task::{Mode, Outcome, Task, TimeLimit, Work};
+pub use task::{Mode, Opinions, Outcome, Task, TimeLimit, Work};
 pub use wire::{FRAME_LIMIT, Frame, WireError, encode, encode_bytes, header, read_frame, write_frame};

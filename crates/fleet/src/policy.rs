@@ -1,6 +1,7 @@
 //! Where a job may be judged.
 
 use crate::pool::{Pool, PoolKind};
+use model::SecondOpinions;
 use serde::{Deserialize, Serialize};
 
 /// What a job's verdict on time must be based on. A property of the contest, and so of its jobs.
@@ -26,9 +27,12 @@ pub struct Contest {
     /// What its verdicts are based on.
     #[serde(default)]
     pub strictness: Strictness,
-    /// At most so many of its jobs at a time; `None`: no bound.
+    /// The number of its jobs at a time; `None`: no bound.
     #[serde(default)]
     pub at_once: Option<u32>,
+    /// Which results the reference clock judges too; `None`: as problem and service say.
+    #[serde(default)]
+    pub second_opinion: Option<SecondOpinions>,
 }
 
 /// Where a job waits.
@@ -91,7 +95,13 @@ mod tests {
     use super::*;
 
     fn contest(strictness: Strictness) -> Contest {
-        Contest { name: "finals".into(), pool: "metal".into(), strictness, at_once: None }
+        Contest {
+            name: "finals".into(),
+            pool: "metal".into(),
+            strictness,
+            at_once: None,
+            second_opinion: None,
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub enum PoolKind {
     /// Equal hardware and equal measured power: verdicts on time count.
     Strict,
-    /// Whatever there is: the cloud.
+    /// Any machine: the cloud.
     Relaxed,
 }
 
@@ -68,7 +68,7 @@ pub struct Norm {
 /// MemTotal); one module more or less is at least a sixteenth.
 pub const MEMORY_TOLERANCE: f64 = 0.02;
 /// The tolerance of a part in robust deviations of its founders' turns. Indices of one machine stray about as much as the
-/// turns of one of them, bandwidth twice (docs/index.md, "How far it repeats").
+/// turns of one of them, bandwidth twice (docs/power-index.md, "How far it repeats").
 const DEVIATIONS: f64 = 4.0;
 /// Tolerances are at least this, in percent: what the settle rule's reach takes for nothing on a quiet server, and what
 /// the kernel's parts stray by from boot to boot.

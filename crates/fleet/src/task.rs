@@ -1,6 +1,9 @@
 //! A task, and what comes of it.
 
-use model::{Clock, Executed, Execution, InferredLimit, Judgement, Lease, Nanos, ProgramFile};
+use model::{
+    Clock, Executed, Execution, InferredLimit, InferredScales, Judgement, Lease, Nanos, ProgramFile,
+    ReferenceScale, SecondOpinions,
+};
 use serde::{Deserialize, Serialize};
 
 /// One thing to do.
@@ -36,6 +39,9 @@ pub enum Work {
         clock: Option<Clock>,
         /// The time limit, where the package states none.
         time_limit: Option<TimeLimit>,
+        /// Second opinions; `None`: a service of before, which asks for none.
+        #[serde(default)]
+        opinions: Option<Opinions>,
     },
     /// Infer the time limit of a problem that states none. Only for workers that say they can ([`crate::Hello::infers`]).
     Infer {
@@ -43,6 +49,9 @@ pub enum Work {
         package: String,
         /// As in [`Work::Judge`].
         problem: String,
+        /// Not the time limit, which may be stated, but what limits of CPU time are in reference time ([`Outcome::Scaled`]).
+        #[serde(default)]
+        scales: bool,
     },
     /// Run a program that belongs to no problem.
     Execute(Box<Execution>),
@@ -69,6 +78,17 @@ pub struct TimeLimit {
     pub source: String,
 }
 
+/// When the reference clock is asked about a test, and by which limits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opinions {
+    /// When.
+    pub when: SecondOpinions,
+    /// The contest says so, whatever the package says.
+    pub firm: bool,
+    /// What limits of the problem's version are in reference time. Empty where that is not known yet.
+    pub scales: Vec<ReferenceScale>,
+}
+
 /// What came of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
@@ -87,6 +107,11 @@ pub enum Outcome {
     Inferred {
         /// The limit.
         limit: Box<InferredLimit>,
+    },
+    /// Scales were inferred.
+    Scaled {
+        /// The scales.
+        found: Box<InferredScales>,
     },
     /// The input cannot be judged, here or elsewhere: a language that is not taken, a package whose programs fail.
     Refused {

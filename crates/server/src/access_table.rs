@@ -3,6 +3,7 @@
 mod rows;
 
 use crate::accounts::identity::{form_secret, visitor_of};
+use crate::faces;
 use crate::kit::{Kit, facts, language};
 use crate::limits::CLASSES;
 use crate::moment::now;
@@ -155,7 +156,7 @@ async fn world(anonymous: bool) -> World {
         origin: store::PARTICIPANT,
         visitor: anonymous.then_some(visitor.as_str()),
         language: "c",
-        files: vec![("main.c", b"int main(void) { return 0; }")],
+        files: vec![("main.c", b"int main() { return 0; }")],
         details: json!({}),
         created: now(),
         urgency: Urgency::Live,
@@ -253,7 +254,7 @@ fn body_of(route: &str, csrf: &str) -> (&'static str, String) {
         api if api.ends_with("/execute") => {
             json(json!({"language": "none", "version": "*", "files": [{"content": "int main;"}]}))
         }
-        "POST /problems/{name}/submit" | "POST /problems/new" => (
+        "POST /problems/{name}/submit" | "POST /problems/{name}/run" | "POST /problems/new" => (
             "multipart/form-data; boundary=x",
             format!(
                 "--x\r\nContent-Disposition: form-data; name=\"csrf\"\r\n\r\n{csrf}\r\n--x\r\n\
@@ -371,7 +372,8 @@ async fn every_route_lets_through_whom_it_should() {
     wrong.extend(
         rows::TABLE.iter().filter(|(route, _)| !known(route)).map(|row| format!("no such route: {row:?}")),
     );
-    let classes = CLASSES.iter().map(|(method, route, _)| format!("{method} {route}"));
+    let executing = faces::executing().map(|route| format!("POST {route}"));
+    let classes = CLASSES.iter().map(|(method, route, _)| format!("{method} {route}")).chain(executing);
     wrong.extend(classes.filter(|route| !known(route)).map(|route| format!("no such route: {route}")));
     assert!(
         wrong.is_empty(),

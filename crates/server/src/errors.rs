@@ -21,7 +21,7 @@ pub enum Refusal {
     /// Nobody is signed in, and somebody must be.
     #[error("{0}")]
     Unauthenticated(String),
-    /// Whoever is signed in may not do this.
+    /// The signed-in user may not do this.
     #[error("{0}")]
     Forbidden(String),
     /// It does not fit what is there.

@@ -86,6 +86,7 @@ pub(crate) fn settings(directory: &Path, anonymous: bool) -> Settings {
         access: Access::default(),
         grace: Duration::from_secs(1),
         attempts: crate::ATTEMPTS,
+        second_opinion: model::SecondOpinions::Never,
         callbacks: crate::callbacks::Allowed::default(),
     }
 }
@@ -218,7 +219,7 @@ pub(crate) async fn infer_limits(service: &Service) {
         let needs =
             crate::problems::limits::needs(service, &problem.newest, &problem.name, None).await.unwrap();
         if let crate::problems::limits::Needs::Missing(of) = needs {
-            crate::problems::limits::ask(service, &of, false).await.unwrap();
+            crate::problems::limits::ask(service, store::Inferred::TimeLimit, &of, false).await.unwrap();
         }
         let limits = store.time_limits(problem.newest.id).await.unwrap();
         let Some(_) = limits.first().filter(|stored| stored.limit.is_none()) else { continue };

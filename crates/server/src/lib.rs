@@ -8,14 +8,15 @@
 mod access_table;
 mod accounts;
 mod api;
+mod book;
 mod callbacks;
 mod connections;
 mod errors;
 mod execution;
+mod faces;
 mod fleet;
 mod guard;
 mod headers;
-mod judge0;
 #[cfg(test)]
 mod kit;
 mod languages;
@@ -25,7 +26,6 @@ pub mod manage;
 mod metrics;
 mod moment;
 mod pages;
-mod piston;
 mod problems;
 mod rejudge;
 mod secret;

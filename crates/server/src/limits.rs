@@ -2,6 +2,7 @@
 
 use crate::accounts::Caller;
 use crate::errors::Refusal;
+use crate::faces;
 use crate::problems::PACKAGE_LIMIT;
 use crate::service::Service;
 use axum::http::Method;
@@ -270,19 +271,15 @@ pub(crate) enum Class {
     Upload,
 }
 
-/// Routes that are not [`Class::Read`] for GET and HEAD, [`Class::Write`] for the rest: method, route as the router knows it, class.
+/// Routes that are not [`Class::Read`] for GET and HEAD, [`Class::Write`] for the rest: method, route as the router knows it, class. Those of other
+/// judges' faces are known to [`faces::executing`].
 pub(crate) const CLASSES: &[(Method, &str, Class)] = &[
     (Method::GET, "/assets/{hash}/{name}", Class::Asset),
     (Method::POST, "/api/v1/submissions", Class::Submission),
     (Method::POST, "/api/v1/problems", Class::Upload),
     (Method::POST, "/problems/{name}/submit", Class::Submission),
+    (Method::POST, "/problems/{name}/run", Class::Submission),
     (Method::POST, "/problems/new", Class::Upload),
-    (Method::POST, "/judge0/submissions", Class::Execution),
-    (Method::POST, "/judge0/submissions/batch", Class::Execution),
-    (Method::POST, "/judge0/extra/submissions", Class::Execution),
-    (Method::POST, "/judge0/extra/submissions/batch", Class::Execution),
-    (Method::POST, "/api/v2/execute", Class::Execution),
-    (Method::POST, "/api/v2/piston/execute", Class::Execution),
 ];
 
 /// Bytes of a form around a package.
@@ -294,6 +291,9 @@ impl Class {
         let named = CLASSES.iter().find(|(m, r, _)| m == method && *r == route);
         match named {
             Some((_, _, class)) => *class,
+            None if *method == Method::POST && faces::executing().any(|known| known == route) => {
+                Class::Execution
+            }
             None if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) => Class::Read,
             None => Class::Write,
         }

@@ -108,7 +108,7 @@ impl Default for Metrics {
             s(),
             metrics.latency.clone(),
         );
-        registry.register("submissions", "Submissions taken in", metrics.submitted.clone());
+        registry.register("submissions", "Submissions accepted", metrics.submitted.clone());
         registry.register("judgements", "Judgements stored", metrics.judged.clone());
         let errors = metrics.judge_errors.clone();
         registry.register("judge_errors", "Judgements stored that are a judge error, JE", errors);

@@ -4,16 +4,17 @@ use crate::accounts::{Access, Accounts};
 use crate::callbacks::{self, Courier};
 use crate::connections::Bounds;
 use crate::errors::Refusal;
+use crate::faces::{self, judge0};
 use crate::fleet::{self, Fleet};
 use crate::live::Live;
 use crate::metrics::{self, Metrics, Readiness};
 use crate::problems::{Packages, install_examples};
 use crate::toolchains::Toolchains;
-use crate::{accounts, api, connections, guard, judge0, pages, piston, upkeep, work};
+use crate::{accounts, api, connections, guard, pages, upkeep, work};
 use ::fleet::nats::Options as NatsOptions;
-use axum::extract::Request;
 use axum::routing::get;
 use axum::{Router, middleware};
+use model::SecondOpinions;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +39,8 @@ pub struct Settings {
     pub grace: Duration,
     /// The number of workers that may fail at a job, or die of it, before it gets the verdict JE.
     pub attempts: u64,
+    /// Which results the reference clock judges too, where neither the contest nor the problem says so. `Never`: none, whatever problems say.
+    pub second_opinion: SecondOpinions,
     /// How long sources, runs and outputs of submissions are kept, and samples of nodes; `None`: for good.
     pub retention: Option<Duration>,
     /// Where callbacks may go.
@@ -214,27 +217,13 @@ pub(crate) async fn ended(mut ending: watch::Receiver<bool>) {
     }
 }
 
-/// Clients of other judges have their own places for tokens.
-async fn tokens_of_other_judges(mut request: Request) -> Request {
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    if let Some(path) = path.strip_prefix("/judge0") {
-        judge0::as_bearer(&method, path, request.headers_mut());
-    } else if path.starts_with("/api/v2/") {
-        piston::as_bearer(request.headers_mut());
-    }
-    request
-}
-
 pub(crate) fn router(service: Arc<Service>) -> Router {
     let routes = Router::new()
         .nest("/api/v1", api::router())
-        .nest("/judge0", judge0::router())
-        .nest("/api/v2", piston::router())
-        .nest("/api/v2/piston", piston::router())
         .route("/metrics", get(api::operation::metrics))
         .merge(pages::router(&service));
-    guard::guarded(routes, &service)
-        .layer(middleware::map_request(tokens_of_other_judges))
+    guard::guarded(faces::mounted(routes), &service)
+        .layer(middleware::map_request(faces::with_token))
         .layer(middleware::from_fn_with_state(service.clone(), metrics::count))
         .with_state(service)
 }

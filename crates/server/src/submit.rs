@@ -1,7 +1,9 @@
 //! Taking in submissions, whichever face they come through.
 
 mod check;
+pub(crate) mod loose;
 
+use check::names;
 pub(crate) use check::{Checked, FILES, Submitted, check, check_program, code_limit};
 
 use crate::errors::Refusal;
@@ -12,7 +14,7 @@ use fleet::Mode;
 use model::{Clock, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use store::{ContestId, NewSubmission, SubmissionId, Urgency, UserId, VersionId};
+use store::{ContestId, Error, NewSubmission, StoredFile, SubmissionId, Urgency, UserId, VersionId};
 
 /// What is noted with a submission, as the store keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,9 +28,12 @@ pub(crate) struct Details {
     /// The jury submission of the package that it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) jury: Option<Jury>,
-    /// It is no program: it infers a time limit ([`store::LIMITS`]).
+    /// It is no program: it infers a time limit or scales ([`store::LIMITS`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) infers: Option<InfersLimit>,
+    /// It is judged by a package of its own, of tests or samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) loose: Option<loose::Loose>,
     /// It is an execution: its only file is the `model::Execution` as JSON.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) execution: bool,
@@ -40,14 +45,17 @@ pub(crate) struct Details {
     pub(crate) face: Json,
 }
 
-/// Which time limit of its version is inferred.
+/// Which time limit of its version is inferred, or what that is in reference time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct InfersLimit {
     /// That of contests bound to this pool; `None`: of what is of no contest.
     pub(crate) pool: Option<String>,
+    /// Not the limit, but the scales.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) scales: bool,
 }
 
-/// A jury submission and its promise.
+/// A jury submission and its expected verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Jury {
     /// Its path in the package.
@@ -109,4 +117,11 @@ pub(crate) async fn submit(service: &Service, incoming: Incoming<'_>) -> Result<
     service.metrics.submitted(incoming.origin);
     service.work_came.one();
     Ok(Accepted { id, token })
+}
+
+/// The files that were handed in, without what a run keeps among them for itself.
+pub(crate) async fn handed_in(service: &Service, submission: SubmissionId) -> Result<Vec<StoredFile>, Error> {
+    let mut files = service.store.files(submission).await?;
+    files.retain(|file| file.name != loose::PACKAGE);
+    Ok(files)
 }

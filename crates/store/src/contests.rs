@@ -25,7 +25,7 @@ pub struct NewContest<'a> {
     pub pool: &'a str,
     /// The pool where everything else of it is judged; `None`: anywhere.
     pub usual: Option<&'a str>,
-    /// At most so many of its jobs at a time; `None`: no bound.
+    /// The number of its jobs at a time; `None`: no bound.
     pub at_once: Option<u32>,
     /// How it is judged.
     pub policy: &'a Json,

@@ -15,8 +15,8 @@ use std::io::{Read, Write};
 /// 1: [`Judgement`] without tests, [`TestResult`] without runs, and the runs of all tests as a list of lists of [`Observation`],
 /// compressed by zlib; each as JSON. 2: judgements have their thresholds, and tests what disturbed each run. 3: tests have a charge.
 /// Before, their CPU time, that of each run and its limit were those of the judgement's clock. 4: tests have what the reference clock said,
-/// where it was asked, and the confidence `confirmed` then.
-const FORMS: Forms = Forms::kept("a judgement", 4);
+/// where it was asked, and the confidence `confirmed` then. 5: runs may have been in a virtual machine, and say what it was.
+const FORMS: Forms = Forms::kept("a judgement", 5);
 
 /// The form that is written.
 pub(crate) const FORM: i64 = FORMS.newest as i64;
@@ -125,14 +125,20 @@ pub(crate) fn known(row: &Row) -> Result<i64> {
 mod tests {
     use super::*;
     use model::{
-        Bytes, Cause, Clock, Compilation, Confidence, Disturbance, Exit, Floor, Limits, Nanos, Policy,
-        Reading, SecondOpinion, Settled, Thresholds, Verdict,
+        Accelerator, Bytes, Cause, Clock, Compilation, Confidence, Disturbance, Exit, Floor, Isolation,
+        Limits, MachineEvidence, Nanos, Policy, Reading, SecondOpinion, Settled, Thresholds, Verdict,
     };
 
     /// With something in every part.
     fn sample() -> Judgement {
         let mut run = Observation::unread(Exit::Code(0), Nanos::from_millis(900), "no machine");
         run.evidence.steal = Reading::Known(Nanos::from_millis(50));
+        run.evidence.isolation = Isolation::Vm;
+        run.evidence.machine = Some(MachineEvidence {
+            accelerator: Accelerator::Tcg,
+            host_wait: Reading::Known(Nanos::from_millis(20)),
+            guest_steal: Reading::unknown("the guest does not tell"),
+        });
         let floor = Floor { assumed: false, ..Floor::assumed() };
         let stray = floor.stray();
         let thresholds = Thresholds {
@@ -207,6 +213,7 @@ mod tests {
             include_str!("../tests/forms/2.json"),
             include_str!("../tests/forms/3.json"),
             include_str!("../tests/forms/4.json"),
+            include_str!("../tests/forms/5.json"),
         ];
         files.map(|text| serde_json::from_str(text).unwrap())
     }
@@ -230,6 +237,11 @@ mod tests {
                 expected.settled = settled;
                 expected.tests[0].settled = settled;
                 expected.tests[0].second_opinion = None;
+            }
+            if form < 5 {
+                let evidence = &mut expected.tests[0].runs[0].evidence;
+                evidence.isolation = Isolation::None;
+                evidence.machine = None;
             }
             assert_eq!(judgement, expected, "form {form}");
         }

@@ -20,7 +20,7 @@ pub struct LineCount {
 /// What is under way in a pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct InPool {
-    /// Tickets that nobody has begun.
+    /// Tickets that no worker has started.
     pub tickets: u64,
     /// Jobs that were begun, by node.
     pub running: BTreeMap<String, u64>,

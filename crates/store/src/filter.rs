@@ -34,7 +34,7 @@ pub struct Filter {
 pub struct Page {
     /// Those older than this one: the last of the page before. What comes in meanwhile does not shift pages.
     pub before: Option<SubmissionId>,
-    /// Leave out so many. For clients that know pages by number; the time this takes grows with the number.
+    /// Leave out this number. For clients that know pages by number; the time this takes grows with the number.
     pub skip: u32,
     /// At most so many.
     pub limit: u32,
@@ -120,8 +120,8 @@ impl Filter {
             values.push(value);
             conditions.push(format!("{left}${}{right}", values.len()));
         }
-        // What infers limits is no program, and found only by its name.
-        conditions.extend(self.origin.is_none().then(|| "s.origin <> 'limits'".to_string()));
+        // What infers limits is no program, and what is run on tests of its own no submission: found only by their names.
+        conditions.extend(self.origin.is_none().then(|| "s.origin NOT IN ('limits', 'run')".to_string()));
         conditions.extend(self.state.map(|state| state.condition().to_string()));
         let word = if conditions.is_empty() { "" } else { "WHERE " };
         (format!("{word}{}", conditions.join(" AND ")), values)

@@ -9,9 +9,10 @@ use crate::submissions::missing;
 use crate::turns::take_turn;
 use crate::{
     Error, Finished, JobId, JudgementId, Lease, Moment, Output, Purpose, Result, Store, SubmissionId,
-    callbacks, outputs, time_limits,
+    callbacks, outputs,
+    time_limits::{self, Kept},
 };
-use model::{Bytes, Charge, Clock, Confidence, InferredLimit, Judgement, Verdict};
+use model::{Bytes, Charge, Clock, Confidence, InferredLimit, InferredScales, Judgement, Verdict};
 
 /// A judgement in short.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -158,7 +159,23 @@ impl Store {
         limit: &InferredLimit,
         now: Moment,
     ) -> Result<Finished> {
-        self.finish_with(lease, judgement, None, now, (Conclusion::stands(), Some(limit))).await
+        self.finish_with(lease, judgement, None, now, (Conclusion::stands(), Some(Kept::TimeLimit(limit))))
+            .await
+    }
+
+    /// The same of a job that inferred scales.
+    ///
+    /// # Errors
+    /// As [`Store::finish`].
+    pub async fn finish_scales(
+        &self,
+        lease: Lease,
+        judgement: &Judgement,
+        scales: &InferredScales,
+        now: Moment,
+    ) -> Result<Finished> {
+        self.finish_with(lease, judgement, None, now, (Conclusion::stands(), Some(Kept::Scales(scales))))
+            .await
     }
 
     async fn finish_with(
@@ -167,13 +184,13 @@ impl Store {
         judgement: &Judgement,
         output: Option<&Output>,
         now: Moment,
-        (conclusion, limit): (Conclusion<'_>, Option<&InferredLimit>),
+        (conclusion, inferred): (Conclusion<'_>, Option<Kept<'_>>),
     ) -> Result<Finished> {
         let unfit = |why| Error::Conflict(format!("judgement of job {}: {why}", lease.job));
         let packed = evidence::pack(judgement).map_err(unfit)?;
         let output = output.map(outputs::pack).transpose().map_err(unfit)?;
         let mut tx = self.db.write().await?;
-        if limit.is_some() {
+        if inferred.is_some() {
             take_turn(&mut tx).await?;
         }
         let Some((ended, number)) = rounds::end(&mut tx, lease, conclusion.answer, now).await? else {
@@ -202,8 +219,8 @@ impl Store {
         if verdict && matches!(conclusion.then, Then::Stand { .. }) {
             callbacks::verdict_is_there(&mut tx, submission, now).await?;
         }
-        if let Some(limit) = limit.filter(|_| verdict) {
-            time_limits::keep(&mut tx, lease.job, limit, now).await?;
+        if let Some(inferred) = inferred.filter(|_| verdict) {
+            time_limits::keep(&mut tx, lease.job, inferred, now).await?;
         }
         tx.commit().await?;
         Ok(Finished::Stored(id))

@@ -24,6 +24,7 @@ mod leases;
 mod nodes;
 mod outputs;
 mod problems;
+mod reference_scales;
 mod rejudgings;
 mod removal;
 mod retention;
@@ -52,12 +53,13 @@ pub use model::{
 pub use nodes::{Node, NodeChange, NodeEvent, NodeState, Sample};
 pub use outputs::Output;
 pub use problems::{NewVersion, Problem, Version};
+pub use reference_scales::StoredScales;
 pub use rejudgings::{Rejudge, Rejudged, Rejudging};
 pub use retention::Forgotten;
 pub use rounds::{Answered, Ask, Conclusion, Then};
 pub use schema::SCHEMA;
-pub use submissions::{NewSubmission, PARTICIPANT, State, StoredFile, Submission};
-pub use time_limits::{AskLimit, FoundLimit, LIMITS, LimitOf, StoredLimit};
+pub use submissions::{NewSubmission, PARTICIPANT, RUN, State, StoredFile, Submission};
+pub use time_limits::{AskLimit, Found, FoundLimit, Inferred, LIMITS, LimitOf, StoredLimit};
 pub use turns::{Anywhere, Claim, DEFAULT_POOL};
 pub use upkeep::Counts;
 

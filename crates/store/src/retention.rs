@@ -109,7 +109,7 @@ impl Store {
         match error {
             Error::NotFound(_) => Error::Busy {
                 place: self.place().to_string(),
-                why: format!("content {hash} is handed in anew"),
+                why: format!("content {hash} is submitted again"),
             },
             other => other,
         }

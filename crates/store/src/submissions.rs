@@ -44,6 +44,9 @@ pub struct NewSubmission<'a> {
 /// The origin of what somebody handed in to be judged; everything before there were origins is of this one.
 pub const PARTICIPANT: &str = "participant";
 
+/// The origin of what is run on tests of its own, or on samples: no submission to a problem, and listed only where it is asked for.
+pub const RUN: &str = "run";
+
 /// How far judging a submission has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -79,7 +82,7 @@ pub struct Submission {
     pub language: String,
     /// What the one who took it in noted.
     pub details: Json,
-    /// When it was handed in.
+    /// When it was submitted.
     pub created: Moment,
     /// When its sources and runs were deleted ([`Store::forget`]); it cannot be judged again.
     pub forgotten: Option<Moment>,

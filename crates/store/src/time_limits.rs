@@ -1,22 +1,49 @@
 //! Time limits of versions that state none. One is inferred for each version and pool, by a job like any other: that of a submission of origin
 //! [`LIMITS`], which waits in that pool. What needs a limit that is not there yet waits in the queue, where nobody gets it.
+//! What limits are in reference time is found in the same way ([`crate::reference_scales`]).
 //!
 //! The stored forms, as in [`crate::evidence`]: 1 had limit and source alone, 2 is an [`InferredLimit`].
 
 use crate::db::{Row, Tx, values};
 use crate::jobs::{self, NewJob};
 use crate::leases::{self, lost};
+use crate::reference_scales;
 use crate::submissions::{self, NewSubmission};
 use crate::turns::{refund, take_turn};
 use crate::{Error, JobId, Lease, Moment, Purpose, Result, Store, SubmissionId, Urgency, VersionId};
-use model::{Forms, InferredLimit, Nanos};
+use model::{Forms, InferredLimit, InferredScales, Nanos};
 use serde_json::Value as Json;
 
-/// The origin of what infers time limits.
+/// The origin of what infers time limits and scales.
 pub const LIMITS: &str = "limits";
 
 const FORMS: Forms = Forms::kept("a time limit", 2);
 const FORM: i64 = FORMS.newest as i64;
+
+/// What is inferred of a version, each in a table of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inferred {
+    /// Its time limit, for which submissions wait.
+    TimeLimit,
+    /// What its limits are in reference time. Nobody waits for it, so it is done when nothing else is waiting.
+    Scales,
+}
+
+impl Inferred {
+    fn table(self) -> &'static str {
+        match self {
+            Inferred::TimeLimit => "time_limits",
+            Inferred::Scales => "reference_scales",
+        }
+    }
+
+    fn urgency(self) -> Urgency {
+        match self {
+            Inferred::TimeLimit => Urgency::Contest,
+            Inferred::Scales => Urgency::Background,
+        }
+    }
+}
 
 /// Whose time limit: that of a version of a problem in a pool.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,11 +71,14 @@ pub struct StoredLimit {
     pub limit: Option<FoundLimit>,
 }
 
-/// A time limit in force.
+/// A time limit in force, and what it was inferred from.
+pub type FoundLimit = Found<InferredLimit>;
+
+/// What was inferred and is in force.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FoundLimit {
-    /// The limit, and what it was inferred from.
-    pub inferred: InferredLimit,
+pub struct Found<T> {
+    /// What it is.
+    pub inferred: T,
     /// When it was stored.
     pub found: Moment,
     /// The node that inferred it; `None`: not recorded then.
@@ -57,9 +87,11 @@ pub struct FoundLimit {
     pub node_pool: Option<String>,
 }
 
-/// A request for a time limit.
+/// A request for a time limit, or for scales.
 #[derive(Clone, Copy, Debug)]
 pub struct AskLimit<'a> {
+    /// Which of both.
+    pub what: Inferred,
     /// Whose.
     pub of: &'a LimitOf,
     /// Again, where it is there or could not be inferred.
@@ -90,9 +122,21 @@ fn read(form: i64, body: &str) -> std::result::Result<InferredLimit, String> {
 }
 
 fn stored(row: &Row) -> Result<StoredLimit> {
+    let (of, submission, limit) = stored_by(row, read)?;
+    Ok(StoredLimit { of, submission, limit })
+}
+
+/// Whose it is, what infers it, and what is in force.
+pub(crate) type Standing<T> = (LimitOf, Option<SubmissionId>, Option<Found<T>>);
+
+/// A row of either table.
+pub(crate) fn stored_by<T>(
+    row: &Row,
+    read: fn(i64, &str) -> std::result::Result<T, String>,
+) -> Result<Standing<T>> {
     let pool: String = row.get("pool")?;
-    let limit = match row.get::<Option<String>>("body")? {
-        Some(body) => Some(FoundLimit {
+    let found = match row.get::<Option<String>>("body")? {
+        Some(body) => Some(Found {
             inferred: read(row.get("form")?, &body).map_err(|why| row.damaged(why))?,
             found: Moment(row.get("found")?),
             node: row.get("node")?,
@@ -100,14 +144,9 @@ fn stored(row: &Row) -> Result<StoredLimit> {
         }),
         None => None,
     };
-    Ok(StoredLimit {
-        of: LimitOf {
-            version: VersionId(row.get("version")?),
-            pool: Some(pool).filter(|pool| !pool.is_empty()),
-        },
-        submission: row.get::<Option<i64>>("submission")?.map(SubmissionId),
-        limit,
-    })
+    let version = VersionId(row.get("version")?);
+    let of = LimitOf { version, pool: Some(pool).filter(|pool| !pool.is_empty()) };
+    Ok((of, row.get::<Option<i64>>("submission")?.map(SubmissionId), found))
 }
 
 impl Store {
@@ -133,19 +172,22 @@ impl Store {
         tx.row(one, values![of.version, of.pool()]).await?.as_ref().map(stored).transpose()
     }
 
-    /// Has a time limit inferred, unless somebody has asked before; asked for again, unless that is under way. Its submission, and whether
+    /// Has a time limit or scales inferred, unless somebody has asked before; asked for again, unless that is under way. Its submission, and whether
     /// there is a new job.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a version that is not there.
     pub async fn ask_limit(&self, ask: AskLimit<'_>) -> Result<(Option<SubmissionId>, bool)> {
-        let AskLimit { of, again, token, details, now } = ask;
+        let AskLimit { what, of, again, token, details, now } = ask;
+        let (table, urgency) = (what.table(), what.urgency());
         let mut tx = self.db.write().await?;
         // Of several who ask the others wait here.
         let row = tx
             .one(
-                "INSERT INTO time_limits (version, pool) VALUES ($1, $2)
-                 ON CONFLICT (version, pool) DO UPDATE SET version = excluded.version RETURNING submission, body",
+                sqlx::AssertSqlSafe(format!(
+                    "INSERT INTO {table} (version, pool) VALUES ($1, $2)
+                     ON CONFLICT (version, pool) DO UPDATE SET version = excluded.version RETURNING submission, body"
+                )),
                 values![of.version, of.pool()],
             )
             .await
@@ -159,8 +201,7 @@ impl Store {
                 if tx.row(open, values![known]).await?.is_some() {
                     return Ok((Some(known), false));
                 }
-                let first =
-                    NewJob::first(known, Some(of.version), None, (Purpose::Verdict, Urgency::Contest), now);
+                let first = NewJob::first(known, Some(of.version), None, (Purpose::Verdict, urgency), now);
                 jobs::enqueue(&mut tx, &[NewJob { place: of.pool.clone(), ..first }]).await?;
                 known
             }
@@ -175,14 +216,15 @@ impl Store {
                     files: Vec::new(),
                     details: details.clone(),
                     created: now,
-                    // Others wait for it.
-                    urgency: Urgency::Contest,
+                    urgency,
                     contest: None,
                     callback: None,
                 };
                 let (submission, _) = submissions::add(&mut tx, &new, of.pool.clone()).await?;
                 tx.run(
-                    "UPDATE time_limits SET submission = $3 WHERE version = $1 AND pool = $2",
+                    sqlx::AssertSqlSafe(format!(
+                        "UPDATE {table} SET submission = $3 WHERE version = $1 AND pool = $2"
+                    )),
                     values![of.version, of.pool(), submission],
                 )
                 .await?;
@@ -227,18 +269,41 @@ impl Store {
     }
 }
 
-/// Keeps the time limit that a job inferred, and lets go who waited for it. The row of [`take_turn`] is held.
-pub(crate) async fn keep(tx: &mut Tx, job: JobId, limit: &InferredLimit, now: Moment) -> Result<()> {
-    let unfit = |e: serde_json::Error| Error::Conflict(format!("the time limit of job {job}: {e}"));
+/// What a job inferred.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kept<'a> {
+    TimeLimit(&'a InferredLimit),
+    Scales(&'a InferredScales),
+}
+
+impl Kept<'_> {
+    /// Which table has it, and its form and body there.
+    fn written(self) -> serde_json::Result<(Inferred, i64, String)> {
+        Ok(match self {
+            Kept::TimeLimit(limit) => (Inferred::TimeLimit, FORM, written(limit)?),
+            Kept::Scales(scales) => {
+                (Inferred::Scales, reference_scales::FORM, reference_scales::written(scales)?)
+            }
+        })
+    }
+}
+
+/// Keeps what a job inferred, and lets go who waited for it. The row of [`take_turn`] is held.
+pub(crate) async fn keep(tx: &mut Tx, job: JobId, inferred: Kept<'_>, now: Moment) -> Result<()> {
+    let unfit = |e: serde_json::Error| Error::Conflict(format!("what job {job} inferred: {e}"));
+    let (what, form, body) = inferred.written().map_err(unfit)?;
     let kept = tx
         .row(
-            "UPDATE time_limits SET found = $2, form = $3, body = $4,
-                 node = (SELECT node FROM jobs WHERE id = $1), node_pool = (SELECT pool FROM jobs WHERE id = $1)
-             WHERE submission = (SELECT submission FROM jobs WHERE id = $1) RETURNING version, pool",
-            values![job, now, FORM, written(limit).map_err(unfit)?],
+            sqlx::AssertSqlSafe(format!(
+                "UPDATE {} SET found = $2, form = $3, body = $4,
+                     node = (SELECT node FROM jobs WHERE id = $1), node_pool = (SELECT pool FROM jobs WHERE id = $1)
+                 WHERE submission = (SELECT submission FROM jobs WHERE id = $1) RETURNING version, pool",
+                what.table()
+            )),
+            values![job, now, form, body],
         )
         .await?;
-    let Some(kept) = kept else { return Ok(()) };
+    let Some(kept) = kept.filter(|_| what == Inferred::TimeLimit) else { return Ok(()) };
     tx.run(
         "UPDATE jobs SET awaits = NULL WHERE awaits IS NOT NULL AND version = $1
          AND COALESCE((SELECT c.pool FROM contests c WHERE c.id = jobs.contest), '') = $2",

@@ -45,7 +45,7 @@ pub(super) fn shifts(
         let than_before = || total(before?, group, &|by, _| sign * by > policy.anew.ln_1p());
         let (total, since, than) = match than_now {
             Some(total) => (total, good, super::ADMITTED),
-            None => (than_before()?, started, "before it was started anew"),
+            None => (than_before()?, started, "before it was restarted"),
         };
         let sum = Sum { value: policy.threshold, since, n: policy.fewest, total };
         Some(Shift { group, slower, sum, than })

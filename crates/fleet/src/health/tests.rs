@@ -122,7 +122,7 @@ fn quiet_nodes_are_left_alone() {
 }
 
 /// A node that becomes slower while its level is learned would be taken to be so: it is found by the probes before, after eight
-/// of them, and by its level before it was started anew from the first one on.
+/// of them, and by its level before it was restarted from the first one on.
 #[test]
 fn a_node_that_is_slow_before_its_level_is_known_is_found() {
     let policy = HealthPolicy::published(PoolKind::Strict);
@@ -145,7 +145,7 @@ fn a_node_that_is_slow_before_its_level_is_known_is_found() {
         assert_eq!(node.health.doubted_since(), found.then_some(started));
         if let Condition::Suspected { findings } = node.health.condition(&policy) {
             let reason = &findings[0].reason;
-            assert!(reason.contains(" slower than before it was started anew, by the mean of 4"), "{reason}");
+            assert!(reason.contains(" slower than before it was restarted, by the mean of 4"), "{reason}");
         }
     }
 }

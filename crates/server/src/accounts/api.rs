@@ -107,9 +107,9 @@ struct Me {
     user: Option<UserView>,
     /// What an API token that was sent is good for; null without one.
     scopes: Option<Vec<Scope>>,
-    /// Whether they may hand in submissions.
+    /// Whether they may submit.
     may_submit: bool,
-    /// Whether they see everybody's submissions.
+    /// Whether they see all submissions.
     may_see_all: bool,
     /// Whether they may add problems.
     may_add_problems: bool,

@@ -236,7 +236,7 @@ impl AccountPage {
     /// What a scope lets one do, in words.
     fn about(&self, scope: &Scope) -> &'static str {
         match scope {
-            Scope::Submit => "hand in, and see what came of it",
+            Scope::Submit => "submit, and see the results",
             Scope::Read => "see what you see",
             Scope::Problems => "add problems and verify them",
             Scope::Rejudge => "have submissions judged again",

@@ -10,6 +10,7 @@ use crate::service::Service;
 use ::fleet::{Contest, Strictness};
 use axum::extract::State;
 use axum::http::StatusCode;
+use model::SecondOpinions;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -36,8 +37,10 @@ pub(super) struct ContestView {
     pool: String,
     /// What its verdicts are based on.
     strictness: StrictnessName,
-    /// At most so many of its jobs at a time; null: no bound.
+    /// The number of its jobs at a time; null: no bound.
     at_once: Option<u32>,
+    /// Which results the reference clock judges too; null: as problem and service say.
+    second_opinion: Option<SecondOpinions>,
     /// When it was first set.
     #[schema(format = DateTime)]
     created: String,
@@ -61,10 +64,14 @@ pub(super) struct SetContest {
     /// What its verdicts are based on; strict where nothing is said.
     #[serde(default)]
     strictness: StrictnessName,
-    /// At most so many of its jobs at a time; left out or null: no bound.
+    /// The number of its jobs at a time; left out or null: no bound.
     #[serde(default)]
     #[schema(minimum = 1)]
     at_once: Option<u32>,
+    /// Which results the reference clock judges too: those left open, all that one run did not decide, or none. Left out or null: as problem
+    /// and service say.
+    #[serde(default)]
+    second_opinion: Option<SecondOpinions>,
 }
 
 impl ContestView {
@@ -80,6 +87,7 @@ impl ContestView {
                 Strictness::RelaxedThenStrict => StrictnessName::RelaxedThenStrict,
             },
             at_once: policy.at_once,
+            second_opinion: policy.second_opinion,
             created: written(contest.created),
         })
     }
@@ -128,7 +136,8 @@ pub(super) async fn set(
         StrictnessName::Relaxed => Strictness::Relaxed,
         StrictnessName::RelaxedThenStrict => Strictness::RelaxedThenStrict,
     };
-    let contest = Contest { name, pool: new.pool, strictness, at_once: new.at_once };
+    let SetContest { pool, at_once, second_opinion, .. } = new;
+    let contest = Contest { name, pool, strictness, at_once, second_opinion };
     set_contest(&service.store, &contest, now()).await?;
     // What moved may be wanted elsewhere.
     service.work_came.many();
@@ -138,7 +147,7 @@ pub(super) async fn set(
 
 /// Remove a contest
 ///
-/// Only one that nothing was handed in for.
+/// Only one that nothing was submitted for.
 #[utoipa::path(delete, path = "/contests/{name}", tag = "contests", params(("name" = String, Path, description = "Its name")),
     responses((status = 204, description = "It is there no more")))]
 pub(super) async fn remove(

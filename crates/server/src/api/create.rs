@@ -6,18 +6,19 @@ use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::secret;
 use crate::service::Service;
-use crate::submit::{Checked, Details, FILES, Incoming, Submitted, check, submit};
+use crate::submit::loose::{Comparing, Test, WithTests, with_tests};
+use crate::submit::{Accepted, Checked, Details, FILES, Incoming, Submitted, check, submit};
 use axum::extract::State;
 use axum::extract::multipart::MultipartError;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use model::Clock;
+use model::{Bytes, Clock, Nanos};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
-use store::{Problem as StoredProblem, Urgency};
+use store::Urgency;
 use utoipa::ToSchema;
 
 /// Bytes of a request, base64 and what is around the files included.
@@ -25,13 +26,30 @@ pub(super) const REQUEST_LIMIT: usize = 8 << 20;
 /// Bytes of an `Idempotency-Key`.
 const KEY: usize = 255;
 
-/// A submission to a problem.
+/// A submission to a problem, or a run with tests of its own.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewSubmission, example = json!({"problem": "fence", "files": [{"name": "fence.py", "content": "print(8)\n"}]}))]
 pub(super) struct Create {
-    /// Short name of the problem.
-    problem: String,
+    /// Short name of the problem; left out where there are `tests`.
+    #[serde(default)]
+    problem: Option<String>,
+    /// In place of a problem: tests of its own, compiled for once. What comes of it is read as of a submission; it is none, and `origin` is `run`.
+    #[serde(default)]
+    #[schema(min_items = 1, max_items = 1000)]
+    tests: Option<Vec<NewTest>>,
+    /// With `tests`: numbers may differ from the answer by this much, absolutely or relatively.
+    #[serde(default)]
+    #[schema(minimum = 0)]
+    tolerance: Option<f64>,
+    /// With `tests`: the files of a checker in place of the comparison. It gets the files of input and answer and a directory as arguments and the
+    /// output on standard input, and ends with 42 for right and 43 for wrong.
+    #[serde(default)]
+    #[schema(min_items = 1, max_items = 100)]
+    checker: Option<Vec<File>>,
+    /// With `tests`: the limits of each.
+    #[serde(default)]
+    limits: Option<NewLimits>,
     /// The contest it is for (see `/contests`); left out: none.
     #[serde(default)]
     contest: Option<String>,
@@ -41,12 +59,44 @@ pub(super) struct Create {
     /// Its files, in the order in which they are compiled.
     #[schema(min_items = 1, max_items = 100)]
     files: Vec<File>,
-    /// How far judging goes. Only the jury, and everybody on a service without accounts, may choose.
+    /// How far judging goes. Only the jury, and everyone on a service without accounts, may choose; with `tests` everyone, and `all_tests` is usual.
     #[serde(default)]
     mode: Option<ModeName>,
     /// What its times are measured by, where it is to differ from what the package says. Likewise.
     #[serde(default)]
     clock: Option<Clock>,
+}
+
+/// A test of a run: texts, or any bytes in base64 (RFC 4648, section 4).
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NewTest {
+    /// Its input.
+    #[serde(default)]
+    input: Option<String>,
+    /// The same in base64.
+    #[serde(default)]
+    input_base64: Option<String>,
+    /// The right answer; empty where a checker needs none.
+    #[serde(default)]
+    answer: Option<String>,
+    /// The same in base64.
+    #[serde(default)]
+    answer_base64: Option<String>,
+}
+
+/// The limits of each test of a run.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NewLimits {
+    /// Time of a test without the language's factor: 10 s where it is left out.
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 60_000_000_000_u64)]
+    time_ns: Option<u64>,
+    /// Memory: 2 GiB where it is left out.
+    #[serde(default)]
+    #[schema(minimum = 1_048_576, maximum = 17_179_869_184_u64)]
+    memory_bytes: Option<u64>,
 }
 
 /// A file: its text in `content`, or any bytes in `content_base64`.
@@ -105,14 +155,25 @@ pub(super) struct Taken {
 
 /// What is handed in, whichever way.
 struct Parts {
-    problem: String,
+    what: What,
     contest: Option<String>,
     language: Option<String>,
     files: Vec<(String, Vec<u8>)>,
     details: Details,
 }
 
-/// Hand in a submission
+/// What a program is judged by.
+enum What {
+    /// A problem of this name.
+    Problem(String),
+    Tests {
+        tests: Vec<Test>,
+        comparing: Comparing,
+        limits: NewLimits,
+    },
+}
+
+/// Submit a program to a problem, or with tests of its own
 ///
 /// When this answers, the submission is on disk and will be judged. A request with an `Idempotency-Key` can be repeated when its answer
 /// was lost: the same key of the same user is the same submission.
@@ -120,8 +181,8 @@ struct Parts {
     params(("Idempotency-Key" = Option<String>, Header, description = "Any text of at most 255 bytes, a new one for each submission", max_length = 255)),
     request_body(content((Create = "application/json"), (Form = "multipart/form-data"))),
     responses(
-        (status = 201, description = "It was taken in", body = Taken, headers(("Location" = String, description = "Its address"))),
-        (status = 200, description = "It was taken in before, under this key", body = Taken)))]
+        (status = 201, description = "It was accepted", body = Taken, headers(("Location" = String, description = "Its address"))),
+        (status = 200, description = "It was accepted before, under this key", body = Taken)))]
 pub(super) async fn create(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -142,30 +203,82 @@ pub(super) async fn create(
 }
 
 fn of_json(create: Create, caller: &Caller) -> Result<Parts, Refusal> {
-    if (create.mode.is_some() || create.clock.is_some()) && !caller.anonymous_allowed {
+    let alone = create.tests.is_some();
+    if (!alone && create.mode.is_some() || create.clock.is_some()) && !caller.anonymous_allowed {
         caller.must(Right::SeeAll)?;
     }
     let mode = match create.mode {
+        Some(ModeName::StopEarly) => fleet::Mode::StopEarly,
         Some(ModeName::AllTests) => fleet::Mode::AllTests,
-        _ => fleet::Mode::StopEarly,
+        None if alone => fleet::Mode::AllTests,
+        None => fleet::Mode::StopEarly,
     };
-    let mut files = Vec::new();
-    for (n, file) in create.files.into_iter().enumerate() {
-        let bytes = match (file.content, file.content_base64) {
-            (Some(text), None) => text.into_bytes(),
-            (None, Some(encoded)) => STANDARD.decode(encoded).map_err(|e| {
-                Refusal::Bad(format!("files[{n}].content_base64: no base64 with padding: {e}"))
-            })?,
-            _ => {
-                let why = "either content or content_base64 must be there";
-                return Err(Refusal::Bad(format!("files[{n}].content: {why}")));
+    let files = contents("files", create.files)?;
+    let only_with_tests = [
+        ("tolerance", create.tolerance.is_some()),
+        ("checker", create.checker.is_some()),
+        ("limits", create.limits.is_some()),
+    ];
+    let bad = |why: &str| Refusal::Bad(why.into());
+    let what = match (create.problem, create.tests) {
+        (Some(problem), None) => {
+            if let Some((field, _)) = only_with_tests.iter().find(|(_, given)| *given) {
+                return Err(bad(&format!("{field}: only with tests; the problem says how it is judged")));
             }
-        };
-        files.push((file.name, bytes));
-    }
+            What::Problem(problem)
+        }
+        (None, Some(tests)) => {
+            if create.contest.is_some() {
+                return Err(bad("contest: a run with tests of its own is for none"));
+            }
+            let comparing = match (create.tolerance, create.checker) {
+                (None, None) => Comparing::Tokens,
+                (Some(tolerance), None) => Comparing::Tolerance(tolerance),
+                (None, Some(checker)) => Comparing::Checker(contents("checker", checker)?),
+                (Some(_), Some(_)) => {
+                    return Err(bad("tolerance: a checker compares by itself; give one of them"));
+                }
+            };
+            let tests = tests.into_iter().enumerate().map(|(n, test)| {
+                let part = |field, text, base64| bytes_of(&format!("tests[{n}].{field}"), text, base64);
+                let input = part("input", test.input, test.input_base64)?;
+                Ok(Test { input, answer: part("answer", test.answer, test.answer_base64)? })
+            });
+            let tests = tests.collect::<Result<_, Refusal>>()?;
+            What::Tests { tests, comparing, limits: create.limits.unwrap_or_default() }
+        }
+        (Some(_), Some(_)) => return Err(bad("tests: a problem has its own; give one of them")),
+        (None, None) => return Err(bad("problem: missing; name one, or give tests")),
+    };
     let details = Details { mode, clock: create.clock, ..Details::default() };
     let language = create.language.filter(|language| !language.is_empty());
-    Ok(Parts { problem: create.problem, contest: create.contest, language, files, details })
+    Ok(Parts { what, contest: create.contest, language, files, details })
+}
+
+/// The bytes of files.
+fn contents(field: &str, files: Vec<File>) -> Result<Vec<(String, Vec<u8>)>, Refusal> {
+    let bytes = |(n, file): (usize, File)| {
+        let at = format!("{field}[{n}].content");
+        if file.content.is_none() && file.content_base64.is_none() {
+            return Err(Refusal::Bad(format!("{at}: either content or content_base64 must be there")));
+        }
+        Ok((file.name, bytes_of(&at, file.content, file.content_base64)?))
+    };
+    files.into_iter().enumerate().map(bytes).collect()
+}
+
+/// Bytes that were given as text or in base64; nothing is none.
+fn bytes_of(field: &str, text: Option<String>, encoded: Option<String>) -> Result<Vec<u8>, Refusal> {
+    match (text, encoded) {
+        (Some(_), Some(_)) => {
+            let name = field.rsplit('.').next().unwrap_or(field);
+            Err(Refusal::Bad(format!("{field}: either {name} or {name}_base64 must be there")))
+        }
+        (None, Some(encoded)) => STANDARD
+            .decode(encoded)
+            .map_err(|e| Refusal::Bad(format!("{field}_base64: no base64 with padding: {e}"))),
+        (text, None) => Ok(text.unwrap_or_default().into_bytes()),
+    }
 }
 
 async fn of_form(body: Body<Create>) -> Result<Parts, Refusal> {
@@ -196,7 +309,7 @@ async fn of_form(body: Body<Create>) -> Result<Parts, Refusal> {
         }
     }
     let problem = problem.ok_or_else(|| bad("problem: missing".into()))?;
-    Ok(Parts { problem, contest, language, files, details: Details::default() })
+    Ok(Parts { what: What::Problem(problem), contest, language, files, details: Details::default() })
 }
 
 async fn take(
@@ -205,42 +318,32 @@ async fn take(
     parts: Parts,
     key: Option<String>,
 ) -> Result<Response, Refusal> {
-    let submitted = Submitted {
-        problem: &parts.problem,
-        contest: parts.contest.as_deref(),
-        language: parts.language.as_deref(),
-        files: &parts.files,
+    let request = key.as_ref().map(|_| fingerprint(&parts));
+    let token = match &key {
+        Some(key) => token_of(service, caller, key).await?,
+        None => secret::uuid()?,
     };
-    let Checked { problem, contest, language } =
-        check(service, &submitted).await.map_err(|error| match error {
-            Refusal::NotFound(_) => Refusal::Bad("problem: there is none of this name".into()),
-            other => other,
-        })?;
-    let mut details = parts.details.clone();
-    let mut token = secret::uuid()?;
-    if let Some(key) = key {
-        details.request = Some(fingerprint(&problem, &parts, &language));
-        token = token_of(service, caller, &key).await?;
-    }
-    let incoming = Incoming {
-        token: Some(&token),
-        version: Some(problem.newest.id),
-        author: caller.id(),
-        origin: store::PARTICIPANT,
-        visitor: caller.visitor.as_deref().filter(|_| caller.user.is_none()),
-        language: &language,
-        files: parts.files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect(),
-        details: details.clone(),
-        urgency: Urgency::Live,
-        contest: contest.map(|contest| contest.id),
-        callback: None,
+    let taken = match parts.what {
+        What::Problem(_) => to_problem(service, caller, parts, &token, request.clone()).await,
+        What::Tests { tests, comparing, limits } => {
+            let asked = WithTests {
+                language: parts.language.as_deref(),
+                files: &parts.files,
+                tests,
+                comparing,
+                time_limit: limits.time_ns.map(Nanos),
+                memory: limits.memory_bytes.map(Bytes),
+                details: parts.details,
+            };
+            with_tests(service, caller, asked, &token, request.clone()).await
+        }
     };
-    let (status, id) = match submit(service, incoming).await {
+    let (status, id) = match taken {
         Ok(accepted) => (StatusCode::CREATED, accepted.id),
-        Err(Refusal::Conflict(why)) if details.request.is_some() => {
+        Err(Refusal::Conflict(why)) if request.is_some() => {
             let known =
                 service.store.submission_of_token(&token).await.map_err(|_| Refusal::Conflict(why))?;
-            if crate::work::details(&known)?.request != details.request {
+            if crate::work::details(&known)?.request != request {
                 let why = "Idempotency-Key: it was used for another submission; take a new one";
                 return Err(Refusal::Conflict(why.into()));
             }
@@ -251,6 +354,44 @@ async fn take(
     let url = format!("/api/v1/submissions/{token}");
     let taken = Taken { events: format!("{url}/events"), url: url.clone(), id: id.0, token };
     Ok((status, [(header::LOCATION, url)], axum::Json(taken)).into_response())
+}
+
+async fn to_problem(
+    service: &Service,
+    caller: &Caller,
+    parts: Parts,
+    token: &str,
+    request: Option<String>,
+) -> Result<Accepted, Refusal> {
+    let problem = match &parts.what {
+        What::Problem(name) => name.as_str(),
+        What::Tests { .. } => "",
+    };
+    let submitted = Submitted {
+        problem,
+        contest: parts.contest.as_deref(),
+        language: parts.language.as_deref(),
+        files: &parts.files,
+    };
+    let Checked { problem, contest, language } =
+        check(service, &submitted).await.map_err(|error| match error {
+            Refusal::NotFound(_) => Refusal::Bad("problem: there is none of this name".into()),
+            other => other,
+        })?;
+    let incoming = Incoming {
+        token: Some(token),
+        version: Some(problem.newest.id),
+        author: caller.id(),
+        origin: store::PARTICIPANT,
+        visitor: caller.visitor.as_deref().filter(|_| caller.user.is_none()),
+        language: &language,
+        files: parts.files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect(),
+        details: Details { request, ..parts.details.clone() },
+        urgency: Urgency::Live,
+        contest: contest.map(|contest| contest.id),
+        callback: None,
+    };
+    submit(service, incoming).await
 }
 
 fn key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
@@ -280,14 +421,23 @@ async fn token_of(service: &Service, caller: &Caller, key: &str) -> Result<Strin
 }
 
 /// What tells whether two requests are the same.
-fn fingerprint(problem: &StoredProblem, parts: &Parts, language: &str) -> String {
+fn fingerprint(parts: &Parts) -> String {
     let mut hasher = Sha256::new();
     let mut add = |part: &[u8]| {
         hasher.update((part.len() as u64).to_le_bytes());
         hasher.update(part);
     };
-    add(problem.name.as_bytes());
-    add(language.as_bytes());
+    match &parts.what {
+        What::Problem(name) => add(name.as_bytes()),
+        What::Tests { tests, comparing, limits } => {
+            add(format!("{} tests {comparing:?} {limits:?} {:?}", tests.len(), parts.details.mode).as_bytes());
+            for test in tests {
+                add(&test.input);
+                add(&test.answer);
+            }
+        }
+    }
+    add(parts.language.as_deref().unwrap_or_default().as_bytes());
     for (name, bytes) in &parts.files {
         add(name.as_bytes());
         add(bytes);

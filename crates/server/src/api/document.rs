@@ -19,7 +19,7 @@ use utoipa::{PartialSchema, ToSchema};
     ),
     tags(
         (name = "problems", description = "What is to be solved"),
-        (name = "submissions", description = "What is handed in"),
+        (name = "submissions", description = "What is submitted"),
         (name = "judgements", description = "What was found, and judging again"),
         (name = "contests", description = "What submissions can be for, and where they are judged"),
         (name = "nodes", description = "The machines that judge"),
@@ -33,7 +33,7 @@ pub(super) struct Head;
 const ANSWERS: [(&str, &str); 12] = [
     ("400", "What was sent is not of the form it claims to have"),
     ("401", "Nobody is signed in, and somebody must be"),
-    ("403", "Whoever is signed in may not do this"),
+    ("403", "The signed-in user may not do this"),
     ("404", "It is not there, or not for the caller to see"),
     ("405", "This address knows other methods"),
     ("409", "It does not fit what is there"),

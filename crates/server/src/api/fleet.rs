@@ -69,7 +69,7 @@ pub(super) async fn pool(
 
 /// Make or change a pool
 ///
-/// Nodes that are its members are looked at anew by what it asks for when they are heard of.
+/// Its member nodes are checked again by its requirements when they are next heard of.
 #[utoipa::path(put, path = "/pools/{name}", tag = "nodes", params(("name" = String, Path, description = "Name of the pool: 1 to 32 of a-z, 0-9 and -")),
     request_body = WantedPool, responses((status = 200, description = "The pool as it is now", body = PoolView)))]
 pub(super) async fn put_pool(
@@ -190,7 +190,7 @@ pub(crate) async fn again(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Why {
-    /// Why, for whoever finds it so.
+    /// Reason, for others who find it drained.
     #[schema(min_length = 1, max_length = 1000)]
     reason: String,
 }

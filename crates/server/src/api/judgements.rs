@@ -152,7 +152,7 @@ pub(super) struct RejudgeAsk {
     /// Why, for people.
     #[schema(max_length = 1000)]
     reason: String,
-    /// By the newest version of the problem, in place of the one it was handed in for.
+    /// By the newest version of the problem, in place of the one it was submitted to.
     newest_version: bool,
 }
 
@@ -206,7 +206,7 @@ pub(super) struct Trials {
 /// Judge a submission many times
 ///
 /// To see how far its times vary. None of these judgements is ever its verdict. For the jury; on a service without accounts also
-/// for whoever handed it in, up to 30 at a time.
+/// for its author, up to 30 at a time.
 #[utoipa::path(post, path = "/submissions/{token}/trials", tag = "judgements", params(("token" = String, Path, description = "Token of the submission")),
     request_body = Trials, responses((status = 202, description = "It will be judged so often", body = Asked)))]
 pub(super) async fn trials(

@@ -68,7 +68,7 @@ static FORBIDDEN: Kind = Kind(
     StatusCode::FORBIDDEN,
     "not-allowed",
     "Not allowed",
-    "Whoever is signed in, or this token, may not do this.",
+    "The signed-in user, or this token, may not do this.",
 );
 static CONFLICT: Kind = Kind(StatusCode::CONFLICT, "conflict", "Conflict", "It does not fit what is there.");
 static TOO_LARGE: Kind =

@@ -338,7 +338,7 @@ const BYTES: &str = "application/octet-stream";
 
 /// Download a package
 #[utoipa::path(get, path = "/problems/{name}/package", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence"), WhichVersion),
-    responses((status = 200, description = "The zip archive as it was handed in; as application/octet-stream where `Accept` asks for that",
+    responses((status = 200, description = "The zip archive as it was uploaded; as application/octet-stream where `Accept` asks for that",
         content((Archive = "application/zip"), (Archive = "application/octet-stream")))))]
 pub(super) async fn package(
     State(service): State<Arc<Service>>,
@@ -406,11 +406,11 @@ pub(super) struct Warning {
 
 /// Add a problem, or a version of one
 ///
-/// The body is a package as a zip archive of at most 128 MiB (see docs/packages.md), or a form with it. Submissions that were handed in for earlier
+/// The body is a package as a zip archive of at most 128 MiB (see docs/packages.md), or a form with it. Submissions to earlier
 /// versions keep their verdicts; judge them again where the change matters.
 #[utoipa::path(post, path = "/problems", tag = "problems", params(Named),
     request_body(content((Archive = "application/octet-stream"), (Archive = "application/zip"), (Form = "multipart/form-data"))),
-    responses((status = 201, description = "It was taken in", body = AddedView), (status = 200, description = "It is the newest version already", body = AddedView)))]
+    responses((status = 201, description = "It was accepted", body = AddedView), (status = 200, description = "It is the newest version already", body = AddedView)))]
 pub(super) async fn add(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -473,7 +473,7 @@ pub(super) struct Verification {
     problem: String,
     /// Which version of it.
     version: u32,
-    /// All is as promised; null while that is not known.
+    /// All verdicts are as expected; null while that is not known.
     ok: Option<bool>,
     /// Jury submissions of which the outcome is known.
     done: u64,
@@ -481,7 +481,7 @@ pub(super) struct Verification {
     submissions: Vec<Check>,
 }
 
-/// A jury submission and its promise.
+/// A jury submission and its expected verdict.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Check {
     /// Its path in the package.
@@ -489,20 +489,20 @@ pub(super) struct Check {
     /// Final verdicts it may have; none: any.
     #[schema(value_type = Vec<VerdictName>)]
     expected: Vec<Verdict>,
-    /// It keeps its promise; null while that is not known.
+    /// It has its expected verdict; null while that is not known.
     ok: Option<bool>,
-    /// What it promised and did not keep, in words.
+    /// How its verdict differs from the expected one, in words.
     broken: Vec<String>,
-    /// Where it was handed in; null: it was not.
+    /// The submission; null: there is none.
     submission: Option<SubmissionView>,
 }
 
 /// Verify a package
 ///
-/// Its jury submissions are handed in, through all tests, and must earn what their directories promise; see `GET` on `verification`. To verify again is to judge
+/// Its jury submissions are judged on all tests, and must get the verdicts that their directories expect; see `GET` on `verification`. To verify again is to judge
 /// them again.
 #[utoipa::path(post, path = "/problems/{name}/verify", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence")),
-    responses((status = 202, description = "They are handed in", body = Verification)))]
+    responses((status = 202, description = "They are submitted", body = Verification)))]
 pub(super) async fn verify(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -516,7 +516,7 @@ pub(super) async fn verify(
 
 /// How a verification stands
 #[utoipa::path(get, path = "/problems/{name}/verification", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence"), WhichVersion),
-    responses((status = 200, description = "What each jury submission promised, and what came of it", body = Verification)))]
+    responses((status = 200, description = "The expected verdict of each jury submission, and the verdict it got", body = Verification)))]
 pub(super) async fn verification(
     State(service): State<Arc<Service>>,
     caller: Caller,

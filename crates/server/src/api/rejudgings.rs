@@ -42,11 +42,11 @@ pub(super) struct NewRejudging {
     /// Where they came from; `participant` where nothing is said.
     #[serde(default)]
     origin: Option<String>,
-    /// Handed in then or later (RFC 3339).
+    /// Submitted then or later (RFC 3339).
     #[serde(default)]
     #[schema(format = DateTime)]
     since: Option<String>,
-    /// Handed in before (RFC 3339).
+    /// Submitted before (RFC 3339).
     #[serde(default)]
     #[schema(format = DateTime)]
     until: Option<String>,
@@ -233,7 +233,7 @@ pub(super) async fn list(
 pub(super) struct WhichRejudged {
     /// Only those whose verdict or score is another one now.
     changed: Option<bool>,
-    /// Leave out so many.
+    /// Leave out this number.
     #[param(minimum = 0, maximum = 20000)]
     skip: Option<u32>,
     /// How many, 50 where nothing is said.

@@ -6,6 +6,7 @@ use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::moment;
 use crate::service::Service;
+use crate::submit::handed_in;
 use crate::view::{Names, StateName, SubmissionView, VerdictName};
 use axum::Json;
 use axum::extract::State;
@@ -61,12 +62,12 @@ pub(super) struct Which {
     pub(super) verdict: Option<Verdict>,
     /// How far judging has come.
     pub(super) state: Option<StateName>,
-    /// Where it came from: `participant`, `jury`, `judge0`, `piston`.
+    /// Where it came from: `participant`, `jury`, `judge0`, `piston`, `run`; runs with tests of their own are listed only where they are asked for.
     pub(super) origin: Option<String>,
-    /// Handed in then or later (RFC 3339).
+    /// Submitted then or later (RFC 3339).
     #[param(format = DateTime)]
     pub(super) since: Option<String>,
-    /// Handed in before (RFC 3339).
+    /// Submitted before (RFC 3339).
     #[param(format = DateTime)]
     pub(super) until: Option<String>,
     /// `next` of the page before: the submissions older than it.
@@ -203,7 +204,7 @@ pub(super) async fn files(
 ) -> Result<Json<Sources>, Problem> {
     let submission = found(&service, &caller, &token).await?;
     let mut files = Vec::new();
-    for file in service.store.files(submission.id).await? {
+    for file in handed_in(&service, submission.id).await? {
         let bytes = service.store.blob(&file.hash).await?;
         let (content, content_base64) = match String::from_utf8(bytes) {
             Ok(text) => (Some(text), None),

@@ -447,6 +447,62 @@ async fn a_problem_tells_its_statement_and_how_large_a_submission_may_be() {
 }
 
 #[tokio::test]
+async fn a_program_comes_with_tests_of_its_own() {
+    let kit = Kit::new(true).await;
+    let run = json!({
+        "files": [{"name": "a.py", "content": "print(8)\n"}],
+        "tests": [{"input": "1", "answer": "8"}, {"input_base64": "Mg==", "answer": ""}],
+        "tolerance": 0.5, "limits": {"time_ns": 1_500_000_000}
+    });
+    let send = async |change: Value| {
+        let mut run = run.clone();
+        for (name, value) in change.as_object().into_iter().flatten() {
+            run[name] = value.clone();
+        }
+        kit.send("POST /api/v1/submissions", &[JSON, "idempotency-key: k"], run.to_string()).await
+    };
+    for (change, field) in [
+        (json!({"problem": "fence"}), "tests"),
+        (json!({"tests": []}), "tests"),
+        (json!({"tests": [{"input": "1", "input_base64": ""}]}), "tests[0].input"),
+        (json!({"checker": [{"name": "c.py", "content": ""}]}), "tolerance"),
+        (json!({"contest": "finals"}), "contest"),
+        (json!({"limits": {"time_ns": 0}}), "limits.time_ns"),
+        (json!({"files": [{"name": "//package.zip", "content": ""}]}), "files[0].name"),
+        (json!({"tests": null, "problem": "fence"}), "tolerance"),
+        (json!({"tests": null, "tolerance": null, "limits": null}), "problem"),
+    ] {
+        let answer = send(change.clone()).await;
+        assert_eq!((answer.status.as_u16(), &answer.json()["field"]), (422, &json!(field)), "{change}");
+    }
+    let taken = send(json!({})).await;
+    assert_eq!((taken.status.as_u16(), send(json!({})).await.status.as_u16()), (201, 200), "{}", taken.text);
+    assert_eq!(send(json!({"tolerance": 0.25})).await.status, 409);
+    let token = taken.json()["token"].as_str().unwrap().to_string();
+    // A worker gets the tests as a package, and the program without it.
+    let submission = kit.service.store.submission_of_token(&token).await.unwrap();
+    let job = kit.service.store.jobs(submission.id).await.unwrap().remove(0);
+    let given = crate::work::task(&kit.service, &job).await.unwrap();
+    let crate::work::Given::Task(task) = given else { panic!("{given:?}") };
+    let fleet::Work::Judge { package, files, mode, time_limit, .. } = task.work else {
+        panic!("{:?}", task.work)
+    };
+    assert_eq!((files.len(), mode, time_limit), (1, fleet::Mode::AllTests, None));
+    let package =
+        kit.service.packages.get(&kit.service.store, &package.parse().unwrap(), "tests").await.unwrap();
+    assert_eq!(package.package.data.all_cases().len(), 2);
+    judge(&kit, &[(Verdict::WrongAnswer, 1)]).await;
+    // Its owner reads what is said of it, and nobody finds it among submissions.
+    let whole = get(&kit, &format!("/submissions/{token}/judgement"), &[]).await;
+    assert_eq!(whole.json()["tests"][0]["message"], "expected 8");
+    let files = get(&kit, &format!("/submissions/{token}/files"), &[]).await.json();
+    assert_eq!(files["files"].as_array().unwrap().len(), 1);
+    assert_eq!(get(&kit, "/submissions", &[]).await.json()["submissions"], json!([]));
+    let runs = get(&kit, "/submissions?origin=run", &[]).await.json();
+    assert_eq!(runs["submissions"][0]["token"], json!(token));
+}
+
+#[tokio::test]
 async fn a_table_of_users_comes_as_a_form_too() {
     let kit = Kit::new(false).await;
     let admin = bearer(&kit.token(kit.user("admin", Role::Admin).await, &["admin"]).await);

@@ -11,10 +11,10 @@ use crate::service::Service;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use model::InferredLimit;
+use model::{InferredLimit, InferredScales};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use store::{StoredLimit, Version};
+use store::{StoredLimit, StoredScales, Version};
 use utoipa::ToSchema;
 
 /// How inferring a time limit stands: it waits for a worker; one is at it; it is done; it came to nothing.
@@ -51,6 +51,29 @@ pub(super) struct LimitView {
     submission: Option<String>,
 }
 
+/// What the time limits of a problem are in reference time, by which results are judged again that CPU time leaves open.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ReferenceScales)]
+pub(super) struct ScalesView {
+    /// The pool of the contests that they are for; null: for what is of no contest.
+    pool: Option<String>,
+    /// How inferring them stands.
+    state: StateName,
+    /// Why it came to nothing, and what to do. Results stay open then.
+    fault: Option<String>,
+    /// Those in force, by language, and what they were inferred from; null: there are none yet.
+    scales: Option<InferredScales>,
+    /// When they were stored.
+    #[schema(format = DateTime)]
+    found: Option<String>,
+    /// The node that ran the jury's submissions.
+    node: Option<String>,
+    /// The pool of that node.
+    node_pool: Option<String>,
+    /// Token of the submission that infers them.
+    submission: Option<String>,
+}
+
 /// The time limits of a version.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = InferredTimeLimits)]
@@ -63,16 +86,38 @@ pub(super) struct Limits {
     waiting: u64,
     /// By pool; none where the package states its time limit.
     time_limits: Vec<LimitView>,
+    /// By pool; none where the reference clock is not asked.
+    reference_scales: Vec<ScalesView>,
 }
 
-async fn view(service: &Service, stored: StoredLimit) -> Result<LimitView, Refusal> {
-    let (stands, submission) = limits::inferring(service, &stored).await?;
-    let (state, fault) = match stands {
+fn state(stands: Inferring, remedy: &str) -> (StateName, Option<String>) {
+    match stands {
         Inferring::UnderWay(store::State::Judging) => (StateName::Inferring, None),
         Inferring::UnderWay(_) => (StateName::Waiting, None),
         Inferring::Done => (StateName::Done, None),
-        Inferring::Failed(why) => (StateName::Failed, Some(format!("{why}; {}", limits::REMEDY))),
-    };
+        Inferring::Failed(why) => (StateName::Failed, Some(format!("{why}; {remedy}"))),
+    }
+}
+
+async fn scales_view(service: &Service, stored: StoredScales) -> Result<ScalesView, Refusal> {
+    let (stands, submission) = limits::inferring(service, stored.submission).await?;
+    let (state, fault) = state(stands, limits::SCALES_REMEDY);
+    let found = stored.found;
+    Ok(ScalesView {
+        pool: stored.of.pool,
+        state,
+        fault,
+        found: found.as_ref().map(|found| written(found.found)),
+        node: found.as_ref().and_then(|found| found.node.clone()),
+        node_pool: found.as_ref().and_then(|found| found.node_pool.clone()),
+        scales: found.map(|found| found.inferred),
+        submission,
+    })
+}
+
+async fn view(service: &Service, stored: StoredLimit) -> Result<LimitView, Refusal> {
+    let (stands, submission) = limits::inferring(service, stored.submission).await?;
+    let (state, fault) = state(stands, limits::REMEDY);
     let found = stored.limit;
     Ok(LimitView {
         pool: stored.of.pool,
@@ -91,14 +136,19 @@ async fn all(service: &Service, name: &str, version: &Version) -> Result<Limits,
     for stored in service.store.time_limits(version.id).await? {
         time_limits.push(view(service, stored).await?);
     }
+    let mut reference_scales = Vec::new();
+    for stored in service.store.all_scales(version.id).await? {
+        reference_scales.push(scales_view(service, stored).await?);
+    }
     let waiting = service.store.awaiting(version.id).await?;
-    Ok(Limits { problem: name.into(), version: version.number, waiting, time_limits })
+    Ok(Limits { problem: name.into(), version: version.number, waiting, time_limits, reference_scales })
 }
 
 /// Inferred time limits
 ///
 /// Of a package that states none. Each pool that contests are bound to has its own, and so has what is of no contest: one job runs the jury's submissions
-/// there once, and everything is judged by what it found.
+/// there once, and everything is judged by what it found. What limits are in reference time, of packages that state theirs too, is found by another job,
+/// for which nobody waits.
 #[utoipa::path(get, path = "/problems/{name}/time-limits", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence"), WhichVersion),
     responses((status = 200, description = "By pool, with the figures they were inferred from", body = Limits)))]
 pub(super) async fn list(

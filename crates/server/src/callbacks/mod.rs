@@ -13,7 +13,7 @@ pub use address::{Allowed, Network, NoNetwork};
 pub(crate) use courier::Courier;
 
 use crate::errors::Refusal;
-use crate::judge0;
+use crate::faces::judge0;
 use crate::moment::now;
 use crate::service::Service;
 use std::sync::Arc;

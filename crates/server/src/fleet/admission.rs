@@ -303,7 +303,7 @@ impl Look<'_> {
         };
         if restored {
             (change.state, change.reason) = (NodeState::Active, None);
-            words.insert(0, "it was measured anew and is as its pool is".into());
+            words.insert(0, "it was measured again and meets its pool's requirements".into());
         }
         change.health = serde_json::to_value(own).ok();
         let words = if words.is_empty() { "it is as its pool is".into() } else { words.join("; ") };

@@ -4,6 +4,7 @@ use super::with_names;
 use crate::errors::Refusal;
 use crate::moment::written;
 use ::fleet::{Contest, Place, Stage, Strictness};
+use model::SecondOpinions;
 use serde::Serialize;
 use store::{Moment, NewContest, Store};
 use utoipa::ToSchema;
@@ -19,8 +20,10 @@ pub struct ContestView {
     /// `strict`: judged in that pool, never elsewhere; `relaxed`: anywhere; `relaxed_then_strict`: anywhere, and again in that pool where a limit is near.
     #[schema(value_type = String)]
     pub strictness: Strictness,
-    /// At most so many of its jobs at a time; null: no bound.
+    /// The number of its jobs at a time; null: no bound.
     pub at_once: Option<u64>,
+    /// Which results the reference clock judges too; null: as problem and service say.
+    pub second_opinion: Option<SecondOpinions>,
     /// When it was made.
     #[schema(format = DateTime)]
     pub created: String,
@@ -40,6 +43,7 @@ fn view(contest: store::Contest) -> Result<ContestView, Refusal> {
         pool: contest.pool,
         strictness: policy.strictness,
         at_once: contest.at_once,
+        second_opinion: policy.second_opinion,
         created: written(contest.created),
     })
 }

@@ -330,7 +330,7 @@ pub async fn events(store: &Store, name: &str, limit: u32) -> Result<Vec<EventVi
 pub async fn drain(store: &Store, name: &str, why: &str, by: &str, now: Moment) -> Result<NodeView, Refusal> {
     let why = reason(why)?;
     if why.is_empty() {
-        return Err(Refusal::Bad("reason: say why, for whoever finds it drained".into()));
+        return Err(Refusal::Bad("reason: say why, for others who find it drained".into()));
     }
     for _ in 0..TRIES {
         let node = node_named(store, name).await?;

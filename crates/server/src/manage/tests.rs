@@ -114,12 +114,14 @@ async fn contests_are_bound_to_pools_that_can_judge_them() {
         pool: pool.into(),
         strictness,
         at_once: Some(3),
+        second_opinion: Some(model::SecondOpinions::Grey),
     };
     refused(set_contest(store, &bound("iron", Strictness::Strict), now()).await, &["no pool iron"]);
     refused(set_contest(store, &bound("cloud", Strictness::Strict), now()).await, &["is relaxed"]);
     set_contest(store, &bound("metal", Strictness::RelaxedThenStrict), now()).await.unwrap();
     let shown = show_contest(store, "finals").await.unwrap();
     assert_eq!((shown.strictness, shown.at_once), (Strictness::RelaxedThenStrict, Some(3)));
+    assert_eq!(shown.second_opinion, Some(model::SecondOpinions::Grey));
     assert_eq!(store.contest("finals").await.unwrap().usual, None);
     set_contest(store, &bound("metal", Strictness::Strict), now()).await.unwrap();
     assert_eq!(store.contest("finals").await.unwrap().usual.as_deref(), Some("metal"));

@@ -120,7 +120,7 @@ impl FleetMetrics {
             s(),
             self.oldest.clone(),
         );
-        registry.register("tickets_out", "Tickets that nobody has begun", self.tickets.clone());
+        registry.register("tickets_out", "Tickets that no worker has started", self.tickets.clone());
         registry.register("node_running", "Judgements that a node is at", self.running.clone());
         registry.register("brokers_away", "1 while no broker of the fleet is reached", self.brokers.clone());
         registry.register_with_unit(

@@ -117,7 +117,7 @@ fn chart(test: &SeriesTest, clock: Clock) -> String {
         } else {
             format!(", disturbed by {}", point.disturbed.join(", "))
         };
-        let void = if point.void { ", void" } else { "" };
+        let void = if point.void { ", discarded" } else { "" };
         let time = Charge { clock, amount: point.time_ns };
         let title = format!("trial {}, run {}: {time}{void}{why}", column(point.judgement) + 1, point.run);
         ChartedRun { column: column(point.judgement), time: Nanos(point.time_ns), void: point.void, title }

@@ -83,6 +83,8 @@ impl Weight {
 #[derive(Debug, Default)]
 pub(crate) struct Belief {
     pub(crate) sentences: Vec<(Weight, String)>,
+    /// All of it in one line: the slowest test against the limit, and what disturbed its runs.
+    pub(crate) line: String,
     /// All runs against the limit, as SVG.
     pub(crate) chart: Option<String>,
     /// The limit and the grey band are in it.
@@ -124,7 +126,7 @@ fn run_shown(number: usize, run: &Observation, limit: Charge, causes: &[Cause]) 
     let count = |reading: &Reading<u64>| read(reading, u64::to_string);
     let readings = vec![
         ("waited for a CPU", time(&e.run_queue_wait)),
-        ("stolen", time(&e.steal)),
+        ("steal time", time(&e.steal)),
         ("interrupts", time(&e.irq)),
         ("other work", time(&e.foreign)),
         ("throttled", time(&e.throttled)),
@@ -167,6 +169,14 @@ fn place(run: &Observation) -> String {
         many => format!("CPUs {}", words::list(many)),
     };
     match evidence.isolation {
+        Isolation::Vm => {
+            let machine = evidence.machine.as_ref();
+            let how = machine.map_or(String::new(), |machine| format!(" ({})", machine.accelerator));
+            match evidence.cpus.is_empty() {
+                true => format!("a virtual machine of its own{how}, bound to no CPU"),
+                false => format!("a virtual machine of its own{how} on {cpus}"),
+            }
+        }
         Isolation::Partition => {
             format!("{cpus} alone, in a partition where the kernel schedules nothing else")
         }
@@ -203,7 +213,29 @@ pub(super) fn belief(judgement: &Judgement) -> Belief {
     sentences.extend(unknown(&runs));
     sentences.extend(weaker(&runs));
     let near = runs.iter().filter_map(|run| charged(run, judgement)).any(|charge| is_near(charge, judgement));
-    Belief { sentences, chart: chart(judgement, floor), near }
+    Belief { sentences, line: line(judgement), chart: chart(judgement, floor), near }
+}
+
+/// The slowest test against the limit, and whether its runs were disturbed.
+fn line(judgement: &Judgement) -> String {
+    let Some(slowest) = judgement.tests.iter().max_by_key(|test| test.charge.amount) else {
+        return String::new();
+    };
+    let limit = judgement.limit();
+    let share = 100.0 * slowest.charge.amount as f64 / limit.amount.max(1) as f64;
+    let share = match slowest.verdict {
+        Verdict::TimeLimit if slowest.charge > limit => format!("over the limit of {limit}"),
+        _ if share < 10.0 => format!("{share:.1} % of the limit"),
+        _ => format!("{share:.0} % of the limit"),
+    };
+    let runs = judged_runs(slowest);
+    let disturbed = runs.iter().filter(|(_, causes)| !causes.is_empty()).count();
+    let evidence = match disturbed {
+        _ if judgement.settled.confidence == Confidence::Open => "too close to be certain".to_string(),
+        0 => "undisturbed".to_string(),
+        some => format!("{some} of {} disturbed", words::counted(runs.len() as u64, "run", "runs")),
+    };
+    format!("{share}, {evidence}")
 }
 
 fn counts(judgement: &Judgement) -> (Weight, String) {
@@ -211,10 +243,10 @@ fn counts(judgement: &Judgement) -> (Weight, String) {
     let runs = words::counted(u64::from(settled.runs), "run", "runs");
     let tests = words::counted(judgement.tests.len() as u64, "test", "tests");
     let void = match settled.void_runs {
-        0 => "None was void.".to_string(),
+        0 => "None was discarded.".to_string(),
         n => format!(
             "{}: what disturbed them can have cost as much as they were over the limit, so they do not count and were made again.",
-            words::counted(u64::from(n), "run was void", "runs were void")
+            words::counted(u64::from(n), "run was discarded", "runs were discarded")
         ),
     };
     let weight = if settled.confidence == Confidence::Open { Weight::Weak } else { Weight::Good };
@@ -319,7 +351,7 @@ fn disturbed(judgement: &Judgement) -> Vec<(Weight, String)> {
         causes.entry(cause.name.name()).or_insert((cause.name, 0)).1 += 1;
     }
     if causes.is_empty() {
-        let text = "Nothing is known to have disturbed any run: what was stolen, interrupted, waited for or moved is within what quiet runs show here.";
+        let text = "Nothing is known to have disturbed any run: steal time, interrupts, waits and moves are within what quiet runs show here.";
         return vec![(Weight::Good, text.into())];
     }
     let part = |(cause, count): (Disturbance, u64)| {
@@ -328,10 +360,9 @@ fn disturbed(judgement: &Judgement) -> Vec<(Weight, String)> {
     let parts: Vec<String> = causes.into_values().map(part).collect();
     let so = match kept_although_disturbed(judgement) {
         true => "a run that kept the limit all the same is proof",
-        false => "a run that is over the limit by no more than that can have cost is void",
+        false => "a run that is over the limit by no more than that can have cost is discarded",
     };
-    let text =
-        format!("Known to have disturbed runs: {}. Disturbance only ever adds time: {so}.", parts.join("; "));
+    let text = format!("Disturbances: {}. They only ever add time: {so}.", parts.join("; "));
     vec![(Weight::Note, text)]
 }
 
@@ -342,7 +373,7 @@ fn noise(floor: &Floor) -> (Weight, String) {
         true => (
             Weight::Weak,
             format!(
-                "How far times vary on this slot was not measured; {reach} and a tail of {tail} are assumed, which widens the grey band."
+                "The noise floor of this slot was not measured; {reach} and a tail of {tail} are assumed, which widens the grey band."
             ),
         ),
         false => (
@@ -360,7 +391,7 @@ fn unknown(runs: &[&Observation]) -> Option<(Weight, String)> {
     // With one node there is nothing to know.
     let nodes = why(&e.pages_by_node).filter(|_| e.mem_nodes.len() > 1);
     let all: [(&str, Option<&str>); 6] = [
-        ("stolen time", why(&e.steal)),
+        ("steal time", why(&e.steal)),
         ("waiting for a CPU", why(&e.run_queue_wait)),
         ("interrupts", why(&e.irq)),
         ("other work", why(&e.foreign)),
@@ -383,7 +414,7 @@ fn weaker(runs: &[&Observation]) -> Vec<(Weight, String)> {
     let mut all: Vec<&String> = runs.iter().flat_map(|run| &run.evidence.weaker).collect();
     all.sort();
     all.dedup();
-    all.into_iter().map(|text| (Weight::Weak, format!("Not in force: {text}."))).collect()
+    all.into_iter().map(|text| (Weight::Weak, format!("Weaker protection: {text}."))).collect()
 }
 
 /// Whether the limit is drawn beside such a time: far above all points it would only make them small.
@@ -415,7 +446,7 @@ fn chart(judgement: &Judgement, floor: &Floor) -> Option<String> {
         let why =
             if names.is_empty() { String::new() } else { format!(", disturbed by {}", names.join(", ")) };
         let title =
-            format!("{}, run {}: {charge}{}{why}", test.name, n + 1, if void { ", void" } else { "" });
+            format!("{}, run {}: {charge}{}{why}", test.name, n + 1, if void { ", discarded" } else { "" });
         let title = flattened(&title);
         Some(ChartedRun { column, time: charge.as_time(), void, title })
     };
@@ -529,9 +560,10 @@ mod tests {
             assert!(found, "{part}: {sentences:?}");
         };
         let quiet = judgement(vec![test("secret/1", &[(100, 0)], Confidence::Clear)]);
-        has(&quiet, Weight::Good, "1 run of 1 test. None was void.");
+        has(&quiet, Weight::Good, "1 run of 1 test. None was discarded.");
         has(&quiet, Weight::Good, "Every run had CPU 3 in a cpuset of its own; memory on node 0.");
         has(&quiet, Weight::Good, "Nothing is known to have disturbed any run");
+        assert!(belief(&quiet).line.ends_with(" % of the limit, undisturbed"), "{}", belief(&quiet).line);
         has(&quiet, Weight::Note, "secret/1, took 100.0 ms: 10 % of the limit of 1.000 s");
         has(&quiet, Weight::Weak, "was not measured");
         has(&quiet, Weight::Weak, "Could not be read here: waiting for a CPU (no machine)");
@@ -539,7 +571,7 @@ mod tests {
         let measured = Judgement { thresholds: Reading::Known(settle::thresholds(&floor)), ..quiet.clone() };
         has(&measured, Weight::Good, "That was measured.");
         let open = judgement(vec![test("secret/1", &[(1010, 0); 10], Confidence::Open)]);
-        has(&open, Weight::Weak, "too near the limit to be sure");
+        has(&open, Weight::Weak, "too close to the limit to be certain");
         has(&open, Weight::Note, "1 % over the limit of 1.000 s. That is in the grey band");
         let mut counted = quiet.clone();
         (counted.clock, counted.counted_by) = (Clock::Instructions, Some("qemu 9".into()));
@@ -556,22 +588,28 @@ mod tests {
     fn passes_of_a_test_are_not_called_one_run() {
         let passes = judgement(vec![test("secret/1", &[(10, 0), (20, 0)], Confidence::Clear)]);
         let (_, text) = belief(&passes).sentences.remove(0);
-        assert!(text.starts_with("2 runs of 1 test. None was void. Once was enough for each test"), "{text}");
+        assert!(
+            text.starts_with("2 runs of 1 test. None was discarded. One run of each test decides"),
+            "{text}"
+        );
     }
 
     #[test]
     fn what_kept_no_limit_is_proof_of_nothing() {
         let sentence = |judgement: &Judgement| {
             let all = belief(judgement).sentences;
-            all.into_iter().map(|(_, text)| text).find(|text| text.starts_with("Known to have")).unwrap()
+            all.into_iter().map(|(_, text)| text).find(|text| text.starts_with("Disturbances: ")).unwrap()
         };
         let timed = |verdict, runs: &[(u64, u64)]| {
             let test = TestResult { verdict, ..test("secret/1", runs, Confidence::Settled) };
             sentence(&judgement(vec![test]))
         };
         let slow = timed(Verdict::TimeLimit, &[(1200, 300), (1900, 100), (1900, 0)]);
-        assert!(slow.ends_with("by no more than that can have cost is void."), "{slow}");
+        assert!(slow.ends_with("by no more than that can have cost is discarded."), "{slow}");
         // Stopped by real time, its CPU time below the limit.
+        let late =
+            TestResult { verdict: Verdict::TimeLimit, ..test("secret/1", &[(1900, 0)], Confidence::Clear) };
+        assert_eq!(belief(&judgement(vec![late])).line, "over the limit of 1.000 s, undisturbed");
         let asleep = timed(Verdict::TimeLimit, &[(10, 300)]);
         assert!(!asleep.contains("proof"), "{asleep}");
         // The run that kept it was not disturbed.

@@ -6,6 +6,7 @@ use super::{Frame, Refused, words};
 use crate::accounts::Right;
 use crate::errors::Refusal;
 use crate::service::Service;
+use crate::submit::loose::{on_input, on_samples};
 use crate::submit::{Checked, Details, FILES, Incoming, Submitted, check, submit};
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{Multipart, Path, State};
@@ -26,6 +27,10 @@ struct Posted {
     /// The name of the file that was opened in the editor.
     named: String,
     files: Vec<(String, Vec<u8>)>,
+    /// What a run is on: `input` for an input of one's own, else the samples.
+    on: String,
+    /// That input.
+    input: String,
 }
 
 /// `POST /problems/{name}/submit`.
@@ -37,18 +42,43 @@ pub(super) async fn hand_in(
 ) -> Result<Response, Refused> {
     frame.caller.must(Right::Submit)?;
     let posted = read(form).await?;
-    match take(&service, &frame, &name, &posted).await {
-        // The fragment tells the browser that it may let its draft go.
-        Ok(token) => Ok(Redirect::to(&format!("/submissions/{token}#sent")).into_response()),
+    // The fragment tells the browser that it may let its draft go.
+    let taken = take(&service, &frame, &name, &posted).await.map(|token| format!("{token}#sent"));
+    answer(&service, frame, &name, posted, taken).await
+}
+
+/// `POST /problems/{name}/run`: the same program, on the samples or on an input of one's own. It is no submission.
+pub(super) async fn run(
+    State(service): State<Arc<Service>>,
+    frame: Frame,
+    Path(name): Path<String>,
+    form: Multipart,
+) -> Result<Response, Refused> {
+    frame.caller.must(Right::Submit)?;
+    let posted = read(form).await?;
+    let taken = try_out(&service, &frame, &name, &posted).await;
+    answer(&service, frame, &name, posted, taken).await
+}
+
+/// Leads to what was taken in, or back to the form.
+async fn answer(
+    service: &Arc<Service>,
+    frame: Frame,
+    name: &str,
+    posted: Posted,
+    taken: Result<String, Refusal>,
+) -> Result<Response, Refused> {
+    match taken {
+        Ok(token) => Ok(Redirect::to(&format!("/submissions/{token}")).into_response()),
         // What was typed is not to be lost.
         Err(
             error @ (Refusal::Bad(_) | Refusal::TooLarge(_) | Refusal::TooMany(_) | Refusal::Unavailable(_)),
         ) => {
             let hidden = matches!(error, Refusal::Unavailable(_)) && !frame.caller.is_trusted();
             let error = Some(if hidden { LATER.to_string() } else { error.to_string() });
-            let Posted { language, contest, source, named, .. } = posted;
-            let entered = Entered { language, source, named, contest, error };
-            page(&service, frame, &name, None, entered).await
+            let Posted { language, contest, source, named, input, .. } = posted;
+            let entered = Entered { language, source, named, contest, input, error };
+            page(service, frame, name, None, entered).await
         }
         Err(error) => Err(error.into()),
     }
@@ -78,6 +108,24 @@ async fn take(service: &Service, frame: &Frame, name: &str, posted: &Posted) -> 
         callback: None,
     };
     Ok(submit(service, incoming).await?.token)
+}
+
+async fn try_out(service: &Service, frame: &Frame, name: &str, posted: &Posted) -> Result<String, Refusal> {
+    let files = files(posted)?;
+    let submitted = Submitted {
+        problem: name,
+        contest: said(&posted.contest),
+        language: said(&posted.language),
+        files: &files,
+    };
+    let taken = match posted.on.as_str() {
+        "input" => {
+            let input = posted.input.replace("\r\n", "\n").into_bytes();
+            on_input(service, &frame.caller, &submitted, input).await?
+        }
+        _ => on_samples(service, &frame.caller, &submitted).await?,
+    };
+    Ok(taken.token)
 }
 
 /// A field of the form that was filled in.
@@ -156,6 +204,8 @@ async fn read(mut form: Multipart) -> Result<Posted, Refusal> {
             "contest" => posted.contest = text(field).await?,
             "named" => posted.named = text(field).await?,
             "source" => posted.source = text(field).await?,
+            "on" => posted.on = text(field).await?,
+            "input" => posted.input = text(field).await?,
             "files" => {
                 let name = field.file_name().unwrap_or_default().to_string();
                 let bytes = field.bytes().await.map_err(broken)?;
@@ -166,8 +216,9 @@ async fn read(mut form: Multipart) -> Result<Posted, Refusal> {
             }
             _ => {}
         }
-        let size: usize =
-            posted.files.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() + posted.source.len();
+        let size: usize = posted.files.iter().map(|(_, bytes)| bytes.len()).sum::<usize>()
+            + posted.source.len()
+            + posted.input.len();
         if size > LARGEST || posted.files.len() > FILES {
             return Err(Refusal::TooLarge(format!(
                 "files: at most {FILES} of {} KiB together",

@@ -133,7 +133,7 @@ async fn host(
     let (node, facts) =
         node.map_or_else(|| (None, NodeFacts::unknown("not told")), |(node, facts)| (Some(node), facts));
     let languages = languages(&facts);
-    let audit = if sees_audit { facts.audit } else { Reading::unknown("not for whoever looks") };
+    let audit = if sees_audit { facts.audit } else { Reading::unknown("visible to the jury only") };
     let indices = indices(&service.store, &name, Moment(0), HISTORY).await?;
     let index = indices.into_iter().filter_map(|(at, index)| {
         let (value, interval) = rounds(index.known()?)?;
@@ -146,6 +146,7 @@ async fn host(
 fn slot(worker: &Worker) -> SlotShown {
     let (plan, floor) = (worker.slot.plan.known(), worker.slot.floor.known());
     let (isolation, good) = match plan.map(|plan| plan.isolation) {
+        Some(Isolation::Vm) => ("a virtual machine of its own", true),
         Some(Isolation::Partition) => ("a partition where the kernel schedules nothing else", true),
         Some(Isolation::Cpuset) => ("a cpuset of its own", true),
         Some(Isolation::Affinity) => ("bound to its CPUs, others may run there", false),

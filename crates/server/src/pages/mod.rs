@@ -3,9 +3,9 @@
 //! A handler takes a [`Frame`], and answers with [`show`] or fails with [`Refused`]. Scripts and styles are files of the binary
 //! (`assets`); no page holds any in itself, so that the content security policy can forbid that.
 
-mod about;
 mod assets;
 mod consistency;
+mod docs;
 mod evidence;
 pub(crate) mod filters;
 mod frame;
@@ -49,6 +49,7 @@ pub(crate) fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
         .route("/problems/{name}", get(problems::one))
         .route("/problems/{name}/files/{file}", get(problems::file))
         .route("/problems/{name}/submit", post(hand_in::hand_in))
+        .route("/problems/{name}/run", post(hand_in::run))
         .route("/problems/{name}/verification", get(upload::page).post(upload::order))
         .route("/problems/{name}/time-limits", post(upload::infer_again))
         .route("/problems/{name}/verification/part", get(upload::part_alone))
@@ -68,7 +69,9 @@ pub(crate) fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
         .route("/nodes/{name}/rejudge", post(node::rejudge))
         .route("/pools", get(pools::page))
         .route("/queue", get(queue::page))
-        .route("/about", get(about::page))
+        .route("/docs", get(docs::front))
+        .route("/docs/{page}", get(docs::page))
+        .route("/docs/pictures/{picture}", get(docs::picture))
         .route("/status", get(lists::status))
         .route("/theme", post(theme::choose))
         .merge(crate::accounts::pages())

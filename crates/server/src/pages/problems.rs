@@ -8,6 +8,7 @@ use crate::errors::Refusal;
 use crate::problems::Opened;
 use crate::service::Service;
 use crate::statement::{self, Statement};
+use crate::submit::loose::{has_samples, takes_input};
 use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};
@@ -97,6 +98,8 @@ pub(super) struct Entered {
     /// The name of the file that was opened in the editor.
     pub(super) named: String,
     pub(super) contest: String,
+    /// An input of one's own.
+    pub(super) input: String,
     pub(super) error: Option<String>,
 }
 
@@ -130,6 +133,16 @@ impl ProblemPage {
     fn draft(&self) -> String {
         let whose = self.frame.caller.id().map(|id| id.0.to_string()).unwrap_or_default();
         format!("{whose}:{}", self.problem.name)
+    }
+
+    /// A program can be run on the samples before it is submitted.
+    fn has_samples(&self) -> bool {
+        has_samples(&self.opened)
+    }
+
+    /// A program can be run on an input of one's own.
+    fn takes_input(&self) -> bool {
+        takes_input(&self.opened)
     }
 
     fn may_manage(&self) -> bool {

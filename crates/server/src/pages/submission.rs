@@ -9,6 +9,7 @@ use crate::errors::Refusal;
 use crate::live::LiveEvent;
 use crate::problems::limits;
 use crate::service::Service;
+use crate::submit::handed_in;
 use crate::view::worker_of;
 use crate::work::details;
 use askama::Template;
@@ -44,6 +45,16 @@ pub(super) struct Judged {
     belief: Belief,
     worker: Option<String>,
     fault: Option<String>,
+    /// What a program by itself printed: standard output and standard error, and whether there was more.
+    printed: Vec<Printed>,
+}
+
+/// What was kept of a stream.
+#[derive(Debug)]
+pub(super) struct Printed {
+    name: &'static str,
+    text: String,
+    cut: bool,
 }
 
 impl Judged {
@@ -182,7 +193,7 @@ pub(super) async fn one(
     let of = submission.problem.as_ref();
     let titles = rows::titles(&service).await?;
     let title =
-        of.map_or("A program by itself".into(), |of| titles.get(&of.name).unwrap_or(&of.name).clone());
+        of.map_or(by_itself(&submission).into(), |of| titles.get(&of.name).unwrap_or(&of.name).clone());
     let names = names(&service, vec![submission.author]).await?;
     let author = author(&submission, &names);
     let jury = details(&submission)?.jury.filter(|_| frame.caller.may(Right::SeeAll)).map(|jury| {
@@ -197,6 +208,15 @@ pub(super) async fn one(
     let part = part(&service, &frame.caller, submission, asked).await?;
     let page = SubmissionPage { frame, part, title, author, contest, history, trials, sources, jury, older };
     Ok(show(&page))
+}
+
+/// What it is that belongs to no problem.
+fn by_itself(submission: &Submission) -> &'static str {
+    match (submission.origin.as_str(), details(submission)) {
+        (store::RUN, Ok(details)) if details.loose.is_some() => "A run on tests, no submission",
+        (store::RUN, _) => "A run on one's own input, no submission",
+        _ => "A program by itself",
+    }
 }
 
 /// `GET /submissions/{token}/part`: what changes while it is judged. The header `x-tauto-live` says whether it still does.
@@ -238,10 +258,28 @@ async fn judged(service: &Service, stored: StoredJudgement, sees_all: bool) -> R
     let fault = judgement.fault.as_ref().map(|fault| match sees_all {
         true => fault.clone(),
         // What failed may be a validator, and what it said may tell of secret data.
-        false => "A fault of the judge or of the problem's package. It does not count against you; whoever runs the contest can see what it is.".into(),
+        false => "A fault of the judge or of the problem's package. It does not count against you; the organisers can see the cause.".into(),
     });
     let (tests, belief) = (evidence::tests(judgement, sees_all), evidence::belief(judgement));
-    Ok(Judged { tests, belief, worker, fault, stored })
+    let printed = printed(service, stored.summary.id).await?;
+    Ok(Judged { tests, belief, worker, fault, printed, stored })
+}
+
+/// What a program by itself printed; nothing of a submission to a problem.
+async fn printed(service: &Service, judgement: store::JudgementId) -> Result<Vec<Printed>, Refusal> {
+    let Some(output) = service.store.output(judgement).await? else { return Ok(Vec::new()) };
+    let totals: Option<model::Executed> = serde_json::from_value(output.details).ok();
+    let total = |of: fn(&model::Executed) -> u64| totals.as_ref().map_or(0, of);
+    let stream = |name, bytes: &[u8], total: u64| Printed {
+        name,
+        text: String::from_utf8_lossy(bytes).into_owned(),
+        cut: total > bytes.len() as u64,
+    };
+    let mut printed = vec![stream("Standard output", &output.stdout, total(|ran| ran.stdout.total.0))];
+    if !output.stderr.is_empty() {
+        printed.push(stream("Standard error", &output.stderr, total(|ran| ran.stderr.total.0)));
+    }
+    Ok(printed)
 }
 
 /// What is known of a judgement that goes on.
@@ -299,7 +337,7 @@ async fn sources(service: &Service, submission: &Submission) -> Result<Vec<Sourc
     if submission.forgotten.is_some() {
         return Ok(sources);
     }
-    for file in service.store.files(submission.id).await? {
+    for file in handed_in(service, submission.id).await? {
         let text = match file.size > SHOWN {
             true => None,
             false => String::from_utf8(service.store.blob(&file.hash).await?).ok(),

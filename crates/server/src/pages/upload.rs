@@ -13,10 +13,10 @@ use axum::Form;
 use axum::extract::{Multipart, Path, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
-use model::{InferredLimit, TimedProgram};
+use model::{InferredLimit, ReferenceScale, TimedProgram};
 use serde::Deserialize;
 use std::sync::Arc;
-use store::{Problem, StoredLimit, Version};
+use store::{Problem, StoredLimit, StoredScales, Version};
 
 #[derive(Template)]
 #[template(path = "upload.html")]
@@ -130,6 +130,19 @@ struct VerificationPage {
     tests: usize,
     size: String,
     limits: Vec<LimitRow>,
+    scales: Vec<ScalesRow>,
+}
+
+/// What limits are in reference time.
+struct ScalesRow {
+    /// Empty: for what is of no contest.
+    pool: String,
+    stands: String,
+    fault: Option<String>,
+    token: Option<String>,
+    scales: Vec<ReferenceScale>,
+    warnings: Vec<String>,
+    node: String,
 }
 
 /// An inferred time limit.
@@ -148,13 +161,26 @@ struct LimitRow {
     node: String,
 }
 
-async fn limit_row(service: &Service, stored: StoredLimit) -> Result<LimitRow, Refusal> {
-    let (stands, token) = limits::inferring(service, &stored).await?;
-    let (stands, fault) = match stands {
+fn stands(inferring: Inferring, remedy: &str) -> (String, Option<String>) {
+    match inferring {
         Inferring::UnderWay(state) => (words::state(state).to_string(), None),
         Inferring::Done => ("Inferred".into(), None),
-        Inferring::Failed(why) => ("Not inferred".into(), Some(format!("{why}; {}", limits::REMEDY))),
-    };
+        Inferring::Failed(why) => ("Not inferred".into(), Some(format!("{why}; {remedy}"))),
+    }
+}
+
+async fn scales_row(service: &Service, stored: StoredScales) -> Result<ScalesRow, Refusal> {
+    let (inferring, token) = limits::inferring(service, stored.submission).await?;
+    let (stands, fault) = stands(inferring, limits::SCALES_REMEDY);
+    let node = stored.found.as_ref().and_then(|found| found.node.clone()).unwrap_or_default();
+    let found = stored.found.map(|found| found.inferred).unwrap_or_default();
+    let pool = stored.of.pool.unwrap_or_default();
+    Ok(ScalesRow { pool, stands, fault, token, scales: found.scales, warnings: found.warnings, node })
+}
+
+async fn limit_row(service: &Service, stored: StoredLimit) -> Result<LimitRow, Refusal> {
+    let (inferring, token) = limits::inferring(service, stored.submission).await?;
+    let (stands, fault) = stands(inferring, limits::REMEDY);
     let found = stored.limit;
     let node = found.as_ref().and_then(|found| found.node.clone()).unwrap_or_default();
     let inferred = found.map(|found| found.inferred);
@@ -190,6 +216,10 @@ pub(super) async fn page(
     for stored in service.store.time_limits(problem.newest.id).await? {
         limits.push(limit_row(&service, stored).await?);
     }
+    let mut scales = Vec::new();
+    for stored in service.store.all_scales(problem.newest.id).await? {
+        scales.push(scales_row(&service, stored).await?);
+    }
     let size = words::memory(model::Bytes(service.store.blob_size(&problem.newest.package).await?));
     let page = VerificationPage {
         frame,
@@ -199,6 +229,7 @@ pub(super) async fn page(
         tests: opened.package.data.all_cases().len(),
         size,
         limits,
+        scales,
         problem,
     };
     Ok(show(&page))

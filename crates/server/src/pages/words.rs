@@ -9,13 +9,13 @@ use store::{Moment, State};
 pub(crate) fn verdict(verdict: impl Borrow<Verdict>) -> &'static str {
     match *verdict.borrow() {
         Verdict::Accepted => "Accepted",
-        Verdict::PartiallyAccepted => "Partly accepted",
+        Verdict::PartiallyAccepted => "Partial score",
         Verdict::WrongAnswer => "Wrong answer",
         Verdict::TimeLimit => "Time limit exceeded",
         Verdict::RunTimeError => "Run-time error",
         Verdict::MemoryLimit => "Memory limit exceeded",
         Verdict::OutputLimit => "Output limit exceeded",
-        Verdict::CompileError => "Does not compile",
+        Verdict::CompileError => "Compile error",
         Verdict::JudgeError => "Judge error",
     }
 }
@@ -43,17 +43,15 @@ pub(crate) fn confidence(confidence: impl Borrow<Confidence>) -> &'static str {
 /// How firmly a verdict stands, in a sentence.
 pub(crate) fn confidence_words(confidence: impl Borrow<Confidence>) -> &'static str {
     match *confidence.borrow() {
-        Confidence::Clear => {
-            "Once was enough for each test: none lay so near the limit that it had to be repeated."
-        }
+        Confidence::Clear => "One run of each test decides: all are clear of the limit.",
         Confidence::Settled => {
-            "Repeated runs were enough: another judgement of the same program says the same, but for less than one in a thousand."
+            "Repeated runs decide: another judgement of the same program gives the same verdict, but for less than one in a thousand."
         }
         Confidence::Confirmed => {
-            "A test was too near the limit for the kernel's clock, and the reference clock has decided: the same on every machine, and final."
+            "A test was too close to the limit for the kernel's clock. The reference clock decides: it is equal on every machine, and final."
         }
         Confidence::Open => {
-            "A test is too near the limit to be sure. The published rule has decided; another judgement may decide otherwise."
+            "A test is too close to the limit to be certain. The published rule decides; another judgement may decide otherwise."
         }
     }
 }

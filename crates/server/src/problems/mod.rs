@@ -3,7 +3,7 @@
 mod add;
 mod examples;
 pub(crate) mod limits;
-mod packages;
+pub(crate) mod packages;
 mod verify;
 
 pub(crate) use add::{Added, PACKAGE_LIMIT, add, name_of_file};

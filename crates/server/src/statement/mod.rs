@@ -176,13 +176,6 @@ fn markdown(text: &str) -> String {
     html
 }
 
-/// A document of our own in Markdown as HTML.
-pub(crate) fn document(text: &str) -> String {
-    // Wide tables are scrolled, by keyboards too.
-    let table = "<table tabindex=\"0\">";
-    clean::clean(&markdown(text), &BTreeMap::new()).replace("<table>", table)
-}
-
 /// Text as HTML shows it.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());

@@ -86,7 +86,7 @@ pub(crate) fn code_limit(package: &Package) -> Bytes {
     package.limits.code.unwrap_or(CODE_LIMIT)
 }
 
-fn names<'a>(names: impl ExactSizeIterator<Item = &'a str>, most: usize) -> Result<(), Refusal> {
+pub(super) fn names<'a>(names: impl ExactSizeIterator<Item = &'a str>, most: usize) -> Result<(), Refusal> {
     if names.len() == 0 || names.len() > most {
         return Err(Refusal::Bad(format!("files: 1 to {most} may be")));
     }

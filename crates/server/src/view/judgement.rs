@@ -147,9 +147,7 @@ pub(crate) async fn whole(
     let fault = judgement.fault.as_ref().map(|fault| match sees_all {
         true => fault.clone(),
         // What failed may be a validator, and what it said may tell of secret data.
-        false => {
-            "a fault of the judge or of the problem's package; whoever runs the contest can see which".into()
-        }
+        false => "a fault of the judge or of the problem's package; the organisers can see which".into(),
     });
     Ok(JudgementView {
         brief: Brief::new(&stored.summary),

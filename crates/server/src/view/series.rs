@@ -51,7 +51,7 @@ pub(crate) struct SeriesTest {
     pub(crate) name: String,
     /// Of the time that counts, from judgement to judgement.
     pub(crate) settled: Option<Spread>,
-    /// Of the runs that are not void.
+    /// Of the runs that are not discarded.
     pub(crate) runs: Option<Spread>,
     /// Runs that their evidence condemned.
     pub(crate) void_runs: u64,

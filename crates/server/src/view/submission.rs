@@ -22,11 +22,12 @@ pub(crate) struct SubmissionView {
     pub(crate) problem: Option<SubmittedFor>,
     /// Who handed it in, where somebody had signed in.
     pub(crate) author: Option<String>,
-    /// Where it came from: `participant`, `jury` (of a package), `limits` (what infers a time limit), `judge0`, `piston`.
+    /// Where it came from: `participant`, `jury` (of a package), `limits` (what infers a time limit), `judge0`, `piston`,
+    /// `run` (with tests of its own).
     pub(crate) origin: String,
     /// Language id; empty where it is told by the files.
     pub(crate) language: String,
-    /// When it was handed in.
+    /// When it was submitted.
     #[schema(format = DateTime)]
     pub(crate) created: String,
     /// How far judging has come. Trials do not count.

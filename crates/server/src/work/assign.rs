@@ -4,9 +4,10 @@ use crate::errors::Refusal;
 use crate::problems::limits::{self, Needs};
 use crate::service::Service;
 use crate::submit::Details;
-use fleet::{Task, TimeLimit, Work};
+use crate::submit::loose::{Loose, PACKAGE};
+use fleet::{Opinions, Task, TimeLimit, Work};
 use model::{Blob, ProgramFile};
-use store::{Error, Hash, Job, LimitOf, Store, Submission, SubmissionId, Version};
+use store::{Error, Job, LimitOf, Store, Submission, SubmissionId, Version};
 use tokio::try_join;
 
 /// What comes of a job that is to be begun.
@@ -27,18 +28,26 @@ pub(crate) async fn task(service: &Service, job: &Job) -> Result<Given, Refusal>
     let details = details(&submission)?;
     let problem = submission.problem.as_ref().map(|p| p.name.clone()).unwrap_or_default();
     let work = match version {
-        Some(version) if details.infers.is_some() => {
-            Work::Infer { package: version.package.as_str().to_string(), problem }
+        Some(version) if let Some(infers) = &details.infers => {
+            Work::Infer { package: version.package.as_str().to_string(), problem, scales: infers.scales }
         }
         Some(version) => {
+            let opinions = limits::opinions(service, version.id, job.contest).await?;
             let time_limit = match limits::needs(service, &version, &problem, job.contest).await? {
                 Needs::Nothing => None,
                 Needs::Limit(limit) => Some(limit),
                 Needs::Missing(of) => return Ok(Given::Awaits(of)),
             };
-            judging(&submission, problem, (version.package, time_limit), details, files)
+            let package = version.package.as_str().to_string();
+            judging(&submission, problem, (package, time_limit, Some(opinions)), details, files)
         }
-        None => execution(files)?,
+        None => match details.loose.clone() {
+            Some(Loose { package, name, time_limit }) => {
+                let own = files.into_iter().filter(|file| file.name != PACKAGE).collect();
+                judging(&submission, name, (package, time_limit, None), details, own)
+            }
+            None => execution(files)?,
+        },
     };
     let name = format!("s{}", submission.id);
     Ok(Given::Task(Box::new(Task { lease: job.lease(), name, work })))
@@ -69,12 +78,12 @@ async fn version(store: &Store, job: &Job) -> Result<Option<Version>, Error> {
 fn judging(
     submission: &Submission,
     problem: String,
-    (package, time_limit): (Hash, Option<TimeLimit>),
+    (package, time_limit, opinions): (String, Option<TimeLimit>, Option<Opinions>),
     details: Details,
     files: Vec<ProgramFile>,
 ) -> Work {
     Work::Judge {
-        package: package.as_str().to_string(),
+        package,
         problem,
         language: Some(submission.language.clone()).filter(|language| !language.is_empty()),
         // Those of a jury submission are in the package; they are kept with the submission to be looked at.
@@ -83,6 +92,7 @@ fn judging(
         mode: details.mode,
         clock: details.clock,
         time_limit,
+        opinions,
     }
 }
 

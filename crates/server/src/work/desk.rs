@@ -12,7 +12,7 @@ use fleet::nats::WorkerId;
 use fleet::{Hello, Outcome, SPOKEN, Task, TimeLimit, Work};
 use model::NodeFacts;
 use std::time::Duration;
-use store::{Begun, Claim, Error, Job, JobState, LIMITS, Lease, LimitOf, Moment, SubmissionId};
+use store::{Begun, Claim, Error, Inferred, Job, JobState, LIMITS, Lease, LimitOf, Moment, SubmissionId};
 
 /// When a job may be taken back from a worker that is heard of now.
 pub(crate) fn lease_end() -> Moment {
@@ -126,7 +126,7 @@ pub(crate) async fn is_inference(service: &Service, ticket: Lease) -> Result<boo
 
 /// Puts a job back until its time limit is there, which is asked for.
 async fn await_limit(service: &Service, job: &Job, of: &LimitOf) -> Result<(), Refusal> {
-    limits::ask(service, of, false).await?;
+    limits::ask(service, Inferred::TimeLimit, of, false).await?;
     service.store.await_limit(job.lease(), of).await?;
     let why = "its time limit is not there yet".to_string();
     service.live.tell(job.submission, LiveEvent::Returned { why });

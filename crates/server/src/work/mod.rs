@@ -10,6 +10,8 @@ mod result;
 pub(crate) mod tests;
 
 pub(crate) use assign::details;
+#[cfg(test)]
+pub(crate) use assign::{Given, task};
 pub(crate) use node::indices;
 
 #[cfg(test)]

@@ -1,11 +1,16 @@
 //! From what a worker says came of a task to what is stored.
 
+use super::assign;
 use crate::fleet;
 use crate::live::LiveEvent;
 use crate::moment::now;
+use crate::problems::limits;
 use crate::service::Service;
 use ::fleet::Outcome;
-use model::{Charge, Clock, Compilation, Executed, InferredLimit, Judgement, Reading, TestResult, Verdict};
+use model::{
+    Charge, Clock, Compilation, Executed, InferredLimit, InferredScales, Judgement, Nanos, Reading,
+    TestResult, Verdict,
+};
 use store::{Error, Finished, LIMITS, Lease, Output};
 
 /// Stores a judgement, or puts the job back where there is none.
@@ -20,7 +25,8 @@ pub(crate) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome)
         Outcome::Executed { executed } => {
             store(service, lease, &of_execution(executed), Some(&output(executed))).await
         }
-        Outcome::Inferred { limit } => inferred(service, lease, limit).await,
+        Outcome::Inferred { limit } => inferred(service, lease, Inferred::Limit(limit)).await,
+        Outcome::Scaled { found } => inferred(service, lease, Inferred::Scales(found)).await,
         Outcome::Refused { why } => store(service, lease, &Judgement::fault("", why), None).await,
         Outcome::Failed { why } | Outcome::Returned { why } => {
             let job = service.store.job(lease.job).await?;
@@ -35,15 +41,33 @@ pub(crate) async fn conclude(service: &Service, lease: Lease, outcome: &Outcome)
     }
 }
 
-/// Stores a time limit, for which others wait.
-async fn inferred(service: &Service, lease: Lease, limit: &InferredLimit) -> Result<(), Error> {
+/// What a worker inferred.
+#[derive(Clone, Copy)]
+enum Inferred<'a> {
+    Limit(&'a InferredLimit),
+    Scales(&'a InferredScales),
+}
+
+/// Stores a time limit, for which others wait, or scales.
+async fn inferred(service: &Service, lease: Lease, inferred: Inferred<'_>) -> Result<(), Error> {
     let job = service.store.job(lease.job).await?;
-    if service.store.submission(job.submission).await?.origin != LIMITS {
-        let fault = Judgement::fault("", "the worker inferred a time limit where a program was to be judged");
-        return store(service, lease, &fault, None).await;
+    let submission = service.store.submission(job.submission).await?;
+    let asked = assign::details(&submission).ok().and_then(|details| details.infers);
+    let asked = asked.filter(|_| submission.origin == LIMITS).map(|asked| asked.scales);
+    if asked != Some(matches!(inferred, Inferred::Scales(_))) {
+        let why = match asked {
+            Some(true) => {
+                "the worker's version knows no reference scales: upgrade it, and have them inferred again"
+            }
+            _ => "the worker inferred what it was not asked for",
+        };
+        return store(service, lease, &Judgement::fault("", why), None).await;
     }
-    let judgement = of_inference(limit);
-    let finished = service.store.finish_limit(lease, &judgement, limit, now()).await?;
+    let judgement = of_inference(inferred);
+    let finished = match inferred {
+        Inferred::Limit(limit) => service.store.finish_limit(lease, &judgement, limit, now()).await?,
+        Inferred::Scales(scales) => service.store.finish_scales(lease, &judgement, scales, now()).await?,
+    };
     if let Finished::Stored(_) = finished {
         service.metrics.judged(LIMITS, &judgement);
     }
@@ -77,6 +101,11 @@ async fn store(
             tracing::error!(%error, job = job.id.0, "noting what a job says of its node");
         }
     }
+    if let Some(version) = job.version
+        && let Err(error) = limits::left_open(service, version, job.contest, judgement).await
+    {
+        tracing::error!(%error, job = job.id.0, "asking what time limits are in reference time");
+    }
     if concluded.asks().is_some() {
         service.work_came.one();
     }
@@ -96,13 +125,17 @@ fn output(executed: &Executed) -> Output {
     Output { stdout, stderr, details: serde_json::to_value(&rest).unwrap_or_default() }
 }
 
-/// An inference as a judgement. What it came from is kept with the limit.
-fn of_inference(limit: &InferredLimit) -> Judgement {
+/// An inference as a judgement. What it came from is kept with what was inferred.
+fn of_inference(inferred: Inferred<'_>) -> Judgement {
+    let (clock, time_limit) = match inferred {
+        Inferred::Limit(limit) => (limit.clock.known().copied().unwrap_or(Clock::Cpu), limit.limit),
+        Inferred::Scales(_) => (Clock::Cpu, Nanos::ZERO),
+    };
     Judgement {
         verdict: Verdict::Accepted,
         fault: None,
-        clock: limit.clock.known().copied().unwrap_or(Clock::Cpu),
-        time_limit: limit.limit,
+        clock,
+        time_limit,
         compile: Compilation { ok: true, output: String::new() },
         ..Judgement::fault("", "")
     }

@@ -51,6 +51,16 @@ impl Database {
         Store::open(&self.url).await.expect("the database opens")
     }
 
+    /// Empties it; nobody has it open.
+    pub async fn clear(&self) {
+        match self.engine {
+            Engine::Sqlite => ["", "-wal", "-shm"].iter().for_each(|end| {
+                let _ = std::fs::remove_file(format!("{}{end}", self.url));
+            }),
+            Engine::Postgres => self.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public").await,
+        }
+    }
+
     /// Runs statements behind the store's back.
     pub async fn execute(&self, sql: &str) {
         execute(&self.url, sql).await;

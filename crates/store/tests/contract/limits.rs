@@ -3,11 +3,11 @@
 use crate::Body;
 use crate::common::samples::{asks, at, claim, contest, judgement, lease, submission, ticket, version};
 use crate::common::{Database, run};
-use model::{InferredLimit, Judgement, Nanos, Verdict};
+use model::{InferredLimit, InferredScales, Judgement, Nanos, ReferenceScale, Verdict};
 use serde_json::json;
 use store::{
-    Anywhere, AskLimit, Claim, Conclusion, ContestId, Error, Job, LIMITS, LimitOf, NewContest, NewSubmission,
-    Purpose, Rejudge, State, Store, SubmissionId, Urgency, VersionId,
+    Anywhere, AskLimit, Claim, Conclusion, ContestId, Error, Inferred, Job, LIMITS, LimitOf, NewContest,
+    NewSubmission, Purpose, Rejudge, State, Store, SubmissionId, Urgency, VersionId,
 };
 
 pub(crate) const TESTS: &[(&str, Body)] = &[
@@ -19,6 +19,7 @@ pub(crate) const TESTS: &[(&str, Body)] = &[
     ("a time limit is inferred again when that is asked for", again),
     ("a trial changes no time limit", trial),
     ("workers that infer no limits get no such job", incapable),
+    ("scales are found when nothing else waits, and nobody waits for them", scales),
     ("whether a version states its limit is noted", stated),
 ];
 
@@ -33,7 +34,17 @@ fn of(version: VersionId, pool: Option<&str>) -> LimitOf {
 async fn ask(store: &Store, of: &LimitOf, again: bool) -> (Option<SubmissionId>, bool) {
     let details = json!({"limit": of.pool});
     let token = format!("limit {} {:?}", of.version, of.pool);
-    store.ask_limit(AskLimit { of, again, token: &token, details: &details, now: at(1) }).await.unwrap()
+    store
+        .ask_limit(AskLimit {
+            what: Inferred::TimeLimit,
+            of,
+            again,
+            token: &token,
+            details: &details,
+            now: at(1),
+        })
+        .await
+        .unwrap()
 }
 
 async fn a_version(store: &Store) -> VersionId {
@@ -97,7 +108,14 @@ fn asked_once(database: &Database) {
         assert!(!ask(&store, &of, false).await.1, "it is there");
         assert!(claim(&store, "a/0").await.is_none());
         let nowhere = LimitOf { version: VersionId(77), pool: None };
-        let asks = AskLimit { of: &nowhere, again: false, token: "t", details: &json!({}), now: at(1) };
+        let asks = AskLimit {
+            what: Inferred::TimeLimit,
+            of: &nowhere,
+            again: false,
+            token: "t",
+            details: &json!({}),
+            now: at(1),
+        };
         assert!(matches!(store.ask_limit(asks).await, Err(Error::NotFound(_))));
         all_is_well(&store).await;
     });
@@ -256,6 +274,49 @@ fn incapable(database: &Database) {
         let other = submitted(&store, "1", of.version, None).await;
         assert_eq!(store.claim(old).await.unwrap().map(|job| job.submission), Some(other));
         assert_eq!(store.claim(ticket("default")).await.unwrap().map(|job| job.submission), submission);
+    });
+}
+
+fn scales(database: &Database) {
+    run(async {
+        let store = database.open().await;
+        let of = of(a_version(&store).await, None);
+        assert_eq!(store.scales(&of).await.unwrap(), None);
+        let details = json!({});
+        let asks = |again| AskLimit {
+            what: Inferred::Scales,
+            of: &of,
+            again,
+            token: "scales",
+            details: &details,
+            now: at(1),
+        };
+        let (found_by, fresh) = store.ask_limit(asks(false)).await.unwrap();
+        assert!(fresh && !store.ask_limit(asks(false)).await.unwrap().1);
+        assert_eq!(store.scales(&of).await.unwrap().unwrap().found, None);
+        assert_eq!(store.time_limit(&of).await.unwrap(), None, "they have a table of their own");
+        let first = submitted(&store, "1", of.version, None).await;
+        assert_eq!(
+            claim(&store, "a/0").await.unwrap().submission,
+            first,
+            "what somebody waits for goes first"
+        );
+        let job = claim(&store, "a/0").await.unwrap();
+        assert_eq!((Some(job.submission), job.urgency), (found_by, Urgency::Background));
+        let scale = ReferenceScale {
+            language: "c".into(),
+            submission: "a.c".into(),
+            test: "secret/1".into(),
+            cpu: Nanos(4),
+            reference: Nanos(3),
+            counted_by: "x".into(),
+        };
+        let found = InferredScales { scales: vec![scale], warnings: vec!["y".into()] };
+        store.finish_scales(lease(&job), &judgement(Verdict::Accepted), &found, at(5)).await.unwrap();
+        let stored = store.all_scales(of.version).await.unwrap().remove(0).found.unwrap();
+        assert_eq!((stored.inferred, stored.node.as_deref()), (found, Some("a")));
+        assert!(store.ask_limit(asks(true)).await.unwrap().1, "again");
+        all_is_well(&store).await;
     });
 }
 

@@ -6,6 +6,7 @@ mod common;
 mod accounts;
 mod checks;
 mod content;
+mod filled;
 mod fleet;
 mod interleavings;
 mod judging;
@@ -14,6 +15,7 @@ mod lists;
 mod order;
 mod queue;
 mod rounds;
+mod schemas;
 mod service;
 mod tickets;
 mod turns;
@@ -44,6 +46,7 @@ fn trials(shared: &Server) -> Vec<Trial> {
         order::TESTS,
         queue::TESTS,
         rounds::TESTS,
+        schemas::TESTS,
         service::TESTS,
         tickets::TESTS,
         turns::TESTS,

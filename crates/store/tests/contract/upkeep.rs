@@ -8,17 +8,12 @@ use crate::common::{Database, Engine, execute, run};
 use model::Verdict;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use store::{
-    Conclusion, Error, Forgotten, Hash, JudgementId, NewSubmission, NodeState, RejudgingId, SCHEMA, State,
-    Store, SubmissionId, Urgency,
-};
+use store::{Conclusion, Error, Forgotten, Hash, NewSubmission, SCHEMA, Store, SubmissionId};
 
 pub(crate) const TESTS: &[(&str, Body)] = &[
     ("several open an empty database at once", opened_at_once),
     ("a newer schema is refused", newer_schema),
     ("another program's database is refused", foreign),
-    ("the first schema is still understood", first_schema),
-    ("so is the second", second_schema),
     ("what is not there is not made", nothing_there),
     ("verdicts outlive sources and runs", retention),
     ("content in use is not forgotten", shared_content),
@@ -69,140 +64,6 @@ fn foreign(database: &Database) {
         assert!(error.contains("recipes") && error.contains("another program"), "{error}");
         assert!(!error.contains("tauto@"), "{error}");
     });
-}
-
-/// Everything the first released schema can hold, as it was written then.
-const FIRST: &str = include_str!("../schema-1.sql");
-
-fn first_schema(database: &Database) {
-    run(async {
-        database.execute(&first(database)).await;
-        copied_as_it_is(database).await;
-
-        let store = database.open().await;
-        assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
-        let old = store.submission_of_token("first").await.unwrap();
-        assert_eq!(old.problem.unwrap().name, "sieve");
-        let files = store.files(old.id).await.unwrap();
-        assert_eq!(store.blob(&files[0].hash).await.unwrap(), SOURCE);
-        let judged = store.current_judgement(old.id).await.unwrap();
-        assert_eq!(
-            (judged.summary.verdict, judged.judgement),
-            (Verdict::WrongAnswer, judgement(Verdict::WrongAnswer))
-        );
-        assert_eq!((old.origin.as_str(), old.visitor), ("participant", None));
-        assert_eq!(store.output(judged.summary.id).await.unwrap(), None);
-        assert_eq!(store.user_of_name("ann").await.unwrap().password.as_deref(), Some("$argon2id$x"));
-        assert_eq!(store.token_of_secret("token", at(1)).await.unwrap().0.scopes, ["submit"]);
-        store.session("session", at(1)).await.unwrap();
-        assert_eq!(store.setting("site").await.unwrap(), Some(serde_json::json!("A")));
-        limits_stay(&store).await;
-        queue_goes_on(&store).await;
-    });
-}
-
-/// What a worker found before schema 5 stays in force.
-async fn limits_stay(store: &Store) {
-    let problem = store.problem("sieve").await.unwrap();
-    assert_eq!(problem.newest.states_limit, Some(false));
-    let limits = store.time_limits(problem.newest.id).await.unwrap();
-    let [limit] = &limits[..] else { panic!("{limits:?}") };
-    let found = limit.limit.as_ref().map(|found| (found.inferred.limit, found.inferred.source.as_str()));
-    assert_eq!(
-        (found, &limit.of.pool, limit.submission),
-        (Some((model::Nanos::from_secs(2), "inferred")), &None, None)
-    );
-    assert_eq!(store.setting("time_limit/1").await.unwrap(), None);
-}
-
-/// What waited before an upgrade to schema 3 is judged, in the order in which it waited.
-async fn queue_goes_on(store: &Store) {
-    let old = store.submission_of_token("first").await.unwrap();
-    let judged = store.jobs(old.id).await.unwrap().remove(0);
-    assert_eq!((judged.urgency, judged.finished, judged.round), (Urgency::Live, Some(at(3)), judged.id));
-    assert!(store.history(old.id).await.unwrap()[0].stands);
-    let new = store.submit(&submission("new")).await.unwrap().0;
-    for token in ["second", "new"] {
-        let job = claim(store, "w").await.expect("it waits");
-        assert_eq!(store.submission(job.submission).await.unwrap().token, token);
-        store
-            .finish(lease(&job), &judgement(Verdict::Accepted), None, at(9), Conclusion::stands())
-            .await
-            .unwrap();
-    }
-    assert_eq!(store.submission(new).await.unwrap().current.unwrap().verdict, Verdict::Accepted);
-    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
-}
-
-/// What the second schema had besides, as the program of that time wrote it: a judgement by another clock, an attempt under way, a rejudging, a node, a callback.
-const SECOND: &str = "
-    UPDATE judgements SET body = REPLACE(body, '\"clock\":\"cpu\"', '\"clock\":\"instructions\"');
-    UPDATE submissions SET judgements = 1 WHERE id = 1;
-    INSERT INTO rejudgings (reason, author, purpose, version, created) VALUES ('why', 1, 'verdict', NULL, 5);
-    INSERT INTO rejudged (rejudging, submission, before) VALUES (1, 1, 1);
-    INSERT INTO jobs (submission, version, author, purpose, urgency, ticket, state, attempt, failed, worker, lease, rejudging, created)
-        VALUES (1, 1, 1, 'verdict', 1, 1, 'claimed', 3, 2, 'n/0', 1800000060000000, 1, 5);
-    INSERT INTO nodes (name, pool, state, reason, facts, first_seen, last_seen)
-        VALUES ('n', 'default', 'draining', 'hot', '{}', 1, 2);
-    INSERT INTO callbacks (submission, url, state) VALUES (2, 'http://x', 'waiting');
-    UPDATE turns SET served = 1 WHERE urgency = 1;
-    INSERT INTO schema_versions (version) VALUES (2);";
-
-fn second_schema(database: &Database) {
-    run(async {
-        let migration = include_str!("../../migrations/2.sql").replace("{id}", id_of(database));
-        database.execute(&format!("{}{migration}{SECOND}", first(database))).await;
-        let store = database.open().await;
-        assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
-        let counted = model::Charge { clock: model::Clock::Instructions, amount: 250_000_000 };
-        assert_eq!(store.judgement(JudgementId(1)).await.unwrap().summary.charge, Some(counted));
-        let under_way = store.jobs(SubmissionId(1)).await.unwrap().remove(1);
-        assert_eq!((under_way.urgency, under_way.attempt, under_way.failed), (Urgency::Background, 3, 2));
-        store.extend(lease(&under_way), at(90)).await.unwrap();
-        assert_eq!(store.submission(SubmissionId(1)).await.unwrap().state, State::Judging);
-        let (node, facts) = store.node_with_facts("n").await.unwrap();
-        assert_eq!(facts, model::NodeFacts::unknown("not told"));
-        assert_eq!((node.state, node.waits, node.revision), (NodeState::Draining, None, 0));
-        store
-            .finish(lease(&under_way), &judgement(Verdict::Accepted), None, at(8), Conclusion::stands())
-            .await
-            .unwrap();
-        let (rejudging, of) = store.rejudging(RejudgingId(1)).await.unwrap();
-        assert_eq!((rejudging.jobs, rejudging.judged, of[0].after.len()), (1, 1, 1));
-        queue_goes_on(&store).await;
-    });
-}
-
-fn id_of(database: &Database) -> &'static str {
-    match database.engine {
-        Engine::Sqlite => "INTEGER PRIMARY KEY AUTOINCREMENT",
-        Engine::Postgres => "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-    }
-}
-
-/// The statements of a database of the first schema.
-fn first(database: &Database) -> String {
-    let tables = include_str!("../../migrations/1.sql").replace("{id}", id_of(database));
-    let bytes = match database.engine {
-        Engine::Sqlite => ("x'", "'"),
-        Engine::Postgres => (r"'\x", "'"),
-    };
-    let rows = FIRST.replace("{hex:", bytes.0).replace(":hex}", bytes.1);
-    format!("{tables}\nCREATE TABLE schema_versions (version BIGINT PRIMARY KEY);\n{rows}")
-}
-
-/// A backup from before an upgrade is of the schema from before.
-async fn copied_as_it_is(database: &Database) {
-    let (store, version) = Store::open_as_is(&database.url).await.unwrap();
-    assert_eq!(version, 1);
-    if database.engine == Engine::Sqlite {
-        let copy = database.directory.path().join("before.db");
-        store.backup(&copy).await.unwrap();
-        let (copy, version) = Store::open_as_is(&copy.display().to_string()).await.unwrap();
-        assert_eq!(version, 1);
-        copy.close().await;
-    }
-    store.close().await;
 }
 
 fn nothing_there(database: &Database) {

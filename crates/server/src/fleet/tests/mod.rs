@@ -162,7 +162,7 @@ impl World {
 
     async fn contest(&mut self, strictness: Strictness) -> ContestId {
         let name = format!("{strictness:?}");
-        let contest = Contest { name, pool: "metal".into(), strictness, at_once: None };
+        let contest = Contest { name, pool: "metal".into(), strictness, at_once: None, second_opinion: None };
         let store = &self.kit.service.store;
         crate::manage::set_contest(store, &contest, now()).await.unwrap();
         store.contest(&contest.name).await.unwrap().id

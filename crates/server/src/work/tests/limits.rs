@@ -4,10 +4,13 @@ use super::{End, Ground, QUIET, hello, judged, until};
 use crate::moment::now;
 use crate::pages::tests::zip;
 use crate::secret;
-use fleet::{Hello, Outcome, Task, TimeLimit, Work};
-use model::{Clock, Inference, InferredLimit, LimitSide, Nanos, Reading, TimedProgram, Verdict};
+use fleet::{Hello, Opinions, Outcome, Task, TimeLimit, Work};
+use model::{
+    Clock, Confidence, Inference, InferredLimit, InferredScales, LimitSide, Nanos, Reading, ReferenceScale,
+    SecondOpinions, TimedProgram, Verdict,
+};
 use serde_json::json;
-use store::{NewSubmission, PARTICIPANT, SubmissionId, Urgency};
+use store::{NewContest, NewSubmission, PARTICIPANT, SubmissionId, Urgency};
 
 /// Uploads a version of a problem that states no time limit.
 async fn upload(ground: &Ground, input: &str) {
@@ -165,4 +168,133 @@ pub(super) async fn workers_of_the_version_before_infer_nothing_and_judge_by_the
     let own = TimeLimit { limit: Nanos(5), source: "own".into() };
     let in_force = worker.limit(task.lease, own).await.unwrap();
     assert_eq!(in_force, TimeLimit { limit: Nanos::from_secs(4), source: "inferred".into() });
+}
+
+/// Uploads a version of a problem that states its time limit.
+async fn upload_stated(ground: &Ground, input: &str) {
+    let files = [
+        (
+            "problem.yaml",
+            "problem_format_version: 2023-07-draft\nname: Open\nuuid: 6b0d3e1e-3f3a-4f7e-9d2b-111111111111\nlimits:\n  time_limit: 1\n",
+        ),
+        ("data/secret/1.in", input),
+        ("data/secret/1.ans", input),
+        ("submissions/accepted/a.py", "print(input())\n"),
+    ];
+    crate::problems::add(&ground.kit.service, None, "open", zip(&files)).await.unwrap();
+}
+
+/// A contest in the pool of the workers that asks the reference clock.
+async fn a_contest_that_asks(ground: &Ground) {
+    let policy =
+        json!({"name": "asks", "pool": ground.pool, "strictness": "relaxed", "second_opinion": "grey"});
+    let contest = NewContest { name: "asks", pool: ground.pool, usual: None, at_once: None, policy: &policy };
+    ground.kit.service.store.set_contest(&contest, now()).await.unwrap();
+}
+
+fn scaled() -> InferredScales {
+    let scale = ReferenceScale {
+        language: "python3".into(),
+        submission: "submissions/accepted/a.py".into(),
+        test: "secret/1".into(),
+        cpu: Nanos::from_millis(400),
+        reference: Nanos::from_millis(300),
+        counted_by: "reference machine 1".into(),
+    };
+    InferredScales { scales: vec![scale], warnings: vec!["java: not accepted".into()] }
+}
+
+#[track_caller]
+fn opinions(task: &Task) -> Opinions {
+    let Work::Judge { opinions, .. } = &task.work else { panic!("{task:?}") };
+    opinions.clone().expect("this service tells")
+}
+
+#[track_caller]
+fn infers_scales(task: &Task) {
+    assert!(matches!(task.work, Work::Infer { scales: true, .. }), "{task:?}");
+}
+
+async fn stored_scales(ground: &Ground) -> Vec<(Option<String>, Option<InferredScales>)> {
+    let store = &ground.kit.service.store;
+    let version = store.problem("open").await.unwrap().newest.id;
+    let all = store.all_scales(version).await.unwrap();
+    all.into_iter().map(|stored| (stored.of.pool, stored.found.map(|found| found.inferred))).collect()
+}
+
+pub(super) async fn what_limits_are_in_reference_time_is_found_where_a_contest_asks(ground: &Ground) {
+    a_contest_that_asks(ground).await;
+    upload_stated(ground, "8\n").await;
+    let pool = Some(ground.pool.to_string());
+    assert_eq!(stored_scales(ground).await, [(pool.clone(), None)], "and not where nobody asks");
+    let mut worker = ground.worker("n", 0).await;
+    let task = worker.task().await;
+    infers_scales(&task);
+    // Nobody waits for it.
+    let early = submit(ground, Some("asks")).await;
+    let mut other = ground.worker("m", 0).await;
+    let judging = other.task().await;
+    assert_eq!(judging.name, format!("s{early}"));
+    let unknown = Opinions { when: SecondOpinions::Grey, firm: true, scales: Vec::new() };
+    assert_eq!(opinions(&judging), unknown);
+    other.done(judging.lease, &judged(Verdict::Accepted)).await;
+    worker.done(task.lease, &Outcome::Scaled { found: Box::new(scaled()) }).await;
+    until("the scales are not stored", async || {
+        stored_scales(ground).await == [(pool.clone(), Some(scaled()))]
+    })
+    .await;
+    for (contest, told) in [
+        (Some("asks"), Opinions { scales: scaled().scales, ..unknown }),
+        (None, Opinions { when: SecondOpinions::Never, firm: false, scales: Vec::new() }),
+    ] {
+        submit(ground, contest).await;
+        let (task, by) = either(&mut worker, &mut other).await;
+        assert_eq!(opinions(&task), told);
+        [&mut worker, &mut other][by].done(task.lease, &judged(Verdict::Accepted)).await;
+    }
+}
+
+pub(super) async fn scales_that_cannot_be_found_leave_results_open_and_are_asked_for_again(ground: &Ground) {
+    // From before anybody asked.
+    upload_stated(ground, "8\n").await;
+    a_contest_that_asks(ground).await;
+    let mut worker = ground.worker("n", 0).await;
+    submit(ground, Some("asks")).await;
+    let task = worker.task().await;
+    let Outcome::Judged { mut judgement } = judged(Verdict::TimeLimit) else { panic!("a judgement") };
+    judgement.settled.confidence = Confidence::Open;
+    let open = Outcome::Judged { judgement };
+    worker.done(task.lease, &open).await;
+    let task = worker.task().await;
+    infers_scales(&task);
+    let why = "no qemu-x86_64 in /usr/bin".to_string();
+    worker.done(task.lease, &Outcome::Refused { why }).await;
+    submit(ground, Some("asks")).await;
+    let task = worker.task().await;
+    assert_eq!(opinions(&task).scales, []);
+    worker.done(task.lease, &open).await;
+    worker.nothing(QUIET).await;
+    let service = &ground.kit.service;
+    let version = service.store.problem("open").await.unwrap().newest;
+    let stored = service.store.all_scales(version.id).await.unwrap().remove(0);
+    let (stands, _) = crate::problems::limits::inferring(service, stored.submission).await.unwrap();
+    assert!(
+        matches!(&stands, crate::problems::limits::Inferring::Failed(why) if why.contains("qemu")),
+        "{stands:?}"
+    );
+    let pool = Some(ground.pool.to_string());
+    crate::problems::limits::again(service, &version, "open", pool.clone()).await.unwrap();
+    let nowhere = crate::problems::limits::again(service, &version, "open", None).await.unwrap_err();
+    assert!(nowhere.to_string().contains("states its time limit"), "{nowhere}");
+    let task = worker.task().await;
+    infers_scales(&task);
+    // As a worker of the version before would.
+    worker.done(task.lease, &inferred(3)).await;
+    until("it did not fail", async || {
+        let stored = service.store.all_scales(version.id).await.unwrap().remove(0);
+        let (stands, _) = crate::problems::limits::inferring(service, stored.submission).await.unwrap();
+        matches!(stands, crate::problems::limits::Inferring::Failed(why) if why.contains("upgrade"))
+    })
+    .await;
+    assert_eq!(stored_scales(ground).await, [(pool, None)]);
 }

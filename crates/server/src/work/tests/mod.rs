@@ -221,6 +221,8 @@ mod inferring {
         who_needs_a_time_limit_waits_for_the_job_that_infers_it
         what_cannot_be_inferred_is_told_and_asked_for_again
         workers_of_the_version_before_infer_nothing_and_judge_by_the_stored_limit
+        what_limits_are_in_reference_time_is_found_where_a_contest_asks
+        scales_that_cannot_be_found_leave_results_open_and_are_asked_for_again
     }
 }
 

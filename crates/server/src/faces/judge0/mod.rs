@@ -13,10 +13,10 @@ mod request;
 mod status;
 mod submissions;
 
-pub(crate) use auth::as_bearer;
 pub(crate) use info::Statistics;
 pub(crate) use submissions::{Waiting, callback_body};
 
+use super::Face;
 use crate::errors::Refusal;
 use crate::service::Service;
 use axum::extract::DefaultBodyLimit;
@@ -34,8 +34,15 @@ const ORIGIN: &str = "judge0";
 /// Most bytes of a request: twenty programs, or one with many files.
 const BODY: usize = 32 << 20;
 
+pub(super) const FACE: Face = Face {
+    places: &["/judge0"],
+    router,
+    executes: &["/submissions", "/submissions/batch", "/extra/submissions", "/extra/submissions/batch"],
+    token: auth::as_bearer,
+};
+
 /// The interface of the Community Edition, and below `/extra` that of the edition with further languages.
-pub(crate) fn router() -> Router<Arc<Service>> {
+fn router() -> Router<Arc<Service>> {
     edition(Edition::Ce).nest("/extra", edition(Edition::Extra))
 }
 

@@ -5,6 +5,7 @@ mod request;
 mod runtimes;
 mod selector;
 
+use super::Face;
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::execution::{self, Program, hand_in, wait};
@@ -13,7 +14,7 @@ use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, FromRequestParts, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -30,8 +31,15 @@ const BODY: usize = 16 << 20;
 /// How long a program may wait for its turn and run. The answer is the result or none.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// The interface, to be mounted where Piston has it (`/api/v2`) and where its public service had it (`/api/v2/piston`).
-pub(crate) fn router() -> Router<Arc<Service>> {
+/// Mounted where Piston has it, and where its public service had it.
+pub(super) const FACE: Face = Face {
+    places: &["/api/v2", "/api/v2/piston"],
+    router,
+    executes: &["/execute"],
+    token: |_: &Method, _, headers| as_bearer(headers),
+};
+
+fn router() -> Router<Arc<Service>> {
     Router::new()
         .route("/runtimes", get(runtimes))
         .route("/execute", post(execute))
@@ -74,7 +82,7 @@ impl FromRequestParts<Arc<Service>> for Asker {
 }
 
 /// Piston's clients send their key without saying what it is.
-pub(crate) fn as_bearer(headers: &mut HeaderMap) {
+fn as_bearer(headers: &mut HeaderMap) {
     let bare = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let bare = bare.filter(|value| !value.contains(' ')).map(|key| format!("Bearer {key}"));
     if let Some(Ok(mut value)) = bare.map(HeaderValue::try_from) {

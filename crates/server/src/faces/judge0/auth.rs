@@ -49,7 +49,7 @@ fn refused(refusal: Refusal) -> Response {
 
 /// Puts the token that is to count for a request of this face where tokens are looked for, unless there is one: for what is
 /// administered, `X-Auth-User` comes first.
-pub(crate) fn as_bearer(method: &Method, path: &str, headers: &mut HeaderMap) {
+pub(super) fn as_bearer(method: &Method, path: &str, headers: &mut HeaderMap) {
     let path = path.strip_prefix("/extra").unwrap_or(path);
     let administered = matches!(
         (method, path),

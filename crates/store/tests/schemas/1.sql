@@ -1,4 +1,4 @@
--- What the first schema held, as the program of that time wrote it. `{hex:…:hex}` is a constant of bytes in hexadecimal.
+-- What schema 1 held, as the program of that time wrote it. `{hex:…:hex}` is a constant of bytes in hexadecimal.
 
 INSERT INTO users (name, display, role, password, created, disabled) VALUES ('ann', 'Ann', 'jury', '$argon2id$x', 1800000000000000, NULL);
 INSERT INTO api_tokens (owner, name, hash, scopes, created, expires, used, revoked) VALUES (1, 'ci', '3c469e9d6c5875d37a43f353d4f88e61fcf812c66eee3457465a40b0da4153e0', 'submit', 1800000000000000, NULL, NULL, NULL);
@@ -24,4 +24,3 @@ INSERT INTO test_results (judgement, position, name, verdict, cpu_ns, memory_byt
 INSERT INTO runs (judgement, form, bytes) VALUES (1, 1, {hex:78018a8eae564aadc82c51b2aa564ace4f4955b232a8d5512ac9cc4d058b1494c6e7152b59191a40818e5269716a11ba58716571496a2e58d44047a93c312707cc86ebaad551cacc2b2e292a4d2ec9cc079957ad549a979d975f9ea764a594975fa2909c5f9a57929aa2509a97925aa4509291aa905c50aa909c939f9cad54aba3945c999c935a0c7210421b485141517e726a71717e917a31d488a26285f2d4a2540590a189c5d9a9290a69f94520238a52d3528b52f39253c12e43b73f2d3f2727bf1cb703725373f38b2ae30b5213b3e3932a4bd0dd92a8509c985b90930ab228bfb4a4a0b4840855f1f969f1107395acd212738a53a121975a919c9a9a929a0217859a985c5a02174a4ecc4b4ecdc94152949a97929a02f69b818e526a59660ac8afa010cb2ccecf4904053b38a8f352957494920b4a8b95aca263c1acf8bcfc14907f40dc5c502422711333f3e293a1490039c890fd5b549a175f589a5a9a1a5f9e98590276012ea5c525a9899094814b456651215e13d2f28b5233d3f3f0aa29c928ca2f29c98186062e9b7233d38bc0c18296ac90bd56969f539a57925854195f5c9e59929c010a265ce665e691a23a37332fbf283e2db134a7048ffdb9895944a84a2b4a2d2c4dcd4bae8c077b0814e7885c82ec9de29cfcf214709ec3e589e2f2c48282d494f882c4747c7e054bc7275582930e6efb92f38b21e9c1a0b6365687a872c6c814b39c4112c351cec0558c9633a0021539cef34b4b46cb19709a57420e96d1720630e4d0184ee54c2c00aadc1894:hex});
 UPDATE turns SET served = 1 WHERE urgency = 0;
 UPDATE turns SET served = 0 WHERE urgency = 1;
-INSERT INTO schema_versions (version) VALUES (1);

@@ -1,0 +1,33 @@
+-- What schema 2 held: rows of the first, and what that did not have. `{hex:…:hex}` is a constant of bytes in hexadecimal.
+
+INSERT INTO users (name, display, role, password, created, disabled) VALUES ('ann', 'Ann', 'jury', '$argon2id$x', 1800000000000000, NULL);
+INSERT INTO api_tokens (owner, name, hash, scopes, created, expires, used, revoked) VALUES (1, 'ci', '3c469e9d6c5875d37a43f353d4f88e61fcf812c66eee3457465a40b0da4153e0', 'submit', 1800000000000000, NULL, NULL, NULL);
+INSERT INTO sessions (hash, owner, details, created, expires) VALUES ('3f3af1ecebbd1410ab417ec0d27bbfcb5d340e177ae159b59fc8626c2dfd9175', 1, '{"csrf":"x"}', 1800000000000000, 1800000060000000);
+INSERT INTO settings (name, value) VALUES ('site', '"A"');
+INSERT INTO settings (name, value) VALUES ('time_limit/1', '{"limit_ns":2000000000,"source":"inferred"}');
+INSERT INTO settings (name, value) VALUES ('time_limit/77', '{"limit_ns":1,"source":"of a version that is gone"}');
+INSERT INTO blobs (hash, size) VALUES ('bc4a71180870f7945155fbb02f4b0a2e3faa2a62d6d31b7039013055ed19869a', 7);
+INSERT INTO blobs (hash, size) VALUES ('bc8bb8e433bf65214540115414c821c904b2a30d60a3ac0424bf9b77a00024b7', 14);
+INSERT INTO blob_pieces (hash, piece, bytes) VALUES ('bc4a71180870f7945155fbb02f4b0a2e3faa2a62d6d31b7039013055ed19869a', 0, {hex:7061636b616765:hex});
+INSERT INTO blob_pieces (hash, piece, bytes) VALUES ('bc8bb8e433bf65214540115414c821c904b2a30d60a3ac0424bf9b77a00024b7', 0, {hex:696e74206d61696e2829207b7d0a:hex});
+INSERT INTO problems (name, title, created) VALUES ('sieve', 'Sieve', 1800000000000000);
+INSERT INTO problem_versions (problem, number, package, author, created) VALUES (1, 1, 'bc4a71180870f7945155fbb02f4b0a2e3faa2a62d6d31b7039013055ed19869a', 1, 1800000000000000);
+INSERT INTO submissions (token, version, author, language, details, created, judgements, forgotten) VALUES ('first', 1, 1, 'c', '{"from":"api"}', 1800000000000000, 1, NULL);
+INSERT INTO submissions (token, version, author, language, details, created, judgements, forgotten) VALUES ('second', NULL, NULL, 'c', '{}', 1800000000000000, 0, NULL);
+INSERT INTO files (submission, name, position, hash) VALUES (1, 'main.c', 0, 'bc8bb8e433bf65214540115414c821c904b2a30d60a3ac0424bf9b77a00024b7');
+INSERT INTO files (submission, name, position, hash) VALUES (2, 'main.c', 0, 'bc8bb8e433bf65214540115414c821c904b2a30d60a3ac0424bf9b77a00024b7');
+INSERT INTO jobs (submission, version, author, purpose, urgency, ticket, state, attempt, worker, lease, returned, created) VALUES (1, 1, 1, 'verdict', 0, 1, 'judged', 1, 'w', NULL, NULL, 1800000000000000);
+INSERT INTO jobs (submission, version, author, purpose, urgency, ticket, state, attempt, worker, lease, returned, created) VALUES (2, NULL, 0, 'verdict', 0, 2, 'queued', 0, NULL, NULL, NULL, 1800000000000000);
+INSERT INTO judgements (submission, number, job, current, finished, verdict, score, cpu_ns, memory_bytes, confidence, runs, void_runs, form, body) VALUES (1, 1, 1, 1, 1800000003000000, 'WA', NULL, 250000000, 4096, 'clear', 2, 0, 1, '{"submission":"main.c","language":"c","verdict":"WA","score":null,"max_score":null,"clock":"instructions","counted_by":null,"time_limit_ns":1000000000,"limits":{"cpu":1000000000,"instructions":null,"reference":null,"wall":null,"memory":null,"stack":null,"output":null,"processes":null,"open_files":null},"compile":{"ok":true,"output":"warning: nothing\n"},"tests":[],"settled":{"confidence":"clear","runs":2,"void_runs":0},"fault":null}');
+INSERT INTO test_results (judgement, position, name, verdict, cpu_ns, memory_bytes, form, body) VALUES (1, 0, 'secret/01', 'AC', 100000000, 4096, 1, '{"name":"secret/01","verdict":"AC","cpu_ns":100000000,"wall_ns":100000000,"memory_peak_bytes":4096,"score":null,"settled":{"confidence":"clear","runs":1,"void_runs":0},"runs":[],"message":""}');
+INSERT INTO test_results (judgement, position, name, verdict, cpu_ns, memory_bytes, form, body) VALUES (1, 1, 'secret/02', 'WA', 250000000, 4096, 1, '{"name":"secret/02","verdict":"WA","cpu_ns":250000000,"wall_ns":250000000,"memory_peak_bytes":4096,"score":null,"settled":{"confidence":"clear","runs":1,"void_runs":0},"runs":[],"message":""}');
+INSERT INTO runs (judgement, form, bytes) VALUES (1, 1, {hex:78018a8eae564aadc82c51b2aa564ace4f4955b232a8d5512ac9cc4d058b1494c6e7152b59191a40818e5269716a11ba58716571496a2e58d44047a93c312707cc86ebaad551cacc2b2e292a4d2ec9cc079957ad549a979d975f9ea764a594975fa2909c5f9a57929aa2509a97925aa4509291aa905c50aa909c939f9cad54aba3945c999c935a0c7210421b485141517e726a71717e917a31d488a26285f2d4a2540590a189c5d9a9290a69f94520238a52d3528b52f39253c12e43b73f2d3f2727bf1cb703725373f38b2ae30b5213b3e3932a4bd0dd92a8509c985b90930ab228bfb4a4a0b4840855f1f969f1107395acd212738a53a121975a919c9a9a929a0217859a985c5a02174a4ecc4b4ecdc94152949a97929a02f69b818e526a59660ac8afa010cb2ccecf4904053b38a8f352957494920b4a8b95aca263c1acf8bcfc14907f40dc5c502422711333f3e293a1490039c890fd5b549a175f589a5a9a1a5f9e98590276012ea5c525a9899094814b456651215e13d2f28b5233d3f3f0aa29c928ca2f29c98186062e9b7233d38bc0c18296ac90bd56969f539a57925854195f5c9e59929c010a265ce665e691a23a37332fbf283e2db134a7048ffdb9895944a84a2b4a2d2c4dcd4bae8c077b0814e7885c82ec9de29cfcf214709ec3e589e2f2c48282d494f882c4747c7e054bc7275582930e6efb92f38b21e9c1a0b6365687a872c6c814b39c4112c351cec0558c9633a0021539cef34b4b46cb19709a57420e96d1720630e4d0184ee54c2c00aadc1894:hex});
+UPDATE turns SET served = 1 WHERE urgency = 0;
+UPDATE turns SET served = 1 WHERE urgency = 1;
+INSERT INTO rejudgings (reason, author, purpose, version, created) VALUES ('why', 1, 'verdict', NULL, 1800000009000000);
+INSERT INTO rejudged (rejudging, submission, before) VALUES (1, 1, 1);
+INSERT INTO jobs (submission, version, author, purpose, urgency, ticket, state, attempt, failed, worker, lease, rejudging, created) VALUES (1, 1, 1, 'verdict', 1, 1, 'claimed', 3, 2, 'n/0', 1800000060000000, 1, 1800000009000000);
+INSERT INTO outputs (judgement, form, stdout, stderr, details) VALUES (1, 1, {hex:7801cb2f2d010002ae0159:hex}, {hex:78014b2d2a02000288014a:hex}, {hex:7801ab564aadc82c51b232a8050013470361:hex});
+INSERT INTO nodes (name, pool, state, reason, facts, first_seen, last_seen) VALUES ('n', 'default', 'draining', 'hot', '{}', 1800000001000000, 1800000002000000);
+INSERT INTO node_samples (node, at, kind, value) VALUES ('n', 1800000001000000, 'index', '{"dram_ns":90.5}');
+INSERT INTO callbacks (submission, url, state) VALUES (2, 'http://x', 'waiting');
