@@ -1,6 +1,7 @@
 //! Problem packages as strangers write them: the first line of each part is the path of a file, the rest its content.
 #![no_main]
 
+use judge::package::convert::to_2025_09;
 use judge::package::{Entry, FileTree, read};
 use libfuzzer_sys::fuzz_target;
 use std::path::{Component, Path};
@@ -31,6 +32,10 @@ fuzz_target!(|text: &str| {
         Ok((package, warnings)) => {
             assert!(!package.title.is_empty() || text.contains("name"), "a package has a title");
             assert!(warnings.iter().all(|warning| !warning.place.is_empty()), "{warnings:?}");
+            if let Ok((files, _)) = to_2025_09(&package, &tree) {
+                let leaves = |path: &str| !Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+                assert!(!files.iter().any(|file| leaves(&file.path)), "{files:?}");
+            }
         }
         Err(error) => assert!(error.to_string().contains(": "), "an error names its place: {error}"),
     }

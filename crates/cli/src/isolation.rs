@@ -1,0 +1,238 @@
+//! What holds a program: the sandbox, or a virtual machine around it.
+
+use crate::config::{Config, cache_directory};
+use crate::place::Place;
+use crate::terminal::Failure;
+use clap::{Args, ValueEnum};
+use engine::Runner;
+use engine::languages::Languages;
+use engine::slot::Station;
+use model::{Accelerator, Bytes, Isolation, Observation, RunSpec};
+use sandbox::{Ender, Launcher};
+use serde::{Deserialize, Serialize};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use vm::{Machine, Settings, Shares};
+
+/// What holds a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Holds {
+    /// Namespaces, control groups and filters of this machine's kernel.
+    #[default]
+    Sandbox,
+    /// The same in a kernel of its own, in a virtual machine that is thrown away with each submission.
+    Vm,
+}
+
+/// How programs are isolated from this machine.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Isolation")]
+pub(crate) struct IsolationArgs {
+    /// What holds the programs: sandbox, or vm, a small virtual machine around it that is thrown away after each submission
+    /// (docs/vm.md) [default: sandbox, or `isolation` of the configuration]
+    #[arg(long, value_name = "sandbox|vm", hide_possible_values = true)]
+    pub(crate) isolation: Option<Holds>,
+    /// Memory of the virtual machine, such as 4G; programs can have it but for 384M [default: 3G]
+    #[arg(long, value_name = "SIZE", value_parser = machine_memory, allow_negative_numbers = true)]
+    vm_memory: Option<Bytes>,
+    /// What runs the virtual machine: kvm, the processor, or tcg, software, which is many times slower [default: kvm where it
+    /// works]
+    #[arg(long, value_name = "kvm|tcg")]
+    vm_accelerator: Option<Accelerator>,
+}
+
+/// The site's wishes for virtual machines.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct VmWishes {
+    /// The kernel's image, called vmlinuz-VERSION.
+    pub(crate) kernel: Option<PathBuf>,
+    /// MiB of memory.
+    pub(crate) memory: Option<u32>,
+    /// What runs them.
+    pub(crate) accelerator: Option<Accelerator>,
+}
+
+/// Where the kernel's image is, in place of the configuration.
+const KERNEL: &str = "TAUTO_VM_KERNEL";
+const USUAL_MEMORY: Bytes = Bytes::from_mib(3072);
+const LEAST_MEMORY: Bytes = Bytes::from_mib(640);
+
+fn machine_memory(text: &str) -> Result<Bytes, String> {
+    match crate::options::size(text)? {
+        enough if enough >= LEAST_MEMORY => Ok(enough),
+        _ => Err(format!("a machine needs {} MiB", LEAST_MEMORY.mib())),
+    }
+}
+
+impl VmWishes {
+    /// What is wrong with them.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self.memory {
+            Some(memory) if u64::from(memory) < LEAST_MEMORY.mib() => {
+                Err(format!("vm.memory: must be at least {} (MiB)", LEAST_MEMORY.mib()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The parts of machines, as wished.
+    pub(crate) fn parts(&self) -> Result<vm::Parts, String> {
+        let named = std::env::var_os(KERNEL).filter(|value| !value.is_empty()).map(PathBuf::from);
+        vm::find(named.or_else(|| self.kernel.clone()).as_deref())
+    }
+}
+
+impl IsolationArgs {
+    /// As it was typed, else the site's.
+    pub(crate) fn holds(&self, config: &Config) -> Holds {
+        self.isolation.or(config.isolation).unwrap_or_default()
+    }
+
+    /// Has the programs of these places held as it was asked for. `shown` are paths of the host that they see besides
+    /// those of the system; `ahead`: the next machine of a place is booted as soon as one is thrown away.
+    pub(crate) fn apply(
+        &self,
+        places: &mut [Place],
+        ahead: bool,
+        shown: impl FnOnce() -> Vec<String>,
+    ) -> Result<(), Failure> {
+        let config = Config::read()?;
+        if self.holds(&config) == Holds::Sandbox {
+            return Ok(());
+        }
+        let parts = config.vm.parts().map_err(|why| Failure::usage(format!("--isolation vm: {why}")))?;
+        let shares = Shares::of(shown()).map_err(|why| Failure::usage(format!("--isolation vm: {why}")))?;
+        let wished = config.vm.memory.map(|mebibytes| Bytes::from_mib(u64::from(mebibytes)));
+        for place in places {
+            place.hold_in(Settings {
+                parts: parts.clone(),
+                accelerator: self.vm_accelerator.or(config.vm.accelerator),
+                memory: self.vm_memory.or(wished).unwrap_or(USUAL_MEMORY),
+                cpus: place.placement.cpus.clone(),
+                housekeeping: place.housekeeping().to_vec(),
+                node: place.placement.mem_node,
+                shares: shares.clone(),
+                cache: cache_directory(),
+                ahead,
+            });
+        }
+        Ok(())
+    }
+
+    /// As a command would have it typed.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        if let Some(holds) = self.isolation.and_then(|holds| holds.to_possible_value()) {
+            words.extend(["--isolation".to_string(), holds.get_name().to_string()]);
+        }
+        if let Some(memory) = self.vm_memory {
+            words.extend(["--vm-memory".to_string(), memory.0.to_string()]);
+        }
+        if let Some(accelerator) = self.vm_accelerator {
+            words.extend(["--vm-accelerator".to_string(), accelerator.name().to_string()]);
+        }
+        words
+    }
+}
+
+/// What programs of these languages see of the host.
+pub(crate) fn shown_to(languages: &Languages) -> Vec<String> {
+    let found =
+        languages.table().languages().iter().filter_map(|language| languages.toolchain(language).ok());
+    let views = found.flat_map(|toolchain| [toolchain.compile_view, toolchain.run_view]);
+    let mounts = views.flat_map(|view| view.mounts);
+    mounts.map(|mount| mount.host).collect()
+}
+
+/// Where a command runs programs without judging them.
+#[derive(Clone)]
+pub(crate) enum Seat {
+    Sandbox(Arc<Launcher>),
+    Vm(Arc<Machine>),
+}
+
+/// Ends a seat's run from another thread.
+#[derive(Clone)]
+pub(crate) enum SeatEnder {
+    Sandbox(Ender),
+    Vm(Arc<Machine>),
+}
+
+impl Seat {
+    pub(crate) fn take(place: &Place) -> Result<Seat, Failure> {
+        Ok(match place.machine() {
+            Some(settings) => Seat::Vm(Arc::new(Machine::new(settings.clone()))),
+            None => Seat::Sandbox(Arc::new(Launcher::start(&place.launcher()?)?)),
+        })
+    }
+
+    pub(crate) fn run(&self, spec: &RunSpec, fds: Vec<OwnedFd>) -> Result<Observation, Failure> {
+        match self {
+            Seat::Sandbox(launcher) => Ok(launcher.run(spec, fds)?),
+            Seat::Vm(machine) => {
+                let ran = Runner::run(&**machine, spec, fds);
+                ran.map_err(|e| if e.blame == engine::Blame::Machine { e.into() } else { Failure::usage(e) })
+            }
+        }
+    }
+
+    pub(crate) fn ender(&self) -> SeatEnder {
+        match self {
+            Seat::Sandbox(launcher) => SeatEnder::Sandbox(launcher.ender()),
+            Seat::Vm(machine) => SeatEnder::Vm(machine.clone()),
+        }
+    }
+}
+
+impl SeatEnder {
+    pub(crate) fn end_run(&self, output: bool) {
+        match self {
+            SeatEnder::Sandbox(ender) => ender.end_run(output),
+            SeatEnder::Vm(machine) => Runner::end_run(&**machine, output),
+        }
+    }
+}
+
+impl From<Ender> for SeatEnder {
+    fn from(ender: Ender) -> SeatEnder {
+        SeatEnder::Sandbox(ender)
+    }
+}
+
+/// The station of a submission in a place that has a machine.
+pub(crate) fn station(place: &Place) -> Option<Station> {
+    let machine = Machine::new(place.machine()?.clone());
+    Some(Station::new(Box::new(machine), place.placement.clone()))
+}
+
+/// What is told of a slot whose programs are held so.
+pub(crate) fn rung(place: &Place, planned: Isolation) -> Isolation {
+    if place.machine().is_some() { Isolation::Vm } else { planned }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_need_some_memory() {
+        assert_eq!(machine_memory("4G"), Ok(Bytes::from_mib(4096)));
+        assert!(machine_memory("256M").is_err_and(|why| why.contains("640")));
+        assert!(VmWishes { memory: Some(100), ..VmWishes::default() }.check().is_err());
+    }
+
+    #[test]
+    fn typed_words_come_back() {
+        let args = IsolationArgs {
+            isolation: Some(Holds::Vm),
+            vm_memory: Some(Bytes::from_mib(1024)),
+            vm_accelerator: Some(Accelerator::Tcg),
+        };
+        let words = args.words();
+        assert_eq!(words, ["--isolation", "vm", "--vm-memory", "1073741824", "--vm-accelerator", "tcg"]);
+        assert!(IsolationArgs::default().words().is_empty());
+    }
+}

@@ -1,0 +1,53 @@
+//! Whether the processor's own way works here: that a device opens says little where machines are nested.
+
+use model::Accelerator;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const DEVICE: &str = "/dev/kvm";
+const FILE: &str = "vm-accelerator";
+
+/// Whether the device can be opened at all.
+pub(super) fn may_work() -> bool {
+    fs::OpenOptions::new().read(true).write(true).open(DEVICE).is_ok()
+}
+
+/// What was found since this machine was started, with this kernel and this emulator.
+pub(super) fn known(cache: Option<&PathBuf>, of: &str) -> Option<Accelerator> {
+    let text = fs::read_to_string(cache?.join(FILE)).ok()?;
+    let (name, rest) = text.trim_end().split_once(' ')?;
+    (rest == key(of)).then(|| name.parse().ok()).flatten()
+}
+
+/// Remembers it. Not remembered, it is found again.
+pub(super) fn remember(cache: Option<&PathBuf>, of: &str, found: Accelerator) {
+    let Some(directory) = cache else { return };
+    let _ = fs::create_dir_all(directory);
+    let temporary = directory.join(format!("{FILE}.{}", std::process::id()));
+    if fs::write(&temporary, format!("{found} {}\n", key(of))).is_ok() {
+        let _ = fs::rename(temporary, directory.join(FILE));
+    }
+}
+
+fn key(of: &str) -> String {
+    let boot = fs::read_to_string(Path::new("/proc/sys/kernel/random/boot_id")).unwrap_or_default();
+    format!("{} {of}", boot.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_found_holds_for_the_same_parts() {
+        let directory = std::env::temp_dir().join(format!("tauto-vm-test-{}", std::process::id()));
+        let cache = Some(&directory);
+        assert_eq!(known(cache, "a"), None);
+        remember(cache, "a", Accelerator::Tcg);
+        assert_eq!(
+            (known(cache, "a"), known(cache, "b"), known(None, "a")),
+            (Some(Accelerator::Tcg), None, None)
+        );
+        fs::remove_dir_all(&directory).expect("it was made");
+    }
+}
