@@ -6,6 +6,7 @@ use crate::Done;
 use crate::clocks;
 use crate::exports::Exports;
 use crate::interrupt::Interrupt;
+use crate::isolation::{IsolationArgs, Seat};
 use crate::options::{ClockArgs, PlacementArgs, SlotChoice};
 use crate::place::{Place, places};
 use crate::subject::{SubjectArgs, ended_well};
@@ -21,7 +22,6 @@ use report::csv::bench_csv;
 use report::html::bench_page;
 use report::json::{BenchDocument, FaultDocument, Judged, to_text};
 use report::text::bench_report;
-use sandbox::Launcher;
 use settle::Floor;
 use std::collections::BTreeSet;
 use std::io;
@@ -76,6 +76,8 @@ pub(crate) struct BenchArgs {
     clock: ClockArgs,
     #[command(flatten)]
     placement: PlacementArgs,
+    #[command(flatten)]
+    isolation: IsolationArgs,
 }
 
 pub(crate) fn main(args: BenchArgs) -> Result<Done, Failure> {
@@ -90,12 +92,14 @@ pub(crate) fn main(args: BenchArgs) -> Result<Done, Failure> {
 fn measure(args: &BenchArgs) -> Result<Done, Failure> {
     let programs = programs(args)?;
     let exports = Exports::open(args.json, [("--csv", args.csv.as_ref()), ("--html", args.html.as_ref())])?;
-    let place = places(&args.placement, SlotChoice::Auto, 1)?.pop().unwrap_or_default();
+    let mut places = places(&args.placement, SlotChoice::Auto, 1)?;
+    args.isolation.apply(&mut places, false, || args.subject.shown())?;
+    let place = places.pop().unwrap_or_default();
     let means = clocks::means(args.clock, None)?;
     // What cannot be run is told before anything is.
     programs.iter().try_for_each(|program| prepared(args, &place, program).map(drop))?;
     programs.iter().try_for_each(|program| clocks::check(means, &program.argv[0]))?;
-    let launcher = Launcher::start(&place.launcher()?)?;
+    let launcher = Seat::take(&place)?;
     let interrupted = Interrupt::ending(vec![launcher.ender()])?;
     let run = |n: usize| {
         if interrupted.came() {

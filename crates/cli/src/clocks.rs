@@ -6,24 +6,14 @@ use crate::options::ClockArgs;
 use crate::run::command;
 use crate::terminal::{self, Failure, print};
 use clap::Args;
-use engine::clocks::{self, Counter, Means};
+use engine::clocks::{self, Counter, Means, WAYS, Way};
 use model::{Clock, Reading};
 use report::ClockStatus;
 use report::json::{ClocksDocument, to_text};
 use report::text::clocks_table;
 
-/// Languages whose programs count alike to the last digit.
-const EXACT: &str = "c, cpp, pascal, ocaml, haskell, cpython3, perl, php; rust but for hash seeds; others nearly: docs/clocks.md";
 /// What measures CPU time.
 const KERNEL: &str = "the kernel's account of the process tree";
-
-/// Every clock, and by what it can be kept.
-pub(crate) const CLOCKS: [(Clock, Counter); 4] = [
-    (Clock::Cpu, Counter::Best),
-    (Clock::Instructions, Counter::Emulator),
-    (Clock::Instructions, Counter::Processor),
-    (Clock::Reference, Counter::Best),
-];
 
 #[derive(Args, Debug)]
 pub(crate) struct ClocksArgs {
@@ -33,12 +23,11 @@ pub(crate) struct ClocksArgs {
 }
 
 pub(crate) fn main(args: &ClocksArgs) -> Result<Done, Failure> {
-    let all = CLOCKS.map(|(clock, counter)| {
+    let all = WAYS.map(|Way { clock, counter, exact, cost }| {
         let by = match clocks::means(clock, counter) {
             Ok(means) => Reading::Known(means.versions().unwrap_or_else(|| KERNEL.into())),
             Err(why) => Reading::unknown(why),
         };
-        let (exact, cost) = worth(clock, counter);
         ClockStatus { name: clock.name(), by, exact, cost }
     });
     match args.json {
@@ -46,16 +35,6 @@ pub(crate) fn main(args: &ClocksArgs) -> Result<Done, Failure> {
         false => print(&clocks_table(&all, terminal::style())),
     }
     Ok(Done::Good)
-}
-
-/// For which languages counts are equal from run to run, and what running costs (docs/clocks.md, measured).
-fn worth(clock: Clock, counter: Counter) -> (&'static str, &'static str) {
-    match (clock, counter) {
-        (Clock::Cpu, _) => ("none", "1"),
-        (_, Counter::Processor) => ("none; within a few dozen instructions for compiled languages", "1"),
-        (Clock::Instructions, _) => (EXACT, "3 to 6 (interpreters 10 to 25)"),
-        (Clock::Reference, _) => (EXACT, "5 to 30 (interpreters 50)"),
-    }
 }
 
 /// How the clock in use counts here: what the command asks for, else the package, else the site.

@@ -1,6 +1,7 @@
 //! Where tauto keeps its data, and the site's configuration.
 
 use crate::inputs;
+use crate::isolation::{Holds, VmWishes};
 use crate::serve::{DATABASE, SERVICE, wishes::ServeWishes};
 use crate::terminal::Failure;
 use model::{Clock, SecondOpinions};
@@ -22,12 +23,16 @@ pub(crate) struct Config {
     pub(crate) clock: Option<Clock>,
     /// Which results the reference clock judges too, where neither the command nor the package says so.
     pub(crate) second_opinion: Option<SecondOpinions>,
+    /// What holds programs where the command does not say so.
+    pub(crate) isolation: Option<Holds>,
     /// How slots are planned.
     pub(crate) slots: host::slots::Wishes,
     /// What is tuned.
     pub(crate) tune: host::tune::Wishes,
     /// How the service is run.
     pub(crate) serve: ServeWishes,
+    /// Virtual machines around slots.
+    pub(crate) vm: VmWishes,
 }
 
 impl Config {
@@ -47,6 +52,7 @@ impl Config {
         Config {
             clock: self.clock.or(Some(Clock::default())),
             second_opinion: self.second_opinion.or(Some(SecondOpinions::default())),
+            isolation: self.isolation.or(Some(Holds::default())),
             serve: self.serve.or_default(),
             ..self
         }
@@ -70,6 +76,7 @@ pub(crate) fn parse(text: &str) -> Result<Config, String> {
     config.slots.check()?;
     config.tune.check()?;
     config.serve.check()?;
+    config.vm.check()?;
     Ok(config)
 }
 
@@ -140,6 +147,8 @@ mod tests {
             ("[serve.limits]\nrequests = { burst = 5, per_minute = 0 }\n", "serve.limits.requests"),
             ("[serve.limits]\nrequests = 5\n", "requests"),
             ("[serve]\nlisten = \"8080\"\n", "listen"),
+            ("[vm]\nmemory = 64\n", "vm.memory"),
+            ("isolation = \"container\"\n", "isolation"),
             ("[tune]\nonly = [\"hyperthreads\"]\n", "unknown id `hyperthreads`"),
         ] {
             let why = parse(text).unwrap_err();

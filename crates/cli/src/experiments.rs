@@ -1,6 +1,7 @@
 //! `tauto lab`: experiments. Each is one command that shows how long it will take, can be stopped at any time and goes on where
 //! it was when it is started again.
 
+mod consistency;
 mod disturber;
 mod ground;
 mod ladder;
@@ -9,6 +10,8 @@ mod lines;
 mod link_order;
 mod perturb;
 mod session;
+
+pub(crate) use disturber::{Disturbance, Disturber};
 
 use crate::Done;
 use crate::bench::words;
@@ -32,6 +35,8 @@ pub(crate) struct LabArgs {
 
 #[derive(Subcommand, Debug)]
 enum Experiment {
+    /// Measure how far times and verdicts of this machine can be believed: programs × loads × clocks
+    Consistency(consistency::ConsistencyArgs),
     /// Measure how each isolation step, from none to a quiet slot, reduces variation, idle and under load
     Ladder(ladder::LadderArgs),
     /// Measure how much each disturbance (loads, interrupts, frequency) slows a program, against interleaved controls
@@ -44,6 +49,7 @@ enum Experiment {
 
 pub(crate) fn main(args: LabArgs) -> Result<Done, Failure> {
     let (json, done) = match args.experiment {
+        Experiment::Consistency(args) => (args.json, consistency::main(&args)),
         Experiment::Ladder(args) => (args.session.json, ladder::main(&args)),
         Experiment::Perturb(args) => (args.session.json, perturb::main(&args)),
         Experiment::Layout(args) => (args.session.json, layout::main(&args)),
@@ -87,7 +93,7 @@ fn subject_facts(argv: &[String], subject: &SubjectArgs) -> Result<Value, Failur
 }
 
 /// The machine, in words: name and value.
-fn machine_facts() -> Vec<(String, String)> {
+pub(crate) fn machine_facts() -> Vec<(String, String)> {
     let Ok(machine) = Machine::this() else { return Vec::new() };
     let field = |path: &str, name: &str| {
         let text = machine.read(path).ok()?;

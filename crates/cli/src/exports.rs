@@ -124,7 +124,7 @@ fn beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
 }
 
 /// Puts a file in place of another, or where there is none, once it is whole.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // What a link points to is replaced, not the link.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let mut file = beside(&path)?;

@@ -1,7 +1,7 @@
 //! Ctrl-C and SIGTERM while runs are made.
 
+use crate::isolation::SeatEnder;
 use crate::terminal::Failure;
-use sandbox::Ender;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,12 +10,13 @@ use std::time::Duration;
 #[derive(Clone, Default)]
 pub(crate) struct Interrupt {
     came: Arc<AtomicBool>,
-    enders: Arc<Mutex<Vec<Ender>>>,
+    enders: Arc<Mutex<Vec<SeatEnder>>>,
 }
 
 impl Interrupt {
     /// To be asked for once in a process.
-    pub(crate) fn ending(enders: Vec<Ender>) -> Result<Interrupt, Failure> {
+    pub(crate) fn ending(enders: Vec<impl Into<SeatEnder>>) -> Result<Interrupt, Failure> {
+        let enders = enders.into_iter().map(Into::into).collect();
         let interrupt = Interrupt { came: Arc::default(), enders: Arc::new(Mutex::new(enders)) };
         let told = interrupt.clone();
         ctrlc::set_handler(move || {
@@ -32,8 +33,9 @@ impl Interrupt {
     }
 
     /// From now on it ends the runs of this launcher, and of no other.
-    pub(crate) fn now_ends(&self, launchers: Vec<Ender>) {
-        *self.enders.lock().unwrap_or_else(PoisonError::into_inner) = launchers;
+    pub(crate) fn now_ends(&self, launchers: Vec<impl Into<SeatEnder>>) {
+        let enders = launchers.into_iter().map(Into::into).collect();
+        *self.enders.lock().unwrap_or_else(PoisonError::into_inner) = enders;
     }
 
     pub(crate) fn came(&self) -> bool {

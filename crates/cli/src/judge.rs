@@ -4,8 +4,9 @@ mod loose;
 
 use crate::Done;
 use crate::clocks;
-use crate::judging::{Opened, Site, failure, languages, open, opinions, options, worst_floor};
-use crate::options::{ClockArgs, LimitArgs, OpinionArgs, PlacementArgs, SlotChoice};
+use crate::isolation::{IsolationArgs, shown_to};
+use crate::judging::{Kept, Opened, Site, failure, languages, open, opinions, options, worst_floor};
+use crate::options::{ClockArgs, KeepArgs, LimitArgs, OpinionArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
 use crate::progress::Progress;
 use crate::terminal::{Failure, print};
@@ -16,9 +17,10 @@ use engine::clocks::Means;
 use engine::job::Job;
 use engine::languages::Languages;
 use engine::opinion::Opinions;
-use engine::slot::needs_auxiliary;
+use engine::slot::{needs_auxiliary, processes_beside};
 use engine::submission::{Submission, check, judge_submission};
 use engine::timelimit::time_limit;
+use judge::package::TimeLimit;
 use judge::scoring::JudgeMode;
 use loose::{Laid, TestArgs};
 use model::{Event, Judgement, Verdict};
@@ -47,6 +49,8 @@ pub(crate) struct JudgeArgs {
     /// Run all tests instead of stopping when the verdict is known
     #[arg(long)]
     all_tests: bool,
+    #[command(flatten)]
+    keep: KeepArgs,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -61,6 +65,8 @@ pub(crate) struct JudgeArgs {
     opinion: OpinionArgs,
     #[command(flatten)]
     placement: PlacementArgs,
+    #[command(flatten)]
+    isolation: IsolationArgs,
 }
 
 /// What will happen.
@@ -71,15 +77,21 @@ struct Plan {
     mode: JudgeMode,
     means: Means,
     opinions: Opinions,
+    kept: Kept,
     /// Of tests without a package: there as long as they are read.
     _laid: Option<Laid>,
 }
 
 pub(crate) fn main(args: JudgeArgs) -> Result<Done, Failure> {
     let plan = plan(&args)?;
-    let places = places(&args.placement, SlotChoice::Auto, 1)?;
+    let mut places = places(&args.placement, SlotChoice::Auto, 1)?;
+    args.isolation.apply(&mut places, false, || shown_to(&plan.languages))?;
     let floor = worst_floor(&places);
-    let site = Site::start(places, needs_auxiliary(&plan.opened.package))?;
+    let site = Site::start_with(
+        places,
+        needs_auxiliary(&plan.opened.package),
+        processes_beside(&plan.opened.package),
+    )?;
     let progress = Progress::new(1, !args.json);
     plan.opened.warnings.iter().for_each(|warning| progress.tell(warning));
     let judged = judge(&args, &plan, &site, floor, &|event| progress.tell(&event));
@@ -113,7 +125,8 @@ fn plan(args: &JudgeArgs) -> Result<Plan, Failure> {
     let mode = if args.all_tests { JudgeMode::AllTests } else { JudgeMode::StopEarly };
     let means = clocks::means(args.clock, opened.clock)?;
     let opinions = opinions(args.opinion, &opened)?;
-    let plan = Plan { opened, submission, languages, mode, means, opinions, _laid: laid };
+    let kept = Kept::here(args.keep)?;
+    let plan = Plan { opened, submission, languages, mode, means, opinions, kept, _laid: laid };
     // Before anything is started or the time limit is looked for.
     check(&job(args, &plan, &AtomicBool::new(false), Floor::assumed(), &|_| {}), &plan.submission)
         .map_err(failure)?;
@@ -124,7 +137,12 @@ fn plan(args: &JudgeArgs) -> Result<Plan, Failure> {
 fn subject(args: &JudgeArgs) -> Result<(Opened, &[PathBuf], Option<Laid>), Failure> {
     if args.tests.without_package() {
         let laid = args.tests.lay_out()?;
-        return Ok((open(&laid.package())?, &args.paths, Some(laid)));
+        let mut opened = open(&laid.package())?;
+        // The package is ours: nobody has written its limit into a file.
+        if let TimeLimit::Stated { source, .. } = &mut opened.package.limits.time {
+            *source = "default; --cpu-time sets another".into();
+        }
+        return Ok((opened, &args.paths, Some(laid)));
     }
     args.tests.refuse_for_package()?;
     match args.paths.split_first() {
@@ -149,6 +167,7 @@ fn job<'a>(
         languages: &plan.languages,
         options: options(&args.limits, &args.placement, plan.mode, floor, plan.means),
         opinions: &plan.opinions,
+        keeping: plan.kept.keeping(),
         cancel,
         emit,
     }

@@ -3,6 +3,7 @@
 
 mod batch;
 mod bundles;
+mod courier;
 mod host;
 mod testcases;
 mod words;
@@ -11,16 +12,15 @@ use crate::Done;
 use crate::config::data_directory;
 use crate::inputs;
 use crate::judging::{Site, worst_floor};
-use crate::log::LogForm;
 use crate::options::{PlacementArgs, SlotChoice};
 use crate::place::places;
+use crate::serve::by_slot::{ProcessArgs, Serves};
 use crate::serve::nursery::{Child, Nursery};
 use crate::terminal::Failure;
-use crate::worker::all_slots;
 use ::judgehost::credentials::{Account, is_host_name};
-use ::judgehost::http::Client;
 use ::judgehost::server::Server;
 use clap::{Args, ValueEnum};
+use client::Client;
 use engine::bundle::Ground;
 use host::Host;
 use judge::domjudge::MemoryVerdict;
@@ -62,15 +62,8 @@ pub(crate) struct JudgehostArgs {
     /// End when there is nothing to do
     #[arg(long)]
     once: bool,
-    /// Log format
-    #[arg(long, value_enum, default_value = "text")]
-    log: LogForm,
-    /// Serve one slot, as the process for it
-    #[arg(long, hide = true, requires = "slots")]
-    single: bool,
-    /// The process that starts this one
-    #[arg(long, hide = true, value_name = "PID")]
-    parent: Option<u32>,
+    #[command(flatten)]
+    process: ProcessArgs,
 }
 
 /// What the server is told of a program killed for its memory.
@@ -93,17 +86,15 @@ impl ToldMemory {
 
 /// One process for each slot, or the process of one slot.
 pub(crate) fn main(args: &JudgehostArgs) -> Result<Done, Failure> {
-    crate::log::begin(args.log);
+    crate::log::begin(args.process.log);
     // What is wrong with them is said once, before any process is started.
     let account = account(args)?;
     client(&account)?;
     let name = name(args)?;
-    let slots = if args.slots.is_empty() { all_slots()? } else { args.slots.clone() };
-    match (args.single, &slots[..]) {
-        (true, [slot]) => serve(args, &account, &name, *slot),
-        (true, _) => Err(Failure::usage("--single: one slot")),
-        (false, slots) if args.once => all_once(slots, &name),
-        (false, slots) => {
+    match args.process.serves(&args.slots)? {
+        Serves::One(slot) => serve(args, &account, &name, slot),
+        Serves::Each(slots) if args.once => all_once(&slots, &name),
+        Serves::Each(slots) => {
             let child = |slot: &SlotChoice| Child {
                 name: format!("judgehost {}", number(*slot)),
                 args: words(*slot, &name),
@@ -187,7 +178,7 @@ fn account(args: &JudgehostArgs) -> Result<Account, Failure> {
 /// What is asked.
 fn client(account: &Account) -> Result<Client, Failure> {
     let agent = format!("tautochrone/{}", env!("CARGO_PKG_VERSION"));
-    Client::new(&account.url, account.authorization(), agent).map_err(Failure::usage)
+    Client::new(&account.url, Some(account.authorization()), agent).map_err(Failure::usage)
 }
 
 /// The name of this machine at the server.
@@ -209,7 +200,7 @@ fn name(args: &JudgehostArgs) -> Result<String, Failure> {
 }
 
 fn serve(args: &JudgehostArgs, account: &Account, name: &str, slot: SlotChoice) -> Result<Done, Failure> {
-    crate::serve::die_with_parent(args.parent)?;
+    args.process.die_with_parent()?;
     let name = format!("{name}-{}", number(slot));
     // Before the launchers are forked: another process of this name has them.
     let directory = data_directory()?.join("judgehost");
@@ -225,9 +216,11 @@ fn serve(args: &JudgehostArgs, account: &Account, name: &str, slot: SlotChoice) 
     let first = slots.first().ok_or_else(|| Failure::system("there is no slot"))?;
     let ground = Ground { slot: first, floor, cancel: &site.cancel };
     let tests = testcases::Tests::new(directory.join("tests"))?;
-    let server = Server::new(client(account)?, name.clone());
+    let server = || Ok::<_, Failure>(Server::new(client(account)?, name.clone()));
+    let courier = courier::Courier::start(server()?)?;
     let mut host = Host {
-        server,
+        server: server()?,
+        courier,
         url: account.url.clone(),
         name: name.clone(),
         journal,

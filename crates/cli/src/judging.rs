@@ -2,18 +2,22 @@
 
 use crate::config::{Config, cache_directory, data_directory};
 use crate::inputs;
-use crate::options::{LimitArgs, OpinionArgs, PlacementArgs};
+use crate::options::{KeepArgs, LimitArgs, OpinionArgs, PlacementArgs};
 use crate::place::Place;
 use crate::terminal::Failure;
 use engine::Fault;
 use engine::clocks::Means;
 use engine::job::Options;
+use engine::kept::Keeping;
 use engine::languages::Languages;
 use engine::limits::Overrides;
 use engine::opinion::Opinions;
 use engine::shelf::Shelf;
 use engine::slot::{Slot, Station};
 use engine::toolchain::{Answers, Host};
+use host::facts::Facts;
+use host::identity;
+use host::machine::Machine;
 use judge::language::Table;
 use judge::package::Package;
 use judge::scoring::JudgeMode;
@@ -109,6 +113,26 @@ pub(crate) fn opinions(asked: OpinionArgs, opened: &Opened) -> Result<Opinions, 
     Ok(Opinions::inferred(when, Some(data_directory()?.join("reference-scales"))))
 }
 
+/// Where time limits are kept that were inferred on this machine.
+pub(crate) struct Kept {
+    directory: PathBuf,
+    machine: String,
+    fresh: bool,
+}
+
+impl Kept {
+    /// In the data directory.
+    pub(crate) fn here(asked: KeepArgs) -> Result<Kept, Failure> {
+        let facts = Machine::this().and_then(|machine| Facts::gather(&machine)).map_err(Failure::system)?;
+        let directory = data_directory()?.join("time-limits");
+        Ok(Kept { directory, machine: identity::fingerprint(&facts), fresh: asked.fresh })
+    }
+
+    pub(crate) fn keeping(&self) -> Keeping<'_> {
+        Keeping { directory: Some(&self.directory), machine: &self.machine, fresh: self.fresh }
+    }
+}
+
 /// The engine's options as typed.
 pub(crate) fn options(
     limits: &LimitArgs,
@@ -156,16 +180,27 @@ impl Site {
     /// Starts the launchers: two for a slot where validators are to be run. Nothing else must run in this
     /// process yet, since launchers are forked from it.
     pub(crate) fn start(places: Vec<Place>, auxiliary: bool) -> Result<Site, Failure> {
-        Site::started(places, auxiliary, Signals::End)
+        Site::start_with(places, auxiliary, 0)
+    }
+
+    /// The same with so many launchers more for a slot, for submissions of several processes.
+    pub(crate) fn start_with(places: Vec<Place>, auxiliary: bool, beside: usize) -> Result<Site, Failure> {
+        Site::started(places, auxiliary, beside, Signals::End)
     }
 
     /// The same where what is in hand is finished first when an end is asked for.
     pub(crate) fn start_patient(places: Vec<Place>, auxiliary: bool) -> Result<Site, Failure> {
-        Site::started(places, auxiliary, Signals::EndLater)
+        Site::started(places, auxiliary, 0, Signals::EndLater)
     }
 
-    fn started(places: Vec<Place>, auxiliary: bool, signals: Signals) -> Result<Site, Failure> {
-        let slots = places.iter().map(|place| slot(place, auxiliary)).collect::<Result<Vec<_>, _>>()?;
+    fn started(
+        places: Vec<Place>,
+        auxiliary: bool,
+        beside: usize,
+        signals: Signals,
+    ) -> Result<Site, Failure> {
+        let slots = places.iter().map(|place| slot(place, auxiliary, beside));
+        let slots = slots.collect::<Result<Vec<_>, _>>()?;
         let (cancel, ending) = (Arc::default(), Arc::default());
         let site = Site { _places: places, slots: Arc::new(slots), cancel, ending };
         site.end_on_signals(signals)?;
@@ -198,16 +233,26 @@ pub(crate) fn shelf(data: &Path) -> Shelf {
     Shelf::new(data.join("compiled"))
 }
 
-fn slot(place: &Place, auxiliary: bool) -> Result<Slot, Failure> {
+fn slot(place: &Place, auxiliary: bool, beside: usize) -> Result<Slot, Failure> {
     let station = |options: &LauncherOptions, placement: Placement| -> Result<Station, Failure> {
         let station = Station::new(Box::new(Launcher::start(options)?), placement);
         Ok(station.with_shelf(Arc::new(shelf(&data_directory()?))))
     };
-    let main = station(&place.launcher()?, place.placement.clone())?;
+    let main = match crate::isolation::station(place) {
+        Some(machine) => machine,
+        None => station(&place.launcher()?, place.placement.clone())?,
+    };
     let (options, placement) = place.beside();
-    let auxiliary = if auxiliary { Some(station(&options, placement)?) } else { None };
-    let control = crate::floor::control(place.slot(), &place.placement)?;
-    Ok(Slot { main, auxiliary, control })
+    let auxiliary = if auxiliary { Some(station(&options, placement.clone())?) } else { None };
+    // The slot's CPUs are its first launcher's alone.
+    let beside = (0..beside).map(|_| station(&options, placement.clone()));
+    let beside = beside.collect::<Result<Vec<_>, _>>()?;
+    let control = match place.machine() {
+        // It was measured outside.
+        Some(_) => None,
+        None => crate::floor::control(place.slot(), &place.placement)?,
+    };
+    Ok(Slot { main, auxiliary, beside, control })
 }
 
 /// The floor by which several places judge alike: that of the noisiest.

@@ -108,7 +108,7 @@ impl Loan {
         match removed {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Failure::system(e)),
             _ if left.is_empty() => Ok(()),
-            _ => Err(Failure::system(format!("not everything could be put back: {}", left.join("; ")))),
+            _ => Err(Failure::system(format!("not everything could be restored: {}", left.join("; ")))),
         }
     }
 
@@ -130,7 +130,7 @@ impl Loan {
 impl Drop for Loan {
     fn drop(&mut self) {
         if let Err(e) = self.put_back() {
-            print_error(&format!("tauto: {e}; `tauto tune undo` puts back what was changed\n"));
+            print_error(&format!("tauto: {e}; `tauto tune undo` restores the previous values\n"));
         }
     }
 }
@@ -206,8 +206,8 @@ fn recovered(
     let left = undone(machine, root, directory, note.ids.clone())?;
     let ids = note.ids.join(", ");
     match left.is_empty() {
-        true => Ok(Some(format!("put back what an experiment that was cut off had changed: {ids}"))),
-        false => Err(Failure::system(format!("cannot put back {}", left.join("; ")))),
+        true => Ok(Some(format!("restored what an interrupted experiment had changed: {ids}"))),
+        false => Err(Failure::system(format!("cannot restore {}", left.join("; ")))),
     }
 }
 

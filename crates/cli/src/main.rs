@@ -4,18 +4,23 @@ mod audit;
 mod bench;
 mod clocks;
 mod config;
+mod convert;
 mod database;
 mod doctor;
 mod experiments;
+mod export;
 mod exports;
 mod floor;
+mod help;
 mod index;
 mod inputs;
 mod interrupt;
+mod isolation;
 mod judge;
 mod judgehost;
 mod judging;
 mod languages;
+mod limits;
 mod load;
 mod loan;
 mod log;
@@ -30,6 +35,7 @@ mod progress;
 mod run;
 mod serve;
 mod settings;
+mod shadow;
 mod slots;
 mod subject;
 mod terminal;
@@ -39,19 +45,15 @@ mod units;
 mod verify;
 mod worker;
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
-const EXIT_CODES: &str = "\
-Exit status: 0 success; 1 a negative result (verify: an unexpected verdict; bench: a spread above --max-spread; audit: noise found; tune: a refused change; index --compare: an outlier; numa: a mask that counts nothing; \
-database check: damage; doctor: judging is impossible; config check: a mistake); 2 wrong usage or bad input; 3 the system or a program of the package failed; 130 interrupted.";
-
-/// The release, and the commit it was built from: what strict pools compare .
+/// The release, and the commit it was built from: what strict pools compare.
 pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("TAUTO_BUILD"));
 
 /// Judge and measuring instrument for programs: same code, same time, same verdict.
 #[derive(Parser)]
-#[command(name = "tauto", version = VERSION, propagate_version = true, max_term_width = 110, after_help = EXIT_CODES)]
+#[command(name = "tauto", version = VERSION, propagate_version = true, max_term_width = 110)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -65,8 +67,12 @@ enum Command {
     Judge(judge::JudgeArgs),
     /// Judge all jury submissions of packages and compare with the expected verdicts
     Verify(verify::VerifyArgs),
+    /// Measure what the time limit of packages should be on this machine, with margins, idle and under load
+    Limits(limits::LimitsArgs),
     /// Create a problem package that passes `tauto verify`, as a starting point
     New(new::NewArgs),
+    /// Convert a package of any format to the Kattis/ICPC format 2025-09
+    Convert(convert::ConvertArgs),
     /// List the configured languages and the tools found for them
     Languages(languages::LanguagesArgs),
     /// Benchmark commands: run-to-run variation and its causes
@@ -100,6 +106,10 @@ enum Command {
     Worker(worker::WorkerArgs),
     /// Judge for a DOMjudge server, in place of its own judgehost
     Judgehost(judgehost::JudgehostArgs),
+    /// Judge a contest of another system beside it, and show what differs
+    Shadow(shadow::ShadowArgs),
+    /// Write what the service knows in the forms of other systems
+    Export(export::ExportArgs),
     /// Back up, check and clean the service's database
     Database(database::DatabaseArgs),
     /// Manage pools: nodes whose times are comparable
@@ -119,12 +129,14 @@ impl Command {
     fn minds_the_machine(&self) -> bool {
         match self {
             Command::Run(_) | Command::Judge(_) | Command::Verify(_) | Command::Bench(_) => true,
+            Command::Limits(_) => true,
             Command::Audit(_) | Command::Slots(_) | Command::Tune(_) | Command::Lab(_) => true,
             Command::Index(_) | Command::Numa(_) | Command::Doctor(_) => true,
             Command::Languages(_) | Command::Clocks(_) | Command::Load(_) | Command::Probe(_) => false,
             Command::Serve(_) | Command::Worker(_) | Command::Database(_) | Command::Config(_) => false,
-            Command::Judgehost(_) | Command::Pool(_) | Command::Node(_) | Command::Contest(_) => false,
-            Command::Manual(_) | Command::Completions(_) | Command::New(_) => false,
+            Command::Judgehost(_) | Command::Shadow(_) | Command::Export(_) => false,
+            Command::Pool(_) | Command::Node(_) | Command::Contest(_) => false,
+            Command::Manual(_) | Command::Completions(_) | Command::New(_) | Command::Convert(_) => false,
         }
     }
 }
@@ -148,6 +160,15 @@ fn main() -> ExitCode {
     if name == sandbox::ARGV0 {
         return ExitCode::from(sandbox::launcher_main());
     }
+    if name == vm::GUEST {
+        return ExitCode::from(vm::guest_main());
+    }
+    if name == vm::KEEPER {
+        return ExitCode::from(vm::keeper_main());
+    }
+    if name == vm::QEMU {
+        return ExitCode::from(vm::qemu_main());
+    }
     if name == lab::NOTHING {
         return ExitCode::SUCCESS;
     }
@@ -162,7 +183,8 @@ fn main() -> ExitCode {
     if let Err(failure) = sandbox::lift() {
         return terminal::exit_code(Err(failure.into()));
     }
-    let cli = match Cli::try_parse() {
+    let typed = help::command().try_get_matches().and_then(|typed| Cli::from_arg_matches(&typed));
+    let cli = match typed {
         Ok(cli) => cli,
         Err(told) => return terminal::tell_reader(&told),
     };
@@ -173,11 +195,13 @@ fn main() -> ExitCode {
         Command::Run(args) => run::main(args),
         Command::Judge(args) => judge::main(args),
         Command::Verify(args) => verify::main(args),
+        Command::Limits(args) => limits::main(args),
         Command::Languages(args) => languages::main(args),
         Command::Bench(args) => bench::main(args),
         Command::Clocks(args) => clocks::main(&args),
         Command::Doctor(args) => doctor::main(args),
         Command::New(args) => new::main(&args),
+        Command::Convert(args) => convert::main(args),
         Command::Config(args) => settings::main(&args),
         Command::Tune(args) => tune::main(args),
         Command::Audit(args) => audit::main(args),
@@ -190,6 +214,8 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::main(args),
         Command::Worker(args) => worker::main(args),
         Command::Judgehost(args) => judgehost::main(&args),
+        Command::Shadow(args) => shadow::main(&args),
+        Command::Export(args) => export::main(&args),
         Command::Database(args) => database::main(&args),
         Command::Pool(args) => manage::pool(&args),
         Command::Node(args) => manage::node(&args),

@@ -1,10 +1,12 @@
 //! What is made of the command line's own definitions: manual pages and shell completions.
 
+use crate::help::{self, ENVIRONMENT, EXIT_STATUS, negative};
 use crate::terminal::{Failure, print};
 use crate::{Cli, Done};
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
 use std::io;
 use std::path::PathBuf;
 
@@ -56,7 +58,7 @@ fn without_hidden(command: &clap::Command) -> clap::Command {
 /// Name and text of every page: that of `tauto`, and one for each command, and command of a command, that is not hidden.
 fn pages() -> io::Result<Vec<(String, String)>> {
     // Pages are committed, so they tell the release and not the build.
-    let mut whole = Cli::command().version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true);
+    let mut whole = help::command().version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true);
     whole.build();
     let mut commands = vec![&whole];
     let mut next = 0;
@@ -64,14 +66,58 @@ fn pages() -> io::Result<Vec<(String, String)>> {
         commands.extend(command.get_subcommands().filter(|command| !command.is_hide_set()));
         next += 1;
     }
-    let commands = commands.into_iter();
-    let page = |command: &clap::Command| {
-        let man = Man::new(command.clone()).source(concat!("tauto ", env!("CARGO_PKG_VERSION")));
-        let mut text = Vec::new();
-        man.render(&mut text)?;
-        Ok((man.get_filename(), String::from_utf8_lossy(&text).into_owned()))
-    };
-    commands.map(page).collect()
+    commands.into_iter().map(page).collect()
+}
+
+/// What the writer of manual pages begins with.
+const APOSTROPHE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
+
+/// A page: what clap knows of the command, then examples, exit status and environment.
+fn page(command: &clap::Command) -> io::Result<(String, String)> {
+    let man = Man::new(command.clone()).source(concat!("tauto ", env!("CARGO_PKG_VERSION")));
+    let mut text = Vec::new();
+    man.render_title(&mut text)?;
+    man.render_name_section(&mut text)?;
+    man.render_synopsis_section(&mut text)?;
+    man.render_description_section(&mut text)?;
+    man.render_options_section(&mut text)?;
+    if command.get_subcommands().any(|sub| !sub.is_hide_set()) {
+        man.render_subcommands_section(&mut text)?;
+    }
+    sections(command).to_writer(&mut text)?;
+    // Each part begins with the same definition of an apostrophe; once is enough.
+    let text = String::from_utf8_lossy(&text);
+    let rest = text.strip_prefix(APOSTROPHE).unwrap_or(&text).replace(APOSTROPHE, "");
+    Ok((man.get_filename(), format!("{APOSTROPHE}{rest}")))
+}
+
+fn sections(command: &clap::Command) -> Roff {
+    let mut roff = Roff::new();
+    if let Some(examples) = command.get_after_help() {
+        let examples = examples.to_string();
+        roff.control("SH", ["EXAMPLES"]);
+        for line in examples.lines().map(str::trim) {
+            if let Some(what) = line.strip_prefix("# ") {
+                roff.control("TP", []).text([roman(format!("{what}:"))]);
+            } else if let Some(typed) = line.strip_prefix("$ ") {
+                roff.text([bold(typed)]);
+            }
+        }
+    }
+    let path = command.get_bin_name().and_then(|name| name.split_once(' ')).map_or("", |(_, path)| path);
+    roff.control("SH", ["EXIT STATUS"]);
+    for (code, what) in EXIT_STATUS {
+        let what = if code == "1" { negative(path).unwrap_or(what) } else { what };
+        // A command of which nothing can be negative; `tauto` itself tells what the number is for.
+        if code != "1" || path.is_empty() || negative(path).is_some() {
+            roff.control("TP", []).text([bold(code)]).text([roman(what)]);
+        }
+    }
+    roff.control("SH", ["ENVIRONMENT"]);
+    for (name, what) in ENVIRONMENT {
+        roff.control("TP", []).text([bold(name)]).text([roman(what)]);
+    }
+    roff
 }
 
 #[cfg(test)]

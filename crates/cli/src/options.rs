@@ -69,22 +69,30 @@ pub(crate) struct ClockArgs {
     pub(crate) counter: Option<Counter>,
 }
 
+/// What is done with what was measured before.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct KeepArgs {
+    /// Measure again what inferred time limits rest on, whatever was kept of this package on this machine
+    #[arg(long)]
+    pub(crate) fresh: bool,
+}
+
 /// Who is asked where CPU time decides nothing.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct OpinionArgs {
-    /// Which results the reference clock judges too, whose verdict is final: open, those too near the limit to be sure; grey,
+    /// Which results the reference clock judges too, whose verdict is final: open, those too close to the limit to be certain; grey,
     /// all that one run did not decide; never [default: open]
     #[arg(long, value_name = "open|grey|never", value_parser = second_opinion)]
     pub(crate) second_opinion: Option<SecondOpinions>,
 }
 
-fn second_opinion(text: &str) -> Result<SecondOpinions, String> {
+pub(crate) fn second_opinion(text: &str) -> Result<SecondOpinions, String> {
     let names = SecondOpinions::ALL.map(SecondOpinions::name).join(", ");
     let found = SecondOpinions::ALL.into_iter().find(|opinions| opinions.name() == text);
     found.ok_or_else(|| format!("must be one of {names}"))
 }
 
-fn counter(text: &str) -> Result<Counter, String> {
+pub(crate) fn counter(text: &str) -> Result<Counter, String> {
     match text {
         "emulator" => Ok(Counter::Emulator),
         "processor" => Ok(Counter::Processor),
@@ -92,7 +100,7 @@ fn counter(text: &str) -> Result<Counter, String> {
     }
 }
 
-fn clock(text: &str) -> Result<Clock, String> {
+pub(crate) fn clock(text: &str) -> Result<Clock, String> {
     let names = Clock::ALL.map(Clock::name).join(", ");
     Clock::ALL.into_iter().find(|clock| clock.name() == text).ok_or_else(|| format!("must be one of {names}"))
 }

@@ -27,6 +27,8 @@ pub(crate) struct Place {
     held: Option<Held>,
     /// Keeps idle CPUs awake while it is there (/dev/cpu_dma_latency); nobody without the right to it.
     awake: Option<File>,
+    /// The virtual machines that hold its programs; `None`: the sandbox alone does.
+    machine: Option<vm::Settings>,
 }
 
 impl Place {
@@ -51,9 +53,27 @@ impl Place {
         self.slot.as_ref()
     }
 
-    /// How far times stray here.
+    /// Has its programs held in virtual machines.
+    pub(crate) fn hold_in(&mut self, machine: vm::Settings) {
+        self.machine = Some(machine);
+    }
+
+    /// The virtual machines that hold its programs, if any do.
+    pub(crate) fn machine(&self) -> Option<&vm::Settings> {
+        self.machine.as_ref()
+    }
+
+    /// Where everything else stays.
+    pub(crate) fn housekeeping(&self) -> &[u32] {
+        &self.housekeeping
+    }
+
+    /// How far times stray here. What was measured outside of a virtual machine says nothing of the times in it.
     pub(crate) fn floor(&self) -> settle::Floor {
-        crate::floor::of(self.slot())
+        match self.machine {
+            Some(_) => settle::Floor::assumed(),
+            None => crate::floor::of(self.slot()),
+        }
     }
 
     /// How the launcher beside it is started, and where its runs are placed: off the slot.
@@ -196,7 +216,7 @@ fn taken(
         let housekeeping = if isolated { plan.housekeeping.clone() } else { vec![] };
         let (slot, awake) =
             (Some(slot.clone()).filter(|_| isolated), host::tune::hold_cpu_dma_latency().ok());
-        Place { placement, slot, housekeeping, held: Some(held), awake }
+        Place { placement, slot, housekeeping, held: Some(held), awake, machine: None }
     };
     Ok(taken.into_iter().map(place).collect())
 }

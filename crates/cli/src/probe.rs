@@ -24,6 +24,10 @@ enum Kind {
     Walk,
     /// Sieves so many numbers, of four bytes each
     Sieve,
+    /// Maps and touches memory, and makes small objects
+    Allocation,
+    /// Enters the kernel again and again
+    Syscalls,
     /// Adds to three static counters, so that where its stack lies may matter
     Toy,
 }
@@ -55,6 +59,8 @@ pub(crate) fn main(args: &ProbeArgs) -> Result<Done, Failure> {
         Kind::Compute => lab::probe::compute(),
         Kind::Memory => lab::probe::memory(),
         Kind::Sieve => lab::probe::sieve(usize::try_from(args.numbers).map_err(Failure::usage)?),
+        Kind::Allocation => lab::probe::allocation(),
+        Kind::Syscalls => lab::probe::system_calls(),
         Kind::Toy => lab::probe::toy(),
     };
     print(&format!("{result}\n"));

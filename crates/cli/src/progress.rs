@@ -59,6 +59,11 @@ impl Progress {
         self.bar.suspend(|| print(text));
     }
 
+    /// What is being done.
+    pub(crate) fn at(&self, what: &str) {
+        self.bar.set_message(what.to_owned());
+    }
+
     /// One more thing is done.
     pub(crate) fn step(&self) {
         self.bar.inc(1);

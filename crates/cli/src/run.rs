@@ -6,13 +6,13 @@ mod streams;
 use crate::Done;
 use crate::clocks;
 use crate::floor;
+use crate::isolation::{IsolationArgs, Seat, SeatEnder};
 use crate::options::{ClockArgs, LimitArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
 use crate::terminal::{self, Failure, Stream, print};
 use clap::Args;
 use model::{Ledger, Observation, Reading, RunSpec, Status, View, ViewMount};
 use report::json::{FaultDocument, Judged, RunDocument, to_text};
-use sandbox::{Ender, Launcher};
 use settle::Floor;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,6 +52,8 @@ pub(crate) struct RunArgs {
     clock: ClockArgs,
     #[command(flatten)]
     placement: PlacementArgs,
+    #[command(flatten)]
+    isolation: IsolationArgs,
 }
 
 pub(crate) fn main(args: RunArgs) -> Result<Done, Failure> {
@@ -75,9 +77,12 @@ fn run(args: RunArgs) -> Result<Done, Failure> {
     let means = clocks::means(args.clock, None)?;
     clocks::check(means, &args.command[0])?;
     command::show(&args.command, &mut spec, &mut fds)?;
-    let place = places(&args.placement, SlotChoice::None, 1)?.pop().unwrap_or_default();
+    let mut places = places(&args.placement, SlotChoice::None, 1)?;
+    let shown = || args.show.iter().map(|mount| mount.host.clone()).collect();
+    args.isolation.apply(&mut places, false, shown)?;
+    let place = places.pop().unwrap_or_default();
     spec.placement = place.placement.clone();
-    let launcher = Launcher::start(&place.launcher()?)?;
+    let launcher = Seat::take(&place)?;
     let interrupted = Arc::new(AtomicBool::new(false));
     end_on_signals(launcher.ender(), interrupted.clone())?;
     let relays = streams::connect(&args, &mut spec, &mut fds, &launcher)?;
@@ -99,7 +104,7 @@ fn run(args: RunArgs) -> Result<Done, Failure> {
     Ok(Done::Good)
 }
 
-fn end_on_signals(ender: Ender, interrupted: Arc<AtomicBool>) -> Result<(), Failure> {
+fn end_on_signals(ender: SeatEnder, interrupted: Arc<AtomicBool>) -> Result<(), Failure> {
     ctrlc::set_handler(move || {
         interrupted.store(true, Ordering::SeqCst);
         ender.end_run(false);

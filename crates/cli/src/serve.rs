@@ -1,6 +1,7 @@
 //! `tauto serve`: the service on this machine. This process only starts and watches the others: the web process, which holds no
 //! privilege, and one worker for each slot, which hold no database.
 
+pub(crate) mod by_slot;
 pub(crate) mod nursery;
 pub(crate) mod user;
 mod web;
@@ -8,6 +9,7 @@ pub(crate) mod wishes;
 
 use crate::Done;
 use crate::config::data_directory;
+use crate::isolation::IsolationArgs;
 use crate::log::{LogForm, begin};
 use crate::options::SlotChoice;
 use crate::terminal::{Failure, print_error};
@@ -96,6 +98,9 @@ pub(crate) struct ServeArgs {
     /// The service's directory, of the web process
     #[arg(long, hide = true, value_name = "DIR")]
     directory: Option<PathBuf>,
+    // Last, since its heading holds for what comes after it too.
+    #[command(flatten)]
+    isolation: IsolationArgs,
 }
 
 pub(crate) fn main(args: ServeArgs) -> Result<Done, Failure> {
@@ -118,13 +123,20 @@ fn supervise(args: &ServeArgs, wanted: &Wanted) -> Result<Done, Failure> {
     user.map_or(Ok(()), |user| passable(&directory, user))?;
     let slots = match (args.no_worker, args.slots.is_empty()) {
         (true, _) => Vec::new(),
-        (false, true) => worker::all_slots()?,
+        (false, true) => by_slot::all_slots()?,
         (false, false) => args.slots.clone(),
     };
     let mut children = vec![web_child(args, wanted.log, http, &directory, user)];
     let socket = directory.join(SOCKET);
     let way = worker::Way::Socket(socket);
-    children.extend(worker::children(&slots, &way, None, args.languages.as_deref(), wanted.log));
+    children.extend(worker::children(
+        &slots,
+        &way,
+        None,
+        args.languages.as_deref(),
+        wanted.log,
+        &args.isolation,
+    ));
     let nursery = Nursery::start(children)?;
     print_error(&format!("tauto: serving at http://{address}/ (Ctrl-C ends it)\n"));
     // Workers last: what they are judging is waited for by the web process.

@@ -27,6 +27,11 @@ pub(crate) struct SubjectArgs {
 }
 
 impl SubjectArgs {
+    /// Paths of the host that are shown.
+    pub(crate) fn shown(&self) -> Vec<String> {
+        self.show.iter().map(|mount| mount.host.clone()).collect()
+    }
+
     /// The specification of one run and its descriptors, anew for each run: the place in an open file is not shared.
     pub(crate) fn prepared(
         &self,

@@ -156,8 +156,8 @@ fn apply(args: &ApplyArgs) -> Result<Done, Failure> {
     let progress = bar(changes.len());
     let outcome = tune::apply(&changes, &mut journal, &mut *knobs, &mut between(&progress, &interrupted));
     progress.finish_and_clear();
-    let outcome =
-        outcome.map_err(|e| Failure::system(format!("{e}; `tauto tune undo` puts back what was changed")))?;
+    let outcome = outcome
+        .map_err(|e| Failure::system(format!("{e}; `tauto tune undo` restores the previous values")))?;
     let boot = wishes.boot.then(|| tune::boot(&machine, &slots, &wishes));
     let quiet = args.no_measure || changes.is_empty() || outcome.stopped;
     let after = listen(&machine, &slots, quiet, &interrupted);
@@ -207,7 +207,7 @@ fn undo(args: &UndoArgs) -> Result<Done, Failure> {
 fn end(refused: bool, stopped: bool, state: &str, in_force: bool) -> Done {
     match (stopped, refused) {
         (true, _) => {
-            let remedy = if in_force { ": `tauto tune undo` puts back what was found" } else { "" };
+            let remedy = if in_force { ": `tauto tune undo` restores the previous values" } else { "" };
             print_error(&format!("tauto: interrupted; {state}{remedy}\n"));
             Done::Interrupted
         }

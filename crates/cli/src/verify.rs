@@ -1,12 +1,13 @@
-//! `tauto verify`: judge every jury submission of packages and compare with what they promise.
+//! `tauto verify`: judge every jury submission of packages and compare with the expected verdicts.
 
 mod watch;
 
 use crate::Done;
 use crate::clocks;
 use crate::exports::Exports;
-use crate::judging::{Opened, Site, failure, languages, open, opinions, options, worst_floor};
-use crate::options::{ClockArgs, LimitArgs, OpinionArgs, PlacementArgs, SlotChoice};
+use crate::isolation::{IsolationArgs, shown_to};
+use crate::judging::{Kept, Opened, Site, failure, languages, open, opinions, options, worst_floor};
+use crate::options::{ClockArgs, KeepArgs, LimitArgs, OpinionArgs, PlacementArgs, SlotChoice};
 use crate::place::places;
 use crate::progress::Progress;
 use crate::terminal::{Failure, print, print_error};
@@ -16,7 +17,7 @@ use engine::clocks::Means;
 use engine::job::{Job, Options};
 use engine::languages::Languages;
 use engine::opinion::Opinions;
-use engine::slot::needs_auxiliary;
+use engine::slot::{needs_auxiliary, processes_beside};
 use engine::verify::verify_package;
 use judge::package::{Glob, JurySubmission};
 use judge::scoring::JudgeMode;
@@ -39,13 +40,15 @@ pub(crate) struct VerifyArgs {
     /// Keep running and verify again whenever a file of the packages changes
     #[arg(long, conflicts_with = "json")]
     watch: bool,
+    #[command(flatten)]
+    keep: KeepArgs,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
     /// Write a JUnit report, which most CI systems read: a test case for each submission
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     junit: Option<PathBuf>,
-    /// Write a SARIF report, by which code hosts mark files: a result for each broken promise and warning
+    /// Write a SARIF report, by which code hosts mark files: a result for each unexpected verdict and warning
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     sarif: Option<PathBuf>,
     /// Number of submissions judged in parallel, each in its own slot
@@ -62,6 +65,8 @@ pub(crate) struct VerifyArgs {
     opinion: OpinionArgs,
     #[command(flatten)]
     placement: PlacementArgs,
+    #[command(flatten)]
+    isolation: IsolationArgs,
 }
 
 pub(crate) fn main(args: VerifyArgs) -> Result<Done, Failure> {
@@ -70,10 +75,13 @@ pub(crate) fn main(args: VerifyArgs) -> Result<Done, Failure> {
     let reports = [("--junit", args.junit.as_ref()), ("--sarif", args.sarif.as_ref())];
     let mut exports = Some(Exports::open(args.json, reports)?);
     // A package that is changed may come to need it.
-    let auxiliary = args.watch || packages.iter().any(|opened| needs_auxiliary(&opened.package));
-    let places = places(&args.placement, SlotChoice::Auto, usize::from(args.jobs))?;
+    let own = |opened: &Opened| needs_auxiliary(&opened.package) || !opened.package.manner.checks.is_empty();
+    let auxiliary = args.watch || packages.iter().any(own);
+    let beside = packages.iter().map(|opened| processes_beside(&opened.package)).max().unwrap_or(0);
+    let mut places = places(&args.placement, SlotChoice::Auto, usize::from(args.jobs))?;
+    args.isolation.apply(&mut places, true, || shown_to(&languages))?;
     let floor = worst_floor(&places);
-    let site = Site::start(places, auxiliary)?;
+    let site = Site::start_with(places, auxiliary, beside)?;
     loop {
         let seen = watch::look(&args.packages);
         let done = once(&args, &packages, &languages, floor, &site, exports.take())?;
@@ -133,6 +141,7 @@ fn once(
     let means: Vec<Means> =
         packages.iter().map(|opened| clocks::means(args.clock, opened.clock)).collect::<Result<_, _>>()?;
     let submissions: usize = packages.iter().map(|opened| chosen(args, opened).len()).sum();
+    let kept = Kept::here(args.keep)?;
     let progress = Progress::new(submissions as u64, false);
     let (mut verifications, mut paths) = (Vec::new(), Vec::new());
     // A package of which nothing is chosen is not looked at.
@@ -143,7 +152,7 @@ fn once(
         paths.push(path.display().to_string());
         let options = options(&args.limits, &args.placement, JudgeMode::AllTests, floor, means);
         let opinions = opinions(args.opinion, opened)?;
-        match verify(args, opened, (options, &opinions), languages, site, &progress) {
+        match verify(args, opened, (options, &opinions, &kept), languages, site, &progress) {
             Ok(verification) => verifications.push(verification),
             Err(Fault::Cancelled) => {
                 progress.finish();
@@ -175,7 +184,7 @@ fn once(
 fn verify(
     args: &VerifyArgs,
     opened: &Opened,
-    (options, opinions): (Options, &Opinions),
+    (options, opinions, kept): (Options, &Opinions, &Kept),
     languages: &Languages,
     site: &Site,
     progress: &Progress,
@@ -194,6 +203,7 @@ fn verify(
         languages,
         options,
         opinions,
+        keeping: kept.keeping(),
         cancel: &site.cancel,
         emit: &emit,
     };
@@ -221,6 +231,7 @@ fn verify(
 fn broken(opened: &Opened, fault: &Fault) -> Verification {
     Verification {
         package: opened.package.short_name.clone(),
+        format: opened.package.format.name().to_owned(),
         time_limit: Reading::unknown("the package's own programs fail"),
         time_limit_source: None,
         submissions: Vec::new(),

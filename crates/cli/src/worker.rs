@@ -16,10 +16,12 @@ mod task;
 mod warm;
 
 use crate::Done;
+use crate::isolation::{IsolationArgs, rung, shown_to};
 use crate::judging::{Site, languages, worst_floor};
 use crate::log::LogForm;
 use crate::options::{PlacementArgs, SlotChoice};
-use crate::place::{Place, places, planned, wishes_for};
+use crate::place::{Place, places};
+use crate::serve::by_slot::{ProcessArgs, Serves};
 use crate::serve::nursery::{Child, Nursery};
 use crate::terminal::Failure;
 use brokers::BrokerArgs;
@@ -56,37 +58,32 @@ pub(crate) struct WorkerArgs {
     /// Merge this language table over the built-in one
     #[arg(long, value_name = "FILE", env = "TAUTO_LANGUAGES")]
     languages: Option<PathBuf>,
-    /// Log format
-    #[arg(long, value_enum, default_value = "text")]
-    log: LogForm,
-    /// Serve one slot, as the process for it
-    #[arg(long, hide = true, requires = "slots")]
-    single: bool,
-    /// The process that starts this one
-    #[arg(long, hide = true, value_name = "PID")]
-    parent: Option<u32>,
+    #[command(flatten)]
+    process: ProcessArgs,
     /// Compile what languages have in common, and end
     #[arg(long, hide = true, conflicts_with = "single")]
     warm: bool,
     /// Tell the service of this machine, as one of its workers
     #[arg(long, hide = true, requires = "single")]
     speaker: bool,
+    // Last, since its heading holds for what comes after it too.
+    #[command(flatten)]
+    isolation: IsolationArgs,
 }
 
 /// One process for each slot, or the process of one slot.
 pub(crate) fn main(args: WorkerArgs) -> Result<Done, Failure> {
-    crate::log::begin(args.log);
+    crate::log::begin(args.process.log);
     if args.warm {
         return warm::main(&args);
     }
     let way = Way::of(&args)?;
-    let slots = if args.slots.is_empty() { all_slots()? } else { args.slots.clone() };
-    match (args.single, &slots[..]) {
-        (true, [slot]) => serve(&args, &way, *slot),
-        (true, _) => Err(Failure::usage("--single: one slot")),
-        (false, slots) => {
+    match args.process.serves(&args.slots)? {
+        Serves::One(slot) => serve(&args, &way, slot),
+        Serves::Each(slots) => {
             let (node, languages) = (args.node.as_deref(), args.languages.as_deref());
-            Nursery::start(children(slots, &way, node, languages, args.log))?.attend(|_| {})
+            Nursery::start(children(&slots, &way, node, languages, args.process.log, &args.isolation))?
+                .attend(|_| {})
         }
     }
 }
@@ -135,14 +132,6 @@ impl Way {
     }
 }
 
-/// The slots of this machine; one that is none on a machine that has none.
-pub(crate) fn all_slots() -> Result<Vec<SlotChoice>, Failure> {
-    let machine = Machine::this().map_err(Failure::system)?;
-    let plan = planned(&machine, &wishes_for(None)?)?;
-    let slots: Vec<SlotChoice> = plan.slots.iter().map(|slot| SlotChoice::Number(slot.id)).collect();
-    Ok(if slots.is_empty() { vec![SlotChoice::None] } else { slots })
-}
-
 /// Says loudly that a quota of CPU time makes times vary: programs stand still while they are measured.
 fn warn_of_quotas() {
     let Ok(machine) = Machine::this() else { return };
@@ -163,6 +152,7 @@ pub(crate) fn children(
     node: Option<&str>,
     languages: Option<&Path>,
     log: LogForm,
+    isolation: &IsolationArgs,
 ) -> Vec<Child> {
     warn_of_quotas();
     let number = |slot: &SlotChoice| match slot {
@@ -174,6 +164,7 @@ pub(crate) fn children(
         let words = ["worker", "--single", "--slots", &slot, "--log", log.name()];
         let mut args: Vec<OsString> = words.into_iter().map(OsString::from).collect();
         args.extend(way.args());
+        args.extend(isolation.words().into_iter().map(OsString::from));
         if let Some(node) = node {
             args.extend(["--node".into(), node.into()]);
         }
@@ -207,13 +198,14 @@ struct Worker {
 }
 
 fn serve(args: &WorkerArgs, way: &Way, slot: SlotChoice) -> Result<Done, Failure> {
-    crate::serve::die_with_parent(args.parent)?;
+    args.process.die_with_parent()?;
     let typed = PlacementArgs { slot: Some(slot), ..PlacementArgs::default() };
-    let places = places(&typed, SlotChoice::Auto, 1)?;
+    let mut places = places(&typed, SlotChoice::Auto, 1)?;
+    let languages = languages(args.languages.as_ref())?;
+    args.isolation.apply(&mut places, true, || shown_to(&languages))?;
     let floor = worst_floor(&places);
     let facts = slot_facts(&places[0], slot, &floor);
     let cpus = Cpus::of(&places[0]);
-    let languages = languages(args.languages.as_ref())?;
     let site = Site::start(places, true)?;
     // They are used as long as this process lives, by what is compiled once and kept.
     let site: &'static Site = Box::leak(Box::new(site));
@@ -233,7 +225,7 @@ fn serve(args: &WorkerArgs, way: &Way, slot: SlotChoice) -> Result<Done, Failure
     };
     let packages = Packages::new(crate::config::data_directory()?.join("worker-packages"))?;
     if args.speaker {
-        warm::begin(args.languages.as_deref(), args.log);
+        warm::begin(args.languages.as_deref(), args.process.log);
     }
     let speaker = args.speaker.then(|| Speaker::new(args.languages.clone()));
     let (cancel, ending) = (&*site.cancel, &*site.ending);
@@ -264,10 +256,11 @@ impl Cpus {
 }
 
 fn slot_facts(place: &Place, slot: SlotChoice, floor: &Floor) -> SlotFacts {
+    let held = |slot: &model::Slot| model::Slot { isolation: rung(place, slot.isolation), ..slot.clone() };
     SlotFacts {
         id: if let SlotChoice::Number(n) = slot { n } else { 0 },
         cpus: place.placement.cpus.clone(),
-        plan: Reading::from_option(place.slot().cloned(), || "there is no slot".into()),
+        plan: Reading::from_option(place.slot().map(held), || "there is no slot".into()),
         floor: Reading::Known(*floor),
     }
 }

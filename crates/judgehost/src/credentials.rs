@@ -1,8 +1,5 @@
 //! Credentials of a server: a password from a file or the environment, or a line of DOMjudge's own `etc/restapi.secret`.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-
 /// Where the server is, and who we are there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
@@ -43,7 +40,7 @@ impl Account {
 
     /// The header of HTTP's basic authentication (RFC 7617).
     pub fn authorization(&self) -> String {
-        format!("Basic {}", STANDARD.encode(format!("{}:{}", self.user, self.password)))
+        client::basic(&self.user, &self.password)
     }
 }
 

@@ -108,13 +108,12 @@ const BY_EXTENSION: [(&[&str], &str); 4] = [
 pub fn buildable(mut files: Vec<File>) -> Result<Vec<File>, String> {
     let named =
         |files: &[File], name: &str| files.iter().find(|file| file.name == name).map(|f| f.executable);
-    match (named(&files, "build"), named(&files, "run")) {
-        (Some(true), _) => return Ok(files),
+    let (build, run) = (named(&files, "build"), named(&files, "run"));
+    // Where it cannot be executed the host would be blamed for it.
+    files.iter_mut().filter(|file| file.name == "run").for_each(|file| file.executable = true);
+    match (build, run) {
         (Some(false), _) => return Err("its `build` is not executable".to_owned()),
-        (None, Some(_)) => {
-            files.iter_mut().filter(|file| file.name == "run").for_each(|file| file.executable = true);
-            return Ok(files);
-        }
+        (Some(true), _) | (None, Some(_)) => return Ok(files),
         (None, None) => {}
     }
     let plain = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-+".contains(&b));
@@ -185,6 +184,8 @@ mod tests {
         assert_eq!(way(&[file("build", "own", true)]), Ok("own".into()));
         assert!(way(&[file("build", "own", false)]).is_err());
         assert!(buildable(vec![file("run", "r", false)]).unwrap()[0].executable);
+        let both = vec![file("run", "r", false), file("build", "b", true)];
+        assert!(buildable(both).unwrap().iter().all(|file| file.executable));
         assert!(way(&[file("x.h", "", false), file("x.cc", "", false)]).unwrap().contains("'x.cc' -o run"));
         assert!(way(&[file("V.java", "", false)]).unwrap().contains(" V \"$@\""));
         assert!(way(&[file("a.py", "", false), file("b.c", "", false)]).unwrap().contains("gcc"));

@@ -2,13 +2,10 @@
 //! from here, sends what was not acknowledged, as it was, and judges what has no result. DOMjudge's server does not by itself hand out again
 //! what a host lost (DOMjudge, issue 2461).
 
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::Path;
 
 /// One line of the journal.
@@ -96,7 +93,7 @@ fn job(task: &Value) -> String {
 /// A journal, held by this process alone.
 #[derive(Debug)]
 pub struct Journal {
-    file: File,
+    lines: os::journal::Journal,
     state: State,
 }
 
@@ -106,24 +103,11 @@ impl Journal {
     /// # Errors
     /// It cannot be opened or read, or another process holds it ([`io::ErrorKind::WouldBlock`]).
     pub fn open(path: &Path) -> io::Result<Journal> {
-        let mut file =
-            OpenOptions::new().create(true).truncate(false).read(true).append(true).mode(0o600).open(path)?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         let mut state = State::default();
-        let mut reader = BufReader::new(&mut file);
-        let mut line = Vec::new();
-        let mut whole = 0;
-        while reader.read_until(b'\n', &mut line)? > 0 {
-            let Ok(entry) = serde_json::from_slice(&line) else { break };
-            if line.last() != Some(&b'\n') {
-                break;
-            }
-            whole += line.len() as u64;
-            state.apply(entry);
-            line.clear();
-        }
-        file.set_len(whole)?;
-        Ok(Journal { file, state })
+        let lines = os::journal::Journal::open(path, |line| {
+            serde_json::from_slice(line).map(|entry| state.apply(entry)).is_ok()
+        })?;
+        Ok(Journal { lines, state })
     }
 
     /// What is in hand.
@@ -138,8 +122,7 @@ impl Journal {
     pub fn note(&mut self, entry: Entry) -> io::Result<()> {
         let begins = matches!(entry, Entry::Batch { .. });
         if begins {
-            self.file.set_len(0)?;
-            self.file.rewind()?;
+            self.lines.clear()?;
         }
         self.write(&entry)?;
         self.state.apply(entry);
@@ -151,9 +134,7 @@ impl Journal {
     }
 
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
-        let mut line = serde_json::to_vec(entry)?;
-        line.push(b'\n');
-        self.file.write_all(&line)
+        self.lines.append(serde_json::to_vec(entry)?)
     }
 
     /// Nothing is in hand any more.
@@ -161,8 +142,7 @@ impl Journal {
     /// # Errors
     /// It cannot be written.
     pub fn clear(&mut self) -> io::Result<()> {
-        self.file.set_len(0)?;
-        self.file.rewind()?;
+        self.lines.clear()?;
         let compiled = std::mem::take(&mut self.state.compiled);
         self.state = State { compiled, ..State::default() };
         Ok(())

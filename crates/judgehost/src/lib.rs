@@ -4,7 +4,6 @@
 
 pub mod credentials;
 pub mod files;
-pub mod http;
 pub mod journal;
 pub mod report;
 pub mod server;

@@ -12,6 +12,11 @@ pub fn encode(form: &Form) -> String {
     serde_urlencoded::to_string(form).unwrap_or_default()
 }
 
+/// Whether the body of a report, encoded, is that of a correct run.
+pub fn is_correct(body: &str) -> bool {
+    body.split('&').any(|field| field == "runresult=correct")
+}
+
 /// Bytes as they travel.
 pub fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
@@ -176,6 +181,14 @@ pub fn says_internal_error(output: &[u8]) -> bool {
 mod tests {
     use super::*;
     use model::{Bytes, Reading};
+
+    #[test]
+    fn a_correct_result_is_known_by_its_body() {
+        let body = |result: &str| {
+            encode(&vec![("runresult", result.to_owned()), ("output_run", "runresult=correct".into())])
+        };
+        assert!(is_correct(&body("correct")) && !is_correct(&body("wrong-answer")));
+    }
 
     #[test]
     fn outputs_are_cut() {

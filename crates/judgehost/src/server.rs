@@ -1,10 +1,9 @@
 //! Requests to a server, each tried again as DOMjudge's own judgehost does.
 
 use crate::files::{self, File};
-use crate::http::{Answer, Client};
 use crate::report::{self, Form, InternalError};
-use crate::task::{Work, segment};
-use hyper::Method;
+use crate::task::Work;
+use client::{Answer, Client, Method, segment};
 use serde_json::Value;
 use std::thread::sleep;
 use std::time::Duration;

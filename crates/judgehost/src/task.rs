@@ -1,5 +1,6 @@
 //! What a server hands out.
 
+use client::segment;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -243,14 +244,6 @@ impl Task {
             Dialect::V8 | Dialect::V9 => format!("judgehosts/get_files/source/{submission}"),
         }
     }
-}
-
-/// A part of a path, escaped (RFC 3986, section 2).
-pub fn segment(text: &str) -> String {
-    let dots = text.bytes().all(|byte| byte == b'.');
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_~".contains(byte) || (*byte == b'.' && !dots);
-    let escape = |byte: u8| if plain(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    text.bytes().map(escape).collect()
 }
 
 #[cfg(test)]

@@ -8,22 +8,22 @@ use std::process::{Child, Command, Stdio};
 
 /// A load as it is to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Disturbance {
+pub(crate) struct Disturbance {
     /// As in `tauto load --kind`.
-    pub(super) kind: &'static str,
+    pub(crate) kind: &'static str,
     /// On which CPUs, a thread on each.
-    pub(super) cpus: Vec<u32>,
+    pub(crate) cpus: Vec<u32>,
     /// Of the real-time kind.
-    pub(super) priority: Option<u8>,
+    pub(crate) priority: Option<u8>,
 }
 
 /// A load under way. It ends when this is dropped.
-pub(super) struct Disturber(Child);
+pub(crate) struct Disturber(Child);
 
 impl Disturber {
     /// Starts a load, and waits until it keeps all its CPUs busy. To be called by the thread that lives longest: the kernel
     /// ends the load with it.
-    pub(super) fn start(of: &Disturbance) -> Result<Disturber, Failure> {
+    pub(crate) fn start(of: &Disturbance) -> Result<Disturber, Failure> {
         let own = std::env::current_exe().map_err(Failure::system)?;
         let cpus = to_list(&of.cpus.iter().copied().collect());
         let mut command = Command::new(own);

@@ -64,7 +64,7 @@ impl Ground {
         let walled = self.slot().filter(|slot| slot.isolation == Isolation::Partition)?;
         let cpus = host::cpulist::to_list(&walled.cpus.iter().copied().collect());
         Some(format!(
-            "CPU {cpus} is in an isolated partition, where nobody else can be bound; `tauto tune undo --only isolated_cpus` gives it back"
+            "CPU {cpus} is in an isolated partition, to which no other process can be bound; `tauto tune undo --only isolated_cpus` returns it"
         ))
     }
 }

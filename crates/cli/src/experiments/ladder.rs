@@ -9,6 +9,7 @@ use super::session::{Forms, Session, SessionArgs, outcome};
 use super::subject_facts;
 use crate::Done;
 use crate::interrupt::Interrupt;
+use crate::isolation::SeatEnder;
 use crate::loan::Loan;
 use crate::options::PlacementArgs;
 use crate::subject::{SubjectArgs, ended_well};
@@ -114,7 +115,7 @@ impl Climb<'_> {
                 LadderLine::Refused { rung, why } if rung < self.planned.len() => self.refuse(rung, why),
                 _ => {
                     let why = format!(
-                        "the record's line {} is not the one that belongs there; --fresh begins anew",
+                        "the record's line {} is not the one that belongs there; --fresh restarts from scratch",
                         n + 2
                     );
                     return Err(Failure::usage(why));
@@ -141,7 +142,7 @@ impl Climb<'_> {
         if self.left() == 0 {
             return Ok(BenchEnd::Complete);
         }
-        let interrupt = Interrupt::ending(vec![])?;
+        let interrupt = Interrupt::ending(Vec::<SeatEnder>::new())?;
         let mut loan = Loan::new()?;
         session.begin(self.runs.len());
         let mut tuned = vec![false; self.seats.len()];

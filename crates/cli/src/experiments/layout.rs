@@ -130,8 +130,10 @@ fn resumed(plan: Plan, kept: &[LayoutRun]) -> Result<Sweep, Failure> {
     let mut sweep = Sweep::new(plan);
     for (n, run) in kept.iter().enumerate() {
         if sweep.next() != Some(run.at) {
-            let why =
-                format!("the record's run {} is not the one that belongs there; --fresh begins anew", n + 1);
+            let why = format!(
+                "the record's run {} is not the one that belongs there; --fresh restarts from scratch",
+                n + 1
+            );
             return Err(Failure::usage(why));
         }
         sweep.put(run.value as f64, run.disturbed.is_empty());

@@ -2,7 +2,7 @@
 //! has the number of [`lab::record::FORMS`].
 
 use lab::ladder::Stage;
-use model::{Observation, Perturbation};
+use model::{Clock, Nanos, Observation, Perturbation};
 use serde::{Deserialize, Serialize};
 
 /// Of `tauto lab ladder`.
@@ -23,6 +23,29 @@ pub(super) enum LadderLine {
 pub(super) enum PerturbLine {
     /// A run.
     Run { trial: Perturbation, pair: usize, disturbed: bool, observation: Box<Observation> },
+    /// What else the machine did while the runs before it were made.
+    Warned(Vec<String>),
+}
+
+/// Of `tauto lab consistency`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ConsistencyLine {
+    /// A run.
+    Run {
+        program: String,
+        load: String,
+        clock: Clock,
+        /// In the clock's unit.
+        amount: u64,
+        /// Something disturbed it.
+        disturbed: bool,
+        /// What that can have cost at most.
+        #[serde(rename = "explained_ns")]
+        explained: Nanos,
+    },
+    /// A clock cannot count a program here.
+    Refused { program: String, clock: Clock, why: String },
     /// What else the machine did while the runs before it were made.
     Warned(Vec<String>),
 }
@@ -53,7 +76,7 @@ pub(super) struct LinkOrderRun {
 mod tests {
     use super::*;
     use lab::record::{FORMS, Record};
-    use model::{Exit, Nanos};
+    use model::Exit;
     use serde::de::DeserializeOwned;
     use serde_json::{Value, json};
 
@@ -81,7 +104,24 @@ mod tests {
             "perturb": [
                 head("perturb"),
                 PerturbLine::Run { trial, pair: 1, disturbed: true, observation: boxed() },
-                PerturbLine::Warned(warned),
+                PerturbLine::Warned(warned.clone()),
+            ],
+            "consistency": [
+                head("consistency"),
+                ConsistencyLine::Run {
+                    program: "compute".into(),
+                    load: "idle".into(),
+                    clock: Clock::Cpu,
+                    amount: 7,
+                    disturbed: true,
+                    explained: Nanos(2),
+                },
+                ConsistencyLine::Refused {
+                    program: "java".into(),
+                    clock: Clock::Reference,
+                    why: "it ended with code 1".into(),
+                },
+                ConsistencyLine::Warned(warned),
             ],
             "layout": [
                 head("layout"),
@@ -117,6 +157,7 @@ mod tests {
                 let runs = match experiment.as_str() {
                     "ladder" => read::<LadderLine>(experiment, lines),
                     "perturb" => read::<PerturbLine>(experiment, lines),
+                    "consistency" => read::<ConsistencyLine>(experiment, lines),
                     "layout" => read::<LayoutRun>(experiment, lines),
                     _ => read::<LinkOrderRun>(experiment, lines),
                 };

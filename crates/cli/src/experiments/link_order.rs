@@ -167,8 +167,10 @@ fn resumed(args: &LinkOrderArgs, subjects: &Subjects, kept: &[LinkOrderRun]) -> 
     let mut rounds = Rounds::new(subjects.orders.len(), args.runs as usize, args.seed);
     for (n, run) in kept.iter().enumerate() {
         if rounds.next().map(|order| subjects.orders[order].0) != Some(run.seed) {
-            let why =
-                format!("the record's run {} is not the one that belongs there; --fresh begins anew", n + 1);
+            let why = format!(
+                "the record's run {} is not the one that belongs there; --fresh restarts from scratch",
+                n + 1
+            );
             return Err(Failure::usage(why));
         }
         rounds.put(run.counts);

@@ -149,7 +149,7 @@ impl Perturb<'_> {
             let next = self.order.get(self.runs.len());
             if next.map(|step| (self.of(*step).perturbation, step.pair, step.disturbed)) != Some(made) {
                 let why = format!(
-                    "the record's line {} is not the one that belongs there; --fresh begins anew",
+                    "the record's line {} is not the one that belongs there; --fresh restarts from scratch",
                     n + 2
                 );
                 return Err(Failure::usage(why));

@@ -2,6 +2,7 @@
 
 use crate::terminal::Failure;
 use clap::Args;
+use judge::package::{LOOSE_TIME_LIMIT, loose_group, loose_problem};
 use std::fmt::Display;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -35,8 +36,6 @@ pub(super) struct Laid {
 
 /// What the package is called in results.
 const NAME: &str = "tests";
-/// Seconds of CPU time for a test unless `--cpu-time` says something else: no jury has said what is slow.
-const TIME_LIMIT: u32 = 10;
 
 fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -81,13 +80,10 @@ impl TestArgs {
             copy(&test.input, &secret.join(format!("{}.in", test.name)))?;
             copy(&test.answer, &secret.join(format!("{}.ans", test.name)))?;
         }
-        let problem = format!(
-            "problem_format_version: 2025-09\nname: Tests\nuuid: 00000000-0000-4000-8000-000000000000\nlimits:\n  time_limit: {TIME_LIMIT}\n"
-        );
-        write(&package.join("problem.yaml"), &problem)?;
+        // Unless `--cpu-time` says something else.
+        write(&package.join("problem.yaml"), &loose_problem(LOOSE_TIME_LIMIT, None))?;
         if let Some(tolerance) = self.tolerance {
-            let group = format!("output_validator_args: [float_tolerance, \"{tolerance:e}\"]\n");
-            write(&secret.join("test_group.yaml"), &group)?;
+            write(&secret.join("test_group.yaml"), &loose_group(tolerance))?;
         }
         if let Some(checker) = &self.checker {
             let name = checker.file_name().ok_or_else(|| named(checker, &"is not a file"))?;

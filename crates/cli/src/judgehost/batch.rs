@@ -86,12 +86,17 @@ impl From<Fault> for Stop {
     }
 }
 
+/// What compares or talks, and what starts the submission.
+type Jury = (Rc<Executable<'static>>, Option<Rc<Executable<'static>>>);
+
 /// What all tests of a judging have in common, compiled once for all its batches.
 pub(super) struct Judging {
     /// Its number, and its UUID: numbers begin again where a database is created again.
     name: (String, String),
     program: Program<'static>,
     jury: Rc<Executable<'static>>,
+    /// The site's own script that starts the submission.
+    start: Option<Rc<Executable<'static>>>,
     config: Config,
 }
 
@@ -111,6 +116,13 @@ impl Host {
     }
 
     fn judge(&mut self, tasks: &[Task]) -> Result<bool, Stop> {
+        let done = self.judge_each(tasks);
+        // Before anything else is told: with it the server may give back what has no result yet.
+        let wanted = self.flush()?;
+        Ok(done? && wanted)
+    }
+
+    fn judge_each(&mut self, tasks: &[Task]) -> Result<bool, Stop> {
         for task in tasks {
             let body = match self.journal.state().results.get(&task.id) {
                 // It may have arrived: sent again it must be the same.
@@ -126,13 +138,25 @@ impl Host {
                     body
                 }
             };
-            let go_on = self.server.report(task.id, &body)?;
-            self.journal.note(Entry::Done { task: task.id })?;
-            if !go_on {
+            // One at a time, so that the server hears of them in their order.
+            if !self.flush()? {
+                return Ok(false);
+            }
+            self.courier.send(task.id, body.clone());
+            // Only a result that decides nothing is not waited for, as DOMjudge's own judgehost does.
+            if !report::is_correct(&body) && !self.flush()? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Waits for the report that is on its way. False: no more of this judging is wanted.
+    fn flush(&mut self) -> Result<bool, Stop> {
+        let Some((task, told)) = self.courier.wait() else { return Ok(true) };
+        let wanted = told?;
+        self.journal.note(Entry::Done { task })?;
+        Ok(wanted)
     }
 
     /// Notes that a task is begun, unless that has ended this process too often.
@@ -166,7 +190,7 @@ impl Host {
         );
         let id = (task.compile_script_id.as_str(), compile.hash.as_str());
         let compiler = self.bundles.get((&self.server, &self.ground), Kind::Compile, id, &limits)?;
-        let jury = self.jury(task, &config)?;
+        let (jury, start) = self.jury(task, &config)?;
         let sources = self.server.files_at(&task.sources())?;
         let passed = |name: &str| {
             !compile.filter_compiler_files
@@ -201,7 +225,7 @@ impl Host {
             self.server.compiled(task.id, &form)?;
             self.journal.note(Entry::Compiled { job: task.job.clone() })?;
         }
-        self.judging = made.made.ok().map(|program| Judging { name, program, jury, config });
+        self.judging = made.made.ok().map(|program| Judging { name, program, jury, start, config });
         Ok(self.judging.is_some())
     }
 
@@ -247,8 +271,8 @@ impl Host {
         }
     }
 
-    /// What compares outputs, or talks to the submission.
-    fn jury(&mut self, task: &Task, config: &Config) -> Result<Rc<Executable<'static>>, Stop> {
+    /// What compares outputs, or talks to the submission; and what starts it, where that is more than the usual script.
+    fn jury(&mut self, task: &Task, config: &Config) -> Result<Jury, Stop> {
         let compare = &task.compare_config;
         let limits = script(
             [compare.script_timelimit, compare.script_memory_limit, compare.script_filesize_limit],
@@ -256,11 +280,13 @@ impl Host {
         );
         let run = (task.run_script_id.as_str(), task.run_config.hash.as_str());
         if compare.combined_run_compare {
-            return self.bundles.get((&self.server, &self.ground), Kind::Run, run, &limits);
+            let jury = self.bundles.get((&self.server, &self.ground), Kind::Run, run, &limits)?;
+            return Ok((jury, None));
         }
-        self.bundles.usual_run(&self.server, run.0, run.1)?;
+        let start = self.bundles.start((&self.server, &self.ground), run.0, run.1, &limits)?;
         let id = (task.compare_script_id.as_str(), compare.hash.as_str());
-        self.bundles.get((&self.server, &self.ground), Kind::Compare, id, &limits)
+        let jury = self.bundles.get((&self.server, &self.ground), Kind::Compare, id, &limits)?;
+        Ok((jury, start))
     }
 
     /// Judges a test: the form of its report.
@@ -292,6 +318,7 @@ impl Host {
             passes: run.pass_limit.map_or(1, Number::count).max(1),
             interactive,
             memory_verdict: self.memory,
+            wrapper: judging.start.as_deref(),
         };
         let begun = now();
         let tested = self.ground.judge(&judging.program, &judging.jury, &case)?;
@@ -418,7 +445,7 @@ impl Host {
             self.bundles.get(both, Kind::Compile, (&task.compile_script_id, compile), &limits)?;
         }
         if !task.run_script_id.is_empty() && !task.compare_config.combined_run_compare {
-            self.bundles.usual_run(&self.server, &task.run_script_id, run)?;
+            drop(self.bundles.start(both, &task.run_script_id, run, &limits)?);
         }
         if !task.compare_script_id.is_empty() {
             let id = (task.compare_script_id.as_str(), task.compare_config.hash.as_str());
@@ -449,7 +476,7 @@ impl Host {
 fn label(kind: Kind) -> &'static str {
     match kind {
         Kind::Compile => "compile",
-        Kind::Run => "run",
+        Kind::Run | Kind::Start => "run",
         Kind::Compare => "compare",
     }
 }

@@ -13,10 +13,13 @@ use std::rc::Rc;
 const KEPT: usize = 24;
 
 /// Which executable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Compile,
+    /// It talks to the submission.
     Run,
+    /// It starts the submission.
+    Start,
     Compare,
 }
 
@@ -24,7 +27,7 @@ impl Kind {
     fn name(self) -> &'static str {
         match self {
             Kind::Compile => "compile",
-            Kind::Run => "run",
+            Kind::Run | Kind::Start => "run",
             Kind::Compare => "compare",
         }
     }
@@ -33,20 +36,20 @@ impl Kind {
     pub(super) fn disabled(self, id: &str) -> Disabled {
         match self {
             Kind::Compile => Disabled::CompileScript(id.to_owned()),
-            Kind::Run => Disabled::RunScript(id.to_owned()),
+            Kind::Run | Kind::Start => Disabled::RunScript(id.to_owned()),
             Kind::Compare => Disabled::CompareScript(id.to_owned()),
         }
     }
 
     fn at(self) -> At {
         match self {
-            Kind::Compile => At::Main,
+            Kind::Compile | Kind::Start => At::Main,
             Kind::Run | Kind::Compare => At::Beside,
         }
     }
 }
 
-type Name = (&'static str, String, String);
+type Name = (Kind, String, String);
 
 #[derive(Default)]
 pub(super) struct Bundles {
@@ -69,7 +72,7 @@ impl Bundles {
         (id, hash): (&str, &str),
         limits: &ScriptLimits,
     ) -> Result<Rc<Executable<'static>>, Stop> {
-        let name = (kind.name(), id.to_owned(), hash.to_owned());
+        let name = (kind, id.to_owned(), hash.to_owned());
         if let Some(at) = self.built.iter().position(|(known, _)| *known == name)
             && let Some(found) = self.built.remove(at)
         {
@@ -90,18 +93,24 @@ impl Bundles {
         Ok(executable)
     }
 
-    /// Proves that a run executable only starts the program with its input and output, which is done without it.
-    pub(super) fn usual_run(&mut self, server: &Server, id: &str, hash: &str) -> Result<(), Stop> {
-        let name = (Kind::Run.name(), id.to_owned(), hash.to_owned());
+    /// A run executable of the site's own. `None`: it only starts the program with its input and output, which is done without it.
+    pub(super) fn start(
+        &mut self,
+        both: (&Server, &Ground<'static>),
+        id: &str,
+        hash: &str,
+        limits: &ScriptLimits,
+    ) -> Result<Option<Rc<Executable<'static>>>, Stop> {
+        let name = (Kind::Start, id.to_owned(), hash.to_owned());
         if self.usual.contains(&name) {
-            return Ok(());
+            return Ok(None);
         }
-        if !files::only_redirects(&fetch(server, Kind::Run, id, hash)?) {
-            let why = "is a run script of the site's own, which tauto judgehost does not support";
-            return Err(wrong(Kind::Run, id, why, b""));
+        let known = self.built.iter().any(|(known, _)| *known == name);
+        if !known && files::only_redirects(&fetch(both.0, Kind::Start, id, hash)?) {
+            self.usual.insert(name);
+            return Ok(None);
         }
-        self.usual.insert(name);
-        Ok(())
+        self.get(both, Kind::Start, (id, hash), limits).map(Some)
     }
 }
 

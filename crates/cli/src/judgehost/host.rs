@@ -2,6 +2,7 @@
 
 use super::batch::{Judging, Stop};
 use super::bundles::Bundles;
+use super::courier::Courier;
 use super::testcases::Tests;
 use crate::Done;
 use crate::terminal::Failure;
@@ -29,6 +30,8 @@ const LOOK: Duration = Duration::from_millis(50);
 
 pub(super) struct Host {
     pub(super) server: Server,
+    /// Who reports results.
+    pub(super) courier: Courier,
     pub(super) url: String,
     pub(super) name: String,
     pub(super) journal: Journal,

@@ -30,7 +30,7 @@ pub(super) fn system(tested: &Tested, node: &str) -> String {
     );
     let settled = &tested.settled;
     text.push_str(&format!(
-        "tauto: {} run(s), {} void; confidence {}; on {node}\n",
+        "tauto: {} run(s), {} discarded; confidence {}; on {node}\n",
         settled.runs,
         settled.void_runs,
         confidence(settled.confidence)
@@ -48,6 +48,7 @@ pub(super) fn system(tested: &Tested, node: &str) -> String {
         Isolation::Affinity => "bound to CPUs that others may use",
         Isolation::Cpuset => "a cpuset of its own",
         Isolation::Partition => "an isolated partition",
+        Isolation::Vm => "a virtual machine",
     };
     text.push_str(&format!(
         "isolation: {isolation}, CPUs {}\n",

@@ -2,9 +2,11 @@
 
 use super::{Where, now, table};
 use crate::Done;
+use crate::options::second_opinion;
 use crate::terminal::Failure;
 use clap::{Args, Subcommand, ValueEnum};
 use fleet::Contest;
+use model::SecondOpinions;
 use serde::Serialize;
 use server::manage::{self, ContestView};
 
@@ -47,7 +49,7 @@ enum Action {
     },
     /// Create or change a contest; its waiting jobs move to the new pool
     Set {
-        /// Its name: 1 to 64 of a-z, A-Z, 0-9, -, _ and .
+        /// Its name: 1 to 64 of a-z, A-Z, 0-9, `.`, `_` and `-`
         name: String,
         /// The pool it is bound to
         #[arg(long, value_name = "POOL")]
@@ -58,6 +60,9 @@ enum Action {
         /// Run at most N of its jobs at a time [default: no limit]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         at_once: Option<u32>,
+        /// Let the reference clock judge too what is left open, all that one run did not decide, or nothing [default: as problem and service say]
+        #[arg(long, value_name = "open|grey|never", value_parser = second_opinion)]
+        second_opinion: Option<SecondOpinions>,
     },
     /// Remove a contest that has no submissions
     Remove {
@@ -88,9 +93,14 @@ pub(crate) fn contest(args: &ContestArgs) -> Result<Done, Failure> {
             let contest = at.with(async |store| manage::show_contest(store, name).await)?;
             at.tell(&contest, || listed(std::slice::from_ref(&contest)));
         }
-        Action::Set { name, pool, strictness, at_once } => {
-            let strictness = (*strictness).into();
-            let wanted = Contest { name: name.clone(), pool: pool.clone(), strictness, at_once: *at_once };
+        Action::Set { name, pool, strictness, at_once, second_opinion } => {
+            let wanted = Contest {
+                name: name.clone(),
+                pool: pool.clone(),
+                strictness: (*strictness).into(),
+                at_once: *at_once,
+                second_opinion: *second_opinion,
+            };
             let set = at.with(async |store| {
                 manage::set_contest(store, &wanted, now()).await?;
                 manage::show_contest(store, name).await
@@ -113,8 +123,9 @@ fn listed(contests: &[ContestView]) -> String {
             fleet::Strictness::RelaxedThenStrict => "relaxed-then-strict",
         };
         let at_once = contest.at_once.map_or("–".to_string(), |most| most.to_string());
-        vec![contest.name.clone(), contest.pool.clone(), strictness.to_string(), at_once]
+        let opinion = contest.second_opinion.map_or("–", SecondOpinions::name).to_string();
+        vec![contest.name.clone(), contest.pool.clone(), strictness.to_string(), at_once, opinion]
     };
     let rows: Vec<Vec<String>> = contests.iter().map(row).collect();
-    table(&["contest", "pool", "strictness", "at once"], &rows)
+    table(&["contest", "pool", "strictness", "at once", "second opinion"], &rows)
 }

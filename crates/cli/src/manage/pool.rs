@@ -22,7 +22,7 @@ pub(crate) struct PoolArgs {
 enum Kind {
     /// Equal hardware and equal measured power: verdicts on time count
     Strict,
-    /// Whatever there is
+    /// Any machine
     Relaxed,
 }
 

@@ -1,9 +1,9 @@
 //! The standard streams of the command.
 
 use super::RunArgs;
+use crate::isolation::{Seat, SeatEnder};
 use crate::terminal::{self, Failure, Stream};
 use model::{Bytes, RunSpec, Stdio};
-use sandbox::{Ender, Launcher};
 use std::fs::{File, Metadata};
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,7 +21,7 @@ pub(super) fn connect(
     args: &RunArgs,
     spec: &mut RunSpec,
     fds: &mut Vec<OwnedFd>,
-    launcher: &Launcher,
+    launcher: &Seat,
 ) -> Result<Relays, Failure> {
     let (done, relays) = channel();
     let mut running = 0;
@@ -115,7 +115,7 @@ struct Relay {
     to: Stream,
     written: Arc<AtomicU64>,
     limit: Option<Bytes>,
-    ender: Ender,
+    ender: SeatEnder,
 }
 
 impl Relay {

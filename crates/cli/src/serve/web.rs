@@ -60,6 +60,7 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
             && wanted.access.proxies.is_empty(),
         grace: wanted.grace,
         attempts: wanted.attempts,
+        second_opinion: wanted.second_opinion,
         retention: wanted.retention,
         access: wanted.access,
         callbacks: wanted.callbacks,

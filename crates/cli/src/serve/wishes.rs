@@ -4,6 +4,7 @@ use super::{NATS, ServeArgs};
 use crate::config::Config;
 use crate::log::LogForm;
 use crate::terminal::Failure;
+use model::SecondOpinions;
 use serde::{Deserialize, Serialize, Serializer};
 use server::{Access, AllowedCallbacks, Limits, Network, Rate};
 use std::net::{IpAddr, SocketAddr};
@@ -212,6 +213,7 @@ pub(super) struct Wanted {
     pub(super) accounts: bool,
     pub(super) grace: Duration,
     pub(super) attempts: u64,
+    pub(super) second_opinion: SecondOpinions,
     pub(super) log: LogForm,
     pub(super) retention: Option<Duration>,
     pub(super) access: Access,
@@ -236,7 +238,9 @@ const GRACE: u64 = 20;
 
 impl Wanted {
     pub(super) fn read(args: &ServeArgs) -> Result<Wanted, Failure> {
-        let wanted = Wanted::of(args, Config::read()?.serve);
+        let config = Config::read()?;
+        let second_opinion = config.second_opinion.unwrap_or_default();
+        let wanted = Wanted { second_opinion, ..Wanted::of(args, config.serve) };
         match &wanted.nats {
             Some(nats) if nats.cert.is_some() != nats.key.is_some() => {
                 Err(Failure::usage("--nats-cert and --nats-key: one does not go without the other"))
@@ -267,6 +271,7 @@ impl Wanted {
             accounts: args.accounts || site.accounts,
             grace: Duration::from_secs(args.grace.or(site.grace_seconds).unwrap_or(GRACE)),
             attempts: site.attempts.unwrap_or(server::ATTEMPTS),
+            second_opinion: SecondOpinions::default(),
             log: args.log.or(site.log).unwrap_or(LogForm::Text),
             retention: site.retention_days.map(|days| Duration::from_secs(u64::from(days) * 86_400)),
             access: Access {

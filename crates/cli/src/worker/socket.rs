@@ -70,7 +70,7 @@ fn to_owner(path: &Path) -> std::io::Result<UnixStream> {
     let stat = rustix::fs::fstat(&directory)?;
     if stat.st_mode & 0o002 != 0 {
         return Err(std::io::Error::other(
-            "everybody may write to its directory; name the socket in the service's own",
+            "every user may write to its directory; name the socket in the service's own",
         ));
     }
     // By descriptor: what was looked at is what is connected to, and the path is never too long for an address.
@@ -403,7 +403,7 @@ mod tests {
         // A link in the place of the directory: ENOTDIR, since it is not followed.
         refused(&top.path().join("link/work.sock"), "Not a directory");
         std::fs::set_permissions(&ours, std::fs::Permissions::from_mode(0o777)).expect("it is ours");
-        refused(&ours.join("work.sock"), "everybody may write");
+        refused(&ours.join("work.sock"), "every user may write");
         std::fs::set_permissions(&ours, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
         if rustix::process::geteuid().is_root() {
             symlink(ours.join("work.sock"), theirs.join("work.sock")).expect("a link");

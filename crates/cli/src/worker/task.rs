@@ -8,26 +8,28 @@ use crate::options::ClockArgs;
 use engine::bench::{Bench, Programs};
 use engine::execute::{Conditions, execute};
 use engine::job::{Job, Options};
+use engine::kept::Keeping;
 use engine::limits::Overrides;
-use engine::opinion::Opinions;
+use engine::opinion::{Opinions, scales};
 use engine::submission::{Submission, judge_submission};
 use engine::timelimit::{TimeLimitInUse, time_limit};
 use engine::{Blame, Fault, Part};
-use fleet::{Mode, Outcome, Task, TimeLimit, Work};
+use fleet::{Mode, Opinions as Told, Outcome, Task, TimeLimit, Work};
 use judge::package::TimeLimit as PackageLimit;
 use judge::scoring::JudgeMode;
-use model::{Clock, Event, Execution, InferredLimit, Layout, ProgramFile};
+use model::{Clock, Event, Execution, InferredLimit, Layout, ProgramFile, SecondOpinions};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Does a task. What goes wrong is part of the outcome.
 pub(super) fn perform(worker: &mut Worker, service: &dyn Service, task: &Task) -> Outcome {
     tracing::debug!(job = task.lease.job.0, attempt = task.lease.attempt, "a task begins");
     let done = match &task.work {
-        Work::Judge { package, problem, language, files, jury, mode, clock, time_limit } => {
-            let asked = Asked { language, files, jury, mode: *mode, clock: *clock, limit: time_limit };
+        Work::Judge { package, problem, language, files, jury, mode, clock, time_limit, opinions } => {
+            let (mode, clock) = (*mode, *clock);
+            let asked = Asked { language, files, jury, mode, clock, limit: time_limit, opinions };
             judge(worker, service, task, (package, problem), &asked)
         }
-        Work::Infer { package, problem } => infer(worker, service, task, (package, problem)),
+        Work::Infer { package, problem, scales } => infer(worker, service, task, (package, problem), *scales),
         Work::Execute(execution) => run(worker, service, task, execution),
     };
     tracing::debug!(job = task.lease.job.0, attempt = task.lease.attempt, "a task ends");
@@ -84,6 +86,7 @@ struct Asked<'a> {
     mode: Mode,
     clock: Option<Clock>,
     limit: &'a Option<TimeLimit>,
+    opinions: &'a Option<Told>,
 }
 
 fn judge(
@@ -101,14 +104,24 @@ fn judge(
     let emit = |event: Event| {
         service.event(task.lease, event);
     };
-    // None until a service tells the scales of a problem's version.
-    let opinions = Opinions::none();
+    let scales = asked.opinions.as_ref().map(|told| told.scales.clone()).unwrap_or_default();
+    let opinions = Opinions::told(when(asked.opinions.as_ref(), ready.opened.second_opinion), scales);
     let job = job(worker, &ready, &emit, (asked.clock, mode), &opinions)?;
     let bench = Bench::with(job, worker.slot, programs(worker, &ready, &job)?);
     let limit = limit(&job, asked)?;
     let submission = submission(task, asked, &job)?;
     let judgement = judge_submission(&bench, &submission, &limit, mode)?.judgement;
     Ok(Outcome::Judged { judgement: Box::new(judgement) })
+}
+
+/// As the contest says, else the package, else the service; where the latter asks for none, there are none.
+fn when(told: Option<&Told>, wished: Option<SecondOpinions>) -> SecondOpinions {
+    match (told, wished) {
+        (Some(told), Some(wished)) if !told.firm && told.when != SecondOpinions::Never => wished,
+        (Some(told), _) => told.when,
+        // A service of before.
+        (None, _) => SecondOpinions::Never,
+    }
 }
 
 /// What is done with a package here.
@@ -134,6 +147,8 @@ fn job<'a>(
         languages: &worker.languages,
         options,
         opinions,
+        // The service keeps them.
+        keeping: Keeping::NOWHERE,
         cancel: worker.cancel,
         emit,
     })
@@ -203,12 +218,13 @@ fn limit(job: &Job, asked: &Asked) -> Result<TimeLimitInUse, NotDone> {
     Ok(TimeLimitInUse { limit, source, stop_factor: 1.0, inferred: None })
 }
 
-/// Infers the time limit of a package that states none.
+/// Infers the time limit of a package that states none, or what its limits are in reference time.
 fn infer(
     worker: &mut Worker,
     service: &dyn Service,
     task: &Task,
     package: (&str, &str),
+    in_reference_time: bool,
 ) -> Result<Outcome, NotDone> {
     let warnings = Mutex::new(Vec::new());
     let emit = |event: Event| {
@@ -218,12 +234,41 @@ fn infer(
         service.event(task.lease, event);
     };
     let ready = worker.packages.get(service, package.0, package.1)?;
-    let opinions = Opinions::none();
+    let opinions = match in_reference_time {
+        true => Opinions::told(SecondOpinions::Open, Vec::new()),
+        false => Opinions::none(),
+    };
     let job = job(worker, &ready, &emit, (None, JudgeMode::AllTests), &opinions)?;
     let bench = Bench::with(job, worker.slot, programs(worker, &ready, &job)?);
+    if in_reference_time {
+        let found = scales(&bench)?;
+        return Ok(Outcome::Scaled { found: Box::new(found) });
+    }
     let found = time_limit(&job, std::slice::from_ref(&bench))?.inferred;
     let warnings = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));
     let limit = found.map(|limit| InferredLimit { warnings, ..limit });
     let limit = limit.ok_or_else(|| NotDone::Refused("the package states its time limit".into()))?;
     Ok(Outcome::Inferred { limit: Box::new(limit) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_contest_says_when_else_the_package_else_the_service() {
+        use SecondOpinions::{Grey, Never, Open};
+        let told = |when, firm| Some(Told { when, firm, scales: Vec::new() });
+        for (told, wished, expected) in [
+            (None, Some(Grey), Never),
+            (told(Open, false), None, Open),
+            (told(Open, false), Some(Grey), Grey),
+            (told(Open, false), Some(Never), Never),
+            (told(Open, true), Some(Never), Open),
+            (told(Never, false), Some(Grey), Never),
+            (told(Never, true), Some(Grey), Never),
+        ] {
+            assert_eq!(when(told.as_ref(), wished), expected, "{told:?} {wished:?}");
+        }
+    }
 }

@@ -50,7 +50,7 @@ pub(super) fn begin(languages: Option<&Path>, log: LogForm) {
 
 /// Does it.
 pub(super) fn main(args: &WorkerArgs) -> Result<Done, Failure> {
-    crate::serve::die_with_parent(args.parent)?;
+    args.process.die_with_parent()?;
     let (languages, shelf) = (languages(args.languages.as_ref())?, Arc::new(shelf(&data_directory()?)));
     let cold = Cold::of(&languages, &shelf);
     if cold.is_empty() {

@@ -44,6 +44,7 @@ fn judge(package: &str) -> Work {
         mode: Mode::StopEarly,
         clock: None,
         time_limit: Some(TimeLimit { limit: Nanos::from_secs(20), source: "told".into() }),
+        opinions: None,
     }
 }
 

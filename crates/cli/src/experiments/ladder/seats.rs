@@ -142,7 +142,7 @@ pub(super) fn notes(ground: &Ground, seats: &[Seat], planned: &[Planned]) -> Vec
     if phases > 0 {
         notes.push(
             "Stages that need the machine changed come after those that do not: between the phases time has passed. \
-             What was changed is put back."
+             The previous values are restored."
                 .into(),
         );
     }

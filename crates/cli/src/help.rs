@@ -1,0 +1,160 @@
+//! What help and manual pages say beside the definitions: groups of commands, examples, exit status, environment.
+
+mod examples;
+
+use crate::Cli;
+use clap::builder::StyledStr;
+use clap::{Command, CommandFactory};
+use examples::EXAMPLES;
+use std::fmt::Write;
+
+/// The groups of commands in `tauto --help`, in order. A command belongs to one of them.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Judge", &["judge", "verify", "limits", "new", "convert", "languages"]),
+    ("Measure", &["run", "bench", "lab", "index", "numa", "clocks", "load"]),
+    ("Host", &["doctor", "audit", "tune", "slots", "config"]),
+    (
+        "Service and fleet",
+        &["serve", "worker", "judgehost", "shadow", "export", "database", "pool", "node", "contest"],
+    ),
+    ("Help", &["manual", "completions", "help"]),
+];
+
+/// Exit codes of all commands.
+pub(crate) const EXIT_STATUS: [(&str, &str); 5] = [
+    ("0", "Success."),
+    ("1", "A negative result."),
+    ("2", "Wrong usage or bad input. The message names the option, or file, line and field."),
+    ("3", "The system, or a program of the package, failed. This is never a verdict on a submission."),
+    ("130", "Interrupted."),
+];
+
+/// What a negative result (exit code 1) is; other commands have none.
+const NEGATIVE: [(&str, &str); 14] = [
+    ("verify", "A submission got an unexpected verdict, or a package has no jury submission."),
+    ("limits", "No time limit satisfies both sides of the package's rule."),
+    ("bench", "The spread exceeds --max-spread."),
+    ("audit", "The host has a source of timing noise."),
+    ("tune apply", "A change was refused."),
+    ("tune undo", "A previous value could not be restored."),
+    ("index", "With --compare: a machine is an outlier."),
+    ("numa decode", "The mask counts nothing."),
+    ("numa encode", "The mask counts nothing."),
+    ("numa trace", "The program reads memory of other nodes more than it should."),
+    ("database check", "The database is damaged or inconsistent."),
+    ("shadow", "A submission was judged differently by the contest, or could not be judged here."),
+    ("doctor", "Judging is impossible here."),
+    ("config check", "The configuration has a mistake."),
+];
+
+/// Variables that commands read.
+pub(crate) const ENVIRONMENT: [(&str, &str); 7] = [
+    (
+        "TAUTO_DATA_DIR",
+        "Database, packages, noise floors, records of experiments, the journal of tuning, locks [default: \
+         /var/lib/tautochrone for root, else ~/.local/share/tautochrone].",
+    ),
+    (
+        "TAUTO_CACHE_DIR",
+        "Answers of toolchains; may be deleted at any time [default: /var/cache/tautochrone for root, else \
+         ~/.cache/tautochrone].",
+    ),
+    ("TAUTO_CONFIG", "The site's configuration [default: /etc/tautochrone.toml]."),
+    ("TAUTO_LANGUAGES", "A language table that is merged over the built-in one."),
+    ("TAUTO_NATS", "Address of the NATS brokers, if it holds a password."),
+    ("NO_COLOR", "Any value switches colour off."),
+    ("TMPDIR", "Directory for test data from archives and for other unnamed files [default: /tmp]."),
+];
+
+/// The command line with its help texts.
+pub(crate) fn command() -> Command {
+    let command = with_examples(Cli::command(), "");
+    let template = template(&command);
+    command.help_template(template)
+}
+
+/// Examples below the options of every command. A command that brings its own keeps them.
+fn with_examples(command: Command, path: &str) -> Command {
+    let below = |name: &str| if path.is_empty() { name.to_string() } else { format!("{path} {name}") };
+    let command = command.mut_subcommands(|sub| {
+        let path = below(sub.get_name());
+        with_examples(sub, &path)
+    });
+    match EXAMPLES.iter().find(|(of, _)| *of == path) {
+        Some((_, examples)) if command.get_after_help().is_none() => {
+            let lines = examples.iter().map(|(what, typed)| format!("\n  # {what}\n  $ {typed}"));
+            command.after_help(format!("Examples:{}", lines.collect::<String>()))
+        }
+        _ => command,
+    }
+}
+
+/// The help of `tauto` itself: commands by group.
+fn template(command: &Command) -> StyledStr {
+    let styles = command.get_styles();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let mut groups = String::new();
+    for (group, names) in GROUPS {
+        let _ = write!(groups, "\n{header}{group}:{header:#}\n");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map_or("Print the help of a command".to_string(), ToString::to_string);
+            let _ = writeln!(groups, "  {literal}{name:<12}{literal:#} {about}");
+        }
+    }
+    format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\n{header}Options:{header:#}\n{{options}}{{after-help}}").into()
+}
+
+/// What a negative result of a command is; `path` has its words.
+pub(crate) fn negative(path: &str) -> Option<&'static str> {
+    NEGATIVE.iter().find(|(of, _)| *of == path).map(|(_, what)| *what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every command and command of a command that is not hidden, with its words.
+    fn all(command: &Command, path: &str) -> Vec<(String, Command)> {
+        let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+        let deeper = shown.flat_map(|sub| all(sub, format!("{path} {}", sub.get_name()).trim()));
+        [(path.to_string(), command.clone())].into_iter().chain(deeper).collect()
+    }
+
+    #[test]
+    fn every_command_belongs_to_one_group() {
+        let command = command();
+        let mut shown: Vec<&str> =
+            command.get_subcommands().filter(|sub| !sub.is_hide_set()).map(Command::get_name).collect();
+        shown.push("help");
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        shown.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(shown, grouped, "put each command into one group of crates/cli/src/help.rs");
+    }
+
+    #[test]
+    fn every_command_has_two_examples_that_it_understands() {
+        let commands = all(&command(), "");
+        for (path, command) in &commands {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let count = help.lines().filter(|line| line.trim_start().starts_with("$ ")).count();
+            assert_eq!(count, 2, "`tauto {path}`: {help}");
+        }
+        for (path, examples) in EXAMPLES {
+            assert!(commands.iter().any(|(known, _)| known == path), "there is no `tauto {path}`");
+            for (what, typed) in examples {
+                let typed = typed.split(" >").next().unwrap_or(typed).trim_start_matches("sudo ");
+                let words = crate::bench::words::split(typed).expect("words of a shell");
+                let read = self::command().try_get_matches_from(words);
+                assert!(read.is_ok(), "{typed}: {}", read.expect_err("an error"));
+                assert!(what.chars().count() <= 72 && !what.ends_with('.'), "{what}");
+                let of_it = path.is_empty() || typed.starts_with(&format!("tauto {path}"));
+                assert!(of_it, "an example of `tauto {path}`: {typed}");
+            }
+        }
+        for (path, _) in NEGATIVE {
+            assert!(commands.iter().any(|(known, _)| known == path), "there is no `tauto {path}`");
+        }
+    }
+}
