@@ -18,6 +18,24 @@ pub(crate) fn without_text(source: &str) -> String {
     code
 }
 
+/// What stands in string literals, each with the line it begins in. Escapes stay as they are.
+pub(crate) fn literals(source: &str) -> Vec<(usize, String)> {
+    let mut literals = Vec::new();
+    let (mut rest, mut line, mut before) = (source, 1, None);
+    while let Some(first) = rest.chars().next() {
+        let length = text_length(rest, before);
+        let (part, next) = rest.split_at(if length > 0 { length } else { first.len_utf8() });
+        if length > 0 && (first == '"' || first == 'r') {
+            let inside = part.trim_start_matches('r').trim_matches('#');
+            literals.push((line, inside.trim_matches('"').to_string()));
+        }
+        before = if length > 0 { None } else { Some(first) };
+        line += part.matches('\n').count();
+        rest = next;
+    }
+    literals
+}
+
 /// Bytes of the comment or literal the source begins with; 0 where it begins with code.
 fn text_length(source: &str, before: Option<char>) -> usize {
     let in_word = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
@@ -94,6 +112,13 @@ mod tests {
         ] {
             assert_eq!(without_text(source), code, "{source}");
         }
+    }
+
+    #[test]
+    fn text_of_literals() {
+        let source = "f('\"', \"one\"); // \"no\"\ng(r#\"two \"2\" \"#, over\"three\\n\")";
+        let expected = [(1, "one".to_string()), (2, "two \"2\" ".to_string()), (2, "three\\n".to_string())];
+        assert_eq!(literals(source), expected);
     }
 
     #[test]

@@ -88,31 +88,17 @@ pub fn alerts_lead_somewhere(tree: &Tree) -> Vec<String> {
     broken
 }
 
-/// Words that help texts once had and newcomers stumbled on, each with the field's term (docs/glossary.md).
-const UNKNOWN_WORDS: [(&str, &str); 12] = [
-    ("wander", "vary"),
-    ("stray", "vary, outlier"),
-    ("armour", "measurement conditions"),
-    ("anew", "restart from scratch"),
-    ("gone on", "resume"),
-    ("go on with", "resume"),
-    ("again and again", "repeat"),
-    ("so many", "N"),
-    ("everybody", "who it is"),
-    ("handed in", "submitted"),
-    ("look whether", "check"),
-    ("whose word is taken", "trusted"),
-];
-
-/// Manual pages, which are the help texts, use words that people know.
-pub fn help_uses_known_words(tree: &Tree) -> Vec<String> {
-    let pages = tree.files.iter().filter(|file| file.path.starts_with("docs/man/"));
-    let broken = |file: &File| {
-        let text = file.text.to_lowercase();
-        let found = UNKNOWN_WORDS.iter().filter(move |(word, _)| text.contains(word));
-        found.map(|(word, term)| format!("{}: `{word}`; write {term}", file.path)).collect::<Vec<_>>()
-    };
-    pages.flat_map(broken).collect()
+/// The book has every page: docs/SUMMARY.md names each of them once, and nothing that is not there.
+pub fn the_book_is_whole(tree: &Tree) -> Vec<String> {
+    const SUMMARY: &str = "docs/SUMMARY.md";
+    let Some(summary) = tree.file(SUMMARY) else { return vec![format!("{SUMMARY} is missing")] };
+    let named: Vec<&str> =
+        summary.text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    let page = |path: &'_ str| path.strip_prefix("docs/")?.strip_suffix(".md").map(str::to_string);
+    let pages = tree.files.iter().filter_map(|file| page(&file.path)).filter(|page| page != "SUMMARY");
+    let count = |page: &str| named.iter().filter(|name| **name == format!("{page}.md")).count();
+    let wrong = pages.filter(|page| count(page) != 1);
+    wrong.map(|page| format!("{SUMMARY} names {page}.md {} times, not once", count(&page))).collect()
 }
 
 #[cfg(test)]

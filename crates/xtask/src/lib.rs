@@ -8,12 +8,14 @@ mod code;
 mod documents;
 mod licences;
 mod manifests;
+mod markdown;
 mod rules;
 pub mod tests;
 mod tree;
 pub mod vm;
+mod words;
 
-pub use documents::{alerts_lead_somewhere, commands_in_documents_exist, help_uses_known_words};
+pub use documents::{alerts_lead_somewhere, commands_in_documents_exist, the_book_is_whole};
 pub use licences::dependencies_may_be_shipped;
 pub use manifests::{
     crate_graph, dependencies_have_reasons, dependencies_of_the_workspace, graph_is_documented,
@@ -25,3 +27,6 @@ pub use rules::{
     unsafe_in_its_place,
 };
 pub use tree::{File, Tree};
+pub use words::{
+    documents_are_wrapped, one_line_help_has_no_dot, sentences_are_short, texts_use_known_words, wrap,
+};

@@ -3,7 +3,7 @@
 use clap::Parser;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::Duration;
 use xtask::tests::{self, Tier};
 use xtask::vm::{self, Cgroups, Shape, Vm};
@@ -14,6 +14,8 @@ use xtask::vm::{self, Cgroups, Shape, Vm};
 enum Task {
     /// Boot a Linux 6.1 in a software-emulated virtual machine and run one command in it, `tauto` being on its PATH
     Vm(Options),
+    /// Wrap the running text of documents
+    Wrap,
     /// Check format and lints, build, and run tests
     Test {
         /// Which tests
@@ -50,6 +52,10 @@ struct Options {
 fn main() -> ExitCode {
     let ended = match Task::parse() {
         Task::Vm(options) => boot(options),
+        Task::Wrap => {
+            let wrapped = xtask::Tree::of_the_repository().and_then(|tree| xtask::wrap(&tree));
+            wrapped.map(|()| 0).map_err(|error| error.to_string())
+        }
         Task::Test { tier, strict } => {
             let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
             tests::all(&root, tier, strict).map(|good| u8::from(!good))
@@ -82,15 +88,14 @@ fn boot(options: Options) -> Result<u8, String> {
 fn build_tauto() -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|error| format!("own path: {error}"))?;
     let profile = own.parent().ok_or("this binary lies in no directory")?;
-    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    build.args(["build", "--quiet", "--package", "cli", "--manifest-path"]);
-    build.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut build = tests::cargo(&root, &["build", "--quiet", "--package", "tautochrone"]);
     if profile.ends_with("release") {
         build.arg("--release");
     }
     match build.status() {
         Ok(status) if status.success() => Ok(profile.join("tauto")),
-        Ok(status) => Err(format!("cargo build --package cli ended with {status}")),
+        Ok(status) => Err(format!("cargo build --package tautochrone ended with {status}")),
         Err(error) => Err(format!("cargo build: {error}")),
     }
 }

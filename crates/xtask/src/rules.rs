@@ -187,7 +187,9 @@ fn broken_links(tree: &Tree, page: &File) -> Vec<String> {
             }
         }
         let path = parts.join("/");
-        tree.files.iter().any(|f| f.path == path || f.path.starts_with(&format!("{path}/")))
+        let is_text = tree.files.iter().any(|f| f.path == path || f.path.starts_with(&format!("{path}/")));
+        // Pictures are no text.
+        is_text || tree.root.join(path).is_file()
     };
     local.filter(|t| !leads(t)).map(|t| format!("{}: link to {t}, which is not there", page.path)).collect()
 }

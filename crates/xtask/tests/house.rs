@@ -103,6 +103,26 @@ fn dependencies_may_be_shipped() {
 }
 
 #[test]
-fn help_uses_known_words() {
-    holds(xtask::help_uses_known_words);
+fn texts_use_known_words() {
+    holds(xtask::texts_use_known_words);
+}
+
+#[test]
+fn sentences_are_short() {
+    holds(xtask::sentences_are_short);
+}
+
+#[test]
+fn one_line_help_has_no_dot() {
+    holds(xtask::one_line_help_has_no_dot);
+}
+
+#[test]
+fn documents_are_wrapped() {
+    holds(xtask::documents_are_wrapped);
+}
+
+#[test]
+fn the_book_is_whole() {
+    holds(xtask::the_book_is_whole);
 }

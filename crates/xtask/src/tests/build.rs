@@ -8,7 +8,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub(super) fn cargo(root: &Path, words: &[&str]) -> Command {
+/// Cargo in the repository, with nothing in its environment that the cargo around us has put there.
+pub fn cargo(root: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root).args(words);
     // `cargo xtask` sets these for us; build scripts that look at them would be run again, and what they made compiled again.

@@ -2,8 +2,9 @@
 
 use super::build::cargo;
 use super::run::{Outcome, State, Test};
+use std::io::{self, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// What instruments code for libFuzzer, as `cargo fuzz` passes it, without sanitizers, which need a nightly compiler: safe Rust has
@@ -15,41 +16,65 @@ const INSTRUMENTED: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-covera
 /// For each target. `TAUTO_FUZZ_SECONDS` is another one.
 const SECONDS: u64 = 10;
 
-/// Builds and runs all targets; `None` where they do not compile. What made one fail stays in `target/fuzz`.
+/// Builds and runs all targets. What made one fail stays in `target/fuzz`.
+///
+/// Nothing is printed of what passes, since other suites print at the same time; all of it yields to them.
 ///
 /// # Errors
 /// A tool cannot be started.
-pub(super) fn all(root: &Path) -> Result<Option<Outcome>, String> {
+pub(super) fn all(root: &Path) -> Result<Outcome, String> {
     let begun = Instant::now();
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     let place = target.join("fuzz");
-    let mut build = cargo(&root.join("fuzz"), &["build", "--release", "--locked"]);
+    let mut build = yielding(cargo(&root.join("fuzz"), &["build", "--quiet", "--release", "--locked"]));
     // With a target named, build scripts and macros are not instrumented.
-    build
-        .args(["--target", "x86_64-unknown-linux-gnu", "--target-dir"])
-        .arg(&place)
-        .env("RUSTFLAGS", INSTRUMENTED);
-    if !build.status().map_err(|error| format!("{build:?}: {error}"))?.success() {
-        return Ok(None);
+    build.args(["--target", "x86_64-unknown-linux-gnu", "--target-dir"]).arg(&place);
+    let built = run("build", build.env("RUSTFLAGS", INSTRUMENTED))?;
+    if built.state == State::Failed {
+        return Ok(Outcome { suite: "fuzz".into(), took: begun.elapsed(), tests: vec![built], good: false });
     }
     let seeds = root.join("fuzz/seeds");
     let entries = std::fs::read_dir(&seeds).map_err(|error| format!("{}: {error}", seeds.display()))?;
     let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
     names.sort();
-    let mut tests = Vec::new();
+    let mut tests = vec![built];
     for name in names {
         let corpus = place.join("corpus").join(&name);
         std::fs::create_dir_all(&corpus).map_err(|error| format!("{}: {error}", corpus.display()))?;
-        let mut fuzz = Command::new(place.join("x86_64-unknown-linux-gnu/release").join(&name));
+        let mut fuzz = yielding(Command::new(place.join("x86_64-unknown-linux-gnu/release").join(&name)));
         let seconds = std::env::var("TAUTO_FUZZ_SECONDS").unwrap_or_else(|_| SECONDS.to_string());
         fuzz.current_dir(&place).arg(format!("-max_total_time={seconds}"));
         fuzz.args(["-timeout=10", "-rss_limit_mb=1024", "-verbosity=0", "-print_final_stats=1"]);
         fuzz.arg(corpus).arg(seeds.join(&name));
-        let (name, since) = (name.to_string_lossy().into_owned(), Instant::now());
-        let good = fuzz.status().map_err(|error| format!("{fuzz:?}: {error}"))?.success();
-        let state = if good { State::Passed } else { State::Failed };
-        tests.push(Test { name, state, took: since.elapsed().max(Duration::from_millis(1)) });
+        tests.push(run(&name.to_string_lossy(), &mut fuzz)?);
     }
     let good = tests.iter().all(|test| test.state == State::Passed);
-    Ok(Some(Outcome { suite: "fuzz".into(), took: begun.elapsed(), tests, good }))
+    Ok(Outcome { suite: "fuzz".into(), took: begun.elapsed(), tests, good })
+}
+
+/// The same command at a low priority.
+fn yielding(command: Command) -> Command {
+    let mut nice = Command::new("nice");
+    nice.args(["-n", "10"]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => nice.env(name, value),
+            None => nice.env_remove(name),
+        };
+    }
+    if let Some(directory) = command.get_current_dir() {
+        nice.current_dir(directory);
+    }
+    nice
+}
+
+fn run(name: &str, command: &mut Command) -> Result<Test, String> {
+    let since = Instant::now();
+    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("{command:?}: {error}"))?;
+    let state = if output.status.success() { State::Passed } else { State::Failed };
+    if state == State::Failed {
+        // Nobody may be there to read it.
+        let _ = io::stdout().write_all(&[output.stdout, output.stderr].concat());
+    }
+    Ok(Test { name: name.into(), state, took: since.elapsed().max(Duration::from_millis(1)) })
 }

@@ -8,8 +8,10 @@ mod run;
 mod summary;
 
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
 
+pub use build::cargo;
 pub use plan::Tier;
 
 /// A binary of tests.
@@ -52,14 +54,13 @@ pub fn all(root: &Path, tier: Tier, strict: bool) -> Result<bool, String> {
     let mut results = Vec::new();
     for stage in plan::stages(&suites, tier)? {
         let begun = Instant::now();
-        results.extend(run::stage(&stage, &tauto)?);
+        let fuzzed = thread::scope(|scope| {
+            let fuzzed = stage.fuzzing.then(|| scope.spawn(|| fuzz::all(root)));
+            results.extend(run::stage(&stage, &tauto)?);
+            fuzzed.map(|fuzzed| fuzzed.join().map_err(|_| "the fuzz targets' thread panicked")?).transpose()
+        })?;
+        results.extend(fuzzed);
         step(stage.name, begun);
-    }
-    if tier != Tier::Short {
-        let begun = Instant::now();
-        let Some(fuzzed) = fuzz::all(root)? else { return Ok(false) };
-        results.push(fuzzed);
-        step("fuzz targets", begun);
     }
     Ok(summary::tell(&steps, &results, strict))
 }

@@ -17,37 +17,47 @@ pub enum Tier {
 type Chosen = (&'static str, &'static [&'static str]);
 
 /// Tests that drive the binary and belong to the short tier. Names are matched in part, as by `cargo test NAME`.
-const BRIEF: [Chosen; 4] = [
+const BRIEF: [Chosen; 5] = [
     ("e2e::hostile", &["root::"]),
     ("e2e::judging", &["every_verdict_is_given", "one_test_leaves_nothing", "three_examples"]),
     ("e2e::api", &["a_submission_is_judged_by_the_service"]),
     ("e2e::audit", &[]),
+    ("e2e::docs", &["what_newcomers_read_first", "pages_are_compared"]),
 ];
 
 /// Tests that do not drive the binary and take long, for simulations, databases and brokers: not in the short tier.
 const LONG: [Chosen; 4] =
     [("fleet::nats", &[]), ("store::contract", &[]), ("store::killed", &[]), ("cli::fleet_worker", &[])];
 
-/// Suites in virtual machines. They compute under emulation, in a lane of their own.
-const MACHINES: [&str; 2] = ["e2e::vm", "e2e::server"];
+/// Tests in virtual machines. They compute under emulation, in a lane of their own.
+const MACHINES: [Chosen; 5] = [
+    ("e2e::clocks", &["a_virtual_server_counts_the_same"]),
+    ("e2e::numa_trace", &["two_nodes"]),
+    ("e2e::server", &[]),
+    ("e2e::vm", &[]),
+    ("e2e::vm_slots", &[]),
+];
 
-/// Suites that mostly wait, for services, brokers, databases and browsers; they run beside those in virtual machines.
-const WAITING: [&str; 15] = [
-    "cli::fleet_worker",
-    "e2e::api",
-    "e2e::fleet_chaos",
-    "e2e::fleet_faults",
-    "e2e::fleet_stage",
-    "e2e::fleet_versions",
-    "e2e::judge0",
-    "e2e::judgehost",
-    "e2e::pages",
-    "e2e::service_chaos",
-    "e2e::service_faults",
-    "e2e::service_operation",
-    "fleet::nats",
-    "store::contract",
-    "store::killed",
+/// Tests that mostly wait, for services, brokers, databases, browsers, and programs that wait for ever; they run beside those in virtual machines.
+const WAITING: [Chosen; 18] = [
+    ("cli::fleet_worker", &[]),
+    ("e2e::api", &[]),
+    ("e2e::export", &[]),
+    ("e2e::fleet_chaos", &[]),
+    ("e2e::fleet_faults", &[]),
+    ("e2e::fleet_stage", &[]),
+    ("e2e::fleet_versions", &[]),
+    ("e2e::judge0", &[]),
+    ("e2e::judgehost", &[]),
+    ("e2e::judging", &["example_packages_are_judged_as_they_promise"]),
+    ("e2e::pages", &[]),
+    ("e2e::service_chaos", &[]),
+    ("e2e::service_faults", &[]),
+    ("e2e::service_operation", &[]),
+    ("e2e::shadow", &[]),
+    ("fleet::nats", &[]),
+    ("store::contract", &[]),
+    ("store::killed", &[]),
 ];
 
 /// Part of a suite, as one process runs it.
@@ -64,6 +74,8 @@ pub(super) struct Part<'a> {
 pub(super) struct Stage<'a> {
     pub(super) name: &'static str,
     pub(super) lanes: Vec<Vec<Part<'a>>>,
+    /// The fuzz targets are built and run at the same time: nothing here is measured.
+    pub(super) fuzzing: bool,
 }
 
 /// What a tier runs, in order.
@@ -71,23 +83,22 @@ pub(super) struct Stage<'a> {
 /// # Errors
 /// A list names a suite that does not exist.
 pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, String> {
-    let named = BRIEF.iter().chain(&LONG).map(|(name, _)| *name).chain(MACHINES).chain(WAITING);
-    for name in named {
-        if !suites.iter().any(|suite| suite.name == name) {
+    for (name, _) in BRIEF.iter().chain(&LONG).chain(&MACHINES).chain(&WAITING) {
+        if !suites.iter().any(|suite| suite.name == *name) {
             return Err(format!("there is no suite {name}: mend the lists in {}", file!()));
         }
     }
     let parts = |tier| suites.iter().filter_map(move |suite| part(suite, tier));
-    let one = |name, parts: Vec<_>| Stage { name, lanes: vec![parts] };
+    let one = |name, parts: Vec<_>| Stage { name, lanes: vec![parts], fuzzing: false };
     let short = || {
         let (inside, outside) = parts(Tier::Short).partition(|part| !drives_the_binary(part.suite));
         vec![one("unit tests", inside), one("the binary, in brief", outside)]
     };
     let rest = |tier| {
-        let within = |list: &[&str], part: &Part<'_>| list.contains(&part.suite.name.as_str());
-        let (machines, others): (Vec<_>, Vec<_>) = parts(tier).partition(|part| within(&MACHINES, part));
-        let (waiting, alone) = others.into_iter().partition(|part| within(&WAITING, part));
-        let beside = Stage { name: "virtual machines and services", lanes: vec![waiting, machines] };
+        let (machines, others) = divided(parts(tier), &MACHINES);
+        let (waiting, alone) = divided(others, &WAITING);
+        let beside =
+            Stage { name: "virtual machines and services", lanes: vec![waiting, machines], fuzzing: true };
         vec![beside, one("one at a time", alone)]
     };
     let stages = match tier {
@@ -100,6 +111,22 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
 /// Tests of the programs that `e2e` is made of do not.
 fn drives_the_binary(suite: &Suite) -> bool {
     suite.name.starts_with("e2e::") && !suite.name.starts_with("e2e::bin::")
+}
+
+/// What a list names, and the rest. A suite of which it names some tests is divided.
+fn divided<'a>(parts: impl IntoIterator<Item = Part<'a>>, list: &[Chosen]) -> (Vec<Part<'a>>, Vec<Part<'a>>) {
+    let (mut named, mut others) = (Vec::new(), Vec::new());
+    for part in parts {
+        match list.iter().find(|(name, _)| part.suite.name == *name) {
+            None => others.push(part),
+            Some((_, [])) => named.push(part),
+            Some((_, tests)) => {
+                named.push(Part { only: tests.to_vec(), ..part.clone() });
+                others.push(Part { skip: [&part.skip, *tests].concat(), ..part });
+            }
+        }
+    }
+    (named, others)
 }
 
 fn part(suite: &Suite, tier: Tier) -> Option<Part<'_>> {
@@ -124,8 +151,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn suites() -> Vec<Suite> {
-        let own = ["store", "e2e::hostile", "e2e::bin::bars", "e2e::vm", "e2e::server", "e2e::bench"];
-        let named = BRIEF.iter().chain(&LONG).map(|(name, _)| *name).chain(WAITING);
+        let own = ["store", "e2e::bin::bars", "e2e::bench"];
+        let named = BRIEF.iter().chain(&LONG).chain(&MACHINES).chain(&WAITING).map(|(name, _)| *name);
         let names: BTreeSet<&str> = own.into_iter().chain(named).collect();
         let suite = |name: &str| Suite {
             name: name.into(),
@@ -136,35 +163,27 @@ mod tests {
         names.into_iter().map(suite).collect()
     }
 
-    /// What runs of a suite, told by its filters.
-    fn ran(tier: Tier) -> Vec<(String, Vec<&'static str>, Vec<&'static str>)> {
+    /// How often a tier runs a test.
+    fn runs(tier: Tier, suite: &str, test: &str) -> usize {
         let suites = suites();
         let stages = stages(&suites, tier).expect("the lists name suites that exist");
-        let parts = stages.into_iter().flat_map(|stage| stage.lanes).flatten();
-        parts.map(|part| (part.suite.name.clone(), part.only, part.skip)).collect()
+        let parts = stages.iter().flat_map(|stage| &stage.lanes).flatten();
+        let chosen = parts.filter(|part| {
+            let within = |names: &[&str]| names.iter().any(|name| test.contains(name));
+            part.suite.name == suite && (part.only.is_empty() || within(&part.only)) && !within(&part.skip)
+        });
+        chosen.count()
     }
 
     #[test]
     fn short_and_rest_together_are_all_and_nothing_is_run_twice() {
-        let (short, rest, all) = (ran(Tier::Short), ran(Tier::Rest), ran(Tier::All));
         for suite in suites() {
-            let of = |parts: &[(String, Vec<&'static str>, Vec<&'static str>)]| {
-                parts.iter().find(|(name, ..)| *name == suite.name).cloned()
-            };
-            assert_eq!(
-                of(&all).map(|(_, only, skip)| (only, skip)),
-                Some((vec![], vec![])),
-                "{}",
-                suite.name
-            );
-            match (of(&short), of(&rest)) {
-                (Some((_, only, skip)), None) | (None, Some((_, only, skip))) => {
-                    assert!(only.is_empty() && skip.is_empty(), "{}", suite.name);
-                }
-                (Some((_, only, skip)), Some((_, others, left))) => {
-                    assert_eq!((only, skip), (left, others), "{}", suite.name);
-                }
-                (None, None) => panic!("{} is never run", suite.name),
+            let listed = BRIEF.iter().chain(&LONG).chain(&MACHINES).chain(&WAITING);
+            let listed = listed.filter(|(name, _)| suite.name == *name).flat_map(|(_, tests)| *tests);
+            for test in listed.copied().chain(["any_other"]) {
+                let [short, rest, all] =
+                    [Tier::Short, Tier::Rest, Tier::All].map(|tier| runs(tier, &suite.name, test));
+                assert_eq!((short + rest, all), (1, 1), "{} {test}", suite.name);
             }
         }
     }
