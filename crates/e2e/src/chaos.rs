@@ -1,13 +1,16 @@
-//! Kills parts of a service at random moments while clients hand in, and counts what came of it: nothing may be lost, judged twice,
-//! or judged on what a killed run left.
+//! Kills parts of a service and of its database, and cuts the link between them, at random moments while clients hand in, and counts what came of it:
+//! nothing may be lost, judged twice, or judged on what a killed run left.
 
 use crate::http::Client;
 use crate::leftovers::{self, Snapshot};
+use crate::network::{Network, Site};
+use crate::postgres::Cluster;
 use crate::service::{self, Part, Service, submission};
 use crate::tauto;
 use crate::traffic;
+use rustix::process::Pid;
 use serde_json::Value;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +21,8 @@ const CLIENTS: u64 = 4;
 const THINKS: Duration = Duration::from_millis(50);
 /// A blow falls at any moment from the recovery to this long after.
 const LONGEST_PEACE: Duration = Duration::from_millis(1500);
+/// The database, or a link, is away for up to this long.
+const LONGEST_AWAY: Duration = Duration::from_secs(3);
 /// For the service to be whole again.
 const WHOLE_WITHIN: Duration = Duration::from_secs(60);
 /// For a helper that was killed to be missed: at the latest when the worker needs it the next time.
@@ -142,6 +147,65 @@ pub struct Plan {
     pub slow: bool,
     /// Submissions of each client that wait: no more are handed in until some are judged.
     pub waiting: usize,
+    /// The service keeps its things in PostgreSQL, each in a network of its own, and blows fall on PostgreSQL and on both links, too. It takes root.
+    pub apart: bool,
+}
+
+/// What is taken away where service and database are apart. Each as often as one process is killed.
+#[derive(Clone, Copy, Debug)]
+enum Away {
+    /// PostgreSQL is killed.
+    Database,
+    /// Its link is cut.
+    DatabaseLink,
+    /// The link of the service is cut.
+    ServiceLink,
+}
+
+const AWAY: [Away; 3] = [Away::Database, Away::DatabaseLink, Away::ServiceLink];
+
+/// A database server, and the service that uses it, each at a site of its own.
+struct Apart {
+    cluster: Cluster,
+    url: String,
+    database: Site,
+    service: Site,
+    _network: Network,
+}
+
+impl Apart {
+    fn new() -> Result<Apart, String> {
+        let mut network = Network::new()?;
+        let (database, service) = (network.site()?, network.site()?);
+        let cluster = Cluster::start_at(database.address(), database.by())?;
+        Ok(Apart { url: cluster.make("judge")?, cluster, database, service, _network: network })
+    }
+
+    /// Takes one of them away for so long: by what it is called.
+    fn strike(&mut self, what: Away, away: Duration) -> Result<&'static str, String> {
+        let (name, link) = match what {
+            Away::Database => ("PostgreSQL", None),
+            Away::DatabaseLink => ("link of PostgreSQL", Some(&self.database)),
+            Away::ServiceLink => ("link of the service", Some(&self.service)),
+        };
+        match link {
+            Some(link) => link.cut()?,
+            None => self.cluster.kill(),
+        }
+        std::thread::sleep(away);
+        match link {
+            Some(link) => link.mend()?,
+            None => self.cluster.start_again()?,
+        }
+        Ok(name)
+    }
+}
+
+/// A service that is struck.
+struct Struck<'a> {
+    data: &'a Path,
+    service: Service,
+    apart: Option<Apart>,
 }
 
 /// Blows to a service over this data directory.
@@ -152,13 +216,17 @@ pub fn storm(data: &Path, plan: Plan) -> Result<Report, String> {
     leftovers::adopt_orphans()?;
     let before = Snapshot::take();
     service::blame_no_job(data)?;
-    let mut service = Service::start(data, SocketAddr::from(([127, 0, 0, 1], 0)), &[])?;
+    let apart = plan.apart.then(Apart::new).transpose()?;
+    let service = start(data, SocketAddr::from(([127, 0, 0, 1], 0)), apart.as_ref())?;
     let mut report = Report::default();
-    let (stop, address) = (AtomicBool::new(false), service.address());
+    let stop = AtomicBool::new(false);
+    let clients: Vec<_> = (0..CLIENTS).map(|n| (n, service.client())).collect();
+    let mut struck = Struck { data, service, apart };
     let accepted = std::thread::scope(|scope| {
-        let client = |n| hand_in(address, n, plan, &stop);
-        let clients: Vec<_> = (0..CLIENTS).map(|n| scope.spawn(move || client(n))).collect();
-        let struck = strike(&mut service, data, &before, plan, &mut report);
+        let hand_in = |(n, client)| hand_in(client, n, plan, &stop);
+        let clients: Vec<_> =
+            clients.into_iter().map(|client| scope.spawn(move || hand_in(client))).collect();
+        let struck = struck.strike(plan, &mut report);
         stop.store(true, Ordering::SeqCst);
         let mut all = Vec::new();
         for client in clients {
@@ -172,8 +240,11 @@ pub fn storm(data: &Path, plan: Plan) -> Result<Report, String> {
         *report.accepted.entry(one.verdict).or_default() += 1;
     }
     report.recoveries.sort();
+    let Struck { service, apart, .. } = struck;
     settle_accounts(&service, &accepted, &mut report)?;
     service.stop()?;
+    report.wrong.extend(check_database(data, apart.as_ref())?);
+    drop(apart);
     // Where the keeper itself was killed nobody is left to remove its empty cgroups: whoever comes next does.
     before.wait_until_no_processes(GONE_WITHIN)?;
     tauto::run(
@@ -182,43 +253,63 @@ pub fn storm(data: &Path, plan: Plan) -> Result<Report, String> {
         WHOLE_WITHIN,
     )?;
     report.wrong.extend(before.wait_until_clean(GONE_WITHIN, Vec::new).err());
-    report.wrong.extend(check_database(data)?);
     Ok(report)
 }
 
-/// The blows, one after the other.
-fn strike(
-    service: &mut Service,
-    data: &Path,
-    before: &Snapshot,
-    plan: Plan,
-    report: &mut Report,
-) -> Result<(), String> {
-    let mut dice = Dice(plan.seed);
-    wait_until_whole(service)?;
-    for _ in 0..plan.blows {
-        let peace = dice.below(LONGEST_PEACE.as_micros().try_into().unwrap_or(u64::MAX));
-        std::thread::sleep(Duration::from_micros(peace));
-        let first = dice.below(Part::ALL.len() as u64);
-        let from = usize::try_from(first).unwrap_or_default();
-        let struck =
-            Part::ALL.iter().cycle().skip(from).take(Part::ALL.len()).find(|part| service.kill(**part));
-        let struck = *struck.ok_or("no process of the service is there")?;
-        let begun = Instant::now();
-        *report.blows.entry(struck.name()).or_default() += 1;
-        if struck == Part::Supervisor {
-            before.wait_until_no_processes(GONE_WITHIN)?;
-            *service = Service::start(data, service.address(), &[])?;
+/// Starts the service, where it belongs.
+fn start(data: &Path, address: SocketAddr, apart: Option<&Apart>) -> Result<Service, String> {
+    let (site, url) = (apart.map(|apart| &apart.service), apart.map(|apart| apart.url.as_str()));
+    let options: Vec<&str> = url.map(|url| ["--database", url]).into_iter().flatten().collect();
+    Service::start_of(&tauto::binary()?, site, &[], data, address, &options)
+}
+
+impl Struck<'_> {
+    /// The blows, one after the other.
+    fn strike(&mut self, plan: Plan, report: &mut Report) -> Result<(), String> {
+        let mut dice = Dice(plan.seed);
+        wait_until_whole(&mut self.service)?;
+        for _ in 0..plan.blows {
+            std::thread::sleep(moment(&mut dice, LONGEST_PEACE));
+            *report.blows.entry(self.blow(&mut dice)?).or_default() += 1;
+            let begun = Instant::now();
+            // Collects what fell to us.
+            leftovers::descendants();
+            // One in four falls while the service is still getting up.
+            if dice.below(4) > 0 {
+                wait_until_whole(&mut self.service)?;
+                report.recoveries.push(begun.elapsed());
+            }
         }
-        // Collects what fell to us.
-        leftovers::descendants();
-        // One in four falls while the service is still getting up.
-        if dice.below(4) > 0 {
-            wait_until_whole(service)?;
-            report.recoveries.push(begun.elapsed());
+        wait_until_whole(&mut self.service)
+    }
+
+    /// Some blow: what it fell on.
+    fn blow(&mut self, dice: &mut Dice) -> Result<&'static str, String> {
+        let apart = self.apart.as_ref().map_or(0, |_| AWAY.len());
+        let drawn = dice.below((Part::ALL.len() + apart) as u64);
+        let drawn = usize::try_from(drawn).unwrap_or_default();
+        match (&mut self.apart, drawn.checked_sub(Part::ALL.len()).and_then(|n| AWAY.get(n))) {
+            (Some(apart), Some(what)) => apart.strike(*what, moment(dice, LONGEST_AWAY)),
+            _ => self.kill(drawn),
         }
     }
-    wait_until_whole(service)
+
+    /// Kills this part, or the first after it that is there: its name.
+    fn kill(&mut self, from: usize) -> Result<&'static str, String> {
+        let there: Vec<Pid> = Part::ALL.iter().filter_map(|part| self.service.process(*part)).collect();
+        let mut parts = Part::ALL.into_iter().cycle().skip(from).take(Part::ALL.len());
+        let part = parts.find(|part| self.service.kill(*part)).ok_or("no process of the service is there")?;
+        if part == Part::Supervisor {
+            leftovers::wait_until_gone(&there, GONE_WITHIN)?;
+            self.service = start(self.data, self.service.address(), self.apart.as_ref())?;
+        }
+        Ok(part.name())
+    }
+}
+
+/// A moment at random, up to this long.
+fn moment(dice: &mut Dice, longest: Duration) -> Duration {
+    Duration::from_micros(dice.below(longest.as_micros().try_into().unwrap_or(u64::MAX)))
 }
 
 /// The worker is connected, and every process is there unless nobody has missed it yet.
@@ -243,13 +334,13 @@ pub(crate) fn last_lines(text: &str) -> String {
 
 /// Client number `n`: hands in until it is told to stop, each submission until it is accepted.
 fn hand_in(
-    address: SocketAddr,
+    mut client: Client,
     n: u64,
     plan: Plan,
     stop: &AtomicBool,
 ) -> Result<(Vec<Accepted>, usize), String> {
     let mut dice = Dice(plan.seed ^ ((n + 1) << 32));
-    let (mut client, mut accepted, mut repeated) = (Client::new(address), Vec::new(), 0);
+    let (mut accepted, mut repeated) = (Vec::new(), 0);
     let mut waiting: VecDeque<String> = VecDeque::new();
     while !stop.load(Ordering::SeqCst) {
         std::thread::sleep(THINKS);
@@ -292,15 +383,18 @@ fn insist(client: &mut Client, key: &str, document: &Value) -> Result<(i64, Stri
 /// Waits until everything is judged; then looks at every submission that was accepted.
 fn settle_accounts(service: &Service, accepted: &[Accepted], report: &mut Report) -> Result<(), String> {
     let mut client = service.client();
-    // Its number tells how many there are.
     let last = &PROGRAMS[1];
     let document = submission(PROBLEM, last.language, last.file, last.source, false);
     let (id, token) = traffic::post(&mut client, &document)?;
+    let known: BTreeSet<i64> = accepted.iter().map(|one| one.id).chain([id]).collect();
+    let stored = traffic::all(&mut client)?;
+    if stored != known {
+        let lost: Vec<_> = known.difference(&stored).collect();
+        let more: Vec<_> = stored.difference(&known).collect();
+        report.wrong.push(format!("accepted and not there: {lost:?}; there and not accepted: {more:?}"));
+    }
     // Judged last, since it was handed in last.
     traffic::wait_judged(&mut client, &token, JUDGED_WITHIN * 4)?;
-    if usize::try_from(id) != Ok(accepted.len() + 1) {
-        report.wrong.push(format!("there are {} submissions, and {} were accepted", id - 1, accepted.len()));
-    }
     for Accepted { id, token, verdict } in accepted {
         let state = match traffic::wait_judged(&mut client, token, JUDGED_WITHIN) {
             Ok(state) => state,
@@ -326,9 +420,13 @@ fn settle_accounts(service: &Service, accepted: &[Accepted], report: &mut Report
 }
 
 /// What `tauto database check` finds.
-fn check_database(data: &Path) -> Result<Option<String>, String> {
+fn check_database(data: &Path, apart: Option<&Apart>) -> Result<Option<String>, String> {
+    let _there = apart.map(|apart| apart.service.namespace().enter()).transpose()?;
     let mut command = crate::child::command(tauto::binary()?);
     command.args(["database", "check"]).env("TAUTO_DATA_DIR", data);
+    if let Some(apart) = apart {
+        command.args(["--database", &apart.url]);
+    }
     let ended = tauto::run(&mut command, false, WHOLE_WITHIN)?;
     let said = format!("tauto database check: {}{}", ended.stdout, ended.stderr);
     Ok((ended.code()? != 0).then_some(said))

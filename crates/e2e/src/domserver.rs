@@ -63,6 +63,8 @@ pub struct Submission {
     pub compiler: Files,
     /// Its files.
     pub sources: Files,
+    /// Its entry point.
+    pub entry: Option<String>,
 }
 
 /// How often something goes wrong, of a thousand requests.
@@ -130,6 +132,10 @@ pub struct State {
     pub requests: Vec<String>,
     /// Reports of a run that came again, with the same result.
     pub repeated: u64,
+    /// Extensions of the files that are passed to what compiles.
+    pub extensions: Vec<String>,
+    /// The run executable of problems that are not interactive, where it is not the usual one.
+    pub run: Option<Files>,
     executables: Vec<Files>,
     seed: u64,
 }
@@ -197,6 +203,7 @@ impl DomServer {
             faults,
             seed: 0x9e37_79b9_7f4a_7c15,
             version_commands: json!({}),
+            extensions: ["c", "sh", "py"].map(String::from).into(),
             ..State::default()
         };
         let state = Arc::new(Mutex::new(state));
@@ -315,16 +322,19 @@ impl State {
         let (jury_id, jury_hash) = self.task_executable(&problem.jury);
         let (run_id, run_hash) = match problem.interactive {
             true => (jury_id.clone(), jury_hash.clone()),
-            false => self.task_executable(&file("run", RUN)),
+            false => {
+                let run = self.run.clone().unwrap_or_else(|| file("run", RUN));
+                self.task_executable(&run)
+            }
         };
         let (input, answer) = &problem.tests[test];
         let compile = json!({
             "script_timelimit": 30, "script_memory_limit": 2_097_152, "script_filesize_limit": 540_672,
-            "language_extensions": ["c", "sh", "py"], "filter_compiler_files": true, "hash": compile_hash,
+            "language_extensions": self.extensions, "filter_compiler_files": true, "hash": compile_hash,
         });
         let mut run = json!({
             "time_limit": problem.time_limit, "memory_limit": problem.memory_limit, "output_limit": problem.output_limit,
-            "process_limit": 64, "entry_point": null, "hash": run_hash,
+            "process_limit": 64, "entry_point": submission.entry, "hash": run_hash,
         });
         if dialect != Dialect::V8 {
             run["pass_limit"] = json!(problem.passes);

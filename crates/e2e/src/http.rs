@@ -1,5 +1,6 @@
 //! A client for HTTP/1.1 that keeps its connection: enough for our own service, and light enough to load it with.
 
+use crate::network::Namespace;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Error, ErrorKind, Result, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -12,6 +13,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct Client {
     address: SocketAddr,
+    /// Where it connects from; `None`: from where its thread is.
+    from: Option<Namespace>,
     stream: Option<BufReader<TcpStream>>,
     /// Sent with every request.
     headers: Vec<(String, String)>,
@@ -52,7 +55,12 @@ fn bad(why: impl Into<String>) -> Error {
 impl Client {
     /// A client of the service at this address.
     pub fn new(address: SocketAddr) -> Client {
-        Client { address, stream: None, headers: Vec::new() }
+        Client { address, from: None, stream: None, headers: Vec::new() }
+    }
+
+    /// The same, connecting from here, where there is a place.
+    pub fn from(self, from: Option<Namespace>) -> Client {
+        Client { from, ..self }
     }
 
     /// The same, with one more header in every request.
@@ -115,6 +123,7 @@ impl Client {
     }
 
     fn connect(&self) -> Result<BufReader<TcpStream>> {
+        let _there = self.from.as_ref().map(Namespace::enter).transpose().map_err(Error::other)?;
         let stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;

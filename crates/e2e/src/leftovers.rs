@@ -121,6 +121,26 @@ fn end_all(wanted: &BTreeSet<i32>) {
     }
 }
 
+/// Waits until none of these processes is there any more; collects those that fell to us.
+///
+/// # Errors
+/// They are, after so long.
+pub fn wait_until_gone(processes: &[Pid], bound: Duration) -> Result<(), String> {
+    let start = Instant::now();
+    let there = |pid: &Pid| Path::new(&format!("/proc/{}", pid.as_raw_nonzero())).exists();
+    loop {
+        descendants();
+        let left: Vec<_> = processes.iter().filter(|pid| there(pid)).collect();
+        if left.is_empty() {
+            return Ok(());
+        }
+        if start.elapsed() > bound {
+            return Err(format!("still there: processes {left:?}"));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 impl Snapshot {
     /// Looks at the host.
     pub fn take() -> Snapshot {

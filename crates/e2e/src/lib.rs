@@ -29,6 +29,7 @@ pub mod package;
 /// The PostgreSQL server that the tests of the store use.
 #[path = "../../store/tests/common/cluster.rs"]
 pub mod postgres;
+pub mod primary;
 pub mod program;
 pub mod python;
 pub mod queue;

@@ -9,13 +9,14 @@ use std::io::{Read, Write};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::process::Stdio;
+use std::sync::Arc;
 
 /// Where the hub is reached from every site.
 pub const HUB: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 
-/// A network namespace.
-#[derive(Debug)]
-struct Namespace(File);
+/// A network namespace. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Namespace(Arc<File>);
 
 impl Namespace {
     /// A process makes it, and we hold it when that process is gone.
@@ -30,7 +31,7 @@ impl Namespace {
         drop(maker.stdin.take());
         drop(maker.wait());
         match said {
-            Some(Ok(())) => held.map(Namespace),
+            Some(Ok(())) => held.map(|held| Namespace(Arc::new(held))),
             _ => Err("a network namespace cannot be made: run this as root".into()),
         }
     }
@@ -59,6 +60,18 @@ impl Namespace {
             _ => Err(format!("ip: `{commands}`: {}", String::from_utf8_lossy(&ended.stderr).trim())),
         }
     }
+
+    /// Moves this thread in here.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn enter(&self) -> Result<Inside, String> {
+        let path = "/proc/thread-self/ns/net";
+        let outside = File::open(path).map_err(|error| format!("{path}: {error}"))?;
+        let network = Some(LinkNameSpaceType::Network);
+        move_into_link_name_space(self.0.as_fd(), network).map_err(|error| format!("setns: {error}"))?;
+        Ok(Inside { outside, _here: std::marker::PhantomData })
+    }
 }
 
 /// A hub with its sites.
@@ -72,13 +85,13 @@ pub struct Network {
 #[derive(Debug)]
 pub struct Site {
     inside: Namespace,
-    hub: File,
+    hub: Namespace,
     number: u8,
 }
 
-/// As long as this lives, its thread, and what it starts, is at the hub.
+/// As long as this lives, its thread, and what it starts, is in a namespace.
 #[derive(Debug)]
-pub struct AtHub {
+pub struct Inside {
     outside: File,
     /// It is the thread that moved: nobody else may be moved back.
     _here: std::marker::PhantomData<*const ()>,
@@ -107,8 +120,7 @@ impl Network {
             return Err("a hub has room for 250 sites".into());
         }
         let inside = Namespace::new()?;
-        let hub = self.hub.0.try_clone().map_err(|error| format!("the hub's namespace: {error}"))?;
-        let site = Site { inside, hub, number };
+        let site = Site { inside, hub: self.hub.clone(), number };
         let (link, address) = (site.link(), site.address());
         self.hub.ip(&format!(
             "link add {link} type veth peer name uplink netns {}\nlink set {link} master hub up\n",
@@ -123,16 +135,12 @@ impl Network {
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn enter(&self) -> Result<AtHub, String> {
-        let path = "/proc/thread-self/ns/net";
-        let outside = File::open(path).map_err(|error| format!("{path}: {error}"))?;
-        let network = Some(LinkNameSpaceType::Network);
-        move_into_link_name_space(self.hub.0.as_fd(), network).map_err(|error| format!("setns: {error}"))?;
-        Ok(AtHub { outside, _here: std::marker::PhantomData })
+    pub fn enter(&self) -> Result<Inside, String> {
+        self.hub.enter()
     }
 }
 
-impl Drop for AtHub {
+impl Drop for Inside {
     fn drop(&mut self) {
         // What this process has left it may enter again, unless it has given up its rights: then it stays.
         let _ = move_into_link_name_space(self.outside.as_fd(), Some(LinkNameSpaceType::Network));
@@ -155,9 +163,13 @@ impl Site {
         self.inside.by().into_iter().map(OsString::from).collect()
     }
 
+    /// Its namespace: whoever is in it reaches what listens there alone.
+    pub fn namespace(&self) -> Namespace {
+        self.inside.clone()
+    }
+
     fn set(&self, state: &str) -> Result<(), String> {
-        let hub = self.hub.try_clone().map_err(|error| format!("the hub's namespace: {error}"))?;
-        Namespace(hub).ip(&format!("link set {} {state}\n", self.link()))
+        self.hub.ip(&format!("link set {} {state}\n", self.link()))
     }
 
     /// Cuts its link: what is sent either way is lost without a word.

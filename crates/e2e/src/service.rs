@@ -1,6 +1,7 @@
 //! A service of a test's own: started with its own data directory, watched, killed in parts, and ended.
 
 use crate::http::{Client, Response};
+use crate::network::{Namespace, Site};
 use crate::tauto;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -34,6 +35,8 @@ pub struct Service {
     supervisor: Child,
     address: SocketAddr,
     log: PathBuf,
+    /// Where it listens.
+    place: Option<Namespace>,
 }
 
 /// A process of a service.
@@ -107,15 +110,16 @@ impl Service {
         address: SocketAddr,
         options: &[&str],
     ) -> Result<Service, String> {
-        Service::start_of(&tauto::binary()?, by, data, address, options)
+        Service::start_of(&tauto::binary()?, None, by, data, address, options)
     }
 
-    /// The same, of another version.
+    /// The same, of another version, at a site of its own.
     ///
     /// # Errors
     /// It cannot be started, or does not answer.
     pub fn start_of(
         binary: &Path,
+        site: Option<&Site>,
         by: &[&str],
         data: &Path,
         address: SocketAddr,
@@ -125,7 +129,9 @@ impl Service {
         let begin = fs::metadata(&log).map_or(0, |facts| facts.len());
         let file = OpenOptions::new().create(true).append(true).open(&log);
         let file = file.map_err(|error| format!("{}: {error}", log.display()))?;
-        let mut words = by.iter().map(std::ffi::OsString::from).chain([binary.into()]);
+        let there = site.map(Site::by).unwrap_or_default();
+        let by = by.iter().map(std::ffi::OsString::from);
+        let mut words = there.into_iter().chain(by).chain([binary.into()]);
         let mut command = crate::child::command(words.next().unwrap_or_default());
         command.args(words).arg("serve").arg("--listen").arg(address.to_string()).args(options);
         // Seconds of a CPU for every new data directory: who tests it switches it on.
@@ -136,7 +142,7 @@ impl Service {
         }
         command.env("TAUTO_DATA_DIR", data).stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
         let supervisor = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
-        let mut service = Service { supervisor, address, log };
+        let mut service = Service { supervisor, address, log, place: site.map(Site::namespace) };
         service.address = service.said_address(usize::try_from(begin).unwrap_or_default())?;
         service.wait_until_ready()?;
         Ok(service)
@@ -188,7 +194,7 @@ impl Service {
 
     /// A client of it.
     pub fn client(&self) -> Client {
-        Client::new(self.address)
+        Client::new(self.address).from(self.place.clone())
     }
 
     /// Makes the first admin by the link the service has said; a token of theirs that may do everything.

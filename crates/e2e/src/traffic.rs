@@ -4,9 +4,13 @@ use crate::http::Client;
 use jiff::Timestamp;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+/// Submissions that are listed at a time.
+const AT_ONCE: usize = 200;
 
 /// What came of handing in many submissions.
 #[derive(Debug, Default)]
@@ -115,6 +119,25 @@ pub fn wait_judged(client: &mut Client, token: &str, patience: Duration) -> Resu
             return Err(format!("submission {token} is not judged after {} s: {state}", patience.as_secs()));
         }
         std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// The numbers of all submissions there are.
+///
+/// # Errors
+/// The service does not answer.
+pub fn all(client: &mut Client) -> Result<BTreeSet<i64>, String> {
+    let (mut ids, mut before) = (BTreeSet::new(), None);
+    loop {
+        let before_it = before.map_or(String::new(), |before: i64| format!("&before={before}"));
+        let path = format!("/api/v1/submissions?limit={AT_ONCE}{before_it}");
+        let page = client.get(&path).map_err(|error| format!("GET {path}: {error}"))?.json();
+        let some = page["submissions"].as_array().ok_or_else(|| format!("GET {path}: {page}"))?;
+        ids.extend(some.iter().filter_map(|one| one["id"].as_i64()));
+        before = page["next"].as_i64();
+        if before.is_none() {
+            return Ok(ids);
+        }
     }
 }
 

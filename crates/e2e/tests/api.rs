@@ -112,7 +112,12 @@ fn at_a_service(steps: &[Step]) {
 
 #[test]
 fn a_submission_is_judged_by_the_service() {
-    at_a_service(&[("examples", |at| examples(&mut at.api)), ("judging", |at| judging(&mut at.api))]);
+    at_a_service(&[
+        ("examples", |at| examples(&mut at.api)),
+        ("judging", |at| judging(&mut at.api)),
+        ("second opinions", |at| second_opinions(&mut at.api)),
+        ("tests of its own", |at| with_tests(&mut at.api)),
+    ]);
 }
 
 #[test]
@@ -162,6 +167,92 @@ fn judging(api: &mut Api) -> Result<(), String> {
         api.wait(&format!("/rejudgings/{}", asked["rejudging"]), |one| one["rejudging"]["judged"] == 1)?;
     equal("what changed", &done["changed"], json!(0))?;
     equal("the number of the verdict", &api.get(&at)?["judgement"]["number"], json!(5))
+}
+
+/// A program so near its limit that one run does not decide is judged by the reference clock too, in a contest that says so.
+fn second_opinions(api: &mut Api) -> Result<(), String> {
+    let contest = json!({"pool": "default", "strictness": "relaxed", "second_opinion": "grey"}).to_string();
+    let json = [("content-type", "application/json")];
+    let set = expect("set", api.send("PUT", "/contests/near", &json, contest.as_bytes())?, 200)?;
+    equal("what the contest says", &set["second_opinion"], json!("grey"))?;
+    let limits = "/problems/fence/time-limits";
+    api.post(limits, &json!({"pool": "default"}), 202)?;
+    let of = |all: &Value, what: &str| {
+        let all = all[what].as_array().cloned().unwrap_or_default();
+        all.into_iter().find(|one| one["pool"] == "default").unwrap_or_default()
+    };
+    let over = |one: &Value| one["state"] == "done" || one["state"] == "failed";
+    let found =
+        api.wait(limits, |all| over(&of(all, "time_limits")) && over(&of(all, "reference_scales")))?;
+    let scales = of(&found, "reference_scales");
+    let limit = of(&found, "time_limits")["limit"]["limit_ns"].as_u64().unwrap_or_default();
+    // Uses up most of its limit at the first sample, by the very clock it is judged by.
+    let source = format!(
+        "import builtins, time\ntext = builtins.input()\ninput = lambda: text\n\
+         while text == '2' and time.process_time() < {}:\n    pass\n{RIGHT}",
+        limit as f64 / 1e9 * 0.93
+    );
+    let mut document = submission("fence", "python3", "near.py", &source, true);
+    document["contest"] = json!("near");
+    let taken = api.post("/submissions", &document, 201)?;
+    let at = format!("/submissions/{}", taken["token"].as_str().unwrap_or_default());
+    api.wait(&at, |submission| !submission["judgement"].is_null())?;
+    let judged = api.get(&format!("{at}/judgement"))?;
+    let test = &judged["tests"][0];
+    equal("the verdict", &test["verdict"], json!("AC"))?;
+    if scales["state"] == "failed" {
+        // No emulator here: it stays as the settle rule left it.
+        let told = scales["fault"].as_str().is_some_and(|fault| fault.contains("qemu"));
+        return match told && test["second_opinion"].is_null() && test["confidence"] != "confirmed" {
+            true => Ok(()),
+            false => Err(format!("{scales}: {test}")),
+        };
+    }
+    let scale =
+        scales["scales"]["scales"].as_array().into_iter().flatten().find(|one| one["language"] == "python3");
+    let of_scale = |field: &str| scale.and_then(|scale| scale[field].as_u64()).unwrap_or_default();
+    let opinion = &test["second_opinion"];
+    let expected =
+        u128::from(limit) * u128::from(of_scale("reference_ns")) / u128::from(of_scale("cpu_ns").max(1));
+    let allowed = judged["time_limit_ns"].as_u64().unwrap_or(limit) as f64 / limit as f64;
+    let told = opinion["limit_ns"].as_f64().unwrap_or_default();
+    if (told / (expected as f64 * allowed) - 1.0).abs() > 1e-6 || opinion["passes"] != true {
+        return Err(format!("{scales}, limit {limit}: {test}"));
+    }
+    equal("the confidence", &test["confidence"], json!("confirmed"))
+}
+
+/// Hands in a program with tests of its own, by tokens, by tolerance and by a checker.
+fn with_tests(api: &mut Api) -> Result<(), String> {
+    let run = |judged: &str, value: Value, tests: Value| {
+        let source = "n = float(input())\nassert n < 100\nprint(n * 2 + 0.001)\n";
+        let mut run = json!({"files": [{"name": "a.py", "content": source}], "tests": tests, "limits": {"time_ns": 5_000_000_000_u64}});
+        if !judged.is_empty() {
+            run[judged] = value;
+        }
+        run
+    };
+    let tests = json!([{"input": "1\n", "answer": "2\n"}, {"input": "100\n", "answer": "200\n"}]);
+    let checker = "import sys\nn = float(open(sys.argv[1]).read())\nright = abs(float(sys.stdin.read()) - 2 * n) < 0.1\nsys.exit(42 if right else 43)\n";
+    let checker = json!([{"name": "check.py", "content": checker}]);
+    for (judged, value, first) in
+        [("", Value::Null, "WA"), ("tolerance", json!(0.01), "AC"), ("checker", checker, "AC")]
+    {
+        let taken = api.post("/submissions", &run(judged, value, tests.clone()), 201)?;
+        let at = format!("/submissions/{}", taken["token"].as_str().unwrap_or_default());
+        api.wait(&at, |one| one["state"] == "judged")?;
+        let whole = api.get(&format!("{at}/judgement"))?;
+        let verdicts: Vec<&Value> =
+            whole["tests"].as_array().into_iter().flatten().map(|test| &test["verdict"]).collect();
+        equal(&format!("verdicts with `{judged}`"), &json!(verdicts), json!([first, "RTE"]))?;
+        equal("the limit", &whole["time_limit_ns"], json!(5_000_000_000_u64))?;
+        let files = api.get(&format!("{at}/files"))?;
+        equal("the files", &json!(files["files"].as_array().map(Vec::len)), json!(1))?;
+    }
+    // It is no submission.
+    let listed = api.get("/submissions")?;
+    let runs = listed["submissions"].as_array().into_iter().flatten().filter(|one| one["origin"] == "run");
+    equal("runs among submissions", &json!(runs.count()), json!(0))
 }
 
 /// Sends a package as a new problem and verifies it.

@@ -110,7 +110,7 @@ fn what_cannot_be_executed_is_no_run() {
 }
 
 /// Every command that prints, by a short invocation of each form; those of a service's database print by the same means (crates/xtask).
-const PRINTING: [&str; 35] = [
+const PRINTING: [&str; 38] = [
     "help",
     "--help",
     "--version",
@@ -122,6 +122,8 @@ const PRINTING: [&str; 35] = [
     "judge --json double double/submissions/accepted/right.c",
     "verify double",
     "verify --json double",
+    "limits --runs 1 double",
+    "limits --runs 1 --json double",
     "languages",
     "languages --json",
     "bench -n 2 -- true",
@@ -142,6 +144,7 @@ const PRINTING: [&str; 35] = [
     "numa topology",
     "numa decode --cpu nehalem 0x2001",
     "lab ladder -n 1 --fresh -- true",
+    "lab consistency --only syscalls --loads idle --clocks cpu -n 1 --fresh",
     "load --json --seconds 0.01",
     "index --json --seconds 1",
     "probe compute",
@@ -149,8 +152,20 @@ const PRINTING: [&str; 35] = [
 ];
 
 /// Commands that answer a service's users or its database, or write files only.
-const OTHERS: [&str; 9] =
-    ["serve", "worker", "judgehost", "database", "pool", "node", "contest", "manual", "new"];
+const OTHERS: [&str; 12] = [
+    "serve",
+    "worker",
+    "judgehost",
+    "shadow",
+    "export",
+    "database",
+    "pool",
+    "node",
+    "contest",
+    "manual",
+    "new",
+    "convert",
+];
 
 #[test]
 fn output_that_cannot_be_written_is_a_failure_of_the_system() {
@@ -159,11 +174,9 @@ fn output_that_cannot_be_written_is_a_failure_of_the_system() {
     let place = stage.place("lost-output").expect("a place");
     package::write(&place.path("double"), &DOUBLE).expect("a package");
     let help = place.run(&["--help"]).expect("help").stdout;
-    let listed =
-        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    for name in
-        listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next().filter(|name| !name.is_empty()))
-    {
+    // Groups of commands: each line is indented and begins with a name; options begin with a dash.
+    let listed = help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    for name in listed.filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase())) {
         let tried = PRINTING.iter().any(|words| words.split(' ').next() == Some(name));
         assert!(tried || OTHERS.contains(&name), "{name}: no invocation of it is tried");
     }
@@ -235,7 +248,7 @@ fn verify_says_what_bounds_the_limit_and_what_is_untidy() {
             ", the limit is ",
             "fastest too slow over ",
             "time_limit_exceeded/endless.c, more than 1.",
-            "all as promised, 3 warnings",
+            "all as expected, 3 warnings",
         ];
         let warned = ["did you mean `accepted`?", "which the package does not take; it takes c"];
         let missing = said.iter().find(|part| !text.stdout.contains(**part));
@@ -255,7 +268,7 @@ fn verify_says_what_bounds_the_limit_and_what_is_untidy() {
         }
         let nothing = place.run(&["verify", "empty"])?;
         if nothing.code()? != 1
-            || nothing.stdout.contains("promised")
+            || nothing.stdout.contains("as expected")
             || !nothing.stdout.contains("no jury submission")
         {
             return Err(format!("nothing to verify: {nothing:?}"));

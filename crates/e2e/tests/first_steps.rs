@@ -100,17 +100,17 @@ fn every_kind_of_new_package_verifies_at_once() {
                 0,
                 &["next: tauto verify"],
             )?;
-            expect(&place.run(&["verify", &name])?, 0, &["2 submissions, all as promised"])?;
+            expect(&place.run(&["verify", &name])?, 0, &["2 submissions, all as expected"])?;
         }
         expect(
             &place.run(&["verify", "my-scoring", "--only", "accepted/*"])?,
             0,
-            &["1 submission, all as promised"],
+            &["1 submission, all as expected"],
         )?;
         expect(
             &place.run(&["verify", "my-scoring", "--only", "partial.py"])?,
             0,
-            &["1 submission, all as promised"],
+            &["1 submission, all as expected"],
         )?;
         expect(
             &place.run(&["verify", "my-scoring", "--only", "*.hs"])?,

@@ -98,7 +98,7 @@ fn by_socket(service: &Path, workers: &[PathBuf; 2], who: &str) {
     let own = data.path().join("service");
     std::fs::create_dir(&own).expect("a directory");
     let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
-    let service = Service::start_of(service, &[], &own, anywhere, &["--no-worker"]).expect("a service");
+    let service = Service::start_of(service, None, &[], &own, anywhere, &["--no-worker"]).expect("a service");
     let names = ["before", "now"];
     let started: Vec<Local> = (names.iter().zip(workers))
         .map(|(name, binary)| Local::start(binary, name, &own, &data.path().join(name)))

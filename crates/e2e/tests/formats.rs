@@ -1,9 +1,12 @@
 //! Packages of other formats, whole: `tauto verify` holds what their solutions promise.
 
-use e2e::stage::{Pass, Stage};
+use e2e::stage::{Pass, Place, Stage};
 use e2e::tauto;
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 /// Only reached by a `tauto` that hangs: a slow machine compiles for a while.
@@ -15,19 +18,87 @@ fn packages_of_each_format_are_judged_as_they_promise() {
     let mut packages: Vec<PathBuf> =
         fs::read_dir(&directory).expect("packages/formats").flatten().map(|entry| entry.path()).collect();
     packages.sort();
-    assert!(packages.len() >= 6, "{packages:?}");
+    assert!(packages.len() >= 9, "{packages:?}");
     let stage = Stage::new(Pass::possible()[0]).expect("a stage");
     let place = stage.place("formats").expect("a place");
     for package in packages {
-        let mut command = place.tauto();
-        for name in ["PATH", "HOME"] {
-            command.env(name, std::env::var_os(name).unwrap_or_default());
-        }
-        command.arg("verify").arg(&package).args(["--json", "--slot", "none"]);
-        let ended = tauto::run(&mut command, false, PATIENCE).expect("it ends");
-        let document = ended.document().expect("a document");
-        assert_eq!(ended.code(), Ok(0), "{}: {document:#}", package.display());
+        let document = verified(&place, &package, 0);
+        let format =
+            package.file_name().and_then(|name| name.to_str()?.split_once('-')).map(|(format, _)| format);
+        assert_eq!(document["packages"][0]["format"].as_str(), format, "{}", package.display());
         let submissions = document["packages"][0]["submissions"].as_array().map_or(0, Vec::len);
         assert!(submissions > 0, "{}", package.display());
     }
+}
+
+/// What `tauto verify` says of a package, with the exit code it is to have.
+fn verified(place: &Place, package: &Path, code: i32) -> Value {
+    let mut command = tauto_with_tools(place);
+    command.arg("verify").arg(package).args(["--json", "--slot", "none"]);
+    let ended = tauto::run(&mut command, false, PATIENCE).expect("it ends");
+    let document = ended.document().expect("a document");
+    assert_eq!(ended.code(), Ok(code), "{}: {document:#}", package.display());
+    document
+}
+
+fn tauto_with_tools(place: &Place) -> Command {
+    let mut command = place.tauto();
+    for name in ["PATH", "HOME"] {
+        command.env(name, std::env::var_os(name).unwrap_or_default());
+    }
+    command
+}
+
+/// Verdict and score of each submission by the last part of its path.
+fn earned(document: &Value) -> BTreeMap<String, (Value, Value)> {
+    let all = document["packages"][0]["submissions"].as_array().cloned().unwrap_or_default();
+    let one = |of: Value| {
+        let name = of["path"].as_str()?.rsplit('/').next()?.to_string();
+        Some((name, (of["verdict"].clone(), of["score"].clone())))
+    };
+    all.into_iter().filter_map(one).collect()
+}
+
+#[test]
+fn converted_packages_give_the_same_verdicts() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("packages/formats");
+    let stage = Stage::new(Pass::possible()[0]).expect("a stage");
+    let place = stage.place("converted").expect("a place");
+    for name in ["cms-lines", "dmoj-guess", "dmoj-sums", "polygon-steps", "polygon-twice", "tps-lights"] {
+        let (source, target) = (directory.join(name), place.path(name));
+        let mut command = tauto_with_tools(&place);
+        command.arg("convert").arg(&source).arg(&target).args(["--slot", "none"]);
+        let ended = tauto::run(&mut command, false, PATIENCE).expect("it ends");
+        assert_eq!(ended.code(), Ok(0), "{name}: {}", ended.stderr);
+        let (before, after) = (verified(&place, &source, 0), verified(&place, &target, 0));
+        assert_eq!(after["packages"][0]["format"], "2025-09", "{name}");
+        assert_eq!(earned(&before), earned(&after), "{name}");
+    }
+    let mut command = tauto_with_tools(&place);
+    command.arg("convert").arg(directory.join("cms-relay")).arg(place.path("cms-relay"));
+    let ended = tauto::run(&mut command, false, PATIENCE).expect("it ends");
+    assert_eq!(ended.code(), Ok(2));
+    assert!(ended.stderr.contains("talk to a manager through FIFOs"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_test_that_a_validator_rejects_makes_the_package_bad() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("packages/formats/polygon-steps");
+    let stage = Stage::new(Pass::possible()[0]).expect("a stage");
+    let place = stage.place("rejected").expect("a place");
+    let target = place.path("steps");
+    for path in ["problem.xml", "files/gen.py", "files/val.py", "files/check.py", "solutions/sum.py"] {
+        let text = fs::read_to_string(directory.join(path)).expect("a file");
+        // The group `small` then has a test of the size that only `large` may have.
+        let text = text.replace("cmd=\"gen 9\"", "cmd=\"gen 11\"");
+        let without = text.replace("<solution tag=\"wrong-answer\"><source path=\"solutions/first.py\" type=\"python.3\"/></solution>", "");
+        fs::create_dir_all(target.join(path).parent().expect("a directory")).expect("directories");
+        fs::write(target.join(path), without).expect("a file");
+    }
+    let document = verified(&place, &target, 1);
+    let fault = document["packages"][0]["fault"].as_str().unwrap_or_default();
+    assert!(
+        fault.starts_with("files/val.py rejects tests/02: FAIL 11 is not in the range of small"),
+        "{fault}"
+    );
 }

@@ -53,7 +53,7 @@ fn sums() -> Problem {
 fn submission(program: (&str, &str, &str, &str), problem: usize) -> Submission {
     let (compiler, name, text, _) = program;
     let sources = vec![(name.to_owned(), text.as_bytes().to_vec(), false)];
-    Submission { problem, compiler: file("run", compiler), sources }
+    Submission { problem, compiler: file("run", compiler), sources, entry: None }
 }
 
 /// A judgehost that is ended when it is dropped.
@@ -244,7 +244,6 @@ fn interactive_and_multi_pass_problems() {
 
 #[test]
 fn what_fails_disables_the_least() {
-    let own_run = "#!/bin/sh\nnice \"$@\" <\"$1\" >\"$2\"\n";
     let jury = |text: &str| Problem { jury: file("run", text), ..sums() };
     let no_way: Files = vec![("readme.txt".into(), Vec::new(), false)];
     let cases: Vec<(Problem, Files, &str, &str)> = vec![
@@ -274,26 +273,27 @@ fn what_fails_disables_the_least() {
         assert!(state.errors[0].1.contains(words), "{:?}", state.errors);
         assert!(state.hosts["box-0"]);
     }
-    // A run script of the site's own is named.
-    let server =
-        DomServer::start(Dialect::V9, vec![sums()], vec![submission(PROGRAMS[1], 0)], Faults::default())
-            .unwrap();
-    {
-        let mut state = server.state();
-        state.hosts.insert("box-0".into(), true);
-        let mut task = state.task(0, 0, Dialect::V9);
-        task["run_script_id"] = json!(state.task_executable(&file("run", own_run)).0);
-        task["run_config"] = json!(
-            json!({ "time_limit": 1, "memory_limit": 65536, "output_limit": 64, "process_limit": 9 })
-                .to_string()
-        );
-        state.extra = vec![task];
-        state.judgings[0].failed = Some("handed out otherwise".into());
-    }
-    drop(once(&server, &[]));
+}
+
+/// A run script of the site's own gets input, output and the program, and does with them what it likes.
+#[test]
+fn run_scripts_of_the_site_are_run() {
+    let own = "#!/bin/sh\nTESTIN=\"$1\"; PROGOUT=\"$2\"; shift 2\nsed 's/^/1/' \"$TESTIN\" | \"$@\" >\"$PROGOUT\"\n";
+    // What the program reads begins with another digit than what the test has.
+    let problem = Problem { tests: vec![(b"1 2\n".to_vec(), b"13\n".to_vec())], ..sums() };
+    let broken = (SHELL, "broken.sh", "kill -SEGV $$\n", "run-error");
+    let programs = [PROGRAMS[0], PROGRAMS[2], PROGRAMS[7], broken];
+    let submissions = programs.iter().map(|program| submission(*program, 0)).collect();
+    let server = DomServer::start(Dialect::V9, vec![problem], submissions, Faults::default()).unwrap();
+    server.state().run = Some(file("run", own));
+    let data = once(&server, &[]);
     let state = server.state();
-    assert_eq!(state.errors[0].0["kind"], "run_script");
-    assert!(state.errors[0].1.contains("does not support"), "{:?}", state.errors);
+    assert_eq!(state.errors, [], "{}", log(data.path()));
+    for (judging, (_, name, _, expected)) in state.judgings.iter().zip(programs) {
+        assert_eq!(judging.result.as_deref(), Some(expected), "{name}: {:?}", judging.runs.first());
+    }
+    let run = state.judgings[0].runs[0].as_ref().expect("a run");
+    assert_eq!(decoded(run, "output_run"), "13\n");
 }
 
 #[test]

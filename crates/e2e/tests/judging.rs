@@ -4,7 +4,7 @@ use e2e::leftovers::{self, Snapshot};
 use e2e::package::{self, DOUBLE, RIGHT};
 use e2e::stage::{self, Pass, Place, Stage};
 use e2e::tauto;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -379,6 +379,44 @@ fn lay_out_bad_input(place: &Place<'_>) -> Result<(), String> {
     archive(place, "whole.zip", ZIPPED)?;
     let whole = fs::read(place.path("whole.zip")).map_err(fail)?;
     fs::write(place.path("cut.zip"), &whole[..whole.len() / 2]).map_err(fail)
+}
+
+#[test]
+fn time_limits_are_measured_and_kept() {
+    let _alone = stage::alone(&e2e::scratch!()).expect("the lock of the suite");
+    let stage = Stage::new(Pass::possible()[0]).expect("a stage");
+    let place = stage.place("limits").expect("a place");
+    package::write(&place.path("double"), &DOUBLE).expect("a package");
+    let problem = "problem_format_version: 2025-09\nname: Double\nuuid: 5e6f3c2a-1d7b-4c0e-9a52-0b7c5d3e1f42\nlicense: cc0\nlimits:\n  time_resolution: 0.5\n";
+    let endless = "int main(void) { for (;;) {} }\n";
+    let changed = [("problem.yaml", problem), ("submissions/time_limit_exceeded/endless.c", endless)];
+    package::write(&place.path("double"), &changed).expect("a package");
+    let limits = |more: &[&str]| -> (Value, Duration) {
+        let begun = std::time::Instant::now();
+        let page = place.path("limits.html");
+        let words =
+            ["limits", "--json", "--runs", "2", "--load", "--html", page.to_str().expect("a path"), "double"];
+        let ended = place.run(&[&words[..], more].concat()).expect("limits");
+        assert_eq!(ended.code(), Ok(0), "{}", ended.stderr);
+        (ended.document().expect("a document"), begun.elapsed())
+    };
+    let (first, measuring) = limits(&[]);
+    let found = &first["packages"][0];
+    assert_eq!((&found["suggested_ns"], &found["clock"]), (&json!(500_000_000), &json!("cpu")), "{first:#}");
+    let c = &found["languages"][0];
+    assert_eq!((&c["id"], &c["fastest_too_slow"]["ended"]), (&json!("c"), &json!(true)), "{first:#}");
+    assert!(c["slowest_accepted"]["loaded_ns"].is_u64() && found["load"]["slowdown"].is_f64(), "{first:#}");
+    assert!(found["margin"]["too_slow"].as_f64().is_some_and(|margin| margin >= 1.5), "{first:#}");
+    let page = fs::read_to_string(place.path("limits.html")).expect("the page");
+    assert!(page.contains("<svg") && page.contains("limit 500 ms"), "{page}");
+    // A second call measures nothing again.
+    let (second, reading) = limits(&[]);
+    assert_eq!(first, second);
+    assert!(reading < measuring / 2, "{reading:?} and {measuring:?} the first time");
+    let (third, _) = limits(&["--fresh"]);
+    assert_eq!(third["packages"][0]["suggested_ns"], found["suggested_ns"]);
+    let verified = place.run(&["verify", "double"]).expect("verify");
+    assert!(verified.stdout.contains("measured before (--fresh measures again)"), "{}", verified.stdout);
 }
 
 #[test]

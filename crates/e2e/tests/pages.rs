@@ -465,8 +465,12 @@ fn first_visit(visit: &mut Visit) {
     visit.look("problem-latex");
     visit.open("/problems/pebbles");
     visit.look("problem-interaction");
-    visit.open("/about");
-    visit.look("about");
+    visit.open("/docs");
+    visit.look("documents");
+    visit.open("/docs/settling");
+    visit.look("document");
+    visit.open("/docs/why-times-vary");
+    visit.look("document-pictures");
     visit.open("/hosts");
     visit.look("hosts");
     visit.open("/nowhere/at/all");
@@ -494,7 +498,9 @@ fn verdicts(visit: &mut Visit) {
         "for i in range(3):\n    print(i)"
     );
     visit.hand_in("snowwall", "python3", RIGHT, "Accepted");
-    visit.script("document.querySelectorAll('#all-runs, #runs-1').forEach((part) => { part.open = true; })");
+    visit.script(
+        "document.querySelectorAll('#evidence, #all-runs, #runs-1').forEach((part) => { part.open = true; })",
+    );
     visit.look("submission-right");
     visit.look_dark("submission-right");
     visit.hand_in("snowwall", "python3", WRONG, "Wrong answer");
@@ -506,7 +512,7 @@ fn verdicts(visit: &mut Visit) {
         "the grey band"
     );
     visit.look("submission-slow");
-    visit.hand_in("snowwall", "cpp", BROKEN, "Does not compile");
+    visit.hand_in("snowwall", "cpp", BROKEN, "Compile error");
     visit.look("submission-compile");
     visit.open("/submissions");
     visit.look("submissions");

@@ -228,7 +228,7 @@ fn laboratory(parts: &Parts) -> Vec<String> {
         }
     }
     let cut = "killed 137\ntauto-slot-4 isolated\nloads 0\n\
-               tauto: put back what an experiment that was cut off had changed: isolated_cpus\nnext 0";
+               tauto: restored what an interrupted experiment had changed: isolated_cpus\nnext 0";
     broken.extend(parts.text_is("cut_in_partition", cut));
     broken
 }

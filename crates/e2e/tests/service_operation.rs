@@ -320,51 +320,60 @@ fn planted(data: &Path) -> Done {
     Ok(())
 }
 
-/// A database as the first released schema had it, with submissions in every state.
-fn first_schema(file: &Path) -> Result<(), String> {
-    let near = |path: &str| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path);
-    let directory = TempDir::with_prefix("first-").map_err(|e| e.to_string())?;
+/// A file near this crate.
+fn near(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// How many schemas there are.
+fn schemas() -> usize {
+    fs::read_dir(near("../store/migrations")).map_or(0, |steps| steps.flatten().count())
+}
+
+/// A database as an earlier schema had it, with submissions in every state.
+fn earlier(schema: usize, file: &Path) -> Result<(), String> {
+    let directory = TempDir::with_prefix("earlier-").map_err(|e| e.to_string())?;
     let (package, program) = (directory.path().join("double"), directory.path().join("main.c"));
     package::write(&package, &DOUBLE)?;
     fs::write(&program, RIGHT).map_err(|e| e.to_string())?;
     let mut python = Command::new("python3");
-    python.arg(near("tests/first_schema.py")).arg(file);
-    python.args([near("../store/migrations/1.sql"), near("../store/tests/schema-1.sql")]);
+    python.arg(near("tests/earlier_schema.py")).arg(file).arg(near("../store")).arg(schema.to_string());
     let made = python.args([package, program]).output().map_err(|e| format!("python3: {e}"))?;
     match made.status.success() {
         true => Ok(()),
-        false => Err(format!("first_schema.py: {}", String::from_utf8_lossy(&made.stderr))),
+        false => Err(format!("earlier_schema.py: {}", String::from_utf8_lossy(&made.stderr))),
     }
 }
 
-fn upgraded() -> Done {
+fn upgraded(schema: usize) -> Done {
     let data = data()?;
     let file = data.path().join("service/tautochrone.db");
-    first_schema(&file)?;
+    earlier(schema, &file)?;
     if geteuid().is_root() {
         chown(&file, Some(WEB), Some(WEB))?;
     }
     // The copy from before the upgrade is of the old schema, and the old database is left alone.
     let before = data.path().join("before.db").display().to_string();
     expect(data.path(), &["backup", &before], 0, &before)?;
-    expect(data.path(), &["check"], 2, "its schema is version 1")?;
-    expect(data.path(), &["check", "--database", &before], 2, "its schema is version 1")?;
+    let old = format!("its schema is version {schema}");
+    expect(data.path(), &["check"], 2, &old)?;
+    expect(data.path(), &["check", "--database", &before], 2, &old)?;
     let service = Service::start(data.path(), SocketAddr::from(([127, 0, 0, 1], 0)), &["--accounts"])?;
     let mut client = service.client().with("authorization", "Bearer jury-token");
     // What was judged then is shown; what waited then is judged now.
     let first = state(&mut client, "first")?;
-    assert_eq!(verdict(&first), Some("WA"), "{first}");
-    judged_right(&mut client, "third")?;
+    assert_eq!(first["judgement"]["verdict"], "WA", "{first}");
+    judged_right(&mut client, "waiting")?;
     // And judged again.
     let reason = serde_json::json!({ "reason": "after the upgrade" });
-    let asked = client.post("/api/v1/submissions/third/rejudge", &[], &reason)?;
+    let asked = client.post("/api/v1/submissions/waiting/rejudge", &[], &reason)?;
     assert_eq!(asked.status, 202, "{}", String::from_utf8_lossy(&asked.body));
     let begun = Instant::now();
-    while once(&mut client, "third").is_ok() {
+    while once(&mut client, "waiting").is_ok() {
         assert!(begun.elapsed() < JUDGED_WITHIN, "not judged again: {}", service.log());
         std::thread::sleep(Duration::from_millis(100));
     }
-    judged_right(&mut client, "third")?;
+    judged_right(&mut client, "waiting")?;
     service.stop()?;
     expect(data.path(), &["check"], 0, "all is well")?;
     Ok(())
@@ -425,12 +434,13 @@ fn encrypted() -> Done {
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = Some(1);
-    let trials = vec![
+    let mut trials = vec![
         Trial::test("web and workers as separate processes", apart),
         Trial::test("a socket of somebody else's", lured),
         Trial::test("the database while the service runs", operated),
-        Trial::test("a database of the first schema", upgraded),
         Trial::test("a database over TLS", encrypted),
     ];
+    let of = |schema| Trial::test(format!("a database of schema {schema}"), move || upgraded(schema));
+    trials.extend((1..schemas()).map(of));
     libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -44,7 +44,7 @@ pub struct Decision {
     pub near: bool,
     /// The charge that counts: the least of the runs that are not void; of all, where all are.
     pub charge: Charge,
-    /// How many runs were void.
+    /// How many runs were discarded.
     pub void_runs: u32,
 }
 

@@ -245,6 +245,7 @@ impl World {
             pool: "pool-0".into(),
             strictness: Strictness::Relaxed,
             at_once: None,
+            second_opinion: None,
         };
         self.contests.push((practice, 0));
         for (at, n) in
@@ -252,8 +253,13 @@ impl World {
         {
             let strictness =
                 [Strictness::Strict, Strictness::RelaxedThenStrict, Strictness::Relaxed][at as usize % 3];
-            let contest =
-                Contest { name: format!("c{n}-{at}"), pool: format!("pool-{n}"), strictness, at_once: None };
+            let contest = Contest {
+                name: format!("c{n}-{at}"),
+                pool: format!("pool-{n}"),
+                strictness,
+                at_once: None,
+                second_opinion: None,
+            };
             self.contests.push((contest, n as usize));
         }
     }

@@ -52,7 +52,7 @@ impl Archive {
         let zip = ZipArchive::new(BufReader::new(file))
             .map_err(|e| refuse(format!("neither a directory nor a zip archive: {e}")))?;
         if zip.has_duplicate_names() {
-            return Err(refuse("two entries have the same name; make the archive anew".to_owned()));
+            return Err(refuse("two entries have the same name; create the archive again".to_owned()));
         }
         if zip.len() > limits.entries {
             let why = format!("has {} entries, more than {}", zip.len(), limits.entries);
@@ -198,7 +198,7 @@ fn arrange(items: Vec<Item>, path: &Path) -> Result<(FileTree, BTreeMap<String, 
     let twice = |entry: &str| SourceError::Entry {
         path: path.to_owned(),
         entry: entry.to_owned(),
-        why: "is there twice; make the archive anew".to_owned(),
+        why: "is there twice; create the archive again".to_owned(),
     };
     for item in items {
         let inner = item.name.match_indices('/').map(|(at, _)| item.name[..at].to_owned());

@@ -278,7 +278,7 @@ fn evidence(programs: &Programs) -> Outcome<()> {
 fn tiny_tests(programs: &Programs) -> Outcome<()> {
     let tauto = std::env::current_exe()?.with_file_name("tauto");
     if !tauto.is_file() {
-        return Err(format!("{} is missing: cargo build --release -p cli", tauto.display()).into());
+        return Err(format!("{} is missing: cargo build --release", tauto.display()).into());
     }
     let source = programs.dir.join("echo.c");
     fs::write(

@@ -14,8 +14,6 @@ use std::time::{Duration, Instant};
 const DRAINED_WITHIN: Duration = Duration::from_secs(900);
 /// As long nothing may change while something waits.
 const STUCK_AFTER: Duration = Duration::from_secs(180);
-/// Submissions that are asked for at a time.
-const AT_ONCE: usize = 200;
 
 /// What came of it all.
 #[derive(Debug, Default)]
@@ -59,7 +57,7 @@ pub(super) fn settle(
     report: &mut Report,
 ) -> Result<(), String> {
     drain(fleet)?;
-    let stored = all(&mut fleet.client(0))?;
+    let stored = traffic::all(&mut fleet.client(0))?;
     let known: BTreeSet<i64> = accepted.iter().map(|one| one.id).collect();
     if stored != known {
         let (lost, more) = (known.difference(&stored), stored.difference(&known));
@@ -120,22 +118,6 @@ fn wronged(client: &mut Client, node: &str) -> Result<Option<String>, String> {
     let events = page["events"].as_array().ok_or_else(|| format!("GET {path}: {page}"))?;
     let waited = events.iter().find(|event| word(event, "kind") == "waits");
     Ok(waited.map(|event| format!("node {node} was kept from work: {event}")))
-}
-
-/// The numbers of all submissions there are.
-fn all(client: &mut Client) -> Result<BTreeSet<i64>, String> {
-    let (mut ids, mut before) = (BTreeSet::new(), None);
-    loop {
-        let before_it = before.map_or(String::new(), |before: i64| format!("&before={before}"));
-        let path = format!("/api/v1/submissions?limit={AT_ONCE}{before_it}");
-        let page = client.get(&path).map_err(|error| format!("GET {path}: {error}"))?.json();
-        let some = page["submissions"].as_array().ok_or_else(|| format!("GET {path}: {page}"))?;
-        ids.extend(some.iter().filter_map(|one| one["id"].as_i64()));
-        before = page["next"].as_i64();
-        if before.is_none() {
-            return Ok(ids);
-        }
-    }
 }
 
 fn word<'a>(value: &'a Value, name: &str) -> &'a str {

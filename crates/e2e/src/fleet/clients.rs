@@ -8,7 +8,6 @@ use crate::service::submission;
 use crate::{tauto, traffic};
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -101,7 +100,6 @@ pub(super) struct Accepted {
 /// What clients share.
 #[derive(Debug)]
 pub(super) struct Clients {
-    pub(super) servers: Vec<SocketAddr>,
     pub(super) seed: u64,
     /// Submissions that are still to be handed in.
     pub(super) left: AtomicUsize,
@@ -125,10 +123,9 @@ impl Clients {
         self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
     }
 
-    /// Client number `n`: hands in as long as something is left; what was accepted, and requests that had to be repeated.
-    pub(super) fn hand_in(&self, n: u64) -> Result<(Vec<Accepted>, usize), String> {
+    /// Client number `n`, of these servers: hands in as long as something is left; what was accepted, and requests that had to be repeated.
+    pub(super) fn hand_in(&self, n: u64, mut servers: Vec<Client>) -> Result<(Vec<Accepted>, usize), String> {
         let mut dice = Dice(self.seed ^ ((n + 1) << 32));
-        let mut servers: Vec<Client> = self.servers.iter().map(|address| Client::new(*address)).collect();
         let (mut accepted, mut repeated) = (Vec::new(), 0);
         let mut waiting: VecDeque<String> = VecDeque::new();
         loop {

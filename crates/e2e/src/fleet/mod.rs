@@ -7,7 +7,7 @@ pub mod storm;
 use crate::brokers::{self, Brokers, Host, SERVERS, user_of};
 use crate::http::Client;
 use crate::leftovers;
-use crate::network::{AtHub, Network, Site};
+use crate::network::{Inside, Network, Site};
 use crate::postgres::Cluster;
 use crate::service::{Part, Service};
 use crate::tauto;
@@ -49,7 +49,8 @@ pub struct Setup {
     pub servers: usize,
     /// Made before the first worker comes.
     pub pools: Vec<PoolSetup>,
-    /// Brokers and workers are each in a network of their own, with a link that can be cut; this thread is moved to the hub of these.
+    /// Each of its parts is in a network of its own, with a link that can be cut; this thread is moved to the hub of these. Clients of a server are
+    /// where it is.
     pub apart: bool,
     /// The slots that workers serve, such as `none`.
     pub slots: &'static str,
@@ -87,8 +88,8 @@ pub struct Fleet {
     database: String,
     /// What the database is in.
     pub cluster: Cluster,
-    _here: Option<AtHub>,
-    /// Of the brokers, then of the workers, then of the database.
+    _here: Option<Inside>,
+    /// Of the brokers, then of the workers, then of the servers, then of the database.
     sites: Vec<Site>,
     _network: Option<Network>,
     slots: &'static str,
@@ -131,7 +132,8 @@ impl Fleet {
     pub fn start(setup: &Setup) -> Result<Fleet, String> {
         let data = directory()?;
         let mut network = setup.apart.then(Network::new).transpose()?;
-        let count = setup.brokers + setup.pools.iter().map(|pool| pool.workers).sum::<usize>() + 1;
+        let workers: usize = setup.pools.iter().map(|pool| pool.workers).sum();
+        let count = setup.brokers + workers + setup.servers + 1;
         let sites: Vec<Site> = match &mut network {
             Some(network) => (0..count).map(|_| network.site()).collect::<Result<_, _>>()?,
             None => Vec::new(),
@@ -251,14 +253,15 @@ impl Fleet {
         &self.workers
     }
 
-    /// Where a server is, or was.
-    pub fn address(&self, server: usize) -> SocketAddr {
-        self.servers[server].address
-    }
-
     /// A client of a server.
     pub fn client(&self, server: usize) -> Client {
-        Client::new(self.address(server))
+        let site = self.server_site(server).map(Site::namespace);
+        Client::new(self.servers[server].address).from(site)
+    }
+
+    /// A client of each server.
+    pub fn clients(&self) -> Vec<Client> {
+        (0..self.servers.len()).map(|n| self.client(n)).collect()
     }
 
     /// Makes the first admin, by the link that the last server has said, which took the place of the others'; a token of theirs that may do everything.
@@ -329,9 +332,10 @@ impl Fleet {
     /// It does not.
     pub fn start_server(&mut self, n: usize) -> Result<(), String> {
         let (url, binary) = (self.brokers.url(SERVERS), self.binary()?);
+        let site = self.sites.get(self.brokers.count() + self.workers.len() + n);
         let server = &mut self.servers[n];
         let options = ["--no-worker", "--database", &self.database, "--nats", &url];
-        let service = Service::start_of(&binary, &BOUND, &server.data, server.address, &options)?;
+        let service = Service::start_of(&binary, site, &BOUND, &server.data, server.address, &options)?;
         server.address = service.address();
         server.service = Some(service);
         Ok(())
@@ -347,11 +351,7 @@ impl Fleet {
         let killed = service.kill(part);
         if killed && part == Part::Supervisor {
             self.servers[n].service = None;
-            soon("the web process ends with its supervisor", || {
-                // Collects it, if it fell to us.
-                leftovers::descendants();
-                Ok(web.is_none_or(|pid| !Path::new(&format!("/proc/{}", pid.as_raw_nonzero())).exists()))
-            })?;
+            leftovers::wait_until_gone(web.as_slice(), SOON)?;
         }
         Ok(killed)
     }
@@ -426,6 +426,11 @@ impl Fleet {
     /// The link of a worker, where it has one.
     pub fn worker_site(&self, n: usize) -> Option<&Site> {
         self.sites.get(self.brokers.count()..)?.get(n)
+    }
+
+    /// The link of a server, where it has one.
+    pub fn server_site(&self, n: usize) -> Option<&Site> {
+        self.sites.get(self.brokers.count() + self.workers.len() + n)
     }
 
     /// The link of the database, where it has one.

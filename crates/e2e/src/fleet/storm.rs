@@ -60,13 +60,15 @@ enum Blow {
     Majority,
     /// A part of some server is killed.
     Server(Part),
+    /// The link of some server is cut: it reaches neither its database nor the brokers.
+    ServerCut,
     /// PostgreSQL is killed.
     Database,
     /// Its link is cut.
     DatabaseCut,
 }
 
-const BLOWS: [Blow; 16] = [
+const BLOWS: [Blow; 17] = [
     Blow::Worker(Part::Supervisor),
     Blow::Worker(Part::Worker),
     Blow::Worker(Part::Worker),
@@ -81,6 +83,7 @@ const BLOWS: [Blow; 16] = [
     Blow::BrokerCut,
     Blow::Server(Part::Web),
     Blow::Server(Part::Supervisor),
+    Blow::ServerCut,
     Blow::Database,
     Blow::DatabaseCut,
 ];
@@ -95,6 +98,7 @@ enum Remedy {
     StartBroker(usize),
     MendBroker(usize),
     StartServer(usize),
+    MendServer(usize),
     StartDatabase,
     MendDatabase,
 }
@@ -128,17 +132,15 @@ pub fn storm(plan: Plan) -> Result<Report, String> {
     })?;
     let token = prepare(&fleet, STRICT)?;
     let expected = expected(&fleet)?;
-    let clients = Clients {
-        servers: (0..fleet.servers()).map(|n| fleet.address(n)).collect(),
-        seed: plan.seed,
-        left: AtomicUsize::new(plan.submissions),
-        waiting: plan.waiting,
-    };
+    let clients =
+        Clients { seed: plan.seed, left: AtomicUsize::new(plan.submissions), waiting: plan.waiting };
     let begun = Instant::now();
     let mut report = Report::default();
     let accepted = std::thread::scope(|scope| {
-        let client = |n| clients.hand_in(n);
-        let threads: Vec<_> = (0..CLIENTS).map(|n| scope.spawn(move || client(n))).collect();
+        let client = |n, servers| clients.hand_in(n, servers);
+        let servers: Vec<_> = (0..CLIENTS).map(|_| fleet.clients()).collect();
+        let threads = (0..CLIENTS).zip(servers);
+        let threads: Vec<_> = threads.map(|(n, servers)| scope.spawn(move || client(n, servers))).collect();
         let struck = strike(&mut fleet, plan, &clients.left, &mut report);
         // Who still has something to hand in is not waited for where the fleet is lost.
         struck.is_err().then(|| clients.left.store(0, Ordering::SeqCst));
@@ -215,6 +217,7 @@ impl Storm<'_> {
                 Remedy::StartWorker(n) => self.fleet.start_worker(n)?,
                 Remedy::StartBroker(n) => self.fleet.brokers.start_one(n)?,
                 Remedy::StartServer(n) => self.fleet.start_server(n)?,
+                Remedy::MendServer(n) => self.fleet.server_site(n).map_or(Ok(()), Site::mend)?,
                 Remedy::StartDatabase => self.fleet.cluster.start_again()?,
                 Remedy::MendDatabase => self.fleet.database_site().map_or(Ok(()), Site::mend)?,
                 Remedy::MendWorker(n) => self.fleet.worker_site(n).map_or(Ok(()), Site::mend)?,
@@ -244,7 +247,7 @@ impl Storm<'_> {
                 self.later(Remedy::MendWorker(n));
                 Ok(Some("link of a worker"))
             }
-            Blow::Server(part) => self.server(part),
+            Blow::Server(_) | Blow::ServerCut => self.server(blow),
             Blow::Database | Blow::DatabaseCut => self.database(blow),
             _ => self.broker(blow),
         }
@@ -264,12 +267,20 @@ impl Storm<'_> {
         })
     }
 
-    fn server(&mut self, part: Part) -> Result<Option<&'static str>, String> {
+    fn server(&mut self, blow: Blow) -> Result<Option<&'static str>, String> {
         let n = self.one_of(self.fleet.servers());
         // With one of them clients are served.
-        if self.due.iter().any(|(_, remedy)| matches!(remedy, Remedy::StartServer(_))) {
+        let away = |(_, remedy): &(Instant, Remedy)| {
+            matches!(remedy, Remedy::StartServer(_) | Remedy::MendServer(_))
+        };
+        if self.due.iter().any(away) {
             return Ok(None);
         }
+        let Blow::Server(part) = blow else {
+            self.fleet.server_site(n).map_or(Ok(()), Site::cut)?;
+            self.later(Remedy::MendServer(n));
+            return Ok(Some("link of a server"));
+        };
         if !self.fleet.kill_server(n, part)? {
             return Ok(None);
         }

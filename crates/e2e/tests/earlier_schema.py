@@ -1,6 +1,6 @@
-"""Writes a database as the first released schema had it, with a problem that can be judged.
+"""Writes a database as an earlier schema had it, with one more problem, which can be judged, and a submission that waits.
 
-Arguments: the new file, the statements of the first schema, recorded rows, a directory with a problem package, a C program.
+Arguments: the new file, the directory of the store's crate, the number of the schema, a directory with a problem package, a C program.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ import sqlite3
 import sys
 import zipfile
 
-target, schema, rows, package, program = sys.argv[1:]
+target, store, schema, package, program = sys.argv[1:]
 
 
 def packed(directory):
@@ -34,10 +34,16 @@ def keep(database, content):
     return name
 
 
+def text(*path):
+    return open(os.path.join(store, *path)).read()
+
+
 database = sqlite3.connect(target)
-database.executescript(open(schema).read().replace("{id}", "INTEGER PRIMARY KEY AUTOINCREMENT"))
 database.executescript("CREATE TABLE schema_versions (version BIGINT PRIMARY KEY)")
-database.executescript(re.sub(r"\{hex:([0-9a-f]*):hex\}", r"x'\1'", open(rows).read()))
+for step in range(1, int(schema) + 1):
+    steps = text("migrations", f"{step}.sql").replace("{id}", "INTEGER PRIMARY KEY AUTOINCREMENT")
+    database.executescript(f"{steps}; INSERT INTO schema_versions (version) VALUES ({step});")
+database.executescript(re.sub(r"\{hex:([0-9a-f]*):hex\}", r"x'\1'", text("tests", "schemas", f"{schema}.sql")))
 now = 1_800_000_000_000_000
 token = hashlib.sha256(b"jury-token").hexdigest()
 database.execute(
@@ -48,16 +54,18 @@ database.execute("INSERT INTO problems (name, title, created) VALUES ('old', 'Ol
 database.execute(
     "INSERT INTO problem_versions (problem, number, package, author, created) VALUES (2, 1, ?, 1, ?)", (zipped, now)
 )
-database.execute(
+submission = database.execute(
     "INSERT INTO submissions (token, version, author, language, details, created, judgements) "
-    "VALUES ('third', 2, 1, 'c', '{}', ?, 0)",
+    "VALUES ('waiting', 2, 1, 'c', '{}', ?, 0)",
     (now,),
-)
-database.execute("INSERT INTO files (submission, name, position, hash) VALUES (3, 'main.c', 0, ?)", (source,))
+).lastrowid
+database.execute("INSERT INTO files (submission, name, position, hash) VALUES (?, 'main.c', 0, ?)", (submission, source))
+# What somebody waits for; from schema 3 on contests come before.
+urgency = 0 if int(schema) < 3 else 2
 database.execute(
     "INSERT INTO jobs (submission, version, author, purpose, urgency, ticket, state, attempt, created) "
-    "VALUES (3, 2, 1, 'verdict', 0, 3, 'queued', 0, ?)",
-    (now,),
+    "VALUES (?, 2, 1, 'verdict', ?, 9, 'queued', 0, ?)",
+    (submission, urgency, now),
 )
 database.commit()
 database.close()

@@ -1,0 +1,2 @@
+number = int(input())
+print(number * (number + 1) // 2)

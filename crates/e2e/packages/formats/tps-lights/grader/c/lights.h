@@ -1,0 +1,1 @@
+void measure(int count, const int *lamps, long long *total, int *brightest);
