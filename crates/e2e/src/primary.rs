@@ -169,7 +169,8 @@ impl Primary {
     pub fn start(events: Vec<String>, submitted: &[Submitted]) -> std::result::Result<Primary, String> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(|e| e.to_string())?;
         let address = listener.local_addr().map_err(|e| e.to_string())?;
-        let archives = told(&events).into_iter().zip(submitted.iter().map(|one| one.archive.clone())).collect();
+        let archives =
+            told(&events).into_iter().zip(submitted.iter().map(|one| one.archive.clone())).collect();
         let state = State { events, archives, seed: 0x9e37_79b9_7f4a_7c15, ..State::default() };
         let state = Arc::new(Mutex::new(state));
         let shared = state.clone();

@@ -185,7 +185,6 @@ impl Court<'_> {
             None => default_validation(case, self.source, output, self.package.format),
         }
     }
-
 }
 
 /// A test case's own files, in a small box that is shown read-only.

@@ -377,7 +377,12 @@ fn checks(
                 ));
             };
             let entry = programs.entry(path.clone()).or_insert_with(|| (reader.program(path), Vec::new()));
-            entry.1.push(CheckRun { file: input.clone(), input: None, files: Vec::new(), args: words.collect() });
+            entry.1.push(CheckRun {
+                file: input.clone(),
+                input: None,
+                files: Vec::new(),
+                args: words.collect(),
+            });
         }
     }
     let check = |(program, runs)| Check { program, accepts: 0, runs };
