@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use engine::Runner;
 use engine::languages::Languages;
 use engine::slot::Station;
-use model::{Accelerator, Bytes, Isolation, Observation, RunSpec};
+use model::{Accelerator, Bytes, Isolation, Observation, RunSpec, Slot};
 use sandbox::{Ender, Launcher};
 use serde::{Deserialize, Serialize};
 use std::os::fd::OwnedFd;
@@ -105,12 +105,12 @@ impl IsolationArgs {
         }
         let parts = config.vm.parts().map_err(|why| Failure::usage(format!("--isolation vm: {why}")))?;
         let shares = Shares::of(shown()).map_err(|why| Failure::usage(format!("--isolation vm: {why}")))?;
-        let wished = config.vm.memory.map(|mebibytes| Bytes::from_mib(u64::from(mebibytes)));
+        let memory = self.memory(&config);
         for place in places {
             place.hold_in(Settings {
                 parts: parts.clone(),
                 accelerator: self.vm_accelerator.or(config.vm.accelerator),
-                memory: self.vm_memory.or(wished).unwrap_or(USUAL_MEMORY),
+                memory,
                 cpus: place.placement.cpus.clone(),
                 housekeeping: place.housekeeping().to_vec(),
                 node: place.placement.mem_node,
@@ -120,6 +120,30 @@ impl IsolationArgs {
             });
         }
         Ok(())
+    }
+
+    /// What is told of it.
+    pub(crate) fn held(&self) -> Result<Held, Failure> {
+        let config = Config::read()?;
+        let holds = self.holds(&config);
+        let words = match holds {
+            Holds::Sandbox => "sandbox".to_string(),
+            Holds::Vm => {
+                let parts =
+                    config.vm.parts().map_err(|why| Failure::usage(format!("--isolation vm: {why}")))?;
+                let chosen = self.vm_accelerator.or(config.vm.accelerator);
+                let accelerator = chosen.or_else(|| vm::expected(&parts, cache_directory().as_ref()));
+                let accelerator = accelerator.map_or("kvm or tcg", Accelerator::name);
+                let memory = self.memory(&config).mib();
+                format!("vm: {accelerator}, Linux {}, {memory} MiB", parts.release())
+            }
+        };
+        Ok(Held { holds, words })
+    }
+
+    fn memory(&self, config: &Config) -> Bytes {
+        let wished = config.vm.memory.map(|mebibytes| Bytes::from_mib(u64::from(mebibytes)));
+        self.vm_memory.or(wished).unwrap_or(USUAL_MEMORY)
     }
 
     /// As a command would have it typed.
@@ -135,6 +159,26 @@ impl IsolationArgs {
             words.extend(["--vm-accelerator".to_string(), accelerator.name().to_string()]);
         }
         words
+    }
+}
+
+/// What holds programs on a node, as it is told of its slots and compared between nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    holds: Holds,
+    /// Such as `sandbox` or `vm: tcg, Linux 6.1.0-56-amd64, 3072 MiB`.
+    pub(crate) words: String,
+}
+
+impl Held {
+    /// The rung of a slot that is planned to have this one.
+    pub(crate) fn rung(&self, planned: Isolation) -> Isolation {
+        if self.holds == Holds::Vm { Isolation::Vm } else { planned }
+    }
+
+    /// A slot, as it is told.
+    pub(crate) fn slot(&self, planned: &Slot) -> Slot {
+        Slot { isolation: self.rung(planned.isolation), ..planned.clone() }
     }
 }
 
@@ -208,11 +252,6 @@ pub(crate) fn station(place: &Place) -> Option<Station> {
     Some(Station::new(Box::new(machine), place.placement.clone()))
 }
 
-/// What is told of a slot whose programs are held so.
-pub(crate) fn rung(place: &Place, planned: Isolation) -> Isolation {
-    if place.machine().is_some() { Isolation::Vm } else { planned }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,6 +261,15 @@ mod tests {
         assert_eq!(machine_memory("4G"), Ok(Bytes::from_mib(4096)));
         assert!(machine_memory("256M").is_err_and(|why| why.contains("640")));
         assert!(VmWishes { memory: Some(100), ..VmWishes::default() }.check().is_err());
+    }
+
+    #[test]
+    fn slots_are_told_with_what_holds_their_programs() {
+        let held = |holds| Held { holds, words: String::new() };
+        assert_eq!(held(Holds::Vm).rung(Isolation::Partition), Isolation::Vm);
+        assert_eq!(held(Holds::Sandbox).rung(Isolation::Partition), Isolation::Partition);
+        let typed = IsolationArgs { isolation: Some(Holds::Sandbox), ..IsolationArgs::default() };
+        assert_eq!(typed.held().expect("it needs nothing").words, "sandbox");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::Done;
 use crate::floor;
+use crate::isolation::IsolationArgs;
 use crate::place::{in_slot, planned, wishes_for};
 use crate::progress::Progress;
 use crate::terminal::{self, Failure, print, print_error};
@@ -37,9 +38,13 @@ pub(crate) fn main(args: SlotsArgs) -> Result<Done, Failure> {
         Some(root) => Machine::at(root).map_err(|e| Failure::usage(format!("{}: {e}", root.display())))?,
         None => Machine::this().map_err(Failure::system)?,
     };
-    let plan = planned(&machine, &wishes_for(args.root.as_deref())?)?;
+    let mut plan = planned(&machine, &wishes_for(args.root.as_deref())?)?;
     if args.measure {
         measure(&plan)?;
+    }
+    if args.root.is_none() {
+        let held = IsolationArgs::default().held()?;
+        plan.slots = plan.slots.iter().map(|slot| held.slot(slot)).collect();
     }
     match args.json {
         true => print(&to_text(&measured(&plan, args.root.is_none()))),

@@ -16,7 +16,7 @@ mod task;
 mod warm;
 
 use crate::Done;
-use crate::isolation::{IsolationArgs, rung, shown_to};
+use crate::isolation::{Held, IsolationArgs, shown_to};
 use crate::judging::{Site, languages, worst_floor};
 use crate::log::LogForm;
 use crate::options::{PlacementArgs, SlotChoice};
@@ -194,6 +194,8 @@ struct Worker {
     floor: Floor,
     packages: Packages,
     hello: Hello,
+    /// What holds its programs.
+    held: Held,
     speaker: Option<Speaker>,
 }
 
@@ -204,7 +206,8 @@ fn serve(args: &WorkerArgs, way: &Way, slot: SlotChoice) -> Result<Done, Failure
     let languages = languages(args.languages.as_ref())?;
     args.isolation.apply(&mut places, true, || shown_to(&languages))?;
     let floor = worst_floor(&places);
-    let facts = slot_facts(&places[0], slot, &floor);
+    let held = args.isolation.held()?;
+    let facts = slot_facts(&places[0], slot, &floor, &held);
     let cpus = Cpus::of(&places[0]);
     let site = Site::start(places, true)?;
     // They are used as long as this process lives, by what is compiled once and kept.
@@ -227,9 +230,9 @@ fn serve(args: &WorkerArgs, way: &Way, slot: SlotChoice) -> Result<Done, Failure
     if args.speaker {
         warm::begin(args.languages.as_deref(), args.process.log);
     }
-    let speaker = args.speaker.then(|| Speaker::new(args.languages.clone()));
+    let speaker = args.speaker.then(|| Speaker::new(args.languages.clone(), held.clone()));
     let (cancel, ending) = (&*site.cancel, &*site.ending);
-    let mut worker = Worker { slot: first, cancel, ending, languages, floor, packages, hello, speaker };
+    let mut worker = Worker { slot: first, cancel, ending, languages, floor, packages, hello, held, speaker };
     match way {
         Way::Socket(path) => socket::work(&mut worker, path, &cpus),
         Way::Brokers(brokers) => nats::work(&mut worker, brokers, &cpus),
@@ -255,12 +258,11 @@ impl Cpus {
     }
 }
 
-fn slot_facts(place: &Place, slot: SlotChoice, floor: &Floor) -> SlotFacts {
-    let held = |slot: &model::Slot| model::Slot { isolation: rung(place, slot.isolation), ..slot.clone() };
+fn slot_facts(place: &Place, slot: SlotChoice, floor: &Floor, held: &Held) -> SlotFacts {
     SlotFacts {
         id: if let SlotChoice::Number(n) = slot { n } else { 0 },
         cpus: place.placement.cpus.clone(),
-        plan: Reading::from_option(place.slot().map(held), || "there is no slot".into()),
+        plan: Reading::from_option(place.slot().map(|slot| held.slot(slot)), || "there is no slot".into()),
         floor: Reading::Known(*floor),
     }
 }

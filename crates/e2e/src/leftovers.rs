@@ -82,7 +82,8 @@ fn directories_below(root: &Path, found: &mut BTreeSet<PathBuf>) {
 /// own processes are looked for by descent.
 fn is_deserted(group: &Path) -> bool {
     let name = group.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let keeper = name.strip_prefix("tauto-").map(|rest| rest.trim_end_matches("-b"));
+    // `tauto-PID.NAMESPACE`, and what follows for others of the same keeper.
+    let keeper = name.strip_prefix("tauto-").and_then(|rest| rest.split(['.', '-']).next());
     if keeper.is_some_and(|pid| Path::new("/proc").join(pid).exists()) {
         return false;
     }

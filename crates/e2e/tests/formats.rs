@@ -1,5 +1,6 @@
 //! Packages of other formats, whole: `tauto verify` holds what their solutions promise.
 
+use e2e::package::{DOUBLE, write};
 use e2e::stage::{Pass, Place, Stage};
 use e2e::tauto;
 use serde_json::Value;
@@ -101,4 +102,44 @@ fn a_test_that_a_validator_rejects_makes_the_package_bad() {
         fault.starts_with("files/val.py rejects tests/02: FAIL 11 is not in the range of small"),
         "{fault}"
     );
+}
+
+/// Accepts numbers up to 100.
+const UP_TO_100: &str = "import sys\nsys.exit(42 if int(sys.stdin.read()) <= 100 else 43)\n";
+
+/// Data that validators are tried with, in a package that is good without.
+const TRIED: [(&str, &str); 8] = [
+    ("input_validators/size.py", UP_TO_100),
+    ("data/invalid_input/large.in", "101\n"),
+    ("data/invalid_output/once.in", "5\n"),
+    ("data/invalid_output/once.ans", "10\n"),
+    ("data/invalid_output/once.out", "5\n"),
+    ("data/valid_output/spaces.in", "6\n"),
+    ("data/valid_output/spaces.ans", "12\n"),
+    ("data/valid_output/spaces.out", "  12 \n"),
+];
+
+#[test]
+fn validators_accept_and_reject_what_the_package_says() {
+    let stage = Stage::new(Pass::possible()[0]).expect("a stage");
+    let place = stage.place("validators").expect("a place");
+    let package = place.path("tried");
+    write(&package, &[&DOUBLE[..], &TRIED].concat()).expect("a package");
+    assert_eq!(verified(&place, &package, 0)["packages"][0]["fault"], Value::Null);
+    for (path, text, fault) in [
+        ("data/invalid_input/large.in", "99\n", "no input validator rejects data/invalid_input/large.in"),
+        ("data/invalid_output/once.out", "10\n", "the output validator accepts data/invalid_output/once.out"),
+        ("data/valid_output/spaces.out", "13\n", "the output validator rejects data/valid_output/spaces.out"),
+        (
+            "data/valid_output/spaces.in",
+            "600\n",
+            "input_validators/size.py rejects data/valid_output/spaces.in",
+        ),
+    ] {
+        let package = place.path(&path.replace('/', "-"));
+        write(&package, &[&DOUBLE[..], &TRIED, &[(path, text)]].concat()).expect("a package");
+        let document = verified(&place, &package, 1);
+        let said = document["packages"][0]["fault"].as_str().unwrap_or_default();
+        assert!(said.starts_with(fault), "{path}: {said}");
+    }
 }

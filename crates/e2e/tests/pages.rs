@@ -20,6 +20,8 @@ use zip::write::SimpleFileOptions;
 const WIDE: u64 = 1280;
 const NARROW: u64 = 390;
 
+/// The button of a problem's page that submits; those beside it run the program and submit nothing.
+const SUBMIT: &str = "#hand-in > .actions > button:not(.plain)";
 const PASSWORD: &str = "correct horse battery";
 
 /// Accepted for `snowwall`.
@@ -136,6 +138,10 @@ impl Visit {
 
     /// Hands in a program through the form and waits for its verdict.
     fn hand_in(&mut self, problem: &str, language: &str, source: &str, verdict: &str) {
+        self.send(SUBMIT, problem, language, source, verdict);
+    }
+
+    fn send(&mut self, button: &str, problem: &str, language: &str, source: &str, verdict: &str) {
         self.open(&format!("/problems/{problem}"));
         let text = serde_json::to_string(source).expect("text");
         self.script(&format!(
@@ -143,7 +149,7 @@ impl Visit {
              choice.value = '{language}'; choice.dispatchEvent(new Event('change')); const field = document.getElementById('source'); \
              field.value = {text}; field.dispatchEvent(new Event('input'));"
         ));
-        self.click("#hand-in > button");
+        self.click(button);
         self.wait_for("location.pathname.startsWith('/submissions/')");
         self.wait_for("document.querySelector('#live dl') && !document.querySelector('#live .verdict.big.waiting, #live .verdict.big.judging')");
         let shown = self.script("return document.querySelector('#live .verdict.big').textContent");
@@ -184,6 +190,8 @@ fn nothing_that_was_entered_is_lost() {
     visit.session_over();
     visit.explicit_language();
     visit.contest();
+    visit.send("#hand-in > .actions > button.plain", "snowwall", "python3", RIGHT, "Accepted");
+    visit.look_at("run-samples");
     visit.without_scripts();
     visit.long_names(&token);
     assert!(visit.faults.is_empty(), "{}", visit.faults.join("\n"));
@@ -274,7 +282,7 @@ impl Visit {
         let entered = self.value("source");
         assert_ne!(entered, "print('from the file')\n");
         self.look("submit-edited-file");
-        self.click("#hand-in > button");
+        self.click(SUBMIT);
         assert_eq!(self.submitted(), ["wall.py", entered.as_str()]);
         assert_eq!(self.script("return location.hash"), "");
         self.open("/problems/snowwall");
@@ -291,7 +299,7 @@ impl Visit {
         assert_eq!(self.value("source"), "a draft");
         self.type_into("#files", &two);
         self.wait_for("!document.getElementById('attached').hidden");
-        self.click("#hand-in > button");
+        self.click(SUBMIT);
         let files = self.submitted();
         assert_eq!(files, ["one.py", "import two\n", "two.py", "print(1)\n"]);
         self.open("/problems/snowwall");
@@ -304,7 +312,7 @@ impl Visit {
         self.script(&format!("const field = document.getElementById('source'); field.focus(); document.execCommand('insertText', false, {})", serde_json::to_string(RIGHT).expect("text")));
         let entered = self.value("source");
         self.end_sessions();
-        self.click("#hand-in > button");
+        self.click(SUBMIT);
         self.wait_for("document.querySelector('#sign-in #password')");
         self.heard("session over", |text| text.contains("401"));
         self.look("submit-session-over");
@@ -350,7 +358,7 @@ impl Visit {
         );
         self.type_into("#source", "int x; using namespace std;");
         assert_eq!(self.value("language"), "cpp17", "nor does a text");
-        self.click("#hand-in > button");
+        self.click(SUBMIT);
         assert_eq!(self.submitted()[0], "main.cc");
         // It is remembered, and neither a text nor a name of its own kind changes it.
         self.open("/problems/snowwall");
@@ -364,7 +372,7 @@ impl Visit {
         self.choose("wall.java", "class A {}\n");
         self.wait_for("document.getElementById('named').value === 'wall.java'");
         assert_eq!(self.value("language"), "java");
-        self.click("#hand-in > button");
+        self.click(SUBMIT);
         assert_eq!(self.submitted()[0], "wall.java");
         self.open("/problems/snowwall");
         assert_eq!(self.value("language"), "cpp17");
@@ -375,7 +383,7 @@ impl Visit {
         self.script("document.getElementById('contest').value = 'finals'");
         self.look("submit-contest");
         self.type_into("#source", "int main() {}");
-        self.click("#hand-in > button");
+        self.click(SUBMIT);
         self.submitted();
         assert!(
             self.script("return document.querySelector('main').innerText")
@@ -394,7 +402,7 @@ impl Visit {
             "document.getElementById('language').value = 'python3'; document.getElementById('source').value = {}",
             serde_json::to_string(RIGHT).expect("text")
         ));
-        self.click("#hand-in > button");
+        self.click(SUBMIT);
         self.wait_for("location.pathname.startsWith('/submissions/')");
         self.wait_for("document.querySelector('#live .verdict.big.AC')");
         self.look_at("verdict-without-scripts");

@@ -115,9 +115,13 @@ impl Court<'_> {
             let message = "nothing was submitted for this test case".to_owned();
             return Ok(Judged { verdict: Verdict::WrongAnswer, validation: None, runs: Vec::new(), message });
         };
+        self.judge_output(&files::in_memory_with("answer", answer)?, case)
+    }
+
+    /// Judges a file as what a submission printed.
+    pub(crate) fn judge_output(&self, output: &File, case: &TestCase) -> Result<Judged, Fault> {
         let mut validating = self.validating(case)?;
-        let output = files::in_memory_with("answer", answer)?;
-        let validation = self.validate(case, &self.source.file(&case.input)?, &output, &mut validating)?;
+        let validation = self.validate(case, &self.source.file(&case.input)?, output, &mut validating)?;
         let verdict = test_verdict(Status::Ok, Some(&validation));
         let message = said(verdict, Some(&validation));
         Ok(Judged { verdict, validation: Some(validation), runs: Vec::new(), message })

@@ -1,4 +1,5 @@
-//! Running the package's own programs over its tests: input and answer validators. Only a verification of the package does.
+//! Running the package's own programs over its tests: input and answer validators, and output validators over the outputs that they are
+//! tried with. Only a verification of the package does.
 
 use crate::bench::{Bench, prepare};
 use crate::case::CaseFiles;
@@ -6,8 +7,9 @@ use crate::program::{Built, Given, duplicate, how_it_ended};
 use crate::validate::{INPUT, read_head};
 use crate::{Fault, SystemError, files};
 use judge::crash::telling_line;
-use judge::package::{Calls, Check, CheckRun};
-use model::{Exit, Status};
+use judge::package::{Calls, Check, CheckRun, Proof};
+use model::{Exit, Status, Verdict};
+use std::collections::BTreeMap;
 
 /// Most tests that are named as bad.
 const NAMED: usize = 5;
@@ -17,11 +19,14 @@ const NAMED: usize = 5;
 pub(crate) fn complaints(bench: &Bench) -> Result<Option<String>, Fault> {
     let job = &bench.job;
     let mut bad = Vec::new();
+    // Inputs that are to be rejected, and whether one validator did. One that cannot be run might have.
+    let (mut rejected, mut all_ran) = (BTreeMap::new(), true);
     for check in &job.package.manner.checks {
         let built = match prepare(job, bench.beside()?, &check.program, &bench.settings) {
             Ok(built) => built,
             Err(fault @ (Fault::NoToolchain { .. } | Fault::Input { .. })) => {
                 job.warn(&check.program.path, format!("is not run: {fault}"));
+                all_ran = false;
                 continue;
             }
             Err(Fault::Package { place, why }) => {
@@ -31,16 +36,41 @@ pub(crate) fn complaints(bench: &Bench) -> Result<Option<String>, Fault> {
             Err(fault) => return Err(fault),
         };
         for run in &check.runs {
-            if let Some(why) = complaint(bench, &built, check, run)? {
+            let why = complaint(bench, &built, check, run)?;
+            if !run.good {
+                *rejected.entry(&run.file).or_insert(false) |= why.is_some();
+            } else if let Some(why) = why {
                 bad.push(format!("{} rejects {}: {why}", check.program.path, run.file));
             }
         }
+    }
+    let accepted = rejected.into_iter().filter(|(_, rejected)| all_ran && !rejected);
+    bad.extend(accepted.map(|(file, _)| format!("no input validator rejects {file}, which is invalid")));
+    for proof in &job.package.manner.proofs {
+        bad.extend(wrong(bench, proof)?);
     }
     let more = bad.len().saturating_sub(NAMED);
     bad.truncate(NAMED);
     let more = (more > 0).then(|| format!("and {more} more"));
     bad.extend(more);
     Ok((!bad.is_empty()).then(|| bad.join("; ")))
+}
+
+/// What is wrong where the output validators think otherwise of an output than the package says; `None`: nothing.
+fn wrong(bench: &Bench, proof: &Proof) -> Result<Option<String>, Fault> {
+    let Some(output) = &proof.output else { return Ok(None) };
+    let judged = bench.court().judge_output(&bench.job.source.file(output)?, &proof.case)?;
+    let said = if judged.message.is_empty() { String::new() } else { format!(": {}", judged.message) };
+    Ok(match (judged.verdict, proof.good) {
+        (Verdict::Accepted, true) | (Verdict::WrongAnswer, false) => None,
+        (Verdict::Accepted, false) => {
+            Some(format!("the output validator accepts {output}, which is invalid"))
+        }
+        (Verdict::WrongAnswer, true) => {
+            Some(format!("the output validator rejects {output}, which is valid{said}"))
+        }
+        _ => Some(format!("the output validator fails on {output}{said}")),
+    })
 }
 
 /// Why a test is bad; `None`: it is good.

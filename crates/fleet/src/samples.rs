@@ -34,6 +34,7 @@ pub(crate) fn statement(node: &str) -> Statement {
         kernel: known("6.12.48"),
         mitigations: [entry("mds", "Mitigation: Clear CPU buffers; SMT disabled")].into(),
         tuning: [entry("turbo", "off"), entry("governor", "performance")].into(),
+        isolation: known("sandbox"),
         slots: vec![slot(0), slot(1)],
         index: Some(StatedIndex { taken_at: Moment(900_000), parts: parts().to_vec() }),
     }

@@ -48,10 +48,18 @@ pub struct Statement {
     pub mitigations: BTreeMap<String, String>,
     /// What was found in force when it was looked at, by the audit's ids, such as `turbo` → `off`.
     pub tuning: BTreeMap<String, String>,
+    /// What holds programs, such as `sandbox` or `vm: kvm, Linux 6.1.0-56-amd64, 3072 MiB`.
+    #[serde(default = "not_stated")]
+    pub isolation: Reading<String>,
     /// Its slots, with the isolation in force.
     pub slots: Vec<Slot>,
     /// Its power index; `None`: not measured yet.
     pub index: Option<StatedIndex>,
+}
+
+/// Nodes of versions before did not state it.
+fn not_stated() -> Reading<String> {
+    Reading::unknown("the node did not state it")
 }
 
 /// A power index, as far as it is compared.
@@ -150,6 +158,7 @@ impl Statement {
                 listed(&lasting.collect(), "no vulnerabilities are told by the kernel")
             }
             Feature::Tuning => listed(&self.tuning, "the node did not look at its tuning"),
+            Feature::Isolation => self.isolation.clone(),
             Feature::Slots => slots(&self.slots),
             Feature::Version => Reading::Known(self.version.clone()),
         }
@@ -188,6 +197,8 @@ pub enum Feature {
     Mitigations,
     /// The tuning in force.
     Tuning,
+    /// What holds programs: the sandbox, or which virtual machine around it.
+    Isolation,
     /// How many slots of which shape.
     Slots,
     /// Version of the program.
@@ -196,7 +207,7 @@ pub enum Feature {
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Feature; 10] = [
+    pub const ALL: [Feature; 11] = [
         Feature::Kind,
         Feature::CpuModel,
         Feature::CpuVersion,
@@ -205,6 +216,7 @@ impl Feature {
         Feature::Kernel,
         Feature::Mitigations,
         Feature::Tuning,
+        Feature::Isolation,
         Feature::Slots,
         Feature::Version,
     ];
@@ -220,6 +232,7 @@ impl Feature {
             Feature::Kernel => "kernel",
             Feature::Mitigations => "mitigations",
             Feature::Tuning => "tuning",
+            Feature::Isolation => "isolation",
             Feature::Slots => "slots",
             Feature::Version => "version",
         }

@@ -349,6 +349,7 @@ pub(super) fn statement(number: u32, pool: usize) -> Statement {
         kernel: known("6.12".into()),
         mitigations: BTreeMap::new(),
         tuning: BTreeMap::new(),
+        isolation: known("sandbox".into()),
         slots: vec![Slot {
             id: 0,
             cpus: vec![1],

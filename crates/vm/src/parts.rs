@@ -37,6 +37,13 @@ pub struct Parts {
     pub modules: Vec<PathBuf>,
 }
 
+impl Parts {
+    /// The kernel's release.
+    pub fn release(&self) -> &str {
+        version_of(&self.kernel).unwrap_or_default()
+    }
+}
+
 /// The parts on this machine; `kernel` is an image that is named, in place of the newest below /boot that can be used.
 ///
 /// # Errors

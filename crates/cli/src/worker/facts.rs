@@ -2,13 +2,14 @@
 //! /sys and takes a tenth of a second.
 
 use crate::config::data_directory;
+use crate::isolation::Held;
 use crate::place::wishes_for;
 use crate::{index, languages, slots, tune};
 use engine::languages::Languages;
 use host::facts::Facts;
 use host::machine::Machine;
 use host::{audit, identity};
-use model::{HostLanguages, NodeFacts, Reading};
+use model::{HostLanguages, NodeFacts, Reading, SlotPlan};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -24,14 +25,15 @@ const VERSIONS_FOR: u64 = 86_400;
 pub(super) struct Speaker {
     /// The site's table of languages.
     table: Option<PathBuf>,
+    held: Held,
     told: Option<Instant>,
     looked: Instant,
     seen: String,
 }
 
 impl Speaker {
-    pub(super) fn new(table: Option<PathBuf>) -> Speaker {
-        Speaker { table, told: None, looked: Instant::now(), seen: String::new() }
+    pub(super) fn new(table: Option<PathBuf>, held: Held) -> Speaker {
+        Speaker { table, held, told: None, looked: Instant::now(), seen: String::new() }
     }
 
     /// What is to be told now, if anything is.
@@ -48,12 +50,12 @@ impl Speaker {
         self.seen = kept_files();
         let languages = versions(known, self.table.as_deref());
         self.told = Some(Instant::now());
-        Some(Box::new(facts(languages)))
+        Some(Box::new(facts(languages, &self.held)))
     }
 }
 
 /// What cannot be read says why.
-fn facts(languages: HostLanguages) -> NodeFacts {
+fn facts(languages: HostLanguages, held: &Held) -> NodeFacts {
     let machine = Reading::from_result(Machine::this());
     let read = machine.as_ref().and_then(|machine| Reading::from_result(Facts::gather(machine)));
     let wishes = Reading::from_result(wishes_for(None));
@@ -64,7 +66,10 @@ fn facts(languages: HostLanguages) -> NodeFacts {
     NodeFacts {
         version: Reading::Known(crate::VERSION.into()),
         languages: Reading::Known(languages),
-        slots: plan.as_ref().map(|plan| slots::measured(plan, true)),
+        slots: plan.as_ref().map(|plan| {
+            let slots = plan.slots.iter().map(|slot| held.slot(slot)).collect();
+            slots::measured(&SlotPlan { slots, ..plan.clone() }, true)
+        }),
         audit: read.as_ref().and_then(assess),
         tuning: Reading::from_result(tune::present()),
         index: index::kept(),

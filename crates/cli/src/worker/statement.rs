@@ -1,6 +1,7 @@
 //! What a node states of itself to be admitted to a pool.
 
 use crate::index;
+use crate::isolation::Held;
 use crate::place::wishes_for;
 use fleet::nats::WorkerId;
 use fleet::{Moment, PROTOCOL, STATEMENT_FORM, StatedIndex, StatedPart, Statement};
@@ -43,7 +44,7 @@ pub(super) fn now() -> Moment {
 }
 
 /// What this machine states. An error says what of it cannot be read.
-pub(super) fn statement(from: &WorkerId) -> Result<Statement, String> {
+pub(super) fn statement(from: &WorkerId, held: &Held) -> Result<Statement, String> {
     let machine = Machine::this().map_err(|e| e.to_string())?;
     let facts = Facts::gather(&machine).map_err(|e| e.to_string())?;
     let wishes = wishes_for(None).map_err(|e| e.to_string())?;
@@ -83,7 +84,8 @@ pub(super) fn statement(from: &WorkerId) -> Result<Statement, String> {
         kernel: platform.kernel.clone(),
         mitigations: platform.vulnerabilities.iter().filter_map(known).collect(),
         tuning: settings.map(|finding| (finding.id.clone(), state(finding.state).into())).collect(),
-        slots: plan.slots,
+        isolation: Reading::Known(held.words.clone()),
+        slots: plan.slots.iter().map(|slot| held.slot(slot)).collect(),
         index: index::kept().known().and_then(stated),
     })
 }
@@ -126,14 +128,16 @@ mod tests {
     #[test]
     fn this_machine_states_what_it_is() {
         let from = WorkerId { pool: "metal".into(), node: "n1".into(), slot: 0 };
-        let stated = statement(&from).expect("it can be read");
+        let typed = crate::isolation::IsolationArgs::default();
+        let held = typed.held().expect("it can be told");
+        let stated = statement(&from, &held).expect("it can be read");
         assert_eq!((stated.node.as_str(), stated.pool.as_str()), ("n1", "metal"));
         assert_eq!(stated.tuning.len(), SETTINGS.len(), "every setting is a finding of the audit");
         assert_eq!(stated.fingerprint.len(), 16);
         let Reading::Known(shape) = &stated.topology else { panic!("{:?}", stated.topology) };
         assert!(shape.contains(" cores × "), "{shape}");
         // Twice the same, but for the moment.
-        let again = statement(&from).expect("it can be read");
+        let again = statement(&from, &held).expect("it can be read");
         assert_eq!(Statement { at: stated.at, ..again }, stated);
     }
 

@@ -1,5 +1,9 @@
 //! Test data: the tree of groups and cases below `data/` (legacy and 2025-09, "Test data").
 
+mod proofs;
+
+pub(super) use proofs::proofs;
+
 use super::field::{self, Section, some_of};
 use super::problem::Problem;
 use super::program::all_files;

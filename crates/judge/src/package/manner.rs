@@ -1,7 +1,7 @@
 //! What packages of other formats have and Kattis' does not: how their programs are called and answer, tests that are made,
 //! files in place of standard streams. The default is Kattis' way.
 
-use super::{Program, SourceFile};
+use super::{Program, SourceFile, TestCase};
 
 /// Where a package does other than a Kattis package.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +20,8 @@ pub struct Manner {
     pub made: Made,
     /// Programs that look at the tests themselves. Only verification of the package runs them.
     pub checks: Vec<Check>,
+    /// What validators are tried with. Only verification of the package does.
+    pub proofs: Vec<Proof>,
 }
 
 /// What decides after an interactor that accepted.
@@ -68,6 +70,19 @@ pub struct CheckRun {
     pub files: Vec<SourceFile>,
     /// Arguments.
     pub args: Vec<String>,
+    /// Whether it is as it should be, and accepted by all; else one program at least must reject it.
+    pub good: bool,
+}
+
+/// A test case for the validators themselves (2025-09, "Validation test data").
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proof {
+    /// The test case. Its input is valid where there is an output.
+    pub case: TestCase,
+    /// Path of an output to it in the package, for the output validators; `None`: the input is for the input validators.
+    pub output: Option<String>,
+    /// Whether all validators must accept; else one at least must reject.
+    pub good: bool,
 }
 
 /// How a program of the package that decides is called, and by what it answers.

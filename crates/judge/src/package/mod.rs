@@ -91,6 +91,8 @@ pub fn read(tree: &FileTree) -> Result<(Package, Vec<Warning>), PackageError> {
     let problem = problem::read(tree, &mut warnings)?;
     let validator = program::validator(tree, &problem, &mut warnings)?;
     let data = data::read(tree, &problem, &mut warnings)?;
+    let proofs = data::proofs(tree, &problem, &mut warnings)?;
+    let checks = program::checks(tree, &data, &proofs, &mut warnings);
     let package = Package {
         short_name: tree.name.clone(),
         title: problem.title.clone().unwrap_or_else(|| tree.name.clone()),
@@ -102,7 +104,7 @@ pub fn read(tree: &FileTree) -> Result<(Package, Vec<Warning>), PackageError> {
         limits: problem.limits.clone(),
         validator,
         grader: program::grader(tree, &data, &mut warnings)?,
-        manner: Manner { checks: program::checks(tree, &data, &mut warnings), ..Manner::default() },
+        manner: Manner { checks, proofs, ..Manner::default() },
         data,
         include: program::includes(tree, &mut warnings),
         submissions: submission::read(tree, &problem, &mut warnings)?,

@@ -4,7 +4,7 @@
 use super::problem::Problem;
 use super::tree::Child;
 use super::{
-    Calls, Check, CheckRun, FileTree, Grading, Include, PackageError, Program, SourceFile, TestCase,
+    Calls, Check, CheckRun, FileTree, Grading, Include, PackageError, Program, Proof, SourceFile, TestCase,
     TestGroup, Validator, Warning,
 };
 use crate::verdict::VALIDATOR_ACCEPTS;
@@ -116,13 +116,20 @@ pub(super) fn validator(
 /// Input validators, and the answer validators that many packages have besides, with what each reads: it accepts as an output validator
 /// does (legacy and 2025-09, "Input validators"). The test case's own arguments follow the validator's, and its files lie in the work
 /// directory (2025-09, "Input validators", "Working directory").
-pub(super) fn checks(tree: &FileTree, data: &TestGroup, warnings: &mut Vec<Warning>) -> Vec<Check> {
-    let cases = data.all_cases();
+pub(super) fn checks(
+    tree: &FileTree,
+    data: &TestGroup,
+    proofs: &[Proof],
+    warnings: &mut Vec<Warning>,
+) -> Vec<Check> {
+    let judged = data.all_cases().into_iter().map(|case| (case, true));
+    let tried = proofs.iter().map(|proof| (&proof.case, proof.good || proof.output.is_some()));
+    let cases: Vec<(&TestCase, bool)> = judged.chain(tried).collect();
     let mut found = Vec::new();
     for directory in ["input_validators", "input_format_validators", "answer_validators"] {
         let of_answers = directory == "answer_validators";
         for program in several(tree, directory) {
-            let run = |case: &&TestCase| {
+            let run = |&(case, good): &(&TestCase, bool)| {
                 let own = case.input_validator_args.iter().filter(|(name, _)| is_called(&program, name));
                 let words = own.flat_map(|(_, words)| words).chain(&case.args).cloned();
                 let run = match of_answers {
@@ -131,12 +138,14 @@ pub(super) fn checks(tree: &FileTree, data: &TestGroup, warnings: &mut Vec<Warni
                         input: Some(case.input.clone()),
                         files: Vec::new(),
                         args: vec![Calls::INPUT.to_string()],
+                        good,
                     },
                     false => CheckRun {
                         file: case.input.clone(),
                         input: None,
                         files: case.files.clone(),
                         args: words.collect(),
+                        good,
                     },
                 };
                 (!run.file.is_empty()).then_some(run)

@@ -213,8 +213,8 @@ pub(super) async fn one(
 /// What it is that belongs to no problem.
 fn by_itself(submission: &Submission) -> &'static str {
     match (submission.origin.as_str(), details(submission)) {
-        (store::RUN, Ok(details)) if details.loose.is_some() => "A run on tests, no submission",
-        (store::RUN, _) => "A run on one's own input, no submission",
+        (store::RUN, Ok(details)) if details.loose.is_some() => "A run on given tests",
+        (store::RUN, _) => "A run on an input of one's own",
         _ => "A program by itself",
     }
 }

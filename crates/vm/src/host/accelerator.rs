@@ -1,5 +1,6 @@
 //! Whether the processor's own way works here: that a device opens says little where machines are nested.
 
+use crate::Parts;
 use model::Accelerator;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,13 +8,23 @@ use std::path::{Path, PathBuf};
 const DEVICE: &str = "/dev/kvm";
 const FILE: &str = "vm-accelerator";
 
+/// Of which emulator and kernel it is known what works.
+pub(super) fn found_with(parts: &Parts) -> String {
+    format!("{} {}", parts.qemu.display(), parts.kernel.display())
+}
+
+/// What runs machines of these parts where nobody chose; `cache` is where it was kept. `None`: only a boot can tell.
+pub fn expected(parts: &Parts, cache: Option<&PathBuf>) -> Option<Accelerator> {
+    known(cache, &found_with(parts)).or_else(|| (!may_work()).then_some(Accelerator::Tcg))
+}
+
 /// Whether the device can be opened at all.
-pub(super) fn may_work() -> bool {
+fn may_work() -> bool {
     fs::OpenOptions::new().read(true).write(true).open(DEVICE).is_ok()
 }
 
 /// What was found since this machine was started, with this kernel and this emulator.
-pub(super) fn known(cache: Option<&PathBuf>, of: &str) -> Option<Accelerator> {
+fn known(cache: Option<&PathBuf>, of: &str) -> Option<Accelerator> {
     let text = fs::read_to_string(cache?.join(FILE)).ok()?;
     let (name, rest) = text.trim_end().split_once(' ')?;
     (rest == key(of)).then(|| name.parse().ok()).flatten()

@@ -1,7 +1,7 @@
 //! The machine of a slot, as the engine sees it: a runner whose boxes vanish with each submission's machine.
 
 use super::Settings;
-use super::accelerator::{known, may_work, remember};
+use super::accelerator::{expected, found_with, remember};
 use super::live::{Given, Live, fault};
 use crate::frame::Kind;
 use crate::message::Asked;
@@ -201,13 +201,11 @@ impl Shared {
     }
 
     fn boot_once(&self) -> Result<Live, String> {
-        let of = format!("{} {}", self.settings.parts.qemu.display(), self.settings.parts.kernel.display());
+        let of = found_with(&self.settings.parts);
         let cache = self.settings.cache.as_ref();
         let chosen = *self.accelerator.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = chosen.or_else(|| known(cache, &of));
-        let accelerator = match found {
+        let accelerator = match chosen.or_else(|| expected(&self.settings.parts, cache)) {
             Some(accelerator) => accelerator,
-            None if !may_work() => Accelerator::Tcg,
             None => match Live::boot(&self.settings.order(Accelerator::Kvm), KVM, &self.stop) {
                 Ok(live) => {
                     remember(cache, &of, Accelerator::Kvm);

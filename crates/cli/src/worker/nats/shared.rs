@@ -1,5 +1,6 @@
 //! What the one who judges and those who talk to the brokers know of each other.
 
+use crate::isolation::Held;
 use crate::worker::Worker;
 use crate::worker::hands::Hands;
 use crate::worker::link::Stands;
@@ -19,6 +20,7 @@ pub(super) struct Shared {
     pub(super) news: Notify,
     pub(super) change: Notify,
     hello: Hello,
+    pub(super) held: Held,
     state: Mutex<State>,
 }
 
@@ -45,6 +47,7 @@ impl Shared {
             news: Notify::new(),
             change: Notify::new(),
             hello: worker.hello.clone(),
+            held: worker.held.clone(),
             state: Mutex::default(),
         }
     }

@@ -77,6 +77,7 @@ fn statement(node: &str, pool: &str) -> Statement {
         kernel: known("6.12"),
         mitigations: BTreeMap::new(),
         tuning: BTreeMap::new(),
+        isolation: known("sandbox"),
         slots: vec![slot],
         index: Some(StatedIndex { taken_at: now(), parts }),
     }

@@ -255,6 +255,7 @@ fn statement(from: &WorkerId) -> Statement {
         kernel: known("6.12"),
         mitigations: [].into(),
         tuning: [].into(),
+        isolation: known("sandbox"),
         slots: vec![super::slot(from.slot)],
         index: None,
     }

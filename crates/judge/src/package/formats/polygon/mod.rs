@@ -407,7 +407,7 @@ impl Reader<'_> {
             let group = groups.get(n.checked_sub(1)?)?.map(|group| ["--group", group]);
             let words = ["--testset", name].into_iter().chain(group.into_iter().flatten());
             let args = words.map(str::to_string).collect();
-            Some(CheckRun { file: case.input.clone(), input: None, files: Vec::new(), args })
+            Some(CheckRun { file: case.input.clone(), input: None, files: Vec::new(), args, good: true })
         };
         let runs: Vec<CheckRun> = package.data.all_cases().into_iter().filter_map(run).collect();
         let mut checks = Vec::new();

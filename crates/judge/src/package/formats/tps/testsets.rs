@@ -382,6 +382,7 @@ fn checks(
                 input: None,
                 files: Vec::new(),
                 args: words.collect(),
+                good: true,
             });
         }
     }
