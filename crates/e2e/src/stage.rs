@@ -258,15 +258,13 @@ fn copy_program(from: &Path, to: &Path) -> Result<(), String> {
     if copied.success() { Ok(()) } else { Err(format!("{}: not copied", to.display())) }
 }
 
-/// Holds the suites to one test at a time, over all their processes, until it is dropped. Those that `cargo xtask test` runs beside each
-/// other, which it tells by a variable, do not wait for each other.
+/// Holds the suite to one run at a time, over all its processes, until it is dropped.
 ///
 /// # Errors
 /// The lock file cannot be opened.
 pub fn alone(directory: &Path) -> Result<File, String> {
     fs::create_dir_all(directory).map_err(|error| text(error, directory))?;
-    let lane = std::env::var("TAUTO_E2E_LANE").unwrap_or_else(|_| "0".into());
-    let path = directory.join(format!("one-at-a-time-{lane}.lock"));
+    let path = directory.join("one-at-a-time.lock");
     let file = File::create(&path).map_err(|error| text(error, &path))?;
     file.lock().map_err(|error| text(error, &path))?;
     Ok(file)

@@ -13,7 +13,7 @@ use xtask::vm::{self, Cgroups, Vm};
 
 /// For one trace on this machine, and for the virtual server from its start to its end.
 const PATIENCE: Duration = Duration::from_secs(60);
-const PATIENCE_WITH_SERVER: Duration = Duration::from_secs(300);
+const PATIENCE_WITH_SERVER: Duration = Duration::from_secs(600);
 /// Of the array that is summed up there.
 const ARRAY: u64 = 64 << 20;
 

@@ -12,8 +12,10 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+/// A wait that is shorter is nothing to tell: the run before may have ended, and its keeper not yet.
+const SAID_AFTER: Duration = Duration::from_millis(300);
 /// How often a slot that is taken is looked at again.
 const STEP: Duration = Duration::from_millis(20);
 
@@ -80,7 +82,7 @@ pub fn take(data: &[PathBuf], slot: &Slot) -> io::Result<Taken> {
 }
 
 /// Takes `n` of these slots, the first that are free, all at one time: who held some while waiting for more could wait
-/// for ever. Whoever has waited longest is served first. Where there are too few, tells `waiting` once who has the first that is taken, and waits.
+/// for ever. Whoever has waited longest is served first. Where there are too few, waits, and soon tells `waiting` once who has the first that is taken.
 ///
 /// # Errors
 /// As [`take`]; there are fewer than `n` slots.
@@ -90,7 +92,7 @@ pub fn wait_for<'a>(
     n: usize,
     waiting: &mut dyn FnMut(&Slot, Option<u32>),
 ) -> io::Result<Vec<(&'a Slot, Held)>> {
-    let mut told = false;
+    let (mut told, begun) = (false, Instant::now());
     if slots.len() < n {
         return Err(io::Error::other(format!("{n} slots are wanted, and there are {}", slots.len())));
     }
@@ -119,7 +121,7 @@ pub fn wait_for<'a>(
             return Ok(ours);
         }
         drop(ours);
-        if let (false, Some((slot, who))) = (told, taken) {
+        if let (false, Some((slot, who))) = (told || begun.elapsed() < SAID_AFTER, taken) {
             waiting(slot, who);
             told = true;
         }

@@ -29,34 +29,7 @@ const BRIEF: [Chosen; 5] = [
 const LONG: [Chosen; 4] =
     [("fleet::nats", &[]), ("store::contract", &[]), ("store::killed", &[]), ("cli::fleet_worker", &[])];
 
-/// Tests that mostly wait, for services, brokers, databases and programs that wait for ever. They look at the host before and after, or
-/// make what those who look would find: networks, objects of PostgreSQL's.
-const LOOKING: [Chosen; 9] = [
-    ("cli::fleet_worker", &[]),
-    ("e2e::fleet_chaos", &[]),
-    ("e2e::fleet_faults", &[]),
-    ("e2e::fleet_stage", &[]),
-    ("e2e::fleet_versions", &[]),
-    ("e2e::judging", &["example_packages_are_judged_as_they_promise"]),
-    ("e2e::service_chaos", &[]),
-    ("fleet::nats", &[]),
-    ("store::contract", &[]),
-];
-
-/// Others that mostly wait, for services, browsers and clients.
-const WAITING: [Chosen; 9] = [
-    ("e2e::api", &[]),
-    ("e2e::export", &[]),
-    ("e2e::judge0", &[]),
-    ("e2e::judgehost", &[]),
-    ("e2e::pages", &[]),
-    ("e2e::service_faults", &[]),
-    ("e2e::service_operation", &[]),
-    ("e2e::shadow", &[]),
-    ("store::killed", &[]),
-];
-
-/// Tests in virtual machines. They compute under emulation, at a low priority.
+/// Tests in virtual machines. They compute under emulation, in a lane of their own.
 const MACHINES: [Chosen; 5] = [
     ("e2e::clocks", &["a_virtual_server_counts_the_same"]),
     ("e2e::numa_trace", &["two_nodes"]),
@@ -65,13 +38,27 @@ const MACHINES: [Chosen; 5] = [
     ("e2e::vm_slots", &[]),
 ];
 
-/// What runs beside each other, in the order in which it is printed; the last behind the others.
-const BESIDE: [&[Chosen]; 3] = [&LOOKING, &WAITING, &MACHINES];
-
-/// All lists.
-fn lists() -> impl Iterator<Item = &'static Chosen> {
-    BRIEF.iter().chain(&LONG).chain(BESIDE.into_iter().flatten())
-}
+/// Tests that mostly wait, for services, brokers, databases, browsers, and programs that wait for ever; they run beside those in virtual machines.
+const WAITING: [Chosen; 18] = [
+    ("cli::fleet_worker", &[]),
+    ("e2e::api", &[]),
+    ("e2e::export", &[]),
+    ("e2e::fleet_chaos", &[]),
+    ("e2e::fleet_faults", &[]),
+    ("e2e::fleet_stage", &[]),
+    ("e2e::fleet_versions", &[]),
+    ("e2e::judge0", &[]),
+    ("e2e::judgehost", &[]),
+    ("e2e::judging", &["example_packages_are_judged_as_they_promise"]),
+    ("e2e::pages", &[]),
+    ("e2e::service_chaos", &[]),
+    ("e2e::service_faults", &[]),
+    ("e2e::service_operation", &[]),
+    ("e2e::shadow", &[]),
+    ("fleet::nats", &[]),
+    ("store::contract", &[]),
+    ("store::killed", &[]),
+];
 
 /// Part of a suite, as one process runs it.
 #[derive(Clone, Debug)]
@@ -83,8 +70,7 @@ pub(super) struct Part<'a> {
     pub(super) skip: Vec<&'static str>,
 }
 
-/// Parts that run at the same time as others: `lanes` beside each other, the last of several at a low priority; what is in a lane one after
-/// the other.
+/// Parts that run at the same time as others: `lanes` beside each other, what is in a lane one after the other.
 pub(super) struct Stage<'a> {
     pub(super) name: &'static str,
     pub(super) lanes: Vec<Vec<Part<'a>>>,
@@ -97,7 +83,7 @@ pub(super) struct Stage<'a> {
 /// # Errors
 /// A list names a suite that does not exist.
 pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, String> {
-    for (name, _) in lists() {
+    for (name, _) in BRIEF.iter().chain(&LONG).chain(&MACHINES).chain(&WAITING) {
         if !suites.iter().any(|suite| suite.name == *name) {
             return Err(format!("there is no suite {name}: mend the lists in {}", file!()));
         }
@@ -109,14 +95,10 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
         vec![one("unit tests", inside), one("the binary, in brief", outside)]
     };
     let rest = |tier| {
-        let mut alone: Vec<_> = parts(tier).collect();
-        let mut lanes = Vec::new();
-        for list in BESIDE {
-            let (named, others) = divided(alone, list);
-            lanes.push(named);
-            alone = others;
-        }
-        let beside = Stage { name: "virtual machines and services", lanes, fuzzing: true };
+        let (machines, others) = divided(parts(tier), &MACHINES);
+        let (waiting, alone) = divided(others, &WAITING);
+        let beside =
+            Stage { name: "virtual machines and services", lanes: vec![waiting, machines], fuzzing: true };
         vec![beside, one("one at a time", alone)]
     };
     let stages = match tier {
@@ -170,7 +152,7 @@ mod tests {
 
     fn suites() -> Vec<Suite> {
         let own = ["store", "e2e::bin::bars", "e2e::bench"];
-        let named = lists().map(|(name, _)| *name);
+        let named = BRIEF.iter().chain(&LONG).chain(&MACHINES).chain(&WAITING).map(|(name, _)| *name);
         let names: BTreeSet<&str> = own.into_iter().chain(named).collect();
         let suite = |name: &str| Suite {
             name: name.into(),
@@ -196,7 +178,8 @@ mod tests {
     #[test]
     fn short_and_rest_together_are_all_and_nothing_is_run_twice() {
         for suite in suites() {
-            let listed = lists().filter(|(name, _)| suite.name == *name).flat_map(|(_, tests)| *tests);
+            let listed = BRIEF.iter().chain(&LONG).chain(&MACHINES).chain(&WAITING);
+            let listed = listed.filter(|(name, _)| suite.name == *name).flat_map(|(_, tests)| *tests);
             for test in listed.copied().chain(["any_other"]) {
                 let [short, rest, all] =
                     [Tier::Short, Tier::Rest, Tier::All].map(|tier| runs(tier, &suite.name, test));

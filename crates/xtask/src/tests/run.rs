@@ -36,19 +36,18 @@ pub(super) struct Outcome {
 /// Runs a stage. The first lane prints as it goes; what the others print is kept until they end.
 pub(super) fn stage(stage: &Stage<'_>, tauto: &Path) -> Result<Vec<Outcome>, String> {
     let Some((first, beside)) = stage.lanes.split_first() else { return Ok(vec![]) };
-    let last = beside.len();
     thread::scope(|scope| {
-        let lane = |number| Lane { number, behind: number > 0 && number == last, tauto };
-        let beside: Vec<_> = (1..)
-            .zip(beside)
-            .map(|(number, parts)| {
+        let beside: Vec<_> = beside
+            .iter()
+            .map(|lane| {
                 scope.spawn(move || {
                     let mut kept = Vec::new();
-                    lane(number).run(parts, &mut kept).map(|outcomes| (outcomes, kept))
+                    let outcomes = run_lane(lane, tauto, true, &mut kept);
+                    outcomes.map(|outcomes| (outcomes, kept))
                 })
             })
             .collect();
-        let mut outcomes = lane(0).run(first, &mut io::stdout())?;
+        let mut outcomes = run_lane(first, tauto, false, &mut io::stdout())?;
         for lane in beside {
             let (others, kept) = lane.join().map_err(|_| "a lane of tests panicked")??;
             // Nobody may be there to read it.
@@ -59,18 +58,13 @@ pub(super) fn stage(stage: &Stage<'_>, tauto: &Path) -> Result<Vec<Outcome>, Str
     })
 }
 
-/// What a lane's suites are given. Tests of end-to-end suites run one at a time among those with the same number.
-#[derive(Clone, Copy)]
-struct Lane<'a> {
-    number: usize,
+fn run_lane(
+    parts: &[Part<'_>],
+    tauto: &Path,
     behind: bool,
-    tauto: &'a Path,
-}
-
-impl Lane<'_> {
-    fn run(self, parts: &[Part<'_>], out: &mut dyn Write) -> Result<Vec<Outcome>, String> {
-        parts.iter().map(|part| run(part, self, out)).collect()
-    }
+    out: &mut dyn Write,
+) -> Result<Vec<Outcome>, String> {
+    parts.iter().map(|part| run(part, tauto, behind, out)).collect()
 }
 
 /// What runs a suite behind others: in a session of its own, since a low priority counts only within a session where sessions are scheduling
@@ -99,12 +93,12 @@ fn command(part: &Part<'_>, behind: bool) -> Command {
     command
 }
 
-fn run(part: &Part<'_>, lane: Lane<'_>, out: &mut dyn Write) -> Result<Outcome, String> {
+fn run(part: &Part<'_>, tauto: &Path, behind: bool, out: &mut dyn Write) -> Result<Outcome, String> {
     let suite = part.suite.name.clone();
     let fail = |error: io::Error| format!("{}: {error}", part.suite.name);
     let (reader, writer) = io::pipe().map_err(fail)?;
-    let mut command = command(part, lane.behind);
-    command.env("TAUTO_BIN", lane.tauto).env("TAUTO_E2E_LANE", lane.number.to_string());
+    let mut command = command(part, behind);
+    command.env("TAUTO_BIN", tauto);
     command.stdout(writer.try_clone().map_err(fail)?).stderr(writer);
     let begun = Instant::now();
     let mut process = Running(command.spawn().map_err(fail)?);
