@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use engine::Runner;
 use engine::languages::Languages;
 use engine::slot::Station;
-use model::{Accelerator, Bytes, Isolation, Observation, RunSpec, Slot};
+use model::{Accelerator, Bytes, Isolation, Observation, Reading, RunSpec, Slot};
 use sandbox::{Ender, Launcher};
 use serde::{Deserialize, Serialize};
 use std::os::fd::OwnedFd;
@@ -24,6 +24,14 @@ pub(crate) enum Holds {
     Sandbox,
     /// The same in a kernel of its own, in a virtual machine that is thrown away with each submission.
     Vm,
+}
+
+impl Holds {
+    /// A slot, as it is told where programs are held so.
+    pub(crate) fn slot(self, planned: &Slot) -> Slot {
+        let isolation = if self == Holds::Vm { Isolation::Vm } else { planned.isolation };
+        Slot { isolation, ..planned.clone() }
+    }
 }
 
 /// How programs are isolated from this machine.
@@ -122,23 +130,26 @@ impl IsolationArgs {
         Ok(())
     }
 
-    /// What is told of it.
-    pub(crate) fn held(&self) -> Result<Held, Failure> {
-        let config = Config::read()?;
-        let holds = self.holds(&config);
-        let words = match holds {
-            Holds::Sandbox => "sandbox".to_string(),
-            Holds::Vm => {
-                let parts =
-                    config.vm.parts().map_err(|why| Failure::usage(format!("--isolation vm: {why}")))?;
-                let chosen = self.vm_accelerator.or(config.vm.accelerator);
-                let accelerator = chosen.or_else(|| vm::expected(&parts, cache_directory().as_ref()));
-                let accelerator = accelerator.map_or("kvm or tcg", Accelerator::name);
-                let memory = self.memory(&config).mib();
-                format!("vm: {accelerator}, Linux {}, {memory} MiB", parts.release())
-            }
+    /// What a node states of it, as text that is compared: `sandbox`, or `vm: tcg, Linux 6.1.0-56-amd64, 3072 MiB`. Not known before the
+    /// first boot of a machine has shown what computes.
+    pub(crate) fn stated(&self) -> Reading<String> {
+        let config = match Config::read() {
+            Ok(config) => config,
+            Err(error) => return Reading::unknown(error.to_string()),
         };
-        Ok(Held { holds, words })
+        if self.holds(&config) == Holds::Sandbox {
+            return Reading::Known("sandbox".into());
+        }
+        let parts = match config.vm.parts() {
+            Ok(parts) => parts,
+            Err(why) => return Reading::unknown(why),
+        };
+        let chosen = self.vm_accelerator.or(config.vm.accelerator);
+        let accelerator = chosen.or_else(|| vm::expected(&parts, cache_directory().as_ref()));
+        let (release, memory) = (parts.release(), self.memory(&config).mib());
+        let words =
+            accelerator.map(|accelerator| format!("vm: {accelerator}, Linux {release}, {memory} MiB"));
+        Reading::from_option(words, || "no virtual machine was booted yet".into())
     }
 
     fn memory(&self, config: &Config) -> Bytes {
@@ -159,26 +170,6 @@ impl IsolationArgs {
             words.extend(["--vm-accelerator".to_string(), accelerator.name().to_string()]);
         }
         words
-    }
-}
-
-/// What holds programs on a node, as it is told of its slots and compared between nodes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Held {
-    holds: Holds,
-    /// Such as `sandbox` or `vm: tcg, Linux 6.1.0-56-amd64, 3072 MiB`.
-    pub(crate) words: String,
-}
-
-impl Held {
-    /// The rung of a slot that is planned to have this one.
-    pub(crate) fn rung(&self, planned: Isolation) -> Isolation {
-        if self.holds == Holds::Vm { Isolation::Vm } else { planned }
-    }
-
-    /// A slot, as it is told.
-    pub(crate) fn slot(&self, planned: &Slot) -> Slot {
-        Slot { isolation: self.rung(planned.isolation), ..planned.clone() }
     }
 }
 
@@ -265,11 +256,18 @@ mod tests {
 
     #[test]
     fn slots_are_told_with_what_holds_their_programs() {
-        let held = |holds| Held { holds, words: String::new() };
-        assert_eq!(held(Holds::Vm).rung(Isolation::Partition), Isolation::Vm);
-        assert_eq!(held(Holds::Sandbox).rung(Isolation::Partition), Isolation::Partition);
+        let planned = Slot {
+            id: 0,
+            cpus: vec![1],
+            idle_siblings: vec![],
+            mem_nodes: vec![],
+            package: 0,
+            isolation: Isolation::Partition,
+        };
+        assert_eq!(Holds::Vm.slot(&planned).isolation, Isolation::Vm);
+        assert_eq!(Holds::Sandbox.slot(&planned), planned);
         let typed = IsolationArgs { isolation: Some(Holds::Sandbox), ..IsolationArgs::default() };
-        assert_eq!(typed.held().expect("it needs nothing").words, "sandbox");
+        assert_eq!(typed.stated(), Reading::Known("sandbox".into()));
     }
 
     #[test]

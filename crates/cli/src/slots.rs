@@ -1,6 +1,7 @@
 //! `tauto slots`: how this machine's CPUs are divided.
 
 use crate::Done;
+use crate::config::Config;
 use crate::floor;
 use crate::isolation::IsolationArgs;
 use crate::place::{in_slot, planned, wishes_for};
@@ -43,8 +44,8 @@ pub(crate) fn main(args: SlotsArgs) -> Result<Done, Failure> {
         measure(&plan)?;
     }
     if args.root.is_none() {
-        let held = IsolationArgs::default().held()?;
-        plan.slots = plan.slots.iter().map(|slot| held.slot(slot)).collect();
+        let holds = IsolationArgs::default().holds(&Config::read()?);
+        plan.slots = plan.slots.iter().map(|slot| holds.slot(slot)).collect();
     }
     match args.json {
         true => print(&to_text(&measured(&plan, args.root.is_none()))),

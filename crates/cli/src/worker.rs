@@ -16,7 +16,8 @@ mod task;
 mod warm;
 
 use crate::Done;
-use crate::isolation::{Held, IsolationArgs, shown_to};
+use crate::config::Config;
+use crate::isolation::{Holds, IsolationArgs, shown_to};
 use crate::judging::{Site, languages, worst_floor};
 use crate::log::LogForm;
 use crate::options::{PlacementArgs, SlotChoice};
@@ -195,7 +196,7 @@ struct Worker {
     packages: Packages,
     hello: Hello,
     /// What holds its programs.
-    held: Held,
+    isolation: IsolationArgs,
     speaker: Option<Speaker>,
 }
 
@@ -206,8 +207,9 @@ fn serve(args: &WorkerArgs, way: &Way, slot: SlotChoice) -> Result<Done, Failure
     let languages = languages(args.languages.as_ref())?;
     args.isolation.apply(&mut places, true, || shown_to(&languages))?;
     let floor = worst_floor(&places);
-    let held = args.isolation.held()?;
-    let facts = slot_facts(&places[0], slot, &floor, &held);
+    let isolation = args.isolation.clone();
+    let holds = isolation.holds(&Config::read()?);
+    let facts = slot_facts(&places[0], slot, &floor, holds);
     let cpus = Cpus::of(&places[0]);
     let site = Site::start(places, true)?;
     // They are used as long as this process lives, by what is compiled once and kept.
@@ -230,9 +232,10 @@ fn serve(args: &WorkerArgs, way: &Way, slot: SlotChoice) -> Result<Done, Failure
     if args.speaker {
         warm::begin(args.languages.as_deref(), args.process.log);
     }
-    let speaker = args.speaker.then(|| Speaker::new(args.languages.clone(), held.clone()));
+    let speaker = args.speaker.then(|| Speaker::new(args.languages.clone(), holds));
     let (cancel, ending) = (&*site.cancel, &*site.ending);
-    let mut worker = Worker { slot: first, cancel, ending, languages, floor, packages, hello, held, speaker };
+    let mut worker =
+        Worker { slot: first, cancel, ending, languages, floor, packages, hello, isolation, speaker };
     match way {
         Way::Socket(path) => socket::work(&mut worker, path, &cpus),
         Way::Brokers(brokers) => nats::work(&mut worker, brokers, &cpus),
@@ -258,11 +261,11 @@ impl Cpus {
     }
 }
 
-fn slot_facts(place: &Place, slot: SlotChoice, floor: &Floor, held: &Held) -> SlotFacts {
+fn slot_facts(place: &Place, slot: SlotChoice, floor: &Floor, holds: Holds) -> SlotFacts {
     SlotFacts {
         id: if let SlotChoice::Number(n) = slot { n } else { 0 },
         cpus: place.placement.cpus.clone(),
-        plan: Reading::from_option(place.slot().map(|slot| held.slot(slot)), || "there is no slot".into()),
+        plan: Reading::from_option(place.slot().map(|slot| holds.slot(slot)), || "there is no slot".into()),
         floor: Reading::Known(*floor),
     }
 }

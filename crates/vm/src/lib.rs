@@ -29,7 +29,7 @@ mod port;
 mod shares;
 
 pub use guest::guest_main;
-pub use host::{KEEPER, Machine, Settings, expected, keeper_main, qemu_main};
+pub use host::{KEEPER, KEPT, Machine, Settings, expected, keeper_main, qemu_main};
 pub use message::check as check_told;
 pub use model::Accelerator;
 pub use parts::{Parts, find};

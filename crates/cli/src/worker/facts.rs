@@ -1,8 +1,8 @@
 //! What a node tells of itself, by one worker of it, between tasks: everything here but the languages' versions is read from /proc and
 //! /sys and takes a tenth of a second.
 
-use crate::config::data_directory;
-use crate::isolation::Held;
+use crate::config::{cache_directory, data_directory};
+use crate::isolation::Holds;
 use crate::place::wishes_for;
 use crate::{index, languages, slots, tune};
 use engine::languages::Languages;
@@ -25,15 +25,15 @@ const VERSIONS_FOR: u64 = 86_400;
 pub(super) struct Speaker {
     /// The site's table of languages.
     table: Option<PathBuf>,
-    held: Held,
+    holds: Holds,
     told: Option<Instant>,
     looked: Instant,
     seen: String,
 }
 
 impl Speaker {
-    pub(super) fn new(table: Option<PathBuf>, held: Held) -> Speaker {
-        Speaker { table, held, told: None, looked: Instant::now(), seen: String::new() }
+    pub(super) fn new(table: Option<PathBuf>, holds: Holds) -> Speaker {
+        Speaker { table, holds, told: None, looked: Instant::now(), seen: String::new() }
     }
 
     /// What is to be told now, if anything is.
@@ -50,12 +50,12 @@ impl Speaker {
         self.seen = kept_files();
         let languages = versions(known, self.table.as_deref());
         self.told = Some(Instant::now());
-        Some(Box::new(facts(languages, &self.held)))
+        Some(Box::new(facts(languages, self.holds)))
     }
 }
 
 /// What cannot be read says why.
-fn facts(languages: HostLanguages, held: &Held) -> NodeFacts {
+fn facts(languages: HostLanguages, holds: Holds) -> NodeFacts {
     let machine = Reading::from_result(Machine::this());
     let read = machine.as_ref().and_then(|machine| Reading::from_result(Facts::gather(machine)));
     let wishes = Reading::from_result(wishes_for(None));
@@ -67,7 +67,7 @@ fn facts(languages: HostLanguages, held: &Held) -> NodeFacts {
         version: Reading::Known(crate::VERSION.into()),
         languages: Reading::Known(languages),
         slots: plan.as_ref().map(|plan| {
-            let slots = plan.slots.iter().map(|slot| held.slot(slot)).collect();
+            let slots = plan.slots.iter().map(|slot| holds.slot(slot)).collect();
             slots::measured(&SlotPlan { slots, ..plan.clone() }, true)
         }),
         audit: read.as_ref().and_then(assess),
@@ -85,6 +85,7 @@ fn kept_files() -> String {
     stamp([
         data.join(index::KEPT),
         data.join("floors"),
+        cache_directory().unwrap_or_default().join(vm::KEPT),
         host::tune::Journal::path_in(&tune::data_directory()),
     ])
 }

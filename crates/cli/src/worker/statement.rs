@@ -1,7 +1,8 @@
 //! What a node states of itself to be admitted to a pool.
 
+use crate::config::Config;
 use crate::index;
-use crate::isolation::Held;
+use crate::isolation::IsolationArgs;
 use crate::place::wishes_for;
 use fleet::nats::WorkerId;
 use fleet::{Moment, PROTOCOL, STATEMENT_FORM, StatedIndex, StatedPart, Statement};
@@ -44,7 +45,8 @@ pub(super) fn now() -> Moment {
 }
 
 /// What this machine states. An error says what of it cannot be read.
-pub(super) fn statement(from: &WorkerId, held: &Held) -> Result<Statement, String> {
+pub(super) fn statement(from: &WorkerId, isolation: &IsolationArgs) -> Result<Statement, String> {
+    let holds = isolation.holds(&Config::read().map_err(|e| e.to_string())?);
     let machine = Machine::this().map_err(|e| e.to_string())?;
     let facts = Facts::gather(&machine).map_err(|e| e.to_string())?;
     let wishes = wishes_for(None).map_err(|e| e.to_string())?;
@@ -84,8 +86,8 @@ pub(super) fn statement(from: &WorkerId, held: &Held) -> Result<Statement, Strin
         kernel: platform.kernel.clone(),
         mitigations: platform.vulnerabilities.iter().filter_map(known).collect(),
         tuning: settings.map(|finding| (finding.id.clone(), state(finding.state).into())).collect(),
-        isolation: Reading::Known(held.words.clone()),
-        slots: plan.slots.iter().map(|slot| held.slot(slot)).collect(),
+        isolation: isolation.stated(),
+        slots: plan.slots.iter().map(|slot| holds.slot(slot)).collect(),
         index: index::kept().known().and_then(stated),
     })
 }
@@ -128,16 +130,15 @@ mod tests {
     #[test]
     fn this_machine_states_what_it_is() {
         let from = WorkerId { pool: "metal".into(), node: "n1".into(), slot: 0 };
-        let typed = crate::isolation::IsolationArgs::default();
-        let held = typed.held().expect("it can be told");
-        let stated = statement(&from, &held).expect("it can be read");
+        let typed = IsolationArgs::default();
+        let stated = statement(&from, &typed).expect("it can be read");
         assert_eq!((stated.node.as_str(), stated.pool.as_str()), ("n1", "metal"));
         assert_eq!(stated.tuning.len(), SETTINGS.len(), "every setting is a finding of the audit");
         assert_eq!(stated.fingerprint.len(), 16);
         let Reading::Known(shape) = &stated.topology else { panic!("{:?}", stated.topology) };
         assert!(shape.contains(" cores × "), "{shape}");
         // Twice the same, but for the moment.
-        let again = statement(&from, &held).expect("it can be read");
+        let again = statement(&from, &typed).expect("it can be read");
         assert_eq!(Statement { at: stated.at, ..again }, stated);
     }
 

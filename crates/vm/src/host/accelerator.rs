@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const DEVICE: &str = "/dev/kvm";
-const FILE: &str = "vm-accelerator";
+/// The file of the cache that keeps what was found.
+pub const KEPT: &str = "vm-accelerator";
 
 /// Of which emulator and kernel it is known what works.
 pub(super) fn found_with(parts: &Parts) -> String {
@@ -25,7 +26,7 @@ fn may_work() -> bool {
 
 /// What was found since this machine was started, with this kernel and this emulator.
 fn known(cache: Option<&PathBuf>, of: &str) -> Option<Accelerator> {
-    let text = fs::read_to_string(cache?.join(FILE)).ok()?;
+    let text = fs::read_to_string(cache?.join(KEPT)).ok()?;
     let (name, rest) = text.trim_end().split_once(' ')?;
     (rest == key(of)).then(|| name.parse().ok()).flatten()
 }
@@ -34,9 +35,9 @@ fn known(cache: Option<&PathBuf>, of: &str) -> Option<Accelerator> {
 pub(super) fn remember(cache: Option<&PathBuf>, of: &str, found: Accelerator) {
     let Some(directory) = cache else { return };
     let _ = fs::create_dir_all(directory);
-    let temporary = directory.join(format!("{FILE}.{}", std::process::id()));
+    let temporary = directory.join(format!("{KEPT}.{}", std::process::id()));
     if fs::write(&temporary, format!("{found} {}\n", key(of))).is_ok() {
-        let _ = fs::rename(temporary, directory.join(FILE));
+        let _ = fs::rename(temporary, directory.join(KEPT));
     }
 }
 

@@ -5,7 +5,7 @@ use crate::frame::{self, Kind};
 use crate::guest::{FILES, MODULES, PLAN, Plan};
 use crate::{GUEST, Parts, QEMU, Shares};
 use model::{Accelerator, Bytes};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Gid, MemfdFlags, Mode, OFlags, Uid, memfd_create};
 use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, Signal, getppid, pidfd_open, set_parent_process_death_signal,
@@ -34,6 +34,8 @@ const FIRST_UID: u32 = 60_900;
 const UIDS: u32 = 256;
 /// How long QEMU may take to make its threads.
 const THREADS: Duration = Duration::from_secs(10);
+/// Between two looks at them.
+const STEP: Duration = Duration::from_millis(5);
 
 /// One machine, as the keeper is told of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -74,22 +76,24 @@ pub fn keeper_main() -> u8 {
     });
     let Some((port, mut qemu)) = qemu else { return 3 };
     if told.is_ok() {
-        wait(&port, &qemu);
+        over(&port, &qemu, None);
     }
     let _ = qemu.kill();
     let _ = qemu.wait();
     0
 }
 
-/// Until the port's other end is closed or QEMU has ended.
-fn wait(port: &UnixStream, qemu: &Child) {
+/// Whether the port's other end was closed or QEMU has ended. Waits for that as long; without bound where there is none.
+fn over(port: &UnixStream, qemu: &Child, within: Option<Duration>) -> bool {
     let pid = Pid::from_child(qemu);
-    let Ok(ended) = pidfd_open(pid, PidfdFlags::empty()) else { return };
+    let Ok(ended) = pidfd_open(pid, PidfdFlags::empty()) else { return true };
+    let within = within.and_then(|within| Timespec::try_from(within).ok());
     loop {
         let mut fds = [PollFd::new(port, PollFlags::RDHUP), PollFd::new(&ended, PollFlags::IN)];
-        match poll(&mut fds, None) {
+        match poll(&mut fds, within.as_ref()) {
             Err(rustix::io::Errno::INTR) => {}
-            _ => return,
+            Ok(0) => return false,
+            _ => return true,
         }
     }
 }
@@ -126,7 +130,7 @@ fn start() -> Result<(Started, UnixStream, Child), String> {
         .stdout(stream()?)
         .spawn()
         .map_err(|e| format!("{}: {e}", order.parts.qemu.display()))?;
-    let cpus = bind(&qemu, &order);
+    let cpus = bind(&qemu, &order, &port);
     Ok((Started { pid: qemu.id(), cpus, failed: None }, port, qemu))
 }
 
@@ -292,15 +296,16 @@ fn opened(shares: &Shares) -> Result<Vec<(String, OwnedFd)>, String> {
 }
 
 /// Binds QEMU's threads to CPUs, and gives those that are the guest's CPUs, in their order. A CPU that went offline is no reason to fail.
-fn bind(qemu: &Child, order: &Order) -> Vec<u32> {
+/// Threads of a machine that nobody wants any more are not waited for.
+fn bind(qemu: &Child, order: &Order, port: &UnixStream) -> Vec<u32> {
     let deadline = Instant::now() + THREADS;
     let wanted = order.pins.len();
     let threads = loop {
         let threads = threads(qemu.id());
-        if threads.iter().filter(|(_, cpu)| cpu.is_some()).count() >= wanted || Instant::now() > deadline {
+        let found = threads.iter().filter(|(_, cpu)| cpu.is_some()).count();
+        if found >= wanted || Instant::now() > deadline || over(port, qemu, Some(STEP)) {
             break threads;
         }
-        std::thread::sleep(Duration::from_millis(5));
     };
     let mut cpus = BTreeMap::new();
     for (thread, cpu) in threads {
@@ -367,19 +372,37 @@ mod tests {
         }
     }
 
-    #[test]
-    fn directories_are_shown_read_only_and_nothing_else_is_attached() {
-        let parts = Parts { qemu: "/q".into(), kernel: "/k".into(), modules: vec![] };
-        let shares = Shares::default();
-        let order = Order {
-            parts,
+    fn order() -> Order {
+        Order {
+            parts: Parts { qemu: "/q".into(), kernel: "/k".into(), modules: vec![] },
             accelerator: Accelerator::Tcg,
             memory: Bytes::from_mib(512),
             pins: vec![vec![]; 2],
             housekeeping: vec![],
             node: None,
-            shares,
-        };
+            shares: Shares::default(),
+        }
+    }
+
+    #[test]
+    fn threads_of_a_machine_that_nobody_wants_are_not_waited_for() {
+        let mut never_ready = Command::new("sleep").arg("600").spawn().expect("a process");
+        let (port, other) = UnixStream::pair().expect("a port");
+        drop(other);
+        let begun = Instant::now();
+        assert!(bind(&never_ready, &order(), &port).is_empty());
+        assert!(begun.elapsed() < THREADS / 2, "{:?}", begun.elapsed());
+        never_ready.kill().expect("it is there");
+        never_ready.wait().expect("it ends");
+        let (port, _other) = UnixStream::pair().expect("a port");
+        let mut gone = Command::new("true").spawn().expect("a process");
+        assert!(bind(&gone, &order(), &port).is_empty() && begun.elapsed() < THREADS);
+        gone.wait().expect("it ends");
+    }
+
+    #[test]
+    fn directories_are_shown_read_only_and_nothing_else_is_attached() {
+        let order = order();
         let words = arguments(&order, &[(tag(0), 7)], [3, 4], 5).join(" ");
         assert!(
             words.contains("local,id=share0,path=/proc/self/fd/7,security_model=none,readonly=on"),

@@ -5,7 +5,7 @@ mod keeper;
 mod live;
 mod runner;
 
-pub use accelerator::expected;
+pub use accelerator::{KEPT, expected};
 pub use keeper::{KEEPER, keeper_main, qemu_main};
 pub use runner::Machine;
 

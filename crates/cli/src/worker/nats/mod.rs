@@ -251,7 +251,7 @@ impl Way for Fleet<'_> {
     }
 
     fn node(&mut self, facts: Box<model::NodeFacts>) {
-        let stated = statement(&self.shared.from, &self.shared.held);
+        let stated = statement(&self.shared.from, &self.shared.isolation);
         let mut state = self.shared.state();
         state.facts = Some(facts);
         match stated {

@@ -1,6 +1,6 @@
 //! What the one who judges and those who talk to the brokers know of each other.
 
-use crate::isolation::Held;
+use crate::isolation::IsolationArgs;
 use crate::worker::Worker;
 use crate::worker::hands::Hands;
 use crate::worker::link::Stands;
@@ -20,7 +20,7 @@ pub(super) struct Shared {
     pub(super) news: Notify,
     pub(super) change: Notify,
     hello: Hello,
-    pub(super) held: Held,
+    pub(super) isolation: IsolationArgs,
     state: Mutex<State>,
 }
 
@@ -47,7 +47,7 @@ impl Shared {
             news: Notify::new(),
             change: Notify::new(),
             hello: worker.hello.clone(),
-            held: worker.held.clone(),
+            isolation: worker.isolation.clone(),
             state: Mutex::default(),
         }
     }
