@@ -68,7 +68,7 @@ impl Place {
         &self.housekeeping
     }
 
-    /// How far times stray here. What was measured outside of a virtual machine says nothing of the times in it.
+    /// How far times vary here. What was measured outside of a virtual machine says nothing of the times in it.
     pub(crate) fn floor(&self) -> settle::Floor {
         match self.machine {
             Some(_) => settle::Floor::assumed(),

@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 const PASSWORD: &str = "TAUTO_SHADOW_PASSWORD";
 /// Messages that wait to be taken in: a feed is read no faster than it is written down.
 const WAITING: usize = 16;
-/// As often a page is written anew while things change.
+/// As often a page is written again while things change.
 const PAGE: Duration = Duration::from_secs(1);
 /// As often the end is looked for.
 const LOOK: Duration = Duration::from_millis(100);

@@ -32,7 +32,7 @@ impl SubjectArgs {
         self.show.iter().map(|mount| mount.host.clone()).collect()
     }
 
-    /// The specification of one run and its descriptors, anew for each run: the place in an open file is not shared.
+    /// The specification of one run and its descriptors, again for each run: the place in an open file is not shared.
     pub(crate) fn prepared(
         &self,
         argv: &[String],

@@ -74,7 +74,7 @@ pub struct Submission {
     pub judgements: Vec<Judged>,
 }
 
-/// Who handed in.
+/// Who submitted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Author {
     /// The name they sign in with.

@@ -1,4 +1,4 @@
-//! Kills parts of a service and of its database, and cuts the link between them, at random moments while clients hand in, and counts what came of it:
+//! Kills parts of a service and of its database, and cuts the link between them, at random moments while clients submit, and counts what came of it:
 //! nothing may be lost, judged twice, or judged on what a killed run left.
 
 use crate::http::Client;
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Clients, and how long each thinks after it has handed in.
+/// Clients, and how long each thinks after it has submitted.
 const CLIENTS: u64 = 4;
 const THINKS: Duration = Duration::from_millis(50);
 /// A blow falls at any moment from the recovery to this long after.
@@ -141,11 +141,11 @@ struct Accepted {
 pub struct Plan {
     /// Blows.
     pub blows: usize,
-    /// Decides where and when they fall, and what is handed in.
+    /// Decides where and when they fall, and what is submitted.
     pub seed: u64,
-    /// Programs that exceed the time limit are among those handed in: on a busy machine each takes a minute, since it is run again.
+    /// Programs that exceed the time limit are among those submitted: on a busy machine each takes a minute, since it is run again.
     pub slow: bool,
-    /// Submissions of each client that wait: no more are handed in until some are judged.
+    /// Submissions of each client that wait: no more are submitted until some are judged.
     pub waiting: usize,
     /// The service keeps its things in PostgreSQL, each in a network of its own, and blows fall on PostgreSQL and on both links, too. It takes root.
     pub apart: bool,
@@ -393,7 +393,7 @@ fn settle_accounts(service: &Service, accepted: &[Accepted], report: &mut Report
         let more: Vec<_> = stored.difference(&known).collect();
         report.wrong.push(format!("accepted and not there: {lost:?}; there and not accepted: {more:?}"));
     }
-    // Judged last, since it was handed in last.
+    // Judged last, since it was submitted last.
     traffic::wait_judged(&mut client, &token, JUDGED_WITHIN * 4)?;
     for Accepted { id, token, verdict } in accepted {
         let state = match traffic::wait_judged(&mut client, token, JUDGED_WITHIN) {

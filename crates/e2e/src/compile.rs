@@ -12,7 +12,7 @@ fn changed(path: &Path) -> Option<SystemTime> {
 }
 
 /// The executable of a program below `directory`: the script itself, or what the C compiler makes of the source,
-/// statically linked. Made anew only when the source is newer.
+/// statically linked. Made again only when the source is newer.
 ///
 /// # Errors
 /// What the compiler says.

@@ -31,7 +31,7 @@ pub fn environment(directory: &Path, name: &str, packages: &[&str]) -> Result<Pa
     Ok(python)
 }
 
-/// The source distribution of a package, whose SHA-256 must be this, unpacked anew into a directory of its name and version
+/// The source distribution of a package, whose SHA-256 must be this, unpacked again into a directory of its name and version
 /// below `directory`.
 ///
 /// # Errors

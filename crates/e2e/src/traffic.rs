@@ -141,7 +141,7 @@ pub fn all(client: &mut Client) -> Result<BTreeSet<i64>, String> {
     }
 }
 
-/// How many of these submissions, which were handed in in this order and are judged in it, are judged.
+/// How many of these submissions, which were submitted in this order and are judged in it, are judged.
 ///
 /// # Errors
 /// The service does not answer.

@@ -18,7 +18,7 @@ const WHO: usize = 2;
 /// Of a strict pool it is found by that many jobs in which it was held back. What it is at, and what is on its way to it, comes to that.
 const FOUND_BY: u64 = 8;
 const ON_THE_WAY: u64 = 4;
-/// Handed in at a time.
+/// Submitted at a time.
 const SOME: usize = 6;
 const PATIENCE: Duration = Duration::from_secs(90);
 

@@ -109,7 +109,7 @@ impl Court<'_> {
         Ok(Judged { verdict: Verdict::JudgeError, validation: None, runs, message })
     }
 
-    /// Judges what was handed in as the answer to a test case (2025-09, type `submit-answer`). `None`: nothing was.
+    /// Judges what was submitted as the answer to a test case (2025-09, type `submit-answer`). `None`: nothing was.
     pub(crate) fn judge_answer(&self, answer: Option<&[u8]>, case: &TestCase) -> Result<Judged, Fault> {
         let Some(answer) = answer else {
             let message = "nothing was submitted for this test case".to_owned();

@@ -45,7 +45,7 @@ pub(crate) fn complaints(bench: &Bench) -> Result<Option<String>, Fault> {
         }
     }
     let accepted = rejected.into_iter().filter(|(_, rejected)| all_ran && !rejected);
-    bad.extend(accepted.map(|(file, _)| format!("no input validator rejects {file}, which is invalid")));
+    bad.extend(accepted.map(|(file, _)| format!("no input validator rejects {file}")));
     for proof in &job.package.manner.proofs {
         bad.extend(wrong(bench, proof)?);
     }
@@ -63,12 +63,8 @@ fn wrong(bench: &Bench, proof: &Proof) -> Result<Option<String>, Fault> {
     let said = if judged.message.is_empty() { String::new() } else { format!(": {}", judged.message) };
     Ok(match (judged.verdict, proof.good) {
         (Verdict::Accepted, true) | (Verdict::WrongAnswer, false) => None,
-        (Verdict::Accepted, false) => {
-            Some(format!("the output validator accepts {output}, which is invalid"))
-        }
-        (Verdict::WrongAnswer, true) => {
-            Some(format!("the output validator rejects {output}, which is valid{said}"))
-        }
+        (Verdict::Accepted, false) => Some(format!("the output validator accepts {output}")),
+        (Verdict::WrongAnswer, true) => Some(format!("the output validator rejects {output}{said}")),
         _ => Some(format!("the output validator fails on {output}{said}")),
     })
 }

@@ -43,7 +43,7 @@ pub struct Conditions<'a> {
     pub emit: &'a (dyn Fn(Event) + Sync),
 }
 
-/// Compiles a program and runs it. What is wrong with what was handed in is told in the result, as a compilation that failed;
+/// Compiles a program and runs it. What is wrong with what was submitted is told in the result, as a compilation that failed;
 /// only an unknown language and one without tools here are faults, beside those of the machine.
 ///
 /// The limits are the caller's to bound: what is `None` is not limited here. Memory and processes that a language's runtime

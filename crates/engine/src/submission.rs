@@ -26,7 +26,7 @@ use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// A submission as it was handed in.
+/// A submission as it was submitted.
 #[derive(Clone, Debug)]
 pub struct Submission {
     /// How it is called: a path, as the user or the package names it.
@@ -105,14 +105,14 @@ impl Submission {
 }
 
 impl Submission {
-    /// Its files but for outputs that are handed in by name.
+    /// Its files but for outputs that are submitted by name.
     fn program(&self, package: &Package) -> Vec<Part> {
         let cases = package.data.all_cases();
         let output = |part: &&Part| cases.iter().any(|case| case.handed_in.name() == Some(&part.name));
         self.parts.iter().filter(|part| !output(part)).cloned().collect()
     }
 
-    /// The output that was handed in for a test case by name.
+    /// The output that was submitted for a test case by name.
     fn handed_in(&self, case: &TestCase) -> Option<&[u8]> {
         let name = case.handed_in.name()?;
         self.parts.iter().find(|part| part.name == name).map(|part| part.content.as_slice())
@@ -464,7 +464,7 @@ fn messages(judged: &Judged, counted: &CaseResult) -> Vec<String> {
     all
 }
 
-/// A test case of a problem whose answers are handed in: there is no time to settle.
+/// A test case of a problem whose answers are submitted: there is no time to settle.
 fn without_runs(judged: Judged, means: Means) -> SettledCase {
     SettledCase {
         judged,

@@ -102,7 +102,7 @@ fn warn_of_language(job: &Job, jury: &JurySubmission) {
 }
 
 /// The result of a submission judged by a generous limit, under the limit in use: the same where no run comes
-/// near a time limit. `None`: it must be judged anew.
+/// near a time limit. `None`: it must be judged again.
 fn under(generous: &JudgedSubmission, time: &TimeLimitInUse, bench: &Bench) -> Option<JudgedSubmission> {
     let judged = &generous.judgement;
     let factor = judged.time_limit.as_secs_f64() / WHILE_INFERRING.as_secs_f64();

@@ -6,7 +6,7 @@ use crate::statement::{Feature, StatedPart, Statement};
 use model::{IndexPart, Reading};
 use serde::{Deserialize, Serialize};
 
-/// Days after which a node is looked at anew: once a week a machine that varies slowly is measured in full.
+/// Days after which a node is looked at again: once a week a machine that varies slowly is measured in full.
 pub const RECHECK_DAYS: i64 = 7;
 /// A part of which one turn strays by more than this share of its tolerance was not measured well enough to be compared.
 const WELL_MEASURED: f64 = 0.5;
@@ -82,7 +82,7 @@ pub fn admit(pool: &Pool, members: &[&Statement], statement: &Statement) -> Admi
 }
 
 /// A member of the same name that is on another machine: another fingerprint and another start of the system at once. (A machine
-/// that was changed was started anew, too, but has left then; the caller leaves out members that are gone.)
+/// that was changed was started again, too, but has left then; the caller leaves out members that are gone.)
 fn is_twin(member: &Statement, statement: &Statement) -> bool {
     let differs = |a: &Reading<String>, b: &Reading<String>| matches!((a, b), (Reading::Known(a), Reading::Known(b)) if a != b);
     member.node == statement.node
@@ -180,7 +180,7 @@ pub(crate) fn beyond(part: IndexPart, norm: &Norm, parts: &[StatedPart]) -> Opti
     None
 }
 
-/// Why a member is to be looked at anew, in words; empty: it is not. `admitted` is what it stated when it was looked at last.
+/// Why a member is to be looked at again, in words; empty: it is not. `admitted` is what it stated when it was looked at last.
 pub fn rechecks(admitted: Option<&Statement>, now_stated: &Statement, now: Moment) -> Vec<String> {
     let Some(last) = admitted else { return vec!["it starts".into()] };
     let mut why = Vec::new();

@@ -105,7 +105,7 @@ impl Sum {
     }
 }
 
-/// What is known of a node's health. Kept with the node, and begun anew when it is admitted (again).
+/// What is known of a node's health. Kept with the node, and begun again when it is admitted (again).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Health {
     /// The first probes, until there are enough.
@@ -136,7 +136,7 @@ impl Health {
         }
     }
 
-    /// The same of one that was a member before and was only started anew: what it learns now must not be far from its level then.
+    /// The same of one that was a member before and was only started again: what it learns now must not be far from its level then.
     pub fn again(self, now: Moment) -> Health {
         Health { before: self.baseline.or(self.before), ..Health::new(now) }
     }

@@ -2,7 +2,7 @@
 //!
 //! A worker connects, tells who it is ([`Hello`]), and asks for work. Each connection serves one slot and does one task at a
 //! time. While a task is being done its events are passed on; what came of it is stored by the service before the worker is
-//! told so, and a worker that hears nothing keeps it and tells it again after connecting anew. So a connection may break at
+//! told so, and a worker that hears nothing keeps it and tells it again after connecting again. So a connection may break at
 //! any moment on either side. Workers have no database and decide nothing about leases; the service runs nothing.
 
 mod admission;

@@ -32,7 +32,7 @@ pub struct Series {
     pub runs: Vec<Run>,
 }
 
-/// What all series come to on a machine whose runs stray like this. Those without a run are left out.
+/// What all series come to on a machine whose runs vary like this. Those without a run are left out.
 pub fn cells(series: &[Series], stray: Stray) -> Vec<ConsistencyCell> {
     series.iter().filter_map(|one| cell(one, usual(series, one)?, stray)).collect()
 }

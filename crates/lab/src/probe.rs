@@ -52,7 +52,7 @@ pub fn sieve_numbers(cache: Option<u64>, memory: Option<u64>) -> u64 {
     wanted.min(memory.map_or(LEAST, |bytes| bytes / 8)) / 4
 }
 
-/// Rounds of [`allocation`], each of which maps and touches so many bytes anew and makes so many small objects: about a tenth of a second.
+/// Rounds of [`allocation`], each of which maps and touches so many bytes again and makes so many small objects: about a tenth of a second.
 const FRESH_ROUNDS: usize = 6;
 const FRESH_BYTES: usize = 32 << 20;
 const OBJECTS: usize = 100_000;

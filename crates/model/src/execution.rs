@@ -145,7 +145,7 @@ pub struct ExecutedCompile {
     pub stdout: Kept,
     /// What it wrote to standard error.
     pub stderr: Kept,
-    /// Why no program came of it: lower case, no full stop; empty when one did. With no step run, what was handed in could
+    /// Why no program came of it: lower case, no full stop; empty when one did. With no step run, what was submitted could
     /// not be handed to the compiler at all.
     pub message: String,
     /// Its steps, in order, as far as they were run.

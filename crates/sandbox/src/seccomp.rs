@@ -7,7 +7,7 @@
 //! It is installed once, in the launcher; programs inherit it. Installing and freeing one per run took 200 to 400 µs of
 //! each run, more than starting a process, half of it charged to the program. The launcher itself needs some of
 //! the refused calls: they pass with a secret of 64 bits in the sixth argument, which none of them uses. It is drawn
-//! anew by every launcher and known to no other process; without it a call is refused, and even with it a program, which
+//! again by every launcher and known to no other process; without it a call is refused, and even with it a program, which
 //! has no capabilities, could do no more than the kernel lets any ordinary user do.
 
 use std::collections::BTreeMap;

@@ -19,7 +19,7 @@ pub(crate) const FILE: &str = "execution.json";
 /// Who waits for a result looks into the store this often, even when nobody tells: another service may have stored it.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// A program that is handed in.
+/// A program that is submitted.
 pub(crate) struct Program<'a> {
     /// Which face it came through.
     pub(crate) origin: &'a str,
@@ -93,7 +93,7 @@ pub(crate) async fn ran(service: &Service, submission: &Submission) -> Result<Op
     Ok(Some(Ran { summary, executed, fault }))
 }
 
-/// What was handed in.
+/// What was submitted.
 pub(crate) async fn asked(service: &Service, submission: &Submission) -> Result<Option<Execution>, Refusal> {
     let Some(json) = kept(service, submission, FILE).await? else { return Ok(None) };
     serde_json::from_slice(&json)

@@ -56,7 +56,7 @@ impl Limits {
     };
 }
 
-/// Of how many callers a rate is kept. Beyond that those that used least are forgotten, which lets them begin anew.
+/// Of how many callers a rate is kept. Beyond that those that used least are forgotten, which lets them begin again.
 const KNOWN: usize = 50_000;
 
 /// What is left to each of many by one rate. The time is an argument, in seconds since any fixed moment.
@@ -123,7 +123,7 @@ impl<K: Hash + Eq> Buckets<K> {
 /// How long a count of what waits is good for, in seconds.
 const COUNTED_FOR_S: f64 = 1.0;
 
-/// How many more each may hand in before what waits is counted anew, and when it was counted: counting a full queue for each submission would
+/// How many more each may submit before what waits is counted again, and when it was counted: counting a full queue for each submission would
 /// take longer than keeping the submission.
 #[derive(Debug, Default)]
 struct Room(HashMap<Option<store::UserId>, (u64, f64)>);
@@ -263,9 +263,9 @@ pub(crate) enum Class {
     Read,
     /// A small change.
     Write,
-    /// Handing in.
+    /// Submitting.
     Submission,
-    /// Handing in and waiting for what comes of it.
+    /// Submitting and waiting for what comes of it.
     Execution,
     /// A package.
     Upload,

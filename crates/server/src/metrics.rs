@@ -24,7 +24,7 @@ use store::{Counts, Store};
 /// Of OpenMetrics 1.0 as text.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Counts of the store are not read anew before this has passed: they walk over tables.
+/// Counts of the store are not read again before this has passed: they walk over tables.
 const FRESH: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]

@@ -25,7 +25,7 @@ pub(crate) struct Ask<'a> {
     pub(crate) reason: &'a str,
     /// Who asks.
     pub(crate) by: Option<UserId>,
-    /// What to judge by; `None`: what each was handed in for.
+    /// What to judge by; `None`: what each was submitted for.
     pub(crate) version: Option<VersionId>,
     /// Which line they wait in.
     pub(crate) urgency: Urgency,

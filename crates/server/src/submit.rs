@@ -119,7 +119,7 @@ pub(crate) async fn submit(service: &Service, incoming: Incoming<'_>) -> Result<
     Ok(Accepted { id, token })
 }
 
-/// The files that were handed in, without what a run keeps among them for itself.
+/// The files that were submitted, without what a run keeps among them for itself.
 pub(crate) async fn handed_in(service: &Service, submission: SubmissionId) -> Result<Vec<StoredFile>, Error> {
     let mut files = service.store.files(submission).await?;
     files.retain(|file| file.name != loose::PACKAGE);

@@ -6,7 +6,7 @@ use crate::Urgency;
 use fleet::{Health, Moment, Stage};
 use model::{IndexGroup, Reading, Verdict};
 
-/// Seconds until a node that died has started anew.
+/// Seconds until a node that died has started again.
 const RESTART: f64 = 600.0;
 /// How long a cut lasts.
 const CUT: i64 = 300;
@@ -95,7 +95,7 @@ impl World {
         self.after(f64::from(self.scenario.lease), Event::GiveUp { node: number, boot });
     }
 
-    /// Its level has to be learned anew, and it is looked at as if it were new.
+    /// Its level has to be learned again, and it is looked at as if it were new.
     pub(super) fn start(&mut self, number: u32) {
         self.give_up(number, self.nodes[number as usize].boot);
         let quiet = self.nodes[number as usize].health.quiet_until();

@@ -52,7 +52,7 @@ pub struct Taken {
 /// A contest in a line.
 #[derive(Clone, Debug, Default)]
 struct Flow {
-    /// Those with the lowest are next; `None`: it had nothing to wait for, and starts anew at what was served last.
+    /// Those with the lowest are next; `None`: it had nothing to wait for, and starts again at what was served last.
     tag: Option<i64>,
     /// The highest tickets that were served, of jobs that go on with a round and of those that begin one.
     served: [i64; 2],
@@ -194,7 +194,7 @@ impl Line {
         let served = &mut flow.served[usize::from(place.0)];
         *served = place.1.max(*served);
         self.served = self.served.max(tag);
-        // Who has nothing to wait for, and would be behind by now, starts anew.
+        // Who has nothing to wait for, and would be behind by now, starts again.
         let idle = self.flows.values_mut().filter(|flow| flow.waiting.is_empty());
         idle.filter(|flow| flow.tag.is_some_and(|tag| tag <= self.served)).for_each(|flow| flow.tag = None);
         self.waiting -= 1;

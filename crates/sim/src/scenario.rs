@@ -21,7 +21,7 @@ pub struct Scenario {
     pub submissions: u32,
     /// Contests bound to each strict pool: by turns strict, relaxed-then-strict, and relaxed.
     pub contests_per_pool: u32,
-    /// Authors of each contest, of whom all hand in equally often.
+    /// Authors of each contest, of whom all submit equally often.
     pub teams: u32,
     /// Time of a job besides the test that decides about its time.
     pub job_seconds: f64,
@@ -31,7 +31,7 @@ pub struct Scenario {
     pub latency_ms: f64,
     /// Messages that are lost, and sent again after a second.
     pub lost_messages: f64,
-    /// Nodes that die while submissions come, and start anew ten minutes later.
+    /// Nodes that die while submissions come, and start again ten minutes later.
     pub deaths: f64,
     /// Cuts of the network, each of half a pool for five minutes.
     pub cuts: u32,

@@ -23,7 +23,7 @@ pub(super) enum Event {
     GiveUp { node: u32, boot: u32 },
     /// A node dies.
     Die(u32),
-    /// It starts anew.
+    /// It starts again.
     Start(u32),
     /// Half of a pool is cut off.
     Cut(usize),

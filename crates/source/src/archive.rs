@@ -91,7 +91,7 @@ impl Archive {
     pub(super) fn file(&self, name: &str) -> Result<File, SourceError> {
         let why = |why: String| SourceError::Entry { path: self.path.clone(), entry: name.to_owned(), why };
         let index = *self.index.get(name).ok_or_else(|| why("there is no such file".to_owned()))?;
-        // A thread that panicked while reading left at worst an entry half read, which is then read anew.
+        // A thread that panicked while reading left at worst an entry half read, which is then read again.
         let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         if !reading.done.contains_key(name) {
             let mut entry = reading.zip.by_index(index).map_err(|e| why(e.to_string()))?;

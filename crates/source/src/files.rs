@@ -18,7 +18,7 @@ pub fn on_disk(content: &mut dyn Read, limit: u64) -> io::Result<File> {
     Ok(file)
 }
 
-/// The same file opened anew for reading: with an offset of its own, and without the permission to write.
+/// The same file opened again for reading: with an offset of its own, and without the permission to write.
 pub fn reopen(file: &File) -> io::Result<File> {
     File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }

@@ -1,4 +1,4 @@
-//! Content by its hash: packages and sources. The same content is kept once, however often it is handed in.
+//! Content by its hash: packages and sources. The same content is kept once, however often it is submitted.
 
 use crate::db::{Tx, Value, values};
 use crate::{Error, Result, Store};

@@ -190,7 +190,7 @@ impl Store {
     /// Removes a contest.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::Conflict`] where something was handed in for it.
+    /// [`Error::NotFound`]; [`Error::Conflict`] where something was submitted for it.
     pub async fn remove_contest(&self, name: &str) -> Result<()> {
         let mut tx = self.db.write().await?;
         take_turn(&mut tx).await?;

@@ -16,7 +16,7 @@ pub(crate) fn written(facts: &NodeFacts) -> serde_json::Result<String> {
 pub(crate) fn read(text: &str) -> serde_json::Result<NodeFacts> {
     match FORMS.read(serde_json::from_str::<Form>(text)?.form) {
         Ok(_) => serde_json::from_str(text),
-        // They come anew within minutes: not worth a page that cannot be shown.
+        // They come again within minutes: not worth a page that cannot be shown.
         Err(why) => Ok(NodeFacts::unknown(&why)),
     }
 }

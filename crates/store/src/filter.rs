@@ -7,13 +7,13 @@ use model::Verdict;
 /// What submissions must be to be let through; what is `None` does not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Handed in for any version of this problem.
+    /// Submitted for any version of this problem.
     pub problem: Option<ProblemId>,
-    /// Handed in by this user.
+    /// Submitted by this user.
     pub author: Option<UserId>,
     /// In this language.
     pub language: Option<String>,
-    /// Handed in for this contest.
+    /// Submitted for this contest.
     pub contest: Option<ContestId>,
     /// Their current verdict.
     pub verdict: Option<Verdict>,
@@ -21,11 +21,11 @@ pub struct Filter {
     pub state: Option<State>,
     /// Where they came from.
     pub origin: Option<String>,
-    /// Handed in by this visitor, without signing in.
+    /// Submitted by this visitor, without signing in.
     pub visitor: Option<String>,
-    /// Handed in at this time or later.
+    /// Submitted at this time or later.
     pub since: Option<Moment>,
-    /// Handed in before this time.
+    /// Submitted before this time.
     pub until: Option<Moment>,
 }
 

@@ -135,7 +135,7 @@ impl Store {
     /// The submission's verdict is what counts in a round that stands: of several rounds, in that which was asked for last.
     ///
     /// # Errors
-    /// [`Error::Conflict`] where the lease is lost: the judgement is not stored, and whoever has the job now judges anew; or where the judgement
+    /// [`Error::Conflict`] where the lease is lost: the judgement is not stored, and whoever has the job now judges again; or where the judgement
     /// that is to count is none of the round.
     pub async fn finish(
         &self,

@@ -202,7 +202,7 @@ impl Store {
     }
 
     /// Changes a node that was read before, and keeps the event; whether it did. `false`: somebody else has changed it since it was read; read it
-    /// again, and decide anew.
+    /// again, and decide again.
     pub async fn change_node(&self, read: &Node, change: &NodeChange, now: Moment) -> Result<bool> {
         let text = |document: &Option<Json>| document.as_ref().map(Json::to_string);
         let mut tx = self.db.write().await?;

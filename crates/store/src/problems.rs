@@ -44,7 +44,7 @@ pub struct NewVersion<'a> {
     pub name: &'a str,
     /// The problem's title from now on.
     pub title: &'a str,
-    /// The package, as it was handed in.
+    /// The package, as it was submitted.
     pub package: &'a [u8],
     /// Who hands it in.
     pub author: Option<UserId>,

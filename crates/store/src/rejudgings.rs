@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Judgements to be asked for of a submission that was judged, or waits to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejudge {
-    /// What to judge it by; `None`: what it was handed in for.
+    /// What to judge it by; `None`: what it was submitted for.
     pub version: Option<VersionId>,
     /// What for.
     pub purpose: Purpose,
@@ -38,7 +38,7 @@ pub struct Rejudging {
     pub by: Option<UserId>,
     /// What for.
     pub purpose: Purpose,
-    /// What to judge by; `None`: what each was handed in for.
+    /// What to judge by; `None`: what each was submitted for.
     pub version: Option<VersionId>,
     /// When it was asked for.
     pub created: Moment,

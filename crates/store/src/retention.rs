@@ -38,7 +38,7 @@ impl Forgotten {
 }
 
 impl Store {
-    /// Deletes the sources, runs, outputs and ended callbacks of submissions handed in before `before`, of at most `most` of them,
+    /// Deletes the sources, runs, outputs and ended callbacks of submissions submitted before `before`, of at most `most` of them,
     /// oldest first; those that are still to be judged are left alone. Their judgements stay, test by test. Deletes also at most
     /// `most` samples of nodes from before then, and as many events. To be called until nothing is left, so that nobody waits long.
     pub async fn forget(&self, before: Moment, most: u32, now: Moment) -> Result<Forgotten> {

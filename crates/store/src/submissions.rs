@@ -1,4 +1,4 @@
-//! Submissions: what was handed in, and how they stand.
+//! Submissions: what was submitted, and how they stand.
 
 use crate::db::{Row, Tx, values};
 use crate::filter::{Filter, Page};
@@ -30,18 +30,18 @@ pub struct NewSubmission<'a> {
     pub files: Vec<(&'a str, &'a [u8])>,
     /// Whatever else the one who takes it in wants to know later.
     pub details: Json,
-    /// When it is handed in.
+    /// When it is submitted.
     pub created: Moment,
     /// Which line it waits in; of a contest, [`Urgency::Contest`] instead of [`Urgency::Live`], and [`Urgency::Rejudge`] instead of
     /// [`Urgency::Background`].
     pub urgency: Urgency,
-    /// What it is handed in for; its jobs wait where those of the contest do.
+    /// What it is submitted for; its jobs wait where those of the contest do.
     pub contest: Option<ContestId>,
     /// An address to be told of its first verdict.
     pub callback: Option<&'a str>,
 }
 
-/// The origin of what somebody handed in to be judged; everything before there were origins is of this one.
+/// The origin of what somebody submitted to be judged; everything before there were origins is of this one.
 pub const PARTICIPANT: &str = "participant";
 
 /// The origin of what is run on tests of its own, or on samples: no submission to a problem, and listed only where it is asked for.
@@ -68,7 +68,7 @@ pub struct Submission {
     pub id: SubmissionId,
     /// The name it was given.
     pub token: String,
-    /// Problem, its short name, and the version it was handed in for.
+    /// Problem, its short name, and the version it was submitted for.
     pub problem: Option<SubmittedFor>,
     /// Who handed it in.
     pub author: Option<UserId>,
@@ -76,7 +76,7 @@ pub struct Submission {
     pub origin: String,
     /// Whose it is, where nobody had signed in.
     pub visitor: Option<String>,
-    /// What it was handed in for.
+    /// What it was submitted for.
     pub contest: Option<ContestId>,
     /// The language's short name.
     pub language: String,

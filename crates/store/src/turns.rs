@@ -4,7 +4,7 @@
 //! authors; what is of no contest is one contest among them. Both by start-time fair queueing (Goyal, Vin and Cheng, 1996), with jobs of
 //! one size: the lowest number is next.
 //!
-//! - A contest has a tag, which goes up by one with each of its jobs that is taken. Having had nothing to wait for, it starts anew at the tag
+//! - A contest has a tag, which goes up by one with each of its jobs that is taken. Having had nothing to wait for, it starts again at the tag
 //!   that was served last, so that nobody saves up turns.
 //! - A job draws a ticket when it is queued: one more than the last its author still waits with in this contest and line, or than the last that
 //!   was served, whichever is higher.
@@ -354,7 +354,7 @@ async fn take_tag(tx: &mut Tx, chosen: &Chosen) -> Result<()> {
         values![place, *urgency, *contest, turn.tag + 1, served, served_again],
     )
     .await?;
-    // Who has nothing to wait for, and would be behind by now, starts anew.
+    // Who has nothing to wait for, and would be behind by now, starts again.
     let idle = format!(
         "UPDATE contest_turns SET tag = NULL WHERE place = $1 AND urgency = $2 AND tag <= $3 AND contest NOT IN {}",
         numbered(4, waiting.len())

@@ -44,7 +44,7 @@ impl Said {
     }
 }
 
-/// What the process does until it is killed: two hand in and have judged again, two judge, and one takes back.
+/// What the process does until it is killed: two submit and have judged again, two judge, and one takes back.
 fn work() {
     let url = std::env::var(DATABASE).expect("a database");
     let round = std::env::var(ROUND).expect("a round");

@@ -186,7 +186,7 @@ pub(crate) fn main(args: &ConsistencyArgs) -> Result<Done, Failure> {
     };
     let (mut session, kept) = Session::open::<ConsistencyLine>(&session_args, "consistency", asked)?;
     all.resume(kept)?;
-    if all.next().is_none() && session.anew()? {
+    if all.next().is_none() && session.again()? {
         all = Consistency::new(args, all.ground)?;
     }
     session.tell_resumed(all.made);

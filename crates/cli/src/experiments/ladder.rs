@@ -77,7 +77,7 @@ pub(crate) fn main(args: &LadderArgs) -> Result<Done, Failure> {
     let mut climb = Climb { args, argv, ground, seats, planned, order, runs: Vec::new(), warned: Vec::new() };
     let as_planned = (climb.planned.clone(), climb.order.clone());
     climb.resume(kept)?;
-    if climb.left() == 0 && session.anew()? {
+    if climb.left() == 0 && session.again()? {
         (climb.planned, climb.order) = as_planned;
         climb.runs.clear();
     }

@@ -88,7 +88,7 @@ pub(crate) fn main(args: &LayoutArgs) -> Result<Done, Failure> {
     });
     let (mut session, kept) = Session::open::<LayoutRun>(&args.session, "layout", asked)?;
     let mut sweep = resumed(plan, &kept)?;
-    if sweep.next().is_none() && session.anew()? {
+    if sweep.next().is_none() && session.again()? {
         sweep = Sweep::new(plan);
     }
     session.tell_resumed(sweep.made());

@@ -85,7 +85,7 @@ pub(crate) fn main(args: &LinkOrderArgs) -> Result<Done, Failure> {
     let workshop = tempfile::tempdir().map_err(Failure::system)?;
     let subjects = linked(args, &inputs, workshop.path())?;
     let mut rounds = resumed(args, &subjects, &kept)?;
-    if rounds.next().is_none() && session.anew()? {
+    if rounds.next().is_none() && session.again()? {
         kept.clear();
         rounds = resumed(args, &subjects, &kept)?;
     }

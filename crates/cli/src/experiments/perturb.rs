@@ -108,7 +108,7 @@ pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
     let mut all =
         Perturb { args, argv, ground, trials, there, uncounted, order, runs: Vec::new(), warned: Vec::new() };
     all.resume(kept)?;
-    if all.left() == 0 && session.anew()? {
+    if all.left() == 0 && session.again()? {
         all.runs.clear();
     }
     session.tell_resumed(all.runs.len());

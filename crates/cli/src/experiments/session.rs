@@ -82,8 +82,8 @@ impl Session {
     }
 
     /// To be called where the record holds all runs already. One that the user named is reported as it is; another one
-    /// begins anew: `true`.
-    pub(crate) fn anew(&mut self) -> Result<bool, Failure> {
+    /// begins again: `true`.
+    pub(crate) fn again(&mut self) -> Result<bool, Failure> {
         if self.usual_place {
             self.record.clear(self.experiment, &self.asked)?;
         }

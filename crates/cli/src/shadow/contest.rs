@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// Waits before files that could not be fetched are asked for again, doubled up to the longest.
 const AGAIN: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
-/// As often they are asked for, until the feed is connected anew; with `--once`, until the end.
+/// As often they are asked for, until the feed is connected again; with `--once`, until the end.
 const TRIES: [u32; 2] = [12, 4];
 /// As often a place in the feed is noted that brought nothing new.
 const PLACE: Duration = Duration::from_secs(30);

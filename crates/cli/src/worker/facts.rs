@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// As often it is told anew.
+/// As often it is told again.
 const EVERY: Duration = Duration::from_secs(600);
 /// As often it is looked whether something has changed that is shown.
 const LOOK: Duration = Duration::from_secs(5);

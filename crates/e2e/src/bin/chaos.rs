@@ -1,4 +1,4 @@
-//! `make service-chaos ROUNDS=200`: kill -9 on parts of a service at random moments while clients hand in, half of the rounds over an SQLite file, half
+//! `make service-chaos ROUNDS=200`: kill -9 on parts of a service at random moments while clients submit, half of the rounds over an SQLite file, half
 //! over PostgreSQL, which is killed and cut off, too. `chaos ROUNDS [SEED]`.
 
 #![allow(clippy::print_stdout)]

@@ -1,4 +1,4 @@
-//! `make fleet-chaos SUBMISSIONS=2000`: kill -9 on workers, brokers and servers, and links cut, at random moments while clients hand in.
+//! `make fleet-chaos SUBMISSIONS=2000`: kill -9 on workers, brokers and servers, and links cut, at random moments while clients submit.
 //! `fleet_chaos SUBMISSIONS [SEED [logs]]`; with `logs` what all of them say is kept.
 
 #![allow(clippy::print_stdout)]

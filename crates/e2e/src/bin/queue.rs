@@ -1,4 +1,4 @@
-//! `make service-load`: a service whose queue is full. Ten thousand submissions are handed in over eight connections while a slot judges;
+//! `make service-load`: a service whose queue is full. Ten thousand submissions are submitted over eight connections while a slot judges;
 //! then it judges in turn with `tauto verify` on the same programs and tests; it is ended and killed with the queue full and
 //! must have lost nothing. `queue N BLOCKS`: so many submissions, so many blocks.
 

@@ -1,4 +1,4 @@
-//! Clients of a fleet: programs of known verdicts, handed in to whichever server answers, each until it is accepted.
+//! Clients of a fleet: programs of known verdicts, submitted to whichever server answers, each until it is accepted.
 
 use super::Fleet;
 use crate::chaos::Dice;
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long each thinks after it has handed in.
+/// How long each thinks after it has submitted.
 const THINKS: Duration = Duration::from_millis(20);
 /// For a submission to be accepted by some server.
 const ACCEPTED_WITHIN: Duration = Duration::from_secs(180);
@@ -101,7 +101,7 @@ pub(super) struct Accepted {
 #[derive(Debug)]
 pub(super) struct Clients {
     pub(super) seed: u64,
-    /// Submissions that are still to be handed in.
+    /// Submissions that are still to be submitted.
     pub(super) left: AtomicUsize,
     /// Submissions of each client that wait at a time.
     pub(super) waiting: usize,

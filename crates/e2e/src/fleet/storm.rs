@@ -1,4 +1,4 @@
-//! Kills parts of a fleet and cuts its links at random moments while clients hand in: whatever was accepted must have one verdict in the end, the one
+//! Kills parts of a fleet and cuts its links at random moments while clients submit: whatever was accepted must have one verdict in the end, the one
 //! that this machine comes to alone, from the hardware that its contest asks for.
 
 use super::accounts::{Report, settle};
@@ -25,11 +25,11 @@ const GONE_WITHIN: Duration = Duration::from_secs(20);
 /// What is done to a fleet.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Submissions that are handed in; blows fall as long as there are some left.
+    /// Submissions that are submitted; blows fall as long as there are some left.
     pub submissions: usize,
     /// At most so many blows: on a machine so busy that a worker does not come far between two of them it would never end.
     pub blows: usize,
-    /// Decides where and when blows fall, and what is handed in.
+    /// Decides where and when blows fall, and what is submitted.
     pub seed: u64,
     /// Machines in each of both pools.
     pub workers: usize,
@@ -37,7 +37,7 @@ pub struct Plan {
     pub peace: Duration,
     /// The longest time that something is cut off or away.
     pub away: Duration,
-    /// Submissions of each client that wait: no more are handed in until some are judged.
+    /// Submissions of each client that wait: no more are submitted until some are judged.
     pub waiting: usize,
     /// What all of them say is kept even where nothing is wrong.
     pub keep_logs: bool,
@@ -142,7 +142,7 @@ pub fn storm(plan: Plan) -> Result<Report, String> {
         let threads = (0..CLIENTS).zip(servers);
         let threads: Vec<_> = threads.map(|(n, servers)| scope.spawn(move || client(n, servers))).collect();
         let struck = strike(&mut fleet, plan, &clients.left, &mut report);
-        // Who still has something to hand in is not waited for where the fleet is lost.
+        // Who still has something to submit is not waited for where the fleet is lost.
         struck.is_err().then(|| clients.left.store(0, Ordering::SeqCst));
         let mut all = Vec::new();
         for thread in threads {

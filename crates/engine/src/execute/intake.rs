@@ -1,4 +1,4 @@
-//! What was handed in to be executed: whether it can be, and its recipe.
+//! What was submitted to be executed: whether it can be, and its recipe.
 
 use crate::Fault;
 use crate::languages::{Languages, SCRIPT_LIMITS, script_env};

@@ -17,7 +17,7 @@ pub(super) struct Shift {
     pub(super) than: &'static str,
 }
 
-/// Groups whose last few probes are all beyond the ones before, or beyond the level before the node was started anew at `started`.
+/// Groups whose last few probes are all beyond the ones before, or beyond the level before the node was started again at `started`.
 /// Looked at each time that as many probes came, which keeps it cheap.
 pub(super) fn shifts(
     probes: &[Probe],

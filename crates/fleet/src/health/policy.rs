@@ -42,7 +42,7 @@ pub struct HealthPolicy {
     /// ones before. A median of eight is known to half a deviation and a deviation from eight to a third, so that this is
     /// three deviations at worst, four times in a row and one way.
     pub shift: f64,
-    /// A node that was started anew may be away from its level before by so much, as a part of it, as members of a pool may be
+    /// A node that was started again may be away from its level before by so much, as a part of it, as members of a pool may be
     /// at most.
     pub anew: f64,
     /// How often a healthy node is charged in a cross-check.

@@ -57,7 +57,7 @@ pub enum Ask {
     Package {
         /// Its hash.
         hash: String,
-        /// What it got from the object store was not of this hash: it is to be put there anew.
+        /// What it got from the object store was not of this hash: it is to be put there again.
         damaged: bool,
     },
     /// A worker of the version before found the time limit of the task's package, as [`crate::FromWorker::TimeLimit`]. Answered by

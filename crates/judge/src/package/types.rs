@@ -277,7 +277,7 @@ pub struct TestCase {
     pub comparison: BuiltIn,
     /// The most it gives in a group whose members are summed; `None`: its share of the group's `max_score`.
     pub points: Option<f64>,
-    /// Whether its output may be handed in.
+    /// Whether its output may be submitted.
     pub handed_in: HandedIn,
     /// Arguments for input validators.
     pub input_validator_args: ValidatorArgs,
@@ -286,7 +286,7 @@ pub struct TestCase {
 /// Words for validators: the name of one, or none for all, and its arguments.
 pub type ValidatorArgs = Vec<(String, Vec<String>)>;
 
-/// Whether the output for a test case is handed in as a file, in place of a program that makes it or beside one.
+/// Whether the output for a test case is submitted as a file, in place of a program that makes it or beside one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HandedIn {
     /// It is not, unless all of the problem is of the type `submit-answer`.

@@ -1,7 +1,7 @@
 //! From the verdicts of test cases to the verdict and score of a submission: which test case comes next, what
 //! a group's members make of the group, and when enough is known.
 //!
-//! [`Judging`] holds only the results recorded so far and works out everything else from them anew, so that
+//! [`Judging`] holds only the results recorded so far and works out everything else from them again, so that
 //! the same results give the same verdict in whatever order and mode they came.
 
 mod best;

@@ -97,6 +97,11 @@ pub fn verify_summary(verifications: &[Verification], style: Style) -> String {
         count(judged, "submission"),
         if judged == 0 { "nothing was verified".into() } else { count_mismatches(mismatches) },
     ];
+    match verifications.iter().filter(|v| v.fault.is_some()).count() {
+        0 => {}
+        1 => parts.push("1 package is bad".into()),
+        n => parts.push(format!("{n} packages are bad")),
+    }
     if skipped > 0 {
         parts.push(format!("{skipped} skipped"));
     }

@@ -20,7 +20,7 @@ const REOPENED: [u32; 10] = [1, 4, 136, 137, 138, 139, 140, 141, 142, 143];
 /// Most of a list of attribute names: what the kernel gives (XATTR_LIST_MAX).
 const NAMES: usize = 64 << 10;
 
-/// Opens streams anew.
+/// Opens streams again.
 pub(super) struct Streams {
     proc: OwnedFd,
     /// The host's /dev/null, mounted read-only.
@@ -49,7 +49,7 @@ impl Streams {
         self.spent.clear();
     }
 
-    /// /dev/null, opened anew: its flags and locks would be seen by the next run.
+    /// /dev/null, opened again: its flags and locks would be seen by the next run.
     pub(super) fn null(&self) -> io::Result<OwnedFd> {
         self.open(&self.null, OFlags::RDWR)
     }
@@ -88,7 +88,7 @@ impl Streams {
         stat.st_dev != self.memory
     }
 
-    /// A device or a pipe with a name is opened anew through a read-only mount, which writing into it does not need. A pipe
+    /// A device or a pipe with a name is opened again through a read-only mount, which writing into it does not need. A pipe
     /// without one belongs to the run's user from now on, so that it can be opened again through /dev/stdin and its like; one
     /// that another user made stays theirs.
     fn stream(&mut self, fd: BorrowedFd<'_>, stat: &Stat) -> io::Result<OwnedFd> {

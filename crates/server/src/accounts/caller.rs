@@ -31,7 +31,7 @@ pub(crate) enum Right {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Scope {
-    /// Handing in, and seeing what came of what its owner handed in.
+    /// Submitting, and seeing what came of what its owner submitted.
     Submit,
     /// Seeing what its owner sees.
     Read,
@@ -94,9 +94,9 @@ pub(crate) enum By {
 pub(crate) struct Caller {
     /// Who is signed in, by session or token.
     pub(crate) user: Option<User>,
-    /// A browser that nobody is signed in with, where that may hand in: the owner of what it hands in. A hash of its cookie.
+    /// A browser that nobody is signed in with, where that may submit: the owner of what it hands in. A hash of its cookie.
     pub(crate) visitor: Option<String>,
-    /// Nobody has to sign in to hand in.
+    /// Nobody has to sign in to submit.
     pub(crate) anonymous_allowed: bool,
     /// By what they are known.
     pub(crate) by: By,

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use std::net::IpAddr;
 use store::{Error, Hash, Moment};
 
-/// An idle session ends after twelve hours: nobody signs in anew on the second morning of a contest by accident, and nobody stays signed in on a
+/// An idle session ends after twelve hours: nobody signs in again on the second morning of a contest by accident, and nobody stays signed in on a
 /// school's machine for weeks.
 pub(super) const IDLE_US: i64 = 12 * 3600 * 1_000_000;
 
@@ -163,7 +163,7 @@ pub(crate) async fn of(service: &Service, headers: &HeaderMap, origin: Origin) -
     }
     match cookie::value(headers, cookie::VISITOR, origin.secure) {
         Some(secret) => be_visitor(&mut caller, secret),
-        // A program on the command line keeps no cookies, and could not find again what it handed in as a visitor.
+        // A program on the command line keeps no cookies, and could not find again what it submitted as a visitor.
         None if wants_page(headers) => {
             let secret = secret::secret()?;
             be_visitor(&mut caller, &secret);

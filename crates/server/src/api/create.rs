@@ -1,4 +1,4 @@
-//! Handing in.
+//! Submitting.
 
 use super::extract::{Body, of_status};
 use super::problem::Problem;
@@ -153,7 +153,7 @@ pub(super) struct Taken {
     events: String,
 }
 
-/// What is handed in, whichever way.
+/// What is submitted, whichever way.
 struct Parts {
     what: What,
     contest: Option<String>,

@@ -165,7 +165,7 @@ mod tests {
         assert!(is_hole(&serde_json::json!({"type": ["object", "null"]})) && is_hole(&serde_json::json!({})));
     }
 
-    /// With `TAUTO_WRITE_OPENAPI` set the file is written anew.
+    /// With `TAUTO_WRITE_OPENAPI` set the file is written again.
     #[test]
     fn the_committed_document_is_current() {
         let current = openapi();

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use store::{Job, JudgementSummary, Purpose, RejudgingId, Submission, Urgency};
 use utoipa::{IntoParams, ToSchema};
 
-/// Trials that whoever handed in may have at a time, on a service without accounts.
+/// Trials that whoever submitted may have at a time, on a service without accounts.
 const OWN_TRIALS: u32 = 30;
 
 /// Every judgement of a submission.

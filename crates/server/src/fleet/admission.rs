@@ -206,7 +206,7 @@ struct Found<'a> {
     restored: bool,
 }
 
-/// Reasons that are looked at anew with each greeting, whatever admission says.
+/// Reasons that are looked at again with each greeting, whatever admission says.
 const CLOCK: &str = "its clock is ";
 const SLOT: &str = "slot ";
 
@@ -282,7 +282,7 @@ impl Look<'_> {
         self.changed(NodeChange { waits, admitted: None, health: None, doubted_since, ..none })
     }
 
-    /// It is a member, anew or still.
+    /// It is a member, again or still.
     fn passes(&self, found: &Found<'_>, notes: &[String], now: store::Moment) -> NodeChange {
         let Found { admitted, stated, why, restored } = *found;
         let mut change =

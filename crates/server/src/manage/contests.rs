@@ -98,7 +98,7 @@ pub async fn set_contest(store: &Store, contest: &Contest, now: Moment) -> Resul
     Ok(store.set_contest(&new, now).await.map(drop)?)
 }
 
-/// Removes a contest that nothing was handed in to.
+/// Removes a contest that nothing was submitted to.
 ///
 /// # Errors
 /// [`Refusal::NotFound`], [`Refusal::Conflict`].

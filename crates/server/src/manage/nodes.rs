@@ -366,7 +366,7 @@ async fn already_out(store: &Store, node: &Node) -> Result<Refusal, Refusal> {
     Ok(Refusal::Conflict(format!("node {}: {}{since}{why}", node.name, standing(node))))
 }
 
-/// Puts a node back into service. One that states what it is has to pass admission first, and its tests learn its level anew. Doubts about what
+/// Puts a node back into service. One that states what it is has to pass admission first, and its tests learn its level again. Doubts about what
 /// it judged end with that, so that it should have been judged again before; an event keeps them.
 ///
 /// # Errors

@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use store::{Moment, Store};
 
-/// What is counted in the store is not counted anew before this has passed.
+/// What is counted in the store is not counted again before this has passed.
 const FRESH: Duration = Duration::from_secs(2);
 /// In a pool's place where any will do.
 const ANYWHERE: &str = "any";

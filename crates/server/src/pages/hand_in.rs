@@ -1,4 +1,4 @@
-//! Handing in through the form of a problem.
+//! Submitting through the form of a problem.
 
 use super::problems::{Entered, page};
 use super::refused::LATER;

@@ -1,4 +1,4 @@
-//! The list of problems, and a problem with its statement, its samples and the form to hand in.
+//! The list of problems, and a problem with its statement, its samples and the form to submit.
 
 use super::filters;
 use super::rows::class;

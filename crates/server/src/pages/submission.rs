@@ -119,7 +119,7 @@ struct PartPage {
     part: Part,
 }
 
-/// A file that was handed in.
+/// A file that was submitted.
 struct Source {
     name: String,
     text: String,

@@ -1,4 +1,4 @@
-//! A package that is handed in.
+//! A package that is submitted.
 
 use crate::errors::Refusal;
 use crate::moment::now;
@@ -7,7 +7,7 @@ use crate::service::Service;
 use std::sync::Arc;
 use store::{Hash, NewVersion, Problem, UserId, Version};
 
-/// Bytes a package may have when it is handed in. It is held in memory once.
+/// Bytes a package may have when it is submitted. It is held in memory once.
 pub(crate) const PACKAGE_LIMIT: usize = 128 << 20;
 
 /// A package that was taken in.

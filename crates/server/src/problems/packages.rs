@@ -59,7 +59,7 @@ impl Packages {
         let opened = Arc::new(opened);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= OPEN {
-            // Whoever uses one keeps it; which are opened anew does not matter.
+            // Whoever uses one keeps it; which are opened again does not matter.
             open.clear();
         }
         open.insert(hash.clone(), opened.clone());

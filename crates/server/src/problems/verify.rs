@@ -1,4 +1,4 @@
-//! Verifying a package on the service: its jury's submissions are handed in and must earn what they promise.
+//! Verifying a package on the service: its jury's submissions are submitted and must earn what they promise.
 
 use crate::errors::Refusal;
 use crate::problems::Opened;
@@ -35,7 +35,7 @@ pub(crate) struct JuryCheck {
     pub(crate) path: String,
     /// Final verdicts it may have; empty: any.
     pub(crate) expected: Vec<Verdict>,
-    /// Where it was handed in.
+    /// Where it was submitted.
     pub(crate) submission: Option<Submission>,
     /// What it promised and did not keep, in words; `None` while that is not known.
     pub(crate) broken: Option<Vec<String>>,
@@ -57,7 +57,7 @@ impl JuryVerification {
     }
 }
 
-/// Hands in the jury submissions of a problem's newest version, each through all tests; those that were handed in before are
+/// Hands in the jury submissions of a problem's newest version, each through all tests; those that were submitted before are
 /// judged again. What came of it: [`verification`].
 pub(crate) async fn verify(service: &Service, problem: &str, by: Option<UserId>) -> Result<Version, Refusal> {
     let problem = service.store.problem(problem).await?;

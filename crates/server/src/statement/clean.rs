@@ -1,4 +1,4 @@
-//! HTML reduced to what cannot do harm: read as browsers read it, and written anew with known elements and attributes alone.
+//! HTML reduced to what cannot do harm: read as browsers read it, and written again with known elements and attributes alone.
 
 use ammonia::Builder;
 use std::borrow::Cow;

@@ -131,7 +131,7 @@ impl Workers {
         self.all().insert(name.to_string(), worker);
     }
 
-    /// One that has connected anew since then stays.
+    /// One that has connected again since then stays.
     fn leave(&self, name: &str, since: Moment) {
         let mut all = self.all();
         if all.get(name).is_some_and(|worker| worker.since == since) {

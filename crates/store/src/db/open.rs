@@ -76,7 +76,7 @@ async fn sqlite(path: &Path) -> Result<Database> {
     // Kept for good, and not asked whether they are alive: a file does not hang up.
     let pool = pool.idle_timeout(None).max_lifetime(None).test_before_acquire(false);
     // SQLite ends a transaction by itself when there is no room for a large sort, which the driver does not learn of: it would
-    // refuse to begin anew.
+    // refuse to begin again.
     let pool = pool.after_release(|connection, _| {
         Box::pin(async move {
             connection.ping().await?;

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
-/// Somebody who may hand in.
+/// Somebody who may submit.
 pub(super) struct Authenticated(pub(super) Caller);
 
 /// Somebody who may see everybody's submissions.

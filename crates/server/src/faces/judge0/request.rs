@@ -1,4 +1,4 @@
-//! What clients hand in: read leniently as Judge0 does (numbers and flags may be text), held against its bounds, and made an
+//! What clients submit: read leniently as Judge0 does (numbers and flags may be text), held against its bounds, and made an
 //! [`Execution`] of. Every field that is wrong is told.
 
 use super::config;

@@ -1,4 +1,4 @@
-//! Handing in, looking, waiting, listing, deleting.
+//! Submitting, looking, waiting, listing, deleting.
 
 use super::answer::{Fields, NotText, view};
 use super::auth::{Authenticated, Authorized};

@@ -68,7 +68,7 @@ impl IntoResponse for Fault {
     }
 }
 
-/// Somebody who may hand in.
+/// Somebody who may submit.
 struct Asker(Caller);
 
 impl FromRequestParts<Arc<Service>> for Asker {

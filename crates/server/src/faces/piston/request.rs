@@ -1,4 +1,4 @@
-//! What clients hand in, held against bounds, made an [`Execution`] of.
+//! What clients submit, held against bounds, made an [`Execution`] of.
 
 use super::runtimes::{Runtime, find};
 use base64::Engine;

@@ -179,7 +179,7 @@ async fn a_check_that_nobody_can_make_is_not_waited_for() {
     assert_eq!(service.store.check().await.unwrap(), Vec::<String>::new());
 }
 
-/// A contest is set, changed, refused where it cannot be judged so, and removed while nothing was handed in for it.
+/// A contest is set, changed, refused where it cannot be judged so, and removed while nothing was submitted for it.
 #[tokio::test]
 async fn contests_over_the_api() {
     let mut world = World::new().await;

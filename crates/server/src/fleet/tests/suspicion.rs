@@ -43,7 +43,7 @@ async fn a_node_that_is_charged_again_and_again_is_drained() {
     for id in &wrong {
         assert_eq!(world.waiting(*id).await.unwrap().urgency, Urgency::Rejudge);
     }
-    // Measured anew it comes back, but not before nothing rests on it.
+    // Measured again it comes back, but not before nothing rests on it.
     super::super::watch::look(&service, false).await.unwrap();
     assert_eq!(world.node("m2").await.state, NodeState::Drained);
     let told = world.says_hello("m2", "metal").await;

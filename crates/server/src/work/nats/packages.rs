@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::{Hash, VersionId};
 
-/// A package that was put there is not put there anew before this has passed, whatever workers say of it.
+/// A package that was put there is not put there again before this has passed, whatever workers say of it.
 const REST: Duration = Duration::from_secs(5);
 
 /// What is known to be there.

@@ -148,7 +148,7 @@ fn manager(tree: &FileTree, task: &Section, package: &mut Package) -> Result<boo
     Ok(true)
 }
 
-/// Which tests have their output handed in: numbers, with commas between.
+/// Which tests have their output submitted: numbers, with commas between.
 fn numbers(task: &Section, key: &str) -> Result<Vec<usize>, PackageError> {
     let words = task.words(key)?.unwrap_or_default();
     let number = |word: &str| {

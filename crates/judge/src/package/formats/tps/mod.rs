@@ -90,7 +90,7 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
         let limit = Nanos::from_secs_f64(limit).unwrap_or_default();
         package.limits.time = TimeLimit::Stated { limit, source: format!("{FILE}: time_limit") };
     } else if kind == Kind::OutputOnly {
-        // Nothing that is handed in runs.
+        // Nothing that is submitted runs.
         let source = format!("{FILE}: OutputOnly");
         package.limits.time = TimeLimit::Stated { limit: Nanos::from_secs(1), source };
     }
