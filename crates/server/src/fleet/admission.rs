@@ -36,11 +36,13 @@ fn fault(error: impl ToString) -> Refusal {
     Refusal::Fault(error.to_string())
 }
 
-/// A worker says who it is and how it is: whether it gets work.
+/// A worker says who it is and how it is: whether it gets work. The greeting arrived at `came`: a database that is away delays the answer,
+/// and says nothing about the worker's clock.
 pub(crate) async fn standing(
     service: &Service,
     from: &WorkerId,
     greeting: &Greeting,
+    came: store::Moment,
 ) -> Result<Reply, Refusal> {
     let protocol = match fit(greeting) {
         Ok(protocol) => protocol,
@@ -51,7 +53,7 @@ pub(crate) async fn standing(
     }
     let boot = greeting.statement.as_ref().and_then(|stated| stated.boot_id.known());
     let twin = service.fleet.twin(&from.node, boot.map(String::as_str));
-    let clock = service.fleet.clocks.look(&from.node, greeting.at, now());
+    let clock = service.fleet.clocks.look(&from.node, greeting.at, came);
     let Some(mut node) = heard_of(service, from, greeting).await? else {
         return Ok(waits(vec!["its machine has not stated yet what it is".into()]));
     };

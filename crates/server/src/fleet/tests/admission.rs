@@ -99,10 +99,24 @@ async fn a_greeting_that_was_held_up_is_no_wrong_clock() {
     // Behind by as much each time, two seconds later by its own clock.
     let (first, mut second) = (sent(-62_000_000), sent(-62_000_000));
     second.at = second.at.plus_secs(2);
-    assert_eq!(world.greets(&a, &first).await, Vec::<String>::new());
-    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
-    let told = world.greets(&a, &second).await;
+    let came = now();
+    assert_eq!(world.greeting_came(&a, &first, came).await, Vec::<String>::new());
+    let told = world.greeting_came(&a, &second, came.plus_secs(2)).await;
     assert!(told[0].starts_with("its clock is 62 s behind the service's"), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_database_that_is_away_for_as_long_each_time_makes_no_wrong_clock() {
+    let mut world = World::new().await;
+    world.pool("metal", PoolKind::Strict).await;
+    world.says_hello("a", "metal").await;
+    let a = from("a", "metal");
+    for sent in [now().plus_secs(-20), now().plus_secs(-10)] {
+        let late = Greeting { at: sent, ..greeting(None, "a") };
+        let told = world.greeting_came(&a, &late, sent.plus_micros(1000)).await;
+        assert_eq!(told, Vec::<String>::new(), "it is answered long after it came");
+    }
+    assert_eq!(world.events("a").await, ["admitted"]);
 }
 
 #[tokio::test]
@@ -198,7 +212,7 @@ async fn probes_are_told_to_the_node_s_tests() {
         probed(service, &from("m3", "metal"), &probe(90.0 + f64::from(n % 3) * 0.1)).await.unwrap();
     }
     assert!(world.node("m3").await.gets_work());
-    let standing = crate::fleet::standing(service, &from("m3", "metal"), &greeting(None, "m3")).await;
+    let standing = crate::fleet::standing(service, &from("m3", "metal"), &greeting(None, "m3"), now()).await;
     let works = Reply::Standing(Standing::Works { probe_every_secs: Some(60), protocol: fleet::PROTOCOL });
     assert_eq!(standing.unwrap(), works, "while its level is learned");
     for _ in 0..4 {

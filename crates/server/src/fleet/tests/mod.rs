@@ -18,7 +18,9 @@ use model::{
 };
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
-use store::{Anywhere, Claim, ContestId, Job, JobId, NewSubmission, Node, Submission, SubmissionId, Urgency};
+use store::{
+    Anywhere, Claim, ContestId, Job, JobId, Moment, NewSubmission, Node, Submission, SubmissionId, Urgency,
+};
 
 /// The limit of every made-up judgement.
 const LIMIT: Nanos = Nanos::from_secs(1);
@@ -171,7 +173,12 @@ impl World {
 
     /// Why a node waits after a greeting; nothing: it works.
     async fn greets(&self, from: &WorkerId, greeting: &Greeting) -> Vec<String> {
-        match super::standing(&self.kit.service, from, greeting).await.unwrap() {
+        self.greeting_came(from, greeting, now()).await
+    }
+
+    /// As `greets`, of a greeting that arrived at `came`.
+    async fn greeting_came(&self, from: &WorkerId, greeting: &Greeting, came: Moment) -> Vec<String> {
+        match super::standing(&self.kit.service, from, greeting, came).await.unwrap() {
             Reply::Standing(Standing::Works { .. }) => Vec::new(),
             Reply::Standing(Standing::Waits { reasons }) => reasons,
             Reply::Refused { why } => vec![format!("refused: {why}")],

@@ -1,6 +1,7 @@
 //! Questions of workers. Who asks is believed from the subject.
 
 use crate::errors::Refusal;
+use crate::moment::now;
 use crate::service::Service;
 use crate::work::desk;
 use fleet::nats::{Ask, Nats, NatsError, NotBegun, Question, Reply, WorkerId};
@@ -8,7 +9,7 @@ use fleet::{Lease, PROTOCOL};
 use futures_util::StreamExt;
 use std::sync::Arc;
 use std::time::Duration;
-use store::Begun;
+use store::{Begun, Moment};
 use tokio::sync::Semaphore;
 
 /// Questions that are being answered at one time. More wait at this server; who asked asks again, of any server.
@@ -23,10 +24,11 @@ pub(super) async fn serve(service: Arc<Service>, nats: Nats) {
         match nats.questions().await {
             Ok(mut questions) => {
                 while let Some(question) = questions.next().await {
+                    let came = now();
                     let Ok(seat) = room.clone().acquire_owned().await else { return };
                     let (service, nats) = (service.clone(), nats.clone());
                     tokio::spawn(async move {
-                        one(&service, &nats, question).await;
+                        one(&service, &nats, question, came).await;
                         drop(seat);
                     });
                 }
@@ -37,10 +39,10 @@ pub(super) async fn serve(service: Arc<Service>, nats: Nats) {
     }
 }
 
-async fn one(service: &Service, nats: &Nats, question: Question) {
+async fn one(service: &Service, nats: &Nats, question: Question, came: Moment) {
     let from = question.from.clone();
     let reply = match &question.ask {
-        Ok(ask) => answer(service, nats, &from, ask).await,
+        Ok(ask) => answer(service, nats, &from, ask, came).await,
         Err(why) => {
             let why = format!(
                 "this service speaks version {PROTOCOL} with workers and did not understand the question: {why}; install the same tauto on both"
@@ -63,13 +65,19 @@ impl From<NatsError> for Refusal {
     }
 }
 
-async fn answer(service: &Service, nats: &Nats, from: &WorkerId, ask: &Ask) -> Result<Reply, Refusal> {
+async fn answer(
+    service: &Service,
+    nats: &Nats,
+    from: &WorkerId,
+    ask: &Ask,
+    came: Moment,
+) -> Result<Reply, Refusal> {
     match ask {
         Ask::Hello(greeting) => {
             if greeting.fresh {
                 desk::left_behind(service, from).await?;
             }
-            let reply = crate::fleet::standing(service, from, greeting).await?;
+            let reply = crate::fleet::standing(service, from, greeting, came).await?;
             if let (Reply::Standing(fleet::nats::Standing::Works { .. }), Some(brokers)) =
                 (&reply, &service.brokers)
             {
