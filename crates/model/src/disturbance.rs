@@ -33,11 +33,14 @@ pub enum Disturbance {
     Swap,
     /// Memory of another node.
     RemoteMemory,
+    /// One that another version of this program named, and this one does not know.
+    #[serde(other)]
+    Unknown,
 }
 
 impl Disturbance {
     /// All there are.
-    pub const ALL: [Disturbance; 12] = [
+    pub const ALL: [Disturbance; 13] = [
         Disturbance::Steal,
         Disturbance::Irq,
         Disturbance::RunQueueWait,
@@ -50,6 +53,7 @@ impl Disturbance {
         Disturbance::SlowMachine,
         Disturbance::Swap,
         Disturbance::RemoteMemory,
+        Disturbance::Unknown,
     ];
 
     /// Its name, as in `disturbed`.
@@ -67,6 +71,7 @@ impl Disturbance {
             Disturbance::SlowMachine => "slow_machine",
             Disturbance::Swap => "swap",
             Disturbance::RemoteMemory => "remote_memory",
+            Disturbance::Unknown => "unknown",
         }
     }
 
@@ -89,6 +94,7 @@ impl Disturbance {
             }
             Disturbance::Swap => "the machine read memory back from swap",
             Disturbance::RemoteMemory => "some of its memory was on another node",
+            Disturbance::Unknown => "another version of tauto named a cause that this one does not know",
         }
     }
 
@@ -126,5 +132,15 @@ mod tests {
             assert_eq!(serde_json::to_value(cause).unwrap(), cause.name());
             assert!(!cause.words().is_empty());
         }
+    }
+
+    #[test]
+    fn a_cause_of_a_later_version_is_an_unknown_one() {
+        let read: Vec<Cause> = serde_json::from_str(
+            r#"[{"name": "steal", "bound_ns": 7}, {"name": "of_a_later_version", "bound_ns": 9}]"#,
+        )
+        .unwrap();
+        assert_eq!(read[1].bound, Nanos(9));
+        assert_eq!(read.iter().map(|cause| cause.name.name()).collect::<Vec<_>>(), ["steal", "unknown"]);
     }
 }
