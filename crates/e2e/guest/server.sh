@@ -231,7 +231,7 @@ laboratory() {
 
 # Kills a ladder in its isolated partition: what has changed then, how many loads there are, and what the next call says.
 cut_in_partition() {
-    tauto lab ladder --json -n 8 --numbers 100000 --record /run/cut >/dev/null 2>&1 &
+    tauto lab ladder --json -n 3 --numbers 100000 --record /run/cut >/dev/null 2>&1 &
     pid=$!
     until grep -qs '"stage":5' /run/cut; do
         kill -0 $pid || return

@@ -60,6 +60,24 @@ const WAITING: [Chosen; 18] = [
     ("store::killed", &[]),
 ];
 
+/// Tests of the binary in which little is computed and nothing is timed: fuzzing beside them uses what they leave idle.
+const UNTIMED: [Chosen; 6] = [
+    ("e2e::commands", &[]),
+    ("e2e::docs", &[]),
+    ("e2e::first_steps", &[]),
+    ("e2e::formats", &[]),
+    ("e2e::interrupt", &[]),
+    ("e2e::tune", &[]),
+];
+
+/// The unit tests that take longest; they run beside the others.
+const LONGEST_UNITS: [Chosen; 1] = [("server", &[])];
+
+/// All lists.
+fn lists() -> impl Iterator<Item = &'static Chosen> {
+    BRIEF.iter().chain(&LONG).chain(&MACHINES).chain(&WAITING).chain(&UNTIMED).chain(&LONGEST_UNITS)
+}
+
 /// Part of a suite, as one process runs it.
 #[derive(Clone, Debug)]
 pub(super) struct Part<'a> {
@@ -83,7 +101,7 @@ pub(super) struct Stage<'a> {
 /// # Errors
 /// A list names a suite that does not exist.
 pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, String> {
-    for (name, _) in BRIEF.iter().chain(&LONG).chain(&MACHINES).chain(&WAITING) {
+    for (name, _) in lists() {
         if !suites.iter().any(|suite| suite.name == *name) {
             return Err(format!("there is no suite {name}: mend the lists in {}", file!()));
         }
@@ -91,15 +109,22 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
     let parts = |tier| suites.iter().filter_map(move |suite| part(suite, tier));
     let one = |name, parts: Vec<_>| Stage { name, lanes: vec![parts], fuzzing: false };
     let short = || {
-        let (inside, outside) = parts(Tier::Short).partition(|part| !drives_the_binary(part.suite));
-        vec![one("unit tests", inside), one("the binary, in brief", outside)]
+        let (inside, outside): (Vec<_>, _) =
+            parts(Tier::Short).partition(|part| !drives_the_binary(part.suite));
+        let (longest, others) = divided(inside, &LONGEST_UNITS);
+        let units = Stage { name: "unit tests", lanes: vec![others, longest], fuzzing: false };
+        vec![units, one("the binary, in brief", outside)]
     };
     let rest = |tier| {
         let (machines, others) = divided(parts(tier), &MACHINES);
         let (waiting, alone) = divided(others, &WAITING);
-        let beside =
-            Stage { name: "virtual machines and services", lanes: vec![waiting, machines], fuzzing: true };
-        vec![beside, one("one at a time", alone)]
+        let (untimed, alone) = divided(alone, &UNTIMED);
+        let stage = |name, lanes, fuzzing| Stage { name, lanes, fuzzing };
+        vec![
+            stage("virtual machines and services", vec![waiting, machines], false),
+            stage("nothing timed, and fuzzing", vec![untimed], true),
+            one("one at a time", alone),
+        ]
     };
     let stages = match tier {
         Tier::Short => short(),
@@ -152,7 +177,7 @@ mod tests {
 
     fn suites() -> Vec<Suite> {
         let own = ["store", "e2e::bin::bars", "e2e::bench"];
-        let named = BRIEF.iter().chain(&LONG).chain(&MACHINES).chain(&WAITING).map(|(name, _)| *name);
+        let named = lists().map(|(name, _)| *name);
         let names: BTreeSet<&str> = own.into_iter().chain(named).collect();
         let suite = |name: &str| Suite {
             name: name.into(),
@@ -178,8 +203,7 @@ mod tests {
     #[test]
     fn short_and_rest_together_are_all_and_nothing_is_run_twice() {
         for suite in suites() {
-            let listed = BRIEF.iter().chain(&LONG).chain(&MACHINES).chain(&WAITING);
-            let listed = listed.filter(|(name, _)| suite.name == *name).flat_map(|(_, tests)| *tests);
+            let listed = lists().filter(|(name, _)| suite.name == *name).flat_map(|(_, tests)| *tests);
             for test in listed.copied().chain(["any_other"]) {
                 let [short, rest, all] =
                     [Tier::Short, Tier::Rest, Tier::All].map(|tier| runs(tier, &suite.name, test));
