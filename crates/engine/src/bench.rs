@@ -3,13 +3,13 @@
 use crate::case::Court;
 use crate::clocks::Means;
 use crate::job::{Job, Options};
-use crate::limits::Settings;
+use crate::limits::{Overrides, Settings};
 use crate::make;
 use crate::program::{Built, Compiled, Place, compile};
 use crate::recipe::package_recipe;
 use crate::slot::{Control, Slot, Station, needs_auxiliary, processes_beside};
 use crate::{Fault, SystemError};
-use judge::package::{Calls, Program, Validator};
+use judge::package::{Calls, OwnLimits, Program, Validator};
 use model::{Event, JudgePhase, Layout};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,6 +59,14 @@ impl<'a> Bench<'a> {
     pub(crate) fn with_emit<'b>(&'b self, emit: &'b (dyn Fn(Event) + Sync)) -> Bench<'b> {
         let job = Job { emit, ..self.job };
         Bench { job, settings: self.settings, slot: self.slot, programs: self.programs.clone() }
+    }
+
+    /// The same bench, for a submission with limits of its own. Those that the user typed win.
+    pub(crate) fn with_limits(&self, own: OwnLimits) -> Bench<'a> {
+        let typed = self.job.options.overrides;
+        let overrides = Overrides { memory: typed.memory.or(own.memory), ..typed };
+        let job = Job { options: Options { overrides, ..self.job.options }, ..self.job };
+        Bench { job, settings: job.settings(), slot: self.slot, programs: self.programs.clone() }
     }
 
     /// The same bench by another clock.

@@ -137,13 +137,15 @@ fn replay(job: &Job, judgement: &Judgement) {
 }
 
 fn check(bench: &Bench, jury: &JurySubmission, time: &TimeLimitInUse) -> Result<CheckOutcome, Fault> {
+    let bench = &bench.with_limits(jury.limits);
     let job = &bench.job;
     // How much too slow it is shows only when it may go on for a while (legacy, "limits", time_safety_margin).
     let stop_factor = match time.inferred {
         Some(Inference::Legacy { safety_margin, .. }) if jury.bounds.upper => safety_margin.max(1.0),
         _ => 1.0,
     };
-    let time = TimeLimitInUse { stop_factor, ..time.clone() };
+    let own = jury.limits.time.filter(|_| job.options.overrides.cpu.is_none());
+    let time = TimeLimitInUse { limit: own.unwrap_or(time.limit), stop_factor, ..time.clone() };
     let judged = Submission::of_jury(jury, job)
         .and_then(|submission| judge_submission(bench, &submission, &time, JudgeMode::AllTests));
     match judged {

@@ -266,7 +266,8 @@ impl Kit {
         let program =
             Program { path: path.to_owned(), files: vec![self.file(path, name)], ..Program::default() };
         let expectation = Expectation { verdicts: vec![expected], ..Expectation::default() };
-        let jury = JurySubmission { program, expectation, language: None, entry_point: None, bounds };
+        let limits = OwnLimits::default();
+        let jury = JurySubmission { program, expectation, language: None, entry_point: None, bounds, limits };
         self.package.submissions.push(jury);
     }
 

@@ -7,7 +7,7 @@ use super::program::{ending, is_leftover, program};
 use super::promise::{DIRECTORIES, Promise, of_tag, promise, shown, tag, tagged};
 use super::rules::{self, Entry, Rule, with_kinds_of_crash};
 use super::tree::Child;
-use super::{Expectation, FileTree, JurySubmission, PackageError, Program, TimeBounds, Warning};
+use super::{Expectation, FileTree, JurySubmission, OwnLimits, PackageError, Program, TimeBounds, Warning};
 use crate::nearest::did_you_mean;
 use model::Verdict;
 
@@ -143,7 +143,8 @@ fn submission(
     finals(&mut expectation, problem.scoring, added.is_empty());
     let language = added.iter().rev().find_map(|rule| rule.language.clone());
     let entry_point = added.iter().rev().find_map(|rule| rule.entry_point.clone());
-    JurySubmission { program, expectation, language, entry_point, bounds }
+    let limits = OwnLimits::default();
+    JurySubmission { program, expectation, language, entry_point, bounds, limits }
 }
 
 /// Adds a rule to an expectation, so that both hold.

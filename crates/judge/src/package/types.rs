@@ -321,6 +321,17 @@ pub struct JurySubmission {
     pub entry_point: Option<String>,
     /// Whether its times bound the time limit from below, from above, both or neither.
     pub bounds: TimeBounds,
+    /// Limits of its own, by which alone its promise holds.
+    pub limits: OwnLimits,
+}
+
+/// Limits of one jury submission. What is absent is as for everyone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnLimits {
+    /// CPU time of a test, before language factors.
+    pub time: Option<Nanos>,
+    /// Memory of a test.
+    pub memory: Option<Bytes>,
 }
 
 /// Use of a jury submission when a time limit is inferred.

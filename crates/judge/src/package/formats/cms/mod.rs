@@ -6,8 +6,8 @@
 use super::super::field::{self, Range, Section, place};
 use super::super::{
     Calls, Expectation, FileIo, FileTree, Grading, HandedIn, Include, JurySubmission, MadeFile, Maker,
-    Package, PackageError, Processes, Program, Protocol, SourceFile, TestCase, TestGroup, TimeBounds,
-    TimeLimit, Validator, Warning,
+    OwnLimits, Package, PackageError, Processes, Program, Protocol, SourceFile, TestCase, TestGroup,
+    TimeBounds, TimeLimit, Validator, Warning,
 };
 use super::{Importer, LANGUAGES, blank, data, group, numbered, source_file};
 use crate::compare::BuiltIn;
@@ -401,6 +401,7 @@ fn solutions(tree: &FileTree, name_of_task: Option<&str>, package: &mut Package)
             expectation: Expectation { verdicts, ..Expectation::default() },
             language: None,
             entry_point: None,
+            limits: OwnLimits::default(),
             bounds: TimeBounds { lower: full, upper: false },
         });
     }

@@ -16,13 +16,8 @@ use model::{Bytes, Nanos};
 
 const FILE: &str = "init.yml";
 
-pub(super) const IMPORTER: Importer = Importer {
-    name: "dmoj",
-    mark: FILE,
-    wants: |path| path.starts_with("tests/") && path.ends_with("/test.yml"),
-    archives,
-    read,
-};
+pub(super) const IMPORTER: Importer =
+    Importer { name: "dmoj", mark: FILE, wants: promises::wanted, archives, read };
 
 /// Keys of any level.
 #[rustfmt::skip]
@@ -287,6 +282,7 @@ mod tests {
     use super::super::super::{Grading, Maker, Package, read};
     use super::*;
     use crate::compare::{BuiltIn, FloatError};
+    use model::Verdict;
 
     fn package(yaml: &str, files: &[(&str, &str)]) -> Package {
         let all: Vec<_> = [(FILE, yaml)].into_iter().chain(files.iter().copied()).collect();
@@ -427,8 +423,30 @@ mod tests {
         let package = package("test_cases: [{in: 1.in}]\n", &files);
         assert_eq!(package.limits.memory, Some(Bytes::from_mib(64)));
         let [one, two] = &package.submissions[..] else { panic!("{:?}", package.submissions) };
+        let memory = [one, two].map(|jury| jury.limits.memory.unwrap());
+        assert_eq!(memory, [Bytes::from_mib(64), Bytes::from_mib(1)]);
         assert_eq!((one.language.as_deref(), one.expectation.required.len()), (Some("python2"), 1));
         assert_eq!(two.expectation.within[0].0, "secret/1");
+    }
+
+    #[test]
+    fn tests_of_this_system_are_read_and_win() {
+        let files = [
+            ("1.in", ""),
+            ("tests/a/test.yml", "language: C\ntime: 2\nmemory: 65536\nsource: a.c\nexpect: WA\n"),
+            ("tests/a/test.linux.yml", "expect: AC\ntime: 1\n"),
+            ("tests/a/a.c", ""),
+            ("tests/b/test.posix.yml", "language: C\ntime: 1\nmemory: 1024\nsource: b.c\n"),
+            ("tests/b/b.c", ""),
+            ("tests/c/test.freebsd.yml", "language: C\ntime: 9\nmemory: 1024\nsource: c.c\n"),
+            ("tests/d/test.linux.yml", "language: C\ntime: 9\nsource: d.c\narch: [m68k]\n"),
+            ("tests/d/d.c", ""),
+        ];
+        let package = package("test_cases: [{in: 1.in}]\n", &files);
+        let read: Vec<_> = package.submissions.iter().map(|jury| &jury.program.path[..]).collect();
+        assert_eq!(read, ["tests/a/a.c", "tests/b/b.c"]);
+        assert_eq!(package.submissions[0].expectation.verdicts, [Verdict::Accepted]);
+        assert_eq!(package.submissions[0].limits.time, Nanos::from_secs_f64(1.0));
     }
 
     #[test]

@@ -1,14 +1,53 @@
-//! Submissions with what they promise, as DMOJ's own test suite has them: `tests/NAME/test.yml` (judge-server, dmoj/testsuite.py).
+//! Submissions with what they promise, as DMOJ's own test suite has them: `tests/NAME/test.yml`, which `test.posix.yml` and
+//! `test.linux.yml` beside it add to (judge-server, dmoj/testsuite.py).
 
 use super::super::super::field::{self, Range, Section};
 use super::super::super::{
-    Expectation, FileTree, JurySubmission, Package, PackageError, Program, TimeBounds, TimeLimit, Warning,
+    Expectation, FileTree, JurySubmission, OwnLimits, Package, PackageError, Program, TimeBounds, TimeLimit,
+    Warning,
 };
 use super::super::source_file;
 use super::{clean, language, names};
-use crate::yaml::Value;
+use crate::yaml::{Node, Value};
 use model::{Bytes, Nanos, Verdict};
 use std::collections::BTreeSet;
+
+/// The files of one test, each of which wins over those before it. Those of other systems are not for us.
+const FILES: [&str; 3] = ["test.yml", "test.posix.yml", "test.linux.yml"];
+
+/// Whether a file belongs to a test.
+pub(super) fn wanted(path: &str) -> bool {
+    let rest = path.strip_prefix("tests/").and_then(|rest| rest.rsplit_once('/'));
+    rest.is_some_and(|(_, name)| FILES.contains(&name))
+}
+
+/// What DMOJ calls this machine's architecture.
+fn here() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+/// What the files of the test in a directory say together, and the last of them.
+fn merged(
+    tree: &FileTree,
+    directory: &str,
+    warnings: &mut Vec<Warning>,
+) -> Result<Option<(String, Node)>, PackageError> {
+    let mut found = None::<(String, Node)>;
+    for path in FILES.map(|name| format!("{directory}{name}")) {
+        let Some(mut root) = field::document(tree, &path, warnings)? else { continue };
+        // The first of two equal keys is read.
+        if let (Value::Map(own), Some((_, Node { value: Value::Map(before), .. }))) = (&mut root.value, found)
+        {
+            own.extend(before);
+        }
+        found = Some((path, root));
+    }
+    Ok(found)
+}
 
 /// Reads them, and the limits that they state. `cases` are the names of the package's cases in DMOJ's order.
 pub(super) fn read(
@@ -17,22 +56,27 @@ pub(super) fn read(
     package: &mut Package,
     warnings: &mut Vec<Warning>,
 ) -> Result<(), PackageError> {
-    let (mut time, mut memory) = (None::<(f64, String)>, None::<f64>);
-    for path in tree.files.keys().filter(|path| path.starts_with("tests/") && path.ends_with("/test.yml")) {
-        let Some(root) = field::document(tree, path, warnings)? else { continue };
-        let section = Section::root(path, &root)?;
-        if section.flag("skip")?.unwrap_or(false) {
+    let (mut time, mut memory) = (None::<(Nanos, String)>, None::<Bytes>);
+    let files = tree.files.keys().filter(|path| wanted(path));
+    let directories: BTreeSet<&str> = files.filter_map(|path| Some(&path[..=path.rfind('/')?])).collect();
+    for directory in directories {
+        let Some((path, root)) = merged(tree, directory, warnings)? else { continue };
+        let section = Section::root(&path, &root)?;
+        let elsewhere = section.words("arch")?.is_some_and(|all| !all.iter().any(|arch| arch == here()));
+        if elsewhere || section.flag("skip")?.unwrap_or(false) {
             continue;
         }
-        let directory = path.strip_suffix("test.yml").unwrap_or(path);
-        if let Some(own) = section.number("time", Range::above_zero(86_400.0))?
+        let seconds = section.number("time", Range::above_zero(86_400.0))?;
+        let limits = OwnLimits {
+            time: seconds.and_then(Nanos::from_secs_f64),
+            memory: section.number("memory", Range::above_zero(1e12))?.map(|kib| Bytes::from_kib(kib as u64)),
+        };
+        if let Some(own) = limits.time
             && time.as_ref().is_none_or(|(known, _)| own > *known)
         {
             time = Some((own, section.place("time")));
         }
-        if let Some(own) = section.number("memory", Range::above_zero(1e12))? {
-            memory = Some(memory.map_or(own, |known| known.max(own)));
-        }
+        memory = memory.max(limits.memory);
         let expectation = match expectation(&section, cases, warnings)? {
             Some(expectation) => expectation,
             None => {
@@ -57,18 +101,17 @@ pub(super) fn read(
                 program: Program { path: source, files, ..Program::default() },
                 expectation: expectation.clone(),
                 language,
+                limits,
                 entry_point: None,
                 bounds: TimeBounds { lower: expectation.verdicts == [Verdict::Accepted], upper: false },
             });
         }
     }
     package.submissions.sort_by(|a, b| a.program.path.cmp(&b.program.path));
-    if let Some((seconds, source)) = time
-        && let Some(limit) = Nanos::from_secs_f64(seconds)
-    {
+    if let Some((limit, source)) = time {
         package.limits.time = TimeLimit::Stated { limit, source };
     }
-    package.limits.memory = memory.map(|kib| Bytes::from_kib(kib as u64));
+    package.limits.memory = memory;
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Solutions and what their tags promise; files that are compiled with them.
 
 use super::super::super::{
-    Expectation, Include, JurySubmission, Package, PackageError, Program, TimeBounds, Warning,
+    Expectation, Include, JurySubmission, OwnLimits, Package, PackageError, Program, TimeBounds, Warning,
 };
 use super::{Reader, error, language, warning};
 use model::Verdict;
@@ -48,6 +48,7 @@ pub(super) fn read(
             expectation,
             language,
             entry_point: None,
+            limits: OwnLimits::default(),
             bounds,
         });
     }

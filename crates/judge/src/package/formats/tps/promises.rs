@@ -2,7 +2,7 @@
 
 use super::super::super::field::{self, Section};
 use super::super::super::{
-    Expectation, JurySubmission, Package, PackageError, Program, SourceFile, TimeBounds, Warning,
+    Expectation, JurySubmission, OwnLimits, Package, PackageError, Program, SourceFile, TimeBounds, Warning,
 };
 use super::super::source_file;
 use super::testsets::Subtask;
@@ -100,6 +100,7 @@ impl Solutions {
                 expectation: Expectation { within, ..expectation },
                 language: None,
                 entry_point: None,
+                limits: OwnLimits::default(),
                 bounds,
             });
         }
