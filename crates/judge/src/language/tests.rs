@@ -285,7 +285,7 @@ fn a_warm_up_is_compiled_like_a_program() {
     let paths = Paths::from([("goroot".to_owned(), "/go".to_owned())]);
     let WarmUp { name, text, commands } = SHIPPED.get("go").unwrap().warm_up_plan(&paths).unwrap().unwrap();
     assert!(name == "warm_up.go" && text.starts_with("package main"));
-    assert_eq!(commands[0].argv, ["/go/bin/go", "build", "-o", "program", "warm_up.go"]);
+    assert_eq!(commands[0].argv, ["/go/bin/go", "build", "-buildmode=exe", "-o", "program", "warm_up.go"]);
     assert!(commands[0].env.contains(&("GOCACHE".to_owned(), "/cache".to_owned())));
     assert_eq!(small().get("py").unwrap().warm_up_plan(&paths), Ok(None));
 }
