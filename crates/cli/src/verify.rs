@@ -240,9 +240,14 @@ fn broken(opened: &Opened, fault: &Fault) -> Verification {
     }
 }
 
-/// A judge error anywhere is a fault of ours or of a package's programs.
+/// A judge error that nobody promised is a fault of ours or of a package's programs.
 fn done(verifications: &[Verification]) -> Done {
-    let judge_error = |checked: &Checked| matches!(&checked.outcome, CheckOutcome::Judged { judgement, .. } if judgement.verdict == Verdict::JudgeError);
+    let judge_error = |checked: &Checked| match &checked.outcome {
+        CheckOutcome::Judged { judgement, broken } => {
+            judgement.verdict == Verdict::JudgeError && !broken.is_empty()
+        }
+        _ => false,
+    };
     if verifications.iter().any(|v| v.submissions.iter().any(judge_error)) {
         Done::Fault
     } else if verifications.iter().all(Verification::ok) {

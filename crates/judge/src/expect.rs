@@ -35,7 +35,7 @@ pub struct SubmissionOutcome {
 ///
 /// Packages promise AC, WA, TLE and RTE only. Finer verdicts count as the coarse ones they are a kind of: MLE
 /// as RTE; OLE as WA, RTE or TLE (endless output passes whichever limit comes first). PA counts as AC, as graders
-/// see it: how much of the score an accepted submission must have, only a score says. JE is never what was promised.
+/// see it: how much of the score an accepted submission must have, only a score says. JE is promised by name only.
 pub fn holds(expectation: &Expectation, outcome: &SubmissionOutcome) -> Result<(), Vec<String>> {
     let mut broken = Vec::new();
     check_final(expectation, outcome, &mut broken);
@@ -47,7 +47,7 @@ pub fn holds(expectation: &Expectation, outcome: &SubmissionOutcome) -> Result<(
 }
 
 fn check_final(expectation: &Expectation, outcome: &SubmissionOutcome, broken: &mut Vec<String>) {
-    if outcome.verdict == Verdict::JudgeError {
+    if outcome.verdict == Verdict::JudgeError && !expectation.verdicts.contains(&Verdict::JudgeError) {
         return broken.push("the judging ended in a judge error".into());
     }
     let verdicts = &expectation.verdicts;
@@ -145,6 +145,18 @@ mod tests {
         let groups = vec![("secret/g1".into(), Some(12.5)), ("secret/g2".into(), None)];
         let tests = tests.iter().map(test).collect();
         SubmissionOutcome { verdict, score: Some(50.0), max_score: Some(100.0), tests, groups }
+    }
+
+    #[test]
+    fn a_judge_error_holds_only_where_it_is_promised() {
+        let fault = outcome(JE, &[("secret/1", JE)]);
+        let promised =
+            |verdicts: &[Verdict]| Expectation { verdicts: verdicts.to_vec(), ..Expectation::default() };
+        assert_eq!(holds(&promised(&[JE]), &fault), Ok(()));
+        for other in [vec![], vec![WA]] {
+            assert!(holds(&promised(&other), &fault).is_err(), "{other:?}");
+        }
+        assert!(holds(&promised(&[JE]), &outcome(WA, &[("secret/1", WA)])).is_err());
     }
 
     fn tests(permitted: &[Verdict], required: &[Verdict]) -> Expectation {

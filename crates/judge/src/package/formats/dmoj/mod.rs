@@ -441,11 +441,14 @@ mod tests {
             ("tests/c/test.freebsd.yml", "language: C\ntime: 9\nmemory: 1024\nsource: c.c\n"),
             ("tests/d/test.linux.yml", "language: C\ntime: 9\nsource: d.c\narch: [m68k]\n"),
             ("tests/d/d.c", ""),
+            ("tests/e/test.yml", "language: C\nsource: e.c\nexpect: IE\n"),
+            ("tests/e/e.c", ""),
         ];
         let package = package("test_cases: [{in: 1.in}]\n", &files);
         let read: Vec<_> = package.submissions.iter().map(|jury| &jury.program.path[..]).collect();
-        assert_eq!(read, ["tests/a/a.c", "tests/b/b.c"]);
+        assert_eq!(read, ["tests/a/a.c", "tests/b/b.c", "tests/e/e.c"]);
         assert_eq!(package.submissions[0].expectation.verdicts, [Verdict::Accepted]);
+        assert_eq!(package.submissions[2].expectation.verdicts, [Verdict::JudgeError]);
         assert_eq!(package.submissions[0].limits.time, Nanos::from_secs_f64(1.0));
     }
 

@@ -77,15 +77,7 @@ pub(super) fn read(
             time = Some((own, section.place("time")));
         }
         memory = memory.max(limits.memory);
-        let expectation = match expectation(&section, cases, warnings)? {
-            Some(expectation) => expectation,
-            None => {
-                let message =
-                    "expects a fault of the judge itself (IE), which no submission can cause; left out";
-                warnings.push(section.warning("expect", message));
-                continue;
-            }
-        };
+        let expectation = expectation(&section, cases, warnings)?;
         let sources = names(&section, "source")?;
         if sources.is_empty() {
             return Err(section.error("source", "is missing"));
@@ -115,14 +107,13 @@ pub(super) fn read(
     Ok(())
 }
 
-/// What all cases may earn, and what some must; `None`: a fault of the judge.
+/// What all cases may earn, and what some must.
 fn expectation(
     section: &Section,
     cases: &[String],
     warnings: &mut Vec<Warning>,
-) -> Result<Option<Expectation>, PackageError> {
+) -> Result<Expectation, PackageError> {
     let all = codes(section, "expect", &section.words("expect")?.unwrap_or_else(|| vec!["AC".into()]))?;
-    let Some(all) = all else { return Ok(None) };
     let mut each: Vec<(usize, Vec<String>)> = Vec::new();
     let words = |text: &str| text.split_whitespace().map(str::to_string).collect::<Vec<_>>();
     match section.get("cases").map(|node| &node.value) {
@@ -141,14 +132,15 @@ fn expectation(
     }
     let mut expectation = Expectation::default();
     if each.is_empty() {
-        if all == BTreeSet::from([Verdict::Accepted]) || all == BTreeSet::from([Verdict::CompileError]) {
+        let alone = |verdict| all == BTreeSet::from([verdict]);
+        if alone(Verdict::Accepted) || alone(Verdict::CompileError) || alone(Verdict::JudgeError) {
             expectation.verdicts = all.iter().copied().collect();
-            expectation.permitted = (!all.contains(&Verdict::CompileError)).then_some(all);
+            expectation.permitted = all.contains(&Verdict::Accepted).then_some(all);
         } else {
             // Cases that DMOJ skips after the first failure are all judged here.
             expectation.required = all;
         }
-        return Ok(Some(expectation));
+        return Ok(expectation);
     }
     for (number, words) in each {
         let Some(name) = number.checked_sub(1).and_then(|n| cases.get(n)) else {
@@ -160,15 +152,15 @@ fn expectation(
         if words.iter().any(|word| word == "SC" || word == "*") {
             continue;
         }
-        let Some(codes) = codes(section, "cases", &words)? else { return Ok(None) };
+        let codes = codes(section, "cases", &words)?;
         let inner = Expectation { permitted: Some(codes), ..Expectation::default() };
         expectation.within.push((name.clone(), inner));
     }
-    Ok(Some(expectation))
+    Ok(expectation)
 }
 
-/// The verdicts of DMOJ's codes; `None` where one is a fault of the judge.
-fn codes(section: &Section, key: &str, words: &[String]) -> Result<Option<BTreeSet<Verdict>>, PackageError> {
+/// The verdicts of DMOJ's codes. IE is a fault of the judge or of the package's programs.
+fn codes(section: &Section, key: &str, words: &[String]) -> Result<BTreeSet<Verdict>, PackageError> {
     let mut verdicts = BTreeSet::new();
     for word in words {
         verdicts.insert(match word.as_str() {
@@ -179,9 +171,9 @@ fn codes(section: &Section, key: &str, words: &[String]) -> Result<Option<BTreeS
             "RTE" | "IR" => Verdict::RunTimeError,
             "OLE" => Verdict::OutputLimit,
             "CE" => Verdict::CompileError,
-            "IE" => return Ok(None),
+            "IE" => Verdict::JudgeError,
             other => return Err(section.error(key, format!("`{other}` is no verdict of DMOJ"))),
         });
     }
-    Ok(Some(verdicts))
+    Ok(verdicts)
 }
