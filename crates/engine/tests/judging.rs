@@ -488,6 +488,22 @@ fn jury_submissions_are_held_against_their_promises() {
 }
 
 #[test]
+fn limits_of_one_jury_submission_hold_for_it_alone() {
+    let mut kit = kit();
+    kit.programs.insert("half", |_| ok(500));
+    kit.jury("submissions/accepted/a.sim", "half", Verdict::Accepted, NEITHER);
+    kit.jury("submissions/time_limit_exceeded/b.sim", "half", Verdict::TimeLimit, NEITHER);
+    let memory = Some(Bytes::from_mib(7));
+    kit.package.submissions[1].limits = OwnLimits { time: Some(ms(200)), memory };
+    assert!(kit.verify(1).unwrap().ok());
+    let specs: Vec<_> = kit.runners.iter().flat_map(|(main, _)| main.specs()).collect();
+    assert_eq!(specs.iter().filter(|spec| spec.limits.memory == memory).count(), 3);
+    // What the user types wins.
+    kit.overrides.cpu = Some(ms(900));
+    assert!(!kit.verify(1).unwrap().ok());
+}
+
+#[test]
 fn time_limits_are_inferred_from_the_jury() {
     let mut kit = kit();
     let rule = Inference::V2025_09 { ac_to_time_limit: 2.0, time_limit_to_tle: 1.5, resolution: 1.0 };
