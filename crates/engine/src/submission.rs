@@ -356,6 +356,7 @@ pub fn judge_submission(
     let judgement = Judgement {
         score: done.score,
         max_score: judging.max_score(),
+        groups: judging.subtotals(),
         settled: Settled::of(&running.tests),
         thresholds: Reading::Known(settle::thresholds(&job.options.floor)),
         tests: running.tests,
@@ -387,6 +388,7 @@ fn judgement(
         verdict,
         score: None,
         max_score: None,
+        groups: Vec::new(),
         time_limit: Charge::limit(means.clock(), &limits).unwrap_or_default().as_time(),
         limits,
         compile,

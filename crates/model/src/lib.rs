@@ -78,7 +78,7 @@ pub use observation::{
 };
 pub use opinion::{InferredScales, ReferenceScale, SecondOpinion, SecondOpinions};
 pub use outcome::{
-    Bound, CheckOutcome, Checked, Compilation, Judgement, Settled, Verification, not_recorded,
+    Bound, CheckOutcome, Checked, Compilation, GroupScore, Judgement, Settled, Verification, not_recorded,
 };
 pub use reading::{Reading, not_told, told};
 pub use run::{

@@ -49,6 +49,19 @@ impl Settled {
     }
 }
 
+/// What a test group earned: a part of the score.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupScore {
+    /// Path below `data/`, such as `secret/group1`.
+    pub name: String,
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// Its points.
+    pub score: f64,
+    /// The best score it can have, where known.
+    pub max_score: Option<f64>,
+}
+
 /// A submission, judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
@@ -62,6 +75,9 @@ pub struct Judgement {
     pub score: Option<f64>,
     /// The best score there is, where known.
     pub max_score: Option<f64>,
+    /// What its test groups earned, in scoring problems.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupScore>,
     /// What its tests are charged by.
     pub clock: Clock,
     /// What counted, and in which version, under clocks that count.
@@ -95,6 +111,7 @@ impl Judgement {
             verdict: Verdict::JudgeError,
             score: None,
             max_score: None,
+            groups: Vec::new(),
             time_limit: Nanos::ZERO,
             limits: Limits::default(),
             compile: Compilation::default(),

@@ -11,10 +11,10 @@ pub(crate) use numa::{empty_mask, mask, numa_map};
 
 use model::{
     Audit, BootPlan, Bytes, Cause, Change, ChangeState, Charge, CheckOutcome, Checked, Clock, Compilation,
-    Confidence, CpuNoise, Evidence, Exit, Finding, FindingState, HostLanguage, HostLanguages, HostTool,
-    Isolation, Judgement, Limits, MachineId, MachineKind, Nanos, NodePages, NoiseComparison, Observation,
-    Reading, Remedy, Scope, SecondOpinion, Settled, Severity, TestResult, Times, Tuning, Verdict,
-    Verification,
+    Confidence, CpuNoise, Evidence, Exit, Finding, FindingState, GroupScore, HostLanguage, HostLanguages,
+    HostTool, Isolation, Judgement, Limits, MachineId, MachineKind, Nanos, NodePages, NoiseComparison,
+    Observation, Reading, Remedy, Scope, SecondOpinion, Settled, Severity, TestResult, Times, Tuning,
+    Verdict, Verification,
 };
 
 pub(crate) fn observation(exit: Exit) -> Observation {
@@ -90,6 +90,7 @@ pub(crate) fn judgement(verdict: Verdict) -> Judgement {
         verdict,
         score: None,
         max_score: None,
+        groups: vec![],
         time_limit: Nanos::from_secs(1),
         limits: Limits::default(),
         compile: Compilation { ok: true, output: String::new() },
@@ -131,11 +132,16 @@ pub(crate) fn compile_error() -> Judgement {
     }
 }
 
+fn part(name: &str, score: f64, max_score: Option<f64>) -> GroupScore {
+    GroupScore { name: name.into(), verdict: Verdict::Accepted, score, max_score }
+}
+
 pub(crate) fn partly() -> Judgement {
     Judgement {
         verdict: Verdict::PartiallyAccepted,
         score: Some(37.5),
         max_score: Some(100.0),
+        groups: vec![part("secret/easy", 30.0, Some(30.0)), part("secret/\u{1b}[2Jhard", 7.5, None)],
         ..judgement(Verdict::Accepted)
     }
 }

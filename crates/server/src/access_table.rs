@@ -91,6 +91,7 @@ fn judgement() -> Judgement {
         verdict: Verdict::Accepted,
         score: None,
         max_score: None,
+        groups: Vec::new(),
         clock: Clock::Cpu,
         counted_by: None,
         time_limit: Nanos::from_secs(1),

@@ -16,7 +16,8 @@ use std::io::{Read, Write};
 /// compressed by zlib; each as JSON. 2: judgements have their thresholds, and tests what disturbed each run. 3: tests have a charge.
 /// Before, their CPU time, that of each run and its limit were those of the judgement's clock. 4: tests have what the reference clock said,
 /// where it was asked, and the confidence `confirmed` then. 5: runs may have been in a virtual machine, and say what it was.
-const FORMS: Forms = Forms::kept("a judgement", 5);
+/// 6: judgements of scoring problems have the scores of their test groups.
+const FORMS: Forms = Forms::kept("a judgement", 6);
 
 /// The form that is written.
 pub(crate) const FORM: i64 = FORMS.newest as i64;
@@ -125,8 +126,9 @@ pub(crate) fn known(row: &Row) -> Result<i64> {
 mod tests {
     use super::*;
     use model::{
-        Accelerator, Bytes, Cause, Clock, Compilation, Confidence, Disturbance, Exit, Floor, Isolation,
-        Limits, MachineEvidence, Nanos, Policy, Reading, SecondOpinion, Settled, Thresholds, Verdict,
+        Accelerator, Bytes, Cause, Clock, Compilation, Confidence, Disturbance, Exit, Floor, GroupScore,
+        Isolation, Limits, MachineEvidence, Nanos, Policy, Reading, SecondOpinion, Settled, Thresholds,
+        Verdict,
     };
 
     /// With something in every part.
@@ -176,6 +178,12 @@ mod tests {
             verdict: Verdict::WrongAnswer,
             score: Some(1.5),
             max_score: Some(2.0),
+            groups: vec![GroupScore {
+                name: "secret/group1".into(),
+                verdict: Verdict::WrongAnswer,
+                score: 1.5,
+                max_score: Some(2.0),
+            }],
             clock: Clock::Cpu,
             counted_by: None,
             time_limit: Nanos::from_secs(1),
@@ -214,6 +222,7 @@ mod tests {
             include_str!("../tests/forms/3.json"),
             include_str!("../tests/forms/4.json"),
             include_str!("../tests/forms/5.json"),
+            include_str!("../tests/forms/6.json"),
         ];
         files.map(|text| serde_json::from_str(text).unwrap())
     }
@@ -242,6 +251,9 @@ mod tests {
                 let evidence = &mut expected.tests[0].runs[0].evidence;
                 evidence.isolation = Isolation::None;
                 evidence.machine = None;
+            }
+            if form < 6 {
+                expected.groups.clear();
             }
             assert_eq!(judgement, expected, "form {form}");
         }

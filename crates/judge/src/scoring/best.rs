@@ -20,6 +20,11 @@ pub fn max_score(package: &Package, own_scores: bool) -> Option<f64> {
     package.data.groups.iter().find(|g| g.name == "secret")?.settings.max_score
 }
 
+/// The best score a test group can have, where the package tells.
+pub(super) fn group_max(package: &Package, group: &TestGroup, own_scores: bool) -> Option<f64> {
+    if legacy_grading(package) { best(package, group, own_scores) } else { group.settings.max_score }
+}
+
 fn best(package: &Package, group: &TestGroup, own_scores: bool) -> Option<f64> {
     let bound = group.settings.range.map(|(low, high)| if package.maximise { high } else { low });
     if let Some(bound) = bound.filter(|b| b.is_finite()) {

@@ -16,7 +16,8 @@ pub use best::max_score;
 
 use crate::package::{Grading, Package, TestCase, TestGroup};
 use crate::verdict::Validation;
-use model::Verdict;
+use legacy::ignores_sample;
+use model::{GroupScore, Verdict};
 use std::collections::HashMap;
 
 /// How much is run. The final verdict is the same in both modes.
@@ -184,6 +185,30 @@ impl<'p> Judging<'p> {
             (false, false) => None,
         };
         groups.into_iter().filter_map(|g| Some((g.name.clone(), result(g)?))).collect()
+    }
+
+    /// The parts of the score: what every test group that counts has earned by now, in order. The groups that
+    /// hold the whole score are left out.
+    pub fn subtotals(&self) -> Vec<GroupScore> {
+        let mut groups = Vec::new();
+        self.package.data.groups.iter().for_each(|g| collect_groups(g, &mut groups));
+        let recent = !legacy_grading(self.package);
+        let sample_only = recent || ignores_sample(&self.package.data.settings);
+        let whole = |group: &TestGroup| sample_only && matches!(group.name.as_str(), "sample" | "secret");
+        let earned = |group: &'p TestGroup| {
+            let result = match recent {
+                true => self.recent_group(group).ok(),
+                false => self.legacy_group(group).ok().flatten(),
+            }?;
+            Some(GroupScore {
+                name: group.name.clone(),
+                verdict: result.verdict,
+                score: result.score?,
+                max_score: best::group_max(self.package, group, self.own_scores),
+            })
+        };
+        let counts = groups.into_iter().filter(|group| self.package.scoring && !whole(group));
+        counts.filter_map(earned).collect()
     }
 
     /// The best score this submission could have, where that is known: see [`max_score`].

@@ -305,6 +305,37 @@ fn recent_groups_score_and_depend_on_each_other() {
     check(&package, &[("secret/b/2", JE)], (JE, None), 5);
 }
 
+/// Subtotals of a submission with these rejected tests, all others accepted: name, score, maximum.
+fn subtotals(package: &Package, rejected: &[&str]) -> Vec<(String, f64, Option<f64>)> {
+    let mut judging = Judging::new(package, JudgeMode::AllTests);
+    while let Step::Run(case) = judging.next() {
+        let verdict = if rejected.contains(&case.name.as_str()) { WA } else { AC };
+        judging.record(&case.name, verdict, None);
+    }
+    judging.subtotals().into_iter().map(|group| (group.name, group.score, group.max_score)).collect()
+}
+
+#[test]
+fn groups_tell_their_part_of_the_score() {
+    let named = |parts: [(&str, f64, f64); 3]| {
+        parts.map(|(name, score, max)| (format!("secret/{name}"), score, Some(max))).to_vec()
+    };
+    let recent = modern();
+    let parts = subtotals(&recent, &["secret/c/1"]);
+    assert_eq!(parts, named([("a", 30.0, 30.0), ("b", 20.0, 20.0), ("c", 25.0, 50.0)]));
+    let parts = subtotals(&recent, &["secret/a/2"]);
+    assert_eq!(parts, named([("a", 0.0, 30.0), ("b", 0.0, 20.0), ("c", 50.0, 50.0)]));
+    let legacy = olympiad("ignore_sample", "always_accept continue", "sum continue");
+    let parts = subtotals(&legacy, &["secret/b/1"]);
+    assert_eq!(parts, named([("a", 20.0, 20.0), ("b", 20.0, 40.0), ("", 0.0, 0.0)])[..2]);
+    // Where samples count, they and the secret data are parts, too.
+    let all = olympiad("continue", "always_accept continue", "min");
+    let names: Vec<String> = subtotals(&all, &[]).into_iter().map(|part| part.0).collect();
+    assert_eq!(names, ["sample", "secret", "secret/a", "secret/b"]);
+    let pass_fail = Package { scoring: false, ..modern() };
+    assert_eq!(subtotals(&pass_fail, &[]), []);
+}
+
 #[test]
 fn recent_scores_of_test_cases() {
     let package = modern();

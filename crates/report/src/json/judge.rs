@@ -2,8 +2,8 @@
 
 use super::RunDocument;
 use model::{
-    Bytes, Charge, Clock, Compilation, Judgement, Limits, Nanos, Observation, Reading, SecondOpinion,
-    Settled, TestResult, Verdict,
+    Bytes, Charge, Clock, Compilation, GroupScore, Judgement, Limits, Nanos, Observation, Reading,
+    SecondOpinion, Settled, TestResult, Verdict,
 };
 use serde::Serialize;
 
@@ -16,6 +16,9 @@ pub struct JudgeDocument {
     pub score: Option<f64>,
     /// The best score there is, where known.
     pub max_score: Option<f64>,
+    /// What its test groups earned, in scoring problems.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupScore>,
     /// Language id.
     pub language: String,
     /// What tests are charged by.
@@ -78,6 +81,7 @@ impl JudgeDocument {
             verdict: judgement.verdict,
             score: judgement.score,
             max_score: judgement.max_score,
+            groups: judgement.groups.clone(),
             language: judgement.language.clone(),
             clock: judgement.clock,
             counted_by: judgement.counted_by.clone(),

@@ -1,6 +1,8 @@
 //! `tauto verify --json`.
 
-use model::{Bound, Bytes, Charge, CheckOutcome, Checked, Judgement, Nanos, Reading, Verdict, Verification};
+use model::{
+    Bound, Bytes, Charge, CheckOutcome, Checked, GroupScore, Judgement, Nanos, Reading, Verdict, Verification,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -66,6 +68,9 @@ pub struct SubmissionDocument {
     pub score: Option<f64>,
     /// The best score there is, where known.
     pub max_score: Option<f64>,
+    /// What its test groups earned, in scoring problems.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupScore>,
     /// It kept what it promised; `None` when skipped.
     pub ok: Option<bool>,
     /// CPU time of its slowest test; `None` when skipped.
@@ -128,6 +133,7 @@ impl SubmissionDocument {
             verdict: None,
             score: None,
             max_score: None,
+            groups: Vec::new(),
             ok: None,
             slowest_ns: checked.judgement().map(|judgement| judgement.slowest().map(Charge::as_time)),
             memory_peak_bytes: checked.judgement().map(Judgement::memory_peak),
@@ -141,6 +147,7 @@ impl SubmissionDocument {
                 document.verdict = Some(judgement.verdict);
                 document.score = judgement.score;
                 document.max_score = judgement.max_score;
+                document.groups.clone_from(&judgement.groups);
                 document.ok = Some(broken.is_empty());
                 document.broken.clone_from(broken);
                 for test in &judgement.tests {

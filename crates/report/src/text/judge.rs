@@ -1,7 +1,7 @@
 //! `tauto judge` for people.
 
 use super::{Paint, Style, count, harmless, shown};
-use model::{Confidence, Judgement, SecondOpinion, TestResult, Verdict};
+use model::{Confidence, GroupScore, Judgement, SecondOpinion, TestResult, Verdict};
 
 /// Lines of compiler output that are shown.
 const COMPILER_LINES: usize = 20;
@@ -24,9 +24,20 @@ pub fn test_line(test: &TestResult, style: Style) -> String {
 /// The end of a judgement: what the compiler says where it refuses, and the final line.
 pub fn judgement_lines(judgement: &Judgement, style: Style) -> String {
     let mut text = compiler_lines(judgement);
+    text += &group_lines(&judgement.groups, 5);
     let title = format!("{} ({})", judgement.submission, judgement.language);
     text += &format!("{}  {title}{}\n", style.verdict(judgement.verdict), details(judgement));
     text + &weaker_lines(&judgement.weaker(), style)
+}
+
+/// One line for each test group with points: its part of the score.
+pub(super) fn group_lines(groups: &[GroupScore], indent: usize) -> String {
+    let line = |group: &GroupScore| {
+        let max = group.max_score.map_or(String::new(), |max| format!(" of {max}"));
+        let name = harmless(&group.name);
+        format!("{:indent$}{name:<20} {}  {:>6}{max} points\n", "", group.verdict, group.score)
+    };
+    groups.iter().map(line).collect()
 }
 
 /// What was not in force, where anything was not; why, and what to do about it, is in the documents.

@@ -1,6 +1,6 @@
 //! `tauto verify` for people.
 
-use super::judge::{compiler_lines, weaker_lines};
+use super::judge::{compiler_lines, group_lines, weaker_lines};
 use super::{Paint, Style, count, harmless};
 use model::{Bound, CheckOutcome, Checked, Judgement, Reading, Verdict, Verification};
 
@@ -20,6 +20,7 @@ pub fn checked_line(package: &str, checked: &Checked, style: Style) -> String {
             broken.iter().for_each(|what| text += &format!("          {}\n", harmless(what)));
             if !broken.is_empty() {
                 text += &reason(judgement, style);
+                text += &group_lines(&judgement.groups, 10);
             }
             text
         }

@@ -53,6 +53,7 @@ fn judgement(verdict: Verdict, cpu: u64) -> Judgement {
         verdict,
         score: None,
         max_score: None,
+        groups: Vec::new(),
         clock: Clock::Cpu,
         counted_by: None,
         time_limit: Nanos(1_000_000_000),

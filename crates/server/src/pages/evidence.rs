@@ -510,6 +510,7 @@ mod tests {
             verdict: Verdict::WrongAnswer,
             score: None,
             max_score: None,
+            groups: Vec::new(),
             clock: Clock::Cpu,
             counted_by: None,
             time_limit: LIMIT,

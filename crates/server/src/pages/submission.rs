@@ -78,6 +78,16 @@ impl Judged {
         self.judgement().max_score.map(words::score)
     }
 
+    /// Name, verdict, points and most points of each test group.
+    fn groups(&self) -> Vec<(&str, &'static str, String, Option<String>)> {
+        let groups = self.judgement().groups.iter();
+        let shown = groups.map(|group| {
+            let (score, most) = (words::score(group.score), group.max_score.map(words::score));
+            (group.name.as_str(), group.verdict.code(), score, most)
+        });
+        shown.collect()
+    }
+
     fn limit(&self) -> String {
         self.judgement().limit().to_string()
     }

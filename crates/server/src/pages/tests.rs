@@ -73,6 +73,12 @@ fn judged() -> Judgement {
         clock: Clock::Cpu,
         verdict: Verdict::WrongAnswer,
         time_limit: Nanos::from_secs(1),
+        groups: vec![model::GroupScore {
+            name: format!("secret/{HOSTILE}"),
+            verdict: Verdict::WrongAnswer,
+            score: 12.5,
+            max_score: Some(40.0),
+        }],
         tests: vec![test],
         fault: Some(HOSTILE.into()),
         ..crate::kit::accepted()

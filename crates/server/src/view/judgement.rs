@@ -25,6 +25,8 @@ pub(crate) struct JudgementView {
     pub(crate) counted_by: Option<String>,
     /// The best score there is, where known.
     pub(crate) max_score: Option<f64>,
+    /// What its test groups earned, in scoring problems.
+    pub(crate) groups: Vec<GroupView>,
     /// Time a test may take, with the language's factor; under `instructions` a nanosecond stands for one.
     pub(crate) time_limit_ns: u64,
     /// The limits of a run.
@@ -88,6 +90,21 @@ pub(crate) struct CompileView {
     pub(crate) ok: bool,
     /// What the compiler said, clipped.
     pub(crate) output: String,
+}
+
+/// A test group of a judgement: a part of its score.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = GroupScore)]
+pub(crate) struct GroupView {
+    /// Path below `data/`.
+    pub(crate) name: String,
+    /// What it earned.
+    #[schema(value_type = super::VerdictName)]
+    pub(crate) verdict: model::Verdict,
+    /// Its points.
+    pub(crate) score: f64,
+    /// The best score it can have, where known.
+    pub(crate) max_score: Option<f64>,
 }
 
 /// A test of a judgement.
@@ -155,6 +172,7 @@ pub(crate) async fn whole(
         clock: judgement.clock,
         counted_by: judgement.counted_by.clone(),
         max_score: judgement.max_score,
+        groups: judgement.groups.iter().map(group_view).collect(),
         time_limit_ns: judgement.time_limit.0,
         limits: LimitsView::new(&judgement.limits),
         compile: CompileView { ok: judgement.compile.ok, output: judgement.compile.output.clone() },
@@ -164,6 +182,11 @@ pub(crate) async fn whole(
         forgotten: stored.forgotten,
         tests: judgement.tests.iter().map(|test| test_view(test, &judgement.limits, sees_all)).collect(),
     })
+}
+
+fn group_view(group: &model::GroupScore) -> GroupView {
+    let model::GroupScore { name, verdict, score, max_score } = group.clone();
+    GroupView { name, verdict, score, max_score }
 }
 
 /// A test as it is shown.

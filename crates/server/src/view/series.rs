@@ -226,6 +226,7 @@ mod tests {
             verdict: Verdict::Accepted,
             score: None,
             max_score: None,
+            groups: Vec::new(),
             clock: Clock::Cpu,
             counted_by: None,
             time_limit: Nanos(1000),

@@ -171,6 +171,7 @@ fn of_execution(executed: &Executed) -> Judgement {
         verdict: executed.verdict,
         score: None,
         max_score: None,
+        groups: Vec::new(),
         time_limit: executed.limits.cpu.unwrap_or_default(),
         limits: executed.limits,
         compile,

@@ -146,6 +146,7 @@ pub fn judgement(verdict: Verdict) -> Judgement {
         verdict,
         score: None,
         max_score: None,
+        groups: Vec::new(),
         clock: Clock::Cpu,
         counted_by: None,
         time_limit: Nanos::from_secs(1),

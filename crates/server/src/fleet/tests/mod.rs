@@ -120,6 +120,7 @@ fn judged(verdict: Verdict, millis: u64, confidence: Confidence) -> Judgement {
         verdict,
         score: None,
         max_score: None,
+        groups: Vec::new(),
         time_limit: LIMIT,
         limits: Limits::default(),
         compile: Compilation { ok: true, output: String::new() },

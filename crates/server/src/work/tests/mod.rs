@@ -57,6 +57,7 @@ fn judged(verdict: Verdict) -> Outcome {
         verdict,
         score: None,
         max_score: None,
+        groups: Vec::new(),
         clock: Clock::Cpu,
         counted_by: None,
         time_limit: Nanos(1_000_000_000),
