@@ -4,6 +4,7 @@ use crate::clocks::Means;
 use crate::interact::{Interaction, Pipes, Side, interact};
 use crate::limits::Settings;
 use crate::program::{Boxed, Built, Given, Place, duplicate, how_it_ended};
+use crate::transcript::{Speaker, Transcript};
 use crate::validate::{Validating, default_validation, read_head};
 use crate::{Fault, Runner, SystemError, files};
 use judge::crash::telling_line;
@@ -13,6 +14,8 @@ use model::{BoxMount, Bytes, Charge, Limits, Observation, Status, Verdict};
 use source::Source;
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::thread::scope;
 
 const FILES: &str = "/files";
 const IO: &str = "/io";
@@ -107,6 +110,24 @@ impl Court<'_> {
         let message =
             format!("the validator asked for more than {} passes (limits.validation_passes)", runs.len());
         Ok(Judged { verdict: Verdict::JudgeError, validation: None, runs, message })
+    }
+
+    /// What submission and interactor say to each other in one more run, of the first pass. `None`: there is no conversation between
+    /// two.
+    pub(crate) fn conversation(
+        &self,
+        submission: &Built,
+        limits: &CaseLimits,
+        case: &TestCase,
+    ) -> Result<Option<String>, Fault> {
+        if !self.package.interactive || self.package.manner.processes.is_some() {
+            return Ok(None);
+        }
+        let data = CaseFiles::new(&case.files, self.source, &submission.place)?;
+        let input = self.source.file(&case.input)?;
+        let run = Run { court: self, submission, limits, case, data: data.as_ref(), input: &input };
+        let mut validating = self.validating(case)?;
+        validating.first_mut().map(|interactor| run.conversation(interactor)).transpose()
     }
 
     /// Judges what was submitted as the answer to a test case (2025-09, type `submit-answer`). `None`: nothing was.
@@ -325,6 +346,32 @@ impl Run<'_, '_> {
         let verdict = verdict::interactive(run.status(&self.limits.judge), &validation, first);
         let message = message(verdict, (&run, charge), self.limits, Some(&validation), &errors)?;
         Ok(Pass { verdict, validation: Some(validation), run, message })
+    }
+}
+
+impl Run<'_, '_> {
+    /// As [`Run::interactive`], with this process between both, which listens.
+    fn conversation(&self, interactor: &mut Validating) -> Result<String, Fault> {
+        let fault = |e: std::io::Error| SystemError::new("making pipes for a transcript", e.to_string());
+        let ([mine, to_interactor], [its, to_submission], kept) = Pipes::new()?.split();
+        let (said, stdout) = std::io::pipe().map_err(fault)?;
+        let (answered, its_stdout) = std::io::pipe().map_err(fault)?;
+        let errors = files::in_memory("standard error")?;
+        let (stdin, stdout) = (File::from(mine), File::from(OwnedFd::from(stdout)));
+        let (spec, fds) = self.submission.prepare(self.given(stdin, stdout, &errors, &None)?);
+        let limits = self.court.settings.interactor(interactor.validator.allowance, &spec.limits);
+        let submission = Side { place: self.submission.place, spec, fds };
+        let (spec, fds) = interactor.prepare(self.input, None, its, Some(its_stdout.into()), limits)?;
+        let side = Side { place: interactor.validator.place, spec, fds };
+        let transcript = Transcript::new();
+        let file = |end: OwnedFd| File::from(end);
+        scope(|threads| {
+            threads.spawn(|| transcript.relay(Speaker::Program, file(said.into()), file(to_interactor)));
+            threads
+                .spawn(|| transcript.relay(Speaker::Interactor, file(answered.into()), file(to_submission)));
+            interact(submission, side, kept, self.court.package.manner.calls.protocol.accepts())
+        })?;
+        Ok(transcript.text())
     }
 }
 

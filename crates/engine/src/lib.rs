@@ -33,6 +33,7 @@ pub mod slot;
 pub mod submission;
 pub mod timelimit;
 pub mod toolchain;
+mod transcript;
 mod validate;
 pub mod verify;
 pub mod warm;

@@ -1,7 +1,7 @@
 //! Judging one submission.
 
 use crate::bench::Bench;
-use crate::case::{CaseLimits, Judged};
+use crate::case::{CaseLimits, Court, Judged};
 use crate::clocks::Means;
 use crate::job::Job;
 use crate::limits::{Allowance, Settings};
@@ -449,13 +449,33 @@ impl Running<'_> {
         };
         let counted = judging.record(&case.name, judged.judged.verdict, judged.judged.validation.as_ref());
         self.messages.push(messages(&judged.judged, &counted));
-        let result = test_result(case, judged, counted);
+        let mut result = test_result(case, judged, counted);
+        if let Some(text) = self.conversation(&court, case, &result, runs) {
+            result.message = format!("{}\n{text}", result.message).trim_start().to_owned();
+        }
         (self.bench.job.emit)(Event::TestFinished {
             submission: self.submission.name.clone(),
             result: Box::new(result.clone()),
         });
         self.tests.push(result);
         Ok(())
+    }
+
+    /// What was said in the first interactive test that the submission failed, listened to in one more run.
+    fn conversation(
+        &self,
+        court: &Court,
+        case: &TestCase,
+        result: &TestResult,
+        runs: bool,
+    ) -> Option<String> {
+        let failed = |test: &TestResult| {
+            !matches!(test.verdict, Verdict::Accepted | Verdict::PartiallyAccepted | Verdict::JudgeError)
+        };
+        let built =
+            self.built.as_ref().filter(|_| runs && failed(result) && !self.tests.iter().any(failed))?;
+        // The verdict stands: a fault here takes nothing but the transcript.
+        court.conversation(built, &self.limits, case).ok().flatten()
     }
 }
 

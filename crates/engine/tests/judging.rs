@@ -346,6 +346,16 @@ fn interactive_runs_talk_and_end() {
     check(&mut kit, "triples, then crashes", AllTests, Verdict::WrongAnswer, "WA");
     check(&mut kit, "triples, then waits for ever", AllTests, Verdict::WrongAnswer, "WA");
     check(&mut kit, "floods", AllTests, Verdict::WrongAnswer, "WA");
+    let message = |kit: &mut Kit, program: &str| {
+        kit.judge(program, AllTests).unwrap().judgement.tests[0].message.clone()
+    };
+    let said = message(&mut kit, "triples, then waits for ever");
+    let order =
+        ["conversation, of one more run", " interactor | ", " program    | 9\n"].map(|part| said.find(part));
+    assert!(order.is_sorted() && order[0].is_some(), "{said}");
+    let flood = message(&mut kit, "floods");
+    assert!(flood.contains(" more bytes\n") && flood.len() < 100_000, "{flood}");
+    assert_eq!(message(&mut kit, "doubles"), "", "nobody asks what was said where all is well");
     check(&mut kit, "too slow", AllTests, Verdict::TimeLimit, "TLE");
     // Ends first, by itself, so its own failure counts although the validator then rejects.
     check(&mut kit, "crash", AllTests, Verdict::RunTimeError, "RTE");
