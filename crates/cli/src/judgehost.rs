@@ -19,6 +19,7 @@ use crate::serve::nursery::{Child, Nursery};
 use crate::terminal::Failure;
 use ::judgehost::credentials::{Account, is_host_name};
 use ::judgehost::server::Server;
+use batch::Stop;
 use clap::{Args, ValueEnum};
 use client::Client;
 use engine::bundle::Ground;
@@ -236,4 +237,38 @@ fn serve(args: &JudgehostArgs, account: &Account, name: &str, slot: SlotChoice) 
         once: args.once,
     };
     host.live()
+}
+
+/// How often something is fetched that comes damaged.
+const FETCHES: usize = 5;
+
+/// Fetches until what came is whole, some times: nobody is to blame for what happens on the way. The last complaint where it never is.
+fn whole<T>(fetch: impl Fn() -> Result<Result<T, String>, Stop>) -> Result<Result<T, String>, Stop> {
+    for _ in 1..FETCHES {
+        if let Ok(good) = fetch()? {
+            return Ok(Ok(good));
+        }
+    }
+    fetch()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn what_comes_damaged_is_fetched_again_a_few_times() {
+        let fetched = |good_from: usize| {
+            let times = Cell::new(0);
+            let whole = whole(|| {
+                times.set(times.get() + 1);
+                Ok(if times.get() >= good_from { Ok("good") } else { Err("damaged".to_owned()) })
+            });
+            (whole.ok(), times.get())
+        };
+        assert_eq!(fetched(1), (Some(Ok("good")), 1));
+        assert_eq!(fetched(4), (Some(Ok("good")), 4));
+        assert_eq!(fetched(9), (Some(Err("damaged".to_owned())), FETCHES));
+    }
 }

@@ -123,18 +123,11 @@ fn wrong(kind: Kind, id: &str, why: &str, log: &[u8]) -> Stop {
 }
 
 fn fetch(server: &Server, kind: Kind, id: &str, hash: &str) -> Result<Vec<File>, Stop> {
-    let fetch = || server.files(kind.name(), id);
-    let is = |files: &[File]| hash.is_empty() || files::executable_hash(files).eq_ignore_ascii_case(hash);
-    let mut files = fetch()?;
-    if !is(&files) {
-        // Once more, before a script is blamed for what happened on the way.
-        files = fetch()?;
-    }
-    match is(&files) {
-        true => Ok(files),
-        false => {
-            let found = files::executable_hash(&files);
-            Err(wrong(kind, id, &format!("has the hash {found}, not {hash}"), b""))
-        }
-    }
+    let whole = super::whole(|| {
+        let files = server.files(kind.name(), id)?;
+        let found = files::executable_hash(&files);
+        let is = hash.is_empty() || found.eq_ignore_ascii_case(hash);
+        Ok(if is { Ok(files) } else { Err(format!("has the hash {found}, not {hash}")) })
+    })?;
+    whole.map_err(|why| wrong(kind, id, &why, b""))
 }
