@@ -12,7 +12,7 @@ use crate::place::{Place, places};
 use crate::subject::{SubjectArgs, ended_well};
 use crate::terminal::{self, Failure, print, print_error};
 use clap::Args;
-use engine::clocks::Means;
+use engine::clocks::Meter;
 use host::busy;
 use host::machine::Machine;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -131,7 +131,7 @@ fn measure(args: &BenchArgs) -> Result<Done, Failure> {
 fn conduct(
     args: &BenchArgs,
     programs: &[Program],
-    means: Means,
+    means: Meter,
     floor: &Floor,
     mut run: impl FnMut(usize) -> Result<Option<Observation>, Failure>,
 ) -> (BenchReport, Option<Failure>) {
@@ -176,7 +176,7 @@ fn conduct(
     };
     let programs = benched(programs, kept, means.clock(), &limits, floor, asked);
     // A busy machine changes no count.
-    let warnings = if means == Means::Kernel { machine_warnings(&load, &ours) } else { Vec::new() };
+    let warnings = if means == Meter::Kernel { machine_warnings(&load, &ours) } else { Vec::new() };
     let (clock, counted_by) = (means.clock(), means.versions());
     (BenchReport { clock, counted_by, programs, limits, warnings, end }, failure)
 }

@@ -6,7 +6,7 @@ use crate::options::ClockArgs;
 use crate::run::command;
 use crate::terminal::{self, Failure, print};
 use clap::Args;
-use engine::clocks::{self, Counter, Means, WAYS, Way};
+use engine::clocks::{self, Counter, Meter, WAYS, Way};
 use model::{Clock, Reading};
 use report::ClockStatus;
 use report::json::{ClocksDocument, to_text};
@@ -38,7 +38,7 @@ pub(crate) fn main(args: &ClocksArgs) -> Result<Done, Failure> {
 }
 
 /// How the clock in use counts here: what the command asks for, else the package, else the site.
-pub(crate) fn means(asked: ClockArgs, of_package: Option<Clock>) -> Result<Means, Failure> {
+pub(crate) fn means(asked: ClockArgs, of_package: Option<Clock>) -> Result<Meter, Failure> {
     let clock = match asked.clock.or(of_package) {
         Some(clock) => clock,
         None => Config::read()?.clock.unwrap_or_default(),
@@ -58,7 +58,7 @@ pub(crate) fn means(asked: ClockArgs, of_package: Option<Clock>) -> Result<Means
 }
 
 /// Refuses a command that the clock cannot count.
-pub(crate) fn check(means: Means, program: &str) -> Result<(), Failure> {
+pub(crate) fn check(means: Meter, program: &str) -> Result<(), Failure> {
     let path = command::find_program(program)?;
     clocks::uncountable(means, &path).map_or(Ok(()), |why| Err(Failure::usage(why)))
 }

@@ -106,7 +106,7 @@ pub(crate) fn measure(
 
 /// Whether a floor lets a single run decide nearer to a limit than another.
 pub(crate) fn is_better(floor: &Floor, than: &Floor) -> bool {
-    let band = |floor: &Floor| settle::band(floor.stray(), &settle::Policy::PUBLISHED);
+    let band = |floor: &Floor| settle::band(floor.spread(), &settle::Policy::PUBLISHED);
     band(floor) < band(than)
 }
 

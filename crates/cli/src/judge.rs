@@ -13,7 +13,7 @@ use crate::terminal::{Failure, print};
 use clap::Args;
 use engine::Fault;
 use engine::bench::Bench;
-use engine::clocks::Means;
+use engine::clocks::Meter;
 use engine::job::Job;
 use engine::languages::Languages;
 use engine::opinion::Opinions;
@@ -75,7 +75,7 @@ struct Plan {
     submission: Submission,
     languages: Languages,
     mode: JudgeMode,
-    means: Means,
+    means: Meter,
     opinions: Opinions,
     kept: Kept,
     /// Of tests without a package: there as long as they are read.

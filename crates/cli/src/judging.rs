@@ -6,7 +6,7 @@ use crate::options::{KeepArgs, LimitArgs, OpinionArgs, PlacementArgs};
 use crate::place::Place;
 use crate::terminal::Failure;
 use engine::Fault;
-use engine::clocks::Means;
+use engine::clocks::Meter;
 use engine::job::Options;
 use engine::kept::Keeping;
 use engine::languages::Languages;
@@ -139,7 +139,7 @@ pub(crate) fn options(
     placement: &PlacementArgs,
     mode: JudgeMode,
     floor: settle::Floor,
-    means: Means,
+    means: Meter,
 ) -> Options {
     let overrides = Overrides {
         cpu: limits.cpu_time,
@@ -257,7 +257,7 @@ fn slot(place: &Place, auxiliary: bool, beside: usize) -> Result<Slot, Failure> 
 
 /// The floor by which several places judge alike: that of the noisiest.
 pub(crate) fn worst_floor(places: &[Place]) -> settle::Floor {
-    let tail = |floor: &settle::Floor| floor.stray().tail;
+    let tail = |floor: &settle::Floor| floor.spread().tail_scale;
     let floors = places.iter().map(Place::floor);
     floors.max_by(|a, b| tail(a).total_cmp(&tail(b))).unwrap_or_else(settle::Floor::assumed)
 }

@@ -12,7 +12,7 @@ use crate::terminal::{Failure, print};
 use clap::Args;
 use engine::bench::Bench;
 use engine::calibrate::{Measuring, calibrate};
-use engine::clocks::{Counter, Means};
+use engine::clocks::{Counter, Meter};
 use engine::job::Job;
 use engine::languages::Languages;
 use engine::opinion::Opinions;
@@ -78,7 +78,7 @@ fn clocks_of(text: &str) -> Result<Clocks, String> {
 pub(crate) fn main(args: LimitsArgs) -> Result<Done, Failure> {
     let languages = languages(args.languages.as_ref())?;
     let packages = args.packages.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
-    let means: Vec<Vec<Means>> =
+    let means: Vec<Vec<Meter>> =
         packages.iter().map(|opened| means_of(&args, opened)).collect::<Result<_, _>>()?;
     let exports = Exports::open(args.json, [("--html", args.html.as_ref())])?;
     let places = places(&args.placement, SlotChoice::Auto, 1)?;
@@ -118,7 +118,7 @@ pub(crate) fn main(args: LimitsArgs) -> Result<Done, Failure> {
 }
 
 /// By what a package is measured.
-fn means_of(args: &LimitsArgs, opened: &Opened) -> Result<Vec<Means>, Failure> {
+fn means_of(args: &LimitsArgs, opened: &Opened) -> Result<Vec<Meter>, Failure> {
     let of = |clock, counter| clocks::means(ClockArgs { clock, counter }, opened.clock);
     match args.clock {
         // What is said of the counter is for the clock of instructions alone.
@@ -136,7 +136,7 @@ struct Asked<'a> {
     args: &'a LimitsArgs,
     languages: &'a Languages,
     floor: Floor,
-    means: Means,
+    means: Meter,
     kept: &'a Kept,
 }
 

@@ -16,7 +16,7 @@ use report::json::to_text;
 use report::text::slots_table;
 use report::warning_words;
 use sandbox::Launcher;
-use settle::{Floor, Policy, Stray};
+use settle::{Floor, Policy, Spread};
 use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -67,12 +67,14 @@ pub(crate) fn measured(plan: &SlotPlan, here: bool) -> MeasuredSlots {
 /// A floor in a line.
 fn lines(floor: Option<Floor>) -> Option<String> {
     let floor = floor?;
-    let percent = |stray: Stray| format!("{:.2} % + {:.2} %", 100.0 * stray.reach, 100.0 * stray.tail);
-    let band = 100.0 * settle::band(floor.stray(), &Policy::PUBLISHED);
+    let percent = |spread: Spread| {
+        format!("{:.2} % + {:.2} %", 100.0 * spread.median_excess, 100.0 * spread.tail_scale)
+    };
+    let band = 100.0 * settle::band(floor.spread(), &Policy::PUBLISHED);
     Some(format!(
         "compute {}, memory {}, one run decides {band:.1} % above a limit",
-        percent(floor.compute.stray),
-        percent(floor.memory.stray)
+        percent(floor.compute.spread),
+        percent(floor.memory.spread)
     ))
 }
 

@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use crate::terminal::{Failure, print, print_error};
 use clap::Args;
 use engine::Fault;
-use engine::clocks::Means;
+use engine::clocks::Meter;
 use engine::job::{Job, Options};
 use engine::languages::Languages;
 use engine::opinion::Opinions;
@@ -138,7 +138,7 @@ fn once(
     site: &Site,
     exports: Option<Exports<2>>,
 ) -> Result<Done, Failure> {
-    let means: Vec<Means> =
+    let means: Vec<Meter> =
         packages.iter().map(|opened| clocks::means(args.clock, opened.clock)).collect::<Result<_, _>>()?;
     let submissions: usize = packages.iter().map(|opened| chosen(args, opened).len()).sum();
     let kept = Kept::here(args.keep)?;

@@ -30,7 +30,7 @@ const QUIET: Duration = Duration::from_secs(10);
 
 /// The two programs and a place for files of the caller's.
 #[derive(Clone, Debug)]
-pub struct Means {
+pub struct Programs {
     /// Says all it can observe.
     pub observe: PathBuf,
     /// Leaves marks.
@@ -61,16 +61,16 @@ fn limits() -> Limits {
 /// One slot.
 struct Slot<'a> {
     launcher: Launcher,
-    means: &'a Means,
+    means: &'a Programs,
 }
 
 impl<'a> Slot<'a> {
-    fn new(means: &'a Means) -> Result<Slot<'a>, String> {
+    fn new(means: &'a Programs) -> Result<Slot<'a>, String> {
         fs::write(means.directory.join("input"), "1 2 3\n").map_err(text)?;
         Slot::with(means, &LauncherOptions::default())
     }
 
-    fn with(means: &'a Means, options: &LauncherOptions) -> Result<Slot<'a>, String> {
+    fn with(means: &'a Programs, options: &LauncherOptions) -> Result<Slot<'a>, String> {
         let launcher = Launcher::start(options).map_err(text)?;
         Ok(Slot { launcher, means })
     }
@@ -248,7 +248,7 @@ fn same(what: &str, one: &Seen, other: &Seen) -> Result<(), String> {
 ///
 /// # Errors
 /// What differs.
-pub fn between_runs(means: &Means) -> Result<(), String> {
+pub fn between_runs(means: &Programs) -> Result<(), String> {
     let slot = Slot::new(means)?;
     slot.look()?;
     let fresh = slot.look()?;
@@ -273,7 +273,7 @@ fn state(path: &Path) -> Result<String, String> {
 ///
 /// # Errors
 /// What was changed.
-pub fn streams(means: &Means) -> Result<(), String> {
+pub fn streams(means: &Programs) -> Result<(), String> {
     let slot = Slot::new(means)?;
     let at = |name: &str| means.directory.join(name);
     let pipe = at("pipe");
@@ -373,7 +373,7 @@ fn descriptors(pids: &BTreeSet<i32>) -> Vec<String> {
 ///
 /// # Errors
 /// What is left.
-pub fn many(means: &Means) -> Result<String, String> {
+pub fn many(means: &Programs) -> Result<String, String> {
     let runs = std::env::var(RUNS).ok().and_then(|n| n.parse().ok()).unwrap_or(FEW);
     let slot = Slot::new(means)?;
     slot.look()?;
@@ -424,7 +424,7 @@ pub fn many(means: &Means) -> Result<String, String> {
 ///
 /// # Errors
 /// It was neither.
-pub fn children(means: &Means) -> Result<String, String> {
+pub fn children(means: &Programs) -> Result<String, String> {
     let usual = Counted::default();
     let refused = Counted { time: Events::Refused(13), ..Counted::default() };
     let mut told = Vec::new();
@@ -463,7 +463,7 @@ pub fn children(means: &Means) -> Result<String, String> {
 ///
 /// # Errors
 /// It was told otherwise.
-pub fn boxes(means: &Means) -> Result<(), String> {
+pub fn boxes(means: &Programs) -> Result<(), String> {
     let slot = Slot::new(means)?;
     let id = slot.launcher.create_box(Bytes::from_mib(4)).map_err(text)?;
     let script = "echo text > file; ln -s file link; ln -s /etc/passwd away; mkfifo pipe; mkdir directory; \
@@ -502,7 +502,7 @@ pub fn boxes(means: &Means) -> Result<(), String> {
 ///
 /// # Errors
 /// What it found, or that there is none of this name.
-pub fn case(name: &str, means: &Means) -> Result<String, String> {
+pub fn case(name: &str, means: &Programs) -> Result<String, String> {
     match name {
         "between_runs" => between_runs(means).map(|()| String::new()),
         "streams" => streams(means).map(|()| String::new()),

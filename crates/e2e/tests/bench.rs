@@ -69,7 +69,7 @@ fn the_document_has_every_field_and_the_exports_agree_with_it() {
         let (n, void) = (document["n"].as_u64(), document["void_runs"].as_u64());
         let runs = list(&document, "runs");
         assert_eq!(n.zip(void).map(|(n, void)| n + void), Some(runs.len() as u64));
-        // Void runs are made again, but not without end.
+        // Discarded runs are made again, but not without end.
         assert!((8..=16).contains(&runs.len()) && (n == Some(8) || runs.len() == 16), "{n:?} {void:?}");
         for run in runs {
             assert_eq!(run["status"], "ok");

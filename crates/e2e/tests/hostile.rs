@@ -266,7 +266,7 @@ fn ulimits(scene: &Scene, pass: Pass) -> Result<(), Failed> {
 fn as_another(words: &[String]) -> ExitCode {
     let [case, observe, leave, children, directory] = words else { return ExitCode::from(2) };
     let [observe, leave, children, directory] = [observe, leave, children, directory].map(PathBuf::from);
-    let means = marks::Means { observe, leave, children, directory };
+    let means = marks::Programs { observe, leave, children, directory };
     let ended = leftovers::adopt_orphans().and_then(|()| marks::case(case, &means));
     match ended {
         Ok(told) => {

@@ -1,7 +1,7 @@
 //! A slot made ready for a package: its validators and grader compiled, once for all submissions.
 
-use crate::case::Court;
-use crate::clocks::Means;
+use crate::case::CaseContext;
+use crate::clocks::Meter;
 use crate::job::{Job, Options};
 use crate::limits::{Overrides, Settings};
 use crate::make;
@@ -70,7 +70,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The same bench by another clock.
-    pub(crate) fn with_means(&self, means: Means) -> Bench<'a> {
+    pub(crate) fn with_means(&self, means: Meter) -> Bench<'a> {
         let job = Job { options: Options { means, ..self.job.options }, ..self.job };
         Bench { job, settings: self.settings, slot: self.slot, programs: self.programs.clone() }
     }
@@ -109,8 +109,8 @@ impl<'a> Bench<'a> {
         Ok(there[..wanted].iter().map(|station| place(station, layout, self.job.cancel)).collect())
     }
 
-    pub(crate) fn court(&self) -> Court<'_> {
-        Court {
+    pub(crate) fn context(&self) -> CaseContext<'_> {
+        CaseContext {
             package: self.job.package,
             means: self.job.options.means,
             source: self.job.source,

@@ -2,7 +2,7 @@
 //! talks to the submission. The result of a test is DOMjudge's ([`judge::domjudge`]); times are settled as everywhere.
 
 use crate::case::{CaseLimits, Judged};
-use crate::clocks::Means;
+use crate::clocks::Meter;
 use crate::interact::{Interaction, Pipes, Side, interact};
 use crate::limits::Allowance;
 use crate::program::{Built, CompileBounds, Given, Place, compile_to, duplicate};
@@ -316,7 +316,7 @@ impl<'a> Ground<'a> {
         let control = self.slot.control.as_ref().map(|control| (control, program.0.place));
         let looks = Cell::new(0);
         let ruling =
-            Ruling { means: Means::Kernel, limits: &limits, floor: self.floor, control, looks: &looks };
+            Ruling { means: Meter::Kernel, limits: &limits, floor: self.floor, control, looks: &looks };
         let mut attempts = Vec::new();
         let settled = settle_attempts(&ruling, || {
             let (judged, attempt) = attempt(program, jury, case, &limits)?;

@@ -3,7 +3,7 @@
 use crate::Fault;
 use crate::bench::Bench;
 use crate::case::CaseLimits;
-use crate::clocks::Means;
+use crate::clocks::Meter;
 use crate::kept;
 use crate::limits::WHILE_INFERRING;
 use crate::program::Built;
@@ -262,7 +262,7 @@ fn run(
     let options = &bench.job.options;
     bench.job.phase(Some(subject.path), JudgePhase::InferringTimeLimit);
     (measuring.tell)(round, &format!("{}: {}", subject.path, case.name));
-    let judged = bench.court().judge(&subject.built, &subject.limits, case)?;
+    let judged = bench.context().judge(&subject.built, &subject.limits, case)?;
     if judged.verdict == Verdict::JudgeError {
         return Err(Fault::Package {
             place: subject.path.to_owned(),
@@ -283,11 +283,11 @@ fn run(
 }
 
 impl Subject<'_> {
-    fn slowest(&self, floor: &Floor, means: Means) -> Option<SettledTime> {
+    fn slowest(&self, floor: &Floor, means: Meter) -> Option<SettledTime> {
         self.tests.iter().filter_map(|series| settled(&series.idle, floor, means)).max_by_key(|s| s.time)
     }
 
-    fn measured(&self, floor: &Floor, means: Means) -> MeasuredProgram {
+    fn measured(&self, floor: &Floor, means: Meter) -> MeasuredProgram {
         let test = |series: &Series| {
             Some(MeasuredTest {
                 name: series.case.name.clone(),
@@ -306,7 +306,7 @@ impl Subject<'_> {
 }
 
 /// What runs of one test say together. `None`: there is none.
-fn settled(runs: &[Run], floor: &Floor, means: Means) -> Option<SettledTime> {
+fn settled(runs: &[Run], floor: &Floor, means: Meter) -> Option<SettledTime> {
     let mut times: Vec<Nanos> = runs.iter().map(|run| run.time).collect();
     let asked = times.clone();
     times.sort_unstable();
@@ -314,7 +314,7 @@ fn settled(runs: &[Run], floor: &Floor, means: Means) -> Option<SettledTime> {
     let undisturbed = runs.iter().map(|run| run.undisturbed).min()?;
     let interval = match means.clock().varies() {
         true => {
-            let reach = 1.0 + floor.stray().reach;
+            let reach = 1.0 + floor.spread().median_excess;
             [undisturbed.min(least).scale(1.0 / reach), median.max(least.scale(reach))]
         }
         false => [least, *times.last()?],

@@ -1,6 +1,6 @@
 //! Judging one test case: the submission's runs, and what the validator says.
 
-use crate::clocks::Means;
+use crate::clocks::Meter;
 use crate::interact::{Interaction, Pipes, Side, interact};
 use crate::limits::Settings;
 use crate::program::{Boxed, Built, Given, Place, duplicate, how_it_ended};
@@ -21,10 +21,10 @@ const FILES: &str = "/files";
 const IO: &str = "/io";
 
 /// Everything a test case needs besides the submission.
-pub(crate) struct Court<'a> {
+pub(crate) struct CaseContext<'a> {
     pub(crate) package: &'a Package,
     /// What the submission's time is measured by.
-    pub(crate) means: Means,
+    pub(crate) means: Meter,
     pub(crate) source: &'a Source,
     pub(crate) settings: &'a Settings,
     /// The package's validators, or its interactor; none: the default validator.
@@ -59,7 +59,7 @@ pub(crate) struct Pass {
     pub(crate) message: String,
 }
 
-impl Court<'_> {
+impl CaseContext<'_> {
     /// Runs the submission on a test case and judges it.
     pub(crate) fn judge(
         &self,
@@ -73,7 +73,7 @@ impl Court<'_> {
         let mut runs = Vec::new();
         let second = self.package.manner.second_pass;
         for n in 0..self.package.limits.passes.max(1) {
-            let run = Run { court: self, submission, limits, case, data: data.as_ref(), input: &input };
+            let run = Run { context: self, submission, limits, case, data: data.as_ref(), input: &input };
             let pass = match (&self.package.validator, validating.first_mut(), second) {
                 (_, _, SecondPass::Written) if n > 0 => run.plain(self.checking(case)?.as_mut_slice())?,
                 (Validator::Custom(_), Some(interactor), _) if self.package.interactive => {
@@ -125,7 +125,7 @@ impl Court<'_> {
         }
         let data = CaseFiles::new(&case.files, self.source, &submission.place)?;
         let input = self.source.file(&case.input)?;
-        let run = Run { court: self, submission, limits, case, data: data.as_ref(), input: &input };
+        let run = Run { context: self, submission, limits, case, data: data.as_ref(), input: &input };
         let mut validating = self.validating(case)?;
         validating.first_mut().map(|interactor| run.conversation(interactor)).transpose()
     }
@@ -250,7 +250,7 @@ impl<'a> CaseFiles<'a> {
 
 /// One run of a submission at a test case.
 pub(crate) struct Run<'a, 'b> {
-    pub(crate) court: &'a Court<'b>,
+    pub(crate) context: &'a CaseContext<'b>,
     pub(crate) submission: &'a Built<'a>,
     pub(crate) limits: &'a CaseLimits,
     pub(crate) case: &'a TestCase,
@@ -261,7 +261,7 @@ pub(crate) struct Run<'a, 'b> {
 impl Run<'_, '_> {
     /// Path of the interactor.
     pub(crate) fn manager_path(&self) -> String {
-        match &self.court.package.validator {
+        match &self.context.package.validator {
             Validator::Custom(programs) => programs.first().map(|one| one.path.clone()).unwrap_or_default(),
             Validator::Default => String::new(),
         }
@@ -296,7 +296,7 @@ impl Run<'_, '_> {
         let errors = files::in_memory("standard error")?;
         let io = IoBox::new(
             self.submission.place.runner,
-            &self.court.package.manner.file_io,
+            &self.context.package.manner.file_io,
             self.input,
             self.limits.stop.output,
         )?;
@@ -306,17 +306,17 @@ impl Run<'_, '_> {
         };
         let given = self.given(stdin, duplicate(&output)?, &errors, &io)?;
         let (mut spec, mut fds) = self.submission.prepare(given);
-        let counting = self.court.means.begin(&mut spec, &mut fds)?;
+        let counting = self.context.means.begin(&mut spec, &mut fds)?;
         let run = self.submission.place.run(&spec, fds)?;
         let run = counting.end(run)?;
-        let charge = self.court.means.charge(&run)?;
+        let charge = self.context.means.charge(&run)?;
         let status = run.status(&self.limits.judge);
         let output = match &io {
             Some(io) => io.output()?.unwrap_or(output),
             None => output,
         };
         let validation = match status {
-            Status::Ok => Some(self.court.validate(self.case, self.input, &output, validating)?),
+            Status::Ok => Some(self.context.validate(self.case, self.input, &output, validating)?),
             _ => None,
         };
         let verdict = test_verdict(status, validation.as_ref());
@@ -330,18 +330,18 @@ impl Run<'_, '_> {
         let errors = files::in_memory("standard error")?;
         let [stdin, stdout] = mine.map(File::from);
         let (mut spec, mut fds) = self.submission.prepare(self.given(stdin, stdout, &errors, &None)?);
-        let counting = self.court.means.begin(&mut spec, &mut fds)?;
+        let counting = self.context.means.begin(&mut spec, &mut fds)?;
         let stop = spec.limits;
         let submission = Side { place: self.submission.place, spec, fds };
         let allowance = interactor.validator.allowance;
-        let limits = self.court.settings.interactor(allowance, &stop);
+        let limits = self.context.settings.interactor(allowance, &stop);
         let [stdin, stdout] = its;
         let (spec, fds) = interactor.prepare(self.input, None, stdin, Some(stdout), limits)?;
         let side = Side { place: interactor.validator.place, spec, fds };
         let Interaction { submission: run, interactor: observed, first } =
-            interact(submission, side, kept, self.court.package.manner.calls.protocol.accepts())?;
+            interact(submission, side, kept, self.context.package.manner.calls.protocol.accepts())?;
         let run = counting.end(run)?;
-        let charge = self.court.means.charge(&run)?;
+        let charge = self.context.means.charge(&run)?;
         let validation = interactor.outcome(&observed, &limits)?;
         let verdict = verdict::interactive(run.status(&self.limits.judge), &validation, first);
         let message = message(verdict, (&run, charge), self.limits, Some(&validation), &errors)?;
@@ -359,7 +359,7 @@ impl Run<'_, '_> {
         let errors = files::in_memory("standard error")?;
         let (stdin, stdout) = (File::from(mine), File::from(OwnedFd::from(stdout)));
         let (spec, fds) = self.submission.prepare(self.given(stdin, stdout, &errors, &None)?);
-        let limits = self.court.settings.interactor(interactor.validator.allowance, &spec.limits);
+        let limits = self.context.settings.interactor(interactor.validator.allowance, &spec.limits);
         let submission = Side { place: self.submission.place, spec, fds };
         let (spec, fds) = interactor.prepare(self.input, None, its, Some(its_stdout.into()), limits)?;
         let side = Side { place: interactor.validator.place, spec, fds };
@@ -369,7 +369,7 @@ impl Run<'_, '_> {
             threads.spawn(|| transcript.relay(Speaker::Program, file(said.into()), file(to_interactor)));
             threads
                 .spawn(|| transcript.relay(Speaker::Interactor, file(answered.into()), file(to_submission)));
-            interact(submission, side, kept, self.court.package.manner.calls.protocol.accepts())
+            interact(submission, side, kept, self.context.package.manner.calls.protocol.accepts())
         })?;
         Ok(transcript.text())
     }

@@ -59,7 +59,7 @@ pub(crate) fn complaints(bench: &Bench) -> Result<Option<String>, Fault> {
 /// What is wrong where the output validators think otherwise of an output than the package says; `None`: nothing.
 fn wrong(bench: &Bench, proof: &Proof) -> Result<Option<String>, Fault> {
     let Some(output) = &proof.output else { return Ok(None) };
-    let judged = bench.court().judge_output(&bench.job.source.file(output)?, &proof.case)?;
+    let judged = bench.context().judge_output(&bench.job.source.file(output)?, &proof.case)?;
     let said = if judged.message.is_empty() { String::new() } else { format!(": {}", judged.message) };
     Ok(match (judged.verdict, proof.good) {
         (Verdict::Accepted, true) | (Verdict::WrongAnswer, false) => None,

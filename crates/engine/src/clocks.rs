@@ -69,7 +69,7 @@ fn emulator_in(places: &[&str]) -> Result<Emulator, String> {
 
 /// How a clock counts here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Means {
+pub enum Meter {
     /// The kernel's account of CPU time.
     #[default]
     Kernel,
@@ -131,35 +131,35 @@ pub const WAYS: [Way; 4] = [
 ///
 /// # Errors
 /// There is none, with what is missing.
-pub fn means(clock: Clock, counter: Counter) -> Result<Means, String> {
+pub fn means(clock: Clock, counter: Counter) -> Result<Meter, String> {
     match (clock, counter) {
-        (Clock::Cpu, _) => Ok(Means::Kernel),
-        (Clock::Instructions, Counter::Processor) => sandbox::counters().map(|()| Means::Processor),
-        (Clock::Instructions, Counter::Emulator) => emulator().map(Means::Emulator),
-        (Clock::Instructions, Counter::Best) => emulator().map(Means::Emulator).or_else(|missing| {
-            sandbox::counters().map(|()| Means::Processor).map_err(|why| format!("{missing}; and {why}"))
+        (Clock::Cpu, _) => Ok(Meter::Kernel),
+        (Clock::Instructions, Counter::Processor) => sandbox::counters().map(|()| Meter::Processor),
+        (Clock::Instructions, Counter::Emulator) => emulator().map(Meter::Emulator),
+        (Clock::Instructions, Counter::Best) => emulator().map(Meter::Emulator).or_else(|missing| {
+            sandbox::counters().map(|()| Meter::Processor).map_err(|why| format!("{missing}; and {why}"))
         }),
-        (Clock::Reference, _) => emulator().map(Means::Reference),
+        (Clock::Reference, _) => emulator().map(Meter::Reference),
     }
 }
 
-impl Means {
+impl Meter {
     /// The clock.
     pub fn clock(self) -> Clock {
         match self {
-            Means::Kernel => Clock::Cpu,
-            Means::Processor | Means::Emulator(_) => Clock::Instructions,
-            Means::Reference(_) => Clock::Reference,
+            Meter::Kernel => Clock::Cpu,
+            Meter::Processor | Meter::Emulator(_) => Clock::Instructions,
+            Meter::Reference(_) => Clock::Reference,
         }
     }
 
     /// What counts and in which version, where that can change a result.
     pub fn versions(self) -> Option<String> {
         match self {
-            Means::Kernel => None,
-            Means::Processor => Some("the processor's own counter".into()),
-            Means::Emulator(emulator) => Some(emulator.version.clone()),
-            Means::Reference(emulator) => {
+            Meter::Kernel => None,
+            Meter::Processor => Some("the processor's own counter".into()),
+            Meter::Emulator(emulator) => Some(emulator.version.clone()),
+            Meter::Reference(emulator) => {
                 Some(format!("reference machine {VERSION} in {}", emulator.version))
             }
         }
@@ -167,18 +167,18 @@ impl Means {
 
     fn emulator(self) -> Option<&'static Emulator> {
         match self {
-            Means::Emulator(emulator) | Means::Reference(emulator) => Some(emulator),
-            Means::Kernel | Means::Processor => None,
+            Meter::Emulator(emulator) | Meter::Reference(emulator) => Some(emulator),
+            Meter::Kernel | Meter::Processor => None,
         }
     }
 
     /// Limits by which an observation of such a run is judged, given those of the program: its CPU time is taken as time of this
     /// clock, and the kernel's becomes a bound for what the clock does not see. The emulator's own memory is not the program's.
     pub fn judged_by(self, typed: Limits) -> Limits {
-        if self == Means::Kernel {
+        if self == Meter::Kernel {
             return typed;
         }
-        let factor = if matches!(self, Means::Reference(_)) { REFERENCE_SLOWER } else { SLOWER };
+        let factor = if matches!(self, Meter::Reference(_)) { REFERENCE_SLOWER } else { SLOWER };
         let slower = |time: Nanos| Nanos(time.0.saturating_mul(factor)) + Nanos::from_secs(1);
         let limits = Limits {
             cpu: typed.cpu.map(slower),
@@ -191,9 +191,9 @@ impl Means {
 
     fn allowance(self) -> Bytes {
         match self {
-            Means::Kernel | Means::Processor => Bytes(0),
-            Means::Emulator(_) => ALLOWANCE,
-            Means::Reference(_) => REFERENCE_ALLOWANCE,
+            Meter::Kernel | Meter::Processor => Bytes(0),
+            Meter::Emulator(_) => ALLOWANCE,
+            Meter::Reference(_) => REFERENCE_ALLOWANCE,
         }
     }
 
@@ -211,15 +211,15 @@ impl Means {
         let typed = spec.limits;
         spec.limits = self.limits(typed);
         let tally = match self {
-            Means::Kernel => None,
-            Means::Processor => {
+            Meter::Kernel => None,
+            Meter::Processor => {
                 spec.count_instructions = true;
                 None
             }
-            Means::Emulator(emulator) => {
+            Meter::Emulator(emulator) => {
                 Some(emulate(emulator, Clock::Instructions, spec.limits.instructions, spec, fds)?)
             }
-            Means::Reference(emulator) => {
+            Meter::Reference(emulator) => {
                 Some(emulate(emulator, Clock::Reference, typed.cpu.map(ticks), spec, fds)?)
             }
         };
@@ -289,7 +289,7 @@ fn time_of(ticks: u64) -> Nanos {
 
 /// A run that is counted.
 pub struct Counting {
-    means: Means,
+    means: Meter,
     tally: Option<File>,
 }
 
@@ -332,7 +332,7 @@ pub fn is_program(file: &File) -> bool {
 }
 
 /// A program of the host that a run is to begin with, where the clock cannot count it: why.
-pub fn uncountable(means: Means, program: &Path) -> Option<String> {
+pub fn uncountable(means: Meter, program: &Path) -> Option<String> {
     means.emulator()?;
     let file = File::open(program).ok()?;
     let why = "is no program that the emulator can load; name the interpreter of a script before it";
@@ -362,7 +362,7 @@ mod tests {
         })
     }
 
-    fn begun(means: Means) -> (RunSpec, Vec<OwnedFd>, Counting) {
+    fn begun(means: Meter) -> (RunSpec, Vec<OwnedFd>, Counting) {
         let limits = Limits {
             cpu: Some(Nanos::from_millis(500)),
             memory: Some(Bytes(64 << 20)),
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn the_program_is_started_in_the_emulator() {
-        let (spec, fds, _) = begun(Means::Emulator(an_emulator()));
+        let (spec, fds, _) = begun(Meter::Emulator(an_emulator()));
         assert_eq!(spec.argv[0], "/usr/bin/qemu-x86_64");
         assert_eq!(spec.argv[7..], ["/bin/true", "x"]);
         let options = &spec.argv[6];
@@ -391,7 +391,7 @@ mod tests {
 
     #[test]
     fn the_reference_machine_has_a_limit_in_its_own_time() {
-        let (spec, _, counting) = begun(Means::Reference(an_emulator()));
+        let (spec, _, counting) = begun(Meter::Reference(an_emulator()));
         assert_eq!((spec.limits.instructions, spec.limits.reference), (None, Some(Nanos::from_millis(500))));
         assert!(spec.argv[6].contains(",clock=reference,"), "{}", spec.argv[6]);
         let tally = counting.tally.as_ref().unwrap();
@@ -413,17 +413,17 @@ mod tests {
 
     #[test]
     fn the_processor_counts_for_itself() {
-        let (spec, fds, counting) = begun(Means::Processor);
+        let (spec, fds, counting) = begun(Meter::Processor);
         assert!(spec.count_instructions && spec.tally.is_none() && fds.is_empty());
         assert_eq!((spec.argv.len(), spec.limits.instructions), (2, Some(500_000_000)));
         assert_eq!((spec.limits.memory, spec.limits.processes), (Some(Bytes(64 << 20)), Some(4)));
         let run = Observation::unread(Exit::Code(0), Nanos::from_secs(1), "not read");
-        assert!(Means::Processor.charge(&counting.end(run).unwrap()).is_err(), "nothing was counted");
+        assert!(Meter::Processor.charge(&counting.end(run).unwrap()).is_err(), "nothing was counted");
     }
 
     #[test]
     fn what_cannot_be_counted_is_a_fault_and_no_count() {
-        let (_, _, counting) = begun(Means::Emulator(an_emulator()));
+        let (_, _, counting) = begun(Meter::Emulator(an_emulator()));
         let run = || Observation::unread(Exit::Code(0), Nanos::from_secs(1), "not read");
         assert!(counting.end(run()).unwrap_err().why.contains("could not load"));
         let tally = counting.tally.as_ref().unwrap();

@@ -177,7 +177,7 @@ impl Run<'_, '_> {
         manager: &mut Validating,
         Processes { count, streams }: Processes,
     ) -> Result<Pass, Fault> {
-        let (court, fifos) = (self.court, Fifos::new(count)?);
+        let (context, fifos) = (self.context, Fifos::new(count)?);
         let programs: Vec<_> = std::iter::once(self.submission).chain(&self.submission.twins).collect();
         let mut prepared = Vec::new();
         let (mut errors, mut countings) = (Vec::new(), Vec::new());
@@ -194,14 +194,14 @@ impl Run<'_, '_> {
             if !streams {
                 fifos.show(n, &mut spec, &mut fds)?;
             }
-            countings.push(court.means.begin(&mut spec, &mut fds)?);
+            countings.push(context.means.begin(&mut spec, &mut fds)?);
             stop = spec.limits;
             let streams = if streams { Some(Streams::new(&fifos, n)?) } else { None };
             prepared.push(Prepared { place: program.place, spec, fds, streams });
             errors.push(stderr);
         }
         let allowance = manager.validator.allowance;
-        let limits = court.settings.interactor(allowance, &stop);
+        let limits = context.settings.interactor(allowance, &stop);
         let stdin =
             files::reopen(self.input).map_err(|e| SystemError::new("opening the input", e.to_string()))?;
         manager.fifos = (0..count)
@@ -221,7 +221,7 @@ impl Run<'_, '_> {
             let why = format!("the manager ended before it opened its FIFOs: {}", how_it_ended(&observed));
             return Err(Fault::Package { place: self.manager_path(), why });
         };
-        let charge = court.means.charge(&run)?;
+        let charge = context.means.charge(&run)?;
         let status = run.status(&self.limits.judge);
         let validation = match status {
             Status::Ok if manager_last && left_alone(&observed) => {

@@ -5,7 +5,7 @@
 mod intake;
 
 use crate::case::{CaseLimits, Judged, message};
-use crate::clocks::Means;
+use crate::clocks::Meter;
 use crate::languages::Languages;
 use crate::limits::Allowance;
 use crate::program::{Built, CompileBounds, Given, Place, compile_to, duplicate};
@@ -33,7 +33,7 @@ use std::sync::atomic::AtomicBool;
 pub struct Conditions<'a> {
     /// The languages of this host.
     pub languages: &'a Languages,
-    /// How far times stray on the slot.
+    /// How far times vary on the slot.
     pub floor: &'a Floor,
     /// Memory layout of the runs.
     pub layout: Layout,
@@ -160,7 +160,7 @@ impl Runs<'_> {
     fn all(&self, executed: &mut Executed, floor: &Floor, control: Option<&Control>) -> Result<(), Fault> {
         let control = control.map(|control| (control, self.built.place));
         let looks = Cell::new(0);
-        let ruling = Ruling { means: Means::Kernel, limits: &self.limits, floor, control, looks: &looks };
+        let ruling = Ruling { means: Meter::Kernel, limits: &self.limits, floor, control, looks: &looks };
         for _ in 0..self.asked.runs.max(1) {
             let mut written = Vec::new();
             let settled = settle_attempts(&ruling, || {

@@ -1,6 +1,6 @@
 //! What is to be judged, and how.
 
-use crate::clocks::Means;
+use crate::clocks::Meter;
 use crate::kept::Keeping;
 use crate::languages::Languages;
 use crate::limits::{Overrides, Settings};
@@ -22,8 +22,8 @@ pub struct Options {
     /// Memory layout of submissions' runs.
     pub layout: Layout,
     /// What times are measured by, and how here.
-    pub means: Means,
-    /// How far times stray on the slots: what settles times near their limit.
+    pub means: Meter,
+    /// How far times vary on the slots: what settles times near their limit.
     pub floor: Floor,
 }
 

@@ -1,8 +1,8 @@
 //! A test case whose time is settled: run again while the rule asks for it.
 
 use crate::Fault;
-use crate::case::{CaseLimits, Court, Judged};
-use crate::clocks::Means;
+use crate::case::{CaseContext, CaseLimits, Judged};
+use crate::clocks::Meter;
 use crate::program::{Built, Place};
 use crate::slot::Control;
 use judge::package::TestCase;
@@ -38,7 +38,7 @@ pub(crate) struct SettledCase {
 /// Limits under which an attempt shows how far it is above its limit.
 pub(crate) fn limits_to_settle(limits: CaseLimits, floor: &Floor) -> CaseLimits {
     let Some(limit) = limits.judge.cpu else { return limits };
-    let stop = stop_at(limit, floor.stray(), &Policy::PUBLISHED);
+    let stop = stop_at(limit, floor.spread(), &Policy::PUBLISHED);
     let cpu = limits.stop.cpu.map_or(stop, |typed| typed.max(stop));
     CaseLimits { stop: model::Limits { cpu: Some(cpu), ..limits.stop }, ..limits }
 }
@@ -52,7 +52,7 @@ struct Attempt {
 
 /// What an attempt is judged by, apart from itself.
 pub(crate) struct Ruling<'a> {
-    pub(crate) means: Means,
+    pub(crate) means: Meter,
     pub(crate) limits: &'a CaseLimits,
     pub(crate) floor: &'a Floor,
     /// The control program of the slot, and where it is run.
@@ -64,7 +64,7 @@ pub(crate) struct Ruling<'a> {
 /// Judges a test case, and again while its time does not decide. Interactive and multi-pass cases are repeated as a
 /// whole; their time is that of their slowest pass.
 pub(crate) fn judge_settled(
-    court: &Court<'_>,
+    context: &CaseContext<'_>,
     built: &Built,
     limits: &CaseLimits,
     floor: &Floor,
@@ -72,8 +72,8 @@ pub(crate) fn judge_settled(
     case: &TestCase,
 ) -> Result<SettledCase, Fault> {
     let control = control.map(|control| (control, built.place));
-    let ruling = Ruling { means: court.means, limits, floor, control, looks };
-    settle_attempts(&ruling, || court.judge(built, limits, case))
+    let ruling = Ruling { means: context.means, limits, floor, control, looks };
+    settle_attempts(&ruling, || context.judge(built, limits, case))
 }
 
 /// Makes attempts until their times decide.
@@ -146,7 +146,7 @@ fn decided(attempts: &[Attempt], limit: Option<Charge>, floor: &Floor) -> Option
         return apart(Confidence::Clear, last.timed.charge, 0);
     }
     let timed: Vec<Timed> = attempts.iter().map(|attempt| attempt.timed).collect();
-    match settle(limit, floor.stray(), &Policy::PUBLISHED, &timed) {
+    match settle(limit, floor.spread(), &Policy::PUBLISHED, &timed) {
         Step::Again => None,
         Step::Decided(decision) => Some(decision),
     }
@@ -160,7 +160,7 @@ fn fails_near(attempts: &[Attempt], limit: Option<Charge>) -> bool {
 }
 
 /// Adds to the evidence of all runs since the last look that the machine was so slow.
-fn note_slowdown(attempts: &mut [Attempt], slowdown: f64, means: Means, floor: &Floor) -> Result<(), Fault> {
+fn note_slowdown(attempts: &mut [Attempt], slowdown: f64, means: Meter, floor: &Floor) -> Result<(), Fault> {
     let unseen = |attempt: &&mut Attempt| {
         attempt.judged.runs.iter().any(|run| run.evidence.slowdown.known().is_none())
     };
@@ -173,7 +173,7 @@ fn note_slowdown(attempts: &mut [Attempt], slowdown: f64, means: Means, floor: &
 }
 
 /// The slowest pass of an attempt, as the rule sees it, and its elapsed time.
-fn timed(runs: &[Observation], means: Means, floor: &Floor) -> Result<(Timed, Nanos), Fault> {
+fn timed(runs: &[Observation], means: Meter, floor: &Floor) -> Result<(Timed, Nanos), Fault> {
     let charged = runs.iter().map(|run| Ok((means.charge(run)?, run)));
     let charged = charged.collect::<Result<Vec<_>, Fault>>()?;
     let slowest = charged.into_iter().max_by_key(|(charge, _)| *charge);

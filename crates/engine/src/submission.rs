@@ -1,8 +1,8 @@
 //! Judging one submission.
 
 use crate::bench::Bench;
-use crate::case::{CaseLimits, Court, Judged};
-use crate::clocks::Means;
+use crate::case::{CaseContext, CaseLimits, Judged};
+use crate::clocks::Meter;
 use crate::job::Job;
 use crate::limits::{Allowance, Settings};
 use crate::opinion::{Asking, second_bench};
@@ -226,7 +226,7 @@ fn plan(job: &Job, settings: &Settings, submission: &Submission) -> Result<Plann
     let added = read_parts(&included(job.package, language), job.source, &job.package.constants)?;
     let parts = with_text_before(own, job.package, language);
     let entry = submission.entry.as_deref();
-    let counted = job.options.means != Means::Kernel;
+    let counted = job.options.means != Meter::Kernel;
     let sources = Sources { own: parts, added, entry, options: &[] };
     recipe(name, sources, language, settings.memory, job.languages, counted)
         .map(|recipe| Planned::Recipe(Box::new(recipe)))
@@ -378,7 +378,7 @@ fn judgement(
     limits: Limits,
     compile: Compilation,
     verdict: Verdict,
-    means: Means,
+    means: Meter,
 ) -> Judgement {
     Judgement {
         submission: submission.name.clone(),
@@ -428,7 +428,7 @@ struct Running<'a> {
 
 impl Running<'_> {
     fn test(&mut self, case: &TestCase, judging: &mut Judging) -> Result<(), Fault> {
-        let court = self.bench.court();
+        let context = self.bench.context();
         let handed_in = self.submission.handed_in(case);
         let given = match case.handed_in {
             HandedIn::No if self.built.is_none() => self.submission.answer_to(case),
@@ -439,18 +439,18 @@ impl Running<'_> {
             Some(built) if runs => {
                 let floor = &self.bench.job.options.floor;
                 let control = (self.bench.control(), &self.looks);
-                let settled = judge_settled(&court, built, &self.limits, floor, control, case)?;
+                let settled = judge_settled(&context, built, &self.limits, floor, control, case)?;
                 match &mut self.asking {
                     Some(asking) => asking.heard(case, settled)?,
                     None => settled,
                 }
             }
-            _ => without_runs(court.judge_answer(given, case)?, court.means),
+            _ => without_runs(context.judge_answer(given, case)?, context.means),
         };
         let counted = judging.record(&case.name, judged.judged.verdict, judged.judged.validation.as_ref());
         self.messages.push(messages(&judged.judged, &counted));
         let mut result = test_result(case, judged, counted);
-        if let Some(text) = self.conversation(&court, case, &result, runs) {
+        if let Some(text) = self.conversation(&context, case, &result, runs) {
             result.message = format!("{}\n{text}", result.message).trim_start().to_owned();
         }
         (self.bench.job.emit)(Event::TestFinished {
@@ -464,7 +464,7 @@ impl Running<'_> {
     /// What was said in the first interactive test that the submission failed, listened to in one more run.
     fn conversation(
         &self,
-        court: &Court,
+        context: &CaseContext,
         case: &TestCase,
         result: &TestResult,
         runs: bool,
@@ -475,7 +475,7 @@ impl Running<'_> {
         let built =
             self.built.as_ref().filter(|_| runs && failed(result) && !self.tests.iter().any(failed))?;
         // The verdict stands: a fault here takes nothing but the transcript.
-        court.conversation(built, &self.limits, case).ok().flatten()
+        context.conversation(built, &self.limits, case).ok().flatten()
     }
 }
 
@@ -487,7 +487,7 @@ fn messages(judged: &Judged, counted: &CaseResult) -> Vec<String> {
 }
 
 /// A test case of a problem whose answers are submitted: there is no time to settle.
-fn without_runs(judged: Judged, means: Means) -> SettledCase {
+fn without_runs(judged: Judged, means: Meter) -> SettledCase {
     SettledCase {
         judged,
         attempt: 0,

@@ -140,12 +140,12 @@ fn infer(job: &Job, benches: &[Bench], rule: Inference, earlier: Option<Nanos>) 
         }
     };
     let fastest = upper.iter().map(|program| program.time).min();
-    let stray = job.options.floor.stray();
+    let spread = job.options.floor.spread();
     let varies = job.options.means.clock().varies();
     let interval = |time: Nanos| match varies {
         true => [
-            time.scale(1.0 / ((1.0 + stray.reach) * (1.0 + 2.0 * stray.tail))),
-            time.scale(1.0 + stray.reach),
+            time.scale(1.0 / ((1.0 + spread.median_excess) * (1.0 + 2.0 * spread.tail_scale))),
+            time.scale(1.0 + spread.median_excess),
         ],
         false => [time; 2],
     };
@@ -255,7 +255,7 @@ fn slowest_test(bench: &Bench, submission: &Submission, enough: Nanos) -> Result
     let limits = case_limits(bench, &time, built.allowance);
     let mut slowest = Nanos::ZERO;
     for case in bench.job.package.data.all_cases() {
-        let judged = bench.court().judge(&built, &limits, case)?;
+        let judged = bench.context().judge(&built, &limits, case)?;
         for run in &judged.runs {
             let time = bench.job.options.means.charge(run)?.as_time();
             slowest = slowest.max(time.scale(1.0 / built.allowance.time_factor));

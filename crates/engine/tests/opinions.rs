@@ -3,7 +3,7 @@
 mod kit;
 
 use engine::SystemError;
-use engine::clocks::{Emulator, Means};
+use engine::clocks::{Emulator, Meter};
 use engine::opinion::Opinions;
 use engine::simulated::Stage;
 use judge::package::TimeBounds;
@@ -61,7 +61,7 @@ fn opinions(when: SecondOpinions, directory: Option<&Path>) -> Opinions {
     static EMULATOR: std::sync::OnceLock<Emulator> = std::sync::OnceLock::new();
     let emulator =
         EMULATOR.get_or_init(|| Emulator { path: "/emulator".into(), version: "an emulator".into() });
-    Opinions::inferred(when, directory.map(Path::to_owned)).followed_by(Means::Reference(emulator))
+    Opinions::inferred(when, directory.map(Path::to_owned)).followed_by(Meter::Reference(emulator))
 }
 
 /// A limit of 2 s, which is 1.5 s of reference time.
@@ -112,7 +112,7 @@ fn what_is_open_is_decided_by_reference_time() {
     check(asked, &[2010], &[1500], (PASSES, Confirmed, Some((1500, true))));
     check(asked, &[2010], &[1501], (FAILS, Confirmed, Some((1501, false))));
     check(Never, &[2010], &[1400], (FAILS, Open, None));
-    // It passes three times, but by less than a usual run strays: another judgement might find none.
+    // It passes three times, but by less than a usual run varies: another judgement might find none.
     check(asked, &[1990], &[1400], (PASSES, Confirmed, Some((1400, true))));
     check(asked, &[1990], &[1600], (FAILS, Confirmed, Some((1600, false))));
     check(Never, &[1990], &[1600], (PASSES, Settled, None));
@@ -203,7 +203,7 @@ fn scales_that_are_told_are_used_and_no_others() {
     let told = |scales| {
         let emulator =
             Box::leak(Box::new(Emulator { path: "/emulator".into(), version: "an emulator".into() }));
-        Opinions::told(SecondOpinions::Open, scales).followed_by(Means::Reference(emulator))
+        Opinions::told(SecondOpinions::Open, scales).followed_by(Meter::Reference(emulator))
     };
     kit.opinions = told(vec![scale.clone()]);
     assert_eq!(judged(&mut kit, "timed", &[2010], &[1400]).2, Some((1400, true)));

@@ -48,7 +48,7 @@ fn control(_: &mut Stage) -> Result<Observation, SystemError> {
     ok(if calm { 100 } else { control.0 })
 }
 
-/// Judges one test case with a limit of 2 s: verdict, confidence, runs, void runs and the time that counts.
+/// Judges one test case with a limit of 2 s: verdict, confidence, runs, discarded runs and the time that counts.
 fn check(program: &'static str, times: &[u64], verdict: Verdict, how: (Confidence, u32, u32, u64)) {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
     check_in(kit(), program, times, verdict, how);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Days after which a node is looked at again: once a week a machine that varies slowly is measured in full.
 pub const RECHECK_DAYS: i64 = 7;
-/// A part of which one turn strays by more than this share of its tolerance was not measured well enough to be compared.
+/// A part of which one turn varies by more than this share of its tolerance was not measured well enough to be compared.
 const WELL_MEASURED: f64 = 0.5;
 
 /// What came of asking for admission.

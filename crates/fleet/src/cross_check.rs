@@ -5,7 +5,7 @@
 use crate::policy::{Stage, Strictness};
 use model::{Confidence, Nanos, Verdict};
 use serde::{Deserialize, Serialize};
-use settle::Stray;
+use settle::Spread;
 
 /// The numbers of the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -168,9 +168,9 @@ pub enum Next {
 }
 
 /// By how much the time of one undisturbed run is longer than the least one, at most, in all but one run of a thousand; as
-/// a part of it, on a slot where programs stray like this (as the settle rule has it: docs/settling.md).
-pub fn noise(stray: Stray) -> f64 {
-    (1.0 + stray.reach) * (1.0 + stray.tail * (0.5f64 / 0.001).ln()) - 1.0
+/// a part of it, on a slot where programs vary like this (as the settle rule has it: docs/settling.md).
+pub fn noise(spread: Spread) -> f64 {
+    (1.0 + spread.median_excess) * (1.0 + spread.tail_scale * (0.5f64 / 0.001).ln()) - 1.0
 }
 
 /// Whether a job is drawn: the same for the same name, everywhere and for ever (FNV-1a of 64 bits, mixed as in SplitMix64).

@@ -186,7 +186,7 @@ impl Health {
         }
     }
 
-    /// It judged a job. Disturbed is one with a run whose evidence names a disturbance: above a limit, it is void.
+    /// It judged a job. Disturbed is one with a run whose evidence names a disturbance: above a limit, it is discarded.
     pub fn judged(&mut self, policy: &HealthPolicy, at: Moment, disturbed: bool) {
         tally(&policy.voids, &mut self.voids, disturbed, at);
         if self.voids.value >= f64::from(policy.voids.threshold) {

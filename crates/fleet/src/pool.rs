@@ -67,11 +67,11 @@ pub struct Norm {
 /// Equal memory modules leave slightly different sizes, by what firmware and kernel keep for themselves (proc_meminfo(5),
 /// MemTotal); one module more or less is at least a sixteenth.
 pub const MEMORY_TOLERANCE: f64 = 0.02;
-/// The tolerance of a part in robust deviations of its founders' turns. Indices of one machine stray about as much as the
+/// The tolerance of a part in robust deviations of its founders' turns. Indices of one machine vary about as much as the
 /// turns of one of them, bandwidth twice (docs/power-index.md, "How far it repeats").
 const DEVIATIONS: f64 = 4.0;
 /// Tolerances are at least this, in percent: what the settle rule's reach takes for nothing on a quiet server, and what
-/// the kernel's parts stray by from boot to boot.
+/// the kernel's parts vary by from boot to boot.
 const fn least_tolerance(group: IndexGroup) -> f64 {
     match group {
         IndexGroup::Core => 1.0,

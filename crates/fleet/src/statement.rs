@@ -78,7 +78,7 @@ pub struct StatedPart {
     pub part: IndexPart,
     /// Its value, in its unit.
     pub value: f64,
-    /// How far its turns stray from each other: one robust standard deviation, in percent of the value.
+    /// How far its turns vary from each other: one robust standard deviation, in percent of the value.
     pub repeatability_pct: f64,
 }
 

@@ -1,6 +1,6 @@
 //! Repeated runs of one program, or of several in turn, until there are enough that count.
 //!
-//! What is run next, which runs are void and when it is enough are decided here; running is the caller's, so that all of it
+//! What is run next, which runs are discarded and when it is enough are decided here; running is the caller's, so that all of it
 //! can be tried on made-up runs.
 
 mod analysis;
@@ -28,7 +28,7 @@ pub struct Plan {
     pub warmup: usize,
     /// Go on until the 95 % interval of each median reaches at most so many percent of it to each side.
     pub until_ci: Option<f64>,
-    /// With `until_ci`: at most so many runs of each, void ones included; no fewer than `runs`.
+    /// With `until_ci`: at most so many runs of each, discarded ones included; no fewer than `runs`.
     pub max_runs: usize,
 }
 
@@ -52,7 +52,7 @@ pub struct Next {
     pub program: usize,
     /// Nothing of this run is kept.
     pub warmup: bool,
-    /// Runs that are done, warm-ups and void runs included.
+    /// Runs that are done, warm-ups and discarded runs included.
     pub done: usize,
     /// Runs there will be, as far as is known.
     pub expected: usize,
@@ -76,7 +76,7 @@ pub enum Stop<E> {
     },
 }
 
-/// Makes the runs: programs in turn, A B A B …, so that whatever changes with time meets all of them alike. Void runs are
+/// Makes the runs: programs in turn, A B A B …, so that whatever changes with time meets all of them alike. Discarded runs are
 /// made again, for each program at most as many as runs were asked for. `run` makes one; `None`: it was ended because the
 /// caller wants no more. Gives the kept runs of each program.
 pub fn bench<E>(
@@ -124,7 +124,7 @@ fn make<E>(
     }
 }
 
-/// Keeps a run. Which runs are void shows only among all of them, so it is looked at when there are as many as were asked
+/// Keeps a run. Which runs are discarded shows only among all of them, so it is looked at when there are as many as were asked
 /// for; from then on each is judged when it comes, and no judgement is taken back.
 fn keep(runs: &mut Vec<BenchRun>, observation: Observation, plan: &Plan, floor: &Floor) {
     let disturbed = disturbances(&observation, floor).iter().map(|cause| cause.name.to_string()).collect();
@@ -137,7 +137,7 @@ fn keep(runs: &mut Vec<BenchRun>, observation: Observation, plan: &Plan, floor: 
     }
 }
 
-/// Says of each run whether it is void.
+/// Says of each run whether it is discarded.
 pub(crate) fn condemn(runs: &mut [BenchRun], clock: Clock) {
     let from = analysis::void_from(runs, clock);
     runs.iter_mut().for_each(|run| run.void = is_void(run, clock, from));
@@ -172,7 +172,7 @@ impl Progress<'_> {
         Next { program, warmup, done: self.done, expected: expected.max(self.done + 1) }
     }
 
-    /// Whether a program needs one more run to have as many that count as are wanted. More void runs than runs were asked
+    /// Whether a program needs one more run to have as many that count as are wanted. More discarded runs than runs were asked
     /// for are no bad luck; the report will say so.
     fn wants(&self, runs: &[BenchRun]) -> bool {
         let most = self.plan.until_ci.map_or(usize::MAX, |_| self.plan.max_runs);

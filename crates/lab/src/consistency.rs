@@ -1,6 +1,6 @@
 //! How far the times and verdicts of a machine can be believed: what runs of several programs under several loads come to. Pure.
 
-use model::{Charge, Clock, ConsistencyCell, ConsistencyVerdicts, Nanos, Policy, Reading, Stray};
+use model::{Charge, Clock, ConsistencyCell, ConsistencyVerdicts, Nanos, Policy, Reading, Spread};
 use settle::{Step, Timed, settle};
 
 /// So far above the usual time limits are put, in percent.
@@ -33,8 +33,8 @@ pub struct Series {
 }
 
 /// What all series come to on a machine whose runs vary like this. Those without a run are left out.
-pub fn cells(series: &[Series], stray: Stray) -> Vec<ConsistencyCell> {
-    series.iter().filter_map(|one| cell(one, usual(series, one)?, stray)).collect()
+pub fn cells(series: &[Series], spread: Spread) -> Vec<ConsistencyCell> {
+    series.iter().filter_map(|one| cell(one, usual(series, one)?, spread)).collect()
 }
 
 /// The median of the same program by the same clock with nothing beside it.
@@ -53,7 +53,7 @@ fn median(series: &Series) -> Option<u64> {
     Some(stats::median(&amounts(series))?.round() as u64)
 }
 
-fn cell(series: &Series, usual: u64, stray: Stray) -> Option<ConsistencyCell> {
+fn cell(series: &Series, usual: u64, spread: Spread) -> Option<ConsistencyCell> {
     let (amounts, median) = (amounts(series), median(series)?);
     let [least, most] = [f64::min, f64::max].map(|pick| amounts.iter().copied().reduce(pick));
     let n = amounts.len() as f64;
@@ -69,12 +69,12 @@ fn cell(series: &Series, usual: u64, stray: Stray) -> Option<ConsistencyCell> {
         usual,
         spread_pct: 100.0 * (most? - least?) / (median as f64).max(1.0),
         cv_pct: Reading::from_option(cv, || "one run has no deviation".into()),
-        verdicts: ABOVE.map(|above| verdicts(series, usual, above, stray)).to_vec(),
+        verdicts: ABOVE.map(|above| verdicts(series, usual, above, spread)).to_vec(),
     })
 }
 
 /// Each run is the first one of a judgement; what the settle rule repeats are the runs after it, behind the last the first again.
-fn verdicts(series: &Series, usual: u64, above_pct: f64, stray: Stray) -> ConsistencyVerdicts {
+fn verdicts(series: &Series, usual: u64, above_pct: f64, spread: Spread) -> ConsistencyVerdicts {
     let amount = (usual as f64 * (1.0 + above_pct / 100.0)).round() as u64;
     let limit = Charge { clock: series.clock, amount };
     let runs: Vec<Timed> = series.runs.iter().map(|run| timed(run, series.clock)).collect();
@@ -83,7 +83,7 @@ fn verdicts(series: &Series, usual: u64, above_pct: f64, stray: Stray) -> Consis
         let mut seen = Vec::new();
         for n in 0..Policy::PUBLISHED.runs as usize {
             seen.push(runs[(first + n) % runs.len()]);
-            if let Step::Decided(decision) = settle(limit, stray, &Policy::PUBLISHED, &seen) {
+            if let Step::Decided(decision) = settle(limit, spread, &Policy::PUBLISHED, &seen) {
                 return !decision.passes;
             }
         }
@@ -154,7 +154,7 @@ pub fn read_times(text: &str) -> Result<Vec<Series>, (usize, String)> {
 mod tests {
     use super::*;
 
-    const STRAY: Stray = Stray { reach: 0.01, tail: 0.01 };
+    const SPREAD: Spread = Spread { median_excess: 0.01, tail_scale: 0.01 };
 
     fn series(load: &str, clock: Clock, ms: &[u64]) -> Series {
         let run = |ms: &u64| Run { amount: ms * 1_000_000, disturbed: false, explained: Nanos::ZERO };
@@ -165,7 +165,7 @@ mod tests {
     fn limits_lie_above_the_idle_median_and_settled_verdicts_flip_less() {
         let loaded = [1000, 1080, 1000, 1000, 1130, 1000, 1000, 1000, 1000, 1000];
         let all = [series("cpu", Clock::Cpu, &loaded), series(IDLE, Clock::Cpu, &[1000; 10])];
-        let cells = cells(&all, STRAY);
+        let cells = cells(&all, SPREAD);
         let of = |cell: &ConsistencyCell| -> Vec<[f64; 2]> {
             cell.verdicts.iter().map(|v| [v.single_pct, v.settled_pct]).collect()
         };
@@ -181,11 +181,11 @@ mod tests {
     #[test]
     fn what_counts_needs_no_repeat_and_one_run_has_no_deviation() {
         let all = [series(IDLE, Clock::Reference, &[100, 100]), series("cpu", Clock::Reference, &[111])];
-        let cells = cells(&all, STRAY);
+        let cells = cells(&all, SPREAD);
         assert_eq!((cells[0].spread_pct, cells[0].cv_pct.known()), (0.0, Some(&0.0)));
         assert!(cells[1].cv_pct.known().is_none());
         assert_eq!((cells[1].verdicts[1].single_pct, cells[1].verdicts[1].settled_pct), (100.0, 100.0));
-        assert_eq!(super::cells(&[series(IDLE, Clock::Cpu, &[])], STRAY), []);
+        assert_eq!(super::cells(&[series(IDLE, Clock::Cpu, &[])], SPREAD), []);
     }
 
     #[test]

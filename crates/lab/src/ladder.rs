@@ -192,7 +192,7 @@ mod tests {
         assert_eq!((sorted(&order[18..]), rung_of(9)), (vec![8, 8, 8, 9, 9, 9], (4, LadderLoad::Cpu)));
     }
 
-    /// Runs of 100 ms that stray by so many percent, on each rung.
+    /// Runs of 100 ms that vary by so many percent, on each rung.
     fn climbed(random: &mut Random, percent: [f64; 5], level: [f64; 5]) -> Vec<LadderStage> {
         let planned = planned(&[Some(0), Some(0), Some(0), None, Some(0)]);
         let runs: Vec<(Stage, Observation)> = schedule(&planned, 20, 1)

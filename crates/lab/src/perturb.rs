@@ -130,7 +130,7 @@ mod tests {
         assert!(orders.len() > 10);
     }
 
-    /// A trial whose disturbed runs take `factor` times as long, on a machine that slows down and strays by `percent`.
+    /// A trial whose disturbed runs take `factor` times as long, on a machine that slows down and varies by `percent`.
     fn tried(seed: u64, pairs: usize, factor: f64, percent: f64) -> PerturbTrial {
         let mut random = Random::new(seed);
         let mut run = |(n, step): (usize, Step)| {

@@ -1,4 +1,4 @@
-//! Two fixed programs whose runs tell how far times stray in a slot: one that only computes, one that waits for memory.
+//! Two fixed programs whose runs tell how far times vary in a slot: one that only computes, one that waits for memory.
 //! They run in the sandbox as submissions do, so that what is measured is what submissions meet.
 
 use std::hint::black_box;

@@ -50,7 +50,7 @@ impl Rounds {
         self.made.iter().map(wanted).sum()
     }
 
-    /// A condition has at most twice the runs that were asked for: more void ones are no bad luck.
+    /// A condition has at most twice the runs that were asked for: more discarded ones are no bad luck.
     fn wants(&self, condition: usize) -> bool {
         let [counted, all] = self.made[condition];
         counted < self.target && all < 2 * self.target

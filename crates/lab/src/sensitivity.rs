@@ -15,9 +15,9 @@ pub fn range(samples: &[&[f64]]) -> Option<f64> {
     Some(most? - least?)
 }
 
-/// What [`range`] comes to at most in 19 of 20 cases where what is varied changes nothing. How far a median strays is taken
+/// What [`range`] comes to at most in 19 of 20 cases where what is varied changes nothing. How far a median varies is taken
 /// from the intervals of the samples' medians, which hold whatever the shape of the noise, all samples together; medians that
-/// stray so are then made up. `None` where a sample is too small for an interval (below six runs).
+/// vary so are then made up. `None` where a sample is too small for an interval (below six runs).
 pub fn chance(samples: &[&[f64]]) -> Option<f64> {
     let errors: Vec<f64> = samples
         .iter()

@@ -1,4 +1,4 @@
-//! Simulated fleets: those that stray are named, and nobody else.
+//! Simulated fleets: those that vary are named, and nobody else.
 
 use lab::index::compare::compare;
 use model::{IndexComparison, IndexGroup, IndexPart, IndexSubject, SavedIndex, StrayKind};

@@ -43,7 +43,7 @@ pub struct BenchRun {
 /// A run that stands apart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchOutlier {
-    /// Which one, from 1, void runs included.
+    /// Which one, from 1, discarded runs included.
     pub run: usize,
     /// What it is charged above the median of the runs that count, as a time in nanoseconds; negative below.
     pub excess_ns: i64,
@@ -109,9 +109,9 @@ pub enum BenchWarning {
         /// Correlation of the times of neighbouring runs, 0 to 1.
         correlation: f64,
     },
-    /// More void runs than are repeated.
+    /// More discarded runs than are repeated.
     TooManyVoid {
-        /// Runs that were void.
+        /// Runs that were discarded.
         void: usize,
         /// Runs that count.
         counted: usize,
@@ -182,7 +182,7 @@ pub struct Benched {
     pub charged: Reading<Figures>,
     /// Wall time of those that count.
     pub wall: Reading<Figures>,
-    /// Runs that stand apart, void ones among them.
+    /// Runs that stand apart, discarded ones among them.
     pub outliers: Vec<BenchOutlier>,
     /// What to know about it.
     pub warnings: Vec<BenchWarning>,

@@ -258,7 +258,7 @@ pub struct SavedIndex {
     pub values: Vec<(IndexPart, f64)>,
 }
 
-/// What strays: a part, or a whole group.
+/// What varies: a part, or a whole group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IndexSubject {
     /// One part.
@@ -277,7 +277,7 @@ impl IndexSubject {
     }
 }
 
-/// In which way a machine strays.
+/// In which way a machine varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StrayKind {
@@ -287,7 +287,7 @@ pub enum StrayKind {
     Trend,
 }
 
-/// A machine that strays from its like.
+/// A machine that varies from its like.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexStray {
     /// Which one.
@@ -333,7 +333,7 @@ pub struct ComparedPart {
     pub median: f64,
     /// One robust deviation over machines, in percent; `None` where it is not known.
     pub deviation_pct: Reading<f64>,
-    /// From where the variance comes; strays are left out.
+    /// From where the variance comes; varies are left out.
     pub variance: IndexVariance,
     /// Each machine that has it: its place in [`ComparedModel::machines`], value, ratio to the median, and robust z
     /// where there is one, above 0 for weaker.
@@ -388,7 +388,7 @@ pub struct IndexComparison {
     pub readings: usize,
     /// One for each processor; the one with most machines first.
     pub models: Vec<ComparedModel>,
-    /// Machines that stray; the farthest first.
+    /// Outlying machines; the farthest first.
     pub strays: Vec<IndexStray>,
     /// What to know of the whole.
     pub notes: Vec<String>,

@@ -99,7 +99,7 @@ pub struct LayoutReport {
     pub distances: Vec<u32>,
     /// Greatest less least median, in percent of the mean: how much the layout alone moves this program.
     pub sensitivity_pct: Reading<f64>,
-    /// What the same figure comes to in 19 of 20 cases when the layout changes nothing, with as many runs that stray as much.
+    /// What the same figure comes to in 19 of 20 cases when the layout changes nothing, with as many outlying runs as much.
     pub chance_pct: Reading<f64>,
     /// All runs.
     pub runs: usize,

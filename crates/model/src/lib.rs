@@ -84,7 +84,7 @@ pub use reading::{Reading, not_told, told};
 pub use run::{
     Aslr, BoxId, BoxMount, FileMount, Found, Layout, Placement, RunSpec, Sched, Stdio, View, ViewMount,
 };
-pub use settling::{Floor, Noise, Policy, Quiet, Stray, Thresholds};
+pub use settling::{Floor, Noise, Policy, Quiet, Spread, Thresholds};
 pub use shadow::{Agreement, Ours, Shadow, ShadowRow, Theirs};
 pub use trace::{
     KindShare, LatencyRatio, NodeAllocations, SeenFaults, Share, Toucher, TraceMethod, TraceReport,

@@ -4,16 +4,18 @@ use crate::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Of a slot that was not measured: a memory-bound program on a lightly loaded virtual machine.
-const ASSUMED: Stray = Stray { reach: 0.05, tail: 0.02 };
+const ASSUMED: Spread = Spread { median_excess: 0.05, tail_scale: 0.02 };
 
 /// How far runs of a program vary, as fractions of its time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct Stray {
+pub struct Spread {
     /// The median above the least.
-    pub reach: f64,
+    #[serde(rename = "reach")]
+    pub median_excess: f64,
     /// Mean excess over the median of those above it: a run lies further above than x with probability ½·exp(−x/tail).
-    pub tail: f64,
+    #[serde(rename = "tail")]
+    pub tail_scale: f64,
 }
 
 /// How far runs of one fixed program vary.
@@ -29,7 +31,8 @@ pub struct Noise {
     #[serde(rename = "median_ns")]
     pub median: Nanos,
     /// How far they vary, with an allowance for their number.
-    pub stray: Stray,
+    #[serde(rename = "stray")]
+    pub spread: Spread,
 }
 
 /// What evidence shows of runs that nothing disturbed: for each reading a part for each run and a part for each second.
@@ -63,17 +66,20 @@ pub struct Floor {
 }
 
 impl Floor {
-    /// How far submissions are taken to stray: as the worse of both programs, since nobody can know what a submission
+    /// How far submissions are taken to vary: as the worse of both programs, since nobody can know what a submission
     /// is.
-    pub fn stray(&self) -> Stray {
-        let (a, b) = (self.memory.stray, self.compute.stray);
-        Stray { reach: a.reach.max(b.reach), tail: a.tail.max(b.tail) }
+    pub fn spread(&self) -> Spread {
+        let (a, b) = (self.memory.spread, self.compute.spread);
+        Spread {
+            median_excess: a.median_excess.max(b.median_excess),
+            tail_scale: a.tail_scale.max(b.tail_scale),
+        }
     }
 
     /// The slowdown of the memory-bound program, against the fastest run of it that is known, from which on the machine is
     /// taken to be slower than it can be. One run in five is as slow by chance; where it is, it costs some more runs.
     pub fn slow_from(&self) -> f64 {
-        1.0 + self.memory.stray.reach + self.memory.stray.tail
+        1.0 + self.memory.spread.median_excess + self.memory.spread.tail_scale
     }
 
     /// The same floor, by the fastest run of the memory-bound program that both know. Machines are slow for minutes when
@@ -87,7 +93,7 @@ impl Floor {
 
     /// Where nothing was measured.
     pub fn assumed() -> Floor {
-        let noise = Noise { n: 0, least: Nanos::ZERO, median: Nanos::ZERO, stray: ASSUMED };
+        let noise = Noise { n: 0, least: Nanos::ZERO, median: Nanos::ZERO, spread: ASSUMED };
         let quiet = Quiet {
             wait_per_second: 0.02,
             steal_per_second: 0.01,
@@ -103,7 +109,7 @@ impl Floor {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Policy {
-    /// At most so many runs, void ones included.
+    /// At most so many runs, discarded ones included.
     pub runs: u32,
     /// So many runs at or below the limit settle a pass.
     pub passes: u32,
@@ -112,7 +118,7 @@ pub struct Policy {
     pub close: f64,
     /// How often noise alone may look like a program that is too slow: one in 1/error.
     pub error: f64,
-    /// How much further a disturbed run strays than an undisturbed one.
+    /// How much further a disturbed run varies than an undisturbed one.
     pub disturbed: f64,
 }
 
@@ -132,8 +138,9 @@ pub struct Thresholds {
     pub policy: Policy,
     /// The noise floor of the slot, or of the noisiest of several.
     pub floor: Floor,
-    /// How far submissions are taken to stray by it.
-    pub stray: Stray,
+    /// How far submissions are taken to vary by it.
+    #[serde(rename = "stray")]
+    pub spread: Spread,
     /// The grey band: how far above the limit one undisturbed run must be to decide, in percent of the limit.
     pub band_pct: f64,
     /// The slowdown of the control program from which on the machine counts as slow.

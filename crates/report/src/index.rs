@@ -40,7 +40,7 @@ pub(crate) fn percent(value: f64) -> String {
     format!("{value:.decimals$} %")
 }
 
-/// How far a machine strays, such as `4.0 % more` or `6.0 % more over its readings`.
+/// How far a machine varies, such as `4.0 % more` or `6.0 % more over its readings`.
 pub(crate) fn reach(stray: &IndexStray) -> String {
     let change = 100.0 * (stray.ratio - 1.0);
     let more = if change >= 0.0 { "more" } else { "less" };
@@ -55,7 +55,7 @@ pub(crate) fn reach(stray: &IndexStray) -> String {
     format!("{:.1} % {more}{of}{over}", change.abs())
 }
 
-/// Those that stray, without parts of which the whole group does in the same way; these are named beside it.
+/// Those that vary, without parts of which the whole group does in the same way; these are named beside it.
 pub(crate) fn by_group(comparison: &IndexComparison) -> Vec<(&IndexStray, String)> {
     let strays = &comparison.strays;
     let alone = strays.iter().filter(|stray| !strays.iter().any(|group| within(group, stray)));

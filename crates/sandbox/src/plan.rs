@@ -146,7 +146,7 @@ fn nanos(t: libc::timespec) -> Nanos {
 }
 
 /// Everything the plan needs besides the spec.
-pub(crate) struct Means<'a> {
+pub(crate) struct PlanInputs<'a> {
     pub(crate) stdio: [BorrowedFd<'a>; 3],
     /// What an emulator counts in.
     pub(crate) tally: Option<BorrowedFd<'a>>,
@@ -174,7 +174,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Prepares the plan. Fails on an argument with a zero byte.
-    pub(crate) fn new(spec: &RunSpec, means: &Means<'_>) -> io::Result<Plan> {
+    pub(crate) fn new(spec: &RunSpec, means: &PlanInputs<'_>) -> io::Result<Plan> {
         let mut plan = Plan {
             ops: Vec::with_capacity(64),
 
@@ -269,7 +269,7 @@ impl Plan {
 
     /// Where memory runs out the program and its children go, not the launcher, whose group they share on some layouts. Not later than this:
     /// children have the weight that their parent has when it forks.
-    fn first_to_go(&mut self, means: &Means<'_>) -> io::Result<()> {
+    fn first_to_go(&mut self, means: &PlanInputs<'_>) -> io::Result<()> {
         let (own, most) = (self.string("/proc/self/oom_score_adj")?, self.string("1000")?);
         let (at, flags) = (libc::AT_FDCWD as usize, libc::O_WRONLY as usize);
         let dumpable = |yes: bool| [libc::PR_SET_DUMPABLE as usize, usize::from(yes), 0, 0, 0];
@@ -313,7 +313,7 @@ impl Plan {
         }
     }
 
-    fn resource_limits(&mut self, spec: &RunSpec, means: &Means<'_>) {
+    fn resource_limits(&mut self, spec: &RunSpec, means: &PlanInputs<'_>) {
         for (resource, value) in ulimits::of_run(spec, means) {
             let at = self.words(vec![value as usize, value as usize]);
             self.call(Step::ResourceLimit, libc::SYS_prlimit64, &[0, resource as usize, at, 0]);
@@ -335,7 +335,7 @@ impl Plan {
         Ok(())
     }
 
-    fn give_up_privilege(&mut self, means: &Means<'_>) {
+    fn give_up_privilege(&mut self, means: &PlanInputs<'_>) {
         self.call(Step::NoNewPrivileges, libc::SYS_prctl, &[libc::PR_SET_NO_NEW_PRIVS as usize, 1]);
         if let Some(ruleset) = means.landlock {
             self.call(Step::Landlock, libc::SYS_landlock_restrict_self, &[ruleset.as_raw_fd() as usize, 0]);
@@ -353,7 +353,7 @@ impl Plan {
         self.call(Step::Capabilities, libc::SYS_capset, &[header, none]);
     }
 
-    fn readings(&mut self, spec: &RunSpec, means: &Means<'_>) -> io::Result<()> {
+    fn readings(&mut self, spec: &RunSpec, means: &PlanInputs<'_>) -> io::Result<()> {
         let r: *mut Readings = &raw mut *self.readings;
         let offset = |o: usize| r as usize + o;
         let monotonic = offset(std::mem::offset_of!(Readings, monotonic));

@@ -5,7 +5,7 @@
 //! to their limits, with a signal that looks like the program's own fault.
 
 use crate::SandboxError;
-use crate::plan::Means;
+use crate::plan::PlanInputs;
 use model::{RunSpec, Sched};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::OnceLock;
@@ -117,13 +117,13 @@ impl Ulimit {
 
 /// What a run gets where that is not what it inherits, by the number of the limit: what it asks for, or what the caller has where
 /// that is less and it asks for nothing.
-pub(crate) fn of_run(spec: &RunSpec, means: &Means<'_>) -> Vec<(u32, u64)> {
+pub(crate) fn of_run(spec: &RunSpec, means: &PlanInputs<'_>) -> Vec<(u32, u64)> {
     let given = wanted(spec, means).into_iter().map(|w| (w.number, w.value.min(own(w.number)[1])));
     given.filter(|(number, value)| own(*number) != [*value; 2]).collect()
 }
 
 /// Refuses a run that the caller's limits would end.
-pub(crate) fn check(spec: &RunSpec, means: &Means<'_>) -> Result<(), SandboxError> {
+pub(crate) fn check(spec: &RunSpec, means: &PlanInputs<'_>) -> Result<(), SandboxError> {
     for wanted in wanted(spec, means).iter().filter(|wanted| wanted.needed) {
         let [_, found] = own(wanted.number);
         let limit = ALL.iter().find(|limit| limit.number == wanted.number);
@@ -141,7 +141,7 @@ struct Wanted {
     needed: bool,
 }
 
-fn wanted(spec: &RunSpec, means: &Means<'_>) -> Vec<Wanted> {
+fn wanted(spec: &RunSpec, means: &PlanInputs<'_>) -> Vec<Wanted> {
     let limits = &spec.limits;
     let stack = limits.stack.or(limits.memory).map_or(NONE, |b| b.0);
     let processes = limits.processes.map_or(2048, u64::from);

@@ -1,9 +1,9 @@
 //! The noise floor of a slot, from runs of fixed programs there.
 
 use crate::disturbances;
-use model::{Evidence, Floor, Nanos, Noise, Observation, Quiet, Reading, Stray};
+use model::{Evidence, Floor, Nanos, Noise, Observation, Quiet, Reading, Spread};
 
-/// Bounds of both figures of a [`Stray`]: below, no measurement of few runs can be believed; above, the slot is not fit
+/// Bounds of both figures of a [`Spread`]: below, no measurement of few runs can be believed; above, the slot is not fit
 /// to judge, and the grey band would be as wide as the limit.
 const BOUNDS: [f64; 2] = [0.002, 0.07];
 
@@ -46,7 +46,7 @@ fn noise(runs: &[Observation]) -> Option<Noise> {
         n: runs.len() as u32,
         least: Nanos(least as u64),
         median: Nanos(median as u64),
-        stray: Stray { reach: bounded(median / least - 1.0), tail: bounded(tail) },
+        spread: Spread { median_excess: bounded(median / least - 1.0), tail_scale: bounded(tail) },
     })
 }
 

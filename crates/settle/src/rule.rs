@@ -1,7 +1,7 @@
 //! The settle rule.
 
 use crate::explained;
-use model::{Cause, Charge, Confidence, Nanos, Policy, Stray};
+use model::{Cause, Charge, Confidence, Nanos, Policy, Spread};
 
 /// What has to speak against a program: the natural logarithm of 1/error, with an allowance for looking again after each run
 /// (Bonferroni).
@@ -42,7 +42,7 @@ pub struct Decision {
     pub confidence: Confidence,
     /// It passes, but by runs so near the limit that usual ones may lie above it: another judgement could find none at or under it.
     pub near: bool,
-    /// The charge that counts: the least of the runs that are not void; of all, where all are.
+    /// The charge that counts: the least of the runs that are not discarded; of all, where all are.
     pub charge: Charge,
     /// How many runs were discarded.
     pub void_runs: u32,
@@ -58,19 +58,20 @@ pub enum Step {
 }
 
 /// How far above the limit one undisturbed run must be to decide: the grey band, as a fraction of the limit.
-pub fn band(stray: Stray, policy: &Policy) -> f64 {
-    (1.0 + stray.reach) * (1.0 + stray.tail * (needed(policy) - std::f64::consts::LN_2)) - 1.0
+pub fn band(spread: Spread, policy: &Policy) -> f64 {
+    (1.0 + spread.median_excess) * (1.0 + spread.tail_scale * (needed(policy) - std::f64::consts::LN_2)) - 1.0
 }
 
 /// Where a run is stopped: beyond the band of a disturbed run, so that an endless program costs one run, but at most at
 /// twice the limit.
-pub fn stop_at(limit: Nanos, stray: Stray, policy: &Policy) -> Nanos {
+pub fn stop_at(limit: Nanos, spread: Spread, policy: &Policy) -> Nanos {
     // A little more, since the decision is taken on the time at which the run was really stopped.
-    let furthest = (1.0 + stray.reach) * (1.0 + policy.disturbed * stray.tail * needed(policy));
+    let furthest =
+        (1.0 + spread.median_excess) * (1.0 + policy.disturbed * spread.tail_scale * needed(policy));
     limit.scale((0.01 + furthest).min(2.0))
 }
 
-/// The rule: what `runs`, in the order in which they were made, say about a limit on a slot where programs stray like
+/// The rule: what `runs`, in the order in which they were made, say about a limit on a slot where programs vary like
 /// this.
 ///
 /// A program that can keep the limit at its best has a median of at most `limit·(1 + reach)`. Above that by a part x it
@@ -79,7 +80,7 @@ pub fn stop_at(limit: Nanos, stray: Stray, policy: &Policy) -> Nanos {
 /// most the probability `error`. So no other judgement of it passes, but for so rare a one.
 ///
 /// A clock that counts says the same every time, so one run decides.
-pub fn settle(limit: Charge, stray: Stray, policy: &Policy, runs: &[Timed]) -> Step {
+pub fn settle(limit: Charge, spread: Spread, policy: &Policy, runs: &[Timed]) -> Step {
     let under = runs.iter().filter(|run| run.charge <= limit).count() as u32;
     let valid: Vec<&Timed> = runs.iter().filter(|run| !run.is_void(limit)).collect();
     let void_runs = (runs.len() - valid.len()) as u32;
@@ -87,22 +88,22 @@ pub fn settle(limit: Charge, stray: Stray, policy: &Policy, runs: &[Timed]) -> S
     let Some(least) = runs.iter().map(|run| run.charge).min() else { return Step::Again };
     let charge = valid.iter().map(|run| run.charge).min().unwrap_or(least);
     let firmly = if runs.len() == 1 { Confidence::Clear } else { Confidence::Settled };
-    // Of void runs too: what was seen of the program it can do, and so a slower program never fares better.
+    // Of discarded runs too: what was seen of the program it can do, and so a slower program never fares better.
     let ratio = least.amount.max(1) as f64 / limit.amount.max(1) as f64;
     // Two tails above the usual time lies one run in fifteen.
-    let usual = ratio * (1.0 + stray.reach) * (1.0 + 2.0 * stray.tail);
+    let usual = ratio * (1.0 + spread.median_excess) * (1.0 + 2.0 * spread.tail_scale);
     let near = under > 0 && limit.clock.varies() && usual > 1.0;
     let decided =
         |passes, confidence| Step::Decided(Decision { passes, confidence, near, charge, void_runs });
     let firm = match under {
         _ if !limit.clock.varies() => true,
         0 => {
-            let over = ratio / (1.0 + stray.reach) - 1.0;
+            let over = ratio / (1.0 + spread.median_excess) - 1.0;
             over > 0.0
-                && valid.iter().map(|run| doubt(run, over, stray, policy)).sum::<f64>() >= needed(policy)
+                && valid.iter().map(|run| doubt(run, over, spread, policy)).sum::<f64>() >= needed(policy)
         }
         // Were this the least it can do, its median would keep the limit all the same.
-        _ => ratio * (1.0 + stray.reach.max(policy.close)) <= 1.0 || under >= policy.passes,
+        _ => ratio * (1.0 + spread.median_excess.max(policy.close)) <= 1.0 || under >= policy.passes,
     };
     match (firm, at_bound) {
         (true, _) => decided(under > 0, firmly),
@@ -113,10 +114,10 @@ pub fn settle(limit: Charge, stray: Stray, policy: &Policy, runs: &[Timed]) -> S
 
 /// How much a run speaks against the program that is so far above the median it can have if it keeps the limit: minus
 /// the logarithm of the probability.
-fn doubt(run: &Timed, over: f64, stray: Stray, policy: &Policy) -> f64 {
+fn doubt(run: &Timed, over: f64, spread: Spread, policy: &Policy) -> f64 {
     match run.disturbed {
-        true => over / (policy.disturbed * stray.tail),
-        false => std::f64::consts::LN_2 + over / stray.tail,
+        true => over / (policy.disturbed * spread.tail_scale),
+        false => std::f64::consts::LN_2 + over / spread.tail_scale,
     }
 }
 
@@ -129,7 +130,7 @@ mod tests {
     const LIMIT: Charge = Charge { clock: Clock::Cpu, amount: 1_000_000_000 };
     const POLICY: Policy = Policy::PUBLISHED;
     /// One run decides 1 % below and 11.9 % above the limit, two 6.2 % above, ten 1.5 %.
-    const STRAY: Stray = Stray { reach: 0.01, tail: 0.01 };
+    const SPREAD: Spread = Spread { median_excess: 0.01, tail_scale: 0.01 };
 
     fn at(ms: f64) -> Timed {
         Timed::new(Charge::cpu(LIMIT.as_time().scale(ms / 1000.0)), &[])
@@ -139,9 +140,9 @@ mod tests {
         Timed { disturbed: true, explained: Nanos::from_millis(explained), ..at(ms) }
     }
 
-    /// `again`, or `pass clear 900 ms`, with the number of void runs where there are any.
+    /// `again`, or `pass clear 900 ms`, with the number of discarded runs where there are any.
     fn check(runs: &[Timed], expected: &str) {
-        let shown = match settle(LIMIT, STRAY, &POLICY, runs) {
+        let shown = match settle(LIMIT, SPREAD, &POLICY, runs) {
             Step::Again => "again".to_string(),
             Step::Decided(d) => {
                 let end = if d.passes { "pass" } else { "fail" };
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn passes_without_room_for_usual_runs_are_near() {
-        let near = |ms: f64| match settle(LIMIT, STRAY, &POLICY, &[at(ms), at(ms), at(ms)]) {
+        let near = |ms: f64| match settle(LIMIT, SPREAD, &POLICY, &[at(ms), at(ms), at(ms)]) {
             Step::Decided(decision) => decision.near,
             Step::Again => panic!("three runs at {ms} decide"),
         };
@@ -181,7 +182,7 @@ mod tests {
             let charge = counted(amount);
             let decision =
                 Decision { passes, confidence: Confidence::Clear, near: false, charge, void_runs: 0 };
-            let step = settle(counted(100), STRAY, &POLICY, &[Timed::new(charge, &causes)]);
+            let step = settle(counted(100), SPREAD, &POLICY, &[Timed::new(charge, &causes)]);
             assert_eq!(step, Step::Decided(decision));
         }
     }
@@ -222,13 +223,13 @@ mod tests {
     #[test]
     fn an_endless_program_costs_one_run() {
         for tail in [0.002, 0.01, 0.02, 0.07] {
-            let stray = Stray { reach: 0.02, tail };
-            let time = stop_at(LIMIT.as_time(), stray, &POLICY);
+            let spread = Spread { median_excess: 0.02, tail_scale: tail };
+            let time = stop_at(LIMIT.as_time(), spread, &POLICY);
             assert!(time.0 <= 2 * LIMIT.amount);
             let charge = Charge::cpu(time);
             for disturbed in [false, tail <= 0.02] {
                 let stopped = Timed { charge, disturbed, explained: Nanos::ZERO };
-                let step = settle(LIMIT, stray, &POLICY, &[stopped]);
+                let step = settle(LIMIT, spread, &POLICY, &[stopped]);
                 let clear = Decision {
                     passes: false,
                     confidence: Confidence::Clear,
@@ -254,7 +255,7 @@ mod tests {
                 times.iter().map(run).collect()
             };
             let end = |runs: &[Timed]| {
-                (0..=runs.len()).find_map(|n| match settle(LIMIT, STRAY, &POLICY, &runs[..n]) {
+                (0..=runs.len()).find_map(|n| match settle(LIMIT, SPREAD, &POLICY, &runs[..n]) {
                     Step::Again => None,
                     Step::Decided(decision) => Some((n, decision)),
                 })

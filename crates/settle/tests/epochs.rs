@@ -55,7 +55,7 @@ fn judge(world: &mut World, limit: Nanos, waits: bool) -> Decision {
     let mut looks = 0;
     let decided = |world: &World, runs: &[(f64, Option<f64>)]| {
         let runs: Vec<Timed> = runs.iter().map(|(time, slowdown)| world.timed(*time, *slowdown)).collect();
-        match settle(limit, world.floor.stray(), &POLICY, &runs) {
+        match settle(limit, world.floor.spread(), &POLICY, &runs) {
             Step::Again => None,
             Step::Decided(decision) => Some(decision),
         }

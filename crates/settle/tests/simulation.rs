@@ -2,7 +2,7 @@
 //! docs/settling.md, whose tables must be the ones found here.
 
 use model::{Charge, Confidence, Evidence, Exit, Isolation, Nanos, Observation, Reading, SecondOpinions};
-use settle::{Decision, Floor, Policy, Step, Stray, Timed, asks, disturbances, explained, settle};
+use settle::{Decision, Floor, Policy, Spread, Step, Timed, asks, disturbances, explained, settle};
 use stats::{Random, median};
 
 const POLICY: Policy = Policy::PUBLISHED;
@@ -13,7 +13,7 @@ const SHOWN: [f64; 7] = [0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 2.0];
 /// Runs of one program in one condition: how long against its undisturbed median, and what the evidence says.
 struct Noise {
     runs: Vec<Run>,
-    stray: Stray,
+    spread: Spread,
     /// Runs follow each other as they were recorded: disturbance lasts.
     in_order: bool,
 }
@@ -67,11 +67,11 @@ fn replay(runs: &[Observation], undisturbed: &[Observation], floor: &Floor) -> N
             explained: explained(&causes).0 as f64 / usual,
         }
     };
-    Noise { runs: runs.iter().map(run).collect(), stray: floor.stray(), in_order: true }
+    Noise { runs: runs.iter().map(run).collect(), spread: floor.spread(), in_order: true }
 }
 
-/// Half of the runs at the median or below by up to `reach`, half above with an exponential tail; one in `strays` up to 40 %
-/// above with evidence, one in 100·`strays` up to 5 % without: what no evidence shows must be small for any rule to work.
+/// Half of the runs at the median or below by up to `reach`, half above with an exponential tail; one in `varies` up to 40 %
+/// above with evidence, one in 100·`varies` up to 5 % without: what no evidence shows must be small for any rule to work.
 fn made_up(reach: f64, tail: f64, strays: f64) -> Noise {
     let mut random = Random::new(7);
     let run = |random: &mut Random| {
@@ -91,7 +91,7 @@ fn made_up(reach: f64, tail: f64, strays: f64) -> Noise {
     };
     Noise {
         runs: (0..20_000).map(|_| run(&mut random)).collect(),
-        stray: Stray { reach, tail },
+        spread: Spread { median_excess: reach, tail_scale: tail },
         in_order: false,
     }
 }
@@ -99,7 +99,7 @@ fn made_up(reach: f64, tail: f64, strays: f64) -> Noise {
 /// One judgement of a program whose undisturbed median is `time` times the limit.
 fn judge(noise: &Noise, time: f64, random: &mut Random) -> (Decision, usize) {
     const LIMIT: Nanos = Nanos(1_000_000_000);
-    let stop = settle::stop_at(LIMIT, noise.stray, &POLICY);
+    let stop = settle::stop_at(LIMIT, noise.spread, &POLICY);
     let mut runs = Vec::new();
     let first = random.below(noise.runs.len());
     loop {
@@ -111,7 +111,7 @@ fn judge(noise: &Noise, time: f64, random: &mut Random) -> (Decision, usize) {
             disturbed: run.disturbed,
             explained: LIMIT.scale(time * run.explained),
         });
-        if let Step::Decided(decision) = settle(Charge::cpu(LIMIT), noise.stray, &POLICY, &runs) {
+        if let Step::Decided(decision) = settle(Charge::cpu(LIMIT), noise.spread, &POLICY, &runs) {
             return (decision, runs.len());
         }
     }
@@ -217,7 +217,7 @@ fn ten_to_the_five_judgements() {
 /// A program whose median lies below the limit by more than the grey band passes; one whose least possible time lies
 /// above it fails.
 fn wrong_outside_the_band(name: &str, noise: &Noise, n: usize, random: &mut Random) -> Vec<String> {
-    let band = settle::band(noise.stray, &POLICY);
+    let band = settle::band(noise.spread, &POLICY);
     let least = noise.runs.iter().map(|run| run.factor).fold(f64::MAX, f64::min);
     let below = Count::of(noise, n / 2, random, |random| (1.0 - 0.9 * random.unit()) / (1.0 + band));
     let above = Count::of(noise, n / 2, random, |random| (1.001 + random.unit()) / least);

@@ -36,7 +36,7 @@ impl World {
             verdict: ran.verdict,
             time: ran.time,
             confidence: ran.confidence,
-            noise: noise(node.stray()),
+            noise: noise(node.spread()),
             // Or has been since it began.
             doubted: ran.doubted || node.drained || node.health.is_watched(node.policy(&self.health)),
             slower_at_most: if node.pool == bound { None } else { slower() },

@@ -2,7 +2,7 @@
 
 use fleet::{Health, HealthPolicy, Moment, Probe, Statement};
 use model::{Charge, Confidence, IndexGroup, IndexPart, Nanos, Verdict};
-use settle::{Decision, Policy, Step, Stray, Timed, settle, stop_at};
+use settle::{Decision, Policy, Spread, Step, Timed, settle, stop_at};
 use stats::Random;
 
 /// The time limit of every simulated test.
@@ -128,10 +128,10 @@ impl Node {
         }
     }
 
-    /// How far runs stray on it, as its slots' floor says.
-    pub(super) fn stray(&self) -> Stray {
+    /// How far runs vary on it, as its slots' floor says.
+    pub(super) fn spread(&self) -> Spread {
         let of = if self.strict { 0.01 } else { 0.03 };
-        Stray { reach: of, tail: of }
+        Spread { median_excess: of, tail_scale: of }
     }
 
     /// Judges a program by the settle rule.
@@ -155,15 +155,15 @@ impl Node {
         if program.wrong == Some(Verdict::CompileError) {
             return Ran { time: Nanos::ZERO, seconds: 1.0, ..ran };
         }
-        let (stray, least) = (self.stray(), ran.time);
-        let stop = stop_at(LIMIT, stray, &Policy::PUBLISHED);
+        let (spread, least) = (self.spread(), ran.time);
+        let stop = stop_at(LIMIT, spread, &Policy::PUBLISHED);
         let (mut runs, mut spent, mut disturbed) = (Vec::with_capacity(4), 0.0, false);
         let Decision { passes, confidence, charge, .. } = loop {
-            let one = run(least, stop, stray, DISTURBED[usize::from(!self.strict)], random);
+            let one = run(least, stop, spread, DISTURBED[usize::from(!self.strict)], random);
             spent += one.charge.as_time().as_secs_f64();
             disturbed |= one.disturbed;
             runs.push(one);
-            match settle(Charge::cpu(LIMIT), stray, &Policy::PUBLISHED, &runs) {
+            match settle(Charge::cpu(LIMIT), spread, &Policy::PUBLISHED, &runs) {
                 Step::Again => {}
                 Step::Decided(decision) => break decision,
             }
@@ -185,16 +185,16 @@ impl Node {
     }
 }
 
-/// One run: half of all lie between the least time and the median, the others stray above it as the settle rule takes it;
+/// One run: half of all lie between the least time and the median, the others vary above it as the settle rule takes it;
 /// a disturbed one three times as far, of which its evidence explains about as much as it was.
-fn run(least: Nanos, stop: Nanos, stray: Stray, disturbed: f64, random: &mut Random) -> Timed {
+fn run(least: Nanos, stop: Nanos, spread: Spread, disturbed: f64, random: &mut Random) -> Timed {
     let disturbed = random.unit() < disturbed;
-    let median = 1.0 + stray.reach;
+    let median = 1.0 + spread.median_excess;
     let quiet = match random.unit() < 0.5 {
-        true => 1.0 + stray.reach * random.unit(),
-        false => median * (1.0 + stray.tail * random.exponential()),
+        true => 1.0 + spread.median_excess * random.unit(),
+        false => median * (1.0 + spread.tail_scale * random.exponential()),
     };
-    let more = if disturbed { 3.0 * stray.tail * random.exponential() } else { 0.0 };
+    let more = if disturbed { 3.0 * spread.tail_scale * random.exponential() } else { 0.0 };
     let charge = Charge::cpu(least.scale(quiet + more).min(stop));
     Timed { charge, disturbed, explained: least.scale(more * (0.5 + random.unit())) }
 }

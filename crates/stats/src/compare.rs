@@ -19,7 +19,7 @@ const LEAST_PAIRS: usize = 10;
 /// below 5 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
-    /// Midmean of B over midmean of A. Means of the middle half (Tukey, 1977) tell more finely than medians of few
+    /// Midmean of B over midmean of A. Meter of the middle half (Tukey, 1977) tell more finely than medians of few
     /// values, and mind outliers as little.
     pub ratio: f64,
     /// 95 % interval of that ratio: every ratio r that the test does not reject for B against r times A.
@@ -37,7 +37,7 @@ pub struct Comparison {
 /// drift between the two counts as a difference.
 ///
 /// `None` where one has fewer than six values, a value that is not finite, or a midmean that is not above 0; and where
-/// the values stray so far that no ratio can be excluded.
+/// the values vary so far that no ratio can be excluded.
 pub fn compare(a: &[f64], b: &[f64], seed: u64) -> Option<Comparison> {
     if a.len() < LEAST || b.len() < LEAST || !all_finite(a) || !all_finite(b) {
         return None;

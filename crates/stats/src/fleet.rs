@@ -11,7 +11,7 @@ const CONSISTENT: f64 = 2.2219;
 const SMALL: [f64; 8] = [0.399, 0.994, 0.512, 0.844, 0.611, 0.857, 0.669, 0.872];
 /// A side of a skewed sample has a deviation of its own from so many values on.
 const SIDES: usize = 20;
-/// But no larger than so many times that of all: of strays on one side, a quarter of all machines would be enough to hide
+/// But no larger than so many times that of all: of varies on one side, a quarter of all machines would be enough to hide
 /// themselves.
 const MOST_SKEWED: f64 = 2.0;
 /// Degrees of freedom that Qn is worth, as a share of those of the standard deviation. Its efficiency is 0.82 in large

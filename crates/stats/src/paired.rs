@@ -5,7 +5,7 @@ use crate::{Interval, median, normal_beyond};
 
 /// Up to so many pairs the distribution of the signed-rank sum is counted out; beyond, it is normal to three digits.
 const COUNTED: usize = 60;
-/// Fewer pairs do not tell how far differences stray.
+/// Fewer pairs do not tell how far differences vary.
 const LEAST_TO_DETECT: usize = 10;
 
 /// The shift of a sample of differences: the median of all averages of two of them, each with itself included (Hodges and

@@ -71,7 +71,7 @@ mod tests {
         let (a, b) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [7.0, 8.0, 9.0, 10.0, 11.0, 12.0]);
         let apart = mann_whitney(&a, &b).unwrap();
         assert!(apart.share == 1.0 && (apart.p - 0.005_075).abs() < 1e-5, "{apart:?}");
-        // Two ties of six: each rank 3.5 or 9.5 strays by 3 from 6.5; deviation √(36·108/(12·11)) = 5.427.
+        // Two ties of six: each rank 3.5 or 9.5 varies by 3 from 6.5; deviation √(36·108/(12·11)) = 5.427.
         let (low, high) = ([1.0; 6], [2.0; 6]);
         let tied = mann_whitney(&low, &high).unwrap();
         assert!((tied.p - two_tails(17.5 / 5.427_204)).abs() < 1e-6, "{tied:?}");

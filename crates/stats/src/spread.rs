@@ -1,14 +1,14 @@
-//! Whether two samples stray differently far.
+//! Whether two samples vary differently far.
 
 use crate::Random;
 use crate::summary::{all_finite, median};
 
 /// Rearrangements of the permutation test.
 const ROUNDS: usize = 1999;
-/// Fewer values on a side do not say how far values stray.
+/// Fewer values on a side do not say how far values vary.
 const LEAST: usize = 6;
 
-/// How often chance alone makes two samples stray so differently, each around its own median and in proportion to it: the
+/// How often chance alone makes two samples vary so differently, each around its own median and in proportion to it: the
 /// deviations of logarithms are mixed at random, and their means compared (the statistic of Brown and Forsythe, "Robust tests for
 /// the equality of variances", 1974, as a permutation test). Where one sample is only slower than the other, nothing differs.
 ///

@@ -142,11 +142,11 @@ mod tests {
             guest_steal: Reading::unknown("the guest does not tell"),
         });
         let floor = Floor { assumed: false, ..Floor::assumed() };
-        let stray = floor.stray();
+        let spread = floor.spread();
         let thresholds = Thresholds {
             policy: Policy::PUBLISHED,
             floor,
-            stray,
+            spread,
             band_pct: 12.5,
             slow_from: floor.slow_from(),
         };

@@ -44,7 +44,7 @@ pub struct JudgementSummary {
     pub confidence: Confidence,
     /// Runs that were made.
     pub runs: u64,
-    /// Runs of these that were void.
+    /// Runs of these that were discarded.
     pub void_runs: u64,
     /// The node that judged.
     pub node: Option<String>,

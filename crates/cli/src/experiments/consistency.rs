@@ -14,7 +14,7 @@ use crate::run::command::{environment, find_program, show};
 use crate::subject::ended_well;
 use crate::terminal::{self, Failure, print};
 use clap::{Args, ValueEnum};
-use engine::clocks::{Counter, Means, means};
+use engine::clocks::{Counter, Meter, means};
 use lab::consistency::{Run, Series, cells, read_times};
 use lab::rounds::Rounds;
 use model::{BenchEnd, Clock, ConsistencyReport, FileMount, Limits, Nanos, RunSpec, WallLimit};
@@ -151,7 +151,7 @@ struct Condition {
 struct Consistency {
     ground: Ground,
     subjects: Vec<Subject>,
-    clocks: Vec<Means>,
+    clocks: Vec<Meter>,
     conditions: Vec<Condition>,
     /// Conditions by clocks that vary, and by those that count.
     rounds: [Rounds; 2],
@@ -249,7 +249,7 @@ fn of_times(path: &Path) -> Result<ConsistencyReport, Failure> {
     let note = "Times of another judge, whose runs have no evidence; settled as on a slot whose noise floor nobody has measured.";
     Ok(ConsistencyReport {
         name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        cells: cells(&series, Floor::assumed().stray()),
+        cells: cells(&series, Floor::assumed().spread()),
         notes: vec![note.into()],
         machine: Vec::new(),
         end: BenchEnd::Complete,
@@ -485,16 +485,16 @@ impl Consistency {
             let (program, clock) = (&self.subjects[*program].name, self.clocks[*clock].clock().name());
             format!("{program} by the clock {clock}: not here: {why}")
         });
-        let stray = floor.stray();
+        let spread = floor.spread();
         let settled = format!(
             "Settled with the noise floor in force: reach {:.1} %, tail {:.1} %.",
-            100.0 * stray.reach,
-            100.0 * stray.tail
+            100.0 * spread.median_excess,
+            100.0 * spread.tail_scale
         );
         let notes = self.warned.iter().chain(&self.notes).cloned().chain(refused).chain([settled]).collect();
         ConsistencyReport {
             name: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-            cells: cells(&self.series, stray),
+            cells: cells(&self.series, spread),
             notes,
             machine: machine_facts(),
             end,

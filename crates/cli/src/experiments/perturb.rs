@@ -24,7 +24,7 @@ use report::json::{PerturbDocument, to_text};
 use report::text::perturb_report;
 use sandbox::Launcher;
 use serde_json::json;
-use trials::{Means, Trial, trials};
+use trials::{Method, Trial, trials};
 
 /// Seed of the order of runs.
 const SEED: u64 = 20_261_121;
@@ -213,15 +213,15 @@ impl Perturb<'_> {
         spec.count_instructions = self.uncounted.is_none() && trial.counted;
         let mut disturber = None;
         match trial.means.as_ref().ok().filter(|_| step.disturbed) {
-            Some(Means::Load(load)) => disturber = Some(Disturber::start(load)?),
-            Some(Means::Change(change)) => {
+            Some(Method::Load(load)) => disturber = Some(Disturber::start(load)?),
+            Some(Method::Change(change)) => {
                 let outcome = loan.make(std::slice::from_ref(change), &|| interrupt.came())?;
                 let failed = outcome.records.iter().find(|record| record.standing != Standing::Verified);
                 if let Some(record) = failed {
                     return Err(Failure::system(format!("{}: {:?}", record.change.target, record.standing)));
                 }
             }
-            Some(Means::DropCaches) => std::fs::write(DROP_CACHES, "1\n")
+            Some(Method::DropCaches) => std::fs::write(DROP_CACHES, "1\n")
                 .map_err(|e| Failure::system(format!("{DROP_CACHES}: {e}")))?,
             None => {}
         }

@@ -6,7 +6,7 @@ mod scale;
 
 use crate::bench::Bench;
 use crate::case::{CaseLimits, Judged};
-use crate::clocks::{Counter, Means, means};
+use crate::clocks::{Counter, Meter, means};
 use crate::program::Built;
 use crate::settled::SettledCase;
 use crate::submission::{Ready, Submission, case_limits, prepare};
@@ -29,7 +29,7 @@ const SURE: f64 = 0.1;
 pub struct Opinions {
     when: SecondOpinions,
     /// What follows programs, or why nothing does.
-    means: Result<Means, String>,
+    means: Result<Meter, String>,
     /// By language; or why it has none.
     scales: Mutex<BTreeMap<String, Result<ReferenceScale, String>>>,
     /// Others are found with the jury's programs, and kept here.
@@ -63,7 +63,7 @@ impl Opinions {
     }
 
     /// The same with this in place of the emulator of this machine.
-    pub fn followed_by(self, means: Means) -> Opinions {
+    pub fn followed_by(self, means: Meter) -> Opinions {
         Opinions { means: Ok(means), ..self }
     }
 
@@ -240,7 +240,7 @@ fn opinion(bench: &Bench, ready: &Prepared, case: &TestCase) -> Result<Result<Sa
     let limit = Charge::limit(Clock::Reference, &ready.limits.judge).unwrap_or_default();
     let mut heard: Vec<(Charge, Judged)> = Vec::new();
     for _ in 0..3 {
-        let judged = bench.court().judge(&ready.built, &ready.limits, case)?;
+        let judged = bench.context().judge(&ready.built, &ready.limits, case)?;
         let charge = slowest(bench, &judged)?;
         let over = charge > limit;
         match judged.verdict {

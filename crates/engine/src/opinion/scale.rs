@@ -87,7 +87,7 @@ fn slow_test<'a>(bench: &'a Bench, submission: &Submission) -> Result<Option<(&'
     let Some((built, limits)) = ready(bench, submission)? else { return Ok(None) };
     let mut slowest_test: Option<(&TestCase, Nanos)> = None;
     for case in bench.job.package.data.all_cases() {
-        let judged = bench.court().judge(&built, &limits, case)?;
+        let judged = bench.context().judge(&built, &limits, case)?;
         if judged.verdict != Verdict::Accepted {
             return Ok(None);
         }
@@ -102,7 +102,7 @@ fn slow_test<'a>(bench: &'a Bench, submission: &Submission) -> Result<Option<(&'
 /// The time of a program at its slowest test by the clock of a bench.
 fn time(bench: &Bench, slow: &Slow) -> Result<Option<Nanos>, Fault> {
     let Some((built, limits)) = ready(bench, &slow.submission)? else { return Ok(None) };
-    let judged = bench.court().judge(&built, &limits, slow.case)?;
+    let judged = bench.context().judge(&built, &limits, slow.case)?;
     let accepted = judged.verdict == Verdict::Accepted;
     Ok(accepted.then_some(slowest(bench, &judged)?.as_time()))
 }

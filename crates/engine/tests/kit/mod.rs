@@ -376,7 +376,7 @@ impl Kit {
                 overrides: self.overrides,
                 mode,
                 layout: Layout::default(),
-                means: engine::clocks::Means::Kernel,
+                means: engine::clocks::Meter::Kernel,
                 floor: settle::Floor::assumed(),
             },
             opinions: &self.opinions,

@@ -76,7 +76,7 @@ fn where_two_differ_a_third_decides_and_the_odd_one_is_charged() {
 #[test]
 fn noise_charges_nobody() {
     let mut noisy = answers(&[(AC, 500), (AC, 525)]);
-    let noise = noise(Stray { reach: 0.01, tail: 0.01 });
+    let noise = noise(Spread { median_excess: 0.01, tail_scale: 0.01 });
     assert!((noise - 0.0728).abs() < 1e-4, "{noise}");
     noisy[1].noise = noise;
     check_all(Strict, 9, &noisy, "AC by a+b");

@@ -6,7 +6,7 @@ use stats::{Tally, threshold_for};
 
 /// Seconds of a year of 365 days.
 const YEAR: f64 = 365.0 * 86_400.0;
-/// Tests that run on a node: three groups both ways, charges, void runs.
+/// Tests that run on a node: three groups both ways, charges, discarded runs.
 const TESTS: f64 = 8.0;
 
 /// How much is looked at, in a node-year. More than that means more false alarms.

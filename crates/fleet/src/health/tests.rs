@@ -10,7 +10,7 @@ const PARTS: [(IndexPart, f64); 4] = [
     (IndexPart::Syscall, 44.0),
 ];
 
-/// A node whose probes stray by `noise`, one in `odd` by ten times that.
+/// A node whose probes vary by `noise`, one in `odd` by ten times that.
 struct Node {
     random: Random,
     noise: f64,

@@ -12,7 +12,7 @@ const TAG: &str = "@EXPECTED_RESULTS@:";
 
 /// What a directory promises, before any tag or rule.
 #[derive(Clone)]
-pub(super) enum Promise {
+pub(super) enum DirectoryExpectation {
     /// A rule about tests, from which the final verdict follows.
     Tests(Rule),
     /// A final verdict.
@@ -27,14 +27,15 @@ pub(super) const DIRECTORIES: [&str; 12] = [
 ];
 
 /// The promise of a directory by its name, upper case and dashes allowed; `None` for names that say nothing.
-pub(super) fn promise(name: &str, problem: &Problem) -> Option<Promise> {
+pub(super) fn promise(name: &str, problem: &Problem) -> Option<DirectoryExpectation> {
     let name = name.to_ascii_lowercase().replace('-', "_");
     if problem.is_new()
         && let Some(rule) = rules::of_directory(&name)
     {
-        return Some(Promise::Tests(rule));
+        return Some(DirectoryExpectation::Tests(rule));
     }
-    let verdict = |expectation| Promise::Verdict { expectation, bounds_from_below: name == "accepted" };
+    let verdict =
+        |expectation| DirectoryExpectation::Verdict { expectation, bounds_from_below: name == "accepted" };
     if matches!(name.as_str(), "mixed" | "mixed_verdicts" | "multiple" | "check_manually") {
         return Some(verdict(Expectation::default()));
     }
@@ -121,16 +122,16 @@ pub(super) fn tag(tree: &FileTree, program: &Program, warnings: &mut Vec<Warning
     None
 }
 
-pub(super) fn of_tag(verdicts: Vec<Verdict>) -> Promise {
-    Promise::Verdict { expectation: earns(verdicts), bounds_from_below: false }
+pub(super) fn of_tag(verdicts: Vec<Verdict>) -> DirectoryExpectation {
+    DirectoryExpectation::Verdict { expectation: earns(verdicts), bounds_from_below: false }
 }
 
 /// The promise, replaced by the tag if that says something else.
-pub(super) fn tagged(promise: Promise, tag: Option<&[Verdict]>) -> Promise {
+pub(super) fn tagged(promise: DirectoryExpectation, tag: Option<&[Verdict]>) -> DirectoryExpectation {
     let Some(tag) = tag else { return promise };
     match &promise {
-        Promise::Verdict { expectation, .. } if expectation.verdicts == tag => promise,
-        Promise::Tests(rule) if shown(&rule.permitted, &rule.demanded()) == tag => promise,
+        DirectoryExpectation::Verdict { expectation, .. } if expectation.verdicts == tag => promise,
+        DirectoryExpectation::Tests(rule) if shown(&rule.permitted, &rule.demanded()) == tag => promise,
         _ => of_tag(tag.to_vec()),
     }
 }

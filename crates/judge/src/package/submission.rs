@@ -4,7 +4,7 @@
 use super::field::some_of;
 use super::problem::Problem;
 use super::program::{ending, is_leftover, program};
-use super::promise::{DIRECTORIES, Promise, of_tag, promise, shown, tag, tagged};
+use super::promise::{DIRECTORIES, DirectoryExpectation, of_tag, promise, shown, tag, tagged};
 use super::rules::{self, Entry, Rule, with_kinds_of_crash};
 use super::tree::Child;
 use super::{Expectation, FileTree, JurySubmission, OwnLimits, PackageError, Program, TimeBounds, Warning};
@@ -111,7 +111,7 @@ fn is_compiled(tree: &FileTree, path: &str) -> bool {
 fn submission(
     program: Program,
     problem: &Problem,
-    promise: Option<Promise>,
+    promise: Option<DirectoryExpectation>,
     tag: Option<Vec<Verdict>>,
     rules: &[Entry],
 ) -> JurySubmission {
@@ -123,12 +123,12 @@ fn submission(
     let promise = promise.map(|promise| tagged(promise, tag.as_deref())).or(tag.map(of_tag));
     let mut added: Vec<Rule> = others.iter().map(|entry| entry.rule.clone()).collect();
     let (mut expectation, mut bounds) = match (named.first(), promise) {
-        (None, Some(Promise::Verdict { expectation, bounds_from_below })) => {
+        (None, Some(DirectoryExpectation::Verdict { expectation, bounds_from_below })) => {
             (expectation, TimeBounds { lower: bounds_from_below, upper: false })
         }
         (entry, promise) => {
             let default = match promise {
-                Some(Promise::Tests(rule)) => rule,
+                Some(DirectoryExpectation::Tests(rule)) => rule,
                 _ => rules::of_directory(directory).unwrap_or_default(),
             };
             added.insert(0, entry.map(|entry| entry.rule.clone()).unwrap_or_default().or(default));

@@ -8,7 +8,7 @@ use model::{
 use settle::{Cause, Floor, disturbances};
 use stats::Summary;
 
-/// Fewer runs do not say how far runs stray.
+/// Fewer runs do not say how far runs vary.
 const LEAST_OTHERS: usize = 4;
 /// Robust deviations above the median of the others at which a run is beyond their band, as for outliers.
 const FAR: f64 = 3.5;
@@ -16,7 +16,7 @@ const FAR: f64 = 3.5;
 const TRIFLE: f64 = 0.001;
 /// Values of a series whose shape is looked at: the tests take the square of their number.
 const MOST_OF_SHAPE: usize = 1000;
-/// Runs that stray by less than this, in percent (their coefficient of variation), may be as alike as they like.
+/// Runs that vary by less than this, in percent (their coefficient of variation), may be as alike as they like.
 const VARIES: f64 = 1.0;
 /// A CPU is called busy from here on, in percent of the time.
 const BUSY: f64 = 25.0;
@@ -112,9 +112,9 @@ pub(super) fn counted(runs: &[BenchRun], clock: Clock) -> Vec<f64> {
     runs.iter().filter(|run| !run.void).filter_map(|run| charge(run, clock)).collect()
 }
 
-/// The charge from which on a disturbed run is void: the end of the band of the undisturbed runs, or of all where too few
+/// The charge from which on a disturbed run is discarded: the end of the band of the undisturbed runs, or of all where too few
 /// are undisturbed. So a disturbed run among its like counts, since what it lost cannot be seen; and no undisturbed one
-/// is ever void, since that is how the program is. `None` while there are too few runs of any kind.
+/// is ever discarded, since that is how the program is. `None` while there are too few runs of any kind.
 pub(super) fn void_from(runs: &[BenchRun], clock: Clock) -> Option<f64> {
     let time = |run: &BenchRun| charge(run, clock);
     let quiet: Vec<f64> = runs.iter().filter(|run| run.disturbed.is_empty()).filter_map(time).collect();
@@ -186,7 +186,7 @@ fn shares(causes: &[Cause], excess: Nanos) -> Vec<(String, Nanos)> {
     shares.filter(|(_, time)| *time > Nanos::ZERO).collect()
 }
 
-/// What the series looks like in the order in which it was measured. Void runs are left out; of very many, every n-th tells
+/// What the series looks like in the order in which it was measured. Discarded runs are left out; of very many, every n-th tells
 /// as much.
 fn shape(runs: &[BenchRun], clock: Clock) -> Vec<BenchWarning> {
     let valid: Vec<usize> = (0..runs.len()).filter(|n| !runs[*n].void).collect();

@@ -102,7 +102,7 @@ fn void_runs_are_bounded_and_told() {
 fn disturbed_runs_among_their_like_count() {
     let all: Vec<Observation> = (0..10).map(|n| run_of(100_000 + 3_000 * n, 60)).collect();
     assert_eq!(report(vec![kept(all)], Asked::default())[0].void_runs(), 0);
-    // Too few others to say how far runs stray.
+    // Too few others to say how far runs vary.
     let few = vec![quiet(0), quiet(1), quiet(2), run_of(140_000, 60)];
     assert_eq!(report(vec![kept(few)], Asked::default())[0].void_runs(), 0);
 }
@@ -190,7 +190,7 @@ fn shapes_and_waiting_are_warned_of() {
     let warnings = report(vec![kept(failed)], Asked::default()).remove(0).warnings;
     assert_eq!(warnings, [BenchWarning::Failing { runs: 2, how: "ended by signal 11".into() }]);
     assert_eq!(kinds((0..9).map(|_| run_of(noise() / 100, 0)).collect()), ["Short"]);
-    // A void run between does not change the numbers of the others.
+    // A discarded run between does not change the numbers of the others.
     let mut stepped: Vec<Observation> =
         (0..30).map(|n| run_of(if n < 15 { noise() } else { noise() + 9000 }, 0)).collect();
     stepped.insert(5, run_of(200_000, 120));

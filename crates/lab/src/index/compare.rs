@@ -1,4 +1,4 @@
-//! Which machines stray from their like. Pure: saved indices in, a comparison out.
+//! Which machines vary from their like. Pure: saved indices in, a comparison out.
 //!
 //! Machines with the same processor are compared with each other. A machine's level is the median of its readings, its
 //! trend the slope over its readings; both as logarithms of costs (of rates the inverse), so that above 0 is weaker
@@ -251,7 +251,7 @@ fn compared_part(
     })
 }
 
-/// By machine, boot and run, of machines that do not stray: a single one that does would be all of it.
+/// By machine, boot and run, of machines that do not vary: a single one that does would be all of it.
 fn variance(part: IndexPart, machines: &[&Machine], strays: &[IndexStray]) -> IndexVariance {
     let healthy = machines.iter().filter(|machine| strays.iter().all(|stray| stray.machine != machine.name));
     let by_boot = |machine: &&Machine| {

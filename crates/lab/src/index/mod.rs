@@ -132,7 +132,7 @@ const PROBE_TIME: Duration = Duration::from_millis(250);
 const PROBE_BUFFER: usize = 256 << 20;
 
 /// A short measurement of some parts on the calling thread, which should be protected: about half a second. Its values are to be
-/// set against each other's; memory's stray from those of [`measure`], which goes through more of it. Parts of which most slices
+/// set against each other's; memory's vary from those of [`measure`], which goes through more of it. Parts of which most slices
 /// were disturbed, or which this machine does not tell, are left out. `None`: `stop` was set.
 pub fn probe(asked: &Asked, stop: &AtomicBool) -> Option<Vec<(IndexPart, f64)>> {
     let begun = Instant::now();
@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     fn turns(of: &[&[Option<f64>]]) -> Vec<Vec<Slice>> {
-        let slice = |value: &Option<f64>| value.map_or(Slice::Void, Slice::Value);
+        let slice = |value: &Option<f64>| value.map_or(Slice::Discarded, Slice::Value);
         of.iter().map(|turn| turn.iter().map(slice).collect()).collect()
     }
 
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(parts.iter().map(|(part, _)| *part).collect::<Vec<_>>(), IndexPart::ALL);
         assert!(told.is_sorted() && told.last() == Some(&1.0));
         for (part, figure) in parts {
-            // A machine under load may void them all; none may be without a reason, or worth nothing.
+            // A machine under load may discard them all; none may be without a reason, or worth nothing.
             match figure {
                 Reading::Known(figure) => assert!(figure.value > 0.0 && figure.n > 0, "{part:?} {figure:?}"),
                 Reading::Unknown(why) => assert!(!why.is_empty(), "{part:?}"),

@@ -1,6 +1,6 @@
 //! What the slices of each part do.
 //!
-//! A slice takes a millisecond or less. It is void where more time passed than its thread had CPU time: somebody else had
+//! A slice takes a millisecond or less. It is discarded where more time passed than its thread had CPU time: somebody else had
 //! the CPU, a task, the hypervisor, or (where the kernel keeps their account) an interrupt. In the others both times are the
 //! same, and the one that passed is taken: reading it takes some ten nanoseconds, and no system call.
 
@@ -56,7 +56,7 @@ pub(super) enum Slice {
     /// In the part's unit.
     Value(f64),
     /// Somebody else had the CPU.
-    Void,
+    Discarded,
 }
 
 /// Everything that slices work on.
@@ -180,18 +180,18 @@ impl Bench {
         }
     }
 
-    /// One slice. Of a part whose [`Bench::how`] is unknown it is void.
+    /// One slice. Of a part whose [`Bench::how`] is unknown it is discarded.
     pub(super) fn slice(&mut self, part: IndexPart) -> Slice {
         let per = |timed: Timed, of: f64| match timed.undisturbed() {
             true => Slice::Value(timed.wall / of),
-            false => Slice::Void,
+            false => Slice::Discarded,
         };
         let inverse = |slice: Slice, by: f64| match slice {
             Slice::Value(time) => Slice::Value(by / time),
-            Slice::Void => Slice::Void,
+            Slice::Discarded => Slice::Discarded,
         };
         if let Some(level) = level(part) {
-            let Reading::Known(walk) = &mut self.walks[level] else { return Slice::Void };
+            let Reading::Known(walk) = &mut self.walks[level] else { return Slice::Discarded };
             return per(timed(|| walk.steps(READS[level])), READS[level] as f64);
         }
         match part {
@@ -200,7 +200,7 @@ impl Bench {
                 inverse(per(timed(|| self.rounds = round(table, self.rounds)), 1.0), 1e9)
             }
             IndexPart::Clock => {
-                let Reading::Known(cycles) = self.latency else { return Slice::Void };
+                let Reading::Known(cycles) = self.latency else { return Slice::Discarded };
                 let multiply = timed(|| sandbox::pace::multiply(MULTIPLICATIONS));
                 let add = timed(|| sandbox::pace::add(ADDITIONS));
                 if multiply.undisturbed() && add.undisturbed() {
@@ -228,13 +228,17 @@ impl Bench {
     }
 
     fn streaming(&mut self) -> Slice {
-        let Reading::Known(walk) = &self.walks[3] else { return Slice::Void };
+        let Reading::Known(walk) = &self.walks[3] else { return Slice::Discarded };
         let words = walk.words();
         let from = if self.stream < words.len() { self.stream } else { 0 };
         let part = &words[from..words.len().min(from + STREAM / 8)];
         self.stream = from + part.len();
         let timed = timed(|| _ = black_box(sum(part)));
-        if timed.undisturbed() { Slice::Value(size_of_val(part) as f64 / timed.wall) } else { Slice::Void }
+        if timed.undisturbed() {
+            Slice::Value(size_of_val(part) as f64 / timed.wall)
+        } else {
+            Slice::Discarded
+        }
     }
 
     /// The same branches twice, once going a random way and once always the same. Half of the random ones are guessed
@@ -244,7 +248,7 @@ impl Bench {
         let (random, constant) = (half(1 << 33), half(0));
         match random.undisturbed() && constant.undisturbed() {
             true => Slice::Value((random.wall - constant.wall) / (f64::from(BRANCHES) / 2.0)),
-            false => Slice::Void,
+            false => Slice::Discarded,
         }
     }
 }
@@ -367,7 +371,7 @@ fn start(program: &Path) -> Slice {
     let used = timed.cpu + (children().saturating_sub(before)).as_nanos() as f64;
     match well && timed.wall - used <= timed.wall * WAITED_SHARE_OF_STARTS {
         true => Slice::Value(timed.wall),
-        false => Slice::Void,
+        false => Slice::Discarded,
     }
 }
 
@@ -447,7 +451,7 @@ mod tests {
         assert!(Timed { wall: 1_000_000.0, cpu: 997_500.0 }.undisturbed());
         assert!(!Timed { wall: 1_000_000.0, cpu: 990_000.0 }.undisturbed());
         assert!(Timed { wall: 1000.0, cpu: 500.0 }.undisturbed());
-        assert!(matches!(start(Path::new("/bin/false")), Slice::Void));
-        assert!(matches!(start(Path::new("/nowhere/at/all")), Slice::Void));
+        assert!(matches!(start(Path::new("/bin/false")), Slice::Discarded));
+        assert!(matches!(start(Path::new("/nowhere/at/all")), Slice::Discarded));
     }
 }

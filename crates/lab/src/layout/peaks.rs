@@ -68,7 +68,7 @@ pub struct Found {
     pub chance_pct: Option<f64>,
 }
 
-/// A layout: where, its median and how far that may stray, both on a logarithmic scale.
+/// A layout: where, its median and how far that may vary, both on a logarithmic scale.
 struct Level {
     at: u32,
     y: f64,

@@ -69,14 +69,14 @@ pub struct LadderStage {
     pub made: Result<String, String>,
     /// The weakest isolation of any of its runs.
     pub isolation: Reading<Isolation>,
-    /// Every run, in order. All count: how far they stray is what is looked for. `void` are those whose evidence would have a
+    /// Every run, in order. All count: how far they vary is what is looked for. `void` are those whose evidence would have a
     /// judge repeat them.
     pub runs: Vec<BenchRun>,
     /// CPU time of all runs.
     pub cpu: Reading<Figures>,
     /// Wall time of all runs.
     pub wall: Reading<Figures>,
-    /// CPU time of the runs that are not void.
+    /// CPU time of the runs that are not discarded.
     pub valid: Reading<Figures>,
     /// CPU time under load against that of the same rung idle; none on idle stages, or where there are too few runs.
     pub under_load: Option<BenchComparison>,
@@ -104,9 +104,9 @@ pub struct LadderStep {
     pub to_spread_pct: f64,
     /// Median of CPU time over that on the rung below.
     pub median_ratio: f64,
-    /// How often chance alone makes two stages stray so differently; unknown where there are too few runs.
+    /// How often chance alone makes two stages vary so differently; unknown where there are too few runs.
     pub p: Reading<f64>,
-    /// They do stray differently: p is below 5 % over the number of steps.
+    /// They do vary differently: p is below 5 % over the number of steps.
     pub differs: bool,
 }
 

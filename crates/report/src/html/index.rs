@@ -104,7 +104,7 @@ fn turns(index: &Index) -> String {
     format!("<div class=\"wide\">{}</div>\n", boxes(&frame, &columns, &[]))
 }
 
-/// The page of a comparison: the machines that stray, and a scatter of all machines for each part.
+/// The page of a comparison: the machines that vary, and a scatter of all machines for each part.
 pub fn comparison_page(comparison: &IndexComparison) -> String {
     let machines: usize = comparison.models.iter().map(|model| model.machines.len()).sum();
     let straying: BTreeSet<&str> = comparison.strays.iter().map(|stray| &*stray.machine).collect();

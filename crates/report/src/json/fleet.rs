@@ -11,7 +11,7 @@ pub struct ComparisonDocument {
     pub machines: usize,
     /// Readings in all.
     pub readings: usize,
-    /// Machines that stray, by part; the farthest first.
+    /// Machines that vary, by part; the farthest first.
     pub strays: Vec<StrayDocument>,
     /// Parts of the first model, by name.
     pub parts: Map<String, Value>,
@@ -21,7 +21,7 @@ pub struct ComparisonDocument {
     pub notes: Vec<String>,
 }
 
-/// A machine that strays, in one part or group.
+/// A machine that varies, in one part or group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StrayDocument {
     /// The file of its latest reading.
@@ -51,7 +51,7 @@ pub struct ModelDocument {
     pub cpu_model: String,
     /// Each machine and the files of its readings.
     pub machines: Vec<MachineDocument>,
-    /// |z| beyond which a machine strays.
+    /// |z| beyond which a machine varies.
     pub threshold_z: Reading<f64>,
     /// |z| beyond which its trend does.
     pub trend_threshold_z: Reading<f64>,

@@ -52,7 +52,7 @@ pub struct StageDocument {
     pub cpu: Reading<Figures>,
     /// Wall time of all runs.
     pub wall: Reading<Figures>,
-    /// CPU time of the runs that are not void.
+    /// CPU time of the runs that are not discarded.
     pub valid: Reading<Figures>,
     /// The weakest isolation of any run.
     pub isolation: Reading<Isolation>,

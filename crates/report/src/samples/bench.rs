@@ -5,7 +5,7 @@ use model::{
     Exit, Figures, Limits, Nanos, Reading,
 };
 
-/// CPU times in microseconds of the runs that count; one void run comes after the sixth.
+/// CPU times in microseconds of the runs that count; one discarded run comes after the sixth.
 const TIMES: [u64; 11] =
     [102_310, 102_040, 101_900, 102_350, 102_600, 102_120, 102_280, 104_000, 102_330, 102_190, 102_460];
 const VOID: u64 = 131_000;

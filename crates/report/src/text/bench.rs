@@ -115,7 +115,7 @@ fn runs(program: &Benched) -> String {
     format!("{}{void}{place}", program.counted())
 }
 
-/// How many runs took how long, from the least to the greatest of those that count, and below it the axis. Void runs
+/// How many runs took how long, from the least to the greatest of those that count, and below it the axis. Discarded runs
 /// beyond it are the `»` at its end.
 fn strip(program: &Benched, clock: Clock, style: Style) -> Vec<String> {
     let Some(figures) = program.charged.known().filter(|figures| figures.spread > Nanos::ZERO) else {

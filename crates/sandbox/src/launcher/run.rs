@@ -8,7 +8,7 @@ use super::supervise::{Ended, Watched, monotonic};
 use super::{Launcher, view};
 use crate::counter::{Begin, Counter, Events};
 use crate::error::During;
-use crate::plan::{Means, Plan, Readings, Step, nth};
+use crate::plan::{Plan, PlanInputs, Readings, Step, nth};
 use crate::sys::{self, ChildFailure, Death, MountAttr, Rules, access};
 use crate::{ErrorKind, SandboxError, ulimits};
 use model::{Bytes, Evidence, Nanos, NodePages, Observation, Reading, RunSpec, Stdio, Times};
@@ -183,7 +183,7 @@ impl Launcher {
         tally: Option<BorrowedFd<'_>>,
         landlock: Option<BorrowedFd<'_>>,
     ) -> Result<Started, SandboxError> {
-        let means = Means {
+        let means = PlanInputs {
             stdio,
             tally,
             uid: self.privilege.uid(),

@@ -20,7 +20,7 @@ fn spec() -> RunSpec {
 
 fn steps(spec: &RunSpec, privileged: bool) -> io::Result<Vec<u8>> {
     let null = std::fs::File::open("/dev/null")?;
-    let means = Means {
+    let means = PlanInputs {
         stdio: [null.as_fd(); 3],
         tally: None,
         uid: 1,

@@ -311,7 +311,7 @@ fn answer(
         verdict: judgement.verdict,
         time: judgement.slowest().known().map_or(Nanos::ZERO, |charge| charge.as_time()),
         confidence: judgement.settled.confidence,
-        noise: noise(floor.stray()),
+        noise: noise(floor.spread()),
         doubted: roster.doubts(node),
         slower_at_most: if own { None } else { slower() },
     }

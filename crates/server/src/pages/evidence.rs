@@ -300,8 +300,11 @@ fn nearest(judgement: &Judgement, floor: &Floor) -> Option<(Weight, String)> {
 
 /// From where to where one run of a program does not decide: the two borders of the settle rule.
 pub(super) fn grey(limit: Nanos, floor: &Floor) -> [Nanos; 2] {
-    let (stray, policy) = (floor.stray(), Policy::PUBLISHED);
-    [limit.scale(1.0 / (1.0 + stray.reach.max(policy.close))), limit.scale(1.0 + band(stray, &policy))]
+    let (spread, policy) = (floor.spread(), Policy::PUBLISHED);
+    [
+        limit.scale(1.0 / (1.0 + spread.median_excess.max(policy.close))),
+        limit.scale(1.0 + band(spread, &policy)),
+    ]
 }
 
 fn places(runs: &[&Observation]) -> Vec<(Weight, String)> {
@@ -367,8 +370,9 @@ fn disturbed(judgement: &Judgement) -> Vec<(Weight, String)> {
 }
 
 fn noise(floor: &Floor) -> (Weight, String) {
-    let stray = floor.stray();
-    let [reach, tail] = [stray.reach, stray.tail].map(|part| format!("{:.1} %", part * 100.0));
+    let spread = floor.spread();
+    let [reach, tail] =
+        [spread.median_excess, spread.tail_scale].map(|part| format!("{:.1} %", part * 100.0));
     match floor.assumed {
         true => (
             Weight::Weak,
@@ -630,7 +634,7 @@ mod tests {
         let [from, to] = grey(LIMIT, &floor);
         let step = |cpu: Nanos| {
             let timed = Timed::new(Charge::cpu(cpu), &[]);
-            settle::settle(Charge::cpu(LIMIT), floor.stray(), &Policy::PUBLISHED, &[timed])
+            settle::settle(Charge::cpu(LIMIT), floor.spread(), &Policy::PUBLISHED, &[timed])
         };
         let outside = [from - Nanos::from_millis(1), to + Nanos::from_millis(1)];
         let inside = [from + Nanos::from_millis(1), to - Nanos::from_millis(1)];

@@ -154,7 +154,7 @@ fn slot(worker: &Worker) -> SlotShown {
     };
     let list = |numbers: Option<&Vec<u32>>| numbers.map(|numbers| words::list(numbers)).unwrap_or_default();
     let percent = |part: f64| format!("{:.1} %", part * 100.0);
-    let stray = floor.map(Floor::stray);
+    let spread = floor.map(Floor::spread);
     SlotShown {
         id: worker.slot.id,
         cpus: words::list(&worker.slot.cpus),
@@ -162,8 +162,9 @@ fn slot(worker: &Worker) -> SlotShown {
         good,
         mem_nodes: list(plan.map(|plan| &plan.mem_nodes)),
         idle: list(plan.map(|plan| &plan.idle_siblings)),
-        floor: stray
-            .map_or("unknown".into(), |stray| format!("{} + {}", percent(stray.reach), percent(stray.tail))),
+        floor: spread.map_or("unknown".into(), |spread| {
+            format!("{} + {}", percent(spread.median_excess), percent(spread.tail_scale))
+        }),
         measured: floor.is_some_and(|floor| !floor.assumed),
         judging: worker.judging,
         finished: worker.finished,

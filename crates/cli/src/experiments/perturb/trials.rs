@@ -13,7 +13,7 @@ const PRIORITY: u8 = 1;
 
 /// How a run is disturbed.
 #[derive(Clone, Debug)]
-pub(super) enum Means {
+pub(super) enum Method {
     /// By a load beside it.
     Load(Disturbance),
     /// By a change of the machine.
@@ -26,7 +26,7 @@ pub(super) enum Means {
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
     pub(super) perturbation: Perturbation,
-    pub(super) means: Result<Means, String>,
+    pub(super) means: Result<Method, String>,
     /// In words.
     pub(super) made: String,
     /// Instructions can be counted without changing what is measured.
@@ -60,14 +60,14 @@ pub(super) fn trials(ground: &Ground, sched: Sched, chosen: impl Fn(&str) -> boo
     chosen.map(trial).collect()
 }
 
-fn tried(means: Means) -> Result<Means, String> {
-    if let Means::Load(load) = &means {
+fn tried(means: Method) -> Result<Method, String> {
+    if let Method::Load(load) = &means {
         Disturber::start(load).map_err(|e| e.to_string())?;
     }
     Ok(means)
 }
 
-fn means(ground: &Ground, of: Perturbation) -> Result<(Means, String), String> {
+fn means(ground: &Ground, of: Perturbation) -> Result<(Method, String), String> {
     let own = ground.bound();
     let alone = |what: &str| match ground.walled_in() {
         Some(why) => Err(why),
@@ -105,8 +105,8 @@ fn means(ground: &Ground, of: Perturbation) -> Result<(Means, String), String> {
     }
 }
 
-fn load(kind: &'static str, cpus: Vec<u32>, priority: Option<u8>) -> Means {
-    Means::Load(Disturbance { kind, cpus, priority })
+fn load(kind: &'static str, cpus: Vec<u32>, priority: Option<u8>) -> Method {
+    Method::Load(Disturbance { kind, cpus, priority })
 }
 
 /// A CPU outside the slot that shares the last-level cache with it.
@@ -116,7 +116,7 @@ fn sharing(ground: &Ground) -> Option<u32> {
     ground.outside().into_iter().find(|cpu| shared.contains(cpu))
 }
 
-fn sibling(ground: &Ground) -> Result<(Means, String), String> {
+fn sibling(ground: &Ground) -> Result<(Method, String), String> {
     let own = ground.bound();
     let siblings: Vec<u32> = own
         .iter()
@@ -137,10 +137,10 @@ fn sibling(ground: &Ground) -> Result<(Means, String), String> {
     Ok((load("cpu", siblings, None), words))
 }
 
-fn frequency(machine: &Machine, own: &[u32]) -> Result<(Means, String), String> {
+fn frequency(machine: &Machine, own: &[u32]) -> Result<(Method, String), String> {
     let (change, words) = lowered(machine, own)?;
     match rustix::process::geteuid().is_root() {
-        true => Ok((Means::Change(change), words)),
+        true => Ok((Method::Change(change), words)),
         false => Err("lowering the frequency needs root".into()),
     }
 }
@@ -167,10 +167,10 @@ fn lowered(machine: &Machine, own: &[u32]) -> Result<(Change, String), String> {
     Ok((change, words))
 }
 
-fn drop_caches() -> Result<(Means, String), String> {
+fn drop_caches() -> Result<(Method, String), String> {
     // What can be opened can be written.
     match std::fs::File::options().write(true).open(DROP_CACHES) {
-        Ok(_) => Ok((Means::DropCaches, "the page cache emptied before the run".into())),
+        Ok(_) => Ok((Method::DropCaches, "the page cache emptied before the run".into())),
         Err(e) => Err(format!("{DROP_CACHES}: {e}; it needs root, and no container that keeps it read-only")),
     }
 }

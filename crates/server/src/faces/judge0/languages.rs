@@ -18,7 +18,7 @@ pub(crate) enum Edition {
 
 /// What an id means here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Means {
+pub(crate) enum LanguageKind {
     /// Running it prints the source.
     Text,
     /// The source is an executable.
@@ -31,69 +31,69 @@ pub(crate) enum Means {
 
 /// The ids, with what they mean. Source: Judge0's table of languages (`db/languages/active.rb`, 1.13.1), the answers of its
 /// hosted service (1.14), and the table of its Python client (`data.py`, 0.0.8).
-const CE: &[(u32, Means)] = &[
-    (43, Means::Text),
-    (44, Means::Executable),
-    (46, Means::Language("bash")),
-    (48, Means::Language("c")),
-    (49, Means::Language("c")),
-    (50, Means::Language("c")),
-    (51, Means::Language("csharp")),
-    (52, Means::Language("cpp")),
-    (53, Means::Language("cpp")),
-    (54, Means::Language("cpp")),
-    (60, Means::Language("go")),
-    (61, Means::Language("haskell")),
-    (62, Means::Language("java")),
-    (63, Means::Language("javascript")),
-    (64, Means::Language("lua")),
-    (65, Means::Language("ocaml")),
-    (67, Means::Language("pascal")),
-    (68, Means::Language("php")),
-    (69, Means::Language("prolog")),
-    (70, Means::Language("python2")),
-    (71, Means::Language("cpython3")),
-    (72, Means::Language("ruby")),
-    (73, Means::Language("rust")),
-    (75, Means::Language("c")),
-    (76, Means::Language("cpp")),
-    (78, Means::Language("kotlin")),
-    (85, Means::Language("perl")),
-    (89, Means::Scripts),
-    (91, Means::Language("java")),
-    (92, Means::Language("cpython3")),
-    (93, Means::Language("javascript")),
-    (95, Means::Language("go")),
-    (97, Means::Language("javascript")),
-    (98, Means::Language("php")),
-    (100, Means::Language("cpython3")),
-    (102, Means::Language("javascript")),
-    (103, Means::Language("c")),
-    (104, Means::Language("c")),
-    (105, Means::Language("cpp")),
-    (106, Means::Language("go")),
-    (107, Means::Language("go")),
-    (108, Means::Language("rust")),
-    (109, Means::Language("cpython3")),
-    (110, Means::Language("c")),
-    (111, Means::Language("kotlin")),
-    (113, Means::Language("cpython3")),
+const CE: &[(u32, LanguageKind)] = &[
+    (43, LanguageKind::Text),
+    (44, LanguageKind::Executable),
+    (46, LanguageKind::Language("bash")),
+    (48, LanguageKind::Language("c")),
+    (49, LanguageKind::Language("c")),
+    (50, LanguageKind::Language("c")),
+    (51, LanguageKind::Language("csharp")),
+    (52, LanguageKind::Language("cpp")),
+    (53, LanguageKind::Language("cpp")),
+    (54, LanguageKind::Language("cpp")),
+    (60, LanguageKind::Language("go")),
+    (61, LanguageKind::Language("haskell")),
+    (62, LanguageKind::Language("java")),
+    (63, LanguageKind::Language("javascript")),
+    (64, LanguageKind::Language("lua")),
+    (65, LanguageKind::Language("ocaml")),
+    (67, LanguageKind::Language("pascal")),
+    (68, LanguageKind::Language("php")),
+    (69, LanguageKind::Language("prolog")),
+    (70, LanguageKind::Language("python2")),
+    (71, LanguageKind::Language("cpython3")),
+    (72, LanguageKind::Language("ruby")),
+    (73, LanguageKind::Language("rust")),
+    (75, LanguageKind::Language("c")),
+    (76, LanguageKind::Language("cpp")),
+    (78, LanguageKind::Language("kotlin")),
+    (85, LanguageKind::Language("perl")),
+    (89, LanguageKind::Scripts),
+    (91, LanguageKind::Language("java")),
+    (92, LanguageKind::Language("cpython3")),
+    (93, LanguageKind::Language("javascript")),
+    (95, LanguageKind::Language("go")),
+    (97, LanguageKind::Language("javascript")),
+    (98, LanguageKind::Language("php")),
+    (100, LanguageKind::Language("cpython3")),
+    (102, LanguageKind::Language("javascript")),
+    (103, LanguageKind::Language("c")),
+    (104, LanguageKind::Language("c")),
+    (105, LanguageKind::Language("cpp")),
+    (106, LanguageKind::Language("go")),
+    (107, LanguageKind::Language("go")),
+    (108, LanguageKind::Language("rust")),
+    (109, LanguageKind::Language("cpython3")),
+    (110, LanguageKind::Language("c")),
+    (111, LanguageKind::Language("kotlin")),
+    (113, LanguageKind::Language("cpython3")),
 ];
 
-const EXTRA: &[(u32, Means)] = &[
-    (1, Means::Language("c")),
-    (2, Means::Language("cpp")),
-    (4, Means::Language("java")),
-    (10, Means::Language("cpython3")),
-    (22, Means::Language("csharp")),
-    (25, Means::Language("cpython3")),
-    (26, Means::Language("python2")),
-    (27, Means::Language("python3")),
-    (28, Means::Language("python3")),
-    (33, Means::Language("cpython3")),
-    (43, Means::Text),
-    (44, Means::Executable),
-    (89, Means::Scripts),
+const EXTRA: &[(u32, LanguageKind)] = &[
+    (1, LanguageKind::Language("c")),
+    (2, LanguageKind::Language("cpp")),
+    (4, LanguageKind::Language("java")),
+    (10, LanguageKind::Language("cpython3")),
+    (22, LanguageKind::Language("csharp")),
+    (25, LanguageKind::Language("cpython3")),
+    (26, LanguageKind::Language("python2")),
+    (27, LanguageKind::Language("python3")),
+    (28, LanguageKind::Language("python3")),
+    (33, LanguageKind::Language("cpython3")),
+    (43, LanguageKind::Text),
+    (44, LanguageKind::Executable),
+    (89, LanguageKind::Scripts),
 ];
 
 /// How a language of ours is called and which file Judge0 puts its source into.
@@ -137,7 +137,7 @@ pub(crate) struct Offered {
     /// How it is run: our template.
     pub(crate) run_cmd: Option<String>,
     #[serde(skip)]
-    means: Option<Means>,
+    means: Option<LanguageKind>,
     #[serde(skip)]
     begins: bool,
 }
@@ -145,26 +145,26 @@ pub(crate) struct Offered {
 impl Offered {
     /// It consists of additional files alone.
     pub(crate) fn is_project(&self) -> bool {
-        self.means == Some(Means::Scripts)
+        self.means == Some(LanguageKind::Scripts)
     }
 
     /// What its files are.
     pub(crate) fn kind(&self) -> ProgramKind {
         match self.means {
-            Some(Means::Language(id)) => ProgramKind::Language(id.to_owned()),
-            Some(Means::Scripts) => ProgramKind::Scripts,
-            Some(Means::Executable) => ProgramKind::Executable,
-            Some(Means::Text) | None => ProgramKind::Text,
+            Some(LanguageKind::Language(id)) => ProgramKind::Language(id.to_owned()),
+            Some(LanguageKind::Scripts) => ProgramKind::Scripts,
+            Some(LanguageKind::Executable) => ProgramKind::Executable,
+            Some(LanguageKind::Text) | None => ProgramKind::Text,
         }
     }
 
     /// Short name of what its files are, as submissions are listed by.
     pub(crate) fn short(&self) -> &'static str {
         match self.means {
-            Some(Means::Language(id)) => id,
-            Some(Means::Scripts) => "scripts",
-            Some(Means::Executable) => "executable",
-            Some(Means::Text) | None => "text",
+            Some(LanguageKind::Language(id)) => id,
+            Some(LanguageKind::Scripts) => "scripts",
+            Some(LanguageKind::Executable) => "executable",
+            Some(LanguageKind::Text) | None => "text",
         }
     }
 
@@ -188,14 +188,14 @@ pub(crate) fn find(edition: Edition, id: u32, toolchains: &[Toolchain]) -> Optio
     offer(id, *means, toolchains)
 }
 
-fn table(edition: Edition) -> &'static [(u32, Means)] {
+fn table(edition: Edition) -> &'static [(u32, LanguageKind)] {
     match edition {
         Edition::Ce => CE,
         Edition::Extra => EXTRA,
     }
 }
 
-fn offer(id: u32, means: Means, toolchains: &[Toolchain]) -> Option<Offered> {
+fn offer(id: u32, means: LanguageKind, toolchains: &[Toolchain]) -> Option<Offered> {
     let plain = |name: &str, source: Option<&str>, run: Option<&str>| Offered {
         id,
         name: name.to_owned(),
@@ -207,11 +207,13 @@ fn offer(id: u32, means: Means, toolchains: &[Toolchain]) -> Option<Offered> {
         begins: false,
     };
     let language = match means {
-        Means::Text => return Some(plain("Plain Text", Some("text.txt"), Some("/bin/cat {dir}/text.txt"))),
-        Means::Executable => return Some(plain("Executable", Some("a.out"), Some("{dir}/a.out"))),
+        LanguageKind::Text => {
+            return Some(plain("Plain Text", Some("text.txt"), Some("/bin/cat {dir}/text.txt")));
+        }
+        LanguageKind::Executable => return Some(plain("Executable", Some("a.out"), Some("{dir}/a.out"))),
         // Clients know programs of several files by this name.
-        Means::Scripts => return Some(plain("Multi-file program", None, None)),
-        Means::Language(language) => language,
+        LanguageKind::Scripts => return Some(plain("Multi-file program", None, None)),
+        LanguageKind::Language(language) => language,
     };
     let toolchain = toolchains.iter().find(|toolchain| toolchain.id == language)?;
     let (_, name, source, begins) = FORMS.iter().find(|(known, ..)| *known == language)?;
@@ -267,7 +269,7 @@ mod tests {
             let ids: BTreeSet<u32> = table(edition).iter().map(|(id, _)| *id).collect();
             assert_eq!(ids.len(), table(edition).len());
             for (id, means) in table(edition) {
-                let Means::Language(language) = means else { continue };
+                let LanguageKind::Language(language) = means else { continue };
                 let known = shipped.get(language).unwrap_or_else(|| panic!("{id}: {language}"));
                 let (_, _, source, _) =
                     FORMS.iter().find(|(form, ..)| form == language).unwrap_or_else(|| panic!("{language}"));
