@@ -500,12 +500,13 @@ fn jury_submissions_are_held_against_their_promises() {
 #[test]
 fn limits_of_one_jury_submission_hold_for_it_alone() {
     let mut kit = kit();
-    kit.programs.insert("half", |_| ok(500));
+    kit.programs.insert("half", |s| echo(s).and_then(|_| ok(500)));
     kit.jury("submissions/accepted/a.sim", "half", Verdict::Accepted, NEITHER);
     kit.jury("submissions/time_limit_exceeded/b.sim", "half", Verdict::TimeLimit, NEITHER);
     let memory = Some(Bytes::from_mib(7));
     kit.package.submissions[1].limits = OwnLimits { time: Some(ms(200)), memory };
-    assert!(kit.verify(1).unwrap().ok());
+    let verification = kit.verify(1).unwrap();
+    assert!(verification.ok(), "{verification:?}");
     let specs: Vec<_> = kit.runners.iter().flat_map(|(main, _)| main.specs()).collect();
     assert_eq!(specs.iter().filter(|spec| spec.limits.memory == memory).count(), 3);
     // What the user types wins.

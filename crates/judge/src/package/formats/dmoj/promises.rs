@@ -23,10 +23,9 @@ pub(super) fn wanted(path: &str) -> bool {
 
 /// What DMOJ calls this machine's architecture.
 fn here() -> &'static str {
-    match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
+    match cfg!(target_arch = "x86_64") {
+        true => "amd64",
+        false => "arm64",
     }
 }
 
