@@ -15,9 +15,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Beyond the wall limit of a run; only reached by a `tauto` that hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// For what ends with `tauto` to be gone.
-const GONE_WITHIN: Duration = Duration::from_secs(2);
+const GONE_WITHIN: Duration = Duration::from_secs(10);
 
 /// Runs during which the machine's kernel memory may grow too far until that is the program's doing.
 const ATTEMPTS: u32 = 3;

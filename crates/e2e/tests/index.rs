@@ -146,9 +146,9 @@ fn apart(values: &[f64]) -> f64 {
     most / least - 1.0
 }
 
-/// The bar for the clock. The control is a chain of other instructions in the very slices: where processors change their clock
-/// with load, as boosting ones do, what both tell changes alike and their ratio stays. Where the clock held still within each
-/// index, it must be the same in all.
+/// The bar for the clock: the same idle and loaded. Where processors change their clock with load, as boosting ones do, it
+/// is not the same within an index either, and then what counts is the control, a chain of other instructions in the very
+/// slices: both chains tell the change, and their ratio stays.
 #[test]
 fn the_clock_is_told_alike_idle_and_loaded() {
     const BAR: f64 = 0.003;
@@ -158,7 +158,7 @@ fn the_clock_is_told_alike_idle_and_loaded() {
     let mut seen = Vec::new();
     // Others may use the machine: the block is repeated, the bar is not moved.
     for _ in 0..4 {
-        let (mut clocks, mut controls, mut held) = (Vec::new(), vec![1.0], true);
+        let (mut clocks, mut controls, mut held) = (Vec::new(), Vec::new(), true);
         for loaded in [false, true, false, true] {
             let mut load = loaded.then(|| load(&place));
             let ended = index(&place, &["--json", "--seconds", "2"]);
@@ -171,8 +171,8 @@ fn the_clock_is_told_alike_idle_and_loaded() {
             clocks.extend(part["value"].as_f64());
             controls.extend(part["control_ratio"].as_f64());
         }
-        let all = clocks.len() == 4 && controls.len() == 5;
-        if all && apart(&controls) <= BAR && (!held || apart(&clocks) <= BAR) {
+        let all = clocks.len() == 4 && controls.len() == 4;
+        if all && (apart(&clocks) <= BAR || !held && apart(&controls) <= BAR) {
             return;
         }
         seen.push(format!("clocks {clocks:?} controls {controls:?} held {held}"));

@@ -24,6 +24,13 @@ const SECONDS: u64 = 10;
 /// A tool cannot be started.
 pub(super) fn all(root: &Path) -> Result<Outcome, String> {
     let begun = Instant::now();
+    let outcome = |tests, good| Outcome {
+        suite: "fuzz".into(),
+        took: begun.elapsed(),
+        tests,
+        good,
+        report: String::new(),
+    };
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     let place = target.join("fuzz");
     let mut build = yielding(cargo(&root.join("fuzz"), &["build", "--quiet", "--release", "--locked"]));
@@ -31,7 +38,7 @@ pub(super) fn all(root: &Path) -> Result<Outcome, String> {
     build.args(["--target", "x86_64-unknown-linux-gnu", "--target-dir"]).arg(&place);
     let built = run("build", build.env("RUSTFLAGS", INSTRUMENTED))?;
     if built.state == State::Failed {
-        return Ok(Outcome { suite: "fuzz".into(), took: begun.elapsed(), tests: vec![built], good: false });
+        return Ok(outcome(vec![built], false));
     }
     let seeds = root.join("fuzz/seeds");
     let entries = std::fs::read_dir(&seeds).map_err(|error| format!("{}: {error}", seeds.display()))?;
@@ -49,7 +56,7 @@ pub(super) fn all(root: &Path) -> Result<Outcome, String> {
         tests.push(run(&name.to_string_lossy(), &mut fuzz)?);
     }
     let good = tests.iter().all(|test| test.state == State::Passed);
-    Ok(Outcome { suite: "fuzz".into(), took: begun.elapsed(), tests, good })
+    Ok(outcome(tests, good))
 }
 
 /// The same command at a low priority.

@@ -62,5 +62,6 @@ pub fn all(root: &Path, tier: Tier, strict: bool) -> Result<bool, String> {
         results.extend(fuzzed);
         step(stage.name, begun);
     }
+    run::again(&mut results, &suites, &tauto, &mut std::io::stdout())?;
     Ok(summary::tell(&steps, &results, strict))
 }

@@ -83,9 +83,11 @@ fn lists() -> impl Iterator<Item = &'static Chosen> {
 pub(super) struct Part<'a> {
     pub(super) suite: &'a Suite,
     /// Only tests whose names hold one of these; all where there is none.
-    pub(super) only: Vec<&'static str>,
+    pub(super) only: Vec<&'a str>,
     /// Not those whose names hold one of these.
     pub(super) skip: Vec<&'static str>,
+    /// Names are matched as a whole.
+    pub(super) exact: bool,
 }
 
 /// Parts that run at the same time as others: `lanes` beside each other, what is in a lane one after the other.
@@ -134,7 +136,7 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
 }
 
 /// Tests of the programs that `e2e` is made of do not.
-fn drives_the_binary(suite: &Suite) -> bool {
+pub(super) fn drives_the_binary(suite: &Suite) -> bool {
     suite.name.starts_with("e2e::") && !suite.name.starts_with("e2e::bin::")
 }
 
@@ -157,7 +159,7 @@ fn divided<'a>(parts: impl IntoIterator<Item = Part<'a>>, list: &[Chosen]) -> (V
 fn part(suite: &Suite, tier: Tier) -> Option<Part<'_>> {
     let chosen =
         |list: &'static [Chosen]| list.iter().find(|(name, _)| suite.name == *name).map(|(_, tests)| *tests);
-    let all = Part { suite, only: vec![], skip: vec![] };
+    let all = Part { suite, only: vec![], skip: vec![], exact: false };
     let only = |tests: &[&'static str]| Some(Part { only: tests.to_vec(), ..all.clone() });
     let without =
         |tests: &[&'static str]| (!tests.is_empty()).then(|| Part { skip: tests.to_vec(), ..all.clone() });

@@ -1,6 +1,7 @@
 //! Runs parts of suites, lanes beside each other, and reads from what they print what came of each test and how long it took.
 
-use super::plan::{Part, Stage};
+use super::Suite;
+use super::plan::{self, Part, Stage};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,6 +12,8 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Passed,
+    /// Failed, then passed when it was run again with nothing beside it.
+    Flaky,
     Failed,
     Skipped,
 }
@@ -31,6 +34,8 @@ pub(super) struct Outcome {
     pub(super) tests: Vec<Test>,
     /// It exited with 0: without that, something failed even if no test says so.
     pub(super) good: bool,
+    /// What it said of its failed tests; empty where none failed.
+    pub(super) report: String,
 }
 
 /// Runs a stage. The first lane prints as it goes; what the others print is kept until they end.
@@ -85,6 +90,9 @@ fn command(part: &Part<'_>, behind: bool) -> Command {
     };
     command.stdin(if behind { Stdio::piped() } else { Stdio::null() });
     command.args(&part.only).args(part.skip.iter().flat_map(|name| ["--skip", *name]));
+    if part.exact {
+        command.arg("--exact");
+    }
     if part.suite.libtest {
         // libtest tells times only to those who ask for what is not stable.
         command.args(["-Z", "unstable-options", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
@@ -105,9 +113,45 @@ fn run(part: &Part<'_>, tauto: &Path, behind: bool, out: &mut dyn Write) -> Resu
     // Its ends of the pipe, of which one would keep the reader waiting.
     drop(command);
     let _ = writeln!(out, "\n{suite}");
-    let tests = read(reader, out).map_err(fail)?;
+    let (tests, report) = read(reader, out).map_err(fail)?;
     let good = process.wait().map_err(fail)?;
-    Ok(Outcome { suite, took: begun.elapsed(), tests, good })
+    Ok(Outcome { suite, took: begun.elapsed(), tests, good, report })
+}
+
+/// Beyond this number something is broken, and nothing is run again.
+const RUN_AGAIN: usize = 3;
+
+/// Runs failed tests of the binary once more, one at a time: others use the machine, too. What passes then is flaky, which
+/// the summary tells with the report of the failure. What fails twice, more than [`RUN_AGAIN`] failures, a crash and a
+/// failed unit test stay as they are.
+///
+/// # Errors
+/// A suite cannot be started.
+pub(super) fn again(
+    outcomes: &mut [Outcome],
+    suites: &[Suite],
+    tauto: &Path,
+    out: &mut dyn Write,
+) -> Result<(), String> {
+    let all = outcomes.iter().flat_map(|one| &one.tests);
+    if all.filter(|test| test.state == State::Failed).count() > RUN_AGAIN {
+        return Ok(());
+    }
+    for outcome in outcomes {
+        let Some(suite) = suites.iter().find(|suite| suite.name == outcome.suite) else { continue };
+        if !plan::drives_the_binary(suite) {
+            continue;
+        }
+        for test in outcome.tests.iter_mut().filter(|test| test.state == State::Failed) {
+            let part = Part { suite, only: vec![test.name.as_str()], skip: vec![], exact: true };
+            let second = run(&part, tauto, false, out)?;
+            let passed = second.tests.iter().filter(|test| test.state == State::Passed).count();
+            if second.good && passed == 1 {
+                test.state = State::Flaky;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Ends with this value, and what it started with it.
@@ -132,13 +176,20 @@ impl Drop for Running {
     }
 }
 
-/// Passes on what a suite prints, and takes its tests from it.
-fn read(from: impl Read, out: &mut dyn Write) -> io::Result<Vec<Test>> {
+/// Passes on what a suite prints, and takes its tests from it, and what it says of those that failed: from the line
+/// `failures:` on, to the result.
+fn read(from: impl Read, out: &mut dyn Write) -> io::Result<(Vec<Test>, String)> {
     let mut from = BufReader::new(from);
     let (mut tests, mut line, mut since) = (Vec::new(), Vec::new(), Instant::now());
+    let (mut report, mut failures) = (String::new(), false);
     while from.read_until(b'\n', &mut line)? > 0 {
         let _ = out.write_all(&line);
-        if let Some(mut test) = test(&String::from_utf8_lossy(&line)) {
+        let text = String::from_utf8_lossy(&line);
+        failures = (failures || text.trim_end() == "failures:") && !text.starts_with("test result:");
+        if failures {
+            report += &text;
+        }
+        if let Some(mut test) = test(&text) {
             test.took = test.took.max(if test.took.is_zero() { since.elapsed() } else { Duration::ZERO });
             since = Instant::now();
             tests.push(test);
@@ -146,7 +197,7 @@ fn read(from: impl Read, out: &mut dyn Write) -> io::Result<Vec<Test>> {
         line.clear();
     }
     let _ = out.flush();
-    Ok(tests)
+    Ok((tests, report))
 }
 
 /// A line `test NAME ... ok <0.005s>`, zero where no time is told; or `skipped: WHY`, by which a test says that it did nothing.
@@ -173,6 +224,7 @@ fn test(line: &str) -> Option<Test> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::PathBuf;
 
     #[test]
     fn lines_of_both_harnesses_are_read() {
@@ -192,6 +244,50 @@ mod tests {
         });
         for other in ["running 3 tests", "test result: ok. 3 passed; 0 failed", "test a ...", "---- a ----"] {
             assert!(told(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_failures_is_kept() {
+        let said = "test a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b ----\nit is 1\n\nfailures:\n    b\n\n\
+                    test result: FAILED. 1 passed\nmore\n";
+        let (tests, report) = read(said.as_bytes(), &mut io::sink()).unwrap();
+        assert_eq!(tests.iter().map(|test| test.state).collect::<Vec<_>>(), [State::Passed, State::Failed]);
+        assert_eq!(report, "failures:\n\n---- b ----\nit is 1\n\nfailures:\n    b\n\n");
+    }
+
+    /// A suite that fails the first time, as a script.
+    fn fails_once(name: &str, second: &str) -> (Suite, PathBuf) {
+        let directory = std::env::temp_dir().join(format!("tauto-xtask-{}-{second}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let script = directory.join("suite");
+        let text = format!(
+            "#!/bin/sh\nif [ -e again ]; then echo \"$@\" >again; echo 'test a ... {second}'; [ {second} = ok ]; exit; fi\n\
+             : >again; echo 'test a ... FAILED'; echo 'test b ... ok'; exit 101\n"
+        );
+        std::fs::write(&script, text).unwrap();
+        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let suite =
+            Suite { name: name.into(), executable: script, directory: directory.clone(), libtest: false };
+        (suite, directory)
+    }
+
+    #[test]
+    fn a_failed_test_of_the_binary_is_run_again_alone() {
+        for (name, second, state) in [
+            ("e2e::x", "ok", State::Flaky),
+            ("e2e::y", "FAILED", State::Failed),
+            ("units", "ok", State::Failed),
+        ] {
+            let (suite, directory) = fails_once(name, second);
+            let part = Part { suite: &suite, only: vec![], skip: vec![], exact: false };
+            let mut outcomes = [run(&part, Path::new("tauto"), false, &mut io::sink()).unwrap()];
+            again(&mut outcomes, std::slice::from_ref(&suite), Path::new("tauto"), &mut io::sink()).unwrap();
+            let states: Vec<_> = outcomes[0].tests.iter().map(|test| test.state).collect();
+            assert_eq!(states, [state, State::Passed], "{name}");
+            let arguments = std::fs::read_to_string(directory.join("again")).unwrap();
+            assert_eq!(arguments, if name == "units" { "" } else { "a --exact\n" });
+            std::fs::remove_dir_all(directory).unwrap();
         }
     }
 

@@ -34,13 +34,19 @@ fn text(steps: &[Step], outcomes: &[Outcome], strict: bool) -> (String, bool) {
     };
     let (skipped, mut failed) = (of(State::Skipped), of(State::Failed));
     // A suite that ends badly without a failed test has crashed, or could not begin.
-    let crashed =
-        outcomes.iter().filter(|one| !one.good && one.tests.iter().all(|t| t.state != State::Failed));
+    let told = |test: &Test| matches!(test.state, State::Failed | State::Flaky);
+    let crashed = outcomes.iter().filter(|one| !one.good && !one.tests.iter().any(told));
     failed.extend(crashed.map(|one| format!("{}: ended with a failure of its own", one.suite)));
     text += &list("Skipped:", &skipped);
+    for one in outcomes.iter().filter(|one| !one.report.is_empty()) {
+        text += &format!("\n{} said:\n{}", one.suite, one.report);
+    }
+    let flaky = of(State::Flaky);
+    text += &list("Failed, then passed when run again alone:", &flaky);
     text += &list("Failed:", &failed);
     let passed = of(State::Passed).len();
-    text += &format!("\n{passed} passed, {} failed, {} skipped\n", failed.len(), skipped.len());
+    text += &format!("\n{passed} passed, {} failed, {} skipped", failed.len(), skipped.len());
+    text += &if flaky.is_empty() { "\n".into() } else { format!(", {} flaky\n", flaky.len()) };
     (text, failed.is_empty() && (skipped.is_empty() || !strict))
 }
 
@@ -70,7 +76,13 @@ mod tests {
             took: Duration::from_secs(*took),
         };
         let took = Duration::from_secs(tests.iter().map(|(_, _, took)| took).sum());
-        Outcome { suite: suite.into(), took, tests: tests.iter().map(test).collect(), good }
+        Outcome {
+            suite: suite.into(),
+            took,
+            tests: tests.iter().map(test).collect(),
+            good,
+            report: String::new(),
+        }
     }
 
     #[test]
@@ -103,6 +115,17 @@ mod tests {
         ];
         assert_eq!(lines, expected);
         assert!(!text(&steps, &outcomes, true).1, "a skip is a failure where none is allowed");
+    }
+
+    #[test]
+    fn what_failed_first_is_told_with_its_report() {
+        let mut one = outcome("odd", false, &[("a", State::Flaky, 0), ("b", State::Passed, 0)]);
+        one.report = "failures:\n1 is not 2\n".into();
+        let (told, good) = text(&[], &[one], true);
+        assert!(good, "{told}");
+        for line in ["odd said:", "1 is not 2", "  odd a", "1 passed, 0 failed, 0 skipped, 1 flaky"] {
+            assert!(told.lines().any(|told| told == line), "{line}: {told}");
+        }
     }
 
     #[test]
