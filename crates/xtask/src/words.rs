@@ -49,9 +49,8 @@ const REFUSED: [(&str, &str); 39] = [
     ("canceled", "cancelled"),
 ];
 
-/// Words a sentence of a document may have. The rule for writers is 25 (docs/style.md); what is refused is what no
-/// reader gets through at once.
-const MOST_WORDS: usize = 35;
+/// Words a sentence of a document may have (docs/style.md).
+const MOST_WORDS: usize = 25;
 
 /// Columns of a line of running text in documents.
 const COLUMNS: usize = 100;
@@ -234,7 +233,7 @@ mod tests {
         check(
             sentences_are_short,
             "docs/a.md",
-            &format!("{}. {}.", "word ".repeat(30), "word ".repeat(30)),
+            &format!("{}. {}.", "word ".repeat(MOST_WORDS - 1), "word ".repeat(MOST_WORDS - 1)),
             false,
         );
         check(sentences_are_short, "docs/a.md", &format!("`{long}` (also: {long})"), false);
