@@ -60,6 +60,9 @@ pub(crate) struct JudgehostArgs {
     /// What the server is told of a program killed for its memory
     #[arg(long, value_enum, default_value = "rte")]
     memory_verdict: ToldMemory,
+    /// Directory with the /usr, /bin and /lib that programs and scripts see, such as a chroot of DOMjudge [default: this machine's]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
     /// End when there is nothing to do
     #[arg(long)]
     once: bool,
@@ -92,6 +95,7 @@ pub(crate) fn main(args: &JudgehostArgs) -> Result<Done, Failure> {
     let account = account(args)?;
     client(&account)?;
     let name = name(args)?;
+    root(args)?;
     match args.process.serves(&args.slots)? {
         Serves::One(slot) => serve(args, &account, &name, slot),
         Serves::Each(slots) if args.once => all_once(&slots, &name),
@@ -200,6 +204,25 @@ fn name(args: &JudgehostArgs) -> Result<String, Failure> {
     }
 }
 
+/// The tree whose programs are used, as an absolute path.
+fn root(args: &JudgehostArgs) -> Result<Option<String>, Failure> {
+    let Some(given) = &args.root else { return Ok(None) };
+    let bad = |why: String| {
+        Failure::usage(format!(
+            "--root {}: {why}\nhint: name a directory that has usr and bin/sh, such as one made by dj_make_chroot or debootstrap",
+            given.display()
+        ))
+    };
+    let path = given.canonicalize().map_err(|error| bad(error.to_string()))?;
+    // A link there names a path inside the tree.
+    if let Some(lacks) =
+        ["usr", "bin/sh"].into_iter().find(|name| path.join(name).symlink_metadata().is_err())
+    {
+        return Err(bad(format!("it has no {lacks}")));
+    }
+    path.into_os_string().into_string().map(Some).map_err(|_| bad("its path is not UTF-8".to_owned()))
+}
+
 fn serve(args: &JudgehostArgs, account: &Account, name: &str, slot: SlotChoice) -> Result<Done, Failure> {
     args.process.die_with_parent()?;
     let name = format!("{name}-{}", number(slot));
@@ -215,7 +238,8 @@ fn serve(args: &JudgehostArgs, account: &Account, name: &str, slot: SlotChoice) 
     let floor = Box::leak(Box::new(floor));
     let slots: &'static [engine::slot::Slot] = &site.slots;
     let first = slots.first().ok_or_else(|| Failure::system("there is no slot"))?;
-    let ground = Ground { slot: first, floor, cancel: &site.cancel };
+    let view = Box::leak(Box::new(engine::bundle::view(root(args)?.as_deref())));
+    let ground = Ground { slot: first, floor, view, cancel: &site.cancel };
     let tests = testcases::Tests::new(directory.join("tests"))?;
     let server = || Ok::<_, Failure>(Server::new(client(account)?, name.clone()));
     let courier = courier::Courier::start(server()?)?;

@@ -69,7 +69,7 @@ fn run(args: RunArgs) -> Result<Done, Failure> {
     let mut fds = Vec::new();
     let mut spec = RunSpec {
         env: command::environment(&args.env),
-        view: View { mounts: args.show.clone() },
+        view: View { mounts: args.show.clone(), ..View::default() },
         limits: args.limits.limits(),
         layout: args.placement.layout(),
         ..RunSpec::bare()

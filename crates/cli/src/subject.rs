@@ -42,7 +42,7 @@ impl SubjectArgs {
         let mut fds = Vec::new();
         let mut spec = RunSpec {
             env: command::environment(&self.env),
-            view: View { mounts: self.show.clone() },
+            view: View { mounts: self.show.clone(), ..View::default() },
             limits: self.limits.limits(),
             placement: placement.clone(),
             layout,

@@ -296,6 +296,43 @@ fn run_scripts_of_the_site_are_run() {
     assert_eq!(decoded(run, "output_run"), "13\n");
 }
 
+/// A tree with a shell, and a file by which a program knows it.
+fn site_root() -> tempfile::TempDir {
+    let root = tempfile::tempdir().expect("a directory");
+    for name in ["bin", "usr/share"] {
+        fs::create_dir_all(root.path().join(name)).expect("a directory");
+    }
+    fs::copy("/bin/busybox", root.path().join("bin/busybox")).expect("the package busybox-static");
+    for name in ["sh", "cat", "cmp", "chmod"] {
+        std::os::unix::fs::symlink("busybox", root.path().join("bin").join(name)).expect("a link");
+    }
+    fs::write(root.path().join("usr/share/mark"), "").expect("a file");
+    // Of tempfile's, only its owner may enter.
+    fs::set_permissions(root.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
+    root
+}
+
+#[test]
+fn a_chroot_of_the_site_is_what_scripts_and_programs_see() {
+    let root = site_root();
+    let text = "[ -e /usr/share/mark ] && [ ! -e /usr/bin ] || exit 0\nread a b\necho $((a + b))\n";
+    let given = root.path().to_str().expect("UTF-8");
+    for (more, result) in [(vec![], "no-output"), (vec!["--root", given], "correct")] {
+        let all = vec![submission((SHELL, "mark.sh", text, ""), 0)];
+        let server = DomServer::start(Dialect::V9, vec![sums()], all, Faults::default()).expect("a server");
+        drop(once(&server, &more));
+        assert_eq!(server.state().judgings[0].result.as_deref(), Some(result), "{more:?}");
+    }
+    for (wrong, why) in [("/nowhere", "No such file"), ("/proc/self/fd", "it has no usr")] {
+        let mut command = e2e::child::command(tauto::binary().expect("tauto"));
+        command.args(["judgehost", "--url", "http://127.0.0.1:9/api/v4", "--root", wrong]);
+        command.env("JUDGEDAEMON_PASSWORD", PASSWORD);
+        let ended = tauto::run(&mut command, false, PATIENCE).expect("it ends");
+        assert_eq!(ended.code(), Ok(2), "{ended:?}");
+        assert!(ended.stderr.contains(why) && ended.stderr.contains("hint:"), "{}", ended.stderr);
+    }
+}
+
 #[test]
 fn prefetch_debug_and_versions() {
     let long = "i=0\nwhile [ $i -lt 400 ]; do echo \"line $i\"; i=$((i + 1)); done\n";

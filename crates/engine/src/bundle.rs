@@ -24,7 +24,6 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read, sink};
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::thread::scope;
 
@@ -50,6 +49,8 @@ pub struct Ground<'a> {
     pub slot: &'a Slot,
     /// How far times vary there.
     pub floor: &'a Floor,
+    /// What scripts and programs see; see [`view`].
+    pub view: &'a View,
     /// Set to end everything; whoever sets it ends the slot's runs too.
     pub cancel: &'a AtomicBool,
 }
@@ -238,7 +239,7 @@ impl<'a> Ground<'a> {
     ) -> Result<Made<Executable<'a>>, Fault> {
         let builds = parts.iter().any(|part| part.name == "build");
         let compile = if builds { vec![command("build", Vec::new(), &[])] } else { Vec::new() };
-        let recipe = recipe(parts, compile, "run");
+        let recipe = self.recipe(parts, compile, "run");
         let made = self.make(at, &recipe, limits, &[])?;
         Ok(made.map(|built| match built.entries.contains("run") {
             true => Ok(Executable(built)),
@@ -259,7 +260,8 @@ impl<'a> Ground<'a> {
         limits: &ScriptLimits,
     ) -> Result<Made<Program<'a>>, Fault> {
         let words = [format!("{TOOLS}/run"), "program".to_owned()].into_iter().chain(args).collect();
-        let mut recipe = recipe(sources, vec![Command { argv: words, env: environment(env) }], "program");
+        let command = Command { argv: words, env: environment(env) };
+        let mut recipe = self.recipe(sources, vec![command], "program");
         recipe.run.env = environment(env);
         let tools = [BoxMount { id: script.0.boxed.id, at: TOOLS.to_owned(), writable: false }];
         let made = self.make(At::Main, &recipe, limits, &tools)?;
@@ -275,8 +277,24 @@ impl<'a> Ground<'a> {
     /// What the machine could not do.
     pub fn script(&self, text: &[u8], limits: &ScriptLimits) -> Result<Vec<u8>, Fault> {
         let part = Part { name: "script".to_owned(), executable: true, content: text.to_vec() };
-        let recipe = recipe(vec![part], vec![command("script", Vec::new(), &[])], "script");
+        let recipe = self.recipe(vec![part], vec![command("script", Vec::new(), &[])], "script");
         Ok(self.make(At::Main, &recipe, limits, &[])?.printed)
+    }
+
+    fn recipe(&self, parts: Vec<Part>, compile: Vec<Command>, run: &str) -> Recipe {
+        Recipe {
+            language: "bundle".to_owned(),
+            stands_in: None,
+            refused: None,
+            parts,
+            compile,
+            warm_up: None,
+            compile_view: self.view.clone(),
+            compile_limits: crate::languages::SCRIPT_LIMITS,
+            run: command(run, Vec::new(), &[]),
+            run_view: self.view.clone(),
+            allowance: Allowance::NONE,
+        }
     }
 
     fn make(
@@ -522,36 +540,18 @@ fn environment(more: &[(String, String)]) -> Vec<(String, String)> {
     [path].into_iter().chain(more.iter().cloned()).collect()
 }
 
-fn recipe(parts: Vec<Part>, compile: Vec<Command>, run: &str) -> Recipe {
-    Recipe {
-        language: "bundle".to_owned(),
-        stands_in: None,
-        refused: None,
-        parts,
-        compile,
-        warm_up: None,
-        compile_view: toolchains().clone(),
-        compile_limits: crate::languages::SCRIPT_LIMITS,
-        run: command(run, Vec::new(), &[]),
-        run_view: toolchains().clone(),
-        allowance: Allowance::NONE,
-    }
-}
-
-/// Parts of /etc and /var that toolchains below /usr need. Scripts name no language, so every bundle sees them, as it sees all of /etc under
-/// DOMjudge's own judgehost.
-fn toolchains() -> &'static View {
-    static VIEW: OnceLock<View> = OnceLock::new();
-    VIEW.get_or_init(|| {
-        let names = std::fs::read_dir("/etc").into_iter().flatten().flatten();
-        let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-        let java = names.filter(|name| name.starts_with("java-")).map(|name| format!("/etc/{name}"));
-        let fixed = ["/etc/mono", "/etc/R", "/etc/fpc.cfg", "/var/lib/ghc"].map(String::from);
-        let mut paths: Vec<String> = java.chain(fixed).filter(|path| Path::new(path).exists()).collect();
-        paths.sort();
-        let mount = |path: String| ViewMount { host: path.clone(), inside: path, optional: true };
-        View { mounts: paths.into_iter().map(mount).collect() }
-    })
+/// What bundles see: the system directories below a root, or the host's own, and the parts of /etc and /var that toolchains below
+/// /usr need. Scripts name no language, so every bundle sees them, as it sees all of /etc under DOMjudge's own judgehost.
+pub fn view(root: Option<&str>) -> View {
+    let below = |path: &str| format!("{}{path}", root.unwrap_or_default().trim_end_matches('/'));
+    let names = std::fs::read_dir(below("/etc")).into_iter().flatten().flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let java = names.filter(|name| name.starts_with("java-")).map(|name| format!("/etc/{name}"));
+    let fixed = ["/etc/mono", "/etc/R", "/etc/fpc.cfg", "/var/lib/ghc"].map(String::from);
+    let mut paths: Vec<String> = java.chain(fixed).filter(|path| Path::new(&below(path)).exists()).collect();
+    paths.sort();
+    let mount = |path: String| ViewMount { host: below(&path), inside: path, optional: true };
+    View { root: root.map(Box::from), mounts: paths.into_iter().map(mount).collect() }
 }
 
 fn reopened(file: &File) -> Result<File, SystemError> {

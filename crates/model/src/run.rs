@@ -74,6 +74,9 @@ pub struct ViewMount {
 /// The read-only part of the file system a run sees, besides /dev, /proc, /tmp and its work directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct View {
+    /// A directory with the /usr, /bin, /lib … that the run sees, such as a chroot; the host's own where there is none.
+    #[serde(default)]
+    pub root: Option<Box<str>>,
     /// In order: a later one may lie inside an earlier one.
     pub mounts: Vec<ViewMount>,
 }

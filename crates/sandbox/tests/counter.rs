@@ -118,7 +118,7 @@ fn run_counted(counted: Counted, spec: RunSpec, words: [&str; 2]) -> Result<Obse
     let mounts = ["/usr", "/lib", "/lib64", "/etc/ld.so.cache"].map(mount).into();
     let spec = RunSpec {
         argv: ["/program/main", "work"].into_iter().chain(words).map(String::from).collect(),
-        view: View { mounts },
+        view: View { mounts, ..View::default() },
         boxes: vec![model::BoxMount { id: program, at: "/program".into(), writable: false }],
         ..spec
     };

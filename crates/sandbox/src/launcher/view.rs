@@ -1,6 +1,6 @@
 //! Views: what of the host's files a run can read, as mount namespaces prepared once and copied per run.
 //!
-//! A view's root is a small read-only tmpfs with the host's system directories and the mounts a spec names, all
+//! A view's root is a small read-only tmpfs with the system directories of the host, or of another tree, and the mounts a spec names, all
 //! read-only, without set-uid and devices. The per-run copy gets its own /run (behind /w, /tmp and /dev/shm), /proc,
 //! boxes and single files.
 
@@ -149,7 +149,8 @@ impl Views {
     fn build(&self, (view, points): &Key) -> Result<OwnedFd, SandboxError> {
         let mut sources = Vec::new();
         for path in SYSTEM_FILES.iter().chain(&SYSTEM) {
-            let mount = ViewMount { host: path.to_string(), inside: path.to_string(), optional: true };
+            let root = view.root.as_deref().unwrap_or_default().trim_end_matches('/');
+            let mount = ViewMount { host: format!("{root}{path}"), inside: path.to_string(), optional: true };
             sources.extend(Source::open(mount)?);
         }
         for mount in view.mounts.iter().filter(|m| !SYSTEM.contains(&m.inside.as_str())) {
@@ -212,7 +213,7 @@ impl Source {
             Err(rustix::io::Errno::NOENT) if m.optional => return Ok(None),
             other => other.during(what)?,
         };
-        let system = SYSTEM.contains(&m.host.as_str());
+        let system = [&m.host, &m.inside].iter().any(|path| SYSTEM.contains(&path.as_str()));
         if system && FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
             let target = rustix::fs::readlink(&*m.host, Vec::new()).during(what)?;
             return Ok(Some(Source::Link {
