@@ -1,6 +1,6 @@
 // run: --memory 64M
 // expect: memory_limit
-// bare: memory_limit|nonzero_exit|wall_time_limit|ok
+// bare: memory_limit|nonzero_exit|cpu_time_limit|wall_time_limit|ok
 // why: reading one byte in every two MiB costs page tables only, which are in no resident set
 #include "../hostile.h"
 int main(void) {

@@ -1,6 +1,6 @@
 // run: --memory 64M --processes 8
 // expect: memory_limit
-// bare: memory_limit|nonzero_exit|ok
+// bare: memory_limit|nonzero_exit|cpu_time_limit|wall_time_limit|ok
 // why: each child touches a part of a shared mapping and ends; the pages stay, no process has them in its peak
 #include "../hostile.h"
 int main(void) {
