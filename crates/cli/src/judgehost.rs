@@ -214,11 +214,12 @@ fn root(args: &JudgehostArgs) -> Result<Option<String>, Failure> {
         ))
     };
     let path = given.canonicalize().map_err(|error| bad(error.to_string()))?;
+    if !path.join("usr").symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+        return Err(bad("it has no directory usr".to_owned()));
+    }
     // A link there names a path inside the tree.
-    if let Some(lacks) =
-        ["usr", "bin/sh"].into_iter().find(|name| path.join(name).symlink_metadata().is_err())
-    {
-        return Err(bad(format!("it has no {lacks}")));
+    if path.join("bin/sh").symlink_metadata().is_err() {
+        return Err(bad("it has no bin/sh".to_owned()));
     }
     path.into_os_string().into_string().map(Some).map_err(|_| bad("its path is not UTF-8".to_owned()))
 }

@@ -323,7 +323,7 @@ fn a_chroot_of_the_site_is_what_scripts_and_programs_see() {
         drop(once(&server, &more));
         assert_eq!(server.state().judgings[0].result.as_deref(), Some(result), "{more:?}");
     }
-    for (wrong, why) in [("/nowhere", "No such file"), ("/proc/self/fd", "it has no usr")] {
+    for (wrong, why) in [("/nowhere", "No such file"), ("/proc/self/fd", "it has no directory usr")] {
         let mut command = e2e::child::command(tauto::binary().expect("tauto"));
         command.args(["judgehost", "--url", "http://127.0.0.1:9/api/v4", "--root", wrong]);
         command.env("JUDGEDAEMON_PASSWORD", PASSWORD);
