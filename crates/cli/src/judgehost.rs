@@ -7,6 +7,7 @@ mod courier;
 mod host;
 mod testcases;
 mod words;
+mod workdirs;
 
 use crate::Done;
 use crate::config::data_directory;
@@ -255,7 +256,7 @@ fn serve(args: &JudgehostArgs, account: &Account, name: &str, slot: SlotChoice) 
         tests,
         bundles: bundles::Bundles::default(),
         judging: None,
-        outputs: directory.join(&name).join("outputs"),
+        workdirs: workdirs::Workdirs::new(directory.join(&name).join("work")).map_err(Failure::system)?,
         versions: std::collections::BTreeMap::new(),
         memory: args.memory_verdict.verdict(),
         batch: args.batch,

@@ -369,7 +369,7 @@ impl State {
                 let (input, answer) = self.problems.get(problem)?.tests.get(test)?.clone();
                 Some(vec![("input".into(), input, false), ("output".into(), answer, false)])
             }
-            "compile" | "run" | "compare" => self.executables.get(number()?).cloned(),
+            "compile" | "run" | "compare" | "debug" => self.executables.get(number()?).cloned(),
             _ => None,
         }
     }

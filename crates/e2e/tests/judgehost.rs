@@ -333,6 +333,9 @@ fn a_chroot_of_the_site_is_what_scripts_and_programs_see() {
     }
 }
 
+/// Packs in plain text: a line for each file, with all of it.
+const PACK: &str = "#!/bin/sh\ncd \"$1\" && find . -type f | sort | while read -r f; do printf '%s: ' \"$f\"; tr '\\n' ' ' <\"$f\"; echo; done >\"$2\"\n";
+
 #[test]
 fn prefetch_debug_and_versions() {
     let long = "i=0\nwhile [ $i -lt 400 ]; do echo \"line $i\"; i=$((i + 1)); done\n";
@@ -363,15 +366,55 @@ fn prefetch_debug_and_versions() {
         let fetched = |what: &str| state.requests.iter().filter(|request| request.contains(what)).count();
         assert_eq!(fetched("get_files/testcase/1"), 1, "{:?}", state.requests);
         assert_eq!((fetched("get_files/compile"), fetched("get_files/compare")), (1, 1));
-        let debug = |id: u64, script: serde_json::Value| json!({ "judgetaskid": id, "type": "debug_info", "jobid": "1", "run_script_id": script });
-        state.extra = vec![debug(1, json!(null)), debug(2, json!(null)), debug(3, json!("9"))];
+        // As the server makes them: tasks of their own, which name the judging, and a test or what packs.
+        let of = state.task(0, 0, Dialect::V9);
+        let mut debug = |id: u64, test: Option<&str>, pack: Option<&str>| {
+            let pack = pack.map(|script| state.task_executable(&file("run", script)));
+            let (script, hash) =
+                pack.map_or((json!(null), json!(null)), |(id, hash)| (json!(id), json!(hash)));
+            json!({
+                "judgetaskid": id, "type": "debug_info", "jobid": of["jobid"], "uuid": of["uuid"],
+                "submitid": of["submitid"], "testcase_id": test, "run_script_id": script,
+                "run_config": json!({ "hash": hash }).to_string(),
+            })
+        };
+        let test = of["testcase_id"].as_str().map(str::to_owned);
+        let mut other = debug(904, None, Some(PACK));
+        other["jobid"] = json!("77");
+        let extra = vec![
+            debug(900, test.as_deref(), None),
+            debug(901, Some("4711"), None),
+            debug(902, None, Some(PACK)),
+            debug(903, None, Some("#!/bin/sh\necho full disk\nexit 1\n")),
+            other,
+        ];
+        state.extra = extra;
     }
     let mut host = Host::start(&server, data.path(), "box", &["--once"]);
     assert!(tauto::wait(&mut host.child, PATIENCE).unwrap().success());
     let state = server.state();
-    assert!(decoded(&state.debug[&1], "output_run").ends_with("line 399\n"));
-    assert!(decoded(&state.debug[&2], "output_run").contains("not kept"));
-    assert!(decoded(&state.debug[&3], "full_debug").contains("no work directory"));
+    let text = |task: u64, key: &str| {
+        let told = state.debug.get(&task).unwrap_or_else(|| panic!("{task}: {}", log(data.path())));
+        decoded(told, key)
+    };
+    assert!(text(900, "output_run").ends_with("line 399\n"));
+    assert!(text(901, "output_run").contains("not kept"));
+    let listed = text(902, "full_debug");
+    for (name, content) in [
+        ("compile/long.sh", "while"),
+        ("compile.out", "Compiled by"),
+        ("program.out", "line 399"),
+        ("program.meta", "exitcode: 0"),
+        ("system.out", "runtime"),
+        ("feedback/judgemessage.txt", ""),
+    ] {
+        let found = listed.lines().find(|line| line.contains(name));
+        assert!(found.is_some_and(|line| line.contains(content)), "{name}: {listed}");
+    }
+    let script = text(903, "full_debug");
+    assert!(script.contains("made no package") && script.contains("full disk"), "{script}");
+    assert!(text(904, "full_debug").contains("not kept"));
+    assert_eq!(state.errors, [], "no judging is taken back");
 }
 
 #[test]

@@ -33,6 +33,10 @@ static KATTIS: Calls = Calls { protocol: Protocol::Kattis, arguments: Vec::new()
 const TOOLS: &str = "/bundle";
 /// Where a script that starts the submission sees the test's input.
 const WRAPPED_INPUT: &str = "/test/testdata.in";
+/// Where a script that packs sees the directories.
+const PACKED: &str = "/judgings";
+/// What it writes.
+const PACKAGE: &str = "package";
 /// Processes that such a script may have beside the submission's.
 const WRAPPER_PROCESSES: u32 = 8;
 /// Processes of a script: as many as build scripts of packages may have.
@@ -279,6 +283,36 @@ impl<'a> Ground<'a> {
         let part = Part { name: "script".to_owned(), executable: true, content: text.to_vec() };
         let recipe = self.recipe(vec![part], vec![command("script", Vec::new(), &[])], "script");
         Ok(self.make(At::Main, &recipe, limits, &[])?.printed)
+    }
+
+    /// Packs a directory below `directory` by a bundle: `run DIRECTORY PACKAGE`, with all of `directory` to be read. The package's content, of
+    /// at most `most` bytes.
+    ///
+    /// # Errors
+    /// What the machine could not do.
+    pub fn package(
+        &self,
+        script: &Executable,
+        directory: &Path,
+        name: &str,
+        most: u64,
+        limits: &ScriptLimits,
+    ) -> Result<Made<Vec<u8>>, Fault> {
+        let package = format!("{PROGRAM_DIR}/{PACKAGE}");
+        let argv = vec![format!("{TOOLS}/run"), format!("{PACKED}/{name}"), package];
+        let mut recipe = self.recipe(Vec::new(), vec![Command { argv, env: environment(&[]) }], PACKAGE);
+        let host = directory.to_string_lossy().into_owned();
+        recipe.compile_view.mounts.push(ViewMount { host, inside: PACKED.to_owned(), optional: false });
+        let tools = [BoxMount { id: script.0.boxed.id, at: TOOLS.to_owned(), writable: false }];
+        let made = self.make(At::Main, &recipe, limits, &tools)?;
+        let fetched = |built: &Built| built.place.runner.fetch(built.boxed.id, PACKAGE);
+        let file = made.made.as_ref().ok().map(fetched).transpose()?.and_then(|found| found.file());
+        let content = file.map(|file| bytes(&file, most + 1)).transpose()?;
+        Ok(made.map(|_| match content {
+            Some(content) if content.len() as u64 <= most => Ok(content),
+            Some(_) => Err(format!("it is larger than {} MiB", most >> 20)),
+            None => Err("the script wrote no file".to_owned()),
+        }))
     }
 
     fn recipe(&self, parts: Vec<Part>, compile: Vec<Command>, run: &str) -> Recipe {

@@ -51,6 +51,9 @@ pub struct Task {
     /// MD5 of its input, `_`, MD5 of its answer.
     #[serde(default, deserialize_with = "text")]
     pub testcase_hash: String,
+    /// The pass whose output is wanted, of a task that asks for more; empty before the main branch.
+    #[serde(default, deserialize_with = "text")]
+    pub pass: String,
     /// How to compile.
     #[serde(default, deserialize_with = "nested")]
     pub compile_config: CompileConfig,

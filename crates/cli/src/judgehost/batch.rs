@@ -12,16 +12,13 @@ use judgehost::server::{Config, NotDone};
 use judgehost::task::{Dialect, Number, Task};
 use model::{Bytes, Nanos, Observation};
 use std::fmt;
-use std::fs;
 use std::io::{self, Read};
 use std::rc::Rc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Most outputs kept for a jury that asks for all of one.
-const OUTPUTS: usize = 200;
 /// A task that was begun so often without a result ends whoever judges it.
 const BEGUN: u32 = 10;
-/// Most of an output that is sent where the site has set no bound.
+/// Most of an output that is sent where the site has set no bound, and of a debug package.
 const MOST: u64 = 64 << 20;
 
 /// Why a batch is not done.
@@ -192,6 +189,12 @@ impl Host {
         let compiler = self.bundles.get((&self.server, &self.ground), Kind::Compile, id, &limits)?;
         let (jury, start) = self.jury(task, &config)?;
         let sources = self.server.files_at(&task.sources())?;
+        // Of two files of one name the last one holds, here as in the box.
+        let given: Vec<(String, Vec<u8>)> = sources
+            .iter()
+            .filter(|file| !file.name.contains('/') && !matches!(file.name.as_str(), "" | "." | ".."))
+            .map(|file| (format!("compile/{}", file.name), file.content.clone()))
+            .collect();
         let passed = |name: &str| {
             !compile.filter_compiler_files
                 || compile.language_extensions.iter().any(|end| name.ends_with(end.as_str()))
@@ -221,11 +224,14 @@ impl Host {
             }));
         }
         if self.journal.state().compiled != task.job {
-            let form = compilation(&made, &limits, &config, &self.name);
+            let (form, told) = compilation(&made, &limits, &config, &self.name);
+            let sources = given.iter().map(|(name, content)| (name.as_str(), content.as_slice()));
+            let told = told.iter().map(|(name, content)| (*name, content.as_slice()));
+            self.workdirs.begin(task, &sources.chain(told).collect::<Vec<_>>());
             self.server.compiled(task.id, &form)?;
             self.journal.note(Entry::Compiled { job: task.job.clone() })?;
         }
-        self.judging = made.made.ok().map(|program| Judging { name, program, jury, start, config });
+        self.judging = made.made.ok().map(|program| Rc::new(Judging { name, program, jury, start, config }));
         Ok(self.judging.is_some())
     }
 
@@ -292,7 +298,7 @@ impl Host {
     /// Judges a test: the form of its report.
     fn test(&mut self, task: &Task) -> Result<Form, Stop> {
         let nothing = || Stop::Machine("nothing is compiled".to_owned());
-        let judging = self.judging.as_ref().ok_or_else(nothing)?;
+        let judging = self.judging.clone().ok_or_else(nothing)?;
         let [input, answer] = self.tests.get(&self.server, &task.testcase_id, &task.testcase_hash)?;
         let (run, compare) = (&task.run_config, &task.compare_config);
         let interactive = compare.combined_run_compare;
@@ -344,7 +350,7 @@ impl Host {
     }
 
     fn report(
-        &self,
+        &mut self,
         task: &Task,
         case: &Case,
         tested: &Tested,
@@ -359,9 +365,6 @@ impl Host {
         let mut output = Vec::new();
         let opened = engine::files::reopen(&last.output).map_err(fault)?;
         opened.take(most).read_to_end(&mut output).map_err(fault)?;
-        if storage.is_some_and(|limit| printed > limit as u64) {
-            self.keep_output(task.id, &last.output);
-        }
         let compared = last.compared.as_ref();
         let message = compared.map(|compared| compared.message.clone()).unwrap_or_default();
         let read = case.input.metadata().map_err(fault)?.len();
@@ -375,6 +378,21 @@ impl Host {
         let facts = report::metadata(run, tested.time, passed, read, [printed, last.errors.len() as u64]);
         let facts = facts + &report::own_metadata(tested.time, &tested.settled, &causes);
         let system = words::system(tested, &self.name);
+        let comparison = compared.map(|compared| comparison(compared, case.interactive)).unwrap_or_default();
+        let team = compared.map(|compared| compared.team_message.as_str()).unwrap_or_default();
+        self.workdirs.test(
+            task,
+            tested.passes,
+            &last.output,
+            &[
+                ("program.err", &last.errors),
+                ("program.meta", facts.as_bytes()),
+                ("system.out", system.as_bytes()),
+                ("compare.meta", comparison.as_bytes()),
+                ("feedback/judgemessage.txt", message.as_bytes()),
+                ("feedback/teammessage.txt", team.as_bytes()),
+            ],
+        );
         let stored = |bytes: &[u8]| base64(&cut(bytes, storage));
         let mut form = vec![
             ("runresult", tested.result.name().to_owned()),
@@ -390,8 +408,8 @@ impl Host {
             ("hostname", self.name.clone()),
         ];
         if let Some(compared) = compared {
-            form.push(("compare_metadata", base64(comparison(compared, case.interactive).as_bytes())));
-            form.push(("team_message", base64(compared.team_message.as_bytes())));
+            form.push(("compare_metadata", base64(comparison.as_bytes())));
+            form.push(("team_message", base64(team.as_bytes())));
             if task.compare_config.is_scoring_problem
                 && let Some(score) = compared.score
             {
@@ -403,23 +421,6 @@ impl Host {
             form.push(("pass", tested.passes.to_string()));
         }
         Ok(form)
-    }
-
-    /// Keeps an output that the server has cut.
-    fn keep_output(&self, task: u64, output: &fs::File) {
-        let keep = || {
-            let mut from = engine::files::reopen(output)?;
-            io::copy(&mut from, &mut fs::File::create(self.outputs.join(task.to_string()))?)?;
-            let mut kept: Vec<u64> = fs::read_dir(&self.outputs)?
-                .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-                .collect();
-            kept.sort_unstable();
-            let many = kept.len().saturating_sub(OUTPUTS);
-            kept.iter().take(many).try_for_each(|old| fs::remove_file(self.outputs.join(old.to_string())))
-        };
-        if let Err(error) = keep() {
-            tracing::warn!(%error, task, "an output could not be kept for the jury");
-        }
     }
 
     /// Gets ready what will be needed. Nobody waits for an answer.
@@ -462,14 +463,35 @@ impl Host {
         for task in tasks {
             let (kind, content) = if task.run_script_id.is_empty() {
                 let none = || b"This output is not kept any more; judge the submission again.\n".to_vec();
-                ("output_run", fs::read(self.outputs.join(task.id.to_string())).unwrap_or_else(|_| none()))
+                ("output_run", self.workdirs.output(task).unwrap_or_else(none))
             } else {
-                ("full_debug", b"tauto judgehost keeps no work directory.\n".to_vec())
+                // The jury reads why there is none where it looks for it. An internal error would take the judging back.
+                let told = match self.package(task) {
+                    Err(Stop::Told { error, .. }) => Err(format!("{}\n{}", error.description, error.log)),
+                    Err(Stop::Server(NotDone::Refused(why))) => Err(why),
+                    done => done?,
+                };
+                ("full_debug", told.unwrap_or_else(String::into_bytes))
             };
             self.server.debug_info(task.id, kind, &content)?;
             self.journal.note(Entry::Done { task: task.id })?;
         }
         Ok(true)
+    }
+
+    /// A debug package of a judging's work directory, by the site's script, or why there is none.
+    fn package(&mut self, task: &Task) -> Result<Result<Vec<u8>, String>, Stop> {
+        let Some(name) = self.workdirs.name(task) else {
+            return Ok(Err("This judging is not kept any more; judge the submission again.\n".to_owned()));
+        };
+        let limits = script(Default::default(), &self.server.config()?);
+        let id = (task.run_script_id.as_str(), task.run_config.hash.as_str());
+        let debug = self.bundles.get((&self.server, &self.ground), Kind::Debug, id, &limits)?;
+        let made = self.ground.package(&debug, self.workdirs.directory(), &name, MOST, &limits)?;
+        Ok(made.made.map_err(|why| {
+            let said = String::from_utf8_lossy(&made.printed);
+            format!("The debug script {} made no package: {why}\n{said}", task.run_script_id)
+        }))
     }
 }
 
@@ -478,6 +500,7 @@ fn label(kind: Kind) -> &'static str {
         Kind::Compile => "compile",
         Kind::Run | Kind::Start => "run",
         Kind::Compare => "compare",
+        Kind::Debug => "debug",
     }
 }
 
@@ -493,8 +516,13 @@ fn script(stated: [Number; 3], config: &Config) -> ScriptLimits {
     }
 }
 
-/// What came of compiling, as it is told.
-fn compilation(made: &Made<Program<'_>>, limits: &ScriptLimits, config: &Config, host: &str) -> Form {
+/// What came of compiling: as it is told, and as files of the work directory.
+fn compilation(
+    made: &Made<Program<'_>>,
+    limits: &ScriptLimits,
+    config: &Config,
+    host: &str,
+) -> (Form, [(&'static str, Vec<u8>); 2]) {
     let (entry, mut output) = report::entry_point(&made.printed);
     if let Err(why) = &made.made {
         let seconds = limits.wall.0 / 1_000_000_000;
@@ -514,7 +542,7 @@ fn compilation(made: &Made<Program<'_>>, limits: &ScriptLimits, config: &Config,
         ("compile_metadata", base64(facts.as_bytes())),
     ];
     form.extend(entry.map(|entry| ("entry_point", entry)));
-    form
+    (form, [("compile.out", output), ("compile.meta", facts.into_bytes())])
 }
 
 /// Facts about a script's run.

@@ -21,6 +21,8 @@ pub(super) enum Kind {
     /// It starts the submission.
     Start,
     Compare,
+    /// It packs the work directory of a judging.
+    Debug,
 }
 
 impl Kind {
@@ -29,6 +31,7 @@ impl Kind {
             Kind::Compile => "compile",
             Kind::Run | Kind::Start => "run",
             Kind::Compare => "compare",
+            Kind::Debug => "debug",
         }
     }
 
@@ -36,14 +39,14 @@ impl Kind {
     pub(super) fn disabled(self, id: &str) -> Disabled {
         match self {
             Kind::Compile => Disabled::CompileScript(id.to_owned()),
-            Kind::Run | Kind::Start => Disabled::RunScript(id.to_owned()),
+            Kind::Run | Kind::Start | Kind::Debug => Disabled::RunScript(id.to_owned()),
             Kind::Compare => Disabled::CompareScript(id.to_owned()),
         }
     }
 
     fn at(self) -> At {
         match self {
-            Kind::Compile | Kind::Start => At::Main,
+            Kind::Compile | Kind::Start | Kind::Debug => At::Main,
             Kind::Run | Kind::Compare => At::Beside,
         }
     }

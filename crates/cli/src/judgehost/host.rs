@@ -4,6 +4,7 @@ use super::batch::{Judging, Stop};
 use super::bundles::Bundles;
 use super::courier::Courier;
 use super::testcases::Tests;
+use super::workdirs::Workdirs;
 use crate::Done;
 use crate::terminal::Failure;
 use engine::bundle::Ground;
@@ -14,7 +15,8 @@ use judgehost::server::{NotDone, Server};
 use judgehost::task::{Task, Work};
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -41,9 +43,9 @@ pub(super) struct Host {
     pub(super) tests: Tests,
     pub(super) bundles: Bundles,
     /// What was compiled last.
-    pub(super) judging: Option<Judging>,
-    /// Outputs that the server has cut, for a jury that asks for all of one.
-    pub(super) outputs: PathBuf,
+    pub(super) judging: Option<Rc<Judging>>,
+    /// What is kept for a jury that asks for more.
+    pub(super) workdirs: Workdirs,
     /// What commands told of versions.
     pub(super) versions: BTreeMap<String, Vec<u8>>,
     pub(super) memory: MemoryVerdict,
@@ -59,7 +61,7 @@ pub(super) fn journal(directory: &Path, name: &str) -> Result<Journal, Failure> 
         }
         _ => Failure::system(format!("{}: {e}", directory.display())),
     };
-    std::fs::create_dir_all(directory.join("outputs")).map_err(told)?;
+    std::fs::create_dir_all(directory.join("work")).map_err(told)?;
     let until = Instant::now() + HELD;
     loop {
         match Journal::open(&directory.join("journal")) {
