@@ -42,7 +42,7 @@ pub struct Decision {
     pub confidence: Confidence,
     /// It passes, but by runs so near the limit that usual ones may lie above it: another judgement could find none at or under it.
     pub near: bool,
-    /// The charge that counts: the least of the runs that are not discarded; of all, where all are.
+    /// The charge that counts: the least of all runs. What disturbs a run adds time, so a discarded one says what the program can do, too.
     pub charge: Charge,
     /// How many runs were discarded.
     pub void_runs: u32,
@@ -86,7 +86,6 @@ pub fn settle(limit: Charge, spread: Spread, policy: &Policy, runs: &[Timed]) ->
     let void_runs = (runs.len() - valid.len()) as u32;
     let at_bound = runs.len() as u32 >= policy.runs;
     let Some(least) = runs.iter().map(|run| run.charge).min() else { return Step::Again };
-    let charge = valid.iter().map(|run| run.charge).min().unwrap_or(least);
     let firmly = if runs.len() == 1 { Confidence::Clear } else { Confidence::Settled };
     // Of discarded runs too: what was seen of the program it can do, and so a slower program never fares better.
     let ratio = least.amount.max(1) as f64 / limit.amount.max(1) as f64;
@@ -94,7 +93,7 @@ pub fn settle(limit: Charge, spread: Spread, policy: &Policy, runs: &[Timed]) ->
     let usual = ratio * (1.0 + spread.median_excess) * (1.0 + 2.0 * spread.tail_scale);
     let near = under > 0 && limit.clock.varies() && usual > 1.0;
     let decided =
-        |passes, confidence| Step::Decided(Decision { passes, confidence, near, charge, void_runs });
+        |passes, confidence| Step::Decided(Decision { passes, confidence, near, charge: least, void_runs });
     let firm = match under {
         _ if !limit.clock.varies() => true,
         0 => {
