@@ -15,6 +15,7 @@ use judgehost::server::{NotDone, Server};
 use judgehost::task::{Task, Work};
 use std::collections::BTreeMap;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,6 +63,8 @@ pub(super) fn journal(directory: &Path, name: &str) -> Result<Journal, Failure> 
         _ => Failure::system(format!("{}: {e}", directory.display())),
     };
     std::fs::create_dir_all(directory.join("work")).map_err(told)?;
+    // Other users of this machine read no submissions.
+    std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700)).map_err(told)?;
     let until = Instant::now() + HELD;
     loop {
         match Journal::open(&directory.join("journal")) {
