@@ -5,7 +5,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint bench verdicts clocks service-load service-chaos fleet-chaos judgehost-chaos judgehost-hello judgehost-spread shadow-chaos fleet-versions fleet-dispatch fleet-sim manual release
+.PHONY: help demo test test-all lint bench verdicts clocks service-load service-chaos fleet-chaos judgehost-chaos judgehost-hello judgehost-spread foreign shadow-chaos fleet-versions fleet-dispatch fleet-sim manual release
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,10 @@ judgehost-spread: JUDGINGS := 20
 judgehost-spread: ## A program near its limit on busy CPUs (JUDGINGS=20): how far do times and verdicts vary, beside a plain judgehost?
 	cargo build --release --package tautochrone
 	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin spread -- $(JUDGINGS)
+
+foreign: ## Tests of testlib, Polygon and DMOJ (ARGS="testlib DIR", "polygon PACKAGE…" or "dmoj DIR"): do packages of others come out as they say?
+	cargo build --release --package tautochrone
+	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin foreign -- $(ARGS)
 
 shadow-chaos: SUBMISSIONS := 2000
 shadow-chaos: ## Kill tauto shadow five times in a recorded contest (SUBMISSIONS=2000): is anything lost or judged twice?

@@ -35,7 +35,7 @@ pub(crate) fn main(args: AuditArgs) -> Result<Done, Failure> {
         machine = machine.remembering();
     }
     let facts = Facts::gather(&machine).map_err(|e| {
-        let why = format!("its processors cannot be told: {e}");
+        let why = format!("its processors cannot be read: {e}");
         of_root(args.root.as_deref(), &std::io::Error::new(e.kind(), why))
     })?;
     if let Some(path) = &args.record {

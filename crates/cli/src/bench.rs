@@ -225,7 +225,7 @@ fn programs(args: &BenchArgs) -> Result<Vec<Program>, Failure> {
     let words = commands.iter().flatten();
     if let Some(name) = words.flat_map(|word| bench::places(word)).find(|name| !named(name)) {
         return Err(Failure::usage(format!(
-            "{{{name}}}: no parameter has this name; give its values with --parameter {name}=V1,V2, or write {{ {name} }} where it is no parameter"
+            "{{{name}}}: no parameter has this name; give its values with --parameter {name}=V1,V2, or write {{ {name} }} where it is not a parameter"
         )));
     }
     let combinations =

@@ -130,7 +130,9 @@ struct BackupDocument {
 fn backup(address: &str, file: &Path, json: bool) -> Result<Done, Failure> {
     if file == Path::new("-") {
         if json {
-            return Err(Failure::usage("backup - --json: standard output is the copy's"));
+            return Err(Failure::usage(
+                "backup - --json: the backup itself goes to standard output; leave out --json",
+            ));
         }
         become_keeper(address)?;
         to_stdout(address)?;
@@ -228,7 +230,7 @@ fn check(address: &str, json: bool) -> Result<Done, Failure> {
     })?;
     match json {
         true => print(&to_text(&CheckDocument { database: &place, schema: SCHEMA, wrong: &wrong })),
-        false if wrong.is_empty() => print(&format!("{place}: all is well\n")),
+        false if wrong.is_empty() => print(&format!("{place}: ok\n")),
         false => wrong.iter().for_each(|line| print(&format!("{place}: {line}\n"))),
     }
     Ok(if wrong.is_empty() { Done::Good } else { Done::Bad })
@@ -266,7 +268,7 @@ fn forget(address: &str, days: u32, json: bool) -> Result<Done, Failure> {
     match json {
         true => print(&to_text(&gone)),
         false => print(&format!(
-            "deleted: sources and runs of {} submissions, {} contents, {} samples of nodes and {} events, {} sessions that were over\n",
+            "deleted: sources and runs of {} submissions, {} contents, {} samples of nodes and {} events, {} expired sessions\n",
             gone.submissions, gone.contents, gone.samples, gone.events, gone.sessions
         )),
     }

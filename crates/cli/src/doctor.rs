@@ -323,7 +323,7 @@ fn directory(data: &Result<PathBuf, Failure>) -> Check {
     let place = existing(data);
     match accessat(CWD, place, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS) {
         Ok(()) if place == data => Check::ok(ID, data.display().to_string()),
-        Ok(()) => Check::ok(ID, format!("{}, made when it is needed", data.display())),
+        Ok(()) => Check::ok(ID, format!("{}, created on first use", data.display())),
         Err(e) => Check::not(CheckState::Weaker, ID, format!("{}: {e}", place.display()), remedy),
     }
 }
@@ -339,7 +339,7 @@ fn room(data: &Path) -> Check {
         return Check::not(CheckState::Unknown, ID, "cannot be asked how much is free", "run `df`");
     };
     let found = format!("{:.1} GiB free at {place}", bytes as f64 / (1u64 << 30) as f64);
-    let remedy = "free some, or set TAUTO_DATA_DIR or TMPDIR to another disk";
+    let remedy = "free disk space, or set TAUTO_DATA_DIR or TMPDIR to another disk";
     match bytes {
         NO_ROOM.. if bytes >= LITTLE_ROOM => Check::ok(ID, found),
         NO_ROOM.. => Check::not(CheckState::Weaker, ID, found, remedy),
@@ -356,7 +356,7 @@ fn port(listen: SocketAddr) -> Check {
             Some(true) => Check::ok(ID, format!("a service answers at {listen} and is ready")),
             Some(false) => weaker(
                 format!("a service answers at {listen} and is not ready: no worker is connected"),
-                "look into its log; workers are started by `tauto serve` or tautochrone-worker.service",
+                "see its log; workers are started by `tauto serve` or tautochrone-worker.service",
             ),
             None => weaker(
                 format!("{listen} is used by another program"),
@@ -392,7 +392,7 @@ fn database(config: &Config) -> Check {
     };
     let file = store::Store::file_of(&address).ok().flatten();
     if file.is_some_and(|file| !file.exists()) {
-        return Check::ok(ID, "none yet: `tauto serve` makes it");
+        return Check::ok(ID, "none yet: `tauto serve` creates it");
     }
     let found = database::become_keeper(&address).and_then(|()| {
         database::wait_for(async {

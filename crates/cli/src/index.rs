@@ -118,7 +118,7 @@ pub(crate) fn kept() -> Reading<Index> {
     let read = || {
         let path = data_directory().map_err(|e| e.to_string())?.join(KEPT);
         let text = std::fs::read_to_string(&path).map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => "not taken yet".to_string(),
+            std::io::ErrorKind::NotFound => "not measured yet".to_string(),
             _ => format!("{}: {e}", path.display()),
         })?;
         read_kept_index(&text).map_err(|why| format!("{}: {why}", path.display()))
@@ -172,7 +172,7 @@ fn index(
     let slot = match (place.slot(), args.slot, &args.cpu) {
         (Some(slot), ..) => Reading::Known(slot.id),
         (None, Some(SlotChoice::None), _) => Reading::unknown("--slot none"),
-        (None, _, Some(_)) => Reading::unknown("--cpu names a CPU, and no slot"),
+        (None, _, Some(_)) => Reading::unknown("--cpu names a CPU, not a slot"),
         (None, ..) => Reading::unknown("this machine has no slot"),
     };
     let platform = &before.platform;

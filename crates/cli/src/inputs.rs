@@ -20,6 +20,6 @@ pub(crate) fn text(path: &Path) -> io::Result<String> {
     match () {
         () if kind.is_file() => io::read_to_string(file),
         () if kind.is_char_device() => io::read_to_string(file.take(MOST_OF_A_DEVICE)),
-        () => Err(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file")),
+        () => Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file")),
     }
 }

@@ -148,7 +148,7 @@ fn subject(args: &JudgeArgs) -> Result<(Opened, &[PathBuf], Option<Laid>), Failu
     match args.paths.split_first() {
         Some((package, submission)) if !submission.is_empty() => Ok((open(package)?, submission, None)),
         _ => Err(Failure::usage(format!(
-            "{}: judge what? name the submission's files after the package, or its tests with --in and --answer",
+            "{}: no submission given; name its files after the package, or use --in and --answer",
             args.paths.first().map_or(Path::new("").display(), |path| path.display())
         ))),
     }

@@ -150,7 +150,7 @@ fn all_once(slots: &[SlotChoice], name: &str) -> Result<Done, Failure> {
         let status = child.wait().map_err(Failure::system)?;
         match status.code() {
             Some(0) => {}
-            Some(2) => return Err(Failure::usage("a slot cannot work; see above")),
+            Some(2) => return Err(Failure::usage("a slot failed; see above")),
             _ => done = Done::Fault,
         }
     }
@@ -167,7 +167,7 @@ fn account(args: &JudgehostArgs) -> Result<Account, Failure> {
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let base = || variable(BASE).map(|base| format!("{}/api/v4", base.trim_end_matches('/')));
     let url = args.url.clone().or_else(base).ok_or_else(|| {
-        Failure::usage("which server? give --url URL, such as https://judge.example.org/api/v4")
+        Failure::usage("no server: give --url URL, such as https://judge.example.org/api/v4")
     })?;
     let password = match &args.password_file {
         Some(path) => {

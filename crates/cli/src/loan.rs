@@ -184,8 +184,7 @@ pub(crate) fn recover() {
             let _ = std::fs::remove_file(&path);
         }
         Err(e) => print_error(&format!(
-            "tauto: an experiment was cut off and has left this machine changed, see {}: {e}; \
-             `sudo tauto tune undo` puts it back\n",
+            "tauto: an interrupted experiment left this machine changed, see {}: {e}; `sudo tauto tune undo` restores it\n",
             path.display()
         )),
     }

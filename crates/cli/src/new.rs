@@ -185,7 +185,7 @@ fn files(name: &str, kind: Kind, language: &str) -> Result<Vec<(String, String)>
     let template = template(kind);
     let Some(at) = LANGUAGES.iter().position(|(id, _)| *id == language) else {
         let known = LANGUAGES.map(|(id, _)| id).join(", ");
-        return Err(format!("--language {language}: there is no template for it; there are {known}"));
+        return Err(format!("--language {language}: no template; choose one of {known}"));
     };
     let scoring = kind == Kind::Scoring;
     let (wrong, tests) = match scoring {

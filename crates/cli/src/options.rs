@@ -235,7 +235,7 @@ fn at_least(text: &str, least: Bytes, usual: &str) -> Result<Bytes, String> {
 
 pub(crate) fn cpu_list(text: &str) -> Result<CpuList, String> {
     let cpus = cpulist::parse(text).filter(|cpus| cpus.last().is_some_and(|last| *last < 4096));
-    let cpus = cpus.ok_or_else(|| format!("`{text}` is no list of CPUs; write one as 0-3,8"))?;
+    let cpus = cpus.ok_or_else(|| format!("`{text}` is not a list of CPUs; write one as 0-3,8"))?;
     Ok(CpuList(cpus.into_iter().collect()))
 }
 

@@ -100,13 +100,13 @@ pub(crate) enum Way {
 impl Way {
     fn of(args: &WorkerArgs) -> Result<Way, Failure> {
         match (&args.connect, args.brokers.wanted()?) {
-            (Some(_), Some(_)) => Err(Failure::usage("--connect and --nats: one of them")),
+            (Some(_), Some(_)) => Err(Failure::usage("--connect and --nats: give only one")),
             (Some(path), None) => Ok(Way::Socket(path.clone())),
             (None, brokers) => {
                 match brokers.map_or_else(|| args.brokers.of_environment(), |of| Ok(Some(of)))? {
                     Some(brokers) => Ok(Way::Brokers(brokers)),
                     None => Err(Failure::usage(
-                        "which service? give --connect PATH for one on this machine, or --nats URL and --pool NAME for a fleet",
+                        "no service: give --connect PATH for one on this machine, or --nats URL and --pool NAME for a fleet",
                     )),
                 }
             }

@@ -85,7 +85,7 @@ impl Client {
     pub fn new(url: &str, authorization: Option<String>, agent: String) -> Result<Client, String> {
         let bad =
             |why: &str| format!("--url {url}: {why}; give one such as https://judge.example.org/api/v4");
-        let uri: Uri = url.parse().map_err(|_| bad("is no address"))?;
+        let uri: Uri = url.parse().map_err(|_| bad("is not an address"))?;
         let secure = match uri.scheme_str() {
             Some("https") => true,
             Some("http") => false,

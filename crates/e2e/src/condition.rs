@@ -65,7 +65,7 @@ impl Condition {
             return Err(format!("condition `{text}` has an unknown operator `{operator}`"));
         }
         let number =
-            |text: &str| text.parse::<f64>().map_err(|_| format!("`{text}` is no number in `{bound}`"));
+            |text: &str| text.parse::<f64>().map_err(|_| format!("`{text}` is not a number in `{bound}`"));
         let bound = match bound.split_once('*') {
             _ if bound == "null" => Bound::Null,
             _ if bound == "{arg}" => Bound::Argument,
@@ -96,7 +96,7 @@ impl Condition {
                 context
                     .argument
                     .and_then(|text| text.parse().ok())
-                    .ok_or("the first argument is no number")?,
+                    .ok_or("the first argument is not a number")?,
             ),
             Bound::Limit(factor, name) => {
                 let (_, text) = context
@@ -104,7 +104,10 @@ impl Condition {
                     .iter()
                     .find(|(option, _)| option == name)
                     .ok_or_else(|| format!("no option {name} to compare with (wanted {})", self.text))?;
-                Some(factor * limit_value(name, text).ok_or_else(|| format!("{name} {text} is no limit"))?)
+                Some(
+                    factor
+                        * limit_value(name, text).ok_or_else(|| format!("{name} {text} is not a limit"))?,
+                )
             }
         };
         // Sampled memory is seen a little after it has passed a bound.

@@ -433,7 +433,7 @@ impl State {
         ];
         let result = form["runresult"].clone();
         if !RESULTS.contains(&result.as_str()) {
-            self.note(format!("task {task}: `{result}` is no result"));
+            self.note(format!("task {task}: `{result}` is not a result"));
             return Err((500, "unknown result".into()));
         }
         if !self.judgings[number].compiled.contains_key(host) {

@@ -150,7 +150,7 @@ fn exactly(stream: &mut impl BufRead, size: usize) -> Result<Vec<u8>> {
 fn read(stream: &mut impl BufRead) -> Result<(Response, bool)> {
     let first = line(stream)?;
     let status = first.split(' ').nth(1).and_then(|code| code.parse().ok());
-    let status = status.ok_or_else(|| bad(format!("`{first}` is no status line")))?;
+    let status = status.ok_or_else(|| bad(format!("`{first}` is not a status line")))?;
     let (mut size, mut chunked, mut keep, mut headers) = (0, false, true, Vec::new());
     loop {
         let header = line(stream)?;

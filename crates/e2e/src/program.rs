@@ -86,7 +86,7 @@ const DEFAULTS: [(&str, &str); 5] = [
 fn statuses(text: &str) -> Result<Vec<String>, String> {
     let list: Vec<String> = text.split('|').map(|word| word.trim().to_string()).collect();
     match list.iter().find(|word| !STATUSES.contains(&word.as_str())) {
-        Some(word) => Err(format!("`{word}` is no status")),
+        Some(word) => Err(format!("`{word}` is not a status")),
         None => Ok(list),
     }
 }
@@ -96,7 +96,7 @@ fn options(text: &str) -> Result<Vec<(String, String)>, String> {
     for pair in text.split_whitespace().collect::<Vec<_>>().chunks(2) {
         let [name, value] = pair else { return Err(format!("option {} has no value", pair[0])) };
         if !name.starts_with("--") {
-            return Err(format!("`{name}` is no option"));
+            return Err(format!("`{name}` is not an option"));
         }
         all.retain(|(other, _)| other != name);
         all.push((name.to_string(), value.to_string()));
@@ -172,7 +172,7 @@ impl Program {
 }
 
 fn size(text: &str) -> Result<u64, String> {
-    limit_value("", text).map(|bytes| bytes as u64).ok_or_else(|| format!("`{text}` is no size"))
+    limit_value("", text).map(|bytes| bytes as u64).ok_or_else(|| format!("`{text}` is not a size"))
 }
 
 fn streams(text: &str) -> Result<Streams, String> {
@@ -181,7 +181,7 @@ fn streams(text: &str) -> Result<Streams, String> {
         "pipe" => Ok(Streams::Pipe),
         "unread" => Ok(Streams::Unread),
         "inherit" => Ok(Streams::Inherit),
-        _ => Err(format!("`{text}` is no kind of stdio")),
+        _ => Err(format!("`{text}` is not a kind of stdio")),
     }
 }
 

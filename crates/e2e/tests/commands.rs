@@ -36,10 +36,10 @@ fn wrong_usage_of_run_is_refused() {
             &["run", "--counter", "processor", "--", "true"],
             "--counter has no effect: the clock cpu counts nothing; add --clock instructions",
         ),
-        (&["judge", "--languages", "pipe", "none", "none"], "pipe: is no regular file"),
-        (&["judge", "double", "pipe.c"], "pipe.c: is no regular file"),
-        (&["index", "--compare", "pipe"], "pipe: is no regular file"),
-        (&["config", "check", "pipe"], "pipe: is no regular file"),
+        (&["judge", "--languages", "pipe", "none", "none"], "pipe: is not a regular file"),
+        (&["judge", "double", "pipe.c"], "pipe.c: is not a regular file"),
+        (&["index", "--compare", "pipe"], "pipe: is not a regular file"),
+        (&["config", "check", "pipe"], "pipe: is not a regular file"),
         (
             &["load", "--priority", "2", "--kind", "cpu"],
             "--priority has no effect on the kind cpu: it is for --kind rt",
@@ -289,7 +289,7 @@ fn verify_says_what_bounds_the_limit_and_what_is_untidy() {
 #[test]
 fn the_reason_of_a_verdict_is_told_whole() {
     let endless = "int main(void) { for (;;) __asm__ volatile(\"\"); }\n";
-    let validator = "import sys\nprint('reading the output', file=sys.stderr)\nraise ValueError('token 7 is no number')\n";
+    let validator = "import sys\nprint('reading the output', file=sys.stderr)\nraise ValueError('token 7 is not a number')\n";
     stage::for_each_user(&e2e::scratch!(), "reasons", |place| {
         package::write(&place.path("double"), &DOUBLE)?;
         let custom: Vec<_> = DOUBLE.iter().map(|(name, text)| (format!("custom/{name}"), *text)).collect();
@@ -306,7 +306,7 @@ fn the_reason_of_a_verdict_is_told_whole() {
         let cases = [
             ("double", "endless.c", "     CPU time limit; stopped at 1."),
             ("double", "throws.py", "     exit code 1: ValueError: invalid literal for int()"),
-            ("custom", "custom/submissions/accepted/right.c", "ValueError: token 7 is no number"),
+            ("custom", "custom/submissions/accepted/right.c", "ValueError: token 7 is not a number"),
         ];
         for (package, submission, line) in cases {
             let ended = place.run(&["judge", "--memory", "512M", package, submission])?;

@@ -343,7 +343,7 @@ fn a_package_that_was_damaged(fleet: &Fleet) -> Done {
         "{}",
         fleet.service.log()
     );
-    assert!(node.log().contains("a package came as another one"), "{}", node.log());
+    assert!(node.log().contains("a fetched package has another hash"), "{}", node.log());
     Ok(())
 }
 

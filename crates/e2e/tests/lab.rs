@@ -255,7 +255,7 @@ fn killed_at_any_point_they_go_on_without_a_run_lost_or_doubled() {
             let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
             let ended = lab(place, &words);
             assert_eq!(ended.code(), Ok(0), "{}", ended.stderr);
-            assert!(ended.stderr.contains("going on with"), "{}", ended.stderr);
+            assert!(ended.stderr.contains("resuming after"), "{}", ended.stderr);
             let whole = fs::read_to_string(&record).expect("record");
             assert!(whole.starts_with(&kept) && runs(&record) == all, "{}", runs(&record));
             // A record that was named and is complete is told as it is.

@@ -105,7 +105,7 @@ fn every_kind_ends_when_it_should() {
 fn what_cannot_be_done_is_said() {
     for (options, says) in [
         ("--cpus 1000", "CPU 1000 cannot be used"),
-        ("--cpus 1-", "is no list of CPUs"),
+        ("--cpus 1-", "is not a list of CPUs"),
         ("--seconds 3601", "at most 3600"),
         ("--seconds 0", "positive"),
         ("--kind rt --priority 99", "99"),

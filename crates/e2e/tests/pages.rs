@@ -85,8 +85,14 @@ impl Visit {
         self.browser.type_into(css, text).expect(css);
     }
 
-    /// Looks at the page that is open, wide and narrow.
+    /// Looks at the page that is open, wide and narrow; with TAUTO_LOOK_DARK set, in dark colours too.
     fn look(&mut self, name: &str) {
+        self.look_as_it_is(name);
+        let dark = std::env::var_os("TAUTO_LOOK_DARK").filter(|_| !name.contains("-dark"));
+        dark.into_iter().for_each(|_| self.look_dark(name));
+    }
+
+    fn look_as_it_is(&mut self, name: &str) {
         for width in [WIDE, NARROW] {
             let picture = self.pictures.join(format!("{name}-{width}.png"));
             self.browser.picture(width, &picture).expect("picture");
@@ -95,9 +101,8 @@ impl Visit {
                 self.faults.push(format!("{name}: {found} px wide in a window of {width}"));
             }
             // On a small screen tables may be scrolled, on a usual one everything is to be seen.
-            let cut = "return [...document.querySelectorAll('.wide')].filter((box) => box.scrollWidth > box.clientWidth)\
-                .map((box) => `${box.getAttribute('aria-label')}: ${box.scrollWidth} px in ${box.clientWidth}`).join(', ')";
-            let cut = self.script(cut);
+            let cut = self.script("return [...document.querySelectorAll('.wide')].filter((box) => box.scrollWidth > box.clientWidth)\
+                .map((box) => `${box.getAttribute('aria-label')}: ${box.scrollWidth} px in ${box.clientWidth}`).join(', ')");
             if width == WIDE && cut != "" {
                 self.faults.push(format!("{name}: tables overflow: {cut}"));
             }
@@ -110,7 +115,7 @@ impl Visit {
     /// Looks at it in the other colours.
     fn look_dark(&mut self, name: &str) {
         self.script("document.documentElement.dataset.theme = 'dark'");
-        self.look(&format!("{name}-dark"));
+        self.look_as_it_is(&format!("{name}-dark"));
         self.script("document.documentElement.dataset.theme = 'light'");
     }
 
@@ -517,7 +522,7 @@ fn verdicts(visit: &mut Visit) {
     assert_eq!(
         visit.script("return document.querySelectorAll('.chart svg .zone').length"),
         1,
-        "the grey band"
+        "the grey zone"
     );
     visit.look("submission-slow");
     visit.hand_in("snowwall", "cpp", BROKEN, "Compile error");

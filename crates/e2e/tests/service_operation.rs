@@ -256,7 +256,7 @@ fn operated() -> Done {
     judged_right(&mut client, &token)?;
     told_of_node(&mut client)?;
     // All of it while the service runs.
-    expect(path, &["check"], 0, "all is well")?;
+    expect(path, &["check"], 0, ": ok")?;
     let copy = path.join("copy.db");
     let copy_name = copy.display().to_string();
     expect(path, &["backup", &copy_name], 0, &copy_name)?;
@@ -301,7 +301,7 @@ fn restored(data: &Path, copy: &Path) -> Done {
     let list = service.client().get("/api/v1/submissions")?.json();
     assert!(list.to_string().contains("\"AC\"") || list.to_string().contains("[]"), "{list}");
     service.stop()?;
-    expect(data, &["check"], 0, "all is well")?;
+    expect(data, &["check"], 0, ": ok")?;
     Ok(())
 }
 
@@ -375,7 +375,7 @@ fn upgraded(schema: usize) -> Done {
     }
     judged_right(&mut client, "waiting")?;
     service.stop()?;
-    expect(data.path(), &["check"], 0, "all is well")?;
+    expect(data.path(), &["check"], 0, ": ok")?;
     Ok(())
 }
 
@@ -420,7 +420,7 @@ fn encrypted() -> Done {
     // Its client looks for a password file in a home that is the web process's own.
     assert!(!service.log().contains("pgpass"), "{}", service.log());
     service.stop()?;
-    expect(data.path(), &["check", "--database", &verified], 0, "all is well")?;
+    expect(data.path(), &["check", "--database", &verified], 0, ": ok")?;
     expect(
         data.path(),
         &["check", "--database", &address("verify-full", &unknown.authority)],

@@ -120,7 +120,7 @@ fn a_killed_sweep_loses_no_run_and_doubles_none() {
         let begun = kept(&record);
         let ended = lab(place, &sweep);
         assert_eq!(ended.code().expect("no signal"), 0, "{pass:?}: {}", ended.stderr);
-        assert!(ended.stderr.contains(&format!("going on with {before} runs")), "{}", ended.stderr);
+        assert!(ended.stderr.contains(&format!("resuming after {before} runs")), "{}", ended.stderr);
         let document = ended.document().expect("document");
         let all = kept(&record);
         assert_eq!(all[..before], begun, "what was kept is not touched");
@@ -238,7 +238,7 @@ fn link_orders_are_built_compared_and_gone_on_with() {
         fs::write(&record, lines[..8].concat() + &lines[8][..20]).expect("write");
         let ended = lab(place, &orders);
         assert_eq!(ended.code().expect("no signal"), 0, "{pass:?}: {}", ended.stderr);
-        assert!(ended.stderr.contains("going on with 7 runs"), "{}", ended.stderr);
+        assert!(ended.stderr.contains("resuming after 7 runs"), "{}", ended.stderr);
         assert!(kept(&record).len() >= 15);
     });
 }

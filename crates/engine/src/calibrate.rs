@@ -186,7 +186,7 @@ fn subjects<'a>(bench: &'a Bench, time: &TimeLimitInUse, side: LimitSide) -> Res
                 subjects.push(Subject { path, language, side, built, limits, tests: Vec::new() });
             }
             Some(Ready::DoesNotCompile { .. }) => {
-                job.warn(path, "does not compile, so it has no say in the time limit".to_owned());
+                job.warn(path, "does not compile, so it does not count for the time limit".to_owned());
             }
             Some(Ready::Answers) | None => {}
         }

@@ -62,7 +62,7 @@ fn emulator_in(places: &[&str]) -> Result<Emulator, String> {
     let text = String::from_utf8_lossy(&output.stdout);
     let version = text.lines().next().unwrap_or_default().trim().to_string();
     if !version.starts_with(EMULATOR) {
-        return Err(format!("{}: it does not tell its version", path.display()));
+        return Err(format!("{}: does not report its version", path.display()));
     }
     Ok(Emulator { path, version })
 }
@@ -335,7 +335,7 @@ pub fn is_program(file: &File) -> bool {
 pub fn uncountable(means: Meter, program: &Path) -> Option<String> {
     means.emulator()?;
     let file = File::open(program).ok()?;
-    let why = "is no program that the emulator can load; name the interpreter of a script before it";
+    let why = "is not a program that the emulator can load; name the interpreter of a script before it";
     (!is_program(&file)).then(|| format!("{}: {why}", program.display()))
 }
 
@@ -351,7 +351,7 @@ mod tests {
         let path = dir.path().join(EMULATOR);
         std::fs::copy("/bin/true", &path).unwrap();
         let other = emulator_in(&[&dir.path().display().to_string()]).unwrap_err();
-        assert!(other.ends_with("it does not tell its version"), "{other}");
+        assert!(other.ends_with("does not report its version"), "{other}");
     }
 
     fn an_emulator() -> &'static Emulator {

@@ -44,7 +44,7 @@ pub(crate) fn files(job: &Job, place: Option<Place>, settings: &Settings) -> Res
         let content = making.make(file)?;
         total += content.metadata().map(|facts| facts.len()).unwrap_or(0);
         if total > TOTAL {
-            let why = format!("the package's files that are made are larger than {TOTAL} bytes");
+            let why = format!("the generated files of the package exceed {TOTAL} bytes");
             return Err(Fault::Package { place: file.path.clone(), why });
         }
         job.source.supply(&file.path, content);
@@ -241,7 +241,7 @@ fn submission<'p>(job: &Job, place: Place<'p>, path: &str, settings: &Settings) 
         Compiled::Built { program, .. } => Ok(program),
         Compiled::Failed { output } => Err(Fault::Package {
             place: path.to_owned(),
-            why: format!("makes the answers, and does not compile:\n{}", output.trim_end()),
+            why: format!("generates the answers but does not compile:\n{}", output.trim_end()),
         }),
     }
 }

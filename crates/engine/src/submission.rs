@@ -160,7 +160,7 @@ fn part_of(path: &Path) -> Result<Part, Fault> {
     let file = file.map_err(|e| refuse(e.to_string()))?;
     let metadata = file.metadata().map_err(|e| refuse(e.to_string()))?;
     if !metadata.is_file() {
-        return Err(refuse("is no regular file; give files or one directory".to_owned()).into());
+        return Err(refuse("is not a regular file; give files or one directory".to_owned()).into());
     }
     let mut content = Vec::new();
     file.take(SUBMISSION_LIMITS.file_size + 1)
@@ -237,7 +237,7 @@ pub(crate) fn recipe_of(job: &Job, settings: &Settings, submission: &Submission)
     match plan(job, settings, submission)? {
         Planned::Recipe(recipe) => Ok(*recipe),
         Planned::Answers | Planned::TooLarge { .. } => {
-            let why = "is no program that could make answers".to_owned();
+            let why = "is not a program that could make answers".to_owned();
             Err(Fault::Input { place: submission.name.clone(), why })
         }
     }

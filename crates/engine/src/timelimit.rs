@@ -207,7 +207,7 @@ fn slow_enough(
     let place = &jury.program.path;
     match result.judgement.verdict {
         Verdict::CompileError => {
-            job.warn(place, "does not compile, so it has no say in the time limit".to_owned());
+            job.warn(place, "does not compile, so it does not count for the time limit".to_owned());
             return Ok(None);
         }
         Verdict::JudgeError => {
@@ -275,7 +275,7 @@ pub(crate) fn runnable<R>(
 ) -> Result<Option<R>, Fault> {
     match work() {
         Err(fault @ (Fault::NoToolchain { .. } | Fault::Input { .. })) => {
-            job.warn(&jury.program.path, format!("has no say in the time limit: {fault}"));
+            job.warn(&jury.program.path, format!("does not count for the time limit: {fault}"));
             Ok(None)
         }
         other => other,

@@ -226,7 +226,7 @@ impl<'a> Validating<'a> {
             next_pass: matches!(next, Found::File(_)),
             unusable: matches!(next, Found::Other).then(|| {
                 format!(
-                    "the validator left a {NEXT_PASS} that is no regular file of at most {} bytes",
+                    "the validator left a {NEXT_PASS} that is not a regular file of at most {} bytes",
                     FEEDBACK_BOX.0
                 )
             }),

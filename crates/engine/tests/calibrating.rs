@@ -120,7 +120,7 @@ fn who_has_no_say_is_told_again_with_what_was_kept() {
     kit.keeping = Some(place.path().join("limits"));
     for _ in 0..2 {
         kit.verify(1).unwrap();
-        let said = |e: &Event| matches!(e, Event::Warning { place, message } if place.ends_with("c.absent") && message.contains("has no say"));
+        let said = |e: &Event| matches!(e, Event::Warning { place, message } if place.ends_with("c.absent") && message.contains("does not count"));
         assert!(kit.events.lock().unwrap().drain(..).any(|e| said(&e)));
     }
     let found = kit.calibrate(1, None).unwrap();

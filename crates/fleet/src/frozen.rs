@@ -57,7 +57,7 @@ fn facts() -> Box<NodeFacts> {
         fingerprint: Reading::Known("0123456789abcdef".into()),
         kernel: Reading::Known("6.12.48".into()),
         memory_bytes: Reading::Known(274_877_906_944),
-        ..NodeFacts::unknown("not told")
+        ..NodeFacts::unknown("not reported")
     })
 }
 

@@ -176,7 +176,7 @@ impl Definition {
             if let Some(other) = founders.iter().find(|other| other.feature(feature).known() != told.known())
             {
                 return Err(format!(
-                    "{} and {} differ in {feature}: they found no pool",
+                    "{} and {} differ in {feature}: they cannot form a pool",
                     first.node, other.node
                 ));
             }
@@ -267,9 +267,9 @@ mod tests {
     #[test]
     fn a_founder_tells_what_it_can() {
         let mut founder = statement("a");
-        founder.microcode = Reading::unknown("not told");
+        founder.microcode = Reading::unknown("not reported");
         let definition = Definition::founded_by(&[&founder]).unwrap();
-        assert_eq!(definition.unchecked, BTreeMap::from([(Feature::Microcode, "not told".to_string())]));
+        assert_eq!(definition.unchecked, BTreeMap::from([(Feature::Microcode, "not reported".to_string())]));
         assert_eq!(definition.equal.len(), Feature::ALL.len() - 1);
         let tolerance = |part| definition.index[&part].tolerance_pct;
         assert_eq!(tolerance(IndexPart::Clock), 1.0, "the least of the core");
@@ -278,7 +278,7 @@ mod tests {
         let three = [&with_part(three[0].clone(), IndexPart::Dram, 1.1), &three[1], &three[2]];
         assert_eq!(Definition::founded_by(&three).unwrap().index[&IndexPart::Dram].value, 90.0, "the median");
         let told = Definition::founded_by(&[&statement("b"), &founder]).unwrap_err();
-        assert_eq!(told, "b and a differ in microcode: they found no pool");
+        assert_eq!(told, "b and a differ in microcode: they cannot form a pool");
         founder.index = None;
         assert!(Definition::founded_by(&[&founder]).unwrap_err().contains("tauto index"));
     }

@@ -102,7 +102,7 @@ pub enum StatementError {
         here: Forms,
     },
     /// No statement at all.
-    #[error("no statement of a node: {0}")]
+    #[error("not a node statement: {0}")]
     Text(String),
 }
 

@@ -163,7 +163,7 @@ fn open(path: &Path, ours: bool) -> io::Result<Option<File>> {
             let file = File::from(fd);
             match file.metadata()?.is_file() {
                 true => Ok(Some(file)),
-                false => Err(io::Error::other("is no regular file")),
+                false => Err(io::Error::other("is not a regular file")),
             }
         }
     }

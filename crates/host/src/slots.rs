@@ -86,9 +86,10 @@ impl Wishes {
         }
         match crate::cpulist::parse(&self.housekeeping) {
             Some(_) => Ok(()),
-            None => {
-                Err(format!("slots.housekeeping: `{}` is no list of CPUs such as 0-1,8", self.housekeeping))
-            }
+            None => Err(format!(
+                "slots.housekeeping: `{}` is not a list of CPUs such as 0-1,8",
+                self.housekeeping
+            )),
         }
     }
 }

@@ -251,6 +251,6 @@ mod tests {
         check(within("secret/g1", score.clone()), run(), &["secret/g1: the score is 12.5, expected 10"]);
         check(within("secret/g2", score.clone()), run(), &["secret/g2: the score is missing, expected 10"]);
         let text = holds(&within("secret/{g1", score), &run()).unwrap_err().concat();
-        assert!(text.starts_with("submissions.yaml: `secret/{g1` is no pattern"), "{text}");
+        assert!(text.starts_with("submissions.yaml: `secret/{g1` is not a pattern"), "{text}");
     }
 }

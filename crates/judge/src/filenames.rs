@@ -35,7 +35,7 @@ impl fmt::Display for Why {
         match self {
             Why::NotPlain(name) => write!(
                 f,
-                "`{}` is no name of a file here: it must be relative, `/` between at most {DEEPEST} parts, without `.`, `..`, \
+                "`{}` is not a name of a file here: it must be relative, `/` between at most {DEEPEST} parts, without `.`, `..`, \
                  backslashes and control characters, at most {LONGEST} bytes",
                 shown(name)
             ),

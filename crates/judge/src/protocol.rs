@@ -34,13 +34,13 @@ impl Protocol {
         let code = match (observation.status(limits), observation.exit) {
             (Status::Ok | Status::NonzeroExit, Exit::Code(code)) => Ok(code),
             (Status::Ok | Status::NonzeroExit | Status::Signalled, Exit::Signal(signal)) => {
-                Err(format!("the checker was ended by signal {signal}"))
+                Err(format!("the checker was killed by signal {signal}"))
             }
             (Status::Signalled, Exit::Code(code)) => Err(format!("the checker was ended, exit code {code}")),
-            (Status::CpuTimeLimit, _) => Err("the checker used more than its CPU time".to_string()),
-            (Status::WallTimeLimit, _) => Err("the checker took longer than its wall time".to_string()),
-            (Status::MemoryLimit, _) => Err("the checker used more than its memory".to_string()),
-            (Status::OutputLimit, _) => Err("the checker wrote more than its output limit".to_string()),
+            (Status::CpuTimeLimit, _) => Err("the checker exceeded its CPU time limit".to_string()),
+            (Status::WallTimeLimit, _) => Err("the checker exceeded its wall time limit".to_string()),
+            (Status::MemoryLimit, _) => Err("the checker exceeded its memory limit".to_string()),
+            (Status::OutputLimit, _) => Err("the checker exceeded its output limit".to_string()),
             (Status::SystemError, _) => Err("the checker could not be run".to_string()),
         };
         let decided = code.and_then(|code| match self {
@@ -89,7 +89,7 @@ fn share(share: f64) -> Result<Decided, String> {
         0.0 => Ok(Decided::Rejected),
         1.0 => Ok(Decided::Accepted),
         share if (0.0..=1.0).contains(&share) => Ok(Decided::Share(share)),
-        share => Err(format!("the checker gives the share {share}, which is not in 0 to 1")),
+        share => Err(format!("the checker gives the share {share}, which is not between 0 and 1")),
     }
 }
 
@@ -173,7 +173,7 @@ fn cms(code: i32, printed: &str) -> Result<Decided, String> {
         Ok(outcome) if outcome.is_finite() => share(outcome),
         _ => {
             let shown: String = line.chars().take(40).collect();
-            Err(format!("the checker printed `{shown}` where a share of the points is to stand"))
+            Err(format!("the checker printed `{shown}` instead of a share of the points"))
         }
     }
 }

@@ -109,16 +109,16 @@ fn validator_outcome(observation: &Observation, limits: &Limits) -> ValidationOu
     let why = match (observation.status(limits), observation.exit) {
         (Status::NonzeroExit, Exit::Code(VALIDATOR_ACCEPTS)) => return ValidationOutcome::Accepted,
         (Status::NonzeroExit, Exit::Code(VALIDATOR_REJECTS)) => return ValidationOutcome::Rejected,
-        (Status::CpuTimeLimit, _) => "the validator used more than its CPU time".to_string(),
-        (Status::WallTimeLimit, _) => "the validator took longer than its wall time".to_string(),
-        (Status::MemoryLimit, _) => "the validator used more than its memory".to_string(),
-        (Status::OutputLimit, _) => "the validator wrote more than its output limit".to_string(),
+        (Status::CpuTimeLimit, _) => "the validator exceeded its CPU time limit".to_string(),
+        (Status::WallTimeLimit, _) => "the validator exceeded its wall time limit".to_string(),
+        (Status::MemoryLimit, _) => "the validator exceeded its memory limit".to_string(),
+        (Status::OutputLimit, _) => "the validator exceeded its output limit".to_string(),
         (Status::SystemError, _) => "the validator could not be run".to_string(),
         (Status::Ok | Status::NonzeroExit | Status::Signalled, Exit::Code(code)) => {
             format!("the validator exited with code {code}, which is neither 42 nor 43")
         }
         (Status::Ok | Status::NonzeroExit | Status::Signalled, Exit::Signal(signal)) => {
-            format!("the validator was ended by signal {signal}")
+            format!("the validator was killed by signal {signal}")
         }
     };
     ValidationOutcome::Error(why)
@@ -130,7 +130,7 @@ fn read_score(file: &str, text: Option<String>) -> Result<Option<f64>, String> {
         Ok(value) if value.is_finite() => Ok(Some(value)),
         _ => {
             let shown: String = text.trim().chars().take(40).collect();
-            Err(format!("the validator left `{shown}` in {file}, which is no finite number"))
+            Err(format!("the validator left `{shown}` in {file}, which is not a finite number"))
         }
     }
 }
@@ -297,12 +297,12 @@ mod tests {
             (Exit::Code(1), "code 1"),
             (Exit::Signal(11), "signal 11"),
         ] {
-            let ValidationOutcome::Error(why) = run(exit) else { panic!("{exit:?} is no error") };
+            let ValidationOutcome::Error(why) = run(exit) else { panic!("{exit:?} is not an error") };
             assert!(why.contains(part), "{why}");
         }
         let limits = Limits { cpu: Some(Nanos::from_millis(1)), ..Limits::default() };
         let slow = validation(&ended(Exit::Code(42)), &limits, FeedbackFiles::default()).outcome;
-        assert_eq!(slow, ValidationOutcome::Error("the validator used more than its CPU time".into()));
+        assert_eq!(slow, ValidationOutcome::Error("the validator exceeded its CPU time limit".into()));
     }
 
     #[test]
@@ -314,7 +314,7 @@ mod tests {
         for (code, files, part) in [
             (42, files(Some("1"), Some("1"), false), "both score.txt and score_multiplier.txt"),
             (42, files(Some("ten"), None, false), "left `ten` in score.txt"),
-            (42, files(Some("nan"), None, false), "no finite number"),
+            (42, files(Some("nan"), None, false), "not a finite number"),
             (42, files(None, Some(""), false), "left `` in score_multiplier.txt"),
             (43, files(None, None, true), "rejected and left nextpass.in"),
         ] {

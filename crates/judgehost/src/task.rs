@@ -148,7 +148,7 @@ impl<'de> Deserialize<'de> for Number {
             _ => None,
         };
         let number = number.filter(|number| number.is_finite() && *number >= 0.0);
-        number.map(Number).ok_or_else(|| serde::de::Error::custom(format!("`{value}` is no number")))
+        number.map(Number).ok_or_else(|| serde::de::Error::custom(format!("`{value}` is not a number")))
     }
 }
 
@@ -212,7 +212,7 @@ impl Work {
     /// # Errors
     /// It is no list of tasks.
     pub fn read(answer: &Value) -> Result<Work, String> {
-        let list = answer.as_array().ok_or("the answer to a request for work is no list")?;
+        let list = answer.as_array().ok_or("the answer to a request for work is not a list")?;
         Ok(match list.first() {
             None => Work::None,
             Some(first) if first["type"] == "try_again" => Work::TryAgain,

@@ -127,7 +127,7 @@ pub fn read_times(text: &str) -> Result<Vec<Series>, (usize, String)> {
             return Err((n, format!("{} fields, and the first line has {}", fields.len(), head.len())));
         }
         let seconds = fields[time].parse::<f64>().ok().filter(|time| (0.0..=1e6).contains(time));
-        let bad = || (n, format!("time: `{}` is no number of seconds from 0 to 1000000", fields[time]));
+        let bad = || (n, format!("time: `{}` is not a number of seconds from 0 to 1000000", fields[time]));
         let run = Run {
             amount: (seconds.ok_or_else(bad)? * 1e9).round() as u64,
             disturbed: false,

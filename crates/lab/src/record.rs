@@ -150,11 +150,11 @@ impl Record {
             number += 1;
             let wrong = |why: String| RecordError::Line { path: shown.clone(), line: number, why };
             if read > LONGEST {
-                return Err(wrong("this is no record: the line is too long".into()));
+                return Err(wrong("this is not a record: the line is too long".into()));
             }
             if number == 1 {
                 let head: Head = serde_json::from_slice(&line)
-                    .map_err(|e| wrong(format!("this is no record of an experiment: {e}")))?;
+                    .map_err(|e| wrong(format!("this is not a record of an experiment: {e}")))?;
                 let differs = difference(&head, experiment, asked);
                 if let Some(differs) = differs {
                     return Err(RecordError::Other { path: shown, differs });
@@ -240,7 +240,7 @@ mod tests {
         assert!(runs.is_empty());
         std::fs::write(place.path(), "x\n").unwrap();
         let why = place.open(&json!({}), false).unwrap_err().to_string();
-        assert!(why.contains("line 1: this is no record"), "{why}");
+        assert!(why.contains("line 1: this is not a record"), "{why}");
         let head = r#"{"experiment":"ladder","version":1,"asked":{}}"#;
         std::fs::write(place.path(), format!("{head}\n")).unwrap();
         let why = place.open(&json!({}), false).unwrap_err().to_string();

@@ -81,9 +81,9 @@ mod tests {
             bare[part] = Value::Null;
         }
         bare.as_object_mut().unwrap().remove("version");
-        let expected = NodeFacts { languages: whole.languages, ..NodeFacts::unknown("not told") };
+        let expected = NodeFacts { languages: whole.languages, ..NodeFacts::unknown("not reported") };
         assert_eq!(read(&bare), expected);
-        assert_eq!(read(&json!({})), NodeFacts::unknown("not told"));
+        assert_eq!(read(&json!({})), NodeFacts::unknown("not reported"));
     }
 
     #[test]
@@ -110,7 +110,7 @@ mod tests {
             "/index/parts/l1_ns",
         ] {
             let at = newer.pointer_mut(place).and_then(Value::as_object_mut);
-            at.unwrap_or_else(|| panic!("{place} is no object")).insert("more".into(), more.clone());
+            at.unwrap_or_else(|| panic!("{place} is not an object")).insert("more".into(), more.clone());
         }
         newer["index"]["parts"]["warp_ns"] = newer["index"]["parts"]["l1_ns"].clone();
         assert_eq!(read(&newer), read(&older()));

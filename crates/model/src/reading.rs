@@ -203,7 +203,7 @@ pub fn told<'de, T: Deserialize<'de>, D: Deserializer<'de>>(d: D) -> Result<Read
 
 /// Of what another version of this program does not tell, or does not tell yet.
 pub fn not_told<T>() -> Reading<T> {
-    Reading::unknown("not told")
+    Reading::unknown("not reported")
 }
 
 /// A map whose first key was read already.

@@ -79,7 +79,7 @@ pub struct ParseVerdictError(pub String);
 
 impl fmt::Display for ParseVerdictError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no verdict (AC PA WA TLE RTE MLE OLE CE JE)", self.0)
+        write!(f, "`{}` is not a verdict (AC PA WA TLE RTE MLE OLE CE JE)", self.0)
     }
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn language(id: &str, says: &str) -> HostLanguage {
 /// What a node tells that has these languages.
 pub(crate) fn facts(languages: impl Into<Vec<HostLanguage>>) -> NodeFacts {
     let languages = Reading::Known(HostLanguages { languages: languages.into() });
-    NodeFacts { languages, ..NodeFacts::unknown("not told") }
+    NodeFacts { languages, ..NodeFacts::unknown("not reported") }
 }
 
 /// Settings for a service in a directory.

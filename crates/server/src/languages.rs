@@ -94,7 +94,7 @@ mod tests {
         let zig = HostLanguage { available: false, ..language("zig", "") };
         add(&mut all, "a", &facts([without]));
         add(&mut all, "b", &facts([language("cpp", "g++ 12.2"), zig]));
-        add(&mut all, "c", &NodeFacts::unknown("not told"));
+        add(&mut all, "c", &NodeFacts::unknown("not reported"));
         assert_eq!(all.iter().map(|known| known.id.as_str()).collect::<Vec<_>>(), ["cpp", "zig"]);
         assert_eq!((all[0].nodes.len(), all[0].available(), all[1].available()), (2, true, false));
     }

@@ -22,7 +22,7 @@ pub(crate) fn read(field: &str, text: &str) -> Result<Moment, Refusal> {
         Ok::<_, jiff::Error>(date.to_zoned(jiff::tz::TimeZone::UTC)?.timestamp())
     });
     let at = at.map_err(|_| {
-        Refusal::Bad(format!("{field}: no moment as RFC 3339 writes it, such as 2026-11-21T17:30:00Z"))
+        Refusal::Bad(format!("{field}: not a time as RFC 3339 writes it, such as 2026-11-21T17:30:00Z"))
     })?;
     Ok(Moment(at.as_microsecond()))
 }

@@ -52,17 +52,15 @@ pub(crate) async fn again(
         return Err(Refusal::Bad("submissions: nothing is chosen".into()));
     }
     if !(1..=MOST_TIMES).contains(&times) {
-        return Err(Refusal::Bad(format!("times: 1 to {MOST_TIMES} may be")));
+        return Err(Refusal::Bad(format!("times: must be 1 to {MOST_TIMES}")));
     }
     let judgements = submissions.len().saturating_mul(times as usize);
     if submissions.len() > MOST_SUBMISSIONS || judgements > MOST_JUDGEMENTS {
         let all = format!("{judgements} judgements of {} submissions", submissions.len());
-        return Err(Refusal::Bad(format!(
-            "submissions: {all}, at most {MOST_JUDGEMENTS} may be; choose fewer"
-        )));
+        return Err(Refusal::Bad(format!("submissions: {all}, more than {MOST_JUDGEMENTS}; choose fewer")));
     }
     if reason.len() > MOST_REASON {
-        return Err(Refusal::Bad(format!("reason: at most {MOST_REASON} bytes may be")));
+        return Err(Refusal::Bad(format!("reason: at most {MOST_REASON} bytes")));
     }
     let rejudge = Rejudge { version, purpose, times, urgency, created: now() };
     let id = service.store.add_rejudging(reason, by, submissions, rejudge).await?;

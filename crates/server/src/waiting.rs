@@ -26,7 +26,7 @@ pub async fn open_when_possible(
         let opened = match bind() {
             Ok(work) => open(settings.clone()).await.map(|startup| (startup, work)),
             Err(e) => Err(Refusal::Unavailable(format!(
-                "{}: {e}; let the user who runs this write the directory, and its file system",
+                "{}: {e}; the user who runs this must be able to write the directory",
                 settings.directory.display()
             ))),
         };
@@ -85,7 +85,7 @@ mod tests {
             answer.starts_with("HTTP/1.1 503 ") && answer.contains("application/problem+json"),
             "{answer}"
         );
-        assert!(answer.contains("No such file") && answer.contains("let the user"), "{answer}");
+        assert!(answer.contains("No such file") && answer.contains("the user who runs this"), "{answer}");
         assert!(!opening.is_finished());
         std::fs::create_dir(&later).unwrap();
         opening.await.unwrap().unwrap();

@@ -4,7 +4,7 @@ use crate::disturbances;
 use model::{Evidence, Floor, Nanos, Noise, Observation, Quiet, Reading, Spread};
 
 /// Bounds of both figures of a [`Spread`]: below, no measurement of few runs can be believed; above, the slot is not fit
-/// to judge, and the grey band would be as wide as the limit.
+/// to judge, and the grey zone would be as wide as the limit.
 const BOUNDS: [f64; 2] = [0.002, 0.07];
 
 /// A quiet run shows no more than this share of any disturbance, whatever was measured: a floor that was taken on a busy

@@ -57,7 +57,7 @@ pub enum Step {
     Decided(Decision),
 }
 
-/// How far above the limit one undisturbed run must be to decide: the grey band, as a fraction of the limit.
+/// How far above the limit one undisturbed run must be to decide: the grey zone, as a fraction of the limit.
 pub fn band(spread: Spread, policy: &Policy) -> f64 {
     (1.0 + spread.median_excess) * (1.0 + spread.tail_scale * (needed(policy) - std::f64::consts::LN_2)) - 1.0
 }

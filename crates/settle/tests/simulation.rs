@@ -214,7 +214,7 @@ fn ten_to_the_five_judgements() {
     assert!(page.contains(&table), "docs/settling.md has another table than this:\n{table}");
 }
 
-/// A program whose median lies below the limit by more than the grey band passes; one whose least possible time lies
+/// A program whose median lies below the limit by more than the grey zone passes; one whose least possible time lies
 /// above it fails.
 fn wrong_outside_the_band(name: &str, noise: &Noise, n: usize, random: &mut Random) -> Vec<String> {
     let band = settle::band(noise.spread, &POLICY);

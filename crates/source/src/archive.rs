@@ -172,8 +172,7 @@ fn check_total(items: &[Item], own_size: u64, path: &Path, limits: SourceLimits)
     let shrunk = total > limits.ratio_from && total / limits.ratio > own_size;
     if total > limits.total_size || shrunk {
         let why = format!(
-            "unpacks from {own_size} to {total} bytes; at most {} bytes, and beyond {} bytes at most {} times \
-             the archive's own size, are taken",
+            "unpacks from {own_size} to {total} bytes; allowed are {} bytes, and beyond {} bytes {} times the archive's own size",
             limits.total_size, limits.ratio_from, limits.ratio
         );
         return Err(SourceError::TooMuch { path: path.to_owned(), why });
@@ -198,7 +197,7 @@ fn arrange(items: Vec<Item>, path: &Path) -> Result<(FileTree, BTreeMap<String, 
     let twice = |entry: &str| SourceError::Entry {
         path: path.to_owned(),
         entry: entry.to_owned(),
-        why: "is there twice; create the archive again".to_owned(),
+        why: "appears twice; create the archive again".to_owned(),
     };
     for item in items {
         let inner = item.name.match_indices('/').map(|(at, _)| item.name[..at].to_owned());

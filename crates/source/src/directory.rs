@@ -48,7 +48,7 @@ impl Directory {
         let fd = beneath(&self.root, path, flags).map_err(|e| why(e.to_string()))?;
         let stat = fstat(&fd).map_err(|e| why(e.to_string()))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(why("is no regular file".to_owned()));
+            return Err(why("is not a regular file".to_owned()));
         }
         Ok(File::from(fd))
     }
@@ -114,7 +114,7 @@ impl Walk<'_> {
                             "a symbolic link that leaves the package; put the file itself there"
                         }
                         Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
-                            "a symbolic link that leads nowhere; remove it or mend its target"
+                            "a symbolic link that leads nowhere; remove it or fix its target"
                         }
                         // Any other fault says nothing about the link, so no test may vanish for it.
                         _ => return Err(SourceError::Read { file: path, why: e.to_string() }),

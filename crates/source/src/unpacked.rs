@@ -39,7 +39,7 @@ pub struct NotUnpacked(pub String);
 /// archive by its name or is there twice.
 pub fn unpack(bytes: &[u8], limits: UnpackLimits) -> Result<Vec<UnpackedFile>, NotUnpacked> {
     let mut zip =
-        ZipArchive::new(Cursor::new(bytes)).map_err(|e| NotUnpacked(format!("no zip archive: {e}")))?;
+        ZipArchive::new(Cursor::new(bytes)).map_err(|e| NotUnpacked(format!("not a zip archive: {e}")))?;
     if zip.has_duplicate_names() {
         return Err(NotUnpacked("two entries have the same name".to_owned()));
     }
@@ -51,7 +51,7 @@ pub fn unpack(bytes: &[u8], limits: UnpackLimits) -> Result<Vec<UnpackedFile>, N
         let Some(file) = file(&mut zip, index, limits, left)? else { continue };
         left -= file.content.len() as u64;
         if !names.insert(file.name.clone()) {
-            return Err(NotUnpacked(format!("`{}` is there twice", file.name)));
+            return Err(NotUnpacked(format!("`{}` appears twice", file.name)));
         }
         files.push(file);
     }
@@ -137,11 +137,11 @@ mod tests {
         };
         let large = [0; 600];
         for (bytes, says) in [
-            (b"no archive".to_vec(), "no zip archive"),
+            (b"no archive".to_vec(), "not a zip archive"),
             (link("run"), "`run` is neither"),
             (with(&[("../a", b"")]), "`../a` its name leaves"),
             (with(&[("/etc/passwd", b"")]), "absolute"),
-            (with(&[("a", b""), ("./a", b"")]), "`a` is there twice"),
+            (with(&[("a", b""), ("./a", b"")]), "`a` appears twice"),
             (with(&[("a/b/c/d", b"")]), "more than 3 directories"),
             (with(&[("1", b""), ("2", b""), ("3", b""), ("4", b""), ("5", b"")]), "5 entries"),
             (with(&[("1", &large), ("2", &large)]), "more than 1000 bytes"),

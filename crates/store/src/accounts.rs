@@ -29,7 +29,10 @@ impl Role {
     }
 
     fn of(name: &str) -> std::result::Result<Role, String> {
-        Role::ALL.into_iter().find(|role| role.name() == name).ok_or_else(|| format!("`{name}` is no role"))
+        Role::ALL
+            .into_iter()
+            .find(|role| role.name() == name)
+            .ok_or_else(|| format!("`{name}` is not a role"))
     }
 }
 
@@ -313,7 +316,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// The API tokens of a user, oldest first, those that are good for nothing included.
+    /// The API tokens of a user, oldest first, expired and revoked ones included.
     pub async fn tokens(&self, owner: UserId) -> Result<Vec<ApiToken>> {
         let mut tx = self.db.read().await?;
         let rows = tx.rows("SELECT * FROM api_tokens WHERE owner = $1 ORDER BY id", values![owner]).await?;

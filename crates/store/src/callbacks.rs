@@ -55,7 +55,7 @@ fn callback(row: &Row) -> Result<Callback> {
             "due" => Ok(CallbackState::Due),
             "done" => Ok(CallbackState::Done),
             "failed" => Ok(CallbackState::Failed),
-            other => Err(format!("`{other}` is no state of a callback")),
+            other => Err(format!("`{other}` is not a state of a callback")),
         })?,
         attempts: row.count("attempts")?,
         due: row.get::<Option<i64>>("due")?.map(Moment),

@@ -31,7 +31,7 @@ pub enum Error {
     },
     /// It cannot be written.
     #[error(
-        "{place}: read-only ({why}); let the user who runs this write the database, the directory it is in, and their file system"
+        "{place}: read-only ({why}); the user who runs this must be able to write the database and its directory"
     )]
     ReadOnly {
         /// Which database.

@@ -64,7 +64,7 @@ mod tests {
             later.kernel,
             Reading::unknown("form 3 of what a node told, and this version knows 1 to 2; upgrade tauto here")
         );
-        assert_eq!(read("{}").unwrap(), NodeFacts::unknown("not told"));
+        assert_eq!(read("{}").unwrap(), NodeFacts::unknown("not reported"));
         assert!(read("7").is_err());
     }
 }

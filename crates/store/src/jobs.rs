@@ -25,7 +25,7 @@ pub(crate) const fn urgency_number(urgency: Urgency) -> i64 {
 pub(crate) fn urgency(row: &Row) -> Result<Urgency> {
     let number = row.get::<i64>("urgency")?;
     let found = Urgency::ALL.into_iter().find(|urgency| urgency_number(*urgency) == number);
-    found.ok_or_else(|| row.damaged(format!("`{number}` is no urgency")))
+    found.ok_or_else(|| row.damaged(format!("`{number}` is not an urgency")))
 }
 
 /// The line of a submission of a contest, by that of one that is of none.
@@ -57,7 +57,7 @@ impl Purpose {
 
     pub(crate) fn of(name: &str) -> std::result::Result<Purpose, String> {
         let all = [Purpose::Verdict, Purpose::Trial];
-        all.into_iter().find(|p| p.name() == name).ok_or_else(|| format!("`{name}` is no purpose"))
+        all.into_iter().find(|p| p.name() == name).ok_or_else(|| format!("`{name}` is not a purpose"))
     }
 }
 

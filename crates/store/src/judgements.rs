@@ -120,12 +120,12 @@ const CONFIDENCES: [(Confidence, &str); 4] = [
 
 fn confidence(name: &str) -> std::result::Result<Confidence, String> {
     let found = CONFIDENCES.into_iter().find(|(_, known)| *known == name);
-    found.map(|(confidence, _)| confidence).ok_or_else(|| format!("`{name}` is no confidence"))
+    found.map(|(confidence, _)| confidence).ok_or_else(|| format!("`{name}` is not a confidence"))
 }
 
 fn clock(name: &str) -> std::result::Result<Clock, String> {
     let found = Clock::ALL.into_iter().find(|clock| clock.name() == name);
-    found.ok_or_else(|| format!("`{name}` is no clock"))
+    found.ok_or_else(|| format!("`{name}` is not a clock"))
 }
 
 impl Store {
@@ -310,8 +310,10 @@ async fn none_is_current(tx: &mut Tx, submission: SubmissionId) -> Result<()> {
 /// An earlier judgement is what the round comes to.
 pub(crate) async fn make_stand(tx: &mut Tx, ended: &Ended, counts: JudgementId) -> Result<()> {
     if rounds::round_of(tx, counts, ended.submission).await? != Some(ended.round) {
-        let why =
-            format!("judgement {counts}: it is none of the round of job {}; name one that is", ended.round);
+        let why = format!(
+            "judgement {counts}: it is not one of the round of job {}; name one that is",
+            ended.round
+        );
         return Err(Error::Conflict(why));
     }
     let row =

@@ -30,7 +30,7 @@ impl NodeState {
 
     fn of(name: &str) -> std::result::Result<NodeState, String> {
         let found = NodeState::ALL.into_iter().find(|state| state.name() == name);
-        found.ok_or_else(|| format!("`{name}` is no state of a node"))
+        found.ok_or_else(|| format!("`{name}` is not a state of a node"))
     }
 }
 

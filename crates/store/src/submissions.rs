@@ -162,7 +162,7 @@ fn submission(row: &Row) -> Result<Submission> {
             None => State::Cancelled,
             Some("queued") => State::Waiting,
             Some("claimed") => State::Judging,
-            Some(other) => return Err(row.damaged(format!("`{other}` is no state"))),
+            Some(other) => return Err(row.damaged(format!("`{other}` is not a state"))),
         },
         awaits_limit: row.get::<Option<i64>>("awaits")?.is_some(),
         current: judged.then(|| JudgementSummary::read(row)).transpose()?,

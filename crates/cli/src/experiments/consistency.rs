@@ -246,7 +246,7 @@ fn of_times(path: &Path) -> Result<ConsistencyReport, Failure> {
         let hint = "hint: --csv reads times; the first line is program,load,time, and times are in seconds";
         Failure::usage(format!("{}: line {line}: {why}\n{hint}", path.display()))
     })?;
-    let note = "Times of another judge, whose runs have no evidence; settled as on a slot whose noise floor nobody has measured.";
+    let note = "Times of another judge, whose runs have no evidence; settled as on a slot whose noise floor was not measured.";
     Ok(ConsistencyReport {
         name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         cells: cells(&series, Floor::assumed().spread()),
@@ -286,7 +286,7 @@ impl Consistency {
         }
         if subjects.is_empty() || clocks.is_empty() {
             let why = notes.join("; ");
-            return Err(Failure::usage(format!("nothing that was chosen can be run here: {why}")));
+            return Err(Failure::usage(format!("none of the chosen programs can run here: {why}")));
         }
         let mut conditions = Vec::new();
         for program in 0..subjects.len() {
@@ -345,7 +345,7 @@ impl Consistency {
             let unlike = || {
                 let line = n + 2;
                 Failure::usage(format!(
-                    "the record's line {line} is not the one that belongs there; --fresh restarts from scratch"
+                    "line {line} of the record does not match this experiment; --fresh restarts from scratch"
                 ))
             };
             let next = self.next().ok_or_else(unlike)?;

@@ -48,7 +48,7 @@ impl Disturber {
             // What can be read of it is all there is to tell.
             let _ = stderr.read_to_string(&mut said);
         }
-        let last = said.lines().last().unwrap_or("it ended without a word");
+        let last = said.lines().last().unwrap_or("it ended without a message");
         last.strip_prefix("tauto: ").unwrap_or(last).to_string()
     }
 }

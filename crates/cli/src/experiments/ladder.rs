@@ -115,7 +115,7 @@ impl Climb<'_> {
                 LadderLine::Refused { rung, why } if rung < self.planned.len() => self.refuse(rung, why),
                 _ => {
                     let why = format!(
-                        "the record's line {} is not the one that belongs there; --fresh restarts from scratch",
+                        "line {} of the record does not match this experiment; --fresh restarts from scratch",
                         n + 2
                     );
                     return Err(Failure::usage(why));
@@ -183,7 +183,7 @@ impl Climb<'_> {
             self.seats[rung].refused = refused;
             // A slot is one without a partition too.
             if none_made && self.seats[rung].needs_changes {
-                let why = format!("the machine refuses it: {}", self.seats[rung].refused.join("; "));
+                let why = format!("the machine refused it: {}", self.seats[rung].refused.join("; "));
                 session.keep(&LadderLine::Refused { rung, why: why.clone() })?;
                 self.refuse(rung, why);
             }

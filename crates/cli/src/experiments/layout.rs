@@ -131,7 +131,7 @@ fn resumed(plan: Plan, kept: &[LayoutRun]) -> Result<Sweep, Failure> {
     for (n, run) in kept.iter().enumerate() {
         if sweep.next() != Some(run.at) {
             let why = format!(
-                "the record's run {} is not the one that belongs there; --fresh restarts from scratch",
+                "run {} of the record does not match this experiment; --fresh restarts from scratch",
                 n + 1
             );
             return Err(Failure::usage(why));

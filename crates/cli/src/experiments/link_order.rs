@@ -168,7 +168,7 @@ fn resumed(args: &LinkOrderArgs, subjects: &Subjects, kept: &[LinkOrderRun]) -> 
     for (n, run) in kept.iter().enumerate() {
         if rounds.next().map(|order| subjects.orders[order].0) != Some(run.seed) {
             let why = format!(
-                "the record's run {} is not the one that belongs there; --fresh restarts from scratch",
+                "run {} of the record does not match this experiment; --fresh restarts from scratch",
                 n + 1
             );
             return Err(Failure::usage(why));

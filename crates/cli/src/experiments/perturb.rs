@@ -94,7 +94,7 @@ pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
             Some(format!("{}: {}", trial.perturbation.name(), trial.means.as_ref().err()?))
         });
         let why = why.collect::<Vec<_>>().join("; ");
-        return Err(Failure::usage(format!("no trial that was chosen can be had here: {why}")));
+        return Err(Failure::usage(format!("none of the chosen trials can run here: {why}")));
     }
     let uncounted = sandbox::counters().err();
     let asked = json!({
@@ -149,7 +149,7 @@ impl Perturb<'_> {
             let next = self.order.get(self.runs.len());
             if next.map(|step| (self.of(*step).perturbation, step.pair, step.disturbed)) != Some(made) {
                 let why = format!(
-                    "the record's line {} is not the one that belongs there; --fresh restarts from scratch",
+                    "line {} of the record does not match this experiment; --fresh restarts from scratch",
                     n + 2
                 );
                 return Err(Failure::usage(why));

@@ -93,7 +93,7 @@ impl Session {
     /// Says that runs of before are gone on with.
     pub(crate) fn tell_resumed(&self, runs: usize) {
         if runs > 0 {
-            print_error(&format!("tauto: going on with {runs} runs of {}\n", self.record.path().display()));
+            print_error(&format!("tauto: resuming after {runs} runs of {}\n", self.record.path().display()));
         }
     }
 
@@ -125,9 +125,7 @@ impl Session {
         self.bar.finish_and_clear();
         if *end != BenchEnd::Complete {
             let path = self.record.path().display();
-            print_error(&format!(
-                "tauto: the runs so far are kept in {path}; the same command goes on with them\n"
-            ));
+            print_error(&format!("tauto: the runs so far are saved in {path}; the same command resumes\n"));
         }
         match self.json {
             true => print(&report.json),

@@ -462,7 +462,7 @@ impl Host {
     fn debug(&mut self, tasks: &[Task]) -> Result<bool, Stop> {
         for task in tasks {
             let (kind, content) = if task.run_script_id.is_empty() {
-                let none = || b"This output is not kept any more; judge the submission again.\n".to_vec();
+                let none = || b"This output is no longer kept; rejudge the submission.\n".to_vec();
                 ("output_run", self.workdirs.output(task).unwrap_or_else(none))
             } else {
                 // The jury reads why there is none where it looks for it. An internal error would take the judging back.
@@ -482,7 +482,7 @@ impl Host {
     /// A debug package of a judging's work directory, by the site's script, or why there is none.
     fn package(&mut self, task: &Task) -> Result<Result<Vec<u8>, String>, Stop> {
         let Some(name) = self.workdirs.name(task) else {
-            return Ok(Err("This judging is not kept any more; judge the submission again.\n".to_owned()));
+            return Ok(Err("This judging is no longer kept; rejudge the submission.\n".to_owned()));
         };
         let limits = script(Default::default(), &self.server.config()?);
         let id = (task.run_script_id.as_str(), task.run_config.hash.as_str());

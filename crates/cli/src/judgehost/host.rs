@@ -79,7 +79,10 @@ impl Host {
     pub(super) fn live(&mut self) -> Result<Done, Failure> {
         let state = self.journal.state();
         if !state.tasks.is_empty() && state.server != self.url {
-            tracing::warn!(server = state.server, "tasks of another server are in hand; they are dropped");
+            tracing::warn!(
+                server = state.server,
+                "the journal has tasks of another server; they are dropped"
+            );
             self.journal.clear().map_err(Failure::system)?;
         }
         tracing::info!(name = self.name, tasks = self.journal.state().tasks.len(), "the judgehost begins");
@@ -173,7 +176,7 @@ impl Host {
                 true
             }
             Err(Stop::Server(NotDone::Refused(why))) => {
-                tracing::warn!(why, "the server does not want this any more");
+                tracing::warn!(why, "the server has cancelled this task");
                 true
             }
             Err(other) => return Err(other),

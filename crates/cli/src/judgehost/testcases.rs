@@ -40,7 +40,7 @@ impl Tests {
         let parts: Vec<&str> = hash.split('_').collect();
         let digits = |part: &&str| part.len() == 32 && part.bytes().all(|b| b.is_ascii_hexdigit());
         if parts.len() != 2 || !parts.iter().all(digits) {
-            return Err(wrong(format!("`{hash}` is no hash of a test")));
+            return Err(wrong(format!("`{hash}` is not a hash of a test")));
         }
         let paths = ["in", "ans"].map(|end| self.directory.join(format!("{hash}.{end}")));
         let proved =

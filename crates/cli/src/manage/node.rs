@@ -94,7 +94,7 @@ pub(crate) fn node(args: &NodeArgs) -> Result<Done, Failure> {
         Action::Drain { name, reason } => {
             let node = at.with(async |store| manage::drain(store, name, reason, &who(), now()).await)?;
             at.tell(&node, || match node.standing {
-                "draining" => format!("node {name} ends what it is at and gets no more\n"),
+                "draining" => format!("node {name} finishes its jobs and gets no new ones\n"),
                 _ => format!("node {name} is out of service\n"),
             });
         }
@@ -103,12 +103,12 @@ pub(crate) fn node(args: &NodeArgs) -> Result<Done, Failure> {
                 at.with(async |store| manage::return_node(store, name, reason, &who(), now()).await)?;
             at.tell(&node, || match node.standing {
                 "active" => format!("node {name} is in service\n"),
-                _ => format!("node {name} is looked at as soon as one of its workers is heard of\n"),
+                _ => format!("node {name} is checked as soon as one of its workers connects\n"),
             });
         }
         Action::Remove { name } => {
             at.with(async |store| manage::remove_node(store, name).await)?;
-            at.tell(&RemovedDocument { removed: name }, || format!("node {name} is forgotten\n"));
+            at.tell(&RemovedDocument { removed: name }, || format!("node {name} is removed\n"));
         }
         Action::Suspects { name, rejudge } => suspects(at, name, *rejudge)?,
     }
@@ -128,10 +128,7 @@ fn suspects(at: &Where, name: &str, rejudge: bool) -> Result<(), Failure> {
         Some((id, judged_again)) => {
             let document = RejudgedDocument { suspects, rejudging: id.0, judged_again };
             at.tell(&document, || {
-                format!(
-                    "{judged_again} submissions are judged again: rejudging {}, at /rejudge/{}\n",
-                    id.0, id.0
-                )
+                format!("{judged_again} submissions are rejudged: rejudging {}, at /rejudge/{}\n", id.0, id.0)
             });
         }
         None => at.tell(&suspects, || doubted(&suspects)),
@@ -141,7 +138,7 @@ fn suspects(at: &Where, name: &str, rejudge: bool) -> Result<(), Failure> {
 
 fn doubted(suspects: &Suspects) -> String {
     let Some(since) = &suspects.doubted_since else {
-        return format!("node {}: nothing that it judged is doubted\n", suspects.node);
+        return format!("node {}: has no suspect submissions\n", suspects.node);
     };
     let row = |suspect: &manage::SuspectView| {
         let verdict = suspect.verdict.map_or("–", |verdict| verdict.code()).to_string();
@@ -181,23 +178,23 @@ fn listed(nodes: &[NodeView]) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = nodes.iter().map(row).collect();
-    table(&["node", "pool", "state", "health", "last heard of", "why"], &rows)
+    table(&["node", "pool", "state", "health", "last seen", "why"], &rows)
 }
 
 fn shown(whole: &NodeDetails) -> String {
     let node = &whole.node;
     let mut text = format!("node {}, pool {}: {}\n", node.name, node.pool, node.standing);
     text += &node.reasons().iter().map(|reason| format!("  {reason}\n")).collect::<String>();
-    text += &format!("first heard of {}, last {}\n", short(&node.first_seen), short(&node.last_seen));
+    text += &format!("first seen {}, last seen {}\n", short(&node.first_seen), short(&node.last_seen));
     if let Some(since) = &node.doubted_since {
         text +=
-            &format!("what it judged since {} is doubted: tauto node suspects {}\n", short(since), node.name);
+            &format!("judgements since {} are suspect: tauto node suspects {}\n", short(since), node.name);
     }
     text += &format!("\n{}", stated(whole));
     text += &format!("\n{}", tested(node));
     text += &format!("\n{}", power(&whole.index));
     let running = whole.running.iter().map(|job| {
-        format!("is at submission {} since {} (job {})\n", job.submission, short(&job.since), job.job)
+        format!("judges submission {} since {} (job {})\n", job.submission, short(&job.since), job.job)
     });
     text += &format!("\n{}", running.collect::<String>());
     let event = |event: &manage::EventView| {
@@ -210,7 +207,7 @@ fn shown(whole: &NodeDetails) -> String {
 
 fn stated(whole: &NodeDetails) -> String {
     if whole.points.is_empty() {
-        return "it has stated nothing of itself\n".into();
+        return "no features reported\n".into();
     }
     // Lists of settings are long: each on a line.
     let listed = |text: &str| text.replace("; ", "\n");
@@ -233,7 +230,7 @@ fn stated(whole: &NodeDetails) -> String {
 }
 
 fn tested(node: &NodeView) -> String {
-    let Some(tests) = &node.health else { return "its tests have not begun\n".into() };
+    let Some(tests) = &node.health else { return "health tests start when it is admitted\n".into() };
     let row = |test: &manage::TestView| {
         let since = if test.seen == 0 { String::new() } else { short(&test.since) };
         vec![test.name.clone(), format!("{:.0} %", test.share * 100.0), test.seen.to_string(), since]
@@ -244,13 +241,13 @@ fn tested(node: &NodeView) -> String {
         "health: {}\n{}{}",
         health(Some(tests)),
         findings.collect::<String>(),
-        table(&["test", "of an alarm", "seen", "since"], &rows)
+        table(&["test", "alarm level", "seen", "since"], &rows)
     )
 }
 
 fn power(index: &[TakenView]) -> String {
     if index.is_empty() {
-        return "its power was not measured yet\n".into();
+        return "power index: not measured yet\n".into();
     }
     let mut parts: Vec<model::IndexPart> =
         index.iter().flat_map(|taken| taken.parts.keys().copied()).collect();

@@ -125,7 +125,7 @@ fn from_file(name: &str, file: &Path) -> Result<Pool, Failure> {
     let pool = Pool::parse(&read_file(file)?).map_err(|e| wrong(&e))?;
     match pool.name == name {
         true => Ok(pool),
-        false => Err(wrong(&format!("name: it is of pool {}, and {name} was asked for", pool.name))),
+        false => Err(wrong(&format!("name: the file is of pool {}, not {name}", pool.name))),
     }
 }
 
@@ -144,7 +144,7 @@ fn wanted(
         None => Pool::new(name, kind.unwrap_or(PoolKind::Strict)).map_err(Failure::usage)?,
     };
     if kind.is_some_and(|kind| kind != pool.kind) {
-        return Err(Failure::usage("--kind: the file says otherwise; leave one of both out"));
+        return Err(Failure::usage("--kind: the file has another kind; leave one out"));
     }
     Ok(Pool { helps_after_secs: helps_after_secs.or(pool.helps_after_secs), ..pool })
 }
@@ -158,7 +158,7 @@ fn change(at: &Where, pool: &Pool, new: bool) -> Result<(), Failure> {
         manage::show_pool(store, &pool.name).await
     })?;
     let next = match (&shown.definition, shown.kind) {
-        (None, PoolKind::Strict) => "; its first member will define it".to_string(),
+        (None, PoolKind::Strict) => "; the first node defines its requirements".to_string(),
         _ => String::new(),
     };
     let done = if new { "is made" } else { "is changed" };
@@ -168,7 +168,7 @@ fn change(at: &Where, pool: &Pool, new: bool) -> Result<(), Failure> {
 
 fn accept(at: &Where, name: &str, feature: &str, value: &str) -> Result<(), Failure> {
     let known = Feature::ALL.into_iter().find(|known| known.name() == feature);
-    let feature = known.ok_or_else(|| Failure::usage(format!("--feature: {feature} is none")))?;
+    let feature = known.ok_or_else(|| Failure::usage(format!("--feature: {feature} is unknown")))?;
     let (news, pool) = at.with(async |store| {
         let news = manage::accept(store, name, feature, value, now()).await?;
         Ok((news, manage::show_pool(store, name).await?))
@@ -190,7 +190,7 @@ fn listed(pools: &[PoolView]) -> String {
         let active = pool.members.iter().filter(|member| member.standing == "active").count();
         let defined = match (&pool.definition, pool.kind) {
             (Some(_), _) => "yes",
-            (None, PoolKind::Strict) => "by its first member",
+            (None, PoolKind::Strict) => "by the first node",
             (None, PoolKind::Relaxed) => "–",
         };
         let members = format!("{active} of {}", pool.members.len());
@@ -198,7 +198,7 @@ fn listed(pools: &[PoolView]) -> String {
         vec![pool.name.clone(), kind(pool.kind), defined.into(), members, pool.waiting.to_string(), contests]
     };
     table(
-        &["pool", "kind", "defined", "nodes in service", "jobs that wait", "contests"],
+        &["pool", "kind", "defined", "nodes in service", "waiting jobs", "contests"],
         &pools.iter().map(row).collect::<Vec<_>>(),
     )
 }
@@ -214,7 +214,7 @@ fn form(pool: &PoolView) -> Result<Pool, Failure> {
 fn shown(pool: &PoolView) -> String {
     let mut text = format!("pool {}: {}\n", pool.name, kind(pool.kind));
     if let Some(secs) = pool.helps_after_secs {
-        text += &format!("idle nodes take relaxed work that has waited for {secs} s\n");
+        text += &format!("idle nodes take relaxed jobs that have waited for {secs} s\n");
     }
     match (form(pool).ok().and_then(|form| form.definition), pool.kind) {
         (Some(definition), _) => {
@@ -236,8 +236,8 @@ fn shown(pool: &PoolView) -> String {
             );
             text += &format!("\n{}", table(&["asks for", "value"], &rows));
         }
-        (None, PoolKind::Strict) => text += "its first member will define it\n",
-        (None, PoolKind::Relaxed) => text += "it asks for nothing\n",
+        (None, PoolKind::Strict) => text += "the first node defines its requirements\n",
+        (None, PoolKind::Relaxed) => text += "no requirements\n",
     }
     let member = |member: &manage::MemberView| {
         let health = member.health.unwrap_or("–").to_string();
@@ -245,14 +245,14 @@ fn shown(pool: &PoolView) -> String {
     };
     let members: Vec<Vec<String>> = pool.members.iter().map(member).collect();
     match members.is_empty() {
-        true => text += "\nno node belongs to it: tauto worker --pool ",
+        true => text += "\nno nodes; add one with: tauto worker --pool ",
         false => text += &format!("\n{}", table(&["node", "state", "health", "why"], &members)),
     }
     if members.is_empty() {
         text += &format!("{} --nats URL\n", pool.name);
     }
     let bound = if pool.contests.is_empty() { "none".into() } else { pool.contests.join(", ") };
-    text + &format!("\ncontests: {bound}; jobs that wait for it: {}\n", pool.waiting)
+    text + &format!("\ncontests: {bound}; waiting jobs: {}\n", pool.waiting)
 }
 
 /// A part's value with its tolerance, in words.

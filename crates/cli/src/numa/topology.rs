@@ -34,9 +34,9 @@ pub(crate) fn main(args: &TopologyArgs) -> Result<Done, Failure> {
     };
     let topology = Topology::read(&machine).map_err(|e| match &args.root {
         Some(root) => {
-            Failure::usage(format!("--root {}: its processors cannot be told: {e}", root.display()))
+            Failure::usage(format!("--root {}: its processors cannot be read: {e}", root.display()))
         }
-        None => Failure::system(format!("the processors cannot be told: {e}")),
+        None => Failure::system(format!("the processors cannot be read: {e}")),
     })?;
     let picture = Exports::open(args.json, [("--svg", args.svg.as_ref())])?;
     let guest = Platform::read(&machine).guest;

@@ -185,7 +185,7 @@ fn counting(
 /// How long memory takes from the own node and from the farthest other one.
 fn latency(args: &TraceArgs, topology: &Topology) -> Reading<LatencyRatio> {
     let Some((own, cpu)) = topology.cpus.values().find_map(|cpu| Some((cpu.node?, cpu.id))) else {
-        return Reading::unknown("the kernel tells no node of any CPU");
+        return Reading::unknown("the kernel reports no node for any CPU");
     };
     let far = topology.nodes.keys().copied().filter(|node| *node != own);
     let Some(far) = far.max_by_key(|node| topology.distance(own, *node)) else {

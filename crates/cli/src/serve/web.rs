@@ -130,7 +130,7 @@ async fn serve(settings: Settings, http: TcpListener, base: &str, new_link: bool
     match link {
         Ok(Some(path)) => {
             print_error(&format!(
-                "tauto: to become the admin, open {base}{path} (good once, and for a day)\n"
+                "tauto: to become the admin, open {base}{path} (works once, for one day)\n"
             ));
         }
         Ok(None) => {}

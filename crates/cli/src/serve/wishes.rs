@@ -243,13 +243,13 @@ impl Wanted {
         let wanted = Wanted { second_opinion, ..Wanted::of(args, config.serve) };
         match &wanted.nats {
             Some(nats) if nats.cert.is_some() != nats.key.is_some() => {
-                Err(Failure::usage("--nats-cert and --nats-key: one does not go without the other"))
+                Err(Failure::usage("--nats-cert and --nats-key: give both or neither"))
             }
             None if [&args.nats_creds, &args.nats_ca, &args.nats_cert, &args.nats_key]
                 .iter()
                 .any(|file| file.is_some()) =>
             {
-                Err(Failure::usage(format!("--nats-…: of which brokers? give --nats URL, or set {NATS}")))
+                Err(Failure::usage(format!("--nats-…: no brokers; give --nats URL, or set {NATS}")))
             }
             _ => Ok(wanted),
         }

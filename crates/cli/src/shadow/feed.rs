@@ -77,8 +77,12 @@ pub(super) fn address(args: &ShadowArgs, authorization: Option<String>) -> Resul
     let ids: Vec<String> = list.as_array().into_iter().flatten().filter_map(|c| text(&c["id"])).collect();
     match &ids[..] {
         [only] => Ok(Address { contest: segment(only), ..address }),
-        [] => Err(Failure::usage(format!("{}: no contest is there for this user", address.api))),
-        _ => Err(Failure::usage(format!("{}: which contest? --contest {}", address.api, ids.join(" or ")))),
+        [] => Err(Failure::usage(format!("{}: this user sees no contest", address.api))),
+        _ => Err(Failure::usage(format!(
+            "{}: several contests; give --contest {}",
+            address.api,
+            ids.join(" or ")
+        ))),
     }
 }
 
@@ -87,7 +91,7 @@ fn refused(address: &Address, path: &str, answer: &Answer) -> Failure {
     let hint = match answer.status {
         401 => "\nhint: give --user and --password-file",
         403 => "\nhint: the user may not read this; an administrator of the contest grants it",
-        404 => "\nhint: look at --url and --contest",
+        404 => "\nhint: check --url and --contest",
         _ => "",
     };
     Failure::usage(format!("{}/{path}: was answered {}: {}{hint}", address.api, answer.status, said.trim()))
@@ -195,9 +199,9 @@ impl Reader<'_> {
             Ok(Streamed::Ended) if self.once => Ok(Ended::Done),
             Ok(Streamed::Ended) => Ok(Ended::Lost("the server ended the feed".into())),
             Ok(Streamed::Refused(answer)) => match answer.status {
-                400 if self.token.take().is_some() => {
-                    Ok(Ended::Lost("the server does not know our place any more; all is read again".into()))
-                }
+                400 if self.token.take().is_some() => Ok(Ended::Lost(
+                    "the server no longer knows our position; reading the feed from the start".into(),
+                )),
                 400 if std::mem::take(streams) && self.once => {
                     Ok(Ended::Lost("the server does not know `stream=false`".into()))
                 }

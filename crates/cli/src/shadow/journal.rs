@@ -60,7 +60,7 @@ pub(super) fn open(
     let shown = path.display().to_string();
     let told = |e: io::Error| match e.kind() {
         io::ErrorKind::WouldBlock => {
-            Failure::usage(format!("{shown}: another tauto shadows this contest; let it end, or end it"))
+            Failure::usage(format!("{shown}: another tauto shadows this contest; wait for it or stop it"))
         }
         _ => Failure::system(format!("{shown}: {e}")),
     };

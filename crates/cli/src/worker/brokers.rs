@@ -57,10 +57,9 @@ impl BrokerArgs {
     }
 
     fn with(&self, url: String, typed: bool) -> Result<Brokers, Failure> {
-        let pool =
-            self.pool.clone().ok_or_else(|| Failure::usage("--nats: for which pool? give --pool NAME"))?;
+        let pool = self.pool.clone().ok_or_else(|| Failure::usage("--nats: needs --pool NAME"))?;
         if !fleet::is_name(&pool) {
-            let form = "a pool is called by 1 to 32 of a-z, 0-9 and -";
+            let form = "the name of a pool has 1 to 32 of a-z, 0-9 and -";
             return Err(Failure::usage(format!("--pool `{pool}`: {form}")));
         }
         let (creds, ca) = (self.nats_creds.clone(), self.nats_ca.clone());

@@ -44,7 +44,7 @@ impl Hands {
         if !self.state().lose(lease) {
             return;
         }
-        tracing::info!(job = lease.job.0, "the service wants this task to be left");
+        tracing::info!(job = lease.job.0, "the service has cancelled this task");
         let hands = self.clone();
         std::thread::spawn(move || {
             while hands.leave(lease) {

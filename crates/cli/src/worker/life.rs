@@ -151,7 +151,7 @@ impl Life<'_> {
         let hope = self.way.attend(LOOK);
         let ended = self.worker.ending().then(|| *self.ended.get_or_insert_with(Instant::now));
         if ended.is_some_and(|since| !hope || since.elapsed() > LAST_WORDS) {
-            tracing::warn!("the service does not hear of the last task; it is done again elsewhere");
+            tracing::warn!("the service did not get the last result; the task runs again elsewhere");
             self.hands.state().give_up();
         }
         Ok(())

@@ -90,7 +90,7 @@ impl Packages {
         let opened = open(&path);
         // A file that was kept may not be what it was: a disk that failed, a machine that lost its power.
         if opened.is_err() && hash_of(&path).is_ok_and(|found| found != hash) {
-            tracing::warn!(file = %path.display(), "a package that was kept is damaged; it is got again");
+            tracing::warn!(file = %path.display(), "a cached package is damaged; fetching it again");
             drop(fs::remove_file(&path));
             return open(&self.file(service, hash)?);
         }
@@ -100,7 +100,7 @@ impl Packages {
     /// The file of a package.
     fn file(&mut self, service: &dyn Service, hash: &str) -> Result<PathBuf, Missing> {
         if hash.len() != 64 || !hash.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return Err(Missing::Bad(format!("`{hash}` is no hash")));
+            return Err(Missing::Bad(format!("`{hash}` is not a hash")));
         }
         let path = self.directory.join(format!("{hash}.zip"));
         if path.exists() {
@@ -141,7 +141,7 @@ impl Packages {
                 fresh.persist(path).map_err(|e| full(e.error))?;
                 return Ok(());
             }
-            tracing::warn!(hash, found, "a package came as another one");
+            tracing::warn!(hash, found, "a fetched package has another hash");
             if came_as.is_some() {
                 let why = format!("package {hash} came as {found}, twice");
                 return Err(Missing::Broken(Broken::Here(why)));

@@ -139,7 +139,7 @@ impl Socket<'_> {
             Err(broken) => {
                 let why = broken.why();
                 if why != self.told {
-                    tracing::info!(why, "no service yet; trying on");
+                    tracing::info!(why, "no service yet; retrying");
                     self.told = why;
                 }
                 self.rest();

@@ -180,8 +180,8 @@ async fn a_worker_that_cannot_be_used_ends() {
     assert!(worker.log().contains("it speaks protocol 9: upgrade the service"), "{}", worker.log());
     for (more, part) in [
         (&["--nats-ca", "/missing.pem"][..], "--nats-ca: /missing.pem: "),
-        (&["--connect", "/somewhere", "--nats", "nats://a"], "one of them"),
-        (&["--nats", "http://a"], "`http` is no way to NATS"),
+        (&["--connect", "/somewhere", "--nats", "nats://a"], "give only one"),
+        (&["--nats", "http://a"], "`http` is not a way to NATS"),
     ] {
         let mut worker = desk.worker_with(more);
         assert_eq!(worker.ends().await, Some(2), "{}", worker.log());

@@ -77,7 +77,7 @@ impl Opinions {
             return Ok(match told {
                 Some(scale) if scale.counted_by == here => Ok(scale.clone()),
                 Some(scale) => Err(format!(
-                    "its limit is known by {}, and here is {here}: have the scales inferred again",
+                    "its limit was inferred by {}, and this host has {here}: infer the scales again",
                     scale.counted_by
                 )),
                 None => Err(format!("no limit in reference time is known for {language}")),
@@ -117,7 +117,7 @@ pub(crate) fn second_bench<'b>(bench: &'b Bench) -> Option<Bench<'b>> {
 pub fn scales(bench: &Bench) -> Result<InferredScales, Fault> {
     let mut found = InferredScales::default();
     if !bench.job.options.means.clock().varies() {
-        found.warnings.push("its times are counted, so that none is left open".into());
+        found.warnings.push("its clock counts, so no result stays open".into());
         return Ok(found);
     }
     let means = bench.job.opinions.means.as_ref();

@@ -261,7 +261,7 @@ fn find_roots(
         };
         let real =
             resolve(&host.root, &directory).filter(|d| directory.is_absolute() && host.inside(d).is_dir());
-        let real = real.ok_or_else(|| format!("its {name} `{}` is no directory", directory.display()))?;
+        let real = real.ok_or_else(|| format!("its {name} `{}` is not a directory", directory.display()))?;
         roots.insert(name.clone(), text(&real));
     }
     Ok(roots)

@@ -110,8 +110,8 @@ fn a_shim_is_asked_for_its_real_directory() {
     assert_eq!(found(&root, keys, &answers(&asked, newest)).unwrap().paths["prefix"], newest);
     for (ask, message) in [
         (("/none", ""), "`/shims/t` is of no use: /shims/t fails"),
-        (("/shims/t", "/nowhere"), "`/shims/t` is of no use: its prefix `/nowhere` is no directory"),
-        (("/shims/t", "usr"), "its prefix `usr` is no directory"),
+        (("/shims/t", "/nowhere"), "`/shims/t` is of no use: its prefix `/nowhere` is not a directory"),
+        (("/shims/t", "usr"), "its prefix `usr` is not a directory"),
     ] {
         let error = found(&root, keys, &answers(ask.0, ask.1)).unwrap_err();
         assert!(error.contains(message), "{error}");

@@ -75,7 +75,7 @@ fn address(url: &str) -> Result<Address, NatsError> {
     let form = "the form is nats://user:password@host:4222,host2:4222 or tls://…";
     let (scheme, rest) = url.trim().split_once("://").unwrap_or(("nats", url.trim()));
     if !["nats", "tls"].contains(&scheme) {
-        return Err(wrong("--nats", format!("`{scheme}` is no way to NATS; {form}")));
+        return Err(wrong("--nats", format!("`{scheme}` is not a way to NATS; {form}")));
     }
     let (user, hosts) = match rest.split_once('@') {
         None => (None, rest),
@@ -199,7 +199,7 @@ fn secured(mut asked: ConnectOptions, options: &Options) -> Result<ConnectOption
         asked = asked.credentials(&text).map_err(|_| {
             wrong(
                 "--nats-creds",
-                format!("{}: it is no file of credentials as `nsc` writes it", path.display()),
+                format!("{}: it is not a file of credentials as `nsc` writes it", path.display()),
             )
         })?;
     }

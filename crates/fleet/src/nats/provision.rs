@@ -79,7 +79,7 @@ impl Nats {
             (Ok(found), _) => found,
             // A cluster of two.
             (Err(NatsError::Failed { why, .. }), None) if wanted > 1 => {
-                tracing::warn!(why, "the cluster does not bear three replicas; what is there is kept once");
+                tracing::warn!(why, "the cluster does not accept three replicas; streams have one");
                 self.made(config(1), Instant::now() + PATIENCE).await?
             }
             (Err(error), _) => return Err(error),

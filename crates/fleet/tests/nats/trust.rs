@@ -88,7 +88,7 @@ async fn options_that_cannot_be_used_are_named() {
         (Options { ca: Some(file.clone()), ..base() }, "there is no PEM CERTIFICATE in it"),
         (Options { cert: Some(file.clone()), ..base() }, "give --nats-key as well"),
         (Options { key: Some(file.clone()), ..base() }, "give --nats-cert as well"),
-        (Options { url: "http://localhost".into(), ..base() }, "`http` is no way to NATS"),
+        (Options { url: "http://localhost".into(), ..base() }, "`http` is not a way to NATS"),
     ] {
         let error = refused(options).await;
         assert!(error.is_lasting() && error.to_string().contains(part), "{part}: {error}");

@@ -117,7 +117,7 @@ pub(super) fn cgroup_locks(seen: &Seen) -> Finding {
         (Some(_), Some(_)) => {
             f.bad(format!("Linux {release}"), at_boot("install Linux 6.3 or later and restart"))
         }
-        _ => f.unknown(format!("`{release}` is no version of Linux")),
+        _ => f.unknown(format!("`{release}` is not a version of Linux")),
     }
 }
 
@@ -194,7 +194,7 @@ mod tests {
                 (&release("6.3-rc1"), Ok, ""),
                 (&release("6.1.0-18-amd64"), Bad, "6.1.0"),
                 (&release("5.15.0"), Bad, ""),
-                (&release("next"), Unknown, "no version"),
+                (&release("next"), Unknown, "not a version"),
                 ("", Unknown, "osrelease"),
             ],
         );

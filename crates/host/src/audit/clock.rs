@@ -68,7 +68,7 @@ pub(super) fn steal(seen: &Seen) -> Finding {
         (0, true) => f.unknown("none since the start, or the hypervisor does not tell"),
         (ticks, _) => f.bad(
             format!(
-                "{:.2} s since the start, {:.3} % of the time of all CPUs, {:.3} % of the slots'",
+                "{:.2} s since boot, {:.3} % of the time of all CPUs, {:.3} % of the slots'",
                 ticks as f64 / 100.0,
                 share(all),
                 share(slots)
@@ -125,9 +125,9 @@ mod tests {
                 (
                     &format!("{GUEST}{}", stat(20)),
                     Bad,
-                    "0.30 s since the start, 1.500 % of the time of all CPUs, 2.000 % of the slots'",
+                    "0.30 s since boot, 1.500 % of the time of all CPUs, 2.000 % of the slots'",
                 ),
-                (&format!("{CONTAINER}{GUEST}{}", stat(0)), Bad, "0.10 s since the start, 0.500 %"),
+                (&format!("{CONTAINER}{GUEST}{}", stat(0)), Bad, "0.10 s since boot, 0.500 %"),
                 // Whoever hides the hypervisor still takes the time.
                 (&stat(1), Bad, "0.11 s"),
                 ("", Unknown, "no /proc/stat"),

@@ -97,7 +97,7 @@ pub(super) fn c_states(seen: &Seen) -> Finding {
             f.ok(format!("no state of the slots' CPUs takes more than {SHALLOW_US} µs to wake from"))
         }
         Some(driver) => {
-            f.unknown(format!("driver `{driver}` names no states: what halting does is not told"))
+            f.unknown(format!("driver `{driver}` names no states: what halting does is not reported"))
         }
         None => f.unknown(format!("no driver of idle states ({CPUS}/cpuidle)")),
     };

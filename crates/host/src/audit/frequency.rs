@@ -44,9 +44,9 @@ pub(super) fn turbo(seen: &Seen) -> Finding {
 fn no_turbo_switch(seen: &Seen, f: Finding) -> Finding {
     let driver = seen.facts.frequency.cpus.values().find_map(|range| range.driver.known());
     match driver.map(String::as_str) {
-        None => {
-            f.unknown("no driver of frequencies is loaded: whether the hardware raises its clock is not told")
-        }
+        None => f.unknown(
+            "no driver of frequencies is loaded: whether the hardware raises its clock is not reported",
+        ),
         // amd-pstate has a switch from Linux 6.11 on.
         Some(driver) if driver.starts_with("amd-pstate") => {
             f.unknown(format!("driver `{driver}` of this kernel has no switch for boost"))
@@ -93,7 +93,7 @@ fn of_slots<'a>(seen: &Seen<'a>) -> Result<BTreeMap<u32, &'a Range>, String> {
     let ranges = &seen.facts.frequency.cpus;
     match cpus.iter().find(|cpu| !ranges.contains_key(cpu)) {
         Some(cpu) => {
-            Err(format!("CPU {cpu} has no {CPUS}/cpu{cpu}/cpufreq: nothing tells how its clock is chosen"))
+            Err(format!("CPU {cpu} has no {CPUS}/cpu{cpu}/cpufreq: no file shows how its clock is chosen"))
         }
         None => Ok(cpus.iter().filter_map(|cpu| Some((*cpu, ranges.get(cpu)?))).collect()),
     }
@@ -227,7 +227,7 @@ pub(super) fn power_cap(seen: &Seen) -> Finding {
         match (rated, told.is_empty()) {
             (true, _) => f.ok(told),
             (false, true) => f.unknown("limits of power may not be read by this user"),
-            (false, false) => f.unknown(format!("{told}; what the processor is made for is not told")),
+            (false, false) => f.unknown(format!("{told}; the processor's base frequency is not reported")),
         },
     )
 }
@@ -438,7 +438,7 @@ mod tests {
             &[
                 (&zone(150_000_000, &rated), Ok, "package-0 long_term: 150 W"),
                 (&zone(100_500_000, &rated), Bad, "100.5 W, made for 150 W"),
-                (&zone(100_000_000, ""), Unknown, "is not told"),
+                (&zone(100_000_000, ""), Unknown, "is not reported"),
                 ("", Unknown, "no limit of power"),
                 (GUEST, Unknown, "hypervisor"),
             ],

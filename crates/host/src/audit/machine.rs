@@ -47,7 +47,7 @@ pub(super) fn microcode(seen: &Seen) -> Finding {
     let revisions: Vec<&str> = platform.microcode.iter().map(String::as_str).collect();
     match (&revisions[..], &platform.old_microcode) {
         _ if seen.is_guest() => {
-            f.unknown("the processor's is not told to a guest: the hypervisor gives a number of its own")
+            f.unknown("a guest cannot read the processor's: the hypervisor reports a number of its own")
         }
         ([], _) => f.unknown("/proc/cpuinfo names no microcode"),
         ([one], Some(Reading::Known(old))) if old.starts_with("Vulnerable") => f

@@ -22,7 +22,7 @@ pub(super) fn aslr(seen: &Seen) -> Finding {
         (_, Some(_)) => f.unknown(
             "a filter of system calls is in force and may refuse what the sandbox does for each program",
         ),
-        (_, None) => f.unknown("whether the sandbox may fix the addresses of each program is not told"),
+        (_, None) => f.unknown("whether the sandbox may fix the addresses of each program is not reported"),
     }
 }
 
@@ -145,10 +145,10 @@ pub(super) fn balloon(seen: &Seen) -> Finding {
         ),
         (false, []) => f.not_applicable("no hypervisor is seen that could take memory back"),
         (true, []) if balloons.is_empty() => {
-            f.unknown("no balloon is seen; whether the host has memory for all of ours is not told")
+            f.unknown("no balloon is seen; whether the host has memory for all of ours is not reported")
         }
         (true, []) => {
-            f.unknown("a balloon without free page reporting; when the host inflates it is not told")
+            f.unknown("a balloon without free page reporting; when the host inflates it is not reported")
         }
     }
 }
@@ -169,8 +169,8 @@ mod tests {
                 (&format!("{}{}", file("2"), status(0)), Ok, "the sandbox fixes"),
                 (&format!("{CONTAINER}{}{}", file("2"), status(0)), Ok, "the sandbox fixes"),
                 (&format!("{CONTAINER}{}{}", file("2"), status(2)), Unknown, "filter"),
-                (&file("2"), Unknown, "not told"),
-                ("", Unknown, "not told"),
+                (&file("2"), Unknown, "not reported"),
+                ("", Unknown, "not reported"),
             ],
         );
     }

@@ -72,7 +72,7 @@ pub(super) fn cache_partition(seen: &Seen) -> Finding {
         let first = slot.cpus.first().and_then(|cpu| seen.facts.topology.cpus.get(cpu));
         match first.and_then(|cpu| cpu.caches.last()) {
             Some(cache) => at_cache.entry(&cache.shared).or_default().push(slot),
-            None => return unless_hidden(seen, f.unknown("which CPUs share a cache is not told")),
+            None => return unless_hidden(seen, f.unknown("which CPUs share a cache is not reported")),
         }
     }
     let most = at_cache.values().map(Vec::len).max().unwrap_or(0);
@@ -167,7 +167,7 @@ mod tests {
                 (&apart, Ok, "no two slots"),
                 (&format!("{GUEST}{apart}"), Unknown, "hypervisor"),
                 (&format!("{GUEST}{shared}"), Bad, "up to 2"),
-                (four, Unknown, "not told"),
+                (four, Unknown, "not reported"),
             ],
         );
         assert!(

@@ -26,7 +26,9 @@ impl Boot {
             let set = |list: String| match list.trim() {
                 // What older kernels print of a mask that was never made.
                 "(null)" => Reading::Known(Set::new()),
-                list => Reading::from_option(cpulist::parse(list), || format!("{path}: `{list}` is no list")),
+                list => {
+                    Reading::from_option(cpulist::parse(list), || format!("{path}: `{list}` is not a list"))
+                }
             };
             text_if_any(machine, &path).map(|list| list.and_then(set))
         };

@@ -52,7 +52,7 @@ impl Grants {
                 .map(|map| map.split_whitespace().eq(["0", "0", "4294967295"])),
             capabilities: field("CapEff").and_then(|bits| match u64::from_str_radix(&bits, 16) {
                 Ok(bits) => Reading::Known(bits),
-                Err(_) => Reading::unknown(format!("`{bits}` is no set of capabilities")),
+                Err(_) => Reading::unknown(format!("`{bits}` is not a set of capabilities")),
             }),
             apparmor: machine
                 .read("/proc/self/attr/current")

@@ -44,7 +44,7 @@ impl Interrupts {
     pub fn read(machine: &Machine) -> Interrupts {
         let set = |path: &str| {
             let parsed = |list: String| {
-                Reading::from_option(cpulist::parse(&list), || format!("{path}: `{list}` is no list"))
+                Reading::from_option(cpulist::parse(&list), || format!("{path}: `{list}` is not a list"))
             };
             text(machine, path).and_then(parsed)
         };
@@ -58,7 +58,7 @@ impl Interrupts {
             }
         };
         let default = text(machine, "/proc/irq/default_smp_affinity").and_then(|mask| {
-            Reading::from_option(cpulist::parse_mask(&mask), || format!("`{mask}` is no mask"))
+            Reading::from_option(cpulist::parse_mask(&mask), || format!("`{mask}` is not a mask"))
         });
         let devices = text(machine, "/proc/interrupts")
             .map(|table| devices(&table).into_iter().map(complete).collect());

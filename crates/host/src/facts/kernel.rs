@@ -36,7 +36,7 @@ impl Kernel {
         let kernel = |name: &str| format!("/proc/sys/kernel/{name}");
         let watched = kernel("watchdog_cpumask");
         let set = |list: String| {
-            Reading::from_option(cpulist::parse(&list), || format!("{watched}: `{list}` is no list"))
+            Reading::from_option(cpulist::parse(&list), || format!("{watched}: `{list}` is not a list"))
         };
         let rt = kernel("sched_rt_runtime_us");
         Kernel {
@@ -62,7 +62,7 @@ fn workqueues(machine: &Machine) -> Vec<(String, Reading<Set>)> {
         .chain(names.iter().map(|name| format!("{directory}/{name}/cpumask")));
     let mask = |file: String| {
         let parse = |mask: String| {
-            Reading::from_option(cpulist::parse_mask(&mask), || format!("{file}: `{mask}` is no mask"))
+            Reading::from_option(cpulist::parse_mask(&mask), || format!("{file}: `{mask}` is not a mask"))
         };
         let cpus = text_if_any(machine, &file)?.and_then(parse);
         Some((file, cpus))

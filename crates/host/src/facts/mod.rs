@@ -67,7 +67,7 @@ impl Facts {
     /// Reads everything.
     ///
     /// # Errors
-    /// Where even the processors cannot be told, nothing can be said of the machine.
+    /// Where even the processors cannot be read, nothing can be said of the machine.
     pub fn gather(machine: &Machine) -> io::Result<Facts> {
         let topology = Topology::read(machine)?;
         Ok(Facts {

@@ -39,7 +39,7 @@ impl Nodes {
         let online = format!("{NODES}/online");
         let list = machine.read(&online).map_err(|e| why(&online, &e));
         let ids = list.and_then(|list| {
-            cpulist::parse(&list).ok_or_else(|| format!("{online}: `{list}` is no list of nodes"))
+            cpulist::parse(&list).ok_or_else(|| format!("{online}: `{list}` is not a list of nodes"))
         });
         let nodes = ids.map(|ids| ids.iter().map(|id| (*id, node(machine, *id, &ids))).collect());
         Nodes { nodes: Reading::from_result(nodes), whole: meminfo(machine, "/proc/meminfo") }

@@ -63,7 +63,7 @@ impl Topology {
         let set = |path: &str| machine.read(path).ok().and_then(|list| cpulist::parse(&list));
         let online = machine.read(&format!("{CPUS}/online"))?;
         let online = cpulist::parse(&online).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("{CPUS}/online: `{online}` is no list"))
+            io::Error::new(io::ErrorKind::InvalidData, format!("{CPUS}/online: `{online}` is not a list"))
         })?;
         let of_node = nodes_of_cpus(machine);
         let (fast, slow) = (set("/sys/devices/cpu_core/cpus"), set("/sys/devices/cpu_atom/cpus"));

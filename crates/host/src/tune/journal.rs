@@ -86,7 +86,7 @@ pub enum JournalError {
     #[error("{0} belongs to another user or can be written by others: make it yours, with mode 0755 or less")]
     NotOurs(PathBuf),
     /// Another process is at work.
-    #[error("{0} is held: another `tauto tune` is at work; wait for its end")]
+    #[error("{0} is locked: another `tauto tune` is running; wait for it")]
     Busy(PathBuf),
     /// It says what cannot be understood.
     #[error("{path}:{line}: {why}; nothing was changed")]

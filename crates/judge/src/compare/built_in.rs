@@ -195,7 +195,7 @@ fn white_diff(answer: &[u8], output: &[u8]) -> Compared {
     let (answer, output) = (lists(answer), lists(output));
     match answer.iter().zip(&output).position(|(expected, found)| expected != found) {
         Some(line) => Compared::wrong(format!("line {} differs", line + 1)),
-        None => Compared::when(answer.len() == output.len(), "another number of lines"),
+        None => Compared::when(answer.len() == output.len(), "the number of lines differs"),
     }
 }
 
@@ -295,7 +295,7 @@ fn ends_stripped(answer: &[u8], output: &[u8], without_empty: bool) -> Compared 
     let (expected, found) = (stripped(answer), stripped(output));
     match expected.iter().zip(&found).position(|(expected, found)| expected != found) {
         Some(line) => Compared::wrong(format!("line {} differs", line + 1)),
-        None => Compared::when(expected.len() == found.len(), "another number of lines"),
+        None => Compared::when(expected.len() == found.len(), "the number of lines differs"),
     }
 }
 

@@ -29,7 +29,7 @@ pub enum CompareFlagError {
     #[error("output validator flag `{0}` needs a tolerance after it, such as `{0} 1e-6`")]
     Missing(String),
     /// A tolerance that is none.
-    #[error("output validator flag `{flag}`: `{value}` is no tolerance (a number from 0)")]
+    #[error("output validator flag `{flag}`: `{value}` is not a tolerance (a number from 0)")]
     Tolerance {
         /// The flag.
         flag: String,

@@ -158,9 +158,9 @@ fn flags_are_strict() {
         for (flags, part) in [
             ("case_insensitive", "unknown output validator flag `case_insensitive`"),
             ("float_tolerance", "needs a tolerance after it"),
-            ("float_tolerance case_sensitive", "`case_sensitive` is no tolerance"),
-            ("float_tolerance -1", "`-1` is no tolerance"),
-            ("float_tolerance inf", "`inf` is no tolerance"),
+            ("float_tolerance case_sensitive", "`case_sensitive` is not a tolerance"),
+            ("float_tolerance -1", "`-1` is not a tolerance"),
+            ("float_tolerance inf", "`inf` is not a tolerance"),
         ] {
             let text = parse(flags, format).unwrap_err().to_string();
             assert!(text.contains(part), "{text}");

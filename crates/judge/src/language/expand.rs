@@ -226,7 +226,7 @@ pub(super) fn check(language: &Language) -> Result<(), String> {
             let key = format!("{key}_mounts");
             check(&key, &mount.path, paths().collect())?;
             if !mount.path.starts_with(['/', '{']) {
-                return Err(format!("{key}: `{}` is no absolute path", mount.path));
+                return Err(format!("{key}: `{}` is not an absolute path", mount.path));
             }
         }
     }

@@ -239,7 +239,7 @@ fn language(raw: &RawLanguage, all: &Sources) -> Result<Language, String> {
     };
     let run = raw.run.clone().filter(|r| !r.is_empty()).ok_or("run: the command is missing")?;
     Ok(Language {
-        name: raw.name.clone().ok_or("name: it is missing")?,
+        name: raw.name.clone().ok_or("name: is missing")?,
         codes: raw.codes.clone().unwrap_or_else(|| vec![id.clone()]),
         sources: raw.sources.clone().unwrap_or_else(|| extensions.clone()),
         extensions,
@@ -280,7 +280,7 @@ fn compile_limits(raw: &RawLanguage) -> Result<CompileLimits, String> {
     Ok(CompileLimits {
         cpu: Nanos::from_secs_f64(seconds)
             .filter(|n| *n > Nanos::ZERO)
-            .ok_or_else(|| format!("compile_seconds: {seconds} is no positive number of seconds"))?,
+            .ok_or_else(|| format!("compile_seconds: {seconds} is not a positive number of seconds"))?,
         memory: Bytes::from_mib(raw.compile_memory_mib.unwrap_or(2048)),
         output: Bytes::from_mib(raw.compile_output_mib.unwrap_or(256)),
         processes: raw.compile_processes.unwrap_or(64),
@@ -293,7 +293,7 @@ fn entry_rule(name: &str) -> Result<EntryRule, String> {
         "file" => EntryRule::File,
         "java" => EntryRule::Java,
         "kotlin" => EntryRule::Kotlin,
-        _ => return Err(format!("entry: `{name}` is none of linked, file, java, kotlin")),
+        _ => return Err(format!("entry: `{name}` is not one of linked, file, java, kotlin")),
     })
 }
 

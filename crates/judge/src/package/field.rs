@@ -206,7 +206,7 @@ pub(super) fn document(
     for (line, key) in &document.repeated {
         warnings.push(Warning::new(
             place(path, Some(*line), key),
-            "stands here more than once; the last one holds",
+            "appears more than once; the last one is used",
         ));
     }
     Ok(Some(document.root))

@@ -8,7 +8,7 @@ pub struct Glob(GlobMatcher);
 
 /// A pattern that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{pattern}` is no pattern of names, `*` and `{{a,b}}`: {why}")]
+#[error("`{pattern}` is not a pattern of names, `*` and `{{a,b}}`: {why}")]
 pub struct GlobError {
     pattern: String,
     why: String,

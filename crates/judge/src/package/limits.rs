@@ -183,7 +183,7 @@ fn check_resolution(limits: &Section, limit: Nanos, rule: Inference, warnings: &
     let steps = limit.as_secs_f64() / resolution;
     if (steps - steps.round()).abs() > 1e-6 {
         let message =
-            format!("is no multiple of time_resolution ({resolution} s); state the resolution as well");
+            format!("is not a multiple of time_resolution ({resolution} s); state the resolution as well");
         warnings.push(limits.warning("time_limit", message));
     }
 }

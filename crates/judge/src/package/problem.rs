@@ -102,10 +102,8 @@ fn format(section: &Section, warnings: &mut Vec<Warning>) -> Result<(Format, boo
             warnings.push(section.warning(KEY, message));
             Ok((Format::V2025_09, true))
         }
-        _ => {
-            Err(section
-                .error(KEY, format!("`{version}` is none of legacy, legacy-icpc, 2025-09, 2023-07-draft")))
-        }
+        _ => Err(section
+            .error(KEY, format!("`{version}` is not one of legacy, legacy-icpc, 2025-09, 2023-07-draft"))),
     }
 }
 
@@ -133,7 +131,7 @@ fn kind(
     let words = section.words("type")?.unwrap_or_default();
     if let Some(word) = words.iter().find(|word| !KINDS.contains(&word.as_str())) {
         let hint = did_you_mean(word, KINDS);
-        let message = format!("`{word}` is none of {}{hint}", KINDS.join(", "));
+        let message = format!("`{word}` is not one of {}{hint}", KINDS.join(", "));
         return Err(section.error("type", message));
     }
     let kinds: BTreeSet<String> = words.into_iter().collect();
@@ -146,7 +144,7 @@ fn kind(
         }
     }
     if format == Format::LegacyIcpc && has("scoring") {
-        warnings.push(section.warning("type", "legacy-icpc knows no scoring; read as legacy"));
+        warnings.push(section.warning("type", "legacy-icpc has no scoring; read as legacy"));
     }
     Ok(kinds)
 }
@@ -172,7 +170,7 @@ fn validation(section: &Section, warnings: &mut Vec<Warning>) -> Result<Validati
         }
     };
     for word in words[1..].iter().filter(|w| !["score", "interactive", "multi-pass"].contains(&w.as_str())) {
-        let message = format!("`{word}` is none of score, interactive, multi-pass, and ignored");
+        let message = format!("`{word}` is not one of score, interactive, multi-pass, and ignored");
         warnings.push(section.warning("validation", message));
     }
     let has = |word: &str| custom && words[1..].iter().any(|w| w == word);
@@ -205,7 +203,7 @@ fn constants(section: &Section) -> Result<Vec<(String, String)>, PackageError> {
     for (name, node) in constants.entries() {
         let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if name.is_empty() || !name.chars().all(word) || name.starts_with(|c: char| c.is_ascii_digit()) {
-            return Err(constants.error(name, "is no name of a constant; use letters, digits and `_`"));
+            return Err(constants.error(name, "is not a name of a constant; use letters, digits and `_`"));
         }
         match &node.value {
             Value::Scalar(text) => {
@@ -299,7 +297,7 @@ mod tests {
         )]);
         read_warned(
             &[("problem.yaml", "name: a\nname: b\n")],
-            &["problem.yaml:2: name: stands here more than once"],
+            &["problem.yaml:2: name: appears more than once"],
         );
     }
 
@@ -316,14 +314,14 @@ mod tests {
     #[test]
     fn wrong_values_are_refused() {
         let table = [
-            ("problem_format_version: 7\n", "problem.yaml:1: problem_format_version: `7` is none of"),
-            ("\ntype: scorin\n", "problem.yaml:2: type: `scorin` is none of"),
+            ("problem_format_version: 7\n", "problem.yaml:1: problem_format_version: `7` is not one of"),
+            ("\ntype: scorin\n", "problem.yaml:2: type: `scorin` is not one of"),
             (
                 "type: [scoring, pass-fail]\n",
                 "problem.yaml:1: type: scoring and pass-fail exclude each other",
             ),
             ("validation: interactive\n", "problem.yaml:1: validation: must begin with"),
-            ("constants: {a b: 1}\n", "problem.yaml:1: constants.a b: is no name"),
+            ("constants: {a b: 1}\n", "problem.yaml:1: constants.a b: is not a name"),
             ("grading: {objective: up}\n", "problem.yaml:1: grading.objective: must be min or max"),
             ("limits: much\n", "problem.yaml:1: limits: must be a map, not a scalar"),
             ("validator_flags: {a: 1}\n", "problem.yaml:1: validator_flags: must be text or a list"),

@@ -248,7 +248,7 @@ pub(super) fn grader(
     };
     if found.next().is_some() {
         warnings
-            .push(Warning::new("graders", format!("holds more than one program; `{}` is used", grader.path)));
+            .push(Warning::new("graders", format!("has more than one program; `{}` is used", grader.path)));
     }
     Ok(Some(grader))
 }
@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(package.grader.as_ref().map(names), Some(("graders/g.py", vec!["g.py"])));
         assert_eq!(read_clean(&[yaml, grader]).grader, None);
         assert!(refusal(&[yaml, asks]).starts_with("data/secret: asks for `grading: custom`"));
-        read_warned(&[yaml, asks, grader, ("graders/h.py", "")], &["graders: holds more than one"]);
+        read_warned(&[yaml, asks, grader, ("graders/h.py", "")], &["graders: has more than one"]);
     }
 
     #[test]

@@ -111,7 +111,7 @@ pub(super) fn tag(tree: &FileTree, program: &Program, warnings: &mut Vec<Warning
                     return Some(Vec::new());
                 }
                 None => {
-                    let message = format!("{TAG} names `{word}`, which is no result; the tag is ignored");
+                    let message = format!("{TAG} names `{word}`, which is not a result; the tag is ignored");
                     warnings.push(Warning::new(file.path.as_str(), message));
                     return None;
                 }

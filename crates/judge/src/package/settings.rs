@@ -326,7 +326,7 @@ fn required(tree: &FileTree, own: &str, section: &Section, key: &str) -> Result<
             continue;
         }
         if !is_group(&name) {
-            return Err(section.error(key, format!("`{name}` is no test group")));
+            return Err(section.error(key, format!("`{name}` is not a test group")));
         }
         if name.as_str() >= own || own.starts_with(&format!("{name}/")) {
             return Err(section.error(key, format!("`{name}` does not come before `{own}`")));
@@ -475,7 +475,7 @@ mod tests {
             (legacy("accept_score: .inf\n"), "1: accept_score: must be a number"),
             (new("max_score: -1\n"), "1: max_score: must be at least 0"),
             (new("score_aggregation: max\n"), "1: score_aggregation: must be pass-fail, sum or min"),
-            (new("require_pass: z\n"), "1: require_pass: `secret/z` is no test group"),
+            (new("require_pass: z\n"), "1: require_pass: `secret/z` is not a test group"),
             (new("require_pass: secret\n"), "1: require_pass: `secret` does not come before `secret`"),
             (new("args: {a: b}\n"), "1: args: must be text or a list"),
         ];

@@ -36,7 +36,7 @@ pub(super) fn read(
         let promise = promise(&directory.name, problem);
         let has_rule = rules.iter().any(|entry| entry.pattern == directory.name);
         if promise.is_none() && !has_rule && !programs.is_empty() {
-            let message = "says nothing about what its submissions must earn; no verdict is expected of them";
+            let message = "states no expected verdict for its submissions; any verdict is accepted";
             let name = directory.name.to_ascii_lowercase().replace('-', "_");
             let meant = did_you_mean(&name, DIRECTORIES);
             warnings.push(Warning::new(directory.path.as_str(), format!("{message}{meant}")));
@@ -70,8 +70,9 @@ fn stray(files: &[Child], warnings: &mut Vec<Warning>) {
     let stray: Vec<String> = files.iter().filter(looks_like_one).map(|file| file.name.clone()).collect();
     if !stray.is_empty() {
         let names = some_of(&stray);
-        let message =
-            format!("holds files in no directory that says what they must earn ({names}); not judged");
+        let message = format!(
+            "has files outside of the directories that state an expected verdict ({names}); not judged"
+        );
         warnings.push(Warning::new("submissions", message));
     }
 }
@@ -90,7 +91,7 @@ fn programs(
                 continue;
             }
             if ending(&child.name).is_some_and(|ending| NO_PROGRAMS.contains(&ending)) {
-                warnings.push(Warning::new(child.path.as_str(), "is no program, and not judged"));
+                warnings.push(Warning::new(child.path.as_str(), "is not a program, and not judged"));
                 continue;
             }
         }
@@ -347,9 +348,9 @@ mod tests {
             ("submissions/submissions.yaml", "accepted/none.py: {permitted: [AC]}\n"),
         ];
         let warned = [
-            "submissions: holds files in no directory that says what they must earn (a.py)",
-            "submissions/accepted/notes.txt: is no program",
-            "submissions/funny: says nothing",
+            "submissions: has files outside of the directories that state an expected verdict (a.py)",
+            "submissions/accepted/notes.txt: is not a program",
+            "submissions/funny: states no expected verdict",
             "submissions/submissions.yaml:1: `accepted/none.py` matches no submission",
         ];
         let package = read_warned(&files, &warned);
@@ -451,14 +452,14 @@ wrong_answer/{x,y}.py:
     #[test]
     fn bad_entries_are_refused() {
         let table = [
-            ("a: {permitted: [OK]}\n", "submissions/submissions.yaml:1: a.permitted: `OK` is no verdict"),
+            ("a: {permitted: [OK]}\n", "submissions/submissions.yaml:1: a.permitted: `OK` is not a verdict"),
             ("\na: {score: x}\n", "submissions/submissions.yaml:2: a.score: must be a number"),
             ("a: {score: [2, 1]}\n", "submissions/submissions.yaml:1: a.score: must be"),
             (
                 "a: {use_for_time_limit: maybe}\n",
                 "submissions/submissions.yaml:1: a.use_for_time_limit: must be",
             ),
-            ("'{a': {language: c}\n", "submissions/submissions.yaml:1: {a: `{a` is no pattern"),
+            ("'{a': {language: c}\n", "submissions/submissions.yaml:1: {a: `{a` is not a pattern"),
             ("a: b\n", "submissions/submissions.yaml:1: a: must be a map"),
         ];
         for (rules, start) in table {

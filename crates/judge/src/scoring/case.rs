@@ -76,7 +76,7 @@ fn recent_score(
         (_, Some(score), None) => Ok(Some(score)),
         (Some(max), None, Some(share)) if (0.0..=1.0).contains(&share) => Ok(Some(max * share)),
         (Some(_), None, Some(share)) => {
-            Err(format!("score_multiplier.txt holds {share}, which is not in 0 to 1"))
+            Err(format!("score_multiplier.txt holds {share}, which is not between 0 and 1"))
         }
         (Some(max), None, None) => Ok(Some(max)),
         (None, None, Some(_)) => Err("score_multiplier.txt where the maximum score is unbounded".into()),

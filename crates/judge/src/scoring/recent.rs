@@ -103,7 +103,7 @@ impl<'p> Judging<'p> {
         let unknown = || {
             let place = title(group);
             GroupResult::fault(format!(
-                "{place}: require_pass names `{required}`, which is no earlier test group"
+                "{place}: require_pass names `{required}`, which is not an earlier test group"
             ))
         };
         let data = &self.package.data;

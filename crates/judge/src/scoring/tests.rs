@@ -351,11 +351,11 @@ fn recent_scores_of_test_cases() {
         ),
         (case("secret/b/1", Some(21.0), None), "more than the most this test case can give, 20"),
         (case("secret/b/1", Some(-1.0), None), "negative"),
-        (case("secret/c/1", None, Some(1.5)), "not in 0 to 1"),
+        (case("secret/c/1", None, Some(1.5)), "not between 0 and 1"),
     ] {
         let run = if part.contains("secret/a") {
             2
-        } else if part.contains("0 to 1") {
+        } else if part.contains("0 and 1") {
             6
         } else {
             4

@@ -66,7 +66,10 @@ fn fault(generation: &Generation, mask: u64) -> Option<String> {
     match generation.rule {
         Rule::UnitMask if !generation.codes.contains(&request) => {
             let codes: Vec<String> = generation.codes.iter().map(|code| format!("{code:#x}")).collect();
-            Some(format!("{request:#x} is no event of this kind on {processor}: {} are", codes.join(", ")))
+            Some(format!(
+                "{request:#x} is not an event of this kind on {processor}: {} are",
+                codes.join(", ")
+            ))
         }
         Rule::UnitMask => need(response, "its unit mask is empty"),
         _ if request == 0 => need(request, "it has no request bit"),

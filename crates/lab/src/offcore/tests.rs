@@ -95,9 +95,9 @@ fn what_counts_nothing_says_why() {
         ("skylakex", 0x1_7001, "bits 12, 13, 14 are reserved"),
         ("sapphirerapids", 0x40_0001_0001, "bit 38 is reserved"),
         ("zen3", 0, "its unit mask is empty"),
-        ("zen3", 0x0876, "0x76 is no event of this kind"),
+        ("zen3", 0x0876, "0x76 is not an event of this kind"),
         ("zen3", 0x2844, "bit 13 is reserved"),
-        ("zen2", 0x0844, "0x44 is no event of this kind"),
+        ("zen2", 0x0844, "0x44 is not an event of this kind"),
     ] {
         let decoded = decode(of(name), mask);
         let given = decoded.why.clone().unwrap_or_default();

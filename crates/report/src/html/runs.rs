@@ -17,7 +17,7 @@ pub struct ChartedRun {
     pub title: String,
 }
 
-/// Times of runs, in columns, with the limit and the grey band around it.
+/// Times of runs, in columns, with the limit and the grey zone around it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunsChart {
     /// What is to be seen, for those who do not see it.
@@ -43,7 +43,7 @@ pub struct RunsChart {
 /// More names than this do not fit below the axis.
 const NAMES: usize = 12;
 
-/// The chart as SVG, without a style: its classes are those of the pages of this crate, and `zone` for the grey band.
+/// The chart as SVG, without a style: its classes are those of the pages of this crate, and `zone` for the grey zone.
 pub fn runs_chart(chart: &RunsChart) -> String {
     let times = || {
         chart.runs.iter().map(|run| run.time).chain(chart.limit).chain(chart.lines.iter().map(|line| line.1))

@@ -33,8 +33,9 @@ pub fn read_index(file: &str, text: &str) -> Result<SavedIndex, String> {
     let document = document.as_object().ok_or("no JSON object, as `tauto index --json` prints it")?;
     let form = document.get("form").map_or(Some(1), Value::as_i64).ok_or("form: must be a number")?;
     FORMS.read(form).map_err(|why| format!("form: {why}"))?;
-    let fingerprint = text_of(document, "fingerprint")?.ok_or("fingerprint: missing; this is no index")?;
-    let parts = document.get("parts").ok_or("parts: missing; this is no index")?;
+    let fingerprint =
+        text_of(document, "fingerprint")?.ok_or("fingerprint: missing; this is not an index")?;
+    let parts = document.get("parts").ok_or("parts: missing; this is not an index")?;
     let parts = parts.as_object().ok_or("parts: must be an object")?;
     let mut values = Vec::new();
     for part in IndexPart::ALL {

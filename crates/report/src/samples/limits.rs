@@ -65,7 +65,7 @@ pub(crate) fn calibrations() -> Vec<(String, Calibration)> {
                 vec![test("secret/3", 4200, Some(4500), true)],
             ),
         ],
-        warnings: vec!["submissions/accepted/e.kt: has no say in the time limit: no toolchain".into()],
+        warnings: vec!["submissions/accepted/e.kt: does not count for the time limit: no toolchain".into()],
     };
     let clash = Calibration {
         package: "fence".into(),

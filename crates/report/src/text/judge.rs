@@ -152,7 +152,7 @@ mod tests {
             text += &judgement_lines(&judgement, narrow);
         }
         confirmed.iter().for_each(|judgement| text += &judgement_lines(judgement, narrow));
-        text += &warning_line("problem.yaml:3: limits.memory", "is no number", narrow);
+        text += &warning_line("problem.yaml:3: limits.memory", "is not a number", narrow);
         insta::assert_snapshot!("judge_lines", text);
     }
 

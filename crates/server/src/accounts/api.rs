@@ -275,7 +275,7 @@ impl From<ApiToken> for TokenView {
 ///
 /// Needs a session.
 #[utoipa::path(get, path = "/tokens", tag = "accounts",
-    responses((status = 200, description = "Oldest first, those that are good for nothing included", body = [TokenView])))]
+    responses((status = 200, description = "Oldest first, expired and revoked ones included", body = [TokenView])))]
 async fn tokens(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -327,7 +327,7 @@ async fn new_token(
 ///
 /// Needs a session.
 #[utoipa::path(delete, path = "/tokens/{id}", tag = "accounts", params(("id" = i64, Path, description = "Number of the token")),
-    responses((status = 204, description = "It is worthless")))]
+    responses((status = 204, description = "The token is revoked")))]
 async fn revoke_token(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -403,7 +403,7 @@ struct ImportForm {
 /// A table as spreadsheets write it (RFC 4180): rows of name, name to be shown, role, password. What is left out at the end of a row is the name, `participant`, and
 /// a password that is made here. All of them are added, or none.
 #[utoipa::path(post, path = "/users/import", tag = "accounts", request_body(content((String = "text/csv"), (ImportForm = "multipart/form-data"))),
-    responses((status = 201, description = "Added; the passwords are shown here and never again", body = [Imported])))]
+    responses((status = 201, description = "Users added; the passwords are not shown again", body = [Imported])))]
 async fn import_users(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -448,7 +448,7 @@ struct Change {
 ///
 /// Their sessions end. The only admin stays one.
 #[utoipa::path(patch, path = "/users/{id}", tag = "accounts", params(("id" = i64, Path, description = "Number of the user")),
-    request_body = Change, responses((status = 200, description = "As they are now", body = UserView)))]
+    request_body = Change, responses((status = 200, description = "The user after the change", body = UserView)))]
 async fn change_user(
     State(service): State<Arc<Service>>,
     caller: Caller,

@@ -182,8 +182,8 @@ impl Posted {
     async fn read(request: Request) -> Result<Posted, Refusal> {
         let (parts, body) = request.into_parts();
         let bytes = body.collect().await.map_err(|error| match is_too_long(&error) {
-            true => Refusal::TooLarge("the form is larger than may be".into()),
-            false => Refusal::Bad("the form broke off".into()),
+            true => Refusal::TooLarge("the form is too large".into()),
+            false => Refusal::Bad("the form is incomplete".into()),
         })?;
         Ok(Posted { parts, body: bytes.to_bytes() })
     }

@@ -81,7 +81,9 @@ pub(crate) fn is_for_us(
     if loopback || access.names().any(|known| known.eq_ignore_ascii_case(name)) {
         return Ok(());
     }
-    Err(Refusal::Forbidden(format!("host `{name}` is no name of this service; use 127.0.0.1 or localhost")))
+    Err(Refusal::Forbidden(format!(
+        "host `{name}` is not a name of this service; use 127.0.0.1 or localhost"
+    )))
 }
 
 /// Refuses what another site's page may have sent: a request that changes something, by somebody who is known by a cookie or not at all. A token
@@ -196,7 +198,7 @@ pub(crate) fn form_secret(cookie: &str) -> String {
 }
 
 async fn by_token(service: &Service, token: &str, caller: &mut Caller) -> Result<(), Refusal> {
-    let bad = || Refusal::Unauthenticated("this API token is unknown, revoked or over".into());
+    let bad = || Refusal::Unauthenticated("this API token is unknown, revoked or expired".into());
     let now = now();
     let (token, user) = match service.store.token_of_secret(token, now).await {
         Err(Error::NotFound(_)) => return Err(bad()),

@@ -34,10 +34,10 @@ pub(crate) fn acceptable_name(name: &str) -> Result<&str, Refusal> {
     let name = name.trim();
     let fits = |b: u8| b.is_ascii_alphanumeric() || b"._-@+".contains(&b);
     match name.len() {
-        0 => Err(Refusal::Bad("name: it is missing".into())),
-        n if n > LONGEST_NAME => Err(Refusal::Bad(format!("name: at most {LONGEST_NAME} letters are taken"))),
+        0 => Err(Refusal::Bad("name: is missing".into())),
+        n if n > LONGEST_NAME => Err(Refusal::Bad(format!("name: at most {LONGEST_NAME} letters"))),
         _ if !name.bytes().all(fits) => {
-            Err(Refusal::Bad(format!("name: `{name}` has more than letters a to z, digits and . _ - @ +")))
+            Err(Refusal::Bad(format!("name: `{name}` may have only letters a to z, digits and . _ - @ +")))
         }
         _ => Ok(name),
     }
@@ -48,10 +48,10 @@ fn acceptable_display<'a>(display: &'a str, name: &'a str) -> Result<&'a str, Re
     match display.trim() {
         "" => Ok(name),
         long if long.len() > LONGEST_DISPLAY => {
-            Err(Refusal::Bad(format!("display: at most {LONGEST_DISPLAY} bytes are taken")))
+            Err(Refusal::Bad(format!("display: at most {LONGEST_DISPLAY} bytes")))
         }
         odd if odd.chars().any(char::is_control) => {
-            Err(Refusal::Bad("display: control characters are not taken".into()))
+            Err(Refusal::Bad("display: control characters are not allowed".into()))
         }
         display => Ok(display),
     }
@@ -125,7 +125,7 @@ pub(super) async fn change(
     }
     if off != user.disabled.is_some() {
         service.store.set_disabled(id, off.then(now)).await?;
-        tracing::info!(user = user.name, disabled = off, "a user was shut out or let in");
+        tracing::info!(user = user.name, disabled = off, "a user was disabled or enabled");
     }
     Ok(service.store.user(id).await?)
 }
@@ -149,7 +149,7 @@ pub(super) async fn import(service: &Service, text: &str) -> Result<Vec<Imported
         rows.remove(0);
     }
     if rows.is_empty() || rows.len() > IMPORTED {
-        return Err(Refusal::Bad(format!("the list has {} users; 1 to {IMPORTED} are taken", rows.len())));
+        return Err(Refusal::Bad(format!("the list has {} users; 1 to {IMPORTED} are allowed", rows.len())));
     }
     let mut taken: HashSet<String> = service.store.users().await?.into_iter().map(|user| user.name).collect();
     let mut users = Vec::with_capacity(rows.len());
@@ -185,7 +185,7 @@ pub(super) async fn import(service: &Service, text: &str) -> Result<Vec<Imported
 fn imported(row: &[String]) -> Result<(Imported, Role), Refusal> {
     let field = |index: usize| row.get(index).map(String::as_str).unwrap_or_default();
     if row.len() > 4 {
-        return Err(Refusal::Bad("more than name, name to be shown, role and password".into()));
+        return Err(Refusal::Bad("more columns than name, display name, role and password".into()));
     }
     let name = acceptable_name(field(0))?;
     let role = match field(2) {
@@ -209,13 +209,13 @@ pub(super) fn role_of(text: &str) -> Result<Role, Refusal> {
     let found = known.into_iter().find(|(_, name)| name.eq_ignore_ascii_case(text));
     found
         .map(|(role, _)| role)
-        .ok_or_else(|| Refusal::Bad(format!("role: `{text}` is none; there are participant, jury and admin")))
+        .ok_or_else(|| Refusal::Bad(format!("role: `{text}` is unknown; use participant, jury or admin")))
 }
 
 /// Changes one's own password. All sessions end; the secret of a new one is returned.
 ///
 /// # Errors
-/// [`Refusal::Bad`] where the old password is wrong or the new one poor.
+/// [`Refusal::Bad`] where the current password is wrong or the new one poor.
 pub(super) async fn change_password(
     service: &Service,
     user: &User,
@@ -225,7 +225,7 @@ pub(super) async fn change_password(
 ) -> Result<String, Refusal> {
     password::acceptable(new, &user.name)?;
     sign_in::verified(service, &user.name, old, origin).await.map_err(|refusal| match refusal {
-        Refusal::Unauthenticated(_) => Refusal::Bad("the old password is wrong".into()),
+        Refusal::Unauthenticated(_) => Refusal::Bad("the current password is wrong".into()),
         other => other,
     })?;
     let hash = service.accounts.passwords.hash(new).await?;
@@ -244,17 +244,17 @@ pub(super) async fn new_token(
 ) -> Result<(TokenId, String), Refusal> {
     let name = acceptable_display(name, "")?;
     if name.is_empty() {
-        return Err(Refusal::Bad("name: it is missing".into()));
+        return Err(Refusal::Bad("name: is missing".into()));
     }
     if scopes.is_empty() {
-        return Err(Refusal::Bad("scopes: there must be one".into()));
+        return Err(Refusal::Bad("scopes: at least one is required".into()));
     }
     if let Some(scope) = scopes.iter().find(|scope| !scopes_of(owner.role).contains(scope)) {
         let why = format!("scopes: {} may not do what `{}` is for", owner.name, scope.name());
         return Err(Refusal::Bad(why));
     }
     if days.is_some_and(|days| days == 0 || days > LONGEST_DAYS) {
-        return Err(Refusal::Bad(format!("days: 1 to {LONGEST_DAYS} may be")));
+        return Err(Refusal::Bad(format!("days: must be 1 to {LONGEST_DAYS}")));
     }
     let created = now();
     let good =

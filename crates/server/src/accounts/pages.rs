@@ -236,11 +236,11 @@ impl AccountPage {
     /// What a scope lets one do, in words.
     fn about(&self, scope: &Scope) -> &'static str {
         match scope {
-            Scope::Submit => "submit, and see the results",
-            Scope::Read => "see what you see",
+            Scope::Submit => "submit programs and read their results",
+            Scope::Read => "read everything that you can read",
             Scope::Problems => "add problems and verify them",
-            Scope::Rejudge => "have submissions judged again",
-            Scope::Admin => "accounts, settings and nodes: as good as your password",
+            Scope::Rejudge => "rejudge submissions",
+            Scope::Admin => "manage accounts, settings and nodes; as powerful as your password",
         }
     }
 }
@@ -309,7 +309,9 @@ impl NewToken {
     fn days(&self) -> Result<Option<u32>, Refusal> {
         match self.days.trim() {
             "" => Ok(None),
-            days => days.parse().map(Some).map_err(|_| Refusal::Bad(format!("days: `{days}` is no number"))),
+            days => {
+                days.parse().map(Some).map_err(|_| Refusal::Bad(format!("days: `{days}` is not a number")))
+            }
         }
     }
 }

@@ -107,7 +107,7 @@ impl Passwords {
 pub(crate) fn acceptable(password: &str, name: &str) -> Result<(), Refusal> {
     let why = match password.chars().count() {
         n if n < SHORTEST => format!("password: at least {SHORTEST} characters are needed"),
-        _ if password.len() > LONGEST => format!("password: at most {LONGEST} bytes are taken"),
+        _ if password.len() > LONGEST => format!("password: at most {LONGEST} bytes"),
         _ if password.eq_ignore_ascii_case(name) => "password: it must not be the name".into(),
         _ => return Ok(()),
     };

@@ -373,7 +373,7 @@ async fn a_form_outlives_its_session() {
     let page = browser.post_parts(to, &form).await;
     assert_eq!(page.status, 401);
     assert!(
-        page.text.contains("Your session has ended") && page.text.contains("write twice"),
+        page.text.contains("Your session has expired") && page.text.contains("write twice"),
         "{}",
         page.text
     );
@@ -402,7 +402,7 @@ async fn a_form_outlives_its_session() {
     let page = browser.post_parts(to, &form).await;
     assert_eq!(page.status, 403);
     assert!(
-        page.text.contains("from an earlier session") && page.text.contains("<bdi>ada</bdi>"),
+        page.text.contains("belongs to an earlier session") && page.text.contains("<bdi>ada</bdi>"),
         "{}",
         page.text
     );

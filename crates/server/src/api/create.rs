@@ -260,7 +260,7 @@ fn contents(field: &str, files: Vec<File>) -> Result<Vec<(String, Vec<u8>)>, Ref
     let bytes = |(n, file): (usize, File)| {
         let at = format!("{field}[{n}].content");
         if file.content.is_none() && file.content_base64.is_none() {
-            return Err(Refusal::Bad(format!("{at}: either content or content_base64 must be there")));
+            return Err(Refusal::Bad(format!("{at}: give either content or content_base64")));
         }
         Ok((file.name, bytes_of(&at, file.content, file.content_base64)?))
     };
@@ -272,11 +272,11 @@ fn bytes_of(field: &str, text: Option<String>, encoded: Option<String>) -> Resul
     match (text, encoded) {
         (Some(_), Some(_)) => {
             let name = field.rsplit('.').next().unwrap_or(field);
-            Err(Refusal::Bad(format!("{field}: either {name} or {name}_base64 must be there")))
+            Err(Refusal::Bad(format!("{field}: give either {name} or {name}_base64")))
         }
         (None, Some(encoded)) => STANDARD
             .decode(encoded)
-            .map_err(|e| Refusal::Bad(format!("{field}_base64: no base64 with padding: {e}"))),
+            .map_err(|e| Refusal::Bad(format!("{field}_base64: not base64 with padding: {e}"))),
         (text, None) => Ok(text.unwrap_or_default().into_bytes()),
     }
 }
@@ -290,7 +290,7 @@ async fn of_form(body: Body<Create>) -> Result<Parts, Refusal> {
         let name = part.name().unwrap_or_default().to_string();
         let file = part.file_name().map(|name| name.rsplit(['/', '\\']).next().unwrap_or(name).to_string());
         let bytes = part.bytes().await.map_err(broken)?;
-        let not_text = |_| Refusal::Bad(format!("{name}: no text in UTF-8"));
+        let not_text = |_| Refusal::Bad(format!("{name}: not UTF-8"));
         let text = || String::from_utf8(bytes.to_vec()).map_err(not_text);
         match name.as_str() {
             "problem" => problem = Some(text()?),
@@ -302,9 +302,9 @@ async fn of_form(body: Body<Create>) -> Result<Parts, Refusal> {
                 files.push((file, bytes.to_vec()));
             }
             _ => {
-                return Err(
-                    bad("form: a part is none of `problem`, `contest`, `language` and `file`".into()),
-                );
+                return Err(bad(
+                    "form: a part is not one of `problem`, `contest`, `language` and `file`".into()
+                ));
             }
         }
     }
@@ -375,7 +375,7 @@ async fn to_problem(
     };
     let Checked { problem, contest, language } =
         check(service, &submitted).await.map_err(|error| match error {
-            Refusal::NotFound(_) => Refusal::Bad("problem: there is none of this name".into()),
+            Refusal::NotFound(_) => Refusal::Bad("problem: no problem of this name".into()),
             other => other,
         })?;
     let incoming = Incoming {
@@ -398,7 +398,7 @@ fn key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     match value.to_str() {
         Ok(key) if (1..=KEY).contains(&key.len()) => Ok(Some(key.to_string())),
-        _ => Err(Refusal::Bad(format!("Idempotency-Key: 1 to {KEY} bytes of text may be"))),
+        _ => Err(Refusal::Bad(format!("Idempotency-Key: must be 1 to {KEY} bytes of text"))),
     }
 }
 

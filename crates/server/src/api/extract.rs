@@ -51,7 +51,7 @@ impl<T> Body<T> {
     /// As text.
     pub(crate) async fn text(self) -> Result<String, Refusal> {
         let bytes = self.bytes().await?;
-        String::from_utf8(bytes.into()).map_err(|_| Refusal::Malformed("the body is no text in UTF-8".into()))
+        String::from_utf8(bytes.into()).map_err(|_| Refusal::Malformed("the body is not UTF-8".into()))
     }
 
     /// As a form with files.
@@ -112,7 +112,7 @@ fn of_bytes(rejection: &BytesRejection) -> Refusal {
 /// Why a form could not be had: too large, or not of the form.
 pub(crate) fn of_status(status: StatusCode, text: &str) -> Refusal {
     match status {
-        StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLarge("the request is larger than may be".into()),
+        StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLarge("the request is too large".into()),
         _ => Refusal::Malformed(in_short(text)),
     }
 }

@@ -119,7 +119,7 @@ impl HowMany {
     fn get(&self) -> Result<u32, Refusal> {
         match self.limit.unwrap_or(100) {
             limit @ 1..=1000 => Ok(limit),
-            _ => Err(Refusal::Bad("limit: 1 to 1000 may be".into())),
+            _ => Err(Refusal::Bad("limit: must be 1 to 1000".into())),
         }
     }
 }

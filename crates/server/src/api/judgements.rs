@@ -219,7 +219,7 @@ pub(super) async fn trials(
     has_right_to_try(&caller)?;
     let Trials { times, reason } = body.json().await?;
     if !(1..=MOST_TIMES).contains(&times) {
-        return Err(Refusal::Bad(format!("times: 1 to {MOST_TIMES} may be")).into());
+        return Err(Refusal::Bad(format!("times: must be 1 to {MOST_TIMES}")).into());
     }
     may_try(&service, &caller, &submission, times).await?;
     let ask = Ask::new(Purpose::Trial, times, &reason, caller.id());

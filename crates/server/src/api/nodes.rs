@@ -211,7 +211,7 @@ pub(super) async fn index(
     let which = query.read()?;
     let limit = which.limit.unwrap_or(100);
     if !(1..=1000).contains(&limit) {
-        return Err(Refusal::Bad("limit: 1 to 1000 may be".into()).into());
+        return Err(Refusal::Bad("limit: must be 1 to 1000".into()).into());
     }
     let since = which.since.as_deref().map(|text| moment::read("since", text)).transpose()?;
     let node = found(service.store.node(&name).await)?;

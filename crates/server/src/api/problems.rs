@@ -427,7 +427,7 @@ pub(super) async fn add(
             return Err(Refusal::MediaType(takes.into()).into());
         }
     };
-    let name = name.ok_or_else(|| Refusal::Bad("name: missing; say what the problem is called".into()))?;
+    let name = name.ok_or_else(|| Refusal::Bad("name: is missing".into()))?;
     let added = problems::add(&service, caller.id(), &name, zip).await?;
     let status = if added.fresh { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(AddedView::new(added))))

@@ -85,7 +85,7 @@ pub(super) async fn create(
     let version = match (&new.problem, new.newest_version) {
         (_, false) => None,
         (Some(name), true) => Some(service.store.problem(name).await?.newest.id),
-        (None, true) => return Err(Refusal::Bad("newest_version: problem must be named then".into()).into()),
+        (None, true) => return Err(Refusal::Bad("newest_version: needs problem".into()).into()),
     };
     let chosen = chosen(&service, &new).await?;
     let purpose = new.purpose.map_or(Purpose::Verdict, Into::into);
@@ -98,7 +98,7 @@ pub(super) async fn create(
 async fn chosen(service: &Service, new: &NewRejudging) -> Result<Vec<SubmissionId>, Refusal> {
     if let Some(tokens) = &new.tokens {
         if tokens.len() > 1000 {
-            return Err(Refusal::Bad("tokens: at most 1000 may be".into()));
+            return Err(Refusal::Bad("tokens: at most 1000".into()));
         }
         let mut chosen = Vec::new();
         for (n, token) in tokens.iter().enumerate() {
@@ -294,7 +294,7 @@ pub(super) async fn one(
     let which = query.read()?;
     let (limit, skip) = (page_size(which.limit)? as usize, which.skip.unwrap_or(0) as usize);
     if skip > MOST_SUBMISSIONS {
-        return Err(Refusal::Bad(format!("skip: 0 to {MOST_SUBMISSIONS} may be")).into());
+        return Err(Refusal::Bad(format!("skip: must be 0 to {MOST_SUBMISSIONS}")).into());
     }
     let (rejudging, rejudged) = service.store.rejudging(RejudgingId(id)).await?;
     let names = Names::read(&service, &[rejudging.by]).await?;

@@ -117,7 +117,7 @@ pub(super) async fn list(
 pub(super) fn page_size(asked: Option<u32>) -> Result<u32, Refusal> {
     match asked.unwrap_or(USUAL_PAGE) {
         limit if (1..=PAGE).contains(&limit) => Ok(limit),
-        _ => Err(Refusal::Bad(format!("limit: 1 to {PAGE} may be"))),
+        _ => Err(Refusal::Bad(format!("limit: must be 1 to {PAGE}"))),
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Network(IpNet);
 
 /// Text that is no network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no network; write one as 10.1.0.0/16, fd00:1::/32 or as an address")]
+#[error("`{0}` is not a network; write one as 10.1.0.0/16, fd00:1::/32 or as an address")]
 pub struct NoNetwork(String);
 
 impl FromStr for Network {
@@ -112,7 +112,7 @@ impl Allowed {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Undeliverable {
     /// The text is no address that callbacks go to.
-    #[error("`{0}` is no address for callbacks: {1}")]
+    #[error("`{0}` is not an address for callbacks: {1}")]
     Url(String, &'static str),
     /// The port is none of those that are allowed.
     #[error("port {0} is not open to callbacks here")]

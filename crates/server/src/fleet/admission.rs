@@ -399,8 +399,8 @@ fn why_not(node: &Node) -> Vec<String> {
         Some(reason) => format!("{word}: {reason}"),
         None => word.to_string(),
     });
-    let unseen =
-        (node.waits.is_some() && noted(node).is_empty()).then(|| "it waits to be looked at".to_string());
+    let unseen = (node.waits.is_some() && noted(node).is_empty())
+        .then(|| "it waits for the admission check".to_string());
     state.into_iter().chain(unseen).chain(noted(node)).collect()
 }
 

@@ -116,13 +116,13 @@ async fn tell(
             service.fleet.told(name, quiet);
             service.fleet.changed();
             if let Some((kind, words, _)) = &change.event {
-                tracing::warn!(node = name, kind, words, "what speaks against a node");
+                tracing::warn!(node = name, kind, words, "findings against a node");
             }
             return Ok(());
         }
     }
     // Others tell it all the time: this one is lost among many.
-    tracing::warn!(node = name, "its tests could not be told of a job");
+    tracing::warn!(node = name, "its tests did not get a job");
     Ok(())
 }
 

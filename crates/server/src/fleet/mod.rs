@@ -1,4 +1,4 @@
-//! What makes many machines judge as one: who is admitted, on how many nodes a job is judged, what speaks against a node. The rules are
+//! What makes many machines judge as one: who is admitted, on how many nodes a job is judged, findings against a node. The rules are
 //! those of crate `fleet`, pure; here they meet what the store knows.
 
 mod admission;

@@ -96,7 +96,7 @@ impl Fleet {
             if let Some(other) = last.filter(|last| last != boot) {
                 if let Some(at) = boots.seen.iter().position(|seen| seen == boot) {
                     boots.seen.remove(at);
-                    let why = "another machine of this name is there: give one of them another name";
+                    let why = "another machine uses this name: rename one of them";
                     boots.twin = Some((Instant::now(), format!("{why} (boot ids {boot} and {other})")));
                 }
                 boots.seen.push(boot.to_string());

@@ -188,7 +188,7 @@ async fn settle(service: &Service, job: &Job) -> Result<bool, Error> {
     let Step::Stand { counts, agreed: Some(agreed) } = step else { return Ok(false) };
     let last = given.last().and_then(|given| given.judgement);
     let Some(counts) = counts.or(last) else { return Ok(false) };
-    let why = "no other node is there that could judge it";
+    let why = "no other node can judge it";
     let settled = service.store.settle(job.id, counts, why, crate::moment::now()).await?;
     if settled {
         let began: Vec<_> = given.into_iter().map(|one| (one.kept.answer.node, one.kept.began)).collect();

@@ -37,7 +37,7 @@ fn is_name(name: &str) -> bool {
 
 fn view(contest: store::Contest) -> Result<ContestView, Refusal> {
     let policy: Contest = serde_json::from_value(contest.policy)
-        .map_err(|e| Refusal::Fault(format!("contest {}: what is stored of it: {e}", contest.name)))?;
+        .map_err(|e| Refusal::Fault(format!("contest {}: stored data: {e}", contest.name)))?;
     Ok(ContestView {
         name: contest.name,
         pool: contest.pool,

@@ -29,10 +29,10 @@ const MOST_REASON: usize = 1000;
 /// A reason as it is kept: on one line, and not too long.
 fn reason(text: &str) -> Result<String, Refusal> {
     if text.len() > MOST_REASON {
-        return Err(Refusal::Bad(format!("reason: at most {MOST_REASON} bytes may be")));
+        return Err(Refusal::Bad(format!("reason: at most {MOST_REASON} bytes")));
     }
     if text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
-        return Err(Refusal::Bad("reason: no control characters may be".into()));
+        return Err(Refusal::Bad("reason: control characters are not allowed".into()));
     }
     Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -192,7 +192,7 @@ impl NodeView {
         let out = matches!(self.state, NodeState::Draining | NodeState::Drained);
         let own = self.reason.iter().filter(|_| out).cloned();
         let waits = self.waits.iter().map(|waits| match waits.is_empty() {
-            true => vec!["it waits to be looked at".to_string()],
+            true => vec!["it waits for the admission check".to_string()],
             false => waits.clone(),
         });
         own.chain(waits.flatten()).collect()
@@ -330,7 +330,7 @@ pub async fn events(store: &Store, name: &str, limit: u32) -> Result<Vec<EventVi
 pub async fn drain(store: &Store, name: &str, why: &str, by: &str, now: Moment) -> Result<NodeView, Refusal> {
     let why = reason(why)?;
     if why.is_empty() {
-        return Err(Refusal::Bad("reason: say why, for others who find it drained".into()));
+        return Err(Refusal::Bad("reason: is required, for others who find the node drained".into()));
     }
     for _ in 0..TRIES {
         let node = node_named(store, name).await?;
@@ -352,7 +352,7 @@ pub async fn drain(store: &Store, name: &str, why: &str, by: &str, now: Moment) 
 }
 
 fn changes(name: &str) -> Refusal {
-    Refusal::Unavailable(format!("node {name} changes all the time; try again"))
+    Refusal::Unavailable(format!("node {name} keeps changing; try again"))
 }
 
 async fn already_out(store: &Store, node: &Node) -> Result<Refusal, Refusal> {
@@ -383,13 +383,12 @@ pub async fn return_node(
         let node = node_named(store, name).await?;
         if node.state == NodeState::Active {
             let waits = node.waits.as_ref().map(reasons).filter(|waits| !waits.is_empty());
-            let waits = waits.map_or(String::new(), |waits| {
-                format!("; it waits to be admitted, for: {}", waits.join("; "))
-            });
-            return Err(Refusal::Conflict(format!("node {name}: it was not drained{waits}")));
+            let waits = waits
+                .map_or(String::new(), |waits| format!("; it waits for admission: {}", waits.join("; ")));
+            return Err(Refusal::Conflict(format!("node {name}: is not drained{waits}")));
         }
         let doubts =
-            node.doubted_since.map(|since| format!("what it judged since {} was doubted", written(since)));
+            node.doubted_since.map(|since| format!("judgements since {} were suspect", written(since)));
         let words: Vec<String> =
             [Some(why.clone()).filter(|why| !why.is_empty()), doubts].into_iter().flatten().collect();
         let change = NodeChange {
@@ -416,7 +415,7 @@ pub async fn remove_node(store: &Store, name: &str) -> Result<(), Refusal> {
     let node = node_named(store, name).await?;
     if node.gets_work() {
         return Err(Refusal::Conflict(format!(
-            "node {name}: it gets work; drain it first: tauto node drain {name} --reason TEXT"
+            "node {name}: is in service; drain it first: tauto node drain {name} --reason TEXT"
         )));
     }
     Ok(store.remove_node(name).await?)

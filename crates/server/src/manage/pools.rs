@@ -52,7 +52,7 @@ pub struct MemberView {
 /// The pool as its file has it.
 pub(crate) fn form(pool: &store::Pool) -> Result<Pool, Refusal> {
     serde_json::from_value(pool.form.clone())
-        .map_err(|e| Refusal::Fault(format!("pool {}: what is stored of it: {e}", pool.name)))
+        .map_err(|e| Refusal::Fault(format!("pool {}: stored data: {e}", pool.name)))
 }
 
 /// All pools, by name.
@@ -102,7 +102,7 @@ pub async fn show_pool(store: &Store, name: &str) -> Result<PoolView, Refusal> {
 pub async fn add_pool(store: &Store, pool: &Pool, now: Moment) -> Result<(), Refusal> {
     match store.pool(&pool.name).await {
         Ok(there) => Err(Refusal::Conflict(format!(
-            "pool {}: it is there since {}; change it with `tauto pool set`",
+            "pool {}: exists since {}; change it with `tauto pool set`",
             pool.name,
             written(there.created)
         ))),
@@ -148,9 +148,8 @@ pub async fn accept(
         return Err(Refusal::Bad(format!("value: 1 to {} bytes", super::MOST_REASON)));
     }
     let mut pool = form(&pool_named(store, name).await?)?;
-    let not_asked = || {
-        Refusal::Conflict(format!("pool {name}: it asks for no {feature}, so that any is accepted already"))
-    };
+    let not_asked =
+        || Refusal::Conflict(format!("pool {name}: does not require {feature}; any value is accepted"));
     let definition = pool.definition.as_mut().ok_or_else(not_asked)?;
     let accepted = definition.equal.get_mut(&feature).ok_or_else(not_asked)?;
     if accepted.iter().any(|known| known == value) {

@@ -102,7 +102,7 @@ pub async fn rejudge_suspects(
 ) -> Result<(RejudgingId, usize), Refusal> {
     let node = node_named(store, name).await?;
     let Some(since) = node.doubted_since else {
-        return Err(Refusal::Conflict(format!("node {name}: nothing that it judged is doubted")));
+        return Err(Refusal::Conflict(format!("node {name}: has no suspect submissions")));
     };
     let mut again = Vec::new();
     for (id, _) in doubted(store, &node, now).await? {
@@ -112,12 +112,12 @@ pub async fn rejudge_suspects(
     }
     if again.is_empty() {
         return Err(Refusal::Conflict(format!(
-            "node {name}: it has judged nothing since {} that can be judged again",
+            "node {name}: has no submission since {} that can be rejudged",
             written(since)
         )));
     }
     let why = node.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-    let mut text = format!("judged on {name}, which is doubted since {}{why}", written(since));
+    let mut text = format!("judged on {name}, suspect since {}{why}", written(since));
     text.truncate(text.floor_char_boundary(super::MOST_REASON));
     let ask = Rejudge {
         version: None,

@@ -89,11 +89,11 @@ async fn pools_are_made_changed_and_removed() {
     let bench = bench().await;
     let store = &bench.store;
     refused(show_pool(store, "iron").await, &["pool iron", "cloud, metal"]);
-    refused(add_pool(store, &Pool::new("metal", PoolKind::Strict).unwrap(), now()).await, &["there since"]);
+    refused(add_pool(store, &Pool::new("metal", PoolKind::Strict).unwrap(), now()).await, &["exists since"]);
     assert!(accept(store, "metal", Feature::Kernel, "6.12.50", now()).await.unwrap());
     assert!(!accept(store, "metal", Feature::Kernel, "6.12.50", now()).await.unwrap());
-    refused(accept(store, "metal", Feature::Microcode, "0x2", now()).await, &["asks for no microcode"]);
-    refused(accept(store, "cloud", Feature::Kernel, "6.12.50", now()).await, &["asks for no kernel"]);
+    refused(accept(store, "metal", Feature::Microcode, "0x2", now()).await, &["does not require microcode"]);
+    refused(accept(store, "cloud", Feature::Kernel, "6.12.50", now()).await, &["does not require kernel"]);
     let metal = show_pool(store, "metal").await.unwrap();
     assert_eq!(metal.definition.unwrap()["equal"]["kernel"], json!(["6.12.48", "6.12.50"]));
     let wrong = Pool { helps_after_secs: Some(1), ..Pool::new("cloud", PoolKind::Relaxed).unwrap() };
@@ -141,8 +141,8 @@ async fn a_node_is_drained_and_comes_back() {
     let store = &bench.store;
     bench.node("a", true).await;
     refused(drain(store, "b", "why", "root", now()).await, &["node b", "there are: a"]);
-    refused(drain(store, "a", " \n", "root", now()).await, &["reason: say why"]);
-    refused(return_node(store, "a", "", "root", now()).await, &["was not drained"]);
+    refused(drain(store, "a", " \n", "root", now()).await, &["reason: is required"]);
+    refused(return_node(store, "a", "", "root", now()).await, &["is not drained"]);
     refused(remove_node(store, "a").await, &["drain it first"]);
     let drained = drain(store, "a", "new  memory", "root", now()).await.unwrap();
     assert_eq!((drained.standing, drained.reasons()), ("drained", vec!["new memory".to_string()]));
@@ -158,7 +158,7 @@ async fn a_node_is_drained_and_comes_back() {
     let told = events(store, "a", 9).await.unwrap();
     let kinds: Vec<&str> = told.iter().map(|event| &*event.kind).collect();
     assert_eq!(kinds, ["returned", "drained"]);
-    assert!(told[0].text.starts_with("done; what it judged since 1970"), "{}", told[0].text);
+    assert!(told[0].text.starts_with("done; judgements since 1970"), "{}", told[0].text);
     drain(store, "a", "away", "root", now()).await.unwrap();
     remove_node(store, "a").await.unwrap();
     assert!(store.nodes().await.unwrap().is_empty());
@@ -228,7 +228,7 @@ async fn what_a_doubted_node_judged_is_judged_again() {
     for (second, (token, node)) in [("1", "a"), ("2", "a"), ("3", "b"), ("4", "a")].into_iter().enumerate() {
         bench.judged(token, node, Moment(begin + second as i64)).await;
     }
-    refused(rejudge_suspects(store, "a", None, now()).await, &["nothing that it judged is doubted"]);
+    refused(rejudge_suspects(store, "a", None, now()).await, &["has no suspect submissions"]);
     let node = store.node("a").await.unwrap();
     let doubts = NodeChange { doubted_since: Some(Moment(begin + 1)), ..NodeChange::none(&node) };
     store.change_node(&node, &doubts, now()).await.unwrap();
@@ -237,6 +237,6 @@ async fn what_a_doubted_node_judged_is_judged_again() {
     let (id, count) = rejudge_suspects(store, "a", None, now()).await.unwrap();
     let (rejudging, of) = store.rejudging(id).await.unwrap();
     assert_eq!((count, of.len()), (2, 2));
-    assert!(rejudging.reason.starts_with("judged on a, which is doubted since"), "{}", rejudging.reason);
+    assert!(rejudging.reason.starts_with("judged on a, suspect since"), "{}", rejudging.reason);
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
 }

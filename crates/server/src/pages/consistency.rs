@@ -75,7 +75,7 @@ pub(super) async fn page(
     let titles = rows::titles(&service).await?;
     let of = submission.problem.as_ref();
     let title =
-        of.map_or("a program by itself".into(), |of| titles.get(&of.name).unwrap_or(&of.name).clone());
+        of.map_or("program without a problem".into(), |of| titles.get(&of.name).unwrap_or(&of.name).clone());
     let part = part(&service, &submission, which.test.as_deref()).await?;
     let may_try =
         submission.forgotten.is_none() && may_try(&service, &frame.caller, &submission, 1).await.is_ok();
@@ -123,7 +123,7 @@ fn chart(test: &SeriesTest, clock: Clock) -> String {
         ChartedRun { column: column(point.judgement), time: Nanos(point.time_ns), void: point.void, title }
     };
     let lines = test.runs.iter().flat_map(|spread| {
-        [("least", spread.min_ns), ("median", spread.median_ns), ("greatest", spread.max_ns)]
+        [("minimum", spread.min_ns), ("median", spread.median_ns), ("maximum", spread.max_ns)]
     });
     runs_chart(&RunsChart {
         title: format!("{} of every run of {} through the trials", clock.label(), test.name),
@@ -152,7 +152,7 @@ pub(super) async fn order(
 ) -> Result<Response, Refused> {
     let submission = found(&service, &frame.caller, &token).await?;
     may_try(&service, &frame.caller, &submission, ordered.times).await?;
-    let ask = Ask::new(Purpose::Trial, ordered.times, "how far its times vary", frame.caller.id());
+    let ask = Ask::new(Purpose::Trial, ordered.times, "run-to-run variation", frame.caller.id());
     rejudge::again(&service, &[submission.id], ask).await?;
     Ok(Redirect::to(&format!("/submissions/{token}/consistency")).into_response())
 }
@@ -166,7 +166,7 @@ pub(super) async fn again(
     let submission = found(&service, &frame.caller, &token).await?;
     frame.caller.must(Right::Rejudge)?;
     let urgency = store::Urgency::Live;
-    let ask = Ask { urgency, ..Ask::new(Purpose::Verdict, 1, "asked for on its page", frame.caller.id()) };
+    let ask = Ask { urgency, ..Ask::new(Purpose::Verdict, 1, "requested on its page", frame.caller.id()) };
     rejudge::again(&service, &[submission.id], ask).await?;
     Ok(Redirect::to(&format!("/submissions/{token}")).into_response())
 }

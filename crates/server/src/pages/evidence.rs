@@ -87,7 +87,7 @@ pub(crate) struct Belief {
     pub(crate) line: String,
     /// All runs against the limit, as SVG.
     pub(crate) chart: Option<String>,
-    /// The limit and the grey band are in it.
+    /// The limit and the grey zone are in it.
     pub(crate) near: bool,
 }
 
@@ -245,7 +245,7 @@ fn counts(judgement: &Judgement) -> (Weight, String) {
     let void = match settled.void_runs {
         0 => "None was discarded.".to_string(),
         n => format!(
-            "{}: what disturbed them can have cost as much as they were over the limit, so they do not count and were made again.",
+            "{}: the disturbance may have cost as much as they were over the limit. They do not count and were repeated.",
             words::counted(u64::from(n), "run was discarded", "runs were discarded")
         ),
     };
@@ -285,11 +285,11 @@ fn nearest(judgement: &Judgement, floor: &Floor) -> Option<(Weight, String)> {
     let grey = format!("{from} to {to}");
     let beside = match charge {
         _ if !limit.clock.varies() => {
-            "This clock does not vary, so nothing near the limit is in doubt.".into()
+            "This clock does not vary, so one run decides even near the limit.".into()
         }
-        charge if charge < from => format!("Times from {grey} need more than one run; this is below."),
-        charge if charge > to => format!("Times from {grey} need more than one run; this is beyond."),
-        _ => format!("That is in the grey band from {grey}, where one run does not decide."),
+        charge if charge < from => format!("This is below the grey zone ({grey}), so one run decides."),
+        charge if charge > to => format!("This is above the grey zone ({grey}), so one run decides."),
+        _ => format!("This is in the grey zone ({grey}), where one run does not decide."),
     };
     let how = match part {
         part if part > 1.0 => format!("{:.0} % over the limit of {limit}", (part - 1.0) * 100.0),
@@ -335,7 +335,7 @@ fn waited(judgement: &Judgement) -> Option<(Weight, String)> {
     let test = judgement.tests.iter().find(over)?;
     let (charge, wall) = (test.charge, test.wall);
     let text = format!(
-        "Test {} ended after {wall} of real time, of which it used {charge}: the limit on real time stopped it.",
+        "Test {} was stopped by the wall-time limit after {wall}, of which it used {charge}.",
         test.name
     );
     Some((Weight::Note, text))
@@ -354,7 +354,7 @@ fn disturbed(judgement: &Judgement) -> Vec<(Weight, String)> {
         causes.entry(cause.name.name()).or_insert((cause.name, 0)).1 += 1;
     }
     if causes.is_empty() {
-        let text = "Nothing is known to have disturbed any run: steal time, interrupts, waits and moves are within what quiet runs show here.";
+        let text = "No run was disturbed: steal time, interrupts, waits and migrations are as in quiet runs on this slot.";
         return vec![(Weight::Good, text.into())];
     }
     let part = |(cause, count): (Disturbance, u64)| {
@@ -362,8 +362,8 @@ fn disturbed(judgement: &Judgement) -> Vec<(Weight, String)> {
     };
     let parts: Vec<String> = causes.into_values().map(part).collect();
     let so = match kept_although_disturbed(judgement) {
-        true => "a run that kept the limit all the same is proof",
-        false => "a run that is over the limit by no more than that can have cost is discarded",
+        true => "a run within the limit is proof all the same",
+        false => "a run over the limit is discarded if the disturbance may explain it",
     };
     let text = format!("Disturbances: {}. They only ever add time: {so}.", parts.join("; "));
     vec![(Weight::Note, text)]
@@ -377,13 +377,13 @@ fn noise(floor: &Floor) -> (Weight, String) {
         true => (
             Weight::Weak,
             format!(
-                "The noise floor of this slot was not measured; {reach} and a tail of {tail} are assumed, which widens the grey band."
+                "The noise floor of this slot was not measured. A median excess of {reach} and a tail of {tail} are assumed, which widens the grey zone."
             ),
         ),
         false => (
             Weight::Good,
             format!(
-                "On this slot the usual time of one unchanged program lies {reach} above its least, and longer runs {tail} above that on average. That was measured."
+                "Noise floor of this slot, measured: the median run of one unchanged program lies {reach} above its fastest, slower runs {tail} above that on average."
             ),
         ),
     }
@@ -400,11 +400,12 @@ fn unknown(runs: &[&Observation]) -> Option<(Weight, String)> {
         ("interrupts", why(&e.irq)),
         ("other work", why(&e.foreign)),
         ("the clock rate", why(&e.frequency_ratio)),
-        ("places of memory", nodes),
+        ("memory placement", nodes),
     ];
     let lacking: Vec<String> =
         all.iter().filter_map(|(name, why)| Some(format!("{name} ({})", (*why)?))).collect();
-    (!lacking.is_empty()).then(|| (Weight::Weak, format!("Could not be read here: {}.", lacking.join("; "))))
+    (!lacking.is_empty())
+        .then(|| (Weight::Weak, format!("Not readable on this host: {}.", lacking.join("; "))))
 }
 
 fn why<T>(reading: &Reading<T>) -> Option<&str> {
@@ -567,17 +568,17 @@ mod tests {
         let quiet = judgement(vec![test("secret/1", &[(100, 0)], Confidence::Clear)]);
         has(&quiet, Weight::Good, "1 run of 1 test. None was discarded.");
         has(&quiet, Weight::Good, "Every run had CPU 3 in a cpuset of its own; memory on node 0.");
-        has(&quiet, Weight::Good, "Nothing is known to have disturbed any run");
+        has(&quiet, Weight::Good, "No run was disturbed");
         assert!(belief(&quiet).line.ends_with(" % of the limit, undisturbed"), "{}", belief(&quiet).line);
         has(&quiet, Weight::Note, "secret/1, took 100.0 ms: 10 % of the limit of 1.000 s");
         has(&quiet, Weight::Weak, "was not measured");
-        has(&quiet, Weight::Weak, "Could not be read here: waiting for a CPU (no machine)");
+        has(&quiet, Weight::Weak, "Not readable on this host: waiting for a CPU (no machine)");
         let floor = Floor { assumed: false, ..Floor::assumed() };
         let measured = Judgement { thresholds: Reading::Known(settle::thresholds(&floor)), ..quiet.clone() };
-        has(&measured, Weight::Good, "That was measured.");
+        has(&measured, Weight::Good, "Noise floor of this slot, measured");
         let open = judgement(vec![test("secret/1", &[(1010, 0); 10], Confidence::Open)]);
         has(&open, Weight::Weak, "too close to the limit to be certain");
-        has(&open, Weight::Note, "1 % over the limit of 1.000 s. That is in the grey band");
+        has(&open, Weight::Note, "1 % over the limit of 1.000 s. This is in the grey zone");
         let mut counted = quiet.clone();
         (counted.clock, counted.counted_by) = (Clock::Instructions, Some("qemu 9".into()));
         has(&counted, Weight::Good, "counted by qemu 9");
@@ -610,7 +611,7 @@ mod tests {
             sentence(&judgement(vec![test]))
         };
         let slow = timed(Verdict::TimeLimit, &[(1200, 300), (1900, 100), (1900, 0)]);
-        assert!(slow.ends_with("by no more than that can have cost is discarded."), "{slow}");
+        assert!(slow.ends_with("is discarded if the disturbance may explain it."), "{slow}");
         // Stopped by real time, its CPU time below the limit.
         let late =
             TestResult { verdict: Verdict::TimeLimit, ..test("secret/1", &[(1900, 0)], Confidence::Clear) };
@@ -621,11 +622,11 @@ mod tests {
         let beside = timed(Verdict::Accepted, &[(1200, 300), (900, 0)]);
         assert!(!beside.contains("proof"), "{beside}");
         let kept = timed(Verdict::Accepted, &[(900, 300)]);
-        assert!(kept.contains("a run that kept the limit all the same is proof"), "{kept}");
+        assert!(kept.contains("a run within the limit is proof all the same"), "{kept}");
         let test =
             TestResult { verdict: Verdict::TimeLimit, ..test("secret/1", &[(10, 0)], Confidence::Clear) };
         let all = belief(&judgement(vec![test])).sentences;
-        assert!(all.iter().any(|(_, text)| text.contains("the limit on real time stopped it")), "{all:?}");
+        assert!(all.iter().any(|(_, text)| text.contains("was stopped by the wall-time limit")), "{all:?}");
     }
 
     #[test]

@@ -139,20 +139,19 @@ fn files(posted: &Posted) -> Result<Vec<(String, Vec<u8>)>, Refusal> {
     if !posted.files.is_empty() {
         if typed {
             // Whichever is taken, the other would be thrown away unseen.
-            let why =
-                "a file was chosen and a program was written: empty the editor, or choose the file no more";
+            let why = "a file was chosen and the editor has a program, too: clear one of them";
             return Err(Refusal::Bad(why.into()));
         }
         return Ok(named_for(&posted.language, posted.files.clone()));
     }
     if !typed {
-        return Err(Refusal::Bad("there is nothing to judge: choose a file or write a program".into()));
+        return Err(Refusal::Bad("nothing to judge: choose a file or write a program".into()));
     }
     // Browsers post line ends as CR LF.
     let source = posted.source.replace("\r\n", "\n");
     let language = match (posted.language.as_str(), posted.named.as_str()) {
         ("", "") => {
-            return Err(Refusal::Bad("language: choose one; text alone does not say which it is".into()));
+            return Err(Refusal::Bad("language: choose one; the text does not tell which it is".into()));
         }
         ("", named) => words::table().detect(&[(named, source.as_bytes())], None),
         (language, _) => words::table().named(language),

@@ -56,7 +56,7 @@ impl Host {
             Some(NodeState::Draining) => ("mark", "draining"),
             Some(NodeState::Drained) => ("bad", "out of service"),
             Some(NodeState::Active) if self.node.as_ref().is_some_and(|node| node.waits.is_some()) => {
-                ("mark", "waits to be admitted")
+                ("mark", "waits for admission")
             }
             Some(NodeState::Active) | None => ("good", "in service"),
         }
@@ -131,7 +131,7 @@ async fn host(
     sees_audit: bool,
 ) -> Result<Host, Refusal> {
     let (node, facts) =
-        node.map_or_else(|| (None, NodeFacts::unknown("not told")), |(node, facts)| (Some(node), facts));
+        node.map_or_else(|| (None, NodeFacts::unknown("not reported")), |(node, facts)| (Some(node), facts));
     let languages = languages(&facts);
     let audit = if sees_audit { facts.audit } else { Reading::unknown("visible to the jury only") };
     let indices = indices(&service.store, &name, Moment(0), HISTORY).await?;
@@ -149,7 +149,7 @@ fn slot(worker: &Worker) -> SlotShown {
         Some(Isolation::Vm) => ("a virtual machine of its own", true),
         Some(Isolation::Partition) => ("a partition where the kernel schedules nothing else", true),
         Some(Isolation::Cpuset) => ("a cpuset of its own", true),
-        Some(Isolation::Affinity) => ("bound to its CPUs, others may run there", false),
+        Some(Isolation::Affinity) => ("bound to its CPUs; other programs may run there", false),
         Some(Isolation::None) | None => ("none", false),
     };
     let list = |numbers: Option<&Vec<u32>>| numbers.map(|numbers| words::list(numbers)).unwrap_or_default();

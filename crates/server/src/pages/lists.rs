@@ -54,7 +54,7 @@ impl Narrowed {
             Some("judging") => Some(store::State::Judging),
             Some("judged") => Some(store::State::Judged),
             Some("cancelled") => Some(store::State::Cancelled),
-            Some(other) => return Err(Refusal::Bad(format!("state: `{other}` is none"))),
+            Some(other) => return Err(Refusal::Bad(format!("state: `{other}` is unknown"))),
         };
         let language = text(&self.language);
         Ok(Filter {

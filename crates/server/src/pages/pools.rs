@@ -58,7 +58,7 @@ pub(super) fn class(standing: &str) -> &'static str {
 pub(super) fn standing_words(standing: &str) -> &'static str {
     match standing {
         "active" => "in service",
-        "waiting" => "waits to be admitted",
+        "waiting" => "waits for admission",
         "draining" => "draining",
         _ => "out of service",
     }

@@ -25,7 +25,7 @@ impl<E: Into<Refusal>> From<E> for Refused {
 
 /// What is said to those who cannot do anything about the service: paths and addresses are not for them.
 pub(super) const LATER: &str =
-    "The service cannot do this for the moment. Nothing is lost; try again in a minute.";
+    "The service is temporarily unavailable. Nothing is lost; try again in a minute.";
 
 /// What a page of an error says.
 #[derive(Clone, Debug)]
@@ -79,16 +79,16 @@ struct ErrorPage {
 impl ErrorPage {
     fn heading(&self) -> &'static str {
         match self.status {
-            StatusCode::NOT_FOUND => "There is nothing here",
+            StatusCode::NOT_FOUND => "Page not found",
             StatusCode::UNAUTHORIZED => "Sign in with your password",
-            StatusCode::FORBIDDEN => "You may not do this",
-            StatusCode::METHOD_NOT_ALLOWED => "This page does not take that",
-            StatusCode::CONFLICT => "That does not fit what is there",
-            StatusCode::PAYLOAD_TOO_LARGE => "That is too large",
+            StatusCode::FORBIDDEN => "Permission denied",
+            StatusCode::METHOD_NOT_ALLOWED => "Method not allowed",
+            StatusCode::CONFLICT => "Conflict",
+            StatusCode::PAYLOAD_TOO_LARGE => "Too large",
             StatusCode::TOO_MANY_REQUESTS => "Too many requests",
             StatusCode::SERVICE_UNAVAILABLE => "Not now",
-            status if status.is_client_error() => "That cannot be done",
-            _ => "The service made a mistake",
+            status if status.is_client_error() => "Bad request",
+            _ => "Internal error",
         }
     }
 }
@@ -140,7 +140,7 @@ fn dressed(frame: Frame, looks: bool, response: Response) -> Response {
 
 impl From<askama::Error> for Refusal {
     fn from(error: askama::Error) -> Refusal {
-        Refusal::Fault(format!("a page could not be written: {error}"))
+        Refusal::Fault(format!("rendering a page: {error}"))
     }
 }
 

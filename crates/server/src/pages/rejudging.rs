@@ -109,12 +109,12 @@ pub(super) async fn order(
     let Ordered { reason, newest, problem, author, language, verdict, origin, .. } = ordered;
     let narrowed = Narrowed { problem, author, language, verdict, origin, ..Narrowed::default() };
     if !narrowed.is_narrow() {
-        return Err(Refusal::Bad("choose by something first: a problem, a verdict, who".into()).into());
+        return Err(Refusal::Bad("choose a problem, a verdict or an author first".into()).into());
     }
     let version = match (newest.is_empty(), narrowed.problem.as_str()) {
         (true, _) => None,
         (false, "") => {
-            return Err(Refusal::Bad("the newest version: of which problem? choose one".into()).into());
+            return Err(Refusal::Bad("newest version: choose a problem first".into()).into());
         }
         (false, name) => Some(service.store.problem(name).await?.newest.id),
     };
@@ -135,7 +135,7 @@ async fn all(service: &Service, filter: &Filter) -> Result<Vec<SubmissionId>, Re
             some.iter().filter(|submission| submission.forgotten.is_none()).map(|submission| submission.id),
         );
         if found.len() > MOST_SUBMISSIONS {
-            let why = format!("more than {MOST_SUBMISSIONS} submissions fit; choose fewer");
+            let why = format!("more than {MOST_SUBMISSIONS} submissions match; narrow the filter");
             return Err(Refusal::Bad(why));
         }
         page = Page::after(last, 500);

@@ -128,7 +128,7 @@ pub(crate) fn author(submission: &Submission, names: &HashMap<UserId, String>) -
 fn title(submission: &Submission, titles: &HashMap<String, String>) -> String {
     match &submission.problem {
         Some(of) => titles.get(&of.name).cloned().unwrap_or_else(|| of.name.clone()),
-        None => "a program by itself".into(),
+        None => "program without a problem".into(),
     }
 }
 

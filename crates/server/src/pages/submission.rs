@@ -223,9 +223,9 @@ pub(super) async fn one(
 /// What it is that belongs to no problem.
 fn by_itself(submission: &Submission) -> &'static str {
     match (submission.origin.as_str(), details(submission)) {
-        (store::RUN, Ok(details)) if details.loose.is_some() => "A run on given tests",
-        (store::RUN, _) => "A run on an input of one's own",
-        _ => "A program by itself",
+        (store::RUN, Ok(details)) if details.loose.is_some() => "Run on given tests",
+        (store::RUN, _) => "Run on custom input",
+        _ => "Program without a problem",
     }
 }
 
@@ -334,7 +334,7 @@ fn phase_words(phase: JudgePhase) -> &'static str {
         JudgePhase::Reading => "Reading the package",
         JudgePhase::PreparingValidators => "Preparing the validators",
         JudgePhase::Compiling => "Compiling",
-        JudgePhase::InferringTimeLimit => "Finding the time limit",
+        JudgePhase::InferringTimeLimit => "Inferring the time limit",
         JudgePhase::Judging => "Running the tests",
     }
 }

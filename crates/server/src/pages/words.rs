@@ -45,10 +45,10 @@ pub(crate) fn confidence_words(confidence: impl Borrow<Confidence>) -> &'static 
     match *confidence.borrow() {
         Confidence::Clear => "One run of each test decides: all are clear of the limit.",
         Confidence::Settled => {
-            "Repeated runs decide: another judgement of the same program gives the same verdict, but for less than one in a thousand."
+            "Repeated runs decide. Another judgement gives the same verdict with a probability above 99.9 %."
         }
         Confidence::Confirmed => {
-            "A test was too close to the limit for the kernel's clock. The reference clock decides: it is equal on every machine, and final."
+            "A test was too close to the limit for CPU time. The reference clock decides: it is equal on every machine, and final."
         }
         Confidence::Open => {
             "A test is too close to the limit to be certain. The published rule decides; another judgement may decide otherwise."

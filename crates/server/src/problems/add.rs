@@ -46,7 +46,7 @@ pub(super) async fn take(
     is_name(name)?;
     if zip.len() > PACKAGE_LIMIT {
         return Err(Refusal::TooLarge(format!(
-            "package: {} bytes, at most {PACKAGE_LIMIT} ({} MiB) may be",
+            "package: {} bytes; the limit is {PACKAGE_LIMIT} ({} MiB)",
             zip.len(),
             PACKAGE_LIMIT >> 20
         )));
@@ -63,7 +63,7 @@ pub(super) async fn take(
     let version = service.store.add_version(new).await?;
     let problem = service.store.problem(name).await?;
     service.packages.forget_name(name);
-    tracing::info!(problem = name, version = version.number, package = %hash.as_str(), "package taken in");
+    tracing::info!(problem = name, version = version.number, package = %hash.as_str(), "package added");
     let added = Added { fresh: before != Some(version.id), problem, warnings: opened.warnings.clone() };
     Ok((added, version, opened))
 }
@@ -91,7 +91,7 @@ fn is_name(name: &str) -> Result<(), Refusal> {
     }
     let rule =
         "1 to 64 letters of the Latin alphabet, digits, `.`, `_` or `-`, beginning with a letter or digit";
-    Err(Refusal::Bad(format!("name: `{}` is no name of a problem: {rule}", name.escape_default())))
+    Err(Refusal::Bad(format!("name: `{}` is not a valid problem name: {rule}", name.escape_default())))
 }
 
 /// The name of a problem by that of its package's file: without directory and ending.

@@ -109,7 +109,7 @@ fn said(contest: &store::Contest) -> Result<Option<SecondOpinions>, Refusal> {
     }
     serde_json::from_value::<Policy>(contest.policy.clone())
         .map(|policy| policy.second_opinion)
-        .map_err(|e| Refusal::Fault(format!("contest {}: what is stored of it: {e}", contest.name)))
+        .map_err(|e| Refusal::Fault(format!("contest {}: stored data: {e}", contest.name)))
 }
 
 /// When a job of a version and a contest asks the reference clock, and by which limits.
@@ -208,11 +208,12 @@ pub(crate) async fn inferring(
 }
 
 /// What a jury does where a limit cannot be inferred.
-pub(crate) const REMEDY: &str = "upload a package that states its time limit or whose accepted submissions pass, or have it inferred again";
+pub(crate) const REMEDY: &str =
+    "upload a package that states its time limit or whose accepted submissions pass, or infer it again";
 
 /// What a jury does where scales cannot be inferred.
 pub(crate) const SCALES_REMEDY: &str =
-    "results that CPU time leaves open stay so; have it inferred again once a node can";
+    "results that CPU time leaves open stay open; infer it again once a node can";
 
 /// Has a time limit and scales inferred again, of contests bound to that pool or of what is of no contest.
 ///
@@ -231,7 +232,7 @@ pub(crate) async fn again(
     }
     if let Some(pool) = &pool {
         service.store.pool(pool).await.map_err(|error| match error {
-            store::Error::NotFound(_) => Refusal::Bad("pool: there is none of this name".into()),
+            store::Error::NotFound(_) => Refusal::Bad("pool: no pool of this name".into()),
             other => other.into(),
         })?;
     }

@@ -64,7 +64,7 @@ pub(crate) async fn verify(service: &Service, problem: &str, by: Option<UserId>)
     let opened = service.packages.get(&service.store, &problem.newest.package, &problem.name).await?;
     let jury = &opened.package.submissions;
     if jury.len() > MOST {
-        return Err(Refusal::Bad(format!("package: {} jury submissions, at most {MOST} may be", jury.len())));
+        return Err(Refusal::Bad(format!("package: {} jury submissions; the limit is {MOST}", jury.len())));
     }
     let known = handed_in(service, &problem, &problem.newest).await?;
     let (mut again, mut waiting) = (Vec::new(), 0);

@@ -50,7 +50,7 @@ pub(crate) async fn check(service: &Service, submitted: &Submitted<'_>) -> Resul
     let limit = code_limit(package).0;
     let total: u64 = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
     if total > limit {
-        return Err(Refusal::TooLarge(format!("files: {total} bytes together, at most {limit} may be")));
+        return Err(Refusal::TooLarge(format!("files: {total} bytes together; the limit is {limit}")));
     }
     let language = match package.submit_answer {
         true => submitted.language.unwrap_or_default().to_owned(),
@@ -61,11 +61,13 @@ pub(crate) async fn check(service: &Service, submitted: &Submitted<'_>) -> Resul
     {
         let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
         let (name, takes) = (&known.name, allowed.join(", "));
-        return Err(Refusal::Bad(format!("language: the problem does not take {name}; it takes {takes}")));
+        return Err(Refusal::Bad(format!(
+            "language: the problem does not accept {name}; it accepts {takes}"
+        )));
     }
     let contest = match submitted.contest {
         Some(name) => Some(service.store.contest(name).await.map_err(|error| match error {
-            Error::NotFound(_) => Refusal::Bad("contest: there is none of this name".into()),
+            Error::NotFound(_) => Refusal::Bad("contest: no contest of this name".into()),
             other => other.into(),
         })?),
         None => None,
@@ -88,7 +90,7 @@ pub(crate) fn code_limit(package: &Package) -> Bytes {
 
 pub(super) fn names<'a>(names: impl ExactSizeIterator<Item = &'a str>, most: usize) -> Result<(), Refusal> {
     if names.len() == 0 || names.len() > most {
-        return Err(Refusal::Bad(format!("files: 1 to {most} may be")));
+        return Err(Refusal::Bad(format!("files: must be 1 to {most}")));
     }
     filenames::check(names)
         .map_err(|BadName { file, why }| Refusal::Bad(format!("files[{file}].name: {why}")))

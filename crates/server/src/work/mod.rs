@@ -184,10 +184,10 @@ pub(crate) async fn take_back_lost(service: Arc<Service>) {
                     tracing::warn!(
                         job = lease.job.0,
                         attempt = lease.attempt,
-                        "a worker was not heard of; its job is queued again"
+                        "a worker is silent; its job is queued again"
                     );
                     if let Ok(job) = service.store.job(lease.job).await {
-                        let why = "the worker was not heard of".to_string();
+                        let why = "the worker is silent".to_string();
                         service.live.tell(job.submission, LiveEvent::Returned { why });
                     }
                     service.work_came.one();

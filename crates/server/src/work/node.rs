@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(moments(kept("floor/1").await), [at(40), at(10)]);
         assert!(kept("floor/0").await.is_empty());
         assert_eq!(store.node("n").await.unwrap().last_seen, at(40));
-        keep(&store, "n", "default", &NodeFacts::unknown("not told"), at(50)).await.unwrap();
+        keep(&store, "n", "default", &NodeFacts::unknown("not reported"), at(50)).await.unwrap();
         assert_eq!(kept("index").await.len(), 3);
         // A sample that nobody can read is not passed off as an index.
         let odd = Sample { at: at(60), value: json!({"rounds": 374}) };

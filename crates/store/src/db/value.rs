@@ -124,7 +124,7 @@ impl Row {
     /// The column of this name, a count.
     pub(crate) fn count(&self, name: &str) -> Result<u64> {
         let count: i64 = self.get(name)?;
-        u64::try_from(count).map_err(|_| self.damaged(format!("column {name}: {count} is no count")))
+        u64::try_from(count).map_err(|_| self.damaged(format!("column {name}: {count} is not a count")))
     }
 
     pub(crate) fn damaged(&self, why: String) -> Error {

@@ -62,7 +62,7 @@ pub async fn claim(store: &Store, worker: &str) -> Option<Job> {
 
 /// What a node tells that runs this kernel.
 pub fn facts(kernel: &str) -> NodeFacts {
-    NodeFacts { kernel: Reading::Known(kernel.into()), ..NodeFacts::unknown("not told") }
+    NodeFacts { kernel: Reading::Known(kernel.into()), ..NodeFacts::unknown("not reported") }
 }
 
 /// How a node of a pool asks for work; its slot's name is that of the node.

@@ -185,7 +185,7 @@ fn unreadable(database: &Database) {
             ("UPDATE runs SET form = 0", "form 0 of a judgement", "UPDATE runs SET form = 1"),
             (
                 "UPDATE judgements SET verdict = 'XX'",
-                "`XX` is no verdict",
+                "`XX` is not a verdict",
                 "UPDATE judgements SET verdict = 'AC'",
             ),
             (

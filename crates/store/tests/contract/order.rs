@@ -107,7 +107,10 @@ impl Both {
         }
         for pool in NAMES {
             for node in nodes(pool) {
-                store.note_node(&node, pool, &model::NodeFacts::unknown("not told"), at(0)).await.unwrap();
+                store
+                    .note_node(&node, pool, &model::NodeFacts::unknown("not reported"), at(0))
+                    .await
+                    .unwrap();
             }
         }
         let (submissions, claimed) = (Vec::new(), Vec::new());

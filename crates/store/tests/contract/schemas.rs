@@ -127,7 +127,7 @@ async fn all_is_there(store: &Store, schema: i64) {
         assert_eq!((node.state, node.reason.as_deref()), (NodeState::Draining, Some("hot")));
         assert_eq!(facts.kernel.known().map(String::as_str), (schema >= 3).then_some("6.12"));
         assert_eq!(store.samples("n", "index", at(0), 9).await.unwrap()[0].value, json!({"dram_ns": 90.5}));
-        assert_eq!(facts == NodeFacts::unknown("not told"), schema == 2);
+        assert_eq!(facts == NodeFacts::unknown("not reported"), schema == 2);
     }
     if schema >= 3 {
         let finals = store.contest("finals").await.unwrap();

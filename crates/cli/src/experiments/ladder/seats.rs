@@ -80,7 +80,7 @@ fn bound(ground: &Ground, below: &Seat) -> Next {
 }
 
 fn slot(ground: &Ground, below: &Seat) -> Next {
-    let slot = ground.slot().ok_or("this machine has no core to spare: nothing can be kept off one")?;
+    let slot = ground.slot().ok_or("no core can be reserved: this machine has too few")?;
     let mut seat = below.clone();
     seat.placement.cpus.clone_from(&slot.cpus);
     (seat.in_slot, seat.load.cpus) = (true, ground.outside());
@@ -88,7 +88,7 @@ fn slot(ground: &Ground, below: &Seat) -> Next {
         true => String::new(),
         false => format!(", its hyper-threads {} left empty", list(&slot.idle_siblings)),
     };
-    let mut words = format!("in slot {}: CPU {}{empty}, others kept off", slot.id, list(&slot.cpus));
+    let mut words = format!("in slot {}: CPU {}{empty}, reserved", slot.id, list(&slot.cpus));
     if let Ok(changes) = loan::wanted(&ground.machine, slot, &["isolated_cpus"]) {
         seat.changes = changes;
         words.push_str(" by an isolated partition");
@@ -132,8 +132,7 @@ pub(super) fn notes(ground: &Ground, seats: &[Seat], planned: &[Planned]) -> Vec
     let mut notes = vec![];
     if ground.slot().is_some() {
         notes.push(format!(
-            "Under load every CPU has a busy thread, {} of them, as long as the program is only bound; from the slot on the slot's own CPUs \
-             have none, since that is what keeping others off means.",
+            "Under load every CPU has a busy thread ({} in all). From the stages with a slot on, the slot's own CPUs have none.",
             ground.cpus.len()
         ));
     }
@@ -141,8 +140,7 @@ pub(super) fn notes(ground: &Ground, seats: &[Seat], planned: &[Planned]) -> Vec
     let phases = planned.last().map_or(0, |last| last.phase);
     if phases > 0 {
         notes.push(
-            "Stages that need the machine changed come after those that do not: between the phases time has passed. \
-             The previous values are restored."
+            "Stages that change the machine run after those that do not, so time passes between them. Previous values are restored."
                 .into(),
         );
     }

@@ -178,8 +178,7 @@ fn drop_caches() -> Result<(Method, String), String> {
 /// What to know about how it was done.
 pub(super) fn notes(ground: &Ground, uncounted: Option<&String>) -> Vec<String> {
     let mut notes = vec![format!(
-        "The program is bound to CPU {}. A disturbed run and its control follow each other, either first, by lot; every round has a pair of each \
-         trial.",
+        "The program is bound to CPU {}. A disturbed run and its control run back to back, in random order. Every round has one pair of each trial.",
         list(&ground.bound())
     )];
     notes.extend(uncounted.map(|why| format!("Instructions are not counted here: {why}.")));

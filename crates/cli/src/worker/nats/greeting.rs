@@ -51,7 +51,7 @@ pub(super) async fn greet(shared: Arc<Shared>) {
         if trouble != told {
             match trouble.is_empty() {
                 true => tracing::info!("the service answers again"),
-                false => tracing::warn!(why = trouble, "the service does not answer; trying on"),
+                false => tracing::warn!(why = trouble, "the service does not answer; retrying"),
             }
             told = trouble;
         }
@@ -82,7 +82,7 @@ async fn tell_facts(shared: &Shared) {
     let Some(facts) = shared.state().facts.take() else { return };
     let ask = Ask::Node { facts };
     if let Err(error) = shared.nats.ask(&shared.from, &ask, FACTS).await {
-        tracing::warn!(%error, "what is known of this machine was not told");
+        tracing::warn!(%error, "facts of this machine were not reported");
         if let Ask::Node { facts } = ask {
             shared.state().facts.get_or_insert(facts);
         }

@@ -95,7 +95,7 @@ async fn conclude(shared: &Shared, ticket: Ticket, outcome: Outcome) {
             Err(error) => error.to_string(),
         };
         if why != told {
-            tracing::warn!(job = lease.job.0, why, "an outcome is not heard; telling it again");
+            tracing::warn!(job = lease.job.0, why, "an outcome is not acknowledged; sending it again");
             told = why;
         }
         let _ = ticket.progress().await;

@@ -104,7 +104,7 @@ fn connected(
             Err(error) => {
                 let why = error.to_string();
                 if why != told {
-                    tracing::warn!(why, "no brokers yet; trying on");
+                    tracing::warn!(why, "no brokers yet; retrying");
                     told = why;
                 }
             }
@@ -152,7 +152,7 @@ impl Fleet<'_> {
             Err(error) => {
                 let why = error.to_string();
                 if why != self.told {
-                    tracing::warn!(why, "no tickets; trying on");
+                    tracing::warn!(why, "no tickets; retrying");
                     self.told = why;
                 }
                 std::thread::sleep(within);

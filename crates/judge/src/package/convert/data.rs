@@ -88,7 +88,7 @@ fn aggregation(group: &TestGroup) -> Result<&'static str, PackageError> {
                 _ => "is graded as in legacy packages",
             };
             let place = format!("data/{}", group.name);
-            Err(PackageError::new(place, format!("{what}, which 2025-09 cannot say")))
+            Err(PackageError::new(place, format!("{what}, which the format 2025-09 cannot express")))
         }
     }
 }

@@ -85,7 +85,10 @@ pub fn to_2025_09(package: &Package, tree: &FileTree) -> Result<(Vec<Written>, V
 fn possible(package: &Package) -> Result<(), PackageError> {
     let manner = &package.manner;
     let refuse = |why: &str| {
-        Err(PackageError::new(package.short_name.as_str(), format!("{why}, which 2025-09 cannot say")))
+        Err(PackageError::new(
+            package.short_name.as_str(),
+            format!("{why}, which the format 2025-09 cannot express"),
+        ))
     };
     if manner.file_io.input.is_some() || manner.file_io.output.is_some() {
         return refuse("its programs read and write files in place of the standard streams");

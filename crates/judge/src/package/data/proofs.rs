@@ -33,7 +33,7 @@ pub(in crate::package) fn proofs(
             if tree.below(&format!("{directory}/")).next().is_some() {
                 warnings.push(Warning::new(
                     directory,
-                    "is not looked at: the problem is interactive or multi-pass",
+                    "is not checked: the problem is interactive or multi-pass",
                 ));
             }
             continue;
@@ -52,8 +52,7 @@ pub(in crate::package) fn proofs(
                 let Some(stem) = child.name.strip_suffix(".in") else { continue };
                 let printed = output.then(|| format!("{directory}/{stem}.out"));
                 if let Some(missing) = printed.as_ref().filter(|path| !tree.files.contains_key(*path)) {
-                    warnings
-                        .push(Warning::new(child.path, format!("is not looked at: there is no {missing}")));
+                    warnings.push(Warning::new(child.path, format!("is not checked: there is no {missing}")));
                     continue;
                 }
                 let case = case(&context, &directory, stem, &own, warnings)?;
@@ -119,11 +118,11 @@ mod tests {
     fn what_cannot_be_looked_at_is_told() {
         read_warned(
             &[NEW, ("data/valid_output/1.in", "")],
-            &["data/valid_output/1.in: is not looked at: there is no"],
+            &["data/valid_output/1.in: is not checked: there is no"],
         );
         let interactive = ("problem.yaml", "problem_format_version: 2025-09\ntype: interactive\n");
         let files = [interactive, ("output_validator/v.py", ""), ("data/valid_output/1.in", "")];
-        read_warned(&files, &["data/valid_output: is not looked at"]);
+        read_warned(&files, &["data/valid_output: is not checked"]);
         // Legacy knows no such data.
         assert!(read_clean(&[("data/invalid_input/1.in", "")]).manner.proofs.is_empty());
     }

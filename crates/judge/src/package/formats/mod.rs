@@ -73,7 +73,7 @@ pub(super) fn refuse_pointers(tree: &FileTree) -> Result<(), PackageError> {
     let mut found = tree.files.iter().filter(|(_, entry)| entry.content.as_ref().is_some_and(pointer));
     let Some((first, _)) = found.next() else { return Ok(()) };
     let message = format!(
-        "is a pointer of Git LFS and not the file itself, as {} others are; `git lfs pull` brings the files",
+        "is a Git LFS pointer and not the file itself, as {} others are; run `git lfs pull`",
         found.count()
     );
     Err(PackageError::new(first.as_str(), message))
@@ -168,7 +168,7 @@ mod tests {
         for mark in ["problem.yaml", "init.yml"] {
             let files = [(mark, ""), ("data/secret/1.in", pointer.as_str()), ("b.in", pointer.as_str())];
             let error = read(&tree(&files)).unwrap_err().to_string();
-            assert!(error.starts_with("b.in: is a pointer of Git LFS"), "{error}");
+            assert!(error.starts_with("b.in: is a Git LFS pointer"), "{error}");
         }
         assert!(super::wants_content("data/secret/1.in", pointer.len() as u64));
     }

@@ -36,7 +36,7 @@ impl FromRequestParts<Arc<Service>> for Authorized {
         match caller.must(Right::SeeAll) {
             Ok(()) => Ok(Authorized(caller)),
             Err(_) if caller.may(Right::Submit) => {
-                Err(refused(Refusal::Forbidden("this needs a token that may see everything".to_owned())))
+                Err(refused(Refusal::Forbidden("this needs a token that can read everything".to_owned())))
             }
             Err(refusal) => Err(refused(refusal)),
         }

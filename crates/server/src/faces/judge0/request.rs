@@ -210,7 +210,7 @@ impl Fields<'_> {
         }
         let decoded = decode(&text);
         if decoded.is_none() {
-            self.fault(name, "is no base64");
+            self.fault(name, "is not base64");
         }
         decoded
     }

@@ -108,8 +108,8 @@ fn every_field_that_is_wrong_is_named() {
         (json!({"stdin": [1]}), "stdin", "is not text"),
         (json!({"compiler_options": "x".repeat(513)}), "compiler_options", "too long"),
         (json!({"command_line_arguments": "'"}), "command_line_arguments", "not closed"),
-        (json!({"additional_files": "!"}), "additional_files", "is no base64"),
-        (json!({"additional_files": "AAAA"}), "additional_files", "no zip archive"),
+        (json!({"additional_files": "!"}), "additional_files", "is not base64"),
+        (json!({"additional_files": "AAAA"}), "additional_files", "not a zip archive"),
         (json!({"additional_files": zipped("../x", b"")}), "additional_files", "leaves the archive"),
         (json!({"enable_network": true}), "enable_network", "not allowed"),
         (
@@ -119,7 +119,7 @@ fn every_field_that_is_wrong_is_named() {
         ),
         (json!({"redirect_stderr_to_stdout": "maybe"}), "redirect_stderr_to_stdout", "neither"),
         (json!({"callback_url": "http://127.0.0.1/x"}), "callback_url", "127.0.0.1"),
-        (json!({"callback_url": "file:///etc/passwd"}), "callback_url", "no address for callbacks"),
+        (json!({"callback_url": "file:///etc/passwd"}), "callback_url", "not an address for callbacks"),
     ] {
         let mut given = ok.clone();
         given.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());

@@ -115,7 +115,7 @@ async fn execute(
 ) -> Result<Json<Value>, Fault> {
     // Its clients send JSON and often do not say so.
     let given = serde_json::from_slice(&given?)
-        .map_err(|error| Refusal::Malformed(format!("the body is no JSON: {error}")))?;
+        .map_err(|error| Refusal::Malformed(format!("the body is not JSON: {error}")))?;
     let runtimes = runtimes::all(&service.toolchains.get(&service.store).await?);
     let wanted = request::read(&given, &runtimes).map_err(Refusal::Bad)?;
     let program = Program {
@@ -130,7 +130,7 @@ async fn execute(
     let submission = wait(&service, accepted.id, PATIENCE).await?;
     let ran = execution::ran(&service, &submission).await?;
     let late =
-        || Refusal::Unavailable("there is no result yet; the queue is long or the service ends".to_owned());
+        || Refusal::Unavailable("no result yet; the queue is long or the service is stopping".to_owned());
     Ok(Json(answer::of(&wanted.runtime, &ran.ok_or_else(late)?)?))
 }
 
@@ -155,7 +155,7 @@ mod tests {
                 (400, &json!("none-* runtime is unknown"))
             );
             let answer = kit.send("POST /api/v2/execute", headers, "{").await;
-            assert!(answer.status == 400 && answer.text.contains("no JSON"), "{}", answer.text);
+            assert!(answer.status == 400 && answer.text.contains("not JSON"), "{}", answer.text);
         }
     }
 }

@@ -122,8 +122,8 @@ fn files(given: &Value, runtime: &Runtime) -> Result<Vec<ProgramFile>, String> {
             file["content"].as_str().ok_or(format!("files[{n}].content is required as a string"))?;
         let encoding = file["encoding"].as_str().unwrap_or("utf8");
         let bytes = match encoding {
-            "base64" => STANDARD.decode(content).map_err(|_| format!("files[{n}].content is no base64"))?,
-            "hex" => hex(content).ok_or(format!("files[{n}].content is no hex"))?,
+            "base64" => STANDARD.decode(content).map_err(|_| format!("files[{n}].content is not base64"))?,
+            "hex" => hex(content).ok_or(format!("files[{n}].content is not hex"))?,
             _ => content.as_bytes().to_vec(),
         };
         let name =
@@ -216,7 +216,7 @@ mod tests {
             (json!({"files": []}), "files must be 1"),
             (json!({"files": [{"name": "a"}]}), "files[0].content is required as a string"),
             (json!({"files": [{"content": "AA==", "encoding": "base64"}]}), "at least one utf8"),
-            (json!({"files": [{"content": "0", "encoding": "hex"}]}), "files[0].content is no hex"),
+            (json!({"files": [{"content": "0", "encoding": "hex"}]}), "files[0].content is not hex"),
             (json!({"files": [{"content": "", "name": 1}]}), "files[0].name must be"),
             (json!({"stdin": 1}), "stdin must be a string"),
             (json!({"args": [1]}), "args[0] must be a string"),

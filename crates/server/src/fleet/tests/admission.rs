@@ -169,7 +169,7 @@ async fn two_machines_of_one_name_are_told_apart() {
     let other = || Statement { boot_id: Reading::Known("other".into()), ..statement("m1", "metal") };
     assert_eq!(world.states("metal", other()).await, Vec::<String>::new(), "it may have been started anew");
     let told = world.says_hello("m1", "metal").await;
-    assert!(told[0].starts_with("node: another machine of this name is there"), "{told:?}");
+    assert!(told[0].starts_with("node: another machine uses this name"), "{told:?}");
     let told = world.says_hello("m1", "cloud").await;
     assert!(told[0].starts_with("a node m1 belongs to pool metal"), "{told:?}");
 }

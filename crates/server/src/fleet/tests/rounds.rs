@@ -210,7 +210,7 @@ async fn contests_over_the_api() {
     kit.service.store.note_node("n", "default", &facts, now()).await.unwrap();
     let answer = hand_in("semis").await;
     assert_eq!(answer.status, 422, "{}", answer.text);
-    assert!(answer.text.contains("contest: there is none of this name"), "{}", answer.text);
+    assert!(answer.text.contains("contest: no contest of this name"), "{}", answer.text);
     let answer = hand_in("finals").await;
     assert_eq!(answer.status, 201, "{}", answer.text);
     let id = SubmissionId(answer.json()["id"].as_i64().unwrap());

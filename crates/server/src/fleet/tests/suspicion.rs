@@ -83,7 +83,7 @@ async fn what_a_doubted_node_says_is_asked_of_another() {
     assert_eq!(world.verdict(id).await, Some((Verdict::Accepted, job.id)));
 }
 
-/// Quiet jobs are told together with what speaks against a node, and count.
+/// Quiet jobs are told together with findings against a node, and count.
 #[tokio::test]
 async fn quiet_jobs_are_told_with_the_next_that_is_not() {
     let world = World::with_fleet().await;

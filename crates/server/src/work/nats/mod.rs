@@ -144,7 +144,7 @@ async fn service_id(service: &Service) -> Result<String, NatsError> {
     let fresh = secret::uuid().map_err(|e| failed(e.to_string()))?;
     let id = service.store.setting_or("service_id", &fresh.into()).await;
     let id = id.map_err(|e| failed(e.to_string()))?;
-    id.as_str().map(String::from).ok_or_else(|| failed("the setting `service_id` is no text".into()))
+    id.as_str().map(String::from).ok_or_else(|| failed("the setting `service_id` is not text".into()))
 }
 
 /// Serves the fleet until it is dropped. Returns only where that can never be: the brokers are another service's.

@@ -83,7 +83,7 @@ fn stream(task: &Section, key: &str, usual: &str) -> Result<Option<String>, Pack
         Some(_) => task.text(key)?.unwrap_or(usual),
     };
     match name.contains('/') || name.starts_with('.') {
-        true => Err(task.error(key, format!("`{name}` is no name of a file in the working directory"))),
+        true => Err(task.error(key, format!("`{name}` is not a name of a file in the working directory"))),
         false => Ok(Some(name.to_string()).filter(|name| !name.is_empty())),
     }
 }
@@ -152,7 +152,7 @@ fn manager(tree: &FileTree, task: &Section, package: &mut Package) -> Result<boo
 fn numbers(task: &Section, key: &str) -> Result<Vec<usize>, PackageError> {
     let words = task.words(key)?.unwrap_or_default();
     let number = |word: &str| {
-        word.parse::<usize>().map_err(|_| task.error(key, format!("`{word}` is no number of a test")))
+        word.parse::<usize>().map_err(|_| task.error(key, format!("`{word}` is not a number of a test")))
     };
     let parts = words.iter().flat_map(|word| word.split(',')).filter(|word| !word.is_empty());
     parts.map(number).collect()
@@ -305,7 +305,7 @@ fn subtasks(text: &str, there: usize) -> Result<Vec<(f64, Vec<usize>)>, PackageE
             }
             let number = points.parse::<f64>().ok().filter(|points| (0.0..=1e9).contains(points));
             parts.push((
-                number.ok_or_else(|| wrong(line, format!("`{points}` is no number of points")))?,
+                number.ok_or_else(|| wrong(line, format!("`{points}` is not a number of points")))?,
                 Vec::new(),
             ));
         } else if copies || !command.trim().is_empty() {
@@ -363,13 +363,13 @@ fn groups(task: &Section, kind: &str, node: &Node, cases: &[TestCase]) -> Result
             }
             Err(_) => {
                 let pattern = Regex::new(&format!("^(?:{which})"))
-                    .map_err(|_| wrong(&format!("`{which}` is no pattern")))?;
+                    .map_err(|_| wrong(&format!("`{which}` is not a pattern")))?;
                 let code = |n: &usize| pattern.is_match(&format!("{n:03}"));
                 (0..cases.len()).filter(code).collect()
             }
         };
         if members.is_empty() {
-            return Err(wrong(&format!("`{which}` is no test")));
+            return Err(wrong(&format!("`{which}` is not a test")));
         }
         total += members.len();
         if total > MOST_TESTS {
@@ -508,7 +508,7 @@ mod tests {
             ("time_limit: 0\n".into(), vec![], "task.yaml:1: time_limit: must be above 0"),
             ("memlimit: -1\n".into(), vec![], "task.yaml:1: memlimit: must be above 0"),
             ("n_input: 3\n".into(), vec![], "task.yaml:1: n_input: is 3, but there are 2"),
-            ("infile: a/b\n".into(), vec![], "task.yaml:1: infile: `a/b` is no name"),
+            ("infile: a/b\n".into(), vec![], "task.yaml:1: infile: `a/b` is not a name"),
             ("task_type: TwoSteps\n".into(), vec![], "task.yaml:1: task_type: `TwoSteps` is not supported"),
             ("{}".into(), vec![("check/manager", "")], "check/manager: is a compiled program"),
             ("task_type: Communication\n".into(), vec![], "task.yaml:1: task_type: is Communication, but"),
@@ -527,7 +527,7 @@ mod tests {
             ("{}".into(), vec![("input/input2.txt", "")], "output/output2.txt: is missing"),
             ("{}".into(), gen_file("1\n"), "gen/GEN: has 1 tests, but there are 2"),
             ("{}".into(), gen_file("1\n#ST: 100\n2\n"), "gen/GEN:2: the first `#ST:` comes after"),
-            ("{}".into(), gen_file("#ST: x\n1\n2\n"), "gen/GEN:1: `x` is no number"),
+            ("{}".into(), gen_file("#ST: x\n1\n2\n"), "gen/GEN:1: `x` is not a number"),
             ("{}".into(), gen_file("#ST: 50\n1\n2\n"), "gen/GEN: the points of its subtasks make 50"),
             ("{}".into(), gen_file("1 #COPY: x\n2\n"), "gen/GEN:1: is more than one of"),
             (
@@ -540,7 +540,7 @@ mod tests {
             (
                 score("GroupMin", "[[50, '(']]"),
                 vec![],
-                "task.yaml:2: score_type_parameters: `(` is no pattern",
+                "task.yaml:2: score_type_parameters: `(` is not a pattern",
             ),
             (score("GroupMin", "[[50, '9']]"), vec![], "task.yaml:2: score_type_parameters: names 9 tests"),
             (score("GroupMin", "5"), vec![], "task.yaml:2: score_type_parameters: must be a list of pairs"),

@@ -110,7 +110,7 @@ impl Reader<'_> {
                 let scope = scope.inside(format!("{key}.{n}.batched.{m}."), item)?;
                 let own = &scope.levels[scope.levels.len() - 1];
                 if own.has("batched") {
-                    return Err(own.error("batched", "a batch cannot lie in a batch"));
+                    return Err(own.error("batched", "a batch cannot contain a batch"));
                 }
                 cases.push(self.case(&scope, points)?);
             }
@@ -150,7 +150,7 @@ impl Reader<'_> {
             let Some(given) = &mut given else { return root.points() };
             let word = given.next().ok_or_else(|| formats.error("case_points", "has too few numbers"))?;
             let number = word.parse::<f64>().ok().filter(|p| (0.0..=MOST_POINTS).contains(p));
-            number.ok_or_else(|| formats.error("case_points", format!("`{word}` is no number of points")))
+            number.ok_or_else(|| formats.error("case_points", format!("`{word}` is not a number of points")))
         };
         let mut entries = Vec::new();
         for (name, cases) in found {
@@ -326,7 +326,7 @@ impl Reader<'_> {
             _ => {
                 let known = "standard, easy, floats, floatsabs, floatsrel, identical, linecount, linematches, rstripped, \
                              sorted, unordered, bridged";
-                return Err(spec.error(key, format!("`{name}` is none of {known}")));
+                return Err(spec.error(key, format!("`{name}` is not one of {known}")));
             }
         };
         if self.checker.is_some() && comparison != BuiltIn::Kattis {
@@ -359,7 +359,9 @@ fn floats(args: &Section, error: Option<FloatError>) -> Result<BuiltIn, PackageE
         Some("absolute") => FloatError::Absolute,
         Some("relative") => FloatError::Relative,
         Some(other) => {
-            return Err(args.error("error_mode", format!("`{other}` is none of default, absolute, relative")));
+            return Err(
+                args.error("error_mode", format!("`{other}` is not one of default, absolute, relative"))
+            );
         }
     };
     Ok(BuiltIn::Floats { tolerance: 10f64.powi(-(precision as i32)), error: error.unwrap_or(mode) })
@@ -383,7 +385,7 @@ fn dependencies(scope: &Scope, batches: &[usize]) -> Result<Vec<usize>, PackageE
             let there = batches.len();
             at.error(
                 "dependencies",
-                format!("`{word}` is the number of no batch before this one; there are {there}"),
+                format!("`{word}` is not the number of an earlier batch; there are {there}"),
             )
         })
     };

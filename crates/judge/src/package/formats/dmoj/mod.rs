@@ -143,7 +143,7 @@ fn refuse_dynamic(node: &Node, place: &str) -> Result<(), PackageError> {
 fn file_name(section: &Section, key: &str) -> Result<Option<String>, PackageError> {
     let Some(name) = section.text(key)? else { return Ok(None) };
     match name.contains(['/', '\0']) || [".", ".."].contains(&name) || name.len() > 255 {
-        true => Err(section.error(key, format!("`{name}` is no name of a file in the working directory"))),
+        true => Err(section.error(key, format!("`{name}` is not a name of a file in the working directory"))),
         false => Ok(Some(name.to_string())),
     }
 }
@@ -210,7 +210,7 @@ fn calls<const N: usize>(spec: &Section, plain: [&str; N]) -> Result<Calls, Pack
         "peg" if !interactor => Calls::new(Protocol::Peg, &[three[2], three[1], three[0]]),
         other => {
             let known = if interactor { "default, testlib, coci" } else { "default, testlib, coci, peg" };
-            return Err(spec.error("type", format!("`{other}` is none of {known}")));
+            return Err(spec.error("type", format!("`{other}` is not one of {known}")));
         }
     };
     let Some(format) = spec.text("args_format_string")? else { return Ok(calls) };
@@ -463,7 +463,7 @@ mod tests {
             (with("checker: c.py\n"), "init.yml:2: checker: `c.py` is Python"),
             (with("checker++: x\n"), "init.yml:2: checker++: is Python"),
             ("test_cases:\n- {in+: 'x'}\n".into(), "init.yml:2: test_cases.0.in+: is Python"),
-            (with("checker: nonesuch\n"), "init.yml:2: checker: `nonesuch` is none of"),
+            (with("checker: nonesuch\n"), "init.yml:2: checker: `nonesuch` is not one of"),
             (with("archive: none.zip\n"), "init.yml:2: archive: `none.zip` is not in the package"),
             (
                 "test_cases: [{in: 9.in}]\n".into(),
@@ -479,7 +479,7 @@ mod tests {
             ),
             (
                 "test_cases: [{batched: [{}], dependencies: [1]}]\n".into(),
-                "init.yml:1: test_cases.0.dependencies: `1` is the number of no batch",
+                "init.yml:1: test_cases.0.dependencies: `1` is not the number of no batch",
             ),
             ("test_cases: [{points: -1}]\n".into(), "init.yml:1: test_cases.0.points: must be at least 0"),
             (
@@ -488,7 +488,7 @@ mod tests {
             ),
             (
                 with("checker: {name: bridged, args: {files: 1.in, type: odd}}\n"),
-                "init.yml:2: checker.args.type: `odd` is none of",
+                "init.yml:2: checker.args.type: `odd` is not one of",
             ),
             (
                 with("checker: {name: floats, args: {error_mode: odd}}\n"),
@@ -497,7 +497,7 @@ mod tests {
             (with("interactive: {files: none.cpp}\n"), "init.yml:2: interactive.files: `none.cpp` is not"),
             (with("interactive: {type: testlib}\n"), "init.yml:2: interactive.files: is missing"),
             (with("signature_grader: {entry: 1.in}\n"), "init.yml:2: signature_grader.header: is missing"),
-            (with("file_io: {input: a/b}\n"), "init.yml:2: file_io.input: `a/b` is no name"),
+            (with("file_io: {input: a/b}\n"), "init.yml:2: file_io.input: `a/b` is not a name"),
             (
                 with("interactive: {files: 1.in, args_format_string: '\"a'}\n"),
                 "init.yml:2: interactive.args_format_string: has a quotation mark",
@@ -514,7 +514,7 @@ mod tests {
                 "init.yml:2: test_cases.input_format: cannot be read as a pattern",
             ),
             (archive("input_format: 'x'"), "init.yml:2: test_cases.input_format: has no group"),
-            (archive("case_points: [a]"), "init.yml:2: test_cases.case_points: `a` is no number"),
+            (archive("case_points: [a]"), "init.yml:2: test_cases.case_points: `a` is not a number"),
             (archive("case_points: []"), "init.yml:2: test_cases.case_points: has too few"),
         ] {
             let error =

@@ -171,7 +171,7 @@ fn codes(section: &Section, key: &str, words: &[String]) -> Result<BTreeSet<Verd
             "OLE" => Verdict::OutputLimit,
             "CE" => Verdict::CompileError,
             "IE" => Verdict::JudgeError,
-            other => return Err(section.error(key, format!("`{other}` is no verdict of DMOJ"))),
+            other => return Err(section.error(key, format!("`{other}` is not a verdict of DMOJ"))),
         });
     }
     Ok(verdicts)

@@ -74,7 +74,7 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
         return Err(error(
             judging,
             "judging",
-            format!("`{name}` is no name of a file in the working directory"),
+            format!("`{name}` is not a name of a file in the working directory"),
         ));
     }
     let testset = reader.testset(warnings)?;
@@ -292,7 +292,11 @@ impl Reader<'_> {
         let mut all = self.root.all("files/executables", "executable");
         let found = all.find(|element| stem(element).as_deref() == Some(wanted));
         let found = found.ok_or_else(|| {
-            error(test, "test.cmd", format!("`{name}` is none of the package's programs (files/executables)"))
+            error(
+                test,
+                "test.cmd",
+                format!("`{name}` is not one of the package's programs (files/executables)"),
+            )
         })?;
         let program = self.program(found, "files.executables")?;
         let programs = &mut package.manner.made.programs;
@@ -320,7 +324,7 @@ impl Reader<'_> {
         let pattern = |name: &str| {
             let found = testset.child(name).ok_or_else(|| error(testset, name, "is missing"))?;
             Pattern::new(found.text()).ok_or_else(|| {
-                error(found, name, format!("`{}` is no pattern such as `tests/%02d`", found.text()))
+                error(found, name, format!("`{}` is not a pattern such as `tests/%02d`", found.text()))
             })
         };
         let (inputs, answers) = (pattern("input-path-pattern")?, pattern("answer-path-pattern")?);
@@ -502,7 +506,7 @@ impl Reader<'_> {
             match test.attribute("group") {
                 Some(name) if known.contains(name) => continue,
                 Some(name) if !groups.is_empty() => {
-                    return Err(error(test, "test.group", format!("`{name}` is none of the groups")));
+                    return Err(error(test, "test.group", format!("`{name}` is not one of the groups")));
                 }
                 _ => {}
             }
@@ -524,7 +528,11 @@ fn truth(text: &str) -> bool {
 fn points(element: &Element, text: &str) -> Result<f64, PackageError> {
     let number = text.trim().parse::<f64>().ok().filter(|points| (0.0..=1e9).contains(points));
     number.ok_or_else(|| {
-        error(element, &format!("{}.points", element.name), format!("`{text}` is no number of points from 0"))
+        error(
+            element,
+            &format!("{}.points", element.name),
+            format!("`{text}` is not a number of points from 0"),
+        )
     })
 }
 
@@ -539,7 +547,7 @@ fn ordered<'a>(groups: &[&'a Element]) -> Result<Vec<&'a Element>, PackageError>
     for group in groups {
         let names = |name: &str| groups.iter().any(|other| other.attribute("name") == Some(name));
         if let Some(unknown) = dependencies(group).find(|name| !names(name)) {
-            return Err(error(group, "group.dependencies", format!("`{unknown}` is none of the groups")));
+            return Err(error(group, "group.dependencies", format!("`{unknown}` is not one of the groups")));
         }
     }
     while !left.is_empty() {

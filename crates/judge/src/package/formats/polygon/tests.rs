@@ -170,9 +170,12 @@ fn malformed_packages_name_file_and_element() {
         (whole.replace("268435456", "-1"), "problem.xml:4: memory-limit: must be a whole number"),
         (
             whole.replace("tests/%02d.a", "../%02d"),
-            "problem.xml:5: answer-path-pattern: `../%02d` is no pattern",
+            "problem.xml:5: answer-path-pattern: `../%02d` is not a pattern",
         ),
-        (whole.replace("tests/%02d<", "tests<"), "problem.xml:5: input-path-pattern: `tests` is no pattern"),
+        (
+            whole.replace("tests/%02d<", "tests<"),
+            "problem.xml:5: input-path-pattern: `tests` is not a pattern",
+        ),
         (plain("", ""), "problem.xml:2: testset.tests: has no test"),
         (
             plain("<test/><test/><test method=\"manual\"/>", ""),
@@ -180,7 +183,7 @@ fn malformed_packages_name_file_and_element() {
         ),
         (
             plain("<test/><test/><test cmd=\"none 1\"/>", ""),
-            "problem.xml:6: test.cmd: `none` is none of the package's programs",
+            "problem.xml:6: test.cmd: `none` is not one of the package's programs",
         ),
         (
             plain("<test/><test/><test cmd=\"gen > x\"/>", ""),
@@ -211,16 +214,19 @@ fn malformed_packages_name_file_and_element() {
             xml("run-count=\"3\"", "<test/>", "", CHECKER, ""),
             "problem.xml:2: judging.run-count: must be 1 or 2",
         ),
-        (xml("input-file=\"a/b\"", "<test/>", "", CHECKER, ""), "problem.xml:2: judging: `a/b` is no name"),
-        (plain("<test points=\"much\"/>", ""), "problem.xml:6: test.points: `much` is no number"),
-        (scored("<group name=\"b\"/>"), "problem.xml:6: test.group: `a` is none of the groups"),
+        (
+            xml("input-file=\"a/b\"", "<test/>", "", CHECKER, ""),
+            "problem.xml:2: judging: `a/b` is not a name",
+        ),
+        (plain("<test points=\"much\"/>", ""), "problem.xml:6: test.points: `much` is not a number"),
+        (scored("<group name=\"b\"/>"), "problem.xml:6: test.group: `a` is not one of the groups"),
         (
             scored("<group name=\"a\" points-policy=\"odd\"/>"),
             "problem.xml:7: group.points-policy: `odd` is neither",
         ),
         (
             scored("<group name=\"a\"><dependencies><dependency group=\"z\"/></dependencies></group>"),
-            "problem.xml:7: group.dependencies: `z` is none",
+            "problem.xml:7: group.dependencies: `z` is not one of the groups",
         ),
         (
             scored("<group name=\"a\"><dependencies><dependency group=\"a\"/></dependencies></group>"),

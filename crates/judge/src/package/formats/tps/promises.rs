@@ -71,7 +71,7 @@ impl Solutions {
             let mut within = Vec::new();
             for (subtask, _) in except.entries() {
                 let Some(found) = subtasks.iter().find(|known| known.name == *subtask) else {
-                    return Err(except.error(subtask, "is no subtask with tests"));
+                    return Err(except.error(subtask, "is not a subtask with tests"));
                 };
                 let promised = promised(known(&except, subtask)?, full(found.score));
                 within.push((found.group.clone(), promised));
@@ -113,7 +113,7 @@ fn known<'a>(section: &Section<'a>, key: &str) -> Result<&'a str, PackageError> 
     let word = section.text(key)?.ok_or_else(|| section.error(key, "is missing"))?;
     match WORDS.contains(&word) {
         true => Ok(word),
-        false => Err(section.error(key, format!("`{word}` is none of {}", WORDS.join(", ")))),
+        false => Err(section.error(key, format!("`{word}` is not one of {}", WORDS.join(", ")))),
     }
 }
 

@@ -146,10 +146,10 @@ fn malformed_packages_name_file_and_element() {
         (problem("64", "-1"), "problem.json:3: memory_limit: must be above 0"),
         (problem("Batch", "Communication"), "problem.json:2: type: is Communication, but there is neither"),
         (tests("gen 1\n"), "gen/data:1: comes before any subtask"),
-        (tests("@include x\n"), "gen/data:1: `x` is no testset so far"),
+        (tests("@include x\n"), "gen/data:1: `x` is not a testset so far"),
         (tests("@subtask samples\n@subtask samples\n"), "gen/data:2: `samples` is there already"),
         (tests("@subtask\n"), "gen/data:1: `@subtask` needs one name"),
-        (tests("@order x\n"), "gen/data:1: `@order` is none of"),
+        (tests("@order x\n"), "gen/data:1: `@order` is not one of"),
         (tests("@subtask samples\ngen 'a\n"), "gen/data:2: has a quotation without its end"),
         (tests("@subtask samples\nmanual 9.in\n@subtask full\n"), "gen/data:2: `9.in` is not in gen/manual/"),
         (
@@ -166,8 +166,11 @@ fn malformed_packages_name_file_and_element() {
         (subtasks("[\"v.cpp 7\"]", "7"), "subtasks.json:3: subtasks.full.validators: must be a list of text"),
         (subtasks("v.cpp 7", "x.cpp"), "subtasks.json: validators: `x.cpp` is not in validator/"),
         (solutions("a.cpp", "c.cpp"), "solutions.json:1: c.cpp: is not in solution/"),
-        (solutions("correct", "right"), "solutions.json:2: b.pas.verdict: `right` is none of model_solution"),
-        (solutions("\"full\":", "\"most\":"), "solutions.json:2: b.pas.except.most: is no subtask"),
+        (
+            solutions("correct", "right"),
+            "solutions.json:2: b.pas.verdict: `right` is not one of model_solution",
+        ),
+        (solutions("\"full\":", "\"most\":"), "solutions.json:2: b.pas.except.most: is not a subtask"),
         (solutions("model_solution", "correct"), "solutions.json: has no `model_solution`, which would make"),
     ] {
         let files: Vec<_> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();

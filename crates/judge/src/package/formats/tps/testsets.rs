@@ -118,7 +118,8 @@ fn lines(text: &str, kind: Kind) -> Result<(Vec<Test>, Vec<Testset>), PackageErr
             "@include" => {
                 for name in &words[1..] {
                     let known = sets.iter().find(|set| set.name == *name).map(|set| set.tests.clone());
-                    let known = known.ok_or_else(|| wrong(line, format!("`{name}` is no testset so far")))?;
+                    let known =
+                        known.ok_or_else(|| wrong(line, format!("`{name}` is not a testset so far")))?;
                     let set =
                         sets.last_mut().ok_or_else(|| wrong(line, "comes before any subtask".into()))?;
                     total += known.len();
@@ -126,7 +127,7 @@ fn lines(text: &str, kind: Kind) -> Result<(Vec<Test>, Vec<Testset>), PackageErr
                 }
             }
             command if command.starts_with('@') => {
-                let message = format!("`{command}` is none of @subtask, @testset and @include");
+                let message = format!("`{command}` is not one of @subtask, @testset and @include");
                 return Err(wrong(line, message));
             }
             _ => {
@@ -190,7 +191,7 @@ fn stated(
     let mut found = BTreeMap::new();
     for (name, node) in inner.entries() {
         if !sets.iter().any(|set| set.subtask && set.name == *name) {
-            warnings.push(inner.warning(name, format!("is no subtask of {DATA}")));
+            warnings.push(inner.warning(name, format!("is not a subtask of {DATA}")));
             continue;
         }
         let one = Section::of(SUBTASKS, format!("subtasks.{name}."), node)?;
