@@ -398,7 +398,7 @@ fn prefetch_debug_and_versions() {
         decoded(told, key)
     };
     assert!(text(900, "output_run").ends_with("line 399\n"));
-    assert!(text(901, "output_run").contains("not kept"));
+    assert!(text(901, "output_run").contains("no longer kept"));
     let listed = text(902, "full_debug");
     for (name, content) in [
         ("compile/long.sh", "while"),
@@ -413,7 +413,7 @@ fn prefetch_debug_and_versions() {
     }
     let script = text(903, "full_debug");
     assert!(script.contains("made no package") && script.contains("full disk"), "{script}");
-    assert!(text(904, "full_debug").contains("not kept"));
+    assert!(text(904, "full_debug").contains("no longer kept"));
     assert_eq!(state.errors, [], "no judging is taken back");
 }
 

@@ -198,7 +198,7 @@ fn what_a_hostile_server_tells_is_the_matter_of_one_submission() {
         ("1", ""),
         ("2", "more than 67108864 bytes when unpacked"),
         ("3", "leaves the archive"),
-        ("4", "no zip archive"),
+        ("4", "not a zip archive"),
         ("5", "no language is called `weird`"),
         ("6", ""),
         ("7", "was answered 404"),

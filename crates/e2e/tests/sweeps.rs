@@ -175,7 +175,7 @@ fn what_cannot_be_measured_is_told_and_earlier_runs_are_kept() {
             let document = ended.document().expect("document");
             assert_eq!(document["runs"].as_u64(), Some(runs as u64));
             assert!(document["end"]["failed"].is_string(), "{document}");
-            assert!(ended.stderr.contains("are kept in"), "{}", ended.stderr);
+            assert!(ended.stderr.contains("are saved in"), "{}", ended.stderr);
         }
         // The record of another experiment is not gone on with.
         let other = lab(place, &["layout", "--to", "64", "-n", "2", "--record", text(&record)]);

@@ -124,7 +124,11 @@ fn who_has_no_say_is_told_again_with_what_was_kept() {
         assert!(kit.events.lock().unwrap().drain(..).any(|e| said(&e)));
     }
     let found = kit.calibrate(1, None).unwrap();
-    assert!(found.warnings.iter().any(|told| told.contains("c.absent: has no say")), "{:?}", found.warnings);
+    assert!(
+        found.warnings.iter().any(|told| told.contains("c.absent: does not count")),
+        "{:?}",
+        found.warnings
+    );
     // Without a program that must pass there is no limit.
     kit.package.submissions.retain(|jury| jury.bounds.upper);
     let why = kit.calibrate(1, None).unwrap_err().to_string();

@@ -84,7 +84,7 @@ async fn options_that_cannot_be_used_are_named() {
     let base = || Options { url: "nats://localhost:1".into(), ..Options::default() };
     for (options, part) in [
         (Options { creds: Some(missing.clone()), ..base() }, "--nats-creds: "),
-        (Options { creds: Some(file.clone()), ..base() }, "no file of credentials"),
+        (Options { creds: Some(file.clone()), ..base() }, "it is not a file of credentials"),
         (Options { ca: Some(file.clone()), ..base() }, "there is no PEM CERTIFICATE in it"),
         (Options { cert: Some(file.clone()), ..base() }, "give --nats-key as well"),
         (Options { key: Some(file.clone()), ..base() }, "give --nats-cert as well"),

@@ -479,7 +479,7 @@ mod tests {
             ),
             (
                 "test_cases: [{batched: [{}], dependencies: [1]}]\n".into(),
-                "init.yml:1: test_cases.0.dependencies: `1` is not the number of no batch",
+                "init.yml:1: test_cases.0.dependencies: `1` is not the number of an earlier batch",
             ),
             ("test_cases: [{points: -1}]\n".into(), "init.yml:1: test_cases.0.points: must be at least 0"),
             (
