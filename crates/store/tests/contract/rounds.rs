@@ -114,7 +114,7 @@ fn earlier_counts(database: &Database) {
             )
             .await;
         assert!(
-            matches!(&refused, Err(Error::Conflict(why)) if why.contains("none of the round")),
+            matches!(&refused, Err(Error::Conflict(why)) if why.contains("not one of the round")),
             "{refused:?}"
         );
         finish(&store, &second, Verdict::TimeLimit, counting(first)).await;
