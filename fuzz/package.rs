@@ -33,7 +33,9 @@ fuzz_target!(|text: &str| {
             assert!(!package.title.is_empty() || text.contains("name"), "a package has a title");
             assert!(warnings.iter().all(|warning| !warning.place.is_empty()), "{warnings:?}");
             if let Ok((files, _)) = to_2025_09(&package, &tree) {
-                let leaves = |path: &str| !Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+                let leaves = |path: &str| {
+                    !Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+                };
                 assert!(!files.iter().any(|file| leaves(&file.path)), "{files:?}");
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::Done;
 use crate::exports;
-use crate::place::wishes_for;
+use crate::reservation::slots_config;
 use crate::terminal::{self, Failure, print, print_error};
 use clap::Args;
 use host::facts::Facts;
@@ -41,8 +41,8 @@ pub(crate) fn main(args: AuditArgs) -> Result<Done, Failure> {
     if let Some(path) = &args.record {
         record(path, &machine.recording())?;
     }
-    let wishes = wishes_for(args.root.as_deref())?;
-    let slots = slots::plan_with(&facts.topology, &facts.cgroups, &wishes);
+    let slots_config = slots_config(args.root.as_deref())?;
+    let slots = slots::plan_with(&facts.topology, &facts.cgroups, &slots_config);
     let audit = audit::assess(&facts, &slots);
     match (args.json, args.markdown) {
         (true, _) => print(&to_text(&audit)),

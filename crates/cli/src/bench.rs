@@ -6,23 +6,23 @@ use crate::Done;
 use crate::clocks;
 use crate::exports::Exports;
 use crate::interrupt::Interrupt;
-use crate::isolation::{IsolationArgs, Seat};
+use crate::isolation::{IsolationArgs, ProgramRunner};
+use crate::measured_program::{MeasuredProgramArgs, ended_well};
 use crate::options::{ClockArgs, PlacementArgs, SlotChoice};
-use crate::place::{Place, places};
-use crate::subject::{SubjectArgs, ended_well};
+use crate::reservation::{Reservation, reserve};
 use crate::terminal::{self, Failure, print, print_error};
 use clap::Args;
 use engine::clocks::Meter;
 use host::busy;
 use host::machine::Machine;
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::bench::{self, Asked, Next, Parameter, Plan, Program, Stop, benched, machine_warnings};
+use lab::bench::{self, BenchTargets, Next, Parameter, Plan, Program, Stop, benched, machine_warnings};
 use model::{BenchEnd, BenchReport, Benched, HostLoad, Limits, Nanos, Observation, Reading, RunSpec};
 use report::csv::bench_csv;
 use report::html::bench_page;
 use report::json::{BenchDocument, FaultDocument, Judged, to_text};
 use report::text::bench_report;
-use settle::Floor;
+use settle::NoiseFloor;
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -71,7 +71,7 @@ pub(crate) struct BenchArgs {
     html: Option<PathBuf>,
     // Last, since their headings hold for what comes after them too.
     #[command(flatten)]
-    subject: SubjectArgs,
+    subject: MeasuredProgramArgs,
     #[command(flatten)]
     clock: ClockArgs,
     #[command(flatten)]
@@ -92,31 +92,31 @@ pub(crate) fn main(args: BenchArgs) -> Result<Done, Failure> {
 fn measure(args: &BenchArgs) -> Result<Done, Failure> {
     let programs = programs(args)?;
     let exports = Exports::open(args.json, [("--csv", args.csv.as_ref()), ("--html", args.html.as_ref())])?;
-    let mut places = places(&args.placement, SlotChoice::Auto, 1)?;
-    args.isolation.apply(&mut places, false, || args.subject.shown())?;
-    let place = places.pop().unwrap_or_default();
-    let means = clocks::means(args.clock, None)?;
+    let mut reservations = reserve(&args.placement, SlotChoice::Auto, 1)?;
+    args.isolation.apply(&mut reservations, false, || args.subject.shown())?;
+    let reservation = reservations.pop().unwrap_or_default();
+    let meter = clocks::meter(args.clock, None)?;
     // What cannot be run is told before anything is.
-    programs.iter().try_for_each(|program| prepared(args, &place, program).map(drop))?;
-    programs.iter().try_for_each(|program| clocks::check(means, &program.argv[0]))?;
-    let launcher = Seat::take(&place)?;
+    programs.iter().try_for_each(|program| prepared(args, &reservation, program).map(drop))?;
+    programs.iter().try_for_each(|program| clocks::check(meter, &program.argv[0]))?;
+    let launcher = ProgramRunner::take(&reservation)?;
     let interrupted = Interrupt::ending(vec![launcher.ender()])?;
     let run = |n: usize| {
         if interrupted.came() {
             return Ok(None);
         }
-        let (mut spec, mut fds) = prepared(args, &place, &programs[n])?;
-        let counting = means.begin(&mut spec, &mut fds).map_err(Failure::system)?;
+        let (mut spec, mut fds) = prepared(args, &reservation, &programs[n])?;
+        let counting = meter.begin(&mut spec, &mut fds).map_err(Failure::system)?;
         let observation = launcher.run(&spec, fds)?;
         if interrupted.came() {
             return Ok(None);
         }
         let observation = check(args, &spec.limits, counting.end(observation).map_err(Failure::system)?)?;
-        means.charge(&observation).map_err(Failure::system)?;
+        meter.charge(&observation).map_err(Failure::system)?;
         Ok(Some(observation))
     };
-    let floor = place.floor();
-    let (report, failure) = conduct(args, &programs, means, &floor, run);
+    let floor = reservation.floor();
+    let (report, failure) = conduct(args, &programs, meter, &floor, run);
     match failure {
         Some(failure) if report.programs.iter().all(|program| program.runs.is_empty()) => Err(failure),
         failure => {
@@ -131,13 +131,13 @@ fn measure(args: &BenchArgs) -> Result<Done, Failure> {
 fn conduct(
     args: &BenchArgs,
     programs: &[Program],
-    means: Meter,
-    floor: &Floor,
+    meter: Meter,
+    floor: &NoiseFloor,
     mut run: impl FnMut(usize) -> Result<Option<Observation>, Failure>,
 ) -> (BenchReport, Option<Failure>) {
     let most = args.until_ci.map(|_| args.max_runs as usize);
     let plan = Plan {
-        clock: means.clock(),
+        clock: meter.clock(),
         programs: programs.len(),
         runs: most.unwrap_or(usize::MAX).min(args.runs as usize),
         warmup: args.warmup as usize,
@@ -161,28 +161,28 @@ fn conduct(
         Reading::from_result(before.and_then(|before| Ok(busy::between(&before, &look()?, elapsed, &ours))));
     let (end, failure) = match stop {
         Stop::Enough => (BenchEnd::Complete, None),
-        Stop::Asked => (BenchEnd::Interrupted, None),
+        Stop::BenchTargets => (BenchEnd::Interrupted, None),
         Stop::Failed { program, run, error } => {
             let failure = in_run(error, &programs[program], run);
             (BenchEnd::Failed(format!("{failure}")), Some(failure))
         }
     };
-    let limits = means.judged_by(args.subject.limits.limits());
+    let limits = meter.judged_by(args.subject.limits.limits());
     let complete = end == BenchEnd::Complete;
-    let asked = Asked {
+    let asked = BenchTargets {
         runs: Some(plan.runs).filter(|_| complete),
         ci: args.until_ci.filter(|_| complete),
         looks: plan.looks(),
     };
-    let programs = benched(programs, kept, means.clock(), &limits, floor, asked);
+    let programs = benched(programs, kept, meter.clock(), &limits, floor, asked);
     // A busy machine changes no count.
-    let warnings = if means == Meter::Kernel { machine_warnings(&load, &ours) } else { Vec::new() };
-    let (clock, counted_by) = (means.clock(), means.versions());
+    let warnings = if meter == Meter::Kernel { machine_warnings(&load, &ours) } else { Vec::new() };
+    let (clock, counted_by) = (meter.clock(), meter.versions());
     (BenchReport { clock, counted_by, programs, limits, warnings, end }, failure)
 }
 
-fn look() -> io::Result<busy::Look> {
-    busy::look(&Machine::this()?, std::process::id())
+fn look() -> io::Result<busy::BusySnapshot> {
+    busy::snapshot(&Machine::this()?, std::process::id())
 }
 
 /// A bar with the time that is left, on a terminal.
@@ -240,8 +240,12 @@ fn programs(args: &BenchArgs) -> Result<Vec<Program>, Failure> {
 }
 
 /// The specification of one run and its descriptors.
-fn prepared(args: &BenchArgs, place: &Place, program: &Program) -> Result<(RunSpec, Vec<OwnedFd>), Failure> {
-    let prepared = args.subject.prepared(&program.argv, &place.placement, args.placement.layout());
+fn prepared(
+    args: &BenchArgs,
+    reservation: &Reservation,
+    program: &Program,
+) -> Result<(RunSpec, Vec<OwnedFd>), Failure> {
+    let prepared = args.subject.prepared(&program.argv, &reservation.placement, args.placement.layout());
     prepared.map_err(|failure| forgotten_dashes(args, failure))
 }
 
@@ -275,7 +279,7 @@ fn in_run(failure: Failure, program: &Program, run: usize) -> Failure {
     }
 }
 
-fn tell(args: &BenchArgs, report: &BenchReport, floor: &Floor, exports: &Exports<2>) {
+fn tell(args: &BenchArgs, report: &BenchReport, floor: &NoiseFloor, exports: &Exports<2>) {
     match args.json {
         true => {
             let document = BenchDocument::new(report);

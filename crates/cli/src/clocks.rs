@@ -6,7 +6,7 @@ use crate::options::ClockArgs;
 use crate::run::command;
 use crate::terminal::{self, Failure, print};
 use clap::Args;
-use engine::clocks::{self, Counter, Meter, WAYS, Way};
+use engine::clocks::{self, CLOCK_METHODS, ClockMethod, Counter, Meter};
 use model::{Clock, Reading};
 use report::ClockStatus;
 use report::json::{ClocksDocument, to_text};
@@ -23,9 +23,9 @@ pub(crate) struct ClocksArgs {
 }
 
 pub(crate) fn main(args: &ClocksArgs) -> Result<Done, Failure> {
-    let all = WAYS.map(|Way { clock, counter, exact, cost }| {
-        let by = match clocks::means(clock, counter) {
-            Ok(means) => Reading::Known(means.versions().unwrap_or_else(|| KERNEL.into())),
+    let all = CLOCK_METHODS.map(|ClockMethod { clock, counter, exact, cost }| {
+        let by = match clocks::meter(clock, counter) {
+            Ok(meter) => Reading::Known(meter.versions().unwrap_or_else(|| KERNEL.into())),
             Err(why) => Reading::unknown(why),
         };
         ClockStatus { name: clock.name(), by, exact, cost }
@@ -38,7 +38,7 @@ pub(crate) fn main(args: &ClocksArgs) -> Result<Done, Failure> {
 }
 
 /// How the clock in use counts here: what the command asks for, else the package, else the site.
-pub(crate) fn means(asked: ClockArgs, of_package: Option<Clock>) -> Result<Meter, Failure> {
+pub(crate) fn meter(asked: ClockArgs, of_package: Option<Clock>) -> Result<Meter, Failure> {
     let clock = match asked.clock.or(of_package) {
         Some(clock) => clock,
         None => Config::read()?.clock.unwrap_or_default(),
@@ -53,12 +53,12 @@ pub(crate) fn means(asked: ClockArgs, of_package: Option<Clock>) -> Result<Meter
     if let Some(why) = why {
         return Err(Failure::usage(format!("--counter has no effect: {why}")));
     }
-    clocks::means(clock, asked.counter.unwrap_or_default())
+    clocks::meter(clock, asked.counter.unwrap_or_default())
         .map_err(|why| Failure::system(format!("the clock {}: {why}", clock.name())))
 }
 
 /// Refuses a command that the clock cannot count.
-pub(crate) fn check(means: Meter, program: &str) -> Result<(), Failure> {
+pub(crate) fn check(meter: Meter, program: &str) -> Result<(), Failure> {
     let path = command::find_program(program)?;
-    clocks::uncountable(means, &path).map_or(Ok(()), |why| Err(Failure::usage(why)))
+    clocks::uncountable(meter, &path).map_or(Ok(()), |why| Err(Failure::usage(why)))
 }

@@ -1,8 +1,8 @@
 //! Where tauto keeps its data, and the site's configuration.
 
 use crate::inputs;
-use crate::isolation::{Holds, VmWishes};
-use crate::serve::{DATABASE, SERVICE, wishes::ServeWishes};
+use crate::isolation::{IsolationMode, VmConfig};
+use crate::serve::{DATABASE, SERVICE, config::ServeConfig};
 use crate::terminal::Failure;
 use model::{Clock, SecondOpinions};
 use serde::{Deserialize, Serialize};
@@ -24,15 +24,15 @@ pub(crate) struct Config {
     /// Which results the reference clock judges too, where neither the command nor the package says so.
     pub(crate) second_opinion: Option<SecondOpinions>,
     /// What holds programs where the command does not say so.
-    pub(crate) isolation: Option<Holds>,
+    pub(crate) isolation: Option<IsolationMode>,
     /// How slots are planned.
-    pub(crate) slots: host::slots::Wishes,
+    pub(crate) slots: host::slots::SlotsConfig,
     /// What is tuned.
-    pub(crate) tune: host::tune::Wishes,
+    pub(crate) tune: host::tune::TuneConfig,
     /// How the service is run.
-    pub(crate) serve: ServeWishes,
+    pub(crate) serve: ServeConfig,
     /// Virtual machines around slots.
-    pub(crate) vm: VmWishes,
+    pub(crate) vm: VmConfig,
 }
 
 impl Config {
@@ -52,7 +52,7 @@ impl Config {
         Config {
             clock: self.clock.or(Some(Clock::default())),
             second_opinion: self.second_opinion.or(Some(SecondOpinions::default())),
-            isolation: self.isolation.or(Some(Holds::default())),
+            isolation: self.isolation.or(Some(IsolationMode::default())),
             serve: self.serve.or_default(),
             ..self
         }

@@ -4,13 +4,13 @@ use crate::Done;
 use crate::clocks;
 use crate::judging::{Opened, Site, failure, languages, open, options, worst_floor};
 use crate::options::{ClockArgs, LimitArgs, PlacementArgs, SlotChoice};
-use crate::place::places;
+use crate::reservation::reserve;
 use crate::terminal::{Failure, print, print_error};
 use clap::Args;
-use engine::bench::Bench;
 use engine::job::Job;
-use engine::kept::Keeping;
+use engine::limit_cache::LimitCache;
 use engine::opinion::Opinions;
+use engine::prepared_slot::PreparedSlot;
 use judge::package::convert::{Content, Written, to_2025_09};
 use judge::scoring::JudgeMode;
 use model::Event;
@@ -69,26 +69,26 @@ fn empty(directory: &Path) -> Result<(), Failure> {
 
 /// Makes the files of the package that are not in it, in the sandbox.
 fn make(args: &ConvertArgs, opened: &Opened) -> Result<(), Failure> {
-    if opened.package.manner.made.files.is_empty() {
+    if opened.package.features.made.files.is_empty() {
         return Ok(());
     }
     let languages = languages(args.languages.as_ref())?;
-    let places = places(&args.placement, SlotChoice::None, 1)?;
-    let floor = worst_floor(&places);
-    let site = Site::start(places, true)?;
-    let means = clocks::means(ClockArgs::default(), opened.clock)?;
+    let reservations = reserve(&args.placement, SlotChoice::None, 1)?;
+    let floor = worst_floor(&reservations);
+    let site = Site::start(reservations, true)?;
+    let meter = clocks::meter(ClockArgs::default(), opened.clock)?;
     let job = Job {
         package: &opened.package,
         source: &opened.source,
         languages: &languages,
-        options: options(&LimitArgs::default(), &args.placement, JudgeMode::AllTests, floor, means),
+        options: options(&LimitArgs::default(), &args.placement, JudgeMode::AllTests, floor, meter),
         opinions: &Opinions::none(),
-        keeping: Keeping::NOWHERE,
+        limit_cache: LimitCache::NOWHERE,
         cancel: &site.cancel,
         emit: &|_| {},
     };
     let slot = site.slots.first().ok_or_else(|| Failure::system("there is no slot"))?;
-    Bench::new(job, slot).map(drop).map_err(failure)
+    PreparedSlot::new(job, slot).map(drop).map_err(failure)
 }
 
 fn write(directory: &Path, file: &Written, opened: &Opened) -> io::Result<()> {

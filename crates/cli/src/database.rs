@@ -15,7 +15,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
-use store::{Moment, SCHEMA, Store};
+use store::{SCHEMA, Store, Timestamp};
 
 #[derive(Args, Debug)]
 pub(crate) struct DatabaseArgs {
@@ -247,7 +247,7 @@ struct ForgetDocument {
 
 fn forget(address: &str, days: u32, json: bool) -> Result<Done, Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(Failure::system)?;
-    let now = Moment(i64::try_from(now.as_micros()).map_err(Failure::system)?);
+    let now = Timestamp(i64::try_from(now.as_micros()).map_err(Failure::system)?);
     let before = now.plus_micros(-i64::from(days) * 86_400_000_000);
     let gone = wait(async {
         let store = open(address).await?;

@@ -3,13 +3,13 @@
 use crate::Done;
 use crate::config::{Config, data_directory, service_database};
 use crate::database;
-use crate::isolation::{Holds, IsolationArgs};
+use crate::isolation::{IsolationArgs, IsolationMode};
 use crate::languages;
-use crate::place::{Place, planned};
+use crate::reservation::{Reservation, planned};
 use crate::run::command::environment;
 use crate::terminal::{self, Failure, print};
 use clap::Args;
-use engine::clocks::{self, Counter, WAYS};
+use engine::clocks::{self, CLOCK_METHODS, Counter};
 use host::audit;
 use host::facts::Facts;
 use host::machine::Machine;
@@ -118,8 +118,8 @@ fn machine() -> Vec<Check> {
         Err(e) => return unknown(&e),
     };
     // A configuration that cannot be read has a check of its own.
-    let wishes = Config::read().map(|config| config.slots).unwrap_or_default();
-    let plan = match planned(&machine, &wishes) {
+    let slots_config = Config::read().map(|config| config.slots).unwrap_or_default();
+    let plan = match planned(&machine, &slots_config) {
         Ok(plan) => plan,
         Err(e) => return unknown(&e),
     };
@@ -148,7 +148,7 @@ fn machine() -> Vec<Check> {
 fn virtual_machines() -> Check {
     const ID: &str = "vm";
     let config = Config::read().unwrap_or_default();
-    let wanted = config.isolation == Some(Holds::Vm);
+    let wanted = config.isolation == Some(IsolationMode::Vm);
     let not = |found: String, remedy: &str| {
         // Nobody misses what nobody wants.
         let state = if wanted { CheckState::Bad } else { CheckState::Unknown };
@@ -192,9 +192,9 @@ fn virtual_machines() -> Check {
 }
 
 fn boot_one() -> Result<(Accelerator, Duration), Failure> {
-    let mut places = vec![Place::default()];
-    IsolationArgs::default().apply(&mut places, false, Vec::new)?;
-    let settings = places.pop().and_then(|place| place.machine().cloned());
+    let mut reservations = vec![Reservation::default()];
+    IsolationArgs::default().apply(&mut reservations, false, Vec::new)?;
+    let settings = reservations.pop().and_then(|reservation| reservation.machine().cloned());
     let settings = settings.ok_or_else(|| Failure::system("the configuration wants none"))?;
     Ok(vm::Machine::new(settings).ready()?)
 }
@@ -268,10 +268,10 @@ fn toolchains(own: Option<&PathBuf>) -> Check {
 
 fn counting() -> Check {
     const ID: &str = "clocks";
-    let missing: Vec<(Clock, String)> = WAYS
+    let missing: Vec<(Clock, String)> = CLOCK_METHODS
         .iter()
         .filter(|way| way.counter != Counter::Processor)
-        .filter_map(|way| clocks::means(way.clock, way.counter).err().map(|why| (way.clock, why)))
+        .filter_map(|way| clocks::meter(way.clock, way.counter).err().map(|why| (way.clock, why)))
         .collect();
     let Some((_, why)) = missing.first() else {
         return Check::ok(ID, Clock::ALL.map(Clock::name).join(", "));
@@ -302,7 +302,7 @@ fn service() -> Vec<Check> {
     let data = data_directory();
     checks.push(directory(&data));
     checks.extend(data.as_ref().ok().map(|data| room(data)));
-    checks.push(port(config.serve.listen.unwrap_or(crate::serve::wishes::LISTEN)));
+    checks.push(port(config.serve.listen.unwrap_or(crate::serve::config::LISTEN)));
     // Last: root becomes the user who owns the database.
     checks.push(database(&config));
     checks

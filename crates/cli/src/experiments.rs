@@ -3,20 +3,20 @@
 
 mod consistency;
 mod disturber;
-mod ground;
 mod ladder;
 mod layout;
 mod lines;
 mod link_order;
 mod perturb;
+mod reserved_machine;
 mod session;
 
 pub(crate) use disturber::{Disturbance, Disturber};
 
 use crate::Done;
 use crate::bench::words;
+use crate::measured_program::MeasuredProgramArgs;
 use crate::run::command::find_program;
-use crate::subject::SubjectArgs;
 use crate::terminal::{Failure, print};
 use clap::{Args, Subcommand};
 use host::facts::{Facts, Topology};
@@ -79,7 +79,7 @@ fn shown(command: &[String], argv: &[String]) -> String {
 }
 
 /// What makes two programs the same, for a record: words, input, environment, limits, and the program's file.
-fn subject_facts(argv: &[String], subject: &SubjectArgs) -> Result<Value, Failure> {
+fn subject_facts(argv: &[String], subject: &MeasuredProgramArgs) -> Result<Value, Failure> {
     let file = |path: &Path| {
         let facts = std::fs::metadata(path).ok()?;
         Some(json!([facts.len(), facts.mtime(), facts.mtime_nsec()]))

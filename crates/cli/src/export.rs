@@ -42,7 +42,7 @@ struct ContestApiArgs {
     teams: Option<PathBuf>,
     /// Version of the specification
     #[arg(long, value_enum, default_value = "2026-01")]
-    version: Told,
+    version: ContestApiVersion,
     /// Write to FILE; - is standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -52,7 +52,7 @@ struct ContestApiArgs {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Told {
+enum ContestApiVersion {
     #[value(name = "2026-01")]
     V2026,
     #[value(name = "2023-06")]
@@ -75,8 +75,8 @@ pub(crate) fn main(args: &ExportArgs) -> Result<Done, Failure> {
     })?
     .map_err(failure)?;
     let version = match args.version {
-        Told::V2026 => Version::V2026,
-        Told::V2023 => Version::V2023,
+        ContestApiVersion::V2026 => Version::V2026,
+        ContestApiVersion::V2023 => Version::V2023,
     };
     let (lines, left) = feed(&contest, &people, version).map_err(|why| {
         let file = args.teams.as_deref().unwrap_or(Path::new("--teams"));

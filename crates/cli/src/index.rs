@@ -5,7 +5,7 @@ use crate::config::data_directory;
 use crate::exports::Exports;
 use crate::inputs;
 use crate::options::{CpuList, PlacementArgs, SlotChoice, cpu_list, seconds, slot_choice};
-use crate::place::{Place, places};
+use crate::reservation::{Reservation, reserve};
 use crate::terminal::{self, Failure, print};
 use clap::Args;
 use host::facts::Facts;
@@ -13,7 +13,7 @@ use host::identity;
 use host::machine::Machine;
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::index::compare::compare;
-use lab::index::{Asked, PRIORITY, Protection, conditions, measure, protect};
+use lab::index::{IndexOptions, PRIORITY, Protection, conditions, measure, protect};
 use model::{Index, IndexFigure, IndexPart, Nanos, Reading};
 use report::html::{comparison_page, index_page};
 use report::json::{ComparisonDocument, FaultDocument, index_text, read_index, read_kept_index, to_text};
@@ -84,14 +84,14 @@ fn compared(args: &IndexArgs) -> Result<Done, Failure> {
 fn taken(args: &IndexArgs) -> Result<Done, Failure> {
     let page = Exports::open(args.json, [("--html", args.html.as_ref())])?;
     let typed = PlacementArgs { slot: args.slot, cpu: args.cpu.clone(), ..PlacementArgs::default() };
-    let place = places(&typed, SlotChoice::Auto, 1)?.pop().unwrap_or_default();
-    let cpu = cpu_of(args, &place)?;
+    let reservation = reserve(&typed, SlotChoice::Auto, 1)?.pop().unwrap_or_default();
+    let cpu = cpu_of(args, &reservation)?;
     let stop = Arc::new(AtomicBool::new(false));
     // Whoever ends us must get the CPU where the measurement has the only one. Refused where the class is.
     let _ = sandbox::sched::become_fifo(PRIORITY + 1);
     let told = stop.clone();
     ctrlc::set_handler(move || told.store(true, Ordering::Relaxed)).map_err(Failure::system)?;
-    let index = index(args, &place, cpu, &stop)?;
+    let index = index(args, &reservation, cpu, &stop)?;
     let Some(index) = index else { return Ok(Done::Interrupted) };
     keep(&index);
     match args.json {
@@ -135,7 +135,7 @@ pub(crate) fn replace(path: &std::path::Path, content: &[u8]) -> std::io::Result
 }
 
 /// The CPU to be bound to: as typed, the slot's, or the last of those allowed, as the one least used by others.
-fn cpu_of(args: &IndexArgs, place: &Place) -> Result<Option<u32>, Failure> {
+fn cpu_of(args: &IndexArgs, reservation: &Reservation) -> Result<Option<u32>, Failure> {
     let allowed = lab::load::allowed().map_err(Failure::system)?;
     if let Some(CpuList(typed)) = &args.cpu {
         return match typed.first().filter(|cpu| allowed.contains(cpu)) {
@@ -146,14 +146,14 @@ fn cpu_of(args: &IndexArgs, place: &Place) -> Result<Option<u32>, Failure> {
             }
         };
     }
-    let slot = place.slot().and_then(|slot| slot.cpus.first().copied());
+    let slot = reservation.slot().and_then(|slot| slot.cpus.first().copied());
     Ok(slot.or(allowed.last().copied()))
 }
 
 /// Measures; `None` where the user interrupted.
 fn index(
     args: &IndexArgs,
-    place: &Place,
+    reservation: &Reservation,
     cpu: Option<u32>,
     stop: &AtomicBool,
 ) -> Result<Option<Index>, Failure> {
@@ -161,7 +161,7 @@ fn index(
     let gather = || Facts::gather(&machine).map_err(Failure::system);
     let (before, begun) = (gather()?, Instant::now());
     let (available, total) = identity::memory(&machine);
-    let asked = Asked {
+    let asked = IndexOptions {
         topology: &before.topology,
         cpu,
         available: available.known().map_or(0, |bytes| usize::try_from(*bytes).unwrap_or(usize::MAX)),
@@ -169,7 +169,7 @@ fn index(
         time: Duration::from_nanos(args.seconds.0),
     };
     let Some((protection, parts)) = on_a_thread(&asked, stop)? else { return Ok(None) };
-    let slot = match (place.slot(), args.slot, &args.cpu) {
+    let slot = match (reservation.slot(), args.slot, &args.cpu) {
         (Some(slot), ..) => Reading::Known(slot.id),
         (None, Some(SlotChoice::None), _) => Reading::unknown("--slot none"),
         (None, _, Some(_)) => Reading::unknown("--cpu names a CPU, not a slot"),
@@ -203,7 +203,7 @@ fn index(
 type Parts = Vec<(IndexPart, Reading<IndexFigure>)>;
 
 /// Measures on a thread of its own, since it binds itself, with a bar on a terminal.
-fn on_a_thread(asked: &Asked, stop: &AtomicBool) -> Result<Option<(Protection, Parts)>, Failure> {
+fn on_a_thread(asked: &IndexOptions, stop: &AtomicBool) -> Result<Option<(Protection, Parts)>, Failure> {
     let bar = ProgressBar::new(1000);
     // A template that does not parse leaves the usual look.
     bar.set_style(

@@ -1,6 +1,6 @@
 //! Ctrl-C and SIGTERM while runs are made.
 
-use crate::isolation::SeatEnder;
+use crate::isolation::RunEnder;
 use crate::terminal::Failure;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +10,12 @@ use std::time::Duration;
 #[derive(Clone, Default)]
 pub(crate) struct Interrupt {
     came: Arc<AtomicBool>,
-    enders: Arc<Mutex<Vec<SeatEnder>>>,
+    enders: Arc<Mutex<Vec<RunEnder>>>,
 }
 
 impl Interrupt {
     /// To be asked for once in a process.
-    pub(crate) fn ending(enders: Vec<impl Into<SeatEnder>>) -> Result<Interrupt, Failure> {
+    pub(crate) fn ending(enders: Vec<impl Into<RunEnder>>) -> Result<Interrupt, Failure> {
         let enders = enders.into_iter().map(Into::into).collect();
         let interrupt = Interrupt { came: Arc::default(), enders: Arc::new(Mutex::new(enders)) };
         let told = interrupt.clone();
@@ -33,7 +33,7 @@ impl Interrupt {
     }
 
     /// From now on it ends the runs of this launcher, and of no other.
-    pub(crate) fn now_ends(&self, launchers: Vec<impl Into<SeatEnder>>) {
+    pub(crate) fn now_ends(&self, launchers: Vec<impl Into<RunEnder>>) {
         let enders = launchers.into_iter().map(Into::into).collect();
         *self.enders.lock().unwrap_or_else(PoisonError::into_inner) = enders;
     }

@@ -1,7 +1,7 @@
 //! What holds a program: the sandbox, or a virtual machine around it.
 
 use crate::config::{Config, cache_directory};
-use crate::place::Place;
+use crate::reservation::Reservation;
 use crate::terminal::Failure;
 use clap::{Args, ValueEnum};
 use engine::Runner;
@@ -18,7 +18,7 @@ use vm::{Machine, Settings, Shares};
 /// What holds a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Holds {
+pub(crate) enum IsolationMode {
     /// Namespaces, control groups and filters of this machine's kernel.
     #[default]
     Sandbox,
@@ -26,10 +26,10 @@ pub(crate) enum Holds {
     Vm,
 }
 
-impl Holds {
+impl IsolationMode {
     /// A slot, as it is told where programs are held so.
     pub(crate) fn slot(self, planned: &Slot) -> Slot {
-        let isolation = if self == Holds::Vm { Isolation::Vm } else { planned.isolation };
+        let isolation = if self == IsolationMode::Vm { Isolation::Vm } else { planned.isolation };
         Slot { isolation, ..planned.clone() }
     }
 }
@@ -41,7 +41,7 @@ pub(crate) struct IsolationArgs {
     /// What holds the programs: sandbox, or vm, a small virtual machine around it that is thrown away after each submission
     /// (docs/vm.md) [default: sandbox, or `isolation` of the configuration]
     #[arg(long, value_name = "sandbox|vm", hide_possible_values = true)]
-    pub(crate) isolation: Option<Holds>,
+    pub(crate) isolation: Option<IsolationMode>,
     /// Memory of the virtual machine, such as 4G; programs can have it but for 384M [default: 3G]
     #[arg(long, value_name = "SIZE", value_parser = machine_memory, allow_negative_numbers = true)]
     vm_memory: Option<Bytes>,
@@ -51,10 +51,10 @@ pub(crate) struct IsolationArgs {
     vm_accelerator: Option<Accelerator>,
 }
 
-/// The site's wishes for virtual machines.
+/// Section `[vm]` of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct VmWishes {
+pub(crate) struct VmConfig {
     /// The kernel's image, called vmlinuz-VERSION.
     pub(crate) kernel: Option<PathBuf>,
     /// MiB of memory.
@@ -75,7 +75,7 @@ fn machine_memory(text: &str) -> Result<Bytes, String> {
     }
 }
 
-impl VmWishes {
+impl VmConfig {
     /// What is wrong with them.
     pub(crate) fn check(&self) -> Result<(), String> {
         match self.memory {
@@ -95,33 +95,34 @@ impl VmWishes {
 
 impl IsolationArgs {
     /// As it was typed, else the site's.
-    pub(crate) fn holds(&self, config: &Config) -> Holds {
+    pub(crate) fn isolation_mode(&self, config: &Config) -> IsolationMode {
         self.isolation.or(config.isolation).unwrap_or_default()
     }
 
-    /// Has the programs of these places held as it was asked for. `shown` are paths of the host that they see besides
-    /// those of the system; `ahead`: the next machine of a place is booted as soon as one is thrown away.
+    /// Has the programs of these reservations held as it was asked for. `shown` are paths of the host that they see besides
+    /// those of the system; `ahead`: the next machine of a reservation is booted as soon as one is thrown away.
     pub(crate) fn apply(
         &self,
-        places: &mut [Place],
+        reservations: &mut [Reservation],
         ahead: bool,
         shown: impl FnOnce() -> Vec<String>,
     ) -> Result<(), Failure> {
         let config = Config::read()?;
-        if self.holds(&config) == Holds::Sandbox {
+        if self.isolation_mode(&config) == IsolationMode::Sandbox {
             return Ok(());
         }
         let parts = config.vm.parts().map_err(|why| Failure::usage(format!("--isolation vm: {why}")))?;
-        let shares = Shares::of(shown()).map_err(|why| Failure::usage(format!("--isolation vm: {why}")))?;
+        let shares =
+            Shares::with_paths(shown()).map_err(|why| Failure::usage(format!("--isolation vm: {why}")))?;
         let memory = self.memory(&config);
-        for place in places {
-            place.hold_in(Settings {
+        for reservation in reservations {
+            reservation.hold_in(Settings {
                 parts: parts.clone(),
                 accelerator: self.vm_accelerator.or(config.vm.accelerator),
                 memory,
-                cpus: place.placement.cpus.clone(),
-                housekeeping: place.housekeeping().to_vec(),
-                node: place.placement.mem_node,
+                cpus: reservation.placement.cpus.clone(),
+                housekeeping: reservation.housekeeping().to_vec(),
+                node: reservation.placement.mem_node,
                 shares: shares.clone(),
                 cache: cache_directory(),
                 ahead,
@@ -137,7 +138,7 @@ impl IsolationArgs {
             Ok(config) => config,
             Err(error) => return Reading::unknown(error.to_string()),
         };
-        if self.holds(&config) == Holds::Sandbox {
+        if self.isolation_mode(&config) == IsolationMode::Sandbox {
             return Reading::Known("sandbox".into());
         }
         let parts = match config.vm.parts() {
@@ -160,8 +161,10 @@ impl IsolationArgs {
     /// As a command would have it typed.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
-        if let Some(holds) = self.isolation.and_then(|holds| holds.to_possible_value()) {
-            words.extend(["--isolation".to_string(), holds.get_name().to_string()]);
+        if let Some(isolation_mode) =
+            self.isolation.and_then(|isolation_mode| isolation_mode.to_possible_value())
+        {
+            words.extend(["--isolation".to_string(), isolation_mode.get_name().to_string()]);
         }
         if let Some(memory) = self.vm_memory {
             words.extend(["--vm-memory".to_string(), memory.0.to_string()]);
@@ -182,65 +185,65 @@ pub(crate) fn shown_to(languages: &Languages) -> Vec<String> {
     mounts.map(|mount| mount.host).collect()
 }
 
-/// Where a command runs programs without judging them.
+/// Runs programs without judging them.
 #[derive(Clone)]
-pub(crate) enum Seat {
+pub(crate) enum ProgramRunner {
     Sandbox(Arc<Launcher>),
     Vm(Arc<Machine>),
 }
 
-/// Ends a seat's run from another thread.
+/// Ends the run of a program runner from another thread.
 #[derive(Clone)]
-pub(crate) enum SeatEnder {
+pub(crate) enum RunEnder {
     Sandbox(Ender),
     Vm(Arc<Machine>),
 }
 
-impl Seat {
-    pub(crate) fn take(place: &Place) -> Result<Seat, Failure> {
-        Ok(match place.machine() {
-            Some(settings) => Seat::Vm(Arc::new(Machine::new(settings.clone()))),
-            None => Seat::Sandbox(Arc::new(Launcher::start(&place.launcher()?)?)),
+impl ProgramRunner {
+    pub(crate) fn take(reservation: &Reservation) -> Result<ProgramRunner, Failure> {
+        Ok(match reservation.machine() {
+            Some(settings) => ProgramRunner::Vm(Arc::new(Machine::new(settings.clone()))),
+            None => ProgramRunner::Sandbox(Arc::new(Launcher::start(&reservation.launcher()?)?)),
         })
     }
 
     pub(crate) fn run(&self, spec: &RunSpec, fds: Vec<OwnedFd>) -> Result<Observation, Failure> {
         match self {
-            Seat::Sandbox(launcher) => Ok(launcher.run(spec, fds)?),
-            Seat::Vm(machine) => {
+            ProgramRunner::Sandbox(launcher) => Ok(launcher.run(spec, fds)?),
+            ProgramRunner::Vm(machine) => {
                 let ran = Runner::run(&**machine, spec, fds);
                 ran.map_err(|e| if e.blame == engine::Blame::Machine { e.into() } else { Failure::usage(e) })
             }
         }
     }
 
-    pub(crate) fn ender(&self) -> SeatEnder {
+    pub(crate) fn ender(&self) -> RunEnder {
         match self {
-            Seat::Sandbox(launcher) => SeatEnder::Sandbox(launcher.ender()),
-            Seat::Vm(machine) => SeatEnder::Vm(machine.clone()),
+            ProgramRunner::Sandbox(launcher) => RunEnder::Sandbox(launcher.ender()),
+            ProgramRunner::Vm(machine) => RunEnder::Vm(machine.clone()),
         }
     }
 }
 
-impl SeatEnder {
+impl RunEnder {
     pub(crate) fn end_run(&self, output: bool) {
         match self {
-            SeatEnder::Sandbox(ender) => ender.end_run(output),
-            SeatEnder::Vm(machine) => Runner::end_run(&**machine, output),
+            RunEnder::Sandbox(ender) => ender.end_run(output),
+            RunEnder::Vm(machine) => Runner::end_run(&**machine, output),
         }
     }
 }
 
-impl From<Ender> for SeatEnder {
-    fn from(ender: Ender) -> SeatEnder {
-        SeatEnder::Sandbox(ender)
+impl From<Ender> for RunEnder {
+    fn from(ender: Ender) -> RunEnder {
+        RunEnder::Sandbox(ender)
     }
 }
 
-/// The station of a submission in a place that has a machine.
-pub(crate) fn station(place: &Place) -> Option<Station> {
-    let machine = Machine::new(place.machine()?.clone());
-    Some(Station::new(Box::new(machine), place.placement.clone()))
+/// The station for submissions, if the reservation has a virtual machine.
+pub(crate) fn station(reservation: &Reservation) -> Option<Station> {
+    let machine = Machine::new(reservation.machine()?.clone());
+    Some(Station::new(Box::new(machine), reservation.placement.clone()))
 }
 
 #[cfg(test)]
@@ -251,7 +254,7 @@ mod tests {
     fn machines_need_some_memory() {
         assert_eq!(machine_memory("4G"), Ok(Bytes::from_mib(4096)));
         assert!(machine_memory("256M").is_err_and(|why| why.contains("640")));
-        assert!(VmWishes { memory: Some(100), ..VmWishes::default() }.check().is_err());
+        assert!(VmConfig { memory: Some(100), ..VmConfig::default() }.check().is_err());
     }
 
     #[test]
@@ -264,16 +267,16 @@ mod tests {
             package: 0,
             isolation: Isolation::Partition,
         };
-        assert_eq!(Holds::Vm.slot(&planned).isolation, Isolation::Vm);
-        assert_eq!(Holds::Sandbox.slot(&planned), planned);
-        let typed = IsolationArgs { isolation: Some(Holds::Sandbox), ..IsolationArgs::default() };
+        assert_eq!(IsolationMode::Vm.slot(&planned).isolation, Isolation::Vm);
+        assert_eq!(IsolationMode::Sandbox.slot(&planned), planned);
+        let typed = IsolationArgs { isolation: Some(IsolationMode::Sandbox), ..IsolationArgs::default() };
         assert_eq!(typed.stated(), Reading::Known("sandbox".into()));
     }
 
     #[test]
     fn typed_words_come_back() {
         let args = IsolationArgs {
-            isolation: Some(Holds::Vm),
+            isolation: Some(IsolationMode::Vm),
             vm_memory: Some(Bytes::from_mib(1024)),
             vm_accelerator: Some(Accelerator::Tcg),
         };

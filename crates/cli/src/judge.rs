@@ -5,18 +5,20 @@ mod loose;
 use crate::Done;
 use crate::clocks;
 use crate::isolation::{IsolationArgs, shown_to};
-use crate::judging::{Kept, Opened, Site, failure, languages, open, opinions, options, worst_floor};
+use crate::judging::{
+    LimitDirectory, Opened, Site, failure, languages, open, opinions, options, worst_floor,
+};
 use crate::options::{ClockArgs, KeepArgs, LimitArgs, OpinionArgs, PlacementArgs, SlotChoice};
-use crate::place::places;
 use crate::progress::Progress;
+use crate::reservation::reserve;
 use crate::terminal::{Failure, print};
 use clap::Args;
 use engine::Fault;
-use engine::bench::Bench;
 use engine::clocks::Meter;
 use engine::job::Job;
 use engine::languages::Languages;
 use engine::opinion::Opinions;
+use engine::prepared_slot::PreparedSlot;
 use engine::slot::{needs_auxiliary, processes_beside};
 use engine::submission::{Submission, check, judge_submission};
 use engine::timelimit::time_limit;
@@ -26,7 +28,7 @@ use loose::{Laid, TestArgs};
 use model::{Event, Judgement, Verdict};
 use report::json::{JudgeDocument, Judged, to_text};
 use report::text::judgement_lines;
-use settle::Floor;
+use settle::NoiseFloor;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -75,20 +77,20 @@ struct Plan {
     submission: Submission,
     languages: Languages,
     mode: JudgeMode,
-    means: Meter,
+    meter: Meter,
     opinions: Opinions,
-    kept: Kept,
+    kept: LimitDirectory,
     /// Of tests without a package: there as long as they are read.
     _laid: Option<Laid>,
 }
 
 pub(crate) fn main(args: JudgeArgs) -> Result<Done, Failure> {
     let plan = plan(&args)?;
-    let mut places = places(&args.placement, SlotChoice::Auto, 1)?;
-    args.isolation.apply(&mut places, false, || shown_to(&plan.languages))?;
-    let floor = worst_floor(&places);
+    let mut reservations = reserve(&args.placement, SlotChoice::Auto, 1)?;
+    args.isolation.apply(&mut reservations, false, || shown_to(&plan.languages))?;
+    let floor = worst_floor(&reservations);
     let site = Site::start_with(
-        places,
+        reservations,
         needs_auxiliary(&plan.opened.package),
         processes_beside(&plan.opened.package),
     )?;
@@ -107,7 +109,7 @@ pub(crate) fn main(args: JudgeArgs) -> Result<Done, Failure> {
     };
     match args.json {
         true => {
-            let document = JudgeDocument::new(&judgement, &|run| crate::floor::disturbed(run, &floor));
+            let document = JudgeDocument::new(&judgement, &|run| crate::noise_floor::disturbed(run, &floor));
             print(&to_text(&Judged { document, thresholds: settle::thresholds(&floor) }));
         }
         false => print(&judgement_lines(&judgement, progress.style)),
@@ -123,12 +125,12 @@ fn plan(args: &JudgeArgs) -> Result<Plan, Failure> {
     let (opened, submission, laid) = subject(args)?;
     let submission = Submission::from_paths(submission, args.language.clone()).map_err(failure)?;
     let mode = if args.all_tests { JudgeMode::AllTests } else { JudgeMode::StopEarly };
-    let means = clocks::means(args.clock, opened.clock)?;
+    let meter = clocks::meter(args.clock, opened.clock)?;
     let opinions = opinions(args.opinion, &opened)?;
-    let kept = Kept::here(args.keep)?;
-    let plan = Plan { opened, submission, languages, mode, means, opinions, kept, _laid: laid };
+    let kept = LimitDirectory::here(args.keep)?;
+    let plan = Plan { opened, submission, languages, mode, meter, opinions, kept, _laid: laid };
     // Before anything is started or the time limit is looked for.
-    check(&job(args, &plan, &AtomicBool::new(false), Floor::assumed(), &|_| {}), &plan.submission)
+    check(&job(args, &plan, &AtomicBool::new(false), NoiseFloor::assumed(), &|_| {}), &plan.submission)
         .map_err(failure)?;
     Ok(plan)
 }
@@ -158,16 +160,16 @@ fn job<'a>(
     args: &JudgeArgs,
     plan: &'a Plan,
     cancel: &'a AtomicBool,
-    floor: Floor,
+    floor: NoiseFloor,
     emit: &'a (dyn Fn(Event) + Sync),
 ) -> Job<'a> {
     Job {
         package: &plan.opened.package,
         source: &plan.opened.source,
         languages: &plan.languages,
-        options: options(&args.limits, &args.placement, plan.mode, floor, plan.means),
+        options: options(&args.limits, &args.placement, plan.mode, floor, plan.meter),
         opinions: &plan.opinions,
-        keeping: plan.kept.keeping(),
+        limit_cache: plan.kept.limit_cache(),
         cancel,
         emit,
     }
@@ -177,11 +179,11 @@ fn judge(
     args: &JudgeArgs,
     plan: &Plan,
     site: &Site,
-    floor: Floor,
+    floor: NoiseFloor,
     emit: &(dyn Fn(Event) + Sync),
 ) -> Result<Judgement, Fault> {
     let job = job(args, plan, &site.cancel, floor, emit);
-    let benches = Bench::all(job, &site.slots)?;
+    let benches = PreparedSlot::all(job, &site.slots)?;
     let found = time_limit(&job, &benches)?;
     Ok(judge_submission(&benches[0], &plan.submission, &found.time, plan.mode)?.judgement)
 }

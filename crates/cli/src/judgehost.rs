@@ -14,16 +14,16 @@ use crate::config::data_directory;
 use crate::inputs;
 use crate::judging::{Site, worst_floor};
 use crate::options::{PlacementArgs, SlotChoice};
-use crate::place::places;
+use crate::reservation::reserve;
 use crate::serve::by_slot::{ProcessArgs, Serves};
-use crate::serve::nursery::{Child, Nursery};
+use crate::serve::supervisor::{SupervisedCommand, Supervisor};
 use crate::terminal::Failure;
 use ::judgehost::credentials::{Account, is_host_name};
 use ::judgehost::server::Server;
 use batch::Stop;
 use clap::{Args, ValueEnum};
 use client::Client;
-use engine::bundle::Ground;
+use engine::bundle::BundleRunner;
 use host::Host;
 use judge::domjudge::MemoryVerdict;
 use std::ffi::OsString;
@@ -101,13 +101,13 @@ pub(crate) fn main(args: &JudgehostArgs) -> Result<Done, Failure> {
         Serves::One(slot) => serve(args, &account, &name, slot),
         Serves::Each(slots) if args.once => all_once(&slots, &name),
         Serves::Each(slots) => {
-            let child = |slot: &SlotChoice| Child {
+            let child = |slot: &SlotChoice| SupervisedCommand {
                 name: format!("judgehost {}", number(*slot)),
                 args: words(*slot, &name),
                 env: Vec::new(),
                 stdin: None,
             };
-            Nursery::start(slots.iter().map(child).collect())?.attend(|_| {})
+            Supervisor::start(slots.iter().map(child).collect())?.attend(|_| {})
         }
     }
 }
@@ -232,16 +232,16 @@ fn serve(args: &JudgehostArgs, account: &Account, name: &str, slot: SlotChoice) 
     let directory = data_directory()?.join("judgehost");
     let journal = host::journal(&directory.join(&name), &name)?;
     let typed = PlacementArgs { slot: Some(slot), ..PlacementArgs::default() };
-    let places = places(&typed, SlotChoice::Auto, 1)?;
-    let floor = worst_floor(&places);
-    let site = Site::start_patient(places, true)?;
+    let reservations = reserve(&typed, SlotChoice::Auto, 1)?;
+    let floor = worst_floor(&reservations);
+    let site = Site::start_patient(reservations, true)?;
     // Used as long as this process lives, by what is built once and kept.
     let site: &'static Site = Box::leak(Box::new(site));
     let floor = Box::leak(Box::new(floor));
     let slots: &'static [engine::slot::Slot] = &site.slots;
     let first = slots.first().ok_or_else(|| Failure::system("there is no slot"))?;
     let view = Box::leak(Box::new(engine::bundle::view(root(args)?.as_deref())));
-    let ground = Ground { slot: first, floor, view, cancel: &site.cancel };
+    let runner = BundleRunner { slot: first, floor, view, cancel: &site.cancel };
     let tests = testcases::Tests::new(directory.join("tests"))?;
     let server = || Ok::<_, Failure>(Server::new(client(account)?, name.clone()));
     let courier = courier::Courier::start(server()?)?;
@@ -251,7 +251,7 @@ fn serve(args: &JudgehostArgs, account: &Account, name: &str, slot: SlotChoice) 
         url: account.url.clone(),
         name: name.clone(),
         journal,
-        ground,
+        runner,
         ending: &site.ending,
         tests,
         bundles: bundles::Bundles::default(),

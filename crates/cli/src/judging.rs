@@ -3,16 +3,16 @@
 use crate::config::{Config, cache_directory, data_directory};
 use crate::inputs;
 use crate::options::{KeepArgs, LimitArgs, OpinionArgs, PlacementArgs};
-use crate::place::Place;
+use crate::reservation::Reservation;
 use crate::terminal::Failure;
 use engine::Fault;
+use engine::artifact_cache::ArtifactCache;
 use engine::clocks::Meter;
 use engine::job::Options;
-use engine::kept::Keeping;
 use engine::languages::Languages;
+use engine::limit_cache::LimitCache;
 use engine::limits::Overrides;
 use engine::opinion::Opinions;
-use engine::shelf::Shelf;
 use engine::slot::{Slot, Station};
 use engine::toolchain::{Answers, Host};
 use host::facts::Facts;
@@ -64,27 +64,28 @@ fn read(source: Source, path: &Path) -> Result<Opened, Failure> {
         .chain(untidy)
         .map(|(place, message)| Event::Warning { place: inside(place), message: message.clone() })
         .collect();
-    let wishes = wishes(&source).map_err(|why| Failure::usage(format!("{}: {why}", inside(WISHES))))?;
-    let Wishes { clock, second_opinion } = wishes;
+    let package_options =
+        package_options(&source).map_err(|why| Failure::usage(format!("{}: {why}", inside(OPTIONS_FILE))))?;
+    let PackageOptions { clock, second_opinion } = package_options;
     Ok(Opened { source, package, clock, second_opinion, warnings })
 }
 
 /// A file of a package that is for us alone.
-const WISHES: &str = "tauto.toml";
+const OPTIONS_FILE: &str = "tauto.toml";
 
 /// What a package wishes that its format has no word for: strict TOML.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Wishes {
+struct PackageOptions {
     clock: Option<Clock>,
     second_opinion: Option<SecondOpinions>,
 }
 
-fn wishes(source: &Source) -> Result<Wishes, String> {
-    if !source.tree().files.contains_key(WISHES) {
-        return Ok(Wishes::default());
+fn package_options(source: &Source) -> Result<PackageOptions, String> {
+    if !source.tree().files.contains_key(OPTIONS_FILE) {
+        return Ok(PackageOptions::default());
     }
-    let bytes = source.bytes(WISHES).map_err(|e| e.to_string())?;
+    let bytes = source.bytes(OPTIONS_FILE).map_err(|e| e.to_string())?;
     let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_string())?;
     toml::from_str(&text).map_err(|e| e.to_string().trim_end().to_string())
 }
@@ -114,22 +115,22 @@ pub(crate) fn opinions(asked: OpinionArgs, opened: &Opened) -> Result<Opinions, 
 }
 
 /// Where time limits are kept that were inferred on this machine.
-pub(crate) struct Kept {
+pub(crate) struct LimitDirectory {
     directory: PathBuf,
     machine: String,
     fresh: bool,
 }
 
-impl Kept {
+impl LimitDirectory {
     /// In the data directory.
-    pub(crate) fn here(asked: KeepArgs) -> Result<Kept, Failure> {
+    pub(crate) fn here(asked: KeepArgs) -> Result<LimitDirectory, Failure> {
         let facts = Machine::this().and_then(|machine| Facts::gather(&machine)).map_err(Failure::system)?;
         let directory = data_directory()?.join("time-limits");
-        Ok(Kept { directory, machine: identity::fingerprint(&facts), fresh: asked.fresh })
+        Ok(LimitDirectory { directory, machine: identity::fingerprint(&facts), fresh: asked.fresh })
     }
 
-    pub(crate) fn keeping(&self) -> Keeping<'_> {
-        Keeping { directory: Some(&self.directory), machine: &self.machine, fresh: self.fresh }
+    pub(crate) fn limit_cache(&self) -> LimitCache<'_> {
+        LimitCache { directory: Some(&self.directory), machine: &self.machine, fresh: self.fresh }
     }
 }
 
@@ -138,8 +139,8 @@ pub(crate) fn options(
     limits: &LimitArgs,
     placement: &PlacementArgs,
     mode: JudgeMode,
-    floor: settle::Floor,
-    means: Meter,
+    floor: settle::NoiseFloor,
+    meter: Meter,
 ) -> Options {
     let overrides = Overrides {
         cpu: limits.cpu_time,
@@ -150,7 +151,7 @@ pub(crate) fn options(
         processes: limits.processes,
         open_files: limits.open_files,
     };
-    Options { overrides, mode, layout: placement.layout(), means, floor }
+    Options { overrides, mode, layout: placement.layout(), meter, floor }
 }
 
 /// What signals that ask for an end do to what is in hand.
@@ -168,7 +169,7 @@ const SAME_SIGNAL: Duration = Duration::from_secs(1);
 /// Slots with their launchers, which end when the user interrupts.
 pub(crate) struct Site {
     /// Ours while we judge.
-    _places: Vec<Place>,
+    _places: Vec<Reservation>,
     pub(crate) slots: Arc<Vec<Slot>>,
     /// What goes on is to be left. A worker takes it back when it is told to leave one task only.
     pub(crate) cancel: Arc<AtomicBool>,
@@ -179,30 +180,34 @@ pub(crate) struct Site {
 impl Site {
     /// Starts the launchers: two for a slot where validators are to be run. Nothing else must run in this
     /// process yet, since launchers are forked from it.
-    pub(crate) fn start(places: Vec<Place>, auxiliary: bool) -> Result<Site, Failure> {
-        Site::start_with(places, auxiliary, 0)
+    pub(crate) fn start(reservations: Vec<Reservation>, auxiliary: bool) -> Result<Site, Failure> {
+        Site::start_with(reservations, auxiliary, 0)
     }
 
     /// The same with so many launchers more for a slot, for submissions of several processes.
-    pub(crate) fn start_with(places: Vec<Place>, auxiliary: bool, beside: usize) -> Result<Site, Failure> {
-        Site::started(places, auxiliary, beside, Signals::End)
+    pub(crate) fn start_with(
+        reservations: Vec<Reservation>,
+        auxiliary: bool,
+        beside: usize,
+    ) -> Result<Site, Failure> {
+        Site::started(reservations, auxiliary, beside, Signals::End)
     }
 
     /// The same where what is in hand is finished first when an end is asked for.
-    pub(crate) fn start_patient(places: Vec<Place>, auxiliary: bool) -> Result<Site, Failure> {
-        Site::started(places, auxiliary, 0, Signals::EndLater)
+    pub(crate) fn start_patient(reservations: Vec<Reservation>, auxiliary: bool) -> Result<Site, Failure> {
+        Site::started(reservations, auxiliary, 0, Signals::EndLater)
     }
 
     fn started(
-        places: Vec<Place>,
+        reservations: Vec<Reservation>,
         auxiliary: bool,
         beside: usize,
         signals: Signals,
     ) -> Result<Site, Failure> {
-        let slots = places.iter().map(|place| slot(place, auxiliary, beside));
+        let slots = reservations.iter().map(|reservation| slot(reservation, auxiliary, beside));
         let slots = slots.collect::<Result<Vec<_>, _>>()?;
         let (cancel, ending) = (Arc::default(), Arc::default());
-        let site = Site { _places: places, slots: Arc::new(slots), cancel, ending };
+        let site = Site { _places: reservations, slots: Arc::new(slots), cancel, ending };
         site.end_on_signals(signals)?;
         Ok(site)
     }
@@ -229,37 +234,37 @@ impl Site {
 }
 
 /// Where what languages compile once is kept. A service's web process, which is another user, cannot write there.
-pub(crate) fn shelf(data: &Path) -> Shelf {
-    Shelf::new(data.join("compiled"))
+pub(crate) fn artifacts(data: &Path) -> ArtifactCache {
+    ArtifactCache::new(data.join("compiled"))
 }
 
-fn slot(place: &Place, auxiliary: bool, beside: usize) -> Result<Slot, Failure> {
+fn slot(reservation: &Reservation, auxiliary: bool, beside: usize) -> Result<Slot, Failure> {
     let station = |options: &LauncherOptions, placement: Placement| -> Result<Station, Failure> {
         let station = Station::new(Box::new(Launcher::start(options)?), placement);
-        Ok(station.with_shelf(Arc::new(shelf(&data_directory()?))))
+        Ok(station.with_artifacts(Arc::new(artifacts(&data_directory()?))))
     };
-    let main = match crate::isolation::station(place) {
+    let main = match crate::isolation::station(reservation) {
         Some(machine) => machine,
-        None => station(&place.launcher()?, place.placement.clone())?,
+        None => station(&reservation.launcher()?, reservation.placement.clone())?,
     };
-    let (options, placement) = place.beside();
+    let (options, placement) = reservation.beside();
     let auxiliary = if auxiliary { Some(station(&options, placement.clone())?) } else { None };
     // The slot's CPUs are its first launcher's alone.
     let beside = (0..beside).map(|_| station(&options, placement.clone()));
     let beside = beside.collect::<Result<Vec<_>, _>>()?;
-    let control = match place.machine() {
+    let control = match reservation.machine() {
         // It was measured outside.
         Some(_) => None,
-        None => crate::floor::control(place.slot(), &place.placement)?,
+        None => crate::noise_floor::control(reservation.slot(), &reservation.placement)?,
     };
     Ok(Slot { main, auxiliary, beside, control })
 }
 
-/// The floor by which several places judge alike: that of the noisiest.
-pub(crate) fn worst_floor(places: &[Place]) -> settle::Floor {
-    let tail = |floor: &settle::Floor| floor.spread().tail_scale;
-    let floors = places.iter().map(Place::floor);
-    floors.max_by(|a, b| tail(a).total_cmp(&tail(b))).unwrap_or_else(settle::Floor::assumed)
+/// The noise floor for judging on several reservations alike: that of the noisiest.
+pub(crate) fn worst_floor(reservations: &[Reservation]) -> settle::NoiseFloor {
+    let tail = |floor: &settle::NoiseFloor| floor.spread().tail_scale;
+    let floors = reservations.iter().map(Reservation::floor);
+    floors.max_by(|a, b| tail(a).total_cmp(&tail(b))).unwrap_or_else(settle::NoiseFloor::assumed)
 }
 
 /// The failure that a fault is to the caller.

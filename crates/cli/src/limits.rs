@@ -4,18 +4,18 @@ use crate::Done;
 use crate::clocks;
 use crate::experiments::{Disturbance, Disturber};
 use crate::exports::Exports;
-use crate::judging::{Kept, Opened, Site, failure, languages, open, options, worst_floor};
+use crate::judging::{LimitDirectory, Opened, Site, failure, languages, open, options, worst_floor};
 use crate::options::{ClockArgs, KeepArgs, LimitArgs, PlacementArgs, SlotChoice, clock, counter};
-use crate::place::places;
 use crate::progress::Progress;
+use crate::reservation::reserve;
 use crate::terminal::{Failure, print};
 use clap::Args;
-use engine::bench::Bench;
 use engine::calibrate::{Measuring, calibrate};
 use engine::clocks::{Counter, Meter};
 use engine::job::Job;
 use engine::languages::Languages;
 use engine::opinion::Opinions;
+use engine::prepared_slot::PreparedSlot;
 use engine::slot::needs_auxiliary;
 use engine::{Fault, SystemError};
 use judge::scoring::JudgeMode;
@@ -24,7 +24,7 @@ use model::{Calibration, Clock, Event};
 use report::html::limits_page;
 use report::json::{LimitsDocument, to_text};
 use report::text::limits_report;
-use settle::Floor;
+use settle::NoiseFloor;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
@@ -78,20 +78,20 @@ fn clocks_of(text: &str) -> Result<Clocks, String> {
 pub(crate) fn main(args: LimitsArgs) -> Result<Done, Failure> {
     let languages = languages(args.languages.as_ref())?;
     let packages = args.packages.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
-    let means: Vec<Vec<Meter>> =
-        packages.iter().map(|opened| means_of(&args, opened)).collect::<Result<_, _>>()?;
+    let meter: Vec<Vec<Meter>> =
+        packages.iter().map(|opened| meters(&args, opened)).collect::<Result<_, _>>()?;
     let exports = Exports::open(args.json, [("--html", args.html.as_ref())])?;
-    let places = places(&args.placement, SlotChoice::Auto, 1)?;
-    let floor = worst_floor(&places);
-    let site = Site::start(places, packages.iter().any(|opened| needs_auxiliary(&opened.package)))?;
-    let kept = Kept::here(args.keep)?;
-    let total: usize = means.iter().map(Vec::len).sum();
+    let reservations = reserve(&args.placement, SlotChoice::Auto, 1)?;
+    let floor = worst_floor(&reservations);
+    let site = Site::start(reservations, packages.iter().any(|opened| needs_auxiliary(&opened.package)))?;
+    let kept = LimitDirectory::here(args.keep)?;
+    let total: usize = meter.iter().map(Vec::len).sum();
     let progress = Progress::new(total as u64, false);
     let mut calibrations: Vec<(String, Calibration)> = Vec::new();
-    for ((opened, path), means) in packages.iter().zip(&args.packages).zip(means) {
+    for ((opened, path), meter) in packages.iter().zip(&args.packages).zip(meter) {
         opened.warnings.iter().for_each(|warning| progress.tell(warning));
-        for means in means {
-            let asked = Asked { args: &args, languages: &languages, floor, means, kept: &kept };
+        for meter in meter {
+            let asked = MeasureRequest { args: &args, languages: &languages, floor, meter, kept: &kept };
             match measure(&asked, opened, &site, &progress) {
                 Ok(calibration) => calibrations.push((path.display().to_string(), calibration)),
                 Err(Fault::Cancelled) => {
@@ -118,30 +118,35 @@ pub(crate) fn main(args: LimitsArgs) -> Result<Done, Failure> {
 }
 
 /// By what a package is measured.
-fn means_of(args: &LimitsArgs, opened: &Opened) -> Result<Vec<Meter>, Failure> {
-    let of = |clock, counter| clocks::means(ClockArgs { clock, counter }, opened.clock);
+fn meters(args: &LimitsArgs, opened: &Opened) -> Result<Vec<Meter>, Failure> {
+    let of = |clock, counter| clocks::meter(ClockArgs { clock, counter }, opened.clock);
     match args.clock {
         // What is said of the counter is for the clock of instructions alone.
         Some(Clocks::All) => Clock::ALL
             .into_iter()
             .map(|clock| of(Some(clock), args.counter.filter(|_| clock == Clock::Instructions)))
             .collect(),
-        Some(Clocks::One(clock)) => of(Some(clock), args.counter).map(|means| vec![means]),
-        None => of(None, args.counter).map(|means| vec![means]),
+        Some(Clocks::One(clock)) => of(Some(clock), args.counter).map(|meter| vec![meter]),
+        None => of(None, args.counter).map(|meter| vec![meter]),
     }
 }
 
 /// What is asked of one package.
-struct Asked<'a> {
+struct MeasureRequest<'a> {
     args: &'a LimitsArgs,
     languages: &'a Languages,
-    floor: Floor,
-    means: Meter,
-    kept: &'a Kept,
+    floor: NoiseFloor,
+    meter: Meter,
+    kept: &'a LimitDirectory,
 }
 
-fn measure(asked: &Asked, opened: &Opened, site: &Site, progress: &Progress) -> Result<Calibration, Fault> {
-    let Asked { args, means, .. } = *asked;
+fn measure(
+    asked: &MeasureRequest,
+    opened: &Opened,
+    site: &Site,
+    progress: &Progress,
+) -> Result<Calibration, Fault> {
+    let MeasureRequest { args, meter, .. } = *asked;
     let emit = |event: Event| {
         // What is measured next is told with its round.
         if !matches!(event, Event::Phase { .. }) {
@@ -149,23 +154,23 @@ fn measure(asked: &Asked, opened: &Opened, site: &Site, progress: &Progress) -> 
         }
     };
     let opinions = Opinions::none();
-    let options = options(&LimitArgs::default(), &args.placement, JudgeMode::AllTests, asked.floor, means);
+    let options = options(&LimitArgs::default(), &args.placement, JudgeMode::AllTests, asked.floor, meter);
     let job = Job {
         package: &opened.package,
         source: &opened.source,
         languages: asked.languages,
         options,
         opinions: &opinions,
-        keeping: asked.kept.keeping(),
+        limit_cache: asked.kept.limit_cache(),
         cancel: &site.cancel,
         emit: &emit,
     };
     let slot = site.slots.first().ok_or_else(|| SystemError::new("measuring", "there is no slot"))?;
-    let bench = Bench::new(job, slot)?;
+    let bench = PreparedSlot::new(job, slot)?;
     let name = &opened.package.short_name;
-    let runs = if means.clock().varies() { args.runs } else { 1 };
+    let runs = if meter.clock().varies() { args.runs } else { 1 };
     let tell = |round: u32, what: &str| {
-        let clock = means.clock().name();
+        let clock = meter.clock().name();
         progress.at(&format!("{name}, clock {clock}, run {round} of {runs}: {what}"));
     };
     let busy: RefCell<Option<Disturber>> = RefCell::new(None);

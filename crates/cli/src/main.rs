@@ -10,7 +10,6 @@ mod doctor;
 mod experiments;
 mod export;
 mod exports;
-mod floor;
 mod help;
 mod index;
 mod inputs;
@@ -22,22 +21,23 @@ mod judging;
 mod languages;
 mod limits;
 mod load;
-mod loan;
 mod log;
 mod manage;
 mod manual;
+mod measured_program;
 mod new;
+mod noise_floor;
 mod numa;
 mod options;
-mod place;
 mod probe;
 mod progress;
+mod reservation;
 mod run;
 mod serve;
 mod settings;
 mod shadow;
 mod slots;
-mod subject;
+mod temporary_changes;
 mod terminal;
 mod tune;
 #[cfg(test)]
@@ -189,7 +189,7 @@ fn main() -> ExitCode {
         Err(told) => return terminal::tell_reader(&told),
     };
     if cli.command.minds_the_machine() {
-        loan::recover();
+        temporary_changes::recover();
     }
     let result = match cli.command {
         Command::Run(args) => run::main(args),

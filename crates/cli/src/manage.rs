@@ -18,7 +18,7 @@ use serde::Serialize;
 use server::Refusal;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
-use store::{Moment, Store};
+use store::{Store, Timestamp};
 
 /// Where, and how it is told.
 #[derive(Args, Debug)]
@@ -58,9 +58,9 @@ fn refused(refusal: Refusal) -> Failure {
     }
 }
 
-fn now() -> Moment {
+fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Moment(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    Timestamp(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
 /// Who does it, for the events of nodes.

@@ -5,15 +5,15 @@ mod streams;
 
 use crate::Done;
 use crate::clocks;
-use crate::floor;
-use crate::isolation::{IsolationArgs, Seat, SeatEnder};
+use crate::isolation::{IsolationArgs, ProgramRunner, RunEnder};
+use crate::noise_floor;
 use crate::options::{ClockArgs, LimitArgs, PlacementArgs, SlotChoice};
-use crate::place::places;
+use crate::reservation::reserve;
 use crate::terminal::{self, Failure, Stream, print};
 use clap::Args;
 use model::{Ledger, Observation, Reading, RunSpec, Status, View, ViewMount};
 use report::json::{FaultDocument, Judged, RunDocument, to_text};
-use settle::Floor;
+use settle::NoiseFloor;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,19 +74,19 @@ fn run(args: RunArgs) -> Result<Done, Failure> {
         layout: args.placement.layout(),
         ..RunSpec::bare()
     };
-    let means = clocks::means(args.clock, None)?;
-    clocks::check(means, &args.command[0])?;
+    let meter = clocks::meter(args.clock, None)?;
+    clocks::check(meter, &args.command[0])?;
     command::show(&args.command, &mut spec, &mut fds)?;
-    let mut places = places(&args.placement, SlotChoice::None, 1)?;
+    let mut reservations = reserve(&args.placement, SlotChoice::None, 1)?;
     let shown = || args.show.iter().map(|mount| mount.host.clone()).collect();
-    args.isolation.apply(&mut places, false, shown)?;
-    let place = places.pop().unwrap_or_default();
-    spec.placement = place.placement.clone();
-    let launcher = Seat::take(&place)?;
+    args.isolation.apply(&mut reservations, false, shown)?;
+    let reservation = reservations.pop().unwrap_or_default();
+    spec.placement = reservation.placement.clone();
+    let launcher = ProgramRunner::take(&reservation)?;
     let interrupted = Arc::new(AtomicBool::new(false));
     end_on_signals(launcher.ender(), interrupted.clone())?;
     let relays = streams::connect(&args, &mut spec, &mut fds, &launcher)?;
-    let counting = means.begin(&mut spec, &mut fds).map_err(Failure::system)?;
+    let counting = meter.begin(&mut spec, &mut fds).map_err(Failure::system)?;
     let observed = launcher.run(&spec, fds);
     let normal =
         observed.as_ref().is_ok_and(|o| matches!(o.status(&spec.limits), Status::Ok | Status::NonzeroExit));
@@ -100,11 +100,11 @@ fn run(args: RunArgs) -> Result<Done, Failure> {
         unknown => unknown,
     };
     let observed = Observation { output, ..observed };
-    show(&args, &spec, &observed, &place.floor(), means.versions());
+    show(&args, &spec, &observed, &reservation.floor(), meter.versions());
     Ok(Done::Good)
 }
 
-fn end_on_signals(ender: SeatEnder, interrupted: Arc<AtomicBool>) -> Result<(), Failure> {
+fn end_on_signals(ender: RunEnder, interrupted: Arc<AtomicBool>) -> Result<(), Failure> {
     ctrlc::set_handler(move || {
         interrupted.store(true, Ordering::SeqCst);
         ender.end_run(false);
@@ -116,11 +116,11 @@ fn show(
     args: &RunArgs,
     spec: &RunSpec,
     observation: &Observation,
-    floor: &Floor,
+    floor: &NoiseFloor,
     counted_by: Option<String>,
 ) {
     let causes = &settle::disturbances(observation, floor)[..];
-    let disturbed = floor::names(causes);
+    let disturbed = noise_floor::names(causes);
     if args.json {
         let document = RunDocument { counted_by, ..RunDocument::new(observation, &spec.limits, disturbed) };
         let document = match args.explain {
@@ -132,7 +132,7 @@ fn show(
         let style = terminal::error_style();
         let mut text = report::text::run_summary(observation, &spec.limits, &disturbed, style);
         if args.explain {
-            text += &report::text::ledger_lines(&Ledger::of(observation), causes, style);
+            text += &report::text::ledger_lines(&Ledger::for_run(observation), causes, style);
         }
         terminal::output(Stream::Error, text.as_bytes());
     }

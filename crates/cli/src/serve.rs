@@ -2,10 +2,10 @@
 //! privilege, and one worker for each slot, which hold no database.
 
 pub(crate) mod by_slot;
-pub(crate) mod nursery;
+pub(crate) mod config;
+pub(crate) mod supervisor;
 pub(crate) mod user;
 mod web;
-pub(crate) mod wishes;
 
 use crate::Done;
 use crate::config::data_directory;
@@ -15,16 +15,16 @@ use crate::options::SlotChoice;
 use crate::terminal::{Failure, print_error};
 use crate::worker;
 use clap::Args;
-use nursery::{Child, Nursery};
+use config::ServeSettings;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 use rustix::process::Signal;
 use server::Network;
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use supervisor::{SupervisedCommand, Supervisor};
 use user::User;
 pub(crate) use web::{DATABASE, SOCKET};
-use wishes::Wanted;
 
 /// The variable that names brokers, which may hold a password: other users see the arguments of processes, and not their variables.
 pub(crate) const NATS: &str = "TAUTO_NATS";
@@ -105,12 +105,12 @@ pub(crate) struct ServeArgs {
 
 pub(crate) fn main(args: ServeArgs) -> Result<Done, Failure> {
     // The web process reads the configuration while it may read as much as whoever started it.
-    let wanted = Wanted::read(&args)?;
+    let wanted = ServeSettings::read(&args)?;
     begin(wanted.log);
     if args.web { web::main(&args, wanted) } else { supervise(&args, &wanted) }
 }
 
-fn supervise(args: &ServeArgs, wanted: &Wanted) -> Result<Done, Failure> {
+fn supervise(args: &ServeArgs, wanted: &ServeSettings) -> Result<Done, Failure> {
     let http = TcpListener::bind(wanted.listen).map_err(|e| {
         Failure::usage(format!(
             "--listen {}: {e}; is another service there? choose another port",
@@ -128,7 +128,7 @@ fn supervise(args: &ServeArgs, wanted: &Wanted) -> Result<Done, Failure> {
     };
     let mut children = vec![web_child(args, wanted.log, http, &directory, user)];
     let socket = directory.join(SOCKET);
-    let way = worker::Way::Socket(socket);
+    let way = worker::ServiceAddress::Socket(socket);
     children.extend(worker::children(
         &slots,
         &way,
@@ -137,10 +137,10 @@ fn supervise(args: &ServeArgs, wanted: &Wanted) -> Result<Done, Failure> {
         wanted.log,
         &args.isolation,
     ));
-    let nursery = Nursery::start(children)?;
+    let supervisor = Supervisor::start(children)?;
     print_error(&format!("tauto: serving at http://{address}/ (Ctrl-C ends it)\n"));
     // Workers last: what they are judging is waited for by the web process.
-    nursery.attend(|children| {
+    supervisor.attend(|children| {
         let (web, workers): (Vec<_>, Vec<_>) = children.iter().partition(|child| child.name == "web");
         web.iter().for_each(|child| child.tell(Signal::TERM));
         web.iter().for_each(|child| child.wait());
@@ -155,7 +155,7 @@ fn web_child(
     http: TcpListener,
     directory: &Path,
     user: Option<User>,
-) -> Child {
+) -> SupervisedCommand {
     let mut words: Vec<OsString> =
         vec!["serve".into(), "--web".into(), "--directory".into(), directory.into()];
     let typed = [
@@ -191,7 +191,7 @@ fn web_child(
     let mut env: Vec<(&str, OsString)> = args.nats.iter().map(|url| (NATS, url.into())).collect();
     // Another user's home is root's no more: PostgreSQL's client looks for its password file there.
     env.extend(user.map(|_| ("HOME", directory.into())));
-    Child { name: "web".into(), args: words, env, stdin: Some(http.into()) }
+    SupervisedCommand { name: "web".into(), args: words, env, stdin: Some(http.into()) }
 }
 
 /// The directory below the data directory that is the web process's alone.

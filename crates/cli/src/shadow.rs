@@ -13,7 +13,7 @@ use crate::inputs;
 use crate::judging::{Site, languages, worst_floor};
 use crate::log::LogForm;
 use crate::options::{ClockArgs, LimitArgs, OpinionArgs, PlacementArgs, SlotChoice};
-use crate::place::places;
+use crate::reservation::reserve;
 use crate::serve::by_slot::all_slots;
 use crate::terminal::{self, Failure, print};
 use ::client::Client;
@@ -104,9 +104,9 @@ pub(crate) fn main(args: &ShadowArgs) -> Result<Done, Failure> {
         None => 1,
     };
     let auxiliary = packages.all().any(|opened| needs_auxiliary(&opened.package));
-    let places = places(&args.placement, SlotChoice::Auto, jobs)?;
-    let floor = worst_floor(&places);
-    let site = Site::start(places, auxiliary)?;
+    let reservations = reserve(&args.placement, SlotChoice::Auto, jobs)?;
+    let floor = worst_floor(&reservations);
+    let site = Site::start(reservations, auxiliary)?;
     let judges = Judges::new(args, &address, &packages, &languages, &site, floor)?;
     let mut following = Following::new(kept, &packages, &languages, &client, &address);
     // What differed before is told again only in the document and on the page.

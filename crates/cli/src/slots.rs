@@ -2,10 +2,10 @@
 
 use crate::Done;
 use crate::config::Config;
-use crate::floor;
 use crate::isolation::IsolationArgs;
-use crate::place::{in_slot, planned, wishes_for};
+use crate::noise_floor;
 use crate::progress::Progress;
+use crate::reservation::{in_slot, planned, slots_config};
 use crate::terminal::{self, Failure, print, print_error};
 use clap::Args;
 use host::busy;
@@ -16,7 +16,7 @@ use report::json::to_text;
 use report::text::slots_table;
 use report::warning_words;
 use sandbox::Launcher;
-use settle::{Floor, Policy, Spread};
+use settle::{NoiseFloor, Policy, Spread};
 use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -39,7 +39,7 @@ pub(crate) fn main(args: SlotsArgs) -> Result<Done, Failure> {
         Some(root) => Machine::at(root).map_err(|e| Failure::usage(format!("{}: {e}", root.display())))?,
         None => Machine::this().map_err(Failure::system)?,
     };
-    let mut plan = planned(&machine, &wishes_for(args.root.as_deref())?)?;
+    let mut plan = planned(&machine, &slots_config(args.root.as_deref())?)?;
     if args.measure {
         measure(&plan)?;
     }
@@ -59,13 +59,13 @@ pub(crate) fn main(args: SlotsArgs) -> Result<Done, Failure> {
 
 /// The plan with the floors that were measured on this machine; with none where it is another's.
 pub(crate) fn measured(plan: &SlotPlan, here: bool) -> MeasuredSlots {
-    let floor = |slot: &Slot| Some(floor::of(Some(slot))).filter(|floor| here && !floor.assumed);
+    let floor = |slot: &Slot| Some(noise_floor::of_slot(Some(slot))).filter(|floor| here && !floor.assumed);
     let slots = plan.slots.iter().map(|slot| MeasuredSlot { slot: slot.clone(), noise_floor: floor(slot) });
     MeasuredSlots { housekeeping: plan.housekeeping.clone(), slots: slots.collect() }
 }
 
 /// A floor in a line.
-fn lines(floor: Option<Floor>) -> Option<String> {
+fn lines(floor: Option<NoiseFloor>) -> Option<String> {
     let floor = floor?;
     let percent = |spread: Spread| {
         format!("{:.2} % + {:.2} %", 100.0 * spread.median_excess, 100.0 * spread.tail_scale)
@@ -78,17 +78,17 @@ fn lines(floor: Option<Floor>) -> Option<String> {
     ))
 }
 
-fn look() -> io::Result<busy::Look> {
-    busy::look(&Machine::this()?, std::process::id())
+fn look() -> io::Result<busy::BusySnapshot> {
+    busy::snapshot(&Machine::this()?, std::process::id())
 }
 
 fn measure(plan: &SlotPlan) -> Result<(), Failure> {
     for slot in &plan.slots {
-        let place = in_slot(slot)?;
-        let launcher = Launcher::start(&place.launcher()?)?;
-        let progress = Progress::new(floor::STEPS, false);
+        let reservation = in_slot(slot)?;
+        let launcher = Launcher::start(&reservation.launcher()?)?;
+        let progress = Progress::new(noise_floor::STEPS, false);
         let (before, start) = (look(), Instant::now());
-        let floor = floor::measure(&launcher, slot, &place.placement, &|| progress.step());
+        let floor = noise_floor::measure(&launcher, slot, &reservation.placement, &|| progress.step());
         let elapsed = Nanos::from(start.elapsed());
         progress.finish();
         let floor = floor?;
@@ -101,15 +101,15 @@ fn measure(plan: &SlotPlan) -> Result<(), Failure> {
                 slot.id
             ));
         }
-        let known = floor::of(Some(slot));
-        if !busy.is_empty() && !known.assumed && floor::is_better(&known, &floor) {
+        let known = noise_floor::of_slot(Some(slot));
+        if !busy.is_empty() && !known.assumed && noise_floor::is_better(&known, &floor) {
             print_error(&format!(
                 "tauto: slot {} keeps the noise floor that was measured before, which is better; measure again when the machine is idle\n",
                 slot.id
             ));
             continue;
         }
-        floor::keep(slot, floor)?;
+        noise_floor::keep(slot, floor)?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use host::facts::Topology;
 use host::machine::Machine;
-use host::tune::{self, Change, Journal, Knobs, Profile, Wishes, Writer};
+use host::tune::{self, Change, Journal, Knobs, Profile, TuneConfig, Writer};
 use host::{noise, slots};
 use indicatif::{ProgressBar, ProgressStyle};
 use model::{ChangeState, CpuNoise, Isolation, NoiseComparison, SlotPlan, Tuning};
@@ -121,33 +121,33 @@ pub(crate) fn main(args: TuneArgs) -> Result<Done, Failure> {
 }
 
 fn plan(args: &PlanArgs) -> Result<Done, Failure> {
-    let (wishes, slot_wishes) = wishes(&args.site, args.root.is_some())?;
+    let (tune_config, slots_config) = tune_config(&args.site, args.root.is_some())?;
     let machine = match &args.root {
         Some(root) => Machine::at(root).map_err(|e| Failure::usage(format!("{}: {e}", root.display())))?,
         None => Machine::this().map_err(Failure::system)?,
     };
-    let slots = planned_slots(&machine, &slot_wishes)?;
-    let changes = tune::plan(&machine, &slots, &wishes);
+    let slots = planned_slots(&machine, &slots_config)?;
+    let changes = tune::plan(&machine, &slots, &tune_config);
     let directory = data_directory();
     let in_force = match args.root {
         Some(_) => false,
         None => in_force(&machine, &directory),
     };
-    let boot = wishes.boot.then(|| tune::boot(&machine, &slots, &wishes));
+    let boot = tune_config.boot.then(|| tune::boot(&machine, &slots, &tune_config));
     let tuning = tuning(changes.iter().map(model::Change::from).collect(), &directory, in_force);
     show(&Tuning { boot, ..tuning }, args.site.json);
     Ok(Done::Good)
 }
 
 fn apply(args: &ApplyArgs) -> Result<Done, Failure> {
-    let (wishes, slot_wishes) = wishes(&args.site, false)?;
+    let (tune_config, slots_config) = tune_config(&args.site, false)?;
     let machine = Machine::this().map_err(Failure::system)?;
     needs_root("apply")?;
     let interrupted = on_interrupt()?;
     let directory = data_directory();
     let mut journal = open(&machine, &directory)?;
-    let slots = planned_slots(&machine, &slot_wishes)?;
-    let changes = tune::plan(&machine, &slots, &wishes);
+    let slots = planned_slots(&machine, &slots_config)?;
+    let changes = tune::plan(&machine, &slots, &tune_config);
     let before = listen(&machine, &slots, args.no_measure || changes.is_empty(), &interrupted);
     let mut knobs: Box<dyn Knobs> = Box::new(Writer::at(Path::new("/")).map_err(Failure::system)?);
     if let Some(at) = args.pause_at {
@@ -158,7 +158,7 @@ fn apply(args: &ApplyArgs) -> Result<Done, Failure> {
     progress.finish_and_clear();
     let outcome = outcome
         .map_err(|e| Failure::system(format!("{e}; `tauto tune undo` restores the previous values")))?;
-    let boot = wishes.boot.then(|| tune::boot(&machine, &slots, &wishes));
+    let boot = tune_config.boot.then(|| tune::boot(&machine, &slots, &tune_config));
     let quiet = args.no_measure || changes.is_empty() || outcome.stopped;
     let after = listen(&machine, &slots, quiet, &interrupted);
     let noise = (!after.is_empty()).then_some(NoiseComparison { before, after });
@@ -179,7 +179,7 @@ pub(crate) fn present() -> Result<Tuning, Failure> {
     let machine = Machine::this().map_err(Failure::system)?;
     let directory = data_directory();
     let boot = tune::boot_id(&machine).map_err(Failure::system)?;
-    let records = Journal::look(&directory).map_err(|e| unreadable(&e))?;
+    let records = Journal::read(&directory).map_err(|e| unreadable(&e))?;
     let knobs = Writer::at(Path::new("/")).map_err(Failure::system)?;
     let in_force = records.iter().any(|record| record.is_live(&boot));
     let changes = records.iter().map(|record| tune::present(record, &boot, &knobs)).collect();
@@ -194,8 +194,8 @@ fn undo(args: &UndoArgs) -> Result<Done, Failure> {
     let mut journal = open(&machine, &directory)?;
     let mut knobs = Writer::at(Path::new("/")).map_err(Failure::system)?;
     let progress = bar(journal.records().len());
-    let wishes = args.choice.wishes();
-    let outcome = tune::undo(&mut journal, &wishes, &mut knobs, &mut between(&progress, &interrupted));
+    let tune_config = args.choice.tune_config();
+    let outcome = tune::undo(&mut journal, &tune_config, &mut knobs, &mut between(&progress, &interrupted));
     progress.finish_and_clear();
     let outcome = outcome.map_err(Failure::system)?;
     let done: Vec<model::Change> = outcome.records.iter().map(model::Change::from).collect();
@@ -217,13 +217,13 @@ fn end(refused: bool, stopped: bool, state: &str, in_force: bool) -> Done {
 }
 
 impl ChoiceArgs {
-    fn wishes(&self) -> Wishes {
-        Wishes { only: self.only.clone(), skip: self.skip.clone(), ..Wishes::default() }
+    fn tune_config(&self) -> TuneConfig {
+        TuneConfig { only: self.only.clone(), skip: self.skip.clone(), ..TuneConfig::default() }
     }
 }
 
-/// The profile's wishes, else the site's unless the machine is recorded elsewhere, over which goes what is typed.
-fn wishes(args: &SiteArgs, elsewhere: bool) -> Result<(Wishes, slots::Wishes), Failure> {
+/// The configuration of the profile, else of the site unless the machine is recorded elsewhere, over which goes what is typed.
+fn tune_config(args: &SiteArgs, elsewhere: bool) -> Result<(TuneConfig, slots::SlotsConfig), Failure> {
     let profile = match &args.profile {
         None => Profile::default(),
         Some(path) => {
@@ -233,18 +233,18 @@ fn wishes(args: &SiteArgs, elsewhere: bool) -> Result<(Wishes, slots::Wishes), F
         }
     };
     let config = if elsewhere { Config::default() } else { Config::read()? };
-    let mut wishes = profile.tune.unwrap_or(config.tune);
+    let mut tune_config = profile.tune.unwrap_or(config.tune);
     if !args.choice.only.is_empty() {
-        wishes.only.clone_from(&args.choice.only);
+        tune_config.only.clone_from(&args.choice.only);
     }
-    wishes.skip.extend(args.choice.skip.iter().cloned());
-    wishes.boot |= args.boot;
-    Ok((wishes, profile.slots.unwrap_or(config.slots)))
+    tune_config.skip.extend(args.choice.skip.iter().cloned());
+    tune_config.boot |= args.boot;
+    Ok((tune_config, profile.slots.unwrap_or(config.slots)))
 }
 
-fn planned_slots(machine: &Machine, wishes: &slots::Wishes) -> Result<SlotPlan, Failure> {
+fn planned_slots(machine: &Machine, slots_config: &slots::SlotsConfig) -> Result<SlotPlan, Failure> {
     let topology = Topology::read(machine).map_err(Failure::system)?;
-    Ok(slots::plan(&topology, wishes, Isolation::Partition))
+    Ok(slots::plan(&topology, slots_config, Isolation::Partition))
 }
 
 fn needs_root(verb: &str) -> Result<(), Failure> {
@@ -275,7 +275,7 @@ fn unreadable(e: &tune::JournalError) -> Failure {
 
 /// For a plan, which anybody may see; the journal may be root's.
 fn in_force(machine: &Machine, directory: &Path) -> bool {
-    let (Ok(boot), Ok(records)) = (tune::boot_id(machine), Journal::look(directory)) else {
+    let (Ok(boot), Ok(records)) = (tune::boot_id(machine), Journal::read(directory)) else {
         return Journal::path_in(directory).exists();
     };
     records.iter().any(|record| record.is_live(&boot))

@@ -6,10 +6,12 @@ use crate::Done;
 use crate::clocks;
 use crate::exports::Exports;
 use crate::isolation::{IsolationArgs, shown_to};
-use crate::judging::{Kept, Opened, Site, failure, languages, open, opinions, options, worst_floor};
+use crate::judging::{
+    LimitDirectory, Opened, Site, failure, languages, open, opinions, options, worst_floor,
+};
 use crate::options::{ClockArgs, KeepArgs, LimitArgs, OpinionArgs, PlacementArgs, SlotChoice};
-use crate::place::places;
 use crate::progress::Progress;
+use crate::reservation::reserve;
 use crate::terminal::{Failure, print, print_error};
 use clap::Args;
 use engine::Fault;
@@ -25,7 +27,7 @@ use model::{CheckOutcome, Checked, Event, Reading, Verdict, Verification};
 use report::ci;
 use report::json::{Judged, VerifyDocument, to_text};
 use report::text::{checked_line, limit_lines, verify_summary};
-use settle::Floor;
+use settle::NoiseFloor;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -75,13 +77,14 @@ pub(crate) fn main(args: VerifyArgs) -> Result<Done, Failure> {
     let reports = [("--junit", args.junit.as_ref()), ("--sarif", args.sarif.as_ref())];
     let mut exports = Some(Exports::open(args.json, reports)?);
     // A package that is changed may come to need it.
-    let own = |opened: &Opened| needs_auxiliary(&opened.package) || !opened.package.manner.checks.is_empty();
+    let own =
+        |opened: &Opened| needs_auxiliary(&opened.package) || !opened.package.features.checks.is_empty();
     let auxiliary = args.watch || packages.iter().any(own);
     let beside = packages.iter().map(|opened| processes_beside(&opened.package)).max().unwrap_or(0);
-    let mut places = places(&args.placement, SlotChoice::Auto, usize::from(args.jobs))?;
-    args.isolation.apply(&mut places, true, || shown_to(&languages))?;
-    let floor = worst_floor(&places);
-    let site = Site::start_with(places, auxiliary, beside)?;
+    let mut reservations = reserve(&args.placement, SlotChoice::Auto, usize::from(args.jobs))?;
+    args.isolation.apply(&mut reservations, true, || shown_to(&languages))?;
+    let floor = worst_floor(&reservations);
+    let site = Site::start_with(reservations, auxiliary, beside)?;
     loop {
         let seen = watch::look(&args.packages);
         let done = once(&args, &packages, &languages, floor, &site, exports.take())?;
@@ -134,23 +137,23 @@ fn once(
     args: &VerifyArgs,
     packages: &[Opened],
     languages: &Languages,
-    floor: Floor,
+    floor: NoiseFloor,
     site: &Site,
     exports: Option<Exports<2>>,
 ) -> Result<Done, Failure> {
-    let means: Vec<Meter> =
-        packages.iter().map(|opened| clocks::means(args.clock, opened.clock)).collect::<Result<_, _>>()?;
+    let meter: Vec<Meter> =
+        packages.iter().map(|opened| clocks::meter(args.clock, opened.clock)).collect::<Result<_, _>>()?;
     let submissions: usize = packages.iter().map(|opened| chosen(args, opened).len()).sum();
-    let kept = Kept::here(args.keep)?;
+    let kept = LimitDirectory::here(args.keep)?;
     let progress = Progress::new(submissions as u64, false);
     let (mut verifications, mut paths) = (Vec::new(), Vec::new());
     // A package of which nothing is chosen is not looked at.
-    let looked_at = packages.iter().zip(&args.packages).zip(means);
+    let looked_at = packages.iter().zip(&args.packages).zip(meter);
     let looked_at =
         looked_at.filter(|((opened, _), _)| args.only.is_empty() || !chosen(args, opened).is_empty());
-    for ((opened, path), means) in looked_at {
+    for ((opened, path), meter) in looked_at {
         paths.push(path.display().to_string());
-        let options = options(&args.limits, &args.placement, JudgeMode::AllTests, floor, means);
+        let options = options(&args.limits, &args.placement, JudgeMode::AllTests, floor, meter);
         let opinions = opinions(args.opinion, opened)?;
         match verify(args, opened, (options, &opinions, &kept), languages, site, &progress) {
             Ok(verification) => verifications.push(verification),
@@ -184,7 +187,7 @@ fn once(
 fn verify(
     args: &VerifyArgs,
     opened: &Opened,
-    (options, opinions, kept): (Options, &Opinions, &Kept),
+    (options, opinions, kept): (Options, &Opinions, &LimitDirectory),
     languages: &Languages,
     site: &Site,
     progress: &Progress,
@@ -203,7 +206,7 @@ fn verify(
         languages,
         options,
         opinions,
-        keeping: kept.keeping(),
+        limit_cache: kept.limit_cache(),
         cancel: &site.cancel,
         emit: &emit,
     };

@@ -4,39 +4,39 @@
 
 mod brokers;
 mod facts;
-mod hands;
-mod life;
-mod link;
+mod job_loop;
 mod nats;
 mod packages;
 mod probe;
 mod socket;
 mod statement;
 mod task;
+mod transport;
 mod warm;
+mod worker_state;
 
 use crate::Done;
 use crate::config::Config;
-use crate::isolation::{Holds, IsolationArgs, shown_to};
+use crate::isolation::{IsolationArgs, IsolationMode, shown_to};
 use crate::judging::{Site, languages, worst_floor};
 use crate::log::LogForm;
 use crate::options::{PlacementArgs, SlotChoice};
-use crate::place::{Place, places};
+use crate::reservation::{Reservation, reserve};
 use crate::serve::by_slot::{ProcessArgs, Serves};
-use crate::serve::nursery::{Child, Nursery};
+use crate::serve::supervisor::{SupervisedCommand, Supervisor};
 use crate::terminal::Failure;
 use brokers::BrokerArgs;
 use clap::Args;
 use engine::languages::Languages;
 use engine::slot::Slot;
-use facts::Speaker;
+use facts::FactsReporter;
 use fleet::nats::name;
 use fleet::{Hello, OLDEST, PROTOCOL, SlotFacts};
 use host::facts::Cgroups;
 use host::machine::Machine;
 use model::Reading;
 use packages::Packages;
-use settle::Floor;
+use settle::NoiseFloor;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -78,33 +78,33 @@ pub(crate) fn main(args: WorkerArgs) -> Result<Done, Failure> {
     if args.warm {
         return warm::main(&args);
     }
-    let way = Way::of(&args)?;
+    let address = ServiceAddress::from_args(&args)?;
     match args.process.serves(&args.slots)? {
-        Serves::One(slot) => serve(&args, &way, slot),
+        Serves::One(slot) => serve(&args, &address, slot),
         Serves::Each(slots) => {
             let (node, languages) = (args.node.as_deref(), args.languages.as_deref());
-            Nursery::start(children(&slots, &way, node, languages, args.process.log, &args.isolation))?
+            Supervisor::start(children(&slots, &address, node, languages, args.process.log, &args.isolation))?
                 .attend(|_| {})
         }
     }
 }
 
-/// The way to the service.
-pub(crate) enum Way {
+/// Where the service is.
+pub(crate) enum ServiceAddress {
     /// Its socket.
     Socket(PathBuf),
     /// The brokers of a fleet.
     Brokers(brokers::Brokers),
 }
 
-impl Way {
-    fn of(args: &WorkerArgs) -> Result<Way, Failure> {
+impl ServiceAddress {
+    fn from_args(args: &WorkerArgs) -> Result<ServiceAddress, Failure> {
         match (&args.connect, args.brokers.wanted()?) {
             (Some(_), Some(_)) => Err(Failure::usage("--connect and --nats: give only one")),
-            (Some(path), None) => Ok(Way::Socket(path.clone())),
+            (Some(path), None) => Ok(ServiceAddress::Socket(path.clone())),
             (None, brokers) => {
                 match brokers.map_or_else(|| args.brokers.of_environment(), |of| Ok(Some(of)))? {
-                    Some(brokers) => Ok(Way::Brokers(brokers)),
+                    Some(brokers) => Ok(ServiceAddress::Brokers(brokers)),
                     None => Err(Failure::usage(
                         "no service: give --connect PATH for one on this machine, or --nats URL and --pool NAME for a fleet",
                     )),
@@ -116,10 +116,10 @@ impl Way {
     /// The name of this machine there: as it was given, or its host name.
     fn node(&self, given: Option<String>, host: Option<String>) -> Result<String, Failure> {
         match (self, given) {
-            (Way::Socket(_), given) => Ok(given.or(host).unwrap_or_else(|| "this machine".into())),
-            (Way::Brokers(_), None) => Ok(name::node_of_host(host.as_deref().unwrap_or_default())),
-            (Way::Brokers(_), Some(given)) if name::is_node(&given) => Ok(given),
-            (Way::Brokers(_), Some(given)) => {
+            (ServiceAddress::Socket(_), given) => Ok(given.or(host).unwrap_or_else(|| "this machine".into())),
+            (ServiceAddress::Brokers(_), None) => Ok(name::node_of_host(host.as_deref().unwrap_or_default())),
+            (ServiceAddress::Brokers(_), Some(given)) if name::is_node(&given) => Ok(given),
+            (ServiceAddress::Brokers(_), Some(given)) => {
                 Err(Failure::usage(format!("--node `{given}`: 1 to 63 of a-z, A-Z, 0-9, - and _")))
             }
         }
@@ -127,8 +127,8 @@ impl Way {
 
     fn args(&self) -> Vec<OsString> {
         match self {
-            Way::Socket(path) => vec!["--connect".into(), path.into()],
-            Way::Brokers(brokers) => brokers.args(),
+            ServiceAddress::Socket(path) => vec!["--connect".into(), path.into()],
+            ServiceAddress::Brokers(brokers) => brokers.args(),
         }
     }
 }
@@ -149,12 +149,12 @@ fn warn_of_quotas() {
 /// How the processes of slots are started. That of the first speaks for the machine.
 pub(crate) fn children(
     slots: &[SlotChoice],
-    way: &Way,
+    address: &ServiceAddress,
     node: Option<&str>,
     languages: Option<&Path>,
     log: LogForm,
     isolation: &IsolationArgs,
-) -> Vec<Child> {
+) -> Vec<SupervisedCommand> {
     warn_of_quotas();
     let number = |slot: &SlotChoice| match slot {
         SlotChoice::Number(n) => n.to_string(),
@@ -164,7 +164,7 @@ pub(crate) fn children(
         let slot = number(slot);
         let words = ["worker", "--single", "--slots", &slot, "--log", log.name()];
         let mut args: Vec<OsString> = words.into_iter().map(OsString::from).collect();
-        args.extend(way.args());
+        args.extend(address.args());
         args.extend(isolation.words().into_iter().map(OsString::from));
         if let Some(node) = node {
             args.extend(["--node".into(), node.into()]);
@@ -174,11 +174,18 @@ pub(crate) fn children(
         }
         args.extend(first.then(|| "--speaker".into()));
         // Whoever speaks to a socket needs no secret of brokers.
-        let env = match way {
-            Way::Socket(_) => None,
-            Way::Brokers(_) => std::env::var_os(crate::serve::NATS).map(|url| (crate::serve::NATS, url)),
+        let env = match address {
+            ServiceAddress::Socket(_) => None,
+            ServiceAddress::Brokers(_) => {
+                std::env::var_os(crate::serve::NATS).map(|url| (crate::serve::NATS, url))
+            }
         };
-        Child { name: format!("worker {slot}"), args, env: env.into_iter().collect(), stdin: None }
+        SupervisedCommand {
+            name: format!("worker {slot}"),
+            args,
+            env: env.into_iter().collect(),
+            stdin: None,
+        }
     };
     let first = std::iter::once(true).chain(std::iter::repeat(false));
     slots.iter().zip(first).map(child).collect()
@@ -192,33 +199,33 @@ struct Worker {
     /// This process is to end.
     ending: &'static AtomicBool,
     languages: Languages,
-    floor: Floor,
+    floor: NoiseFloor,
     packages: Packages,
     hello: Hello,
     /// What holds its programs.
     isolation: IsolationArgs,
-    speaker: Option<Speaker>,
+    speaker: Option<FactsReporter>,
 }
 
-fn serve(args: &WorkerArgs, way: &Way, slot: SlotChoice) -> Result<Done, Failure> {
+fn serve(args: &WorkerArgs, address: &ServiceAddress, slot: SlotChoice) -> Result<Done, Failure> {
     args.process.die_with_parent()?;
     let typed = PlacementArgs { slot: Some(slot), ..PlacementArgs::default() };
-    let mut places = places(&typed, SlotChoice::Auto, 1)?;
+    let mut reservations = reserve(&typed, SlotChoice::Auto, 1)?;
     let languages = languages(args.languages.as_ref())?;
-    args.isolation.apply(&mut places, true, || shown_to(&languages))?;
-    let floor = worst_floor(&places);
+    args.isolation.apply(&mut reservations, true, || shown_to(&languages))?;
+    let floor = worst_floor(&reservations);
     let isolation = args.isolation.clone();
-    let holds = isolation.holds(&Config::read()?);
-    let facts = slot_facts(&places[0], slot, &floor, holds);
-    let cpus = Cpus::of(&places[0]);
-    let site = Site::start(places, true)?;
+    let isolation_mode = isolation.isolation_mode(&Config::read()?);
+    let facts = slot_facts(&reservations[0], slot, &floor, isolation_mode);
+    let cpus = Cpus::reserved_by(&reservations[0]);
+    let site = Site::start(reservations, true)?;
     // They are used as long as this process lives, by what is compiled once and kept.
     let site: &'static Site = Box::leak(Box::new(site));
     let slots: &'static Arc<Vec<Slot>> = &site.slots;
     let first = slots.first().ok_or_else(|| Failure::system("there is no slot"))?;
     let machine = Machine::this().map_err(Failure::system)?;
     let own_name = machine.read("/proc/sys/kernel/hostname").map(|name| name.trim().to_string());
-    let node = way.node(args.node.clone(), own_name.ok())?;
+    let node = address.node(args.node.clone(), own_name.ok())?;
     let hello = Hello {
         protocol: PROTOCOL,
         oldest: Some(OLDEST),
@@ -232,13 +239,13 @@ fn serve(args: &WorkerArgs, way: &Way, slot: SlotChoice) -> Result<Done, Failure
     if args.speaker {
         warm::begin(args.languages.as_deref(), args.process.log);
     }
-    let speaker = args.speaker.then(|| Speaker::new(args.languages.clone(), holds));
+    let speaker = args.speaker.then(|| FactsReporter::new(args.languages.clone(), isolation_mode));
     let (cancel, ending) = (&*site.cancel, &*site.ending);
     let mut worker =
         Worker { slot: first, cancel, ending, languages, floor, packages, hello, isolation, speaker };
-    match way {
-        Way::Socket(path) => socket::work(&mut worker, path, &cpus),
-        Way::Brokers(brokers) => nats::work(&mut worker, brokers, &cpus),
+    match address {
+        ServiceAddress::Socket(path) => socket::work(&mut worker, path, &cpus),
+        ServiceAddress::Brokers(brokers) => nats::work(&mut worker, brokers, &cpus),
     }
 }
 
@@ -251,21 +258,28 @@ struct Cpus {
 }
 
 impl Cpus {
-    fn of(place: &Place) -> Cpus {
-        let all: BTreeSet<u32> = match place.slot() {
+    fn reserved_by(reservation: &Reservation) -> Cpus {
+        let all: BTreeSet<u32> = match reservation.slot() {
             Some(slot) => slot.all_cpus().into_iter().collect(),
-            None => place.placement.cpus.iter().copied().collect(),
+            None => reservation.placement.cpus.iter().copied().collect(),
         };
-        let first = place.slot().and_then(|slot| slot.cpus.first()).or(all.last()).copied();
+        let first = reservation.slot().and_then(|slot| slot.cpus.first()).or(all.last()).copied();
         Cpus { first, all }
     }
 }
 
-fn slot_facts(place: &Place, slot: SlotChoice, floor: &Floor, holds: Holds) -> SlotFacts {
+fn slot_facts(
+    reservation: &Reservation,
+    slot: SlotChoice,
+    floor: &NoiseFloor,
+    isolation_mode: IsolationMode,
+) -> SlotFacts {
     SlotFacts {
         id: if let SlotChoice::Number(n) = slot { n } else { 0 },
-        cpus: place.placement.cpus.clone(),
-        plan: Reading::from_option(place.slot().map(|slot| holds.slot(slot)), || "there is no slot".into()),
+        cpus: reservation.placement.cpus.clone(),
+        plan: Reading::from_option(reservation.slot().map(|slot| isolation_mode.slot(slot)), || {
+            "there is no slot".into()
+        }),
         floor: Reading::Known(*floor),
     }
 }

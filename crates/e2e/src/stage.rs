@@ -157,9 +157,9 @@ impl Stage {
     ///
     /// # Errors
     /// Its directories cannot be made.
-    pub fn place(&self, name: &str) -> Result<Place<'_>, String> {
+    pub fn place(&self, name: &str) -> Result<Workspace<'_>, String> {
         let root = self.path().join(name.replace('/', "-"));
-        let place = Place { stage: self, root };
+        let place = Workspace { stage: self, root };
         for part in ["", "tmp", "out", "home", "data"] {
             self.make_directory(&place.root.join(part))?;
         }
@@ -169,18 +169,18 @@ impl Stage {
 
 /// The directories of one test, removed with it.
 #[derive(Debug)]
-pub struct Place<'a> {
+pub struct Workspace<'a> {
     stage: &'a Stage,
     root: PathBuf,
 }
 
-impl Drop for Place<'_> {
+impl Drop for Workspace<'_> {
     fn drop(&mut self) {
         drop(fs::remove_dir_all(&self.root));
     }
 }
 
-impl Place<'_> {
+impl Workspace<'_> {
     /// A path within; the place itself for an empty name.
     pub fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
@@ -278,7 +278,7 @@ const GONE_WITHIN: Duration = Duration::from_secs(5);
 /// # Panics
 /// The body fails, something is left, or there is no room for the stage.
 #[track_caller]
-pub fn for_each_user(scratch: &Path, name: &str, body: impl Fn(&Place<'_>) -> Result<(), String>) {
+pub fn for_each_user(scratch: &Path, name: &str, body: impl Fn(&Workspace<'_>) -> Result<(), String>) {
     let _alone = alone(scratch).expect("the lock of the suite");
     leftovers::adopt_orphans().expect("a subreaper");
     for pass in Pass::possible() {

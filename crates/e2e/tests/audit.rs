@@ -1,7 +1,7 @@
 //! `tauto audit` on the machine the tests run on, as root and as an ordinary user: it passes nothing it has not seen,
 //! tells no secrets, and says the same of a recording.
 
-use e2e::stage::{self, Pass, Place, Stage};
+use e2e::stage::{self, Pass, Stage, Workspace};
 use e2e::tauto::{self, Ended};
 use serde_json::Value;
 use std::fs;
@@ -29,7 +29,7 @@ const SEEN_IN: [(&str, &[&str]); 12] = [
 ];
 
 /// Runs a body for each user the suite can be, alone.
-fn on_stage(name: &str, body: impl Fn(&Place<'_>) -> Result<(), String>) {
+fn on_stage(name: &str, body: impl Fn(&Workspace<'_>) -> Result<(), String>) {
     let scratch = e2e::scratch!();
     let _alone = stage::alone(&scratch).expect("the lock of the suite");
     for pass in Pass::possible() {
@@ -41,7 +41,7 @@ fn on_stage(name: &str, body: impl Fn(&Place<'_>) -> Result<(), String>) {
     }
 }
 
-fn audit(place: &Place<'_>, arguments: &[&str]) -> Result<Ended, String> {
+fn audit(place: &Workspace<'_>, arguments: &[&str]) -> Result<Ended, String> {
     tauto::run(place.tauto().arg("audit").args(arguments), false, PATIENCE)
 }
 
@@ -126,7 +126,7 @@ fn a_recording_is_judged_alike_and_tells_no_secrets() {
 const ARGUMENT: &str = "e2e-argument-of-another-process";
 
 /// A process with secrets in its arguments and its environment.
-fn bystander(place: &Place<'_>) -> Result<Child, String> {
+fn bystander(place: &Workspace<'_>) -> Result<Child, String> {
     let mut command: Command = place.command(Path::new("/bin/sh"));
     command.args(["-c", "read never", ARGUMENT]).stdin(Stdio::piped());
     command.spawn().map_err(|error| format!("/bin/sh: {error}"))

@@ -1,7 +1,7 @@
 //! `tauto bench` on this machine.
 
 use e2e::leftovers::{self, Snapshot};
-use e2e::stage::{self, Pass, Place, Stage};
+use e2e::stage::{self, Pass, Stage, Workspace};
 use e2e::tauto::{self, Ended};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::sched_getaffinity;
@@ -19,14 +19,14 @@ const GONE_WITHIN: Duration = Duration::from_secs(5);
 /// Some ten milliseconds of work.
 const WORK: &str = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
 
-fn bench(place: &Place, arguments: &[&str]) -> Ended {
+fn bench(place: &Workspace, arguments: &[&str]) -> Ended {
     let mut command = place.tauto();
     command.arg("bench").args(arguments);
     tauto::run(&mut command, false, PATIENCE).expect("bench")
 }
 
 /// The same as each possible user.
-fn for_everybody(test: impl Fn(Pass, &Place)) {
+fn for_everybody(test: impl Fn(Pass, &Workspace)) {
     let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     for pass in Pass::possible() {
         let stage = Stage::new(pass).expect("stage");
@@ -168,7 +168,7 @@ fn cpus() -> Vec<u32> {
 }
 
 /// A load on every CPU of this process, which has begun.
-fn load(place: &Place, seconds: u32) -> Child {
+fn load(place: &Workspace, seconds: u32) -> Child {
     let list = cpus().iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     let mut command = place.load();
     command.args(["--cpus", &list, "--seconds", &seconds.to_string()]);

@@ -1,7 +1,7 @@
 //! Clocks that count: the same count whatever else the machine does, and an end at the limit.
 
 use e2e::leftovers::Snapshot;
-use e2e::stage::{self, Pass, Place, Stage};
+use e2e::stage::{self, Pass, Stage, Workspace};
 use e2e::tauto;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
 "#;
 
 /// A body as everybody, alone, with the program.
-fn for_everybody(body: impl Fn(&Place<'_>, &str)) {
+fn for_everybody(body: impl Fn(&Workspace<'_>, &str)) {
     let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     for pass in Pass::possible() {
         let stage = Stage::new(pass).expect("stage");
@@ -89,7 +89,7 @@ fn for_everybody(body: impl Fn(&Place<'_>, &str)) {
 /// Clocks, and a second of each.
 const CLOCKS: [&str; 2] = ["instructions", "reference"];
 
-fn run(place: &Place<'_>, clock: &str, options: &[&str], command: &[&str]) -> Value {
+fn run(place: &Workspace<'_>, clock: &str, options: &[&str], command: &[&str]) -> Value {
     let mut tauto = place.tauto();
     tauto
         .args(["run", "--json", "--counter", "emulator", "--memory", "256M", "--clock", clock])

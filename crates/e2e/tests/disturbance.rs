@@ -1,7 +1,7 @@
 //! Disturbances made on purpose are named by the evidence of the run they hit, and a quiet run's evidence names none of
 //! them.
 
-use e2e::stage::{self, Pass, Place, Stage};
+use e2e::stage::{self, Pass, Stage, Workspace};
 use e2e::tauto;
 use rustix::process::Pid;
 use serde_json::Value;
@@ -14,26 +14,26 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Runs a body as the most powerful user there is, alone.
-fn alone(body: impl Fn(&Place<'_>)) {
+fn alone(body: impl Fn(&Workspace<'_>)) {
     let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     let stage = Stage::new(Pass::possible()[0]).expect("stage");
     body(&stage.place("disturbance").expect("place"));
 }
 
-fn tauto_with(place: &Place<'_>, arguments: &[&str]) -> std::process::Command {
+fn tauto_with(place: &Workspace<'_>, arguments: &[&str]) -> std::process::Command {
     let mut command = place.tauto();
     command.env("TAUTO_DATA_DIR", place.path("data")).args(arguments);
     command
 }
 
 /// The CPU of the first slot: runs are bound to it, and loads with them.
-fn slot_cpu(place: &Place<'_>) -> String {
+fn slot_cpu(place: &Workspace<'_>) -> String {
     let ended = tauto::run(&mut tauto_with(place, &["slots", "--json"]), false, PATIENCE).expect("slots");
     ended.document().expect("slots")["slots"][0]["cpus"][0].to_string()
 }
 
 /// A run of the fixed computing program, about a tenth of a second; or of another command.
-fn run(place: &Place<'_>, options: &[&str], command: &[&str]) -> Value {
+fn run(place: &Workspace<'_>, options: &[&str], command: &[&str]) -> Value {
     let arguments = [&["run", "--json"], options, &["--"], command].concat();
     let ended = tauto::run(&mut tauto_with(place, &arguments), false, PATIENCE).expect("run");
     assert_eq!(ended.code().expect("code"), 0, "{}", ended.stderr);
@@ -48,7 +48,7 @@ fn number(run: &Value, field: &str) -> u64 {
     run["evidence"][field].as_u64().unwrap_or_else(|| panic!("{field}: {}", run["evidence"]))
 }
 
-fn load(place: &Place<'_>, options: &[&str]) -> Child {
+fn load(place: &Workspace<'_>, options: &[&str]) -> Child {
     let child = place
         .load()
         .args(["--seconds", "100"])

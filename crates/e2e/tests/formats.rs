@@ -1,7 +1,7 @@
 //! Packages of other formats, whole: `tauto verify` holds what their solutions promise.
 
 use e2e::package::{DOUBLE, write};
-use e2e::stage::{Pass, Place, Stage};
+use e2e::stage::{Pass, Stage, Workspace};
 use e2e::tauto;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ fn packages_of_each_format_are_judged_as_they_promise() {
 }
 
 /// What `tauto verify` says of a package, with the exit code it is to have.
-fn verified(place: &Place, package: &Path, code: i32) -> Value {
+fn verified(place: &Workspace, package: &Path, code: i32) -> Value {
     let mut command = tauto_with_tools(place);
     command.arg("verify").arg(package).args(["--json", "--slot", "none"]);
     let ended = tauto::run(&mut command, false, PATIENCE).expect("it ends");
@@ -42,7 +42,7 @@ fn verified(place: &Place, package: &Path, code: i32) -> Value {
     document
 }
 
-fn tauto_with_tools(place: &Place) -> Command {
+fn tauto_with_tools(place: &Workspace) -> Command {
     let mut command = place.tauto();
     for name in ["PATH", "HOME"] {
         command.env(name, std::env::var_os(name).unwrap_or_default());

@@ -5,7 +5,7 @@ use e2e::condition::{Context, limit_value};
 use e2e::kernel_memory::{self, Growth};
 use e2e::leftovers::{self, Snapshot};
 use e2e::program::{self, Program, Streams};
-use e2e::stage::{self, Pass, Place, Stage};
+use e2e::stage::{self, Pass, Stage, Workspace};
 use e2e::{compile, marks, tauto};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::io::Write;
@@ -39,7 +39,7 @@ fn set(scene: &Scene, pass: Pass) -> Result<&(Stage, Bait), Failed> {
 }
 
 /// `tauto run --json`, with a shell before it that opens more descriptors where that is asked for.
-fn command(place: &Place<'_>, program: &Program) -> Command {
+fn command(place: &Workspace<'_>, program: &Program) -> Command {
     let mut command = if program.streams == Streams::Inherit {
         let mut shell = place.command(Path::new("/bin/sh"));
         let kept = place.path("kept");
@@ -67,7 +67,7 @@ fn patience(program: &Program) -> Duration {
 }
 
 fn invoke(
-    place: &Place<'_>,
+    place: &Workspace<'_>,
     program: &Program,
     file: &Path,
     arguments: &[String],
@@ -88,7 +88,7 @@ fn invoke(
 /// beyond the bound counts when it comes each time.
 fn invoke_watched(
     pass: Pass,
-    place: &Place<'_>,
+    place: &Workspace<'_>,
     program: &Program,
     file: &Path,
     arguments: &[String],

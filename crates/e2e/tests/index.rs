@@ -1,7 +1,7 @@
 //! `tauto index` on this machine, and comparisons of saved indices.
 
 use e2e::leftovers::{self, Snapshot};
-use e2e::stage::{self, Pass, Place, Stage};
+use e2e::stage::{self, Pass, Stage, Workspace};
 use e2e::tauto::{self, Ended};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::sched_getaffinity;
@@ -28,14 +28,14 @@ const PARTS: [&str; 10] = [
     "fork_exec_ns",
 ];
 
-fn index(place: &Place, arguments: &[&str]) -> Ended {
+fn index(place: &Workspace, arguments: &[&str]) -> Ended {
     let mut command = place.tauto();
     command.arg("index").args(arguments);
     tauto::run(&mut command, false, PATIENCE).expect("index")
 }
 
 /// The same as each possible user.
-fn for_everybody(test: impl Fn(Pass, &Place)) {
+fn for_everybody(test: impl Fn(Pass, &Workspace)) {
     let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     for pass in Pass::possible() {
         let stage = Stage::new(pass).expect("stage");
@@ -125,7 +125,7 @@ fn without_slot_and_by_name() {
 }
 
 /// A load on every CPU of this process.
-fn load(place: &Place) -> Child {
+fn load(place: &Workspace) -> Child {
     let mut command = place.load();
     command.args(["--seconds", "60"]).stdout(Stdio::null()).stderr(Stdio::null());
     let child = command.spawn().expect("load");

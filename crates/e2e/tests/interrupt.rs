@@ -2,7 +2,7 @@
 
 use e2e::leftovers::{self, Snapshot};
 use e2e::program::{self, Program};
-use e2e::stage::{self, Pass, Place, Stage};
+use e2e::stage::{self, Pass, Stage, Workspace};
 use e2e::{compile, tauto};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -39,7 +39,7 @@ const CASES: [(&str, Signal, Target, Option<&[i32]>); 8] = [
     ("kill_group", Signal::KILL, Target::Group, None),
 ];
 
-fn begin(place: &Place<'_>, program: &Program) -> Result<Child, String> {
+fn begin(place: &Workspace<'_>, program: &Program) -> Result<Child, String> {
     let file = place.install(&compile::executable(program, &e2e::scratch!())?, false)?;
     let fail = |error: std::io::Error| format!("start: {error}");
     let mut command = place.tauto();

@@ -2,7 +2,7 @@
 
 use e2e::leftovers::{self, Snapshot};
 use e2e::package::{self, DOUBLE, RIGHT};
-use e2e::stage::{self, Pass, Place, Stage};
+use e2e::stage::{self, Pass, Stage, Workspace};
 use e2e::tauto;
 use serde_json::{Value, json};
 use std::fs::{self, Permissions};
@@ -16,7 +16,7 @@ use std::time::Duration;
 const EXAMPLES_PATIENCE: Duration = Duration::from_secs(1200);
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
-fn judge(place: &Place<'_>, file: &str, text: &str) -> Result<(i32, Value), String> {
+fn judge(place: &Workspace<'_>, file: &str, text: &str) -> Result<(i32, Value), String> {
     package::write(&place.path(""), &[(file, text)])?;
     let ended = place.run(&["judge", "double", file, "--json", "--all-tests"])?;
     Ok((ended.code()?, ended.document().map_err(|error| format!("{file}: {error}"))?))
@@ -82,7 +82,7 @@ fn three_examples_are_judged_in_c_cpp_and_python() {
 }
 
 /// `tauto verify` finds nothing to complain of.
-fn keeps_promises(place: &Place<'_>, package: &Path, slot: &str) -> Result<(), String> {
+fn keeps_promises(place: &Workspace<'_>, package: &Path, slot: &str) -> Result<(), String> {
     let mut command = place.tauto();
     // Toolchains may lie below the caller's home and on the caller's path.
     for name in ["PATH", "HOME"] {
@@ -312,7 +312,7 @@ fn a_validator_that_fails_is_no_verdict() {
 }
 
 /// Makes an archive with Python's zipfile; `body` has it as `z`.
-fn archive(place: &Place<'_>, name: &str, body: &str) -> Result<(), String> {
+fn archive(place: &Workspace<'_>, name: &str, body: &str) -> Result<(), String> {
     let script = format!(
         "import sys, zipfile\nz = zipfile.ZipFile(sys.argv[1], 'w', zipfile.ZIP_DEFLATED, compresslevel=1)\n{body}\nz.close()\n"
     );
@@ -342,7 +342,7 @@ const BAD_ARCHIVES: [(&str, &str, &str); 4] = [
     ),
 ];
 
-fn lay_out_bad_input(place: &Place<'_>) -> Result<(), String> {
+fn lay_out_bad_input(place: &Workspace<'_>) -> Result<(), String> {
     package::write(&place.path("double"), &DOUBLE)?;
     let yaml = DOUBLE[0].1;
     package::write(

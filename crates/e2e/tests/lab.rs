@@ -2,7 +2,7 @@
 //! were, and nothing left. What needs partitions and hyper-threads is in `server`.
 
 use e2e::leftovers::{self, Snapshot};
-use e2e::stage::{self, Pass, Place, Stage};
+use e2e::stage::{self, Pass, Stage, Workspace};
 use e2e::tauto::{self, Ended};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -21,7 +21,7 @@ const WORK: &str = "i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done";
 const PLAIN: &str = "same_cpu_load,cache_load";
 
 /// The same as each possible user.
-fn for_everybody(test: impl Fn(Pass, &Place)) {
+fn for_everybody(test: impl Fn(Pass, &Workspace)) {
     let scratch = e2e::scratch!();
     let _alone = stage::alone(&scratch).expect("lock");
     leftovers::adopt_orphans().expect("subreaper");
@@ -34,7 +34,7 @@ fn for_everybody(test: impl Fn(Pass, &Place)) {
     }
 }
 
-fn lab(place: &Place, arguments: &[&str]) -> Ended {
+fn lab(place: &Workspace, arguments: &[&str]) -> Ended {
     tauto::run(place.tauto().arg("lab").args(arguments), false, PATIENCE).expect("lab")
 }
 
@@ -60,7 +60,7 @@ fn ms(value: &Value) -> String {
 }
 
 /// Runs an experiment with all its exports; the document, the CSV's rows after the head, and the page.
-fn exported(place: &Place, arguments: &[&str]) -> (Value, Vec<String>, String) {
+fn exported(place: &Workspace, arguments: &[&str]) -> (Value, Vec<String>, String) {
     let (csv, html) = (place.path("out/runs.csv"), place.path("out/page.html"));
     let [csv_name, html_name] = [&csv, &html].map(|path| path.to_str().expect("UTF-8"));
     let experiment = arguments[0];
@@ -217,7 +217,7 @@ fn runs(path: &Path) -> usize {
 }
 
 /// Starts an experiment and waits until its record has so many runs.
-fn begun(place: &Place, arguments: &[String], record: &Path, count: usize) -> Child {
+fn begun(place: &Workspace, arguments: &[String], record: &Path, count: usize) -> Child {
     let mut command = place.tauto();
     command.arg("lab").args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().expect("start");
@@ -351,7 +351,7 @@ fn what_cannot_be_done_is_said_before_anything_begins() {
 const KNOB: &str = "/proc/sys/vm/stat_interval";
 
 /// The note of an experiment that changed it. Field 22 of proc_pid_stat(5) is when a process started.
-fn note(pid: u32, place: &Place) {
+fn note(pid: u32, place: &Workspace) {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("boot");
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let started = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19)).unwrap_or("0");

@@ -1,6 +1,6 @@
 //! Padding moves what it says, by exactly as much as it says, and a program sees nothing else change.
 
-use e2e::stage::{self, Pass, Place, Stage};
+use e2e::stage::{self, Pass, Stage, Workspace};
 use e2e::tauto;
 use std::path::PathBuf;
 use std::process::Command;
@@ -69,7 +69,7 @@ fn with_program(body: impl Fn(&dyn Fn(&str) -> Seen)) {
     }
 }
 
-fn run(place: &Place<'_>, program: &PathBuf, options: &str) -> Seen {
+fn run(place: &Workspace<'_>, program: &PathBuf, options: &str) -> Seen {
     let mut tauto = place.tauto();
     tauto.arg("run").args(options.split_whitespace()).arg("--").arg(program);
     let ended = tauto::run(&mut tauto, false, PATIENCE).expect(options);

@@ -1,7 +1,7 @@
 //! The load generator keeps busy what it was told to, and ends.
 
 use e2e::leftovers::{self, Snapshot};
-use e2e::stage::{self, Pass, Place, Stage};
+use e2e::stage::{self, Pass, Stage, Workspace};
 use e2e::tauto;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::sched_getaffinity;
@@ -136,7 +136,7 @@ fn threads(child: &Child) -> Vec<(String, String)> {
 }
 
 /// A load of this kind that is at work.
-fn begin(place: &Place<'_>, kind: &str, cpu: u32) -> Child {
+fn begin(place: &Workspace<'_>, kind: &str, cpu: u32) -> Child {
     let mut command = place.tauto();
     command.args(["load", "--tell", "--seconds", LONG, "--kind", kind, "--cpus", &cpu.to_string()]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("start");

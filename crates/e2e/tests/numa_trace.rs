@@ -1,7 +1,7 @@
 //! `tauto numa trace`: on this machine how it goes with programs of all kinds, as each possible user; and on a virtual server
 //! with two memory nodes what it says of placements that are known. Emulation is slow and uneven, so nothing is about time.
 
-use e2e::stage::{self, Pass, Place, Stage};
+use e2e::stage::{self, Pass, Stage, Workspace};
 use e2e::tauto::{self, Ended};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
@@ -33,7 +33,7 @@ fn sum() -> Result<PathBuf, String> {
     Ok(target)
 }
 
-fn trace(place: &Place, arguments: &[&str]) -> Result<Ended, String> {
+fn trace(place: &Workspace, arguments: &[&str]) -> Result<Ended, String> {
     let mut command = place.tauto();
     command.args(["numa", "trace", "--no-latency"]).args(arguments);
     tauto::run(&mut command, false, PATIENCE)

@@ -36,12 +36,12 @@ fn submitted(n: usize, judged: &'static str) -> Submitted {
 }
 
 /// Where packages, passwords and data are.
-struct Place {
+struct Workspace {
     directory: tempfile::TempDir,
 }
 
-impl Place {
-    fn new() -> Place {
+impl Workspace {
+    fn new() -> Workspace {
         let directory = tempfile::tempdir().expect("a directory");
         package::write(&directory.path().join("packages/double"), &DOUBLE).expect("a package");
         fs::write(directory.path().join("password"), format!("{PASSWORD}\n")).expect("a password");
@@ -50,7 +50,7 @@ impl Place {
             "[problems]\ntwice = \"packages/double\"\n[languages]\nc = \"c\"\n",
         )
         .expect("a table");
-        Place { directory }
+        Workspace { directory }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -85,7 +85,7 @@ fn contest_url(primary: &Primary) -> String {
 
 #[test]
 fn verdicts_and_times_side_by_side_in_both_versions() {
-    let place = Place::new();
+    let place = Workspace::new();
     for (version, code) in [(Version::V2023, 1), (Version::V2026, 1)] {
         // As it is; `NO` is WA in the five; and two that the contest judged otherwise.
         let judged = ["AC", "AC", "WA", "RTE", "NO", "CE", "AC", "TLE", "WA", ""];
@@ -120,7 +120,7 @@ fn verdicts_and_times_side_by_side_in_both_versions() {
 
 #[test]
 fn what_agrees_ends_well_and_is_told_in_lines() {
-    let place = Place::new();
+    let place = Workspace::new();
     let all = [submitted(0, "AC"), submitted(2, "WA")];
     let primary = Primary::start(recorded(Version::V2026, &[("twice", "?", LIMIT)], &all), &all).unwrap();
     primary.release_all();
@@ -140,7 +140,7 @@ fn what_agrees_ends_well_and_is_told_in_lines() {
 
 #[test]
 fn a_feed_that_breaks_is_read_on() {
-    let place = Place::new();
+    let place = Workspace::new();
     let all: Vec<Submitted> = (0..6).map(|n| submitted(n, PROGRAMS[n].3)).collect();
     let primary =
         Primary::start(recorded(Version::V2026, &[("twice", "Double", LIMIT)], &all), &all).unwrap();
@@ -159,7 +159,7 @@ fn a_feed_that_breaks_is_read_on() {
 
 #[test]
 fn what_a_hostile_server_tells_is_the_matter_of_one_submission() {
-    let place = Place::new();
+    let place = Workspace::new();
     let zeros = "0".repeat(80 << 20);
     let bomb = zipped(&[("a.c", &zeros)]).unwrap();
     let outside = zipped(&[("../a.c", RIGHT)]).unwrap();
@@ -224,7 +224,7 @@ fn what_a_hostile_server_tells_is_the_matter_of_one_submission() {
 
 #[test]
 fn wrong_usage_is_said_at_once() {
-    let place = Place::new();
+    let place = Workspace::new();
     let primary = Primary::start(Vec::new(), &[]).unwrap();
     fs::write(place.path("bad.toml"), "[problems]\na = \"packages/double\"\n[language]\n").unwrap();
     fs::write(place.path("bad-language.toml"), "[languages]\nc = \"klingon\"\n").unwrap();
@@ -280,7 +280,7 @@ fn submissions() -> usize {
 #[test]
 #[expect(clippy::print_stdout, reason = "what a run of the long form came to")]
 fn killed_five_times_and_resumed() {
-    let place = Place::new();
+    let place = Workspace::new();
     let count = submissions();
     // One in ten is judged otherwise by the contest.
     let other = |n: usize| if PROGRAMS[n % PROGRAMS.len()].3 == "AC" { "WA" } else { "AC" };

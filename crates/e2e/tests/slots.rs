@@ -1,6 +1,6 @@
 //! Slots on this machine: planned as documented, one run at a time on each, and free again however a run ends.
 
-use e2e::stage::{self, Pass, Place, Stage};
+use e2e::stage::{self, Pass, Stage, Workspace};
 use e2e::tauto::{self, Ended};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Only reached by a `tauto` that waits for ever.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn on_stage(body: impl Fn(&Place<'_>) -> Result<(), String>) {
+fn on_stage(body: impl Fn(&Workspace<'_>) -> Result<(), String>) {
     let scratch: PathBuf = e2e::scratch!();
     let _alone = stage::alone(&scratch).expect("lock");
     for pass in Pass::possible() {
@@ -22,13 +22,13 @@ fn on_stage(body: impl Fn(&Place<'_>) -> Result<(), String>) {
 }
 
 /// `tauto` with locks of this test's own.
-fn tauto_with(place: &Place<'_>, arguments: &[&str]) -> std::process::Command {
+fn tauto_with(place: &Workspace<'_>, arguments: &[&str]) -> std::process::Command {
     let mut command = place.tauto();
     command.env("TAUTO_DATA_DIR", place.path("data")).args(arguments);
     command
 }
 
-fn run(place: &Place<'_>, arguments: &[&str]) -> Result<Ended, String> {
+fn run(place: &Workspace<'_>, arguments: &[&str]) -> Result<Ended, String> {
     tauto::run(&mut tauto_with(place, arguments), false, PATIENCE)
 }
 
@@ -60,7 +60,7 @@ fn every_cpu_is_in_one_slot_or_keeps_house() {
 }
 
 /// A run that holds slot 0 until it is ended; it runs once this returns.
-fn holder(place: &Place<'_>) -> Result<Child, String> {
+fn holder(place: &Workspace<'_>) -> Result<Child, String> {
     let mut command =
         tauto_with(place, &["run", "--slot", "0", "--", "/bin/sh", "-c", "echo held; read never"]);
     let mut child = command
@@ -76,7 +76,7 @@ fn holder(place: &Place<'_>) -> Result<Child, String> {
 }
 
 /// A second run for the same slot, once it has said that it waits.
-fn waiter(place: &Place<'_>, holder: &Child) -> Result<Child, String> {
+fn waiter(place: &Workspace<'_>, holder: &Child) -> Result<Child, String> {
     let mut command = tauto_with(place, &["run", "--slot", "auto", "--", "/bin/true"]);
     let mut child = command
         .stdin(Stdio::null())
@@ -94,7 +94,7 @@ fn waiter(place: &Place<'_>, holder: &Child) -> Result<Child, String> {
     if line == wanted { Ok(child) } else { Err(format!("`{line}`, not `{wanted}`")) }
 }
 
-fn single_slot(place: &Place<'_>) -> Result<bool, String> {
+fn single_slot(place: &Workspace<'_>) -> Result<bool, String> {
     let plan = run(place, &["slots", "--json"])?.document()?;
     Ok(plan["slots"].as_array().is_some_and(|slots| slots.len() == 1))
 }

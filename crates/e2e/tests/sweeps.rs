@@ -2,7 +2,7 @@
 
 use e2e::leftovers::Snapshot;
 use e2e::package;
-use e2e::stage::{self, Pass, Place, Stage};
+use e2e::stage::{self, Pass, Stage, Workspace};
 use e2e::tauto::{self, Ended};
 use serde_json::Value;
 use std::fs;
@@ -14,14 +14,14 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const STARTED_WITHIN: Duration = Duration::from_secs(30);
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
-fn lab(place: &Place, arguments: &[&str]) -> Ended {
+fn lab(place: &Workspace, arguments: &[&str]) -> Ended {
     let mut command = place.tauto();
     command.arg("lab").args(arguments);
     tauto::run(&mut command, false, PATIENCE).expect("lab")
 }
 
 /// The same as each possible user.
-fn for_everybody(test: impl Fn(Pass, &Place)) {
+fn for_everybody(test: impl Fn(Pass, &Workspace)) {
     let _alone = stage::alone(&e2e::scratch!()).expect("lock");
     for pass in Pass::possible() {
         let stage = Stage::new(pass).expect("stage");
@@ -194,7 +194,7 @@ fn what_cannot_be_measured_is_told_and_earlier_runs_are_kept() {
 }
 
 /// A project whose parts say in which order they were linked, or do not.
-fn project(place: &Place, says: bool) -> PathBuf {
+fn project(place: &Workspace, says: bool) -> PathBuf {
     let directory = place.path(if says { "out/saying" } else { "out/quiet" });
     let part = |name: &str| {
         let hello = if says { format!("std::printf(\"{name}\");") } else { String::new() };

@@ -1,7 +1,7 @@
 //! `tauto tune` on this very machine: only with knobs that cannot hurt it, and they are put back whatever happens. All
 //! others are turned in virtual machines (`vm`).
 
-use e2e::stage::{self, Pass, Place, Stage};
+use e2e::stage::{self, Pass, Stage, Workspace};
 use e2e::tauto::{self, Ended};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -38,7 +38,7 @@ fn differing(found: &BTreeMap<&'static str, String>) -> Vec<&'static str> {
 }
 
 /// Puts everything back when a test ends, however it ends.
-struct PutBack<'a>(&'a Place<'a>, BTreeMap<&'static str, String>);
+struct PutBack<'a>(&'a Workspace<'a>, BTreeMap<&'static str, String>);
 
 impl Drop for PutBack<'_> {
     fn drop(&mut self) {
@@ -53,11 +53,11 @@ impl Drop for PutBack<'_> {
     }
 }
 
-fn tune(place: &Place<'_>, args: &[&str]) -> Ended {
+fn tune(place: &Workspace<'_>, args: &[&str]) -> Ended {
     tauto::run(place.tauto().arg("tune").args(args), false, PATIENCE).expect("tauto")
 }
 
-fn document(place: &Place<'_>, args: &[&str], code: i32) -> Value {
+fn document(place: &Workspace<'_>, args: &[&str], code: i32) -> Value {
     let ended = tune(place, &[args, &["--json"]].concat());
     assert_eq!(ended.code(), Ok(code), "{}{}", ended.stdout, ended.stderr);
     ended.document().expect("a document")
@@ -169,14 +169,14 @@ fn an_interrupt_lets_the_change_at_hand_be_finished() {
 }
 
 /// Starts to apply and kills it where it stops itself.
-fn kill_at(place: &Place<'_>, half: usize) {
+fn kill_at(place: &Workspace<'_>, half: usize) {
     let (mut child, pid) = stopped_at(place, half);
     kill_process(pid, Signal::KILL).expect("killed");
     child.wait().expect("its end");
 }
 
 /// Starts to apply and waits until it has stopped itself.
-fn stopped_at(place: &Place<'_>, half: usize) -> (Child, Pid) {
+fn stopped_at(place: &Workspace<'_>, half: usize) -> (Child, Pid) {
     let mut command = place.tauto();
     command.args(["tune", "apply", "--no-measure", "--only", HARMLESS, "--pause-at", &half.to_string()]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -2,7 +2,7 @@
 //! system, and nothing of any machine is left. Emulation is slow and uneven, so nothing here is about time but that it ends.
 
 use e2e::package::{self, DOUBLE};
-use e2e::stage::{self, Pass, Place, Stage};
+use e2e::stage::{self, Pass, Stage, Workspace};
 use e2e::tauto::{self, Ended};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rustix::process::{Pid, Signal, kill_process};
@@ -48,20 +48,20 @@ fn nothing_left() -> Result<(), String> {
     Ok(())
 }
 
-fn command(place: &Place<'_>, kernel: &Path, words: &[&str]) -> Command {
+fn command(place: &Workspace<'_>, kernel: &Path, words: &[&str]) -> Command {
     let mut command = place.tauto();
     command.env("TAUTO_VM_KERNEL", kernel).args(words).stdin(Stdio::null());
     command
 }
 
-fn ran(place: &Place<'_>, kernel: &Path, words: &[&str]) -> Result<Ended, String> {
+fn ran(place: &Workspace<'_>, kernel: &Path, words: &[&str]) -> Result<Ended, String> {
     let ended = tauto::run(&mut command(place, kernel, words), false, PATIENCE)?;
     nothing_left()?;
     Ok(ended)
 }
 
 /// A command in a machine: its output, its evidence, and that it cannot write what it is shown.
-fn a_run(place: &Place<'_>, kernel: &Path) -> Result<(), String> {
+fn a_run(place: &Workspace<'_>, kernel: &Path) -> Result<(), String> {
     let script =
         "echo hi; cat; (echo x >/usr/x) 2>/dev/null || echo read-only; ls /home /root 2>/dev/null; true";
     let input = place.path("input");
@@ -100,7 +100,7 @@ fn a_run(place: &Place<'_>, kernel: &Path) -> Result<(), String> {
 }
 
 /// A submission is judged there, compiled and run, with a verdict of the host's.
-fn a_judgement(place: &Place<'_>, kernel: &Path) -> Result<(), String> {
+fn a_judgement(place: &Workspace<'_>, kernel: &Path) -> Result<(), String> {
     let directory = place.path("package");
     package::write(&directory, &DOUBLE)?;
     let wrong = place.path("wrong.py");
@@ -143,7 +143,7 @@ fn emulator(child: &mut Child) -> Result<i32, String> {
 }
 
 /// A run that says when it has begun.
-fn begin(place: &Place<'_>, kernel: &Path) -> Result<(Child, i32), String> {
+fn begin(place: &Workspace<'_>, kernel: &Path) -> Result<(Child, i32), String> {
     let output = place.path("begun");
     let shown = output.display().to_string();
     let mut words = vec!["run", "--json", "--cpu-time", "100", "--wall-time", "100", "--stderr", &shown];
@@ -157,7 +157,7 @@ fn begin(place: &Place<'_>, kernel: &Path) -> Result<(Child, i32), String> {
 }
 
 /// The emulator is killed, the guest with it: a fault, and nothing is left.
-fn killed(place: &Place<'_>, kernel: &Path) -> Result<(), String> {
+fn killed(place: &Workspace<'_>, kernel: &Path) -> Result<(), String> {
     let (child, _) = begin(place, kernel)?;
     // Each machine that does not start is started again, a few times.
     let deadline = Instant::now() + PATIENCE;
@@ -184,7 +184,7 @@ fn killed(place: &Place<'_>, kernel: &Path) -> Result<(), String> {
 }
 
 /// Whoever ends `tauto` ends its machine, politely and not.
-fn ended(place: &Place<'_>, kernel: &Path, signal: Signal) -> Result<(), String> {
+fn ended(place: &Workspace<'_>, kernel: &Path, signal: Signal) -> Result<(), String> {
     let (child, _) = begin(place, kernel)?;
     let pid = Pid::from_child(&child);
     kill_process(pid, signal).map_err(|e| e.to_string())?;
@@ -197,7 +197,7 @@ fn ended(place: &Place<'_>, kernel: &Path, signal: Signal) -> Result<(), String>
 }
 
 /// What is missing is named, with what brings it.
-fn refused(place: &Place<'_>) -> Result<(), String> {
+fn refused(place: &Workspace<'_>) -> Result<(), String> {
     let words = ["run", "--isolation", "vm", "--", "/bin/true"];
     let ended = tauto::run(&mut command(place, Path::new("/nowhere/vmlinuz-1"), &words), false, PATIENCE)?;
     match ended.code()? {
@@ -206,7 +206,7 @@ fn refused(place: &Place<'_>) -> Result<(), String> {
     }
 }
 
-fn trial(name: &'static str, test: impl Fn(&Place<'_>) -> Result<(), String> + Send + 'static) -> Trial {
+fn trial(name: &'static str, test: impl Fn(&Workspace<'_>) -> Result<(), String> + Send + 'static) -> Trial {
     Trial::test(name, move || {
         let _alone = stage::alone(&e2e::scratch!())?;
         let pass = Pass::possible().into_iter().next().ok_or("there is no user to be")?;
@@ -223,7 +223,7 @@ fn main() -> ExitCode {
     let mut trials = vec![trial("what_is_missing_is_named", refused)];
     match kernel() {
         Ok(kernel) => {
-            let with = |name: &'static str, test: fn(&Place<'_>, &Path) -> Result<(), String>| {
+            let with = |name: &'static str, test: fn(&Workspace<'_>, &Path) -> Result<(), String>| {
                 let kernel = kernel.clone();
                 trial(name, move |place| test(place, &kernel))
             };

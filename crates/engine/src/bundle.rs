@@ -1,12 +1,12 @@
 //! Judging by bundles: programs of another judge that come as files with scripts. One compiles submissions, one compares outputs or
 //! talks to the submission. The result of a test is DOMjudge's ([`judge::domjudge`]); times are settled as everywhere.
 
+use crate::build_plan::{BuildPlan, LoadedFile};
 use crate::case::{CaseLimits, Judged};
 use crate::clocks::Meter;
 use crate::interact::{Interaction, Pipes, Side, interact};
 use crate::limits::Allowance;
-use crate::program::{Built, CompileBounds, Given, Place, compile_to, duplicate};
-use crate::recipe::{Part, Recipe};
+use crate::program::{Built, CompileBounds, RunContext, RunInputs, compile_to, duplicate};
 use crate::settled::{Ruling, limits_to_settle, settle_attempts};
 use crate::slot::{Slot, Station};
 use crate::validate::Validating;
@@ -18,7 +18,7 @@ use judge::verdict::{EndedFirst, Validation, ValidationOutcome};
 use model::{
     BoxMount, Bytes, Cause, Layout, Limits, Nanos, Observation, Settled, View, ViewMount, WallLimit,
 };
-use settle::Floor;
+use settle::NoiseFloor;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -48,11 +48,11 @@ const PRINTED: u64 = 1 << 20;
 
 /// Where bundles are built and run.
 #[derive(Clone, Copy)]
-pub struct Ground<'a> {
+pub struct BundleRunner<'a> {
     /// Compiles and runs submissions at its main station, compares and talks at the one beside it.
     pub slot: &'a Slot,
     /// How far times vary there.
-    pub floor: &'a Floor,
+    pub floor: &'a NoiseFloor,
     /// What scripts and programs see; see [`view`].
     pub view: &'a View,
     /// Set to end everything; whoever sets it ends the slot's runs too.
@@ -61,7 +61,7 @@ pub struct Ground<'a> {
 
 /// At which station of the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At {
+pub enum StationRole {
     /// Where submissions are compiled.
     Main,
     /// Where outputs are compared.
@@ -211,18 +211,18 @@ pub struct Compared {
     pub first: bool,
 }
 
-impl<'a> Ground<'a> {
-    fn station(&self, at: At) -> Result<&'a Station, Fault> {
+impl<'a> BundleRunner<'a> {
+    fn station(&self, at: StationRole) -> Result<&'a Station, Fault> {
         let missing = || SystemError::new("preparing a script", "the slot has no auxiliary runner");
         match at {
-            At::Main => Ok(&self.slot.main),
-            At::Beside => Ok(self.slot.auxiliary.as_ref().ok_or_else(missing)?),
+            StationRole::Main => Ok(&self.slot.main),
+            StationRole::Beside => Ok(self.slot.auxiliary.as_ref().ok_or_else(missing)?),
         }
     }
 
-    fn place(&self, at: At) -> Result<Place<'a>, Fault> {
+    fn context(&self, at: StationRole) -> Result<RunContext<'a>, Fault> {
         let station = self.station(at)?;
-        Ok(Place {
+        Ok(RunContext {
             runner: &*station.runner,
             placement: &station.placement,
             caches: &station.caches,
@@ -237,14 +237,14 @@ impl<'a> Ground<'a> {
     /// What the machine could not do.
     pub fn build(
         &self,
-        at: At,
-        parts: Vec<Part>,
+        at: StationRole,
+        parts: Vec<LoadedFile>,
         limits: &ScriptLimits,
     ) -> Result<Made<Executable<'a>>, Fault> {
         let builds = parts.iter().any(|part| part.name == "build");
         let compile = if builds { vec![command("build", Vec::new(), &[])] } else { Vec::new() };
-        let recipe = self.recipe(parts, compile, "run");
-        let made = self.make(at, &recipe, limits, &[])?;
+        let build_plan = self.build_plan(parts, compile, "run");
+        let made = self.make(at, &build_plan, limits, &[])?;
         Ok(made.map(|built| match built.entries.contains("run") {
             true => Ok(Executable(built)),
             false => Err("it has no `run`, and its `build` made none".to_owned()),
@@ -258,17 +258,17 @@ impl<'a> Ground<'a> {
     pub fn compile(
         &self,
         script: &Executable,
-        sources: Vec<Part>,
+        sources: Vec<LoadedFile>,
         args: Vec<String>,
         env: &[(String, String)],
         limits: &ScriptLimits,
     ) -> Result<Made<Program<'a>>, Fault> {
         let words = [format!("{TOOLS}/run"), "program".to_owned()].into_iter().chain(args).collect();
         let command = Command { argv: words, env: environment(env) };
-        let mut recipe = self.recipe(sources, vec![command], "program");
-        recipe.run.env = environment(env);
+        let mut build_plan = self.build_plan(sources, vec![command], "program");
+        build_plan.run.env = environment(env);
         let tools = [BoxMount { id: script.0.boxed.id, at: TOOLS.to_owned(), writable: false }];
-        let made = self.make(At::Main, &recipe, limits, &tools)?;
+        let made = self.make(StationRole::Main, &build_plan, limits, &tools)?;
         Ok(made.map(|built| match built.entries.contains("program") {
             true => Ok(Program(built)),
             false => Err("nothing was made: there is no file `program`".to_owned()),
@@ -280,9 +280,9 @@ impl<'a> Ground<'a> {
     /// # Errors
     /// What the machine could not do.
     pub fn script(&self, text: &[u8], limits: &ScriptLimits) -> Result<Vec<u8>, Fault> {
-        let part = Part { name: "script".to_owned(), executable: true, content: text.to_vec() };
-        let recipe = self.recipe(vec![part], vec![command("script", Vec::new(), &[])], "script");
-        Ok(self.make(At::Main, &recipe, limits, &[])?.printed)
+        let part = LoadedFile { name: "script".to_owned(), executable: true, content: text.to_vec() };
+        let build_plan = self.build_plan(vec![part], vec![command("script", Vec::new(), &[])], "script");
+        Ok(self.make(StationRole::Main, &build_plan, limits, &[])?.printed)
     }
 
     /// Packs a directory below `directory` by a bundle: `run DIRECTORY PACKAGE`, with all of `directory` to be read. The package's content, of
@@ -300,12 +300,13 @@ impl<'a> Ground<'a> {
     ) -> Result<Made<Vec<u8>>, Fault> {
         let package = format!("{PROGRAM_DIR}/{PACKAGE}");
         let argv = vec![format!("{TOOLS}/run"), format!("{PACKED}/{name}"), package];
-        let mut recipe = self.recipe(Vec::new(), vec![Command { argv, env: environment(&[]) }], PACKAGE);
+        let mut build_plan =
+            self.build_plan(Vec::new(), vec![Command { argv, env: environment(&[]) }], PACKAGE);
         let host = directory.to_string_lossy().into_owned();
-        recipe.compile_view.mounts.push(ViewMount { host, inside: PACKED.to_owned(), optional: false });
+        build_plan.compile_view.mounts.push(ViewMount { host, inside: PACKED.to_owned(), optional: false });
         let tools = [BoxMount { id: script.0.boxed.id, at: TOOLS.to_owned(), writable: false }];
-        let made = self.make(At::Main, &recipe, limits, &tools)?;
-        let fetched = |built: &Built| built.place.runner.fetch(built.boxed.id, PACKAGE);
+        let made = self.make(StationRole::Main, &build_plan, limits, &tools)?;
+        let fetched = |built: &Built| built.context.runner.fetch(built.boxed.id, PACKAGE);
         let file = made.made.as_ref().ok().map(fetched).transpose()?.and_then(|found| found.file());
         let content = file.map(|file| bytes(&file, most + 1)).transpose()?;
         Ok(made.map(|_| match content {
@@ -315,8 +316,8 @@ impl<'a> Ground<'a> {
         }))
     }
 
-    fn recipe(&self, parts: Vec<Part>, compile: Vec<Command>, run: &str) -> Recipe {
-        Recipe {
+    fn build_plan(&self, parts: Vec<LoadedFile>, compile: Vec<Command>, run: &str) -> BuildPlan {
+        BuildPlan {
             language: "bundle".to_owned(),
             stands_in: None,
             refused: None,
@@ -333,14 +334,14 @@ impl<'a> Ground<'a> {
 
     fn make(
         &self,
-        at: At,
-        recipe: &Recipe,
+        at: StationRole,
+        build_plan: &BuildPlan,
         limits: &ScriptLimits,
         tools: &[BoxMount],
     ) -> Result<Made<Built<'a>>, Fault> {
         let printed = files::in_memory("what a script prints")?;
         let streams = [&printed, &printed];
-        let mut compilation = compile_to(self.place(at)?, recipe, limits.bounds(), tools, streams)?;
+        let mut compilation = compile_to(self.context(at)?, build_plan, limits.bounds(), tools, streams)?;
         Ok(Made {
             made: compilation.program,
             printed: bytes(&printed, PRINTED)?,
@@ -365,10 +366,10 @@ impl<'a> Ground<'a> {
         // A sleeper is judged by `wall`; a program that computes is to be stopped by its CPU time first.
         let computing = limits.stop.cpu.map_or(Nanos::ZERO, |cpu| cpu + Nanos::from_millis(50));
         limits.stop.wall = Some(WallLimit { time: case.wall.max(computing), excuse_waiting: true });
-        let control = self.slot.control.as_ref().map(|control| (control, program.0.place));
+        let control = self.slot.control.as_ref().map(|control| (control, program.0.context));
         let looks = Cell::new(0);
         let ruling =
-            Ruling { means: Meter::Kernel, limits: &limits, floor: self.floor, control, looks: &looks };
+            Ruling { meter: Meter::Kernel, limits: &limits, floor: self.floor, control, looks: &looks };
         let mut attempts = Vec::new();
         let settled = settle_attempts(&ruling, || {
             let (judged, attempt) = attempt(program, jury, case, &limits)?;
@@ -463,7 +464,7 @@ fn run(
             let words = [format!("{TOOLS}/run"), WRAPPED_INPUT.to_owned(), "/dev/stdout".to_owned()];
             spec.argv.splice(0..0, words);
         }
-        program.0.place.run(&spec, fds)
+        program.0.context.run(&spec, fds)
     })?;
     let bounds = Bounds { limit: case.limit, wall: case.wall, output: Some(case.output) };
     let ended = Ended::of(&run, &bounds, length(&output)?);
@@ -472,7 +473,7 @@ fn run(
     }
     let limits = case.script.limits();
     let (spec, fds) = validating.prepare(input, None, reopened(&output)?.into(), None, limits)?;
-    let seen = validating.validator.place.run(&spec, fds)?;
+    let seen = validating.validator.context.run(&spec, fds)?;
     let validation = validating.outcome(&seen, &limits)?;
     let compared = compared(validating, seen, &validation, false)?;
     Ok((Pass { run, output, errors, compared: Some(compared) }, Some(validation), None))
@@ -494,11 +495,11 @@ fn talk(
     let (seen, errors) = with_errors(case.output, |stderr| {
         let [stdin, stdout] = mine.map(File::from);
         let (spec, fds) = program.0.prepare(given(limits.stop, stdin, stdout, stderr));
-        let submission = Side { place: program.0.place, spec, fds };
+        let submission = Side { context: program.0.context, spec, fds };
         let [stdin, stdout] = its;
         let (spec, fds) = validating.prepare(input, None, stdin, Some(stdout), script)?;
-        let place = validating.validator.place;
-        interact(submission, Side { place, spec, fds }, kept, KATTIS.protocol.accepts())
+        let context = validating.validator.context;
+        interact(submission, Side { context, spec, fds }, kept, KATTIS.protocol.accepts())
     })?;
     let Interaction { submission: run, interactor: seen, first } = seen;
     let validation = validating.outcome(&seen, &script)?;
@@ -532,8 +533,8 @@ fn compared(
     })
 }
 
-fn given(limits: Limits, stdin: File, stdout: File, stderr: File) -> Given {
-    Given {
+fn given(limits: Limits, stdin: File, stdout: File, stderr: File) -> RunInputs {
+    RunInputs {
         args: Vec::new(),
         limits,
         stdin: stdin.into(),

@@ -1,11 +1,11 @@
 //! What a package's time limit should be here: the jury's programs measured repeatedly, by turns, idle and under load.
 
 use crate::Fault;
-use crate::bench::Bench;
 use crate::case::CaseLimits;
 use crate::clocks::Meter;
-use crate::kept;
+use crate::limit_cache;
 use crate::limits::WHILE_INFERRING;
+use crate::prepared_slot::PreparedSlot;
 use crate::program::Built;
 use crate::submission::{Ready, Submission, case_limits, prepare};
 use crate::timelimit::{TimeLimitInUse, earlier, keep_limit, runnable};
@@ -15,7 +15,7 @@ use model::{
     Calibration, Charge, Event, Forms, Inference, InferredLimit, JudgePhase, LimitSide, MeasuredProgram,
     MeasuredTest, Nanos, Reading, SettledTime, Suggestion, TimedProgram, Verdict,
 };
-use settle::{Floor, Timed, disturbances};
+use settle::{NoiseFloor, Timed, disturbances};
 use std::sync::{Mutex, PoisonError};
 
 /// The forms of a calibration that is kept; `tests/forms` has a file for each.
@@ -37,7 +37,7 @@ pub struct Measuring<'a> {
 }
 
 /// A program that was compiled, and what is known of it.
-struct Subject<'a> {
+struct CompiledProgram<'a> {
     path: &'a str,
     language: String,
     side: LimitSide,
@@ -66,14 +66,14 @@ struct Run {
 ///
 /// # Errors
 /// The package cannot be judged, or has no program that must pass; or the system failed.
-pub fn calibrate(bench: &Bench, measuring: &Measuring) -> Result<Calibration, Fault> {
+pub fn calibrate(bench: &PreparedSlot, measuring: &Measuring) -> Result<Calibration, Fault> {
     let job = &bench.job;
-    let keeping = job.keeping;
-    let key = keeping.directory.map(|_| kept::key(bench)).transpose()?;
+    let limit_cache = job.limit_cache;
+    let key = limit_cache.directory.map(|_| limit_cache::key(bench)).transpose()?;
     let load = if measuring.load.is_some() { "-load" } else { "" };
     let name = key.as_ref().map(|key| format!("{key}.times-{}{load}", measuring.runs));
-    if let (Some(directory), Some(name), false) = (keeping.directory, &name, keeping.fresh)
-        && let Some(known) = kept::read(directory, name, &TIMES)
+    if let (Some(directory), Some(name), false) = (limit_cache.directory, &name, limit_cache.fresh)
+        && let Some(known) = limit_cache::read(directory, name, &TIMES)
     {
         return Ok(known);
     }
@@ -85,23 +85,27 @@ pub fn calibrate(bench: &Bench, measuring: &Measuring) -> Result<Calibration, Fa
         (job.emit)(event);
     };
     let own = bench.with_emit(&emit);
-    let earlier = key.as_deref().and_then(|key| earlier(keeping, key)).map(|limit| limit.limit);
+    let earlier = key.as_deref().and_then(|key| earlier(limit_cache, key)).map(|limit| limit.limit);
     let measured = measure(&own, measuring, earlier)?;
     let calibration = Calibration {
         warnings: std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner)),
         ..measured
     };
-    if let (Some(directory), Some(key), Some(name)) = (keeping.directory, &key, &name) {
-        keep_limit(keeping, key, &limit(&calibration));
+    if let (Some(directory), Some(key), Some(name)) = (limit_cache.directory, &key, &name) {
+        keep_limit(limit_cache, key, &limit(&calibration));
         // What cannot be kept is measured again.
-        let _ = kept::write(directory, name, &TIMES, &calibration);
+        let _ = limit_cache::write(directory, name, &TIMES, &calibration);
     }
     Ok(calibration)
 }
 
-fn measure(bench: &Bench, measuring: &Measuring, earlier: Option<Nanos>) -> Result<Calibration, Fault> {
+fn measure(
+    bench: &PreparedSlot,
+    measuring: &Measuring,
+    earlier: Option<Nanos>,
+) -> Result<Calibration, Fault> {
     let job = &bench.job;
-    let (means, floor) = (job.options.means, &job.options.floor);
+    let (meter, floor) = (job.options.meter, &job.options.floor);
     let rule = job.package.limits.rule;
     let generous = TimeLimitInUse::plain(WHILE_INFERRING);
     let mut subjects = subjects(bench, &generous, LimitSide::Passes)?;
@@ -109,14 +113,14 @@ fn measure(bench: &Bench, measuring: &Measuring, earlier: Option<Nanos>) -> Resu
     for subject in &mut subjects {
         first_look(bench, subject, measuring, None)?;
     }
-    let slowest = subjects.iter().filter_map(|subject| subject.slowest(floor, means)).max_by_key(|t| t.time);
+    let slowest = subjects.iter().filter_map(|subject| subject.slowest(floor, meter)).max_by_key(|t| t.time);
     let found = suggest(rule, slowest.map(|slowest| (slowest.time, slowest.interval)), None, None);
     let at_least = found.map_err(|e| refuse(e.to_string()))?.limit;
     let too_slow = match rule {
         Inference::Legacy { safety_margin, .. } => safety_margin.max(1.0),
         Inference::V2025_09 { time_limit_to_tle, .. } => time_limit_to_tle,
     };
-    let enough = at_least.scale(too_slow * if means.clock().varies() { BEYOND } else { 1.0 });
+    let enough = at_least.scale(too_slow * if meter.clock().varies() { BEYOND } else { 1.0 });
     let mut others = self::subjects(bench, &TimeLimitInUse::plain(enough), LimitSide::TooSlow)?;
     for subject in &mut others {
         first_look(bench, subject, measuring, Some(enough))?;
@@ -135,7 +139,7 @@ fn measure(bench: &Bench, measuring: &Measuring, earlier: Option<Nanos>) -> Resu
         }
     }
     let programs: Vec<MeasuredProgram> =
-        subjects.iter().map(|subject| subject.measured(floor, means)).collect();
+        subjects.iter().map(|subject| subject.measured(floor, meter)).collect();
     let time_of = |side: LimitSide, loaded: bool| {
         let own = programs.iter().filter(move |program| program.side == side && !program.tests.is_empty());
         own.map(move |program| match loaded {
@@ -156,8 +160,8 @@ fn measure(bench: &Bench, measuring: &Measuring, earlier: Option<Nanos>) -> Resu
     };
     Ok(Calibration {
         package: job.package.short_name.clone(),
-        clock: means.clock(),
-        counted_by: means.versions(),
+        clock: meter.clock(),
+        counted_by: meter.versions(),
         rule,
         stated,
         suggestion,
@@ -169,7 +173,11 @@ fn measure(bench: &Bench, measuring: &Measuring, earlier: Option<Nanos>) -> Resu
 }
 
 /// The programs that bound the limit from this side and can be run here, compiled.
-fn subjects<'a>(bench: &'a Bench, time: &TimeLimitInUse, side: LimitSide) -> Result<Vec<Subject<'a>>, Fault> {
+fn subjects<'a>(
+    bench: &'a PreparedSlot,
+    time: &TimeLimitInUse,
+    side: LimitSide,
+) -> Result<Vec<CompiledProgram<'a>>, Fault> {
     let job = &bench.job;
     let bounds = |jury: &&JurySubmission| match side {
         LimitSide::Passes => jury.bounds.lower,
@@ -183,7 +191,7 @@ fn subjects<'a>(bench: &'a Bench, time: &TimeLimitInUse, side: LimitSide) -> Res
         match ready {
             Some(Ready::Runs { built, language, .. }) => {
                 let limits = case_limits(bench, time, built.allowance);
-                subjects.push(Subject { path, language, side, built, limits, tests: Vec::new() });
+                subjects.push(CompiledProgram { path, language, side, built, limits, tests: Vec::new() });
             }
             Some(Ready::DoesNotCompile { .. }) => {
                 job.warn(path, "does not compile, so it does not count for the time limit".to_owned());
@@ -196,8 +204,8 @@ fn subjects<'a>(bench: &'a Bench, time: &TimeLimitInUse, side: LimitSide) -> Res
 
 /// Every test once. One that must be too slow is run until a test takes `enough`.
 fn first_look<'a>(
-    bench: &'a Bench,
-    subject: &mut Subject<'a>,
+    bench: &'a PreparedSlot,
+    subject: &mut CompiledProgram<'a>,
     measuring: &Measuring,
     enough: Option<Nanos>,
 ) -> Result<(), Fault> {
@@ -224,8 +232,8 @@ fn first_look<'a>(
 
 /// One more run of all that matters.
 fn again(
-    bench: &Bench,
-    subjects: &mut [Subject],
+    bench: &PreparedSlot,
+    subjects: &mut [CompiledProgram],
     measuring: &Measuring,
     round: u32,
     loaded: bool,
@@ -253,8 +261,8 @@ fn again(
 }
 
 fn run(
-    bench: &Bench,
-    subject: &Subject,
+    bench: &PreparedSlot,
+    subject: &CompiledProgram,
     case: &TestCase,
     measuring: &Measuring,
     round: u32,
@@ -269,11 +277,11 @@ fn run(
             why: format!("{}: {}", case.name, judged.message),
         });
     }
-    let charged = judged.runs.iter().map(|run| Ok((options.means.charge(run)?, run)));
+    let charged = judged.runs.iter().map(|run| Ok((options.meter.charge(run)?, run)));
     let charged = charged.collect::<Result<Vec<_>, Fault>>()?;
     let slowest = charged.into_iter().max_by_key(|(charge, _)| *charge);
     let timed = slowest.map_or_else(
-        || Timed::new(Charge { clock: options.means.clock(), amount: 0 }, &[]),
+        || Timed::new(Charge { clock: options.meter.clock(), amount: 0 }, &[]),
         |(charge, run)| Timed::new(charge, &disturbances(run, &options.floor)),
     );
     let own = |time: Nanos| time.scale(1.0 / subject.built.allowance.time_factor);
@@ -282,18 +290,18 @@ fn run(
     Ok((Run { time: own(time), undisturbed: own(undisturbed) }, judged.verdict))
 }
 
-impl Subject<'_> {
-    fn slowest(&self, floor: &Floor, means: Meter) -> Option<SettledTime> {
-        self.tests.iter().filter_map(|series| settled(&series.idle, floor, means)).max_by_key(|s| s.time)
+impl CompiledProgram<'_> {
+    fn slowest(&self, floor: &NoiseFloor, meter: Meter) -> Option<SettledTime> {
+        self.tests.iter().filter_map(|series| settled(&series.idle, floor, meter)).max_by_key(|s| s.time)
     }
 
-    fn measured(&self, floor: &Floor, means: Meter) -> MeasuredProgram {
+    fn measured(&self, floor: &NoiseFloor, meter: Meter) -> MeasuredProgram {
         let test = |series: &Series| {
             Some(MeasuredTest {
                 name: series.case.name.clone(),
                 ended: series.ended,
-                idle: settled(&series.idle, floor, means)?,
-                loaded: settled(&series.loaded, floor, means),
+                idle: settled(&series.idle, floor, meter)?,
+                loaded: settled(&series.loaded, floor, meter),
             })
         };
         MeasuredProgram {
@@ -306,13 +314,13 @@ impl Subject<'_> {
 }
 
 /// What runs of one test say together. `None`: there is none.
-fn settled(runs: &[Run], floor: &Floor, means: Meter) -> Option<SettledTime> {
+fn settled(runs: &[Run], floor: &NoiseFloor, meter: Meter) -> Option<SettledTime> {
     let mut times: Vec<Nanos> = runs.iter().map(|run| run.time).collect();
     let asked = times.clone();
     times.sort_unstable();
     let (least, median) = (*times.first()?, *times.get(times.len() / 2)?);
     let undisturbed = runs.iter().map(|run| run.undisturbed).min()?;
-    let interval = match means.clock().varies() {
+    let interval = match meter.clock().varies() {
         true => {
             let reach = 1.0 + floor.spread().median_excess;
             [undisturbed.min(least).scale(1.0 / reach), median.max(least.scale(reach))]

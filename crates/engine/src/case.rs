@@ -3,7 +3,7 @@
 use crate::clocks::Meter;
 use crate::interact::{Interaction, Pipes, Side, interact};
 use crate::limits::Settings;
-use crate::program::{Boxed, Built, Given, Place, duplicate, how_it_ended};
+use crate::program::{Boxed, Built, RunContext, RunInputs, duplicate, how_it_ended};
 use crate::transcript::{Speaker, Transcript};
 use crate::validate::{Validating, default_validation, read_head};
 use crate::{Fault, Runner, SystemError, files};
@@ -24,7 +24,7 @@ const IO: &str = "/io";
 pub(crate) struct CaseContext<'a> {
     pub(crate) package: &'a Package,
     /// What the submission's time is measured by.
-    pub(crate) means: Meter,
+    pub(crate) meter: Meter,
     pub(crate) source: &'a Source,
     pub(crate) settings: &'a Settings,
     /// The package's validators, or its interactor; none: the default validator.
@@ -67,17 +67,17 @@ impl CaseContext<'_> {
         limits: &CaseLimits,
         case: &TestCase,
     ) -> Result<Judged, Fault> {
-        let data = CaseFiles::new(&case.files, self.source, &submission.place)?;
+        let data = CaseFiles::new(&case.files, self.source, &submission.context)?;
         let mut validating = self.validating(case)?;
         let mut input = self.source.file(&case.input)?;
         let mut runs = Vec::new();
-        let second = self.package.manner.second_pass;
+        let second = self.package.features.second_pass;
         for n in 0..self.package.limits.passes.max(1) {
             let run = Run { context: self, submission, limits, case, data: data.as_ref(), input: &input };
             let pass = match (&self.package.validator, validating.first_mut(), second) {
                 (_, _, SecondPass::Written) if n > 0 => run.plain(self.checking(case)?.as_mut_slice())?,
                 (Validator::Custom(_), Some(interactor), _) if self.package.interactive => {
-                    let pass = match self.package.manner.processes {
+                    let pass = match self.package.features.processes {
                         Some(processes) => run.communicating(interactor, processes)?,
                         None => run.interactive(interactor)?,
                     };
@@ -120,10 +120,10 @@ impl CaseContext<'_> {
         limits: &CaseLimits,
         case: &TestCase,
     ) -> Result<Option<String>, Fault> {
-        if !self.package.interactive || self.package.manner.processes.is_some() {
+        if !self.package.interactive || self.package.features.processes.is_some() {
             return Ok(None);
         }
-        let data = CaseFiles::new(&case.files, self.source, &submission.place)?;
+        let data = CaseFiles::new(&case.files, self.source, &submission.context)?;
         let input = self.source.file(&case.input)?;
         let run = Run { context: self, submission, limits, case, data: data.as_ref(), input: &input };
         let mut validating = self.validating(case)?;
@@ -151,7 +151,7 @@ impl CaseContext<'_> {
     fn validating<'a>(&'a self, case: &'a TestCase) -> Result<Vec<Validating<'a>>, Fault> {
         (self.validators.iter())
             .map(|v| {
-                Validating::new(v, case, self.source, self.package.multi_pass, &self.package.manner.calls)
+                Validating::new(v, case, self.source, self.package.multi_pass, &self.package.features.calls)
             })
             .collect()
     }
@@ -174,7 +174,7 @@ impl CaseContext<'_> {
             return Ok(pass);
         }
         let mut checking = self.checking(case)?;
-        let written = match self.package.manner.processes {
+        let written = match self.package.features.processes {
             Some(_) => interactor.printed_file()?,
             None => interactor.written()?,
         };
@@ -198,7 +198,7 @@ impl CaseContext<'_> {
             let stdin = files::reopen(output)
                 .map_err(|e| SystemError::new("opening the output for the validator", e.to_string()))?;
             let (spec, fds) = validating.prepare(input, Some(output), stdin.into(), None, limits)?;
-            let observation = validating.validator.place.run(&spec, fds)?;
+            let observation = validating.validator.context.run(&spec, fds)?;
             let decided = validating.outcome(&observation, &limits)?;
             if decided.outcome != ValidationOutcome::Accepted {
                 return Ok(decided);
@@ -223,7 +223,7 @@ impl<'a> CaseFiles<'a> {
     pub(crate) fn new(
         files: &[SourceFile],
         source: &Source,
-        place: &Place<'a>,
+        context: &RunContext<'a>,
     ) -> Result<Option<CaseFiles<'a>>, Fault> {
         if files.is_empty() {
             return Ok(None);
@@ -233,10 +233,10 @@ impl<'a> CaseFiles<'a> {
         let room = |size: u64| size.div_ceil(4096).saturating_mul(4096).saturating_add(8192);
         let sizes = files.iter().map(|file| room(tree.files.get(&file.path).map_or(0, |entry| entry.size)));
         let size = sizes.fold(64 << 10, u64::saturating_add);
-        let boxed = Boxed::new(place.runner, Bytes(size))?;
+        let boxed = Boxed::new(context.runner, Bytes(size))?;
         let mut entries = BTreeSet::new();
         for file in files {
-            place.runner.put(boxed.id, &file.name, file.executable, &source.file(&file.path)?)?;
+            context.runner.put(boxed.id, &file.name, file.executable, &source.file(&file.path)?)?;
             entries.insert(file.name.split('/').next().unwrap_or(&file.name).to_owned());
         }
         Ok(Some(CaseFiles { boxed, entries }))
@@ -273,10 +273,10 @@ impl Run<'_, '_> {
         stdout: File,
         stderr: &File,
         io: &Option<IoBox>,
-    ) -> Result<Given, Fault> {
+    ) -> Result<RunInputs, Fault> {
         let boxes = self.data.iter().map(|files| files.mount());
         let boxes = boxes.chain(io.as_ref().map(IoBox::mount));
-        Ok(Given {
+        Ok(RunInputs {
             args: self.case.args.clone(),
             limits: self.limits.stop,
             stdin: stdin.into(),
@@ -295,8 +295,8 @@ impl Run<'_, '_> {
         let output = files::in_memory("standard output")?;
         let errors = files::in_memory("standard error")?;
         let io = IoBox::new(
-            self.submission.place.runner,
-            &self.context.package.manner.file_io,
+            self.submission.context.runner,
+            &self.context.package.features.file_io,
             self.input,
             self.limits.stop.output,
         )?;
@@ -306,10 +306,10 @@ impl Run<'_, '_> {
         };
         let given = self.given(stdin, duplicate(&output)?, &errors, &io)?;
         let (mut spec, mut fds) = self.submission.prepare(given);
-        let counting = self.context.means.begin(&mut spec, &mut fds)?;
-        let run = self.submission.place.run(&spec, fds)?;
+        let counting = self.context.meter.begin(&mut spec, &mut fds)?;
+        let run = self.submission.context.run(&spec, fds)?;
         let run = counting.end(run)?;
-        let charge = self.context.means.charge(&run)?;
+        let charge = self.context.meter.charge(&run)?;
         let status = run.status(&self.limits.judge);
         let output = match &io {
             Some(io) => io.output()?.unwrap_or(output),
@@ -330,18 +330,18 @@ impl Run<'_, '_> {
         let errors = files::in_memory("standard error")?;
         let [stdin, stdout] = mine.map(File::from);
         let (mut spec, mut fds) = self.submission.prepare(self.given(stdin, stdout, &errors, &None)?);
-        let counting = self.context.means.begin(&mut spec, &mut fds)?;
+        let counting = self.context.meter.begin(&mut spec, &mut fds)?;
         let stop = spec.limits;
-        let submission = Side { place: self.submission.place, spec, fds };
+        let submission = Side { context: self.submission.context, spec, fds };
         let allowance = interactor.validator.allowance;
         let limits = self.context.settings.interactor(allowance, &stop);
         let [stdin, stdout] = its;
         let (spec, fds) = interactor.prepare(self.input, None, stdin, Some(stdout), limits)?;
-        let side = Side { place: interactor.validator.place, spec, fds };
+        let side = Side { context: interactor.validator.context, spec, fds };
         let Interaction { submission: run, interactor: observed, first } =
-            interact(submission, side, kept, self.context.package.manner.calls.protocol.accepts())?;
+            interact(submission, side, kept, self.context.package.features.calls.protocol.accepts())?;
         let run = counting.end(run)?;
-        let charge = self.context.means.charge(&run)?;
+        let charge = self.context.meter.charge(&run)?;
         let validation = interactor.outcome(&observed, &limits)?;
         let verdict = verdict::interactive(run.status(&self.limits.judge), &validation, first);
         let message = message(verdict, (&run, charge), self.limits, Some(&validation), &errors)?;
@@ -360,16 +360,16 @@ impl Run<'_, '_> {
         let (stdin, stdout) = (File::from(mine), File::from(OwnedFd::from(stdout)));
         let (spec, fds) = self.submission.prepare(self.given(stdin, stdout, &errors, &None)?);
         let limits = self.context.settings.interactor(interactor.validator.allowance, &spec.limits);
-        let submission = Side { place: self.submission.place, spec, fds };
+        let submission = Side { context: self.submission.context, spec, fds };
         let (spec, fds) = interactor.prepare(self.input, None, its, Some(its_stdout.into()), limits)?;
-        let side = Side { place: interactor.validator.place, spec, fds };
+        let side = Side { context: interactor.validator.context, spec, fds };
         let transcript = Transcript::new();
         let file = |end: OwnedFd| File::from(end);
         scope(|threads| {
             threads.spawn(|| transcript.relay(Speaker::Program, file(said.into()), file(to_interactor)));
             threads
                 .spawn(|| transcript.relay(Speaker::Interactor, file(answered.into()), file(to_submission)));
-            interact(submission, side, kept, self.context.package.manner.calls.protocol.accepts())
+            interact(submission, side, kept, self.context.package.features.calls.protocol.accepts())
         })?;
         Ok(transcript.text())
     }

@@ -1,13 +1,13 @@
 //! Running the package's own programs over its tests: input and answer validators, and output validators over the outputs that they are
 //! tried with. Only a verification of the package does.
 
-use crate::bench::{Bench, prepare};
 use crate::case::CaseFiles;
-use crate::program::{Built, Given, duplicate, how_it_ended};
+use crate::prepared_slot::{PreparedSlot, prepare};
+use crate::program::{Built, RunInputs, duplicate, how_it_ended};
 use crate::validate::{INPUT, read_head};
 use crate::{Fault, SystemError, files};
 use judge::crash::telling_line;
-use judge::package::{Calls, Check, CheckRun, Proof};
+use judge::package::{Calls, TestCheck, TestCheckRun, ValidatorTest};
 use model::{Exit, Status, Verdict};
 use std::collections::BTreeMap;
 
@@ -16,12 +16,12 @@ const NAMED: usize = 5;
 
 /// What the package's validators say against its tests, in words; `None`: nothing. One whose language is not installed is told as a
 /// warning.
-pub(crate) fn complaints(bench: &Bench) -> Result<Option<String>, Fault> {
+pub(crate) fn complaints(bench: &PreparedSlot) -> Result<Option<String>, Fault> {
     let job = &bench.job;
     let mut bad = Vec::new();
     // Inputs that are to be rejected, and whether one validator did. One that cannot be run might have.
     let (mut rejected, mut all_ran) = (BTreeMap::new(), true);
-    for check in &job.package.manner.checks {
+    for check in &job.package.features.checks {
         let built = match prepare(job, bench.beside()?, &check.program, &bench.settings) {
             Ok(built) => built,
             Err(fault @ (Fault::NoToolchain { .. } | Fault::Input { .. })) => {
@@ -46,8 +46,8 @@ pub(crate) fn complaints(bench: &Bench) -> Result<Option<String>, Fault> {
     }
     let accepted = rejected.into_iter().filter(|(_, rejected)| all_ran && !rejected);
     bad.extend(accepted.map(|(file, _)| format!("no input validator rejects {file}")));
-    for proof in &job.package.manner.proofs {
-        bad.extend(wrong(bench, proof)?);
+    for test in &job.package.features.proofs {
+        bad.extend(wrong(bench, test)?);
     }
     let more = bad.len().saturating_sub(NAMED);
     bad.truncate(NAMED);
@@ -57,11 +57,11 @@ pub(crate) fn complaints(bench: &Bench) -> Result<Option<String>, Fault> {
 }
 
 /// What is wrong where the output validators think otherwise of an output than the package says; `None`: nothing.
-fn wrong(bench: &Bench, proof: &Proof) -> Result<Option<String>, Fault> {
-    let Some(output) = &proof.output else { return Ok(None) };
-    let judged = bench.context().judge_output(&bench.job.source.file(output)?, &proof.case)?;
+fn wrong(bench: &PreparedSlot, test: &ValidatorTest) -> Result<Option<String>, Fault> {
+    let Some(output) = &test.output else { return Ok(None) };
+    let judged = bench.context().judge_output(&bench.job.source.file(output)?, &test.case)?;
     let said = if judged.message.is_empty() { String::new() } else { format!(": {}", judged.message) };
-    Ok(match (judged.verdict, proof.good) {
+    Ok(match (judged.verdict, test.good) {
         (Verdict::Accepted, true) | (Verdict::WrongAnswer, false) => None,
         (Verdict::Accepted, false) => Some(format!("the output validator accepts {output}")),
         (Verdict::WrongAnswer, true) => Some(format!("the output validator rejects {output}{said}")),
@@ -71,10 +71,10 @@ fn wrong(bench: &Bench, proof: &Proof) -> Result<Option<String>, Fault> {
 
 /// Why a test is bad; `None`: it is good.
 fn complaint(
-    bench: &Bench,
+    bench: &PreparedSlot,
     validator: &Built,
-    check: &Check,
-    run: &CheckRun,
+    check: &TestCheck,
+    run: &TestCheckRun,
 ) -> Result<Option<String>, Fault> {
     let source = bench.job.source;
     let limits = bench.settings.validation(validator.allowance);
@@ -84,8 +84,8 @@ fn complaint(
             .map_err(|e| SystemError::new("showing an input to the validator", e.to_string()))?;
         Ok((file.into(), INPUT.to_owned()))
     };
-    let beside = CaseFiles::new(&run.files, source, &validator.place)?;
-    let (spec, fds) = validator.prepare(Given {
+    let beside = CaseFiles::new(&run.files, source, &validator.context)?;
+    let (spec, fds) = validator.prepare(RunInputs {
         args: run.args.iter().map(|word| word.replace(Calls::INPUT, INPUT)).collect(),
         limits,
         stdin: source.file(&run.file)?.into(),
@@ -94,7 +94,7 @@ fn complaint(
         boxes: beside.iter().map(CaseFiles::mount).collect(),
         files: run.input.iter().map(shown).collect::<Result<_, _>>()?,
     });
-    let observation = validator.place.run(&spec, fds)?;
+    let observation = validator.context.run(&spec, fds)?;
     let how = match observation.status(&limits) {
         Status::Ok | Status::NonzeroExit if observation.exit == Exit::Code(check.accepts) => return Ok(None),
         Status::CpuTimeLimit | Status::WallTimeLimit => "it exceeded its time limit".to_owned(),

@@ -96,7 +96,7 @@ pub enum Counter {
 
 /// A clock, by what it can be kept, and what is known of that (docs/clocks.md, measured).
 #[derive(Clone, Copy, Debug)]
-pub struct Way {
+pub struct ClockMethod {
     /// The clock.
     pub clock: Clock,
     /// What counts.
@@ -110,28 +110,33 @@ pub struct Way {
 const EXACT: &str = "c, cpp, pascal, ocaml, haskell, cpython3, perl, php; rust but for hash seeds; others nearly: docs/clocks.md";
 
 /// Every clock in every way.
-pub const WAYS: [Way; 4] = [
-    Way { clock: Clock::Cpu, counter: Counter::Best, exact: "none", cost: "1" },
-    Way {
+pub const CLOCK_METHODS: [ClockMethod; 4] = [
+    ClockMethod { clock: Clock::Cpu, counter: Counter::Best, exact: "none", cost: "1" },
+    ClockMethod {
         clock: Clock::Instructions,
         counter: Counter::Emulator,
         exact: EXACT,
         cost: "3 to 6 (interpreters 10 to 25)",
     },
-    Way {
+    ClockMethod {
         clock: Clock::Instructions,
         counter: Counter::Processor,
         exact: "none; within a few dozen instructions for compiled languages",
         cost: "1",
     },
-    Way { clock: Clock::Reference, counter: Counter::Best, exact: EXACT, cost: "5 to 30 (interpreters 50)" },
+    ClockMethod {
+        clock: Clock::Reference,
+        counter: Counter::Best,
+        exact: EXACT,
+        cost: "5 to 30 (interpreters 50)",
+    },
 ];
 
-/// The means of a clock on this machine.
+/// The meter for a clock on this machine.
 ///
 /// # Errors
 /// There is none, with what is missing.
-pub fn means(clock: Clock, counter: Counter) -> Result<Meter, String> {
+pub fn meter(clock: Clock, counter: Counter) -> Result<Meter, String> {
     match (clock, counter) {
         (Clock::Cpu, _) => Ok(Meter::Kernel),
         (Clock::Instructions, Counter::Processor) => sandbox::counters().map(|()| Meter::Processor),
@@ -223,7 +228,7 @@ impl Meter {
                 Some(emulate(emulator, Clock::Reference, typed.cpu.map(ticks), spec, fds)?)
             }
         };
-        Ok(Counting { means: self, tally })
+        Ok(Counting { meter: self, tally })
     }
 
     /// What this clock charges for a run.
@@ -231,7 +236,7 @@ impl Meter {
     /// # Errors
     /// It was not counted.
     pub fn charge(self, run: &Observation) -> Result<Charge, SystemError> {
-        let charge = Charge::of(self.clock(), run).known().copied();
+        let charge = Charge::measured(self.clock(), run).known().copied();
         charge.ok_or_else(|| SystemError::new("counting", "the run was not counted"))
     }
 }
@@ -289,7 +294,7 @@ fn time_of(ticks: u64) -> Nanos {
 
 /// A run that is counted.
 pub struct Counting {
-    means: Meter,
+    meter: Meter,
     tally: Option<File>,
 }
 
@@ -313,7 +318,7 @@ impl Counting {
             return Err(fault("the emulator could not load the program"));
         }
         let mut counted = observation;
-        match self.means.clock() {
+        match self.meter.clock() {
             Clock::Reference => {
                 counted.instructions = Reading::Known(tally.instructions);
                 counted.reference = Reading::Known(time_of(tally.count));
@@ -332,8 +337,8 @@ pub fn is_program(file: &File) -> bool {
 }
 
 /// A program of the host that a run is to begin with, where the clock cannot count it: why.
-pub fn uncountable(means: Meter, program: &Path) -> Option<String> {
-    means.emulator()?;
+pub fn uncountable(meter: Meter, program: &Path) -> Option<String> {
+    meter.emulator()?;
     let file = File::open(program).ok()?;
     let why = "is not a program that the emulator can load; name the interpreter of a script before it";
     (!is_program(&file)).then(|| format!("{}: {why}", program.display()))
@@ -362,7 +367,7 @@ mod tests {
         })
     }
 
-    fn begun(means: Meter) -> (RunSpec, Vec<OwnedFd>, Counting) {
+    fn begun(meter: Meter) -> (RunSpec, Vec<OwnedFd>, Counting) {
         let limits = Limits {
             cpu: Some(Nanos::from_millis(500)),
             memory: Some(Bytes(64 << 20)),
@@ -371,7 +376,7 @@ mod tests {
         };
         let mut spec = RunSpec { argv: vec!["/bin/true".into(), "x".into()], limits, ..RunSpec::bare() };
         let mut fds = Vec::new();
-        let counting = means.begin(&mut spec, &mut fds).unwrap();
+        let counting = meter.begin(&mut spec, &mut fds).unwrap();
         (spec, fds, counting)
     }
 
@@ -407,7 +412,7 @@ mod tests {
         let run = Observation::unread(Exit::Code(0), Nanos::from_secs(1), "not read");
         let told = counting.end(run).unwrap();
         assert_eq!((told.instructions.known(), told.reference.known()), (Some(&55), Some(&Nanos(8))));
-        assert_eq!(counting.means.charge(&told).unwrap(), Charge { clock: Clock::Reference, amount: 8 });
+        assert_eq!(counting.meter.charge(&told).unwrap(), Charge { clock: Clock::Reference, amount: 8 });
         assert_eq!(told.time.cpu, Nanos::from_secs(1), "what was seen stays as it is");
     }
 

@@ -6,7 +6,7 @@
 //! ends that are opened and closed here free it, and what it reads then has an end.
 
 use crate::case::{Pass, Run, message};
-use crate::program::{Place, how_it_ended};
+use crate::program::{RunContext, how_it_ended};
 use crate::validate::{INPUT, Validating};
 use crate::{Fault, SystemError, files};
 use judge::package::Processes;
@@ -39,7 +39,7 @@ struct Fifos {
 
 /// Which way a FIFO leads.
 #[derive(Clone, Copy)]
-enum Way {
+enum FifoDirection {
     FromProcess,
     ToProcess,
 }
@@ -57,34 +57,35 @@ impl Fifos {
         Ok(fifos)
     }
 
-    fn path(&self, n: u32, way: Way) -> PathBuf {
+    fn path(&self, n: u32, way: FifoDirection) -> PathBuf {
         self.directory.path().join(Fifos::name(n, way))
     }
 
-    fn name(n: u32, way: Way) -> String {
+    fn name(n: u32, way: FifoDirection) -> String {
         match way {
-            Way::FromProcess => format!("u{n}_to_m"),
-            Way::ToProcess => format!("m_to_u{n}"),
+            FifoDirection::FromProcess => format!("u{n}_to_m"),
+            FifoDirection::ToProcess => format!("m_to_u{n}"),
         }
     }
 
     /// Where a run sees it: by the names CMS gives them.
-    fn shown(n: u32, way: Way) -> String {
+    fn shown(n: u32, way: FifoDirection) -> String {
         format!("/fifo{n}/{}", Fifos::name(n, way))
     }
 
     fn all(&self) -> impl Iterator<Item = PathBuf> {
-        (0..self.count).flat_map(|n| [self.path(n, Way::FromProcess), self.path(n, Way::ToProcess)])
+        (0..self.count)
+            .flat_map(|n| [self.path(n, FifoDirection::FromProcess), self.path(n, FifoDirection::ToProcess)])
     }
 
-    fn open(&self, n: u32, way: Way, flags: OFlags) -> Result<OwnedFd, SystemError> {
+    fn open(&self, n: u32, way: FifoDirection, flags: OFlags) -> Result<OwnedFd, SystemError> {
         rustix::fs::open(self.path(n, way), flags | OFlags::CLOEXEC, Mode::empty())
             .map_err(|e| SystemError::new("opening a FIFO", e.to_string()))
     }
 
     /// Shows both FIFOs of a process to a run.
     fn show(&self, n: u32, spec: &mut RunSpec, fds: &mut Vec<OwnedFd>) -> Result<(), SystemError> {
-        for way in [Way::FromProcess, Way::ToProcess] {
+        for way in [FifoDirection::FromProcess, FifoDirection::ToProcess] {
             let fd =
                 u8::try_from(fds.len()).map_err(|e| SystemError::new("showing a FIFO", e.to_string()))?;
             fds.push(self.open(n, way, OFlags::PATH)?);
@@ -113,7 +114,7 @@ struct Streams<'a> {
 impl<'a> Streams<'a> {
     fn new(fifos: &'a Fifos, n: u32) -> Result<Streams<'a>, SystemError> {
         let fault = |e: rustix::io::Errno| SystemError::new("watching a FIFO", e.to_string());
-        let ways = [Way::FromProcess, Way::ToProcess];
+        let ways = [FifoDirection::FromProcess, FifoDirection::ToProcess];
         let [from, to] = ways.map(|way| fifos.open(n, way, OFlags::RDWR | OFlags::NONBLOCK));
         let kept = [from?, to?];
         let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
@@ -140,8 +141,9 @@ impl<'a> Streams<'a> {
                 sleep(OPENING);
             }
         }
-        let input = self.fifos.open(self.n, Way::ToProcess, OFlags::RDONLY | OFlags::NONBLOCK)?;
-        let output = self.fifos.open(self.n, Way::FromProcess, OFlags::WRONLY | OFlags::NONBLOCK)?;
+        let input = self.fifos.open(self.n, FifoDirection::ToProcess, OFlags::RDONLY | OFlags::NONBLOCK)?;
+        let output =
+            self.fifos.open(self.n, FifoDirection::FromProcess, OFlags::WRONLY | OFlags::NONBLOCK)?;
         for fd in [&input, &output] {
             rustix::fs::fcntl_setfl(fd, OFlags::empty())
                 .map_err(|e| SystemError::new("opening a FIFO", e.to_string()))?;
@@ -152,7 +154,7 @@ impl<'a> Streams<'a> {
 
 /// How a process is run, once it may be.
 struct Prepared<'a> {
-    place: Place<'a>,
+    context: RunContext<'a>,
     spec: RunSpec,
     fds: Vec<OwnedFd>,
     streams: Option<Streams<'a>>,
@@ -161,12 +163,12 @@ struct Prepared<'a> {
 impl Prepared<'_> {
     /// Runs it; `None`: the manager ended before there was anything to start it with.
     fn run(self, manager_gone: &AtomicBool) -> Result<Option<Observation>, Fault> {
-        let Prepared { place, spec, mut fds, streams } = self;
+        let Prepared { context, spec, mut fds, streams } = self;
         if let Some(streams) = streams {
             let Some([input, output]) = streams.opened(manager_gone)? else { return Ok(None) };
             (fds[0], fds[1]) = (input, output);
         }
-        place.run(&spec, fds).map(Some)
+        context.run(&spec, fds).map(Some)
     }
 }
 
@@ -187,17 +189,20 @@ impl Run<'_, '_> {
             let (stdin, stdout, stderr) = (stdin?, stdout?, stderr?);
             let mut given = self.given(stdin, stdout, &stderr, &None)?;
             if !streams {
-                given.args.extend([Fifos::shown(n, Way::ToProcess), Fifos::shown(n, Way::FromProcess)]);
+                given.args.extend([
+                    Fifos::shown(n, FifoDirection::ToProcess),
+                    Fifos::shown(n, FifoDirection::FromProcess),
+                ]);
             }
             given.args.extend((count > 1).then(|| n.to_string()));
             let (mut spec, mut fds) = program.prepare(given);
             if !streams {
                 fifos.show(n, &mut spec, &mut fds)?;
             }
-            countings.push(context.means.begin(&mut spec, &mut fds)?);
+            countings.push(context.meter.begin(&mut spec, &mut fds)?);
             stop = spec.limits;
             let streams = if streams { Some(Streams::new(&fifos, n)?) } else { None };
-            prepared.push(Prepared { place: program.place, spec, fds, streams });
+            prepared.push(Prepared { context: program.context, spec, fds, streams });
             errors.push(stderr);
         }
         let allowance = manager.validator.allowance;
@@ -205,14 +210,16 @@ impl Run<'_, '_> {
         let stdin =
             files::reopen(self.input).map_err(|e| SystemError::new("opening the input", e.to_string()))?;
         manager.fifos = (0..count)
-            .flat_map(|n| [Way::FromProcess, Way::ToProcess].map(|way| Fifos::shown(n, way)))
+            .flat_map(|n| {
+                [FifoDirection::FromProcess, FifoDirection::ToProcess].map(|way| Fifos::shown(n, way))
+            })
             .collect();
         let (mut spec, mut fds) = manager.prepare(self.input, None, stdin.into(), None, limits)?;
         // Managers read their input from here, too, and some write notes beside it.
         spec.links.push(("input.txt".to_owned(), INPUT.to_owned()));
         (0..count).try_for_each(|n| fifos.show(n, &mut spec, &mut fds))?;
         let Talked { processes, manager: observed, manager_last } =
-            talk(prepared, manager.validator.place, (spec, fds), &fifos)?;
+            talk(prepared, manager.validator.context, (spec, fds), &fifos)?;
         let mut counted = Vec::new();
         for (process, counting) in processes.into_iter().zip(&countings) {
             counted.push(process.map(|process| counting.end(process)).transpose()?);
@@ -221,7 +228,7 @@ impl Run<'_, '_> {
             let why = format!("the manager ended before it opened its FIFOs: {}", how_it_ended(&observed));
             return Err(Fault::Package { place: self.manager_path(), why });
         };
-        let charge = context.means.charge(&run)?;
+        let charge = context.meter.charge(&run)?;
         let status = run.status(&self.limits.judge);
         let validation = match status {
             Status::Ok if manager_last && left_alone(&observed) => {
@@ -254,11 +261,11 @@ struct Talked {
 /// Runs all sides to their ends.
 fn talk(
     processes: Vec<Prepared>,
-    manager: Place,
+    manager: RunContext,
     (spec, fds): (RunSpec, Vec<OwnedFd>),
     fifos: &Fifos,
 ) -> Result<Talked, Fault> {
-    let places: Vec<Place> = processes.iter().map(|process| process.place).chain([manager]).collect();
+    let places: Vec<RunContext> = processes.iter().map(|process| process.context).chain([manager]).collect();
     let bounds: Vec<Limits> = processes.iter().map(|process| process.spec.limits).collect();
     let (count, manager_gone) = (processes.len(), AtomicBool::new(false));
     let mut seen: Vec<Option<Result<Option<Observation>, Fault>>> = (0..=count).map(|_| None).collect();
@@ -288,7 +295,7 @@ fn talk(
                 }
                 Err(RecvTimeoutError::Timeout) if end_all => {
                     let left = places.iter().zip(&seen).filter(|(_, seen)| seen.is_none());
-                    left.for_each(|(place, _)| place.runner.end_run(false));
+                    left.for_each(|(context, _)| context.runner.end_run(false));
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     if seen[count].is_some() || seen[..count].iter().all(Option::is_some) {
@@ -346,7 +353,7 @@ mod tests {
     fn streams_are_there_once_the_manager_has_opened_both() {
         let fifos = Fifos::new(1).unwrap();
         let streams = Streams::new(&fifos, 0).unwrap();
-        let (from, to) = (fifos.path(0, Way::FromProcess), fifos.path(0, Way::ToProcess));
+        let (from, to) = (fifos.path(0, FifoDirection::FromProcess), fifos.path(0, FifoDirection::ToProcess));
         let manager = std::thread::spawn(move || {
             let mut heard = File::open(from).unwrap();
             let mut said = File::options().write(true).open(to).unwrap();
@@ -368,7 +375,7 @@ mod tests {
         let fifos = Fifos::new(1).unwrap();
         let streams = Streams::new(&fifos, 0).unwrap();
         assert!(streams.opened(&AtomicBool::new(true)).unwrap().is_none());
-        let path = fifos.path(0, Way::ToProcess);
+        let path = fifos.path(0, FifoDirection::ToProcess);
         let waiting = std::thread::spawn(move || std::fs::read(path).unwrap());
         while !waiting.is_finished() {
             fifos.free();

@@ -4,12 +4,12 @@
 
 mod intake;
 
+use crate::build_plan::BuildPlan;
 use crate::case::{CaseLimits, Judged, message};
 use crate::clocks::Meter;
 use crate::languages::Languages;
 use crate::limits::Allowance;
-use crate::program::{Built, CompileBounds, Given, Place, compile_to, duplicate};
-use crate::recipe::Recipe;
+use crate::program::{Built, CompileBounds, RunContext, RunInputs, compile_to, duplicate};
 use crate::settled::{Ruling, SettledCase, limits_to_settle, settle_attempts};
 use crate::slot::{Control, Slot};
 use crate::{Fault, SystemError, files};
@@ -18,10 +18,10 @@ use judge::compare::first_different_line;
 use judge::language::CompileLimits;
 use judge::verdict::{Validation, ValidationOutcome, test_verdict};
 use model::{
-    Blob, Bytes, Charge, Event, Executed, ExecutedCompile, ExecutedRun, Execution, JudgePhase, Kept, Layout,
-    Limits, ProgramKind, Reading, Status, Verdict,
+    Blob, Bytes, CapturedStream, Charge, Event, Executed, ExecutedCompile, ExecutedRun, Execution,
+    JudgePhase, Layout, Limits, ProgramKind, Reading, Status, Verdict,
 };
-use settle::Floor;
+use settle::NoiseFloor;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
@@ -34,7 +34,7 @@ pub struct Conditions<'a> {
     /// The languages of this host.
     pub languages: &'a Languages,
     /// How far times vary on the slot.
-    pub floor: &'a Floor,
+    pub floor: &'a NoiseFloor,
     /// Memory layout of the runs.
     pub layout: Layout,
     /// Set to end everything; whoever sets it ends the slot's runs too.
@@ -50,7 +50,7 @@ pub struct Conditions<'a> {
 /// needs for itself come on top of them, as they do for submissions; the time limit is taken as it is.
 pub fn execute(slot: &Slot, asked: &Execution, conditions: Conditions) -> Result<Executed, Fault> {
     let station = &slot.main;
-    let place = Place {
+    let context = RunContext {
         runner: &*station.runner,
         placement: &station.placement,
         caches: &station.caches,
@@ -58,23 +58,23 @@ pub fn execute(slot: &Slot, asked: &Execution, conditions: Conditions) -> Result
         cancel: conditions.cancel,
     };
     let phase = |phase| (conditions.emit)(Event::Phase { submission: None, phase });
-    let recipe = match intake(asked, conditions.languages)? {
-        Intake::Recipe(recipe) => recipe,
+    let build_plan = match intake(asked, conditions.languages)? {
+        Intake::BuildPlan(build_plan) => build_plan,
         Intake::Refused { language, why } => return Ok(refused(asked, language, why)),
     };
     phase(JudgePhase::Compiling);
-    if let Some(why) = &recipe.stands_in {
-        (conditions.emit)(Event::Warning { place: recipe.language.clone(), message: why.clone() });
+    if let Some(why) = &build_plan.stands_in {
+        (conditions.emit)(Event::Warning { place: build_plan.language.clone(), message: why.clone() });
     }
-    let limits = with_allowance(asked.limits, recipe.allowance);
+    let limits = with_allowance(asked.limits, build_plan.allowance);
     let mut executed = Executed {
-        language: recipe.language.clone(),
-        stands_in: recipe.stands_in.clone(),
+        language: build_plan.language.clone(),
+        stands_in: build_plan.stands_in.clone(),
         limits,
         ..refused(asked, String::new(), String::new())
     };
-    let (built, compile) = compile(place, asked, &recipe)?;
-    executed.compile = (!recipe.compile.is_empty() || !compile.ok).then_some(compile);
+    let (built, compile) = compile(context, asked, &build_plan)?;
+    executed.compile = (!build_plan.compile.is_empty() || !compile.ok).then_some(compile);
     let Some(built) = built else {
         executed.message =
             executed.compile.as_ref().map(|compile| compile.message.clone()).unwrap_or_default();
@@ -91,7 +91,7 @@ pub fn execute(slot: &Slot, asked: &Execution, conditions: Conditions) -> Result
 
 /// What comes of a program that cannot be handed to its compiler.
 fn refused(asked: &Execution, language: String, why: String) -> Executed {
-    let (stdout, stderr) = (Kept::default(), Kept::default());
+    let (stdout, stderr) = (CapturedStream::default(), CapturedStream::default());
     let compile = ExecutedCompile { ok: false, stdout, stderr, message: why.clone(), steps: Vec::new() };
     Executed {
         language,
@@ -102,8 +102,8 @@ fn refused(asked: &Execution, language: String, why: String) -> Executed {
         limits: asked.limits,
         runs: Vec::new(),
         thresholds: Reading::unknown("nothing was run"),
-        stdout: Kept::default(),
-        stderr: Kept::default(),
+        stdout: CapturedStream::default(),
+        stderr: CapturedStream::default(),
     }
 }
 
@@ -116,12 +116,12 @@ fn with_allowance(limits: Limits, allowance: Allowance) -> Limits {
 }
 
 fn compile<'a>(
-    place: Place<'a>,
+    context: RunContext<'a>,
     asked: &Execution,
-    recipe: &Recipe,
+    build_plan: &BuildPlan,
 ) -> Result<(Option<Built<'a>>, ExecutedCompile), Fault> {
     let stated = asked.compile_limits;
-    let usual = recipe.compile_limits;
+    let usual = build_plan.compile_limits;
     let limits = CompileLimits {
         cpu: stated.cpu.unwrap_or(usual.cpu),
         memory: stated.memory.unwrap_or(usual.memory),
@@ -130,7 +130,7 @@ fn compile<'a>(
     };
     let (stdout, stderr) = (files::in_memory("compiler output")?, files::in_memory("compiler errors")?);
     let bounds = CompileBounds { limits, wall: stated.wall };
-    let compilation = compile_to(place, recipe, bounds, &[], [&stdout, &stderr])?;
+    let compilation = compile_to(context, build_plan, bounds, &[], [&stdout, &stderr])?;
     let (program, message) = match compilation.program {
         Ok(program) => (Some(program), String::new()),
         Err(why) => (None, why),
@@ -157,10 +157,15 @@ struct Streams {
 
 impl Runs<'_> {
     /// As many as were asked for, up to the first that is not accepted.
-    fn all(&self, executed: &mut Executed, floor: &Floor, control: Option<&Control>) -> Result<(), Fault> {
-        let control = control.map(|control| (control, self.built.place));
+    fn all(
+        &self,
+        executed: &mut Executed,
+        floor: &NoiseFloor,
+        control: Option<&Control>,
+    ) -> Result<(), Fault> {
+        let control = control.map(|control| (control, self.built.context));
         let looks = Cell::new(0);
-        let ruling = Ruling { means: Meter::Kernel, limits: &self.limits, floor, control, looks: &looks };
+        let ruling = Ruling { meter: Meter::Kernel, limits: &self.limits, floor, control, looks: &looks };
         for _ in 0..self.asked.runs.max(1) {
             let mut written = Vec::new();
             let settled = settle_attempts(&ruling, || {
@@ -171,7 +176,7 @@ impl Runs<'_> {
             let streams = written.swap_remove(settled.attempt);
             executed.stdout = kept(&streams.stdout, self.asked.keep_output)?;
             executed.stderr = match self.asked.redirect_stderr {
-                true => Kept::default(),
+                true => CapturedStream::default(),
                 false => kept(&streams.stderr, self.asked.keep_output)?,
             };
             executed.verdict = settled.judged.verdict;
@@ -194,7 +199,7 @@ impl Runs<'_> {
         let stdin = files::reopen(self.stdin).map_err(reading("standard input"))?;
         // It would print the files of these names.
         let ignored = self.asked.program == ProgramKind::Text;
-        let given = Given {
+        let given = RunInputs {
             args: if ignored { Vec::new() } else { self.asked.args.clone() },
             limits: self.limits.stop,
             stdin: OwnedFd::from(stdin),
@@ -204,7 +209,7 @@ impl Runs<'_> {
             files: Vec::new(),
         };
         let (spec, fds) = self.built.prepare(given);
-        let run = self.built.place.run(&spec, fds)?;
+        let run = self.built.context.run(&spec, fds)?;
         let status = run.status(&self.limits.judge);
         let validation = if status == Status::Ok { Some(self.compared(&stdout)?) } else { None };
         let verdict = test_verdict(status, validation.as_ref());
@@ -250,11 +255,11 @@ impl Runs<'_> {
 }
 
 /// The beginning of a file.
-fn kept(file: &File, limit: Bytes) -> Result<Kept, SystemError> {
+fn kept(file: &File, limit: Bytes) -> Result<CapturedStream, SystemError> {
     let read = || {
         let mut content = Vec::new();
         files::reopen(file)?.take(limit.0).read_to_end(&mut content)?;
-        Ok(Kept { content: Blob(content), total: Bytes(file.metadata()?.len()) })
+        Ok(CapturedStream { content: Blob(content), total: Bytes(file.metadata()?.len()) })
     };
     read().map_err(reading("what a program wrote"))
 }

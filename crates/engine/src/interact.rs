@@ -12,7 +12,7 @@
 
 use crate::Fault;
 use crate::SystemError;
-use crate::program::Place;
+use crate::program::RunContext;
 use judge::verdict::EndedFirst;
 use model::{Exit, Limits, Observation, RunSpec, Status};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -41,11 +41,11 @@ pub(crate) struct Pipes {
     pub(crate) interactor_in: OwnedFd,
     /// Standard output of the interactor.
     pub(crate) interactor_out: OwnedFd,
-    kept: Kept,
+    kept: ReadEnds,
 }
 
 /// Second reading ends.
-struct Kept {
+struct ReadEnds {
     to_submission: File,
     to_interactor: File,
 }
@@ -57,7 +57,8 @@ impl Pipes {
         let (submission_in, interactor_out) = pipe()?;
         let (interactor_in, submission_out) = pipe()?;
         let second = |fd: &OwnedFd| fd.try_clone().map(File::from).map_err(|e| fault(e.to_string()));
-        let kept = Kept { to_submission: second(&submission_in)?, to_interactor: second(&interactor_in)? };
+        let kept =
+            ReadEnds { to_submission: second(&submission_in)?, to_interactor: second(&interactor_in)? };
         Ok(Pipes { submission_in, submission_out, interactor_in, interactor_out, kept })
     }
 
@@ -70,11 +71,11 @@ impl Pipes {
 }
 
 /// The reading ends that stay here.
-pub(crate) struct KeptEnds(Kept);
+pub(crate) struct KeptEnds(ReadEnds);
 
 /// One side of an interaction: where it runs, what, and its descriptors.
 pub(crate) struct Side<'a> {
-    pub(crate) place: Place<'a>,
+    pub(crate) context: RunContext<'a>,
     pub(crate) spec: RunSpec,
     pub(crate) fds: Vec<OwnedFd>,
 }
@@ -97,10 +98,10 @@ pub(crate) fn interact(
     kept: KeptEnds,
     accepts: i32,
 ) -> Result<Interaction, Fault> {
-    let KeptEnds(Kept { to_submission, to_interactor }) = kept;
+    let KeptEnds(ReadEnds { to_submission, to_interactor }) = kept;
     let limits = submission.spec.limits;
     let watch = Watch::new(&to_submission, &to_interactor);
-    let (places, (tell, reports)) = ([submission.place, interactor.place], channel::<Report>());
+    let (places, (tell, reports)) = ([submission.context, interactor.context], channel::<Report>());
     scope(|threads| {
         let telling = tell.clone();
         threads.spawn(move || report(&telling, EndedFirst::Submission, submission));
@@ -199,7 +200,7 @@ impl Watch {
 }
 
 fn report(to: &Sender<Report>, who: EndedFirst, side: Side) {
-    let seen = side.place.run(&side.spec, side.fds);
+    let seen = side.context.run(&side.spec, side.fds);
     // The receiver is gone only when the interaction has failed already.
     let _ = to.send((who, seen));
 }
@@ -209,13 +210,13 @@ fn receive(reports: &Receiver<Report>) -> Result<Report, Fault> {
 }
 
 /// Ends a run that does not end by itself within `grace`; again and again until it reports.
-fn end(place: &Place, reports: &Receiver<Report>, grace: Duration) -> Result<Report, Fault> {
+fn end(context: &RunContext, reports: &Receiver<Report>, grace: Duration) -> Result<Report, Fault> {
     let mut patience = grace;
     loop {
         match reports.recv_timeout(patience) {
             Ok(report) => return Ok(report),
             Err(RecvTimeoutError::Disconnected) => return receive(reports),
-            Err(RecvTimeoutError::Timeout) => place.runner.end_run(false),
+            Err(RecvTimeoutError::Timeout) => context.runner.end_run(false),
         }
         patience = AGAIN;
     }

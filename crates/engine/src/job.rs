@@ -1,14 +1,14 @@
 //! What is to be judged, and how.
 
 use crate::clocks::Meter;
-use crate::kept::Keeping;
 use crate::languages::Languages;
+use crate::limit_cache::LimitCache;
 use crate::limits::{Overrides, Settings};
 use crate::opinion::Opinions;
 use judge::package::Package;
 use judge::scoring::JudgeMode;
 use model::{Event, JudgePhase, Layout};
-use settle::Floor;
+use settle::NoiseFloor;
 use source::Source;
 use std::sync::atomic::AtomicBool;
 
@@ -22,9 +22,9 @@ pub struct Options {
     /// Memory layout of submissions' runs.
     pub layout: Layout,
     /// What times are measured by, and how here.
-    pub means: Meter,
+    pub meter: Meter,
     /// How far times vary on the slots: what settles times near their limit.
-    pub floor: Floor,
+    pub floor: NoiseFloor,
 }
 
 /// One package, and everything that judging its submissions needs besides slots.
@@ -41,7 +41,7 @@ pub struct Job<'a> {
     /// Who is asked where CPU time decides nothing.
     pub opinions: &'a Opinions,
     /// Where inferred time limits are kept.
-    pub keeping: Keeping<'a>,
+    pub limit_cache: LimitCache<'a>,
     /// Set to end everything; whoever sets it ends the slots' runs too.
     pub cancel: &'a AtomicBool,
     /// Takes the events, in order for each submission.

@@ -1,11 +1,12 @@
 //! Drives the judge's decisions over a [`Runner`], emits events, cancels.
 //!
 //! The order of things: a [`source::Source`] is read into a package; [`job::Job`] says what is to be judged how;
-//! [`bench::Bench`]es are made on slots (validators compiled); [`timelimit`] finds the time limit, [`calibrate`] measures what it should be; [`submission`]
+//! [`prepared_slot::PreparedSlot`]es are made on slots (validators compiled); [`timelimit`] finds the time limit, [`calibrate`] measures what it should be; [`submission`]
 //! judges one submission, [`verify`] all of the jury's. Runs and their outputs never touch the host's file system
 //! by name.
 
-pub mod bench;
+pub mod artifact_cache;
+mod build_plan;
 pub mod bundle;
 pub mod calibrate;
 mod case;
@@ -17,17 +18,16 @@ mod fault;
 pub mod files;
 mod interact;
 pub mod job;
-pub mod kept;
 pub mod languages;
+pub mod limit_cache;
 pub mod limits;
 mod make;
 pub mod opinion;
+pub mod prepared_slot;
 mod program;
-mod recipe;
 mod runner;
 mod sandboxed;
 mod settled;
-pub mod shelf;
 pub mod simulated;
 pub mod slot;
 pub mod submission;
@@ -38,7 +38,7 @@ mod validate;
 pub mod verify;
 pub mod warm;
 
+pub use build_plan::LoadedFile;
 pub use fault::Fault;
-pub use recipe::Part;
 pub use runner::{Blame, Runner, SystemError};
 pub use source::SourceError;

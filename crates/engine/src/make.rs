@@ -1,14 +1,14 @@
 //! Making the files of a package that are not in it: tests by generators, answers by the jury's submission, in the sandbox; texts with
-//! other ends of lines. What programs make is kept on the shelf by what it is made from.
+//! other ends of lines. What programs make is kept in the artifact cache by what it is made from.
 
-use crate::bench::prepare;
+use crate::artifact_cache::{ArtifactCache, MADE};
+use crate::build_plan::load_files;
 use crate::case::IoBox;
 use crate::job::Job;
 use crate::limits::{Settings, WHILE_INFERRING};
-use crate::program::{Built, Compiled, Given, Place, compile, duplicate, how_it_ended};
-use crate::recipe::read_parts;
-use crate::shelf::{MADE, Shelf};
-use crate::submission::{Submission, recipe_of};
+use crate::prepared_slot::prepare;
+use crate::program::{Built, Compiled, RunContext, RunInputs, compile, duplicate, how_it_ended};
+use crate::submission::{Submission, build_plan_of};
 use crate::validate::read_head;
 use crate::{Fault, SystemError, files};
 use judge::package::{MadeFile, Maker, Program};
@@ -28,9 +28,9 @@ const TOTAL: u64 = 8 << 30;
 /// Slots of one process that open the same package make its files once.
 static MAKING: Mutex<()> = Mutex::new(());
 
-/// Makes what has not been made yet. `place` is where programs run; `None`: none are to.
-pub(crate) fn files(job: &Job, place: Option<Place>, settings: &Settings) -> Result<(), Fault> {
-    let made = &job.package.manner.made;
+/// Makes what has not been made yet. `context` is where programs run; `None`: none are to.
+pub(crate) fn files(job: &Job, context: Option<RunContext>, settings: &Settings) -> Result<(), Fault> {
+    let made = &job.package.features.made;
     if made.files.is_empty() {
         return Ok(());
     }
@@ -38,7 +38,7 @@ pub(crate) fn files(job: &Job, place: Option<Place>, settings: &Settings) -> Res
     if made.files.iter().all(|file| job.source.made(&file.path).is_some()) {
         return Ok(());
     }
-    let mut making = Making { job, place, settings, built: BTreeMap::new(), digests: BTreeMap::new() };
+    let mut making = Making { job, context, settings, built: BTreeMap::new(), digests: BTreeMap::new() };
     let mut total = 0;
     for file in &made.files {
         let content = making.make(file)?;
@@ -54,7 +54,7 @@ pub(crate) fn files(job: &Job, place: Option<Place>, settings: &Settings) -> Res
 
 struct Making<'j, 'p> {
     job: &'j Job<'j>,
-    place: Option<Place<'p>>,
+    context: Option<RunContext<'p>>,
     settings: &'j Settings,
     /// Programs compiled already: generators by number, submissions by path.
     built: BTreeMap<String, Built<'p>>,
@@ -79,7 +79,7 @@ impl<'p> Making<'_, 'p> {
             Maker::Empty => on_disk(&mut empty(), 0),
             Maker::Lines { of, ended } => lines(self.job.source, of, *ended),
             Maker::Program { program, args, stdin, from_errors } => {
-                let programs = &self.job.package.manner.made.programs;
+                let programs = &self.job.package.features.made.programs;
                 let known = || SystemError::new("making tests", "there is no such generator");
                 let order = Order {
                     maker: &format!("generator {program}"),
@@ -107,22 +107,24 @@ impl<'p> Making<'_, 'p> {
         }
     }
 
-    /// From the shelf, or by running it.
+    /// From the artifact cache, or by running it.
     fn ordered(&mut self, order: &Order) -> Result<File, Fault> {
         let missing = || SystemError::new("making tests", "the slot has no auxiliary runner");
-        let place = self.place.ok_or_else(missing)?;
-        let shelf = place.caches.shelf.clone();
+        let context = self.context.ok_or_else(missing)?;
+        let artifacts = context.caches.artifacts.clone();
         let name = self.name(order)?;
-        if let Some(kept) = shelf.as_deref().and_then(|shelf: &Shelf| shelf.content(&name)) {
+        if let Some(kept) =
+            artifacts.as_deref().and_then(|artifacts: &ArtifactCache| artifacts.content(&name))
+        {
             return on_disk(&mut kept.as_slice(), LARGEST.0);
         }
-        let file = self.run(place, order)?;
-        if let Some(shelf) = shelf.as_deref() {
+        let file = self.run(context, order)?;
+        if let Some(artifacts) = artifacts.as_deref() {
             let mut bytes = Vec::new();
             let read = files::reopen(&file).and_then(|mut file| file.read_to_end(&mut bytes));
             // Not kept, it is made again by the next process.
             if read.is_ok() {
-                let _ = shelf.keep_content(&name, &bytes);
+                let _ = artifacts.keep_content(&name, &bytes);
             }
         }
         Ok(file)
@@ -143,9 +145,9 @@ impl<'p> Making<'_, 'p> {
                 sources.extend(job.package.include.iter().flat_map(|include| include.files.clone()));
                 let before = job.package.include.iter().map(|include| include.before_sources.as_bytes());
                 before.for_each(&mut add);
-                add(format!("{:?}", job.package.manner.file_io).as_bytes());
+                add(format!("{:?}", job.package.features.file_io).as_bytes());
             }
-            for part in read_parts(&sources, job.source, &job.package.constants)? {
+            for part in load_files(&sources, job.source, &job.package.constants)? {
                 add(part.name.as_bytes());
                 add(&part.content);
             }
@@ -169,11 +171,11 @@ impl<'p> Making<'_, 'p> {
         Ok(format!("{MADE}{digest}"))
     }
 
-    fn built(&mut self, place: Place<'p>, order: &Order) -> Result<&Built<'p>, Fault> {
+    fn built(&mut self, context: RunContext<'p>, order: &Order) -> Result<&Built<'p>, Fault> {
         if !self.built.contains_key(order.maker) {
             let built = match order.of_jury {
-                false => prepare(self.job, place, order.program, self.settings)?,
-                true => submission(self.job, place, order.maker, self.settings)?,
+                false => prepare(self.job, context, order.program, self.settings)?,
+                true => submission(self.job, context, order.maker, self.settings)?,
             };
             self.built.insert(order.maker.to_owned(), built);
         }
@@ -181,9 +183,9 @@ impl<'p> Making<'_, 'p> {
         Ok(self.built.get(order.maker).ok_or_else(missing)?)
     }
 
-    fn run(&mut self, place: Place<'p>, order: &Order) -> Result<File, Fault> {
+    fn run(&mut self, context: RunContext<'p>, order: &Order) -> Result<File, Fault> {
         let (job, settings) = (self.job, self.settings);
-        let built = self.built(place, order)?;
+        let built = self.built(context, order)?;
         let limits = match order.of_jury {
             false => settings.validation(built.allowance),
             true => settings.submission(WHILE_INFERRING, built.allowance),
@@ -193,10 +195,10 @@ impl<'p> Making<'_, 'p> {
             Some(path) => job.source.file(path)?,
             None => files::in_memory("no input")?,
         };
-        let names = &job.package.manner.file_io;
-        let io = if order.of_jury { IoBox::new(place.runner, names, &stdin, Some(LARGEST))? } else { None };
+        let names = &job.package.features.file_io;
+        let io = if order.of_jury { IoBox::new(context.runner, names, &stdin, Some(LARGEST))? } else { None };
         let (output, errors) = (files::in_memory("what is made")?, files::in_memory("errors")?);
-        let (spec, fds) = built.prepare(Given {
+        let (spec, fds) = built.prepare(RunInputs {
             args: order.args.to_vec(),
             limits,
             stdin: stdin.into(),
@@ -205,7 +207,7 @@ impl<'p> Making<'_, 'p> {
             boxes: io.iter().map(IoBox::mount).collect(),
             files: Vec::new(),
         });
-        let observation = place.run(&spec, fds)?;
+        let observation = context.run(&spec, fds)?;
         let status = observation.status(&limits);
         if status != Status::Ok {
             let said = read_head(&errors, "a generator's errors")?;
@@ -232,12 +234,17 @@ impl<'p> Making<'_, 'p> {
 }
 
 /// A jury submission, compiled as one.
-fn submission<'p>(job: &Job, place: Place<'p>, path: &str, settings: &Settings) -> Result<Built<'p>, Fault> {
+fn submission<'p>(
+    job: &Job,
+    context: RunContext<'p>,
+    path: &str,
+    settings: &Settings,
+) -> Result<Built<'p>, Fault> {
     let found = job.package.submissions.iter().find(|jury| jury.program.path == path);
     let missing = || SystemError::new("making answers", "there is no such submission");
     let submission = Submission::of_jury(found.ok_or_else(missing)?, job)?;
-    let recipe = recipe_of(job, settings, &submission)?;
-    match compile(place, &recipe, settings)? {
+    let build_plan = build_plan_of(job, settings, &submission)?;
+    match compile(context, &build_plan, settings)? {
         Compiled::Built { program, .. } => Ok(program),
         Compiled::Failed { output } => Err(Fault::Package {
             place: path.to_owned(),

@@ -1,9 +1,9 @@
 //! Programs in boxes: compiled once, run often.
 
+use crate::build_plan::BuildPlan;
 use crate::limits::{Allowance, PROGRAM_BOX, Settings};
-use crate::recipe::Recipe;
 use crate::slot::Caches;
-use crate::{Blame, Fault, Runner, SystemError, files, shelf};
+use crate::{Blame, Fault, Runner, SystemError, artifact_cache, files};
 use judge::language::{CACHE_DIR, Command, CompileLimits, PROGRAM_DIR};
 use model::{
     BoxId, BoxMount, FileMount, Layout, Limits, Nanos, Observation, Placement, RunSpec, Status, Stdio, View,
@@ -37,7 +37,7 @@ pub(crate) fn message_length(text: &str) -> usize {
 
 /// A runner and where its runs take place.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct RunContext<'a> {
     pub(crate) runner: &'a dyn Runner,
     pub(crate) placement: &'a Placement,
     pub(crate) caches: &'a Caches,
@@ -45,7 +45,7 @@ pub(crate) struct Place<'a> {
     pub(crate) cancel: &'a AtomicBool,
 }
 
-impl Place<'_> {
+impl RunContext<'_> {
     /// Runs a program to its end. One of the box that cannot be executed, because nothing was compiled or it is no program,
     /// fails as it would under a shell.
     pub(crate) fn run(&self, spec: &RunSpec, fds: Vec<OwnedFd>) -> Result<Observation, Fault> {
@@ -116,7 +116,7 @@ impl Drop for Boxed<'_> {
 
 /// A program in a box, ready to run.
 pub(crate) struct Built<'a> {
-    pub(crate) place: Place<'a>,
+    pub(crate) context: RunContext<'a>,
     pub(crate) allowance: Allowance,
     pub(crate) boxed: Boxed<'a>,
     run: Box<Command>,
@@ -152,11 +152,11 @@ pub(crate) struct Compilation<'a> {
 
 /// Puts a program into a box and compiles it there, within a package's limits.
 pub(crate) fn compile<'a>(
-    place: Place<'a>,
-    recipe: &Recipe,
+    context: RunContext<'a>,
+    build_plan: &BuildPlan,
     settings: &Settings,
 ) -> Result<Compiled<'a>, Fault> {
-    let usual = recipe.compile_limits;
+    let usual = build_plan.compile_limits;
     let limits = CompileLimits {
         cpu: settings.compilation_time.unwrap_or(usual.cpu),
         memory: settings.compilation_memory.unwrap_or(usual.memory),
@@ -164,7 +164,7 @@ pub(crate) fn compile<'a>(
     };
     let printed = files::in_memory("compiler output")?;
     let bounds = CompileBounds { limits, wall: None };
-    let compilation = compile_to(place, recipe, bounds, &[], [&printed, &printed])?;
+    let compilation = compile_to(context, build_plan, bounds, &[], [&printed, &printed])?;
     let mut output = files::head(&printed, COMPILE_OUTPUT)
         .map_err(|e| SystemError::new("reading the compiler's output", e.to_string()))?;
     Ok(match compilation.program {
@@ -202,19 +202,19 @@ fn too_much_written(limit: model::Bytes) -> String {
 
 /// The same with the compiler's two streams going into these files, and more boxes that it sees.
 pub(crate) fn compile_to<'a>(
-    place: Place<'a>,
-    recipe: &Recipe,
+    context: RunContext<'a>,
+    build_plan: &BuildPlan,
     bounds: CompileBounds,
     tools: &[BoxMount],
     streams: [&File; 2],
 ) -> Result<Compilation<'a>, Fault> {
-    if let Some(why) = &recipe.refused {
+    if let Some(why) = &build_plan.refused {
         return Ok(Compilation { program: Err(why.clone()), steps: Vec::new() });
     }
-    let boxed = Boxed::new(place.runner, PROGRAM_BOX)?;
-    for part in &recipe.parts {
+    let boxed = Boxed::new(context.runner, PROGRAM_BOX)?;
+    for part in &build_plan.parts {
         let content = files::in_memory_with(&part.name, &part.content)?;
-        match place.runner.put(boxed.id, &part.name, part.executable, &content) {
+        match context.runner.put(boxed.id, &part.name, part.executable, &content) {
             Err(e) if e.blame == Blame::Content => {
                 return Ok(Compilation { program: Err(e.to_string()), steps: Vec::new() });
             }
@@ -222,20 +222,20 @@ pub(crate) fn compile_to<'a>(
         }
     }
     let own_cache;
-    let cache = match warmed(place, recipe)? {
+    let cache = match warmed(context, build_plan)? {
         Warmed::Needless => None,
         Warmed::Cache(id) => Some(BoxMount { id, at: CACHE_DIR.to_owned(), writable: false }),
         Warmed::Failed => {
-            own_cache = Boxed::new(place.runner, PROGRAM_BOX)?;
+            own_cache = Boxed::new(context.runner, PROGRAM_BOX)?;
             Some(BoxMount { id: own_cache.id, at: CACHE_DIR.to_owned(), writable: true })
         }
     };
     let boxes = [program_box(boxed.id)].into_iter().chain(cache).chain(tools.iter().cloned()).collect();
-    let (steps, failed) = compile_steps(place, recipe, &recipe.compile, boxes, bounds, streams)?;
+    let (steps, failed) = compile_steps(context, build_plan, &build_plan.compile, boxes, bounds, streams)?;
     if let Some(why) = failed {
         return Ok(Compilation { program: Err(why), steps });
     }
-    let names = place.runner.list(boxed.id)?;
+    let names = context.runner.list(boxed.id)?;
     let first = |name: &String| name.split('/').next().unwrap_or(name).to_owned();
     let entries: BTreeSet<String> = names.iter().map(first).collect();
     // Each is linked into the directory of every run, and all links travel in one message.
@@ -243,9 +243,9 @@ pub(crate) fn compile_to<'a>(
         let why = format!("it has too many files at its root: {}", entries.len());
         return Ok(Compilation { program: Err(why), steps });
     }
-    let (run, view) = (Box::new(recipe.run.clone()), recipe.run_view.clone());
-    let (allowance, twins) = (recipe.allowance, Vec::new());
-    let program = Built { place, allowance, boxed, run, view, entries, twins };
+    let (run, view) = (Box::new(build_plan.run.clone()), build_plan.run_view.clone());
+    let (allowance, twins) = (build_plan.allowance, Vec::new());
+    let program = Built { context, allowance, boxed, run, view, entries, twins };
     Ok(Compilation { program: Ok(program), steps })
 }
 
@@ -257,46 +257,50 @@ pub(crate) enum Warmed {
     Failed,
 }
 
-/// What the language compiles once for all its programs: made the first time a station compiles one of them, unless it is on the shelf.
-pub(crate) fn warmed(place: Place, recipe: &Recipe) -> Result<Warmed, Fault> {
-    let Some(warm_up) = &recipe.warm_up else { return Ok(Warmed::Needless) };
+/// What the language compiles once for all its programs: made the first time a station compiles one of them, unless the artifact cache has it.
+pub(crate) fn warmed(context: RunContext, build_plan: &BuildPlan) -> Result<Warmed, Fault> {
+    let Some(warm_up) = &build_plan.warm_up else { return Ok(Warmed::Needless) };
     // What a machine that may have been taken over has compiled is nobody else's.
-    if place.runner.throws_away() {
+    if context.runner.throws_away() {
         return Ok(Warmed::Failed);
     }
-    let mut caches = place.caches.made.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = caches.get(&recipe.language) {
+    let mut caches = context.caches.made.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = caches.get(&build_plan.language) {
         return Ok(known.map_or(Warmed::Failed, Warmed::Cache));
     }
-    let kept = place.caches.shelf.as_deref().map(|shelf| (shelf, shelf::name_of(recipe, warm_up)));
-    if let Some((shelf, name)) = &kept {
-        let cache = Boxed::new(place.runner, PROGRAM_BOX)?;
-        if shelf.fill(name, place.runner, cache.id) {
+    let kept = context
+        .caches
+        .artifacts
+        .as_deref()
+        .map(|artifacts| (artifacts, artifact_cache::name_of(build_plan, warm_up)));
+    if let Some((artifacts, name)) = &kept {
+        let cache = Boxed::new(context.runner, PROGRAM_BOX)?;
+        if artifacts.fill(name, context.runner, cache.id) {
             let id = cache.keep();
-            caches.insert(recipe.language.clone(), Some(id));
+            caches.insert(build_plan.language.clone(), Some(id));
             return Ok(Warmed::Cache(id));
         }
     }
-    let program = Boxed::new(place.runner, PROGRAM_BOX)?;
+    let program = Boxed::new(context.runner, PROGRAM_BOX)?;
     let content = files::in_memory_with(&warm_up.name, warm_up.text.as_bytes())?;
-    place.runner.put(program.id, &warm_up.name, false, &content)?;
-    let cache = Boxed::new(place.runner, PROGRAM_BOX)?;
+    context.runner.put(program.id, &warm_up.name, false, &content)?;
+    let cache = Boxed::new(context.runner, PROGRAM_BOX)?;
     let boxes =
         vec![program_box(program.id), BoxMount { id: cache.id, at: CACHE_DIR.to_owned(), writable: true }];
     let printed = files::in_memory("compiler output")?;
     // Not the package's limits: this is no program of it.
-    let bounds = CompileBounds { limits: recipe.compile_limits, wall: None };
+    let bounds = CompileBounds { limits: build_plan.compile_limits, wall: None };
     let streams = [&printed, &printed];
-    let (_, failed) = compile_steps(place, recipe, &warm_up.commands, boxes.clone(), bounds, streams)?;
-    if let (None, Some((shelf, name))) = (&failed, &kept) {
-        let (_, marked) = compile_steps(place, recipe, &[mark_directories()], boxes, bounds, streams)?;
+    let (_, failed) = compile_steps(context, build_plan, &warm_up.commands, boxes.clone(), bounds, streams)?;
+    if let (None, Some((artifacts, name))) = (&failed, &kept) {
+        let (_, marked) = compile_steps(context, build_plan, &[mark_directories()], boxes, bounds, streams)?;
         if marked.is_none() {
             // Not kept, it is made again by the next process.
-            let _ = shelf.keep(name, place.runner, cache.id);
+            let _ = artifacts.keep(name, context.runner, cache.id);
         }
     }
     let made = failed.is_none().then(|| cache.keep());
-    caches.insert(recipe.language.clone(), made);
+    caches.insert(build_plan.language.clone(), made);
     Ok(made.map_or(Warmed::Failed, Warmed::Cache))
 }
 
@@ -313,8 +317,8 @@ fn program_box(id: BoxId) -> BoxMount {
 
 /// Runs the commands, within the limits for all of them; what was observed, and why one failed.
 fn compile_steps(
-    place: Place,
-    recipe: &Recipe,
+    context: RunContext,
+    build_plan: &BuildPlan,
     commands: &[Command],
     boxes: Vec<BoxMount>,
     bounds: CompileBounds,
@@ -329,18 +333,18 @@ fn compile_steps(
             count_instructions: false,
             argv: command.argv.clone(),
             env: command.env.clone(),
-            view: recipe.compile_view.clone(),
+            view: build_plan.compile_view.clone(),
             boxes: boxes.clone(),
             files: Vec::new(),
             cwd: PROGRAM_DIR.to_owned(),
             links: Vec::new(),
             stdio: [Stdio::Null, Stdio::Fd(0), Stdio::Fd(1)],
             limits,
-            placement: place.placement.clone(),
-            layout: place.layout,
+            placement: context.placement.clone(),
+            layout: context.layout,
         };
         let fds = streams.map(|stream| duplicate(stream).map(OwnedFd::from));
-        let observation = match place.run(&spec, fds.into_iter().collect::<Result<_, _>>()?) {
+        let observation = match context.run(&spec, fds.into_iter().collect::<Result<_, _>>()?) {
             // So many files that no compiler can be told of them.
             Err(Fault::System(e)) if e.blame == Blame::Content => return Ok((steps, Some(e.to_string()))),
             observation => observation?,
@@ -392,7 +396,7 @@ pub(crate) fn how_it_ended(observation: &Observation) -> String {
 }
 
 /// What one run of a built program is given.
-pub(crate) struct Given {
+pub(crate) struct RunInputs {
     pub(crate) args: Vec<String>,
     pub(crate) limits: Limits,
     pub(crate) stdin: OwnedFd,
@@ -406,22 +410,22 @@ pub(crate) struct Given {
 
 impl<'a> Built<'a> {
     /// The same program at another place.
-    pub(crate) fn copied_to(&self, place: Place<'a>) -> Result<Built<'a>, Fault> {
-        let boxed = Boxed::new(place.runner, PROGRAM_BOX)?;
-        let (from, lost) = (self.place.runner, || SystemError::new("copying a program", "a file is gone"));
+    pub(crate) fn copied_to(&self, context: RunContext<'a>) -> Result<Built<'a>, Fault> {
+        let boxed = Boxed::new(context.runner, PROGRAM_BOX)?;
+        let (from, lost) = (self.context.runner, || SystemError::new("copying a program", "a file is gone"));
         for name in from.list(self.boxed.id)? {
             let file = from.fetch(self.boxed.id, &name)?.file().ok_or_else(lost)?;
             let facts = file.metadata().map_err(|e| SystemError::new("copying a program", e.to_string()))?;
-            place.runner.put(boxed.id, &name, facts.mode() & 0o111 != 0, &file)?;
+            context.runner.put(boxed.id, &name, facts.mode() & 0o111 != 0, &file)?;
         }
         let (run, view, entries) = (self.run.clone(), self.view.clone(), self.entries.clone());
-        Ok(Built { place, allowance: self.allowance, boxed, run, view, entries, twins: Vec::new() })
+        Ok(Built { context, allowance: self.allowance, boxed, run, view, entries, twins: Vec::new() })
     }
 }
 
 impl Built<'_> {
     /// The specification and the descriptors of one run.
-    pub(crate) fn prepare(&self, given: Given) -> (RunSpec, Vec<OwnedFd>) {
+    pub(crate) fn prepare(&self, given: RunInputs) -> (RunSpec, Vec<OwnedFd>) {
         let program = BoxMount { id: self.boxed.id, at: PROGRAM_DIR.to_owned(), writable: false };
         let mut links: Vec<(String, String)> = Vec::new();
         let all = [(program, self.entries.clone())].into_iter().chain(given.boxes);
@@ -451,8 +455,8 @@ impl Built<'_> {
             links,
             stdio: [Stdio::Fd(0), Stdio::Fd(1), Stdio::Fd(2)],
             limits: given.limits,
-            placement: self.place.placement.clone(),
-            layout: self.place.layout,
+            placement: self.context.placement.clone(),
+            layout: self.context.layout,
         };
         (spec, fds)
     }

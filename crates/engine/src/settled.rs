@@ -3,11 +3,11 @@
 use crate::Fault;
 use crate::case::{CaseContext, CaseLimits, Judged};
 use crate::clocks::Meter;
-use crate::program::{Built, Place};
+use crate::program::{Built, RunContext};
 use crate::slot::Control;
 use judge::package::TestCase;
 use model::{Cause, Charge, Confidence, Nanos, Observation, Reading, SecondOpinion, Settled, Verdict};
-use settle::{Decision, Floor, Policy, Step, Timed, causes, disturbances, settle, stop_at};
+use settle::{Decision, NoiseFloor, Policy, Step, Timed, causes, disturbances, settle, stop_at};
 use std::cell::Cell;
 
 /// A program this far above its limit fails whatever the control program says: machines become slower by less.
@@ -36,7 +36,7 @@ pub(crate) struct SettledCase {
 }
 
 /// Limits under which an attempt shows how far it is above its limit.
-pub(crate) fn limits_to_settle(limits: CaseLimits, floor: &Floor) -> CaseLimits {
+pub(crate) fn limits_to_settle(limits: CaseLimits, floor: &NoiseFloor) -> CaseLimits {
     let Some(limit) = limits.judge.cpu else { return limits };
     let stop = stop_at(limit, floor.spread(), &Policy::PUBLISHED);
     let cpu = limits.stop.cpu.map_or(stop, |typed| typed.max(stop));
@@ -52,11 +52,11 @@ struct Attempt {
 
 /// What an attempt is judged by, apart from itself.
 pub(crate) struct Ruling<'a> {
-    pub(crate) means: Meter,
+    pub(crate) meter: Meter,
     pub(crate) limits: &'a CaseLimits,
-    pub(crate) floor: &'a Floor,
+    pub(crate) floor: &'a NoiseFloor,
     /// The control program of the slot, and where it is run.
-    pub(crate) control: Option<(&'a Control, Place<'a>)>,
+    pub(crate) control: Option<(&'a Control, RunContext<'a>)>,
     /// Looks for calm that were made for this submission.
     pub(crate) looks: &'a Cell<u32>,
 }
@@ -67,12 +67,12 @@ pub(crate) fn judge_settled(
     context: &CaseContext<'_>,
     built: &Built,
     limits: &CaseLimits,
-    floor: &Floor,
+    floor: &NoiseFloor,
     (control, looks): (Option<&Control>, &Cell<u32>),
     case: &TestCase,
 ) -> Result<SettledCase, Fault> {
-    let control = control.map(|control| (control, built.place));
-    let ruling = Ruling { means: context.means, limits, floor, control, looks };
+    let control = control.map(|control| (control, built.context));
+    let ruling = Ruling { meter: context.meter, limits, floor, control, looks };
     settle_attempts(&ruling, || context.judge(built, limits, case))
 }
 
@@ -84,22 +84,22 @@ pub(crate) fn settle_attempts(
     ruling: &Ruling<'_>,
     mut attempt: impl FnMut() -> Result<Judged, Fault>,
 ) -> Result<SettledCase, Fault> {
-    let Ruling { means, limits, floor, control, looks } = *ruling;
-    let limit = Charge::limit(means.clock(), &limits.judge);
+    let Ruling { meter, limits, floor, control, looks } = *ruling;
+    let limit = Charge::limit(meter.clock(), &limits.judge);
     let mut attempts: Vec<Attempt> = Vec::new();
     loop {
         let judged = attempt()?;
-        let (timed, wall) = timed(&judged.runs, means, floor)?;
+        let (timed, wall) = timed(&judged.runs, meter, floor)?;
         attempts.push(Attempt { judged, timed, wall });
         let mut end = decided(&attempts, limit, floor);
-        if let Some((control, place)) = control.filter(|_| fails_near(&attempts, limit)) {
-            let mut slowdown = control.slowdown(&place)?;
-            note_slowdown(&mut attempts, slowdown, means, floor)?;
+        if let Some((control, context)) = control.filter(|_| fails_near(&attempts, limit)) {
+            let mut slowdown = control.slowdown(&context)?;
+            note_slowdown(&mut attempts, slowdown, meter, floor)?;
             end = decided(&attempts, limit, floor);
             while end.is_none() && slowdown > floor.slow_from() && looks.get() < Policy::CALM_LOOKS {
                 std::thread::sleep(control.pause);
                 looks.set(looks.get() + 1);
-                slowdown = control.slowdown(&place)?;
+                slowdown = control.slowdown(&context)?;
             }
         }
         let Some(end) = end else { continue };
@@ -127,7 +127,7 @@ pub(crate) fn settle_attempts(
 }
 
 /// What the attempts so far decide, if they are enough.
-fn decided(attempts: &[Attempt], limit: Option<Charge>, floor: &Floor) -> Option<Decision> {
+fn decided(attempts: &[Attempt], limit: Option<Charge>, floor: &NoiseFloor) -> Option<Decision> {
     let last = attempts.last()?;
     // Of what time does not decide.
     let apart = |confidence, charge, void_runs| {
@@ -160,25 +160,30 @@ fn fails_near(attempts: &[Attempt], limit: Option<Charge>) -> bool {
 }
 
 /// Adds to the evidence of all runs since the last look that the machine was so slow.
-fn note_slowdown(attempts: &mut [Attempt], slowdown: f64, means: Meter, floor: &Floor) -> Result<(), Fault> {
+fn note_slowdown(
+    attempts: &mut [Attempt],
+    slowdown: f64,
+    meter: Meter,
+    floor: &NoiseFloor,
+) -> Result<(), Fault> {
     let unseen = |attempt: &&mut Attempt| {
         attempt.judged.runs.iter().any(|run| run.evidence.slowdown.known().is_none())
     };
     for attempt in attempts.iter_mut().filter(unseen) {
         let runs = attempt.judged.runs.iter_mut();
         runs.for_each(|run| run.evidence.slowdown = Reading::Known(slowdown));
-        (attempt.timed, attempt.wall) = timed(&attempt.judged.runs, means, floor)?;
+        (attempt.timed, attempt.wall) = timed(&attempt.judged.runs, meter, floor)?;
     }
     Ok(())
 }
 
 /// The slowest pass of an attempt, as the rule sees it, and its elapsed time.
-fn timed(runs: &[Observation], means: Meter, floor: &Floor) -> Result<(Timed, Nanos), Fault> {
-    let charged = runs.iter().map(|run| Ok((means.charge(run)?, run)));
+fn timed(runs: &[Observation], meter: Meter, floor: &NoiseFloor) -> Result<(Timed, Nanos), Fault> {
+    let charged = runs.iter().map(|run| Ok((meter.charge(run)?, run)));
     let charged = charged.collect::<Result<Vec<_>, Fault>>()?;
     let slowest = charged.into_iter().max_by_key(|(charge, _)| *charge);
     Ok(match slowest {
         Some((charge, run)) => (Timed::new(charge, &disturbances(run, floor)), run.time.wall),
-        None => (Timed::new(Charge { clock: means.clock(), amount: 0 }, &[]), Nanos::ZERO),
+        None => (Timed::new(Charge { clock: meter.clock(), amount: 0 }, &[]), Nanos::ZERO),
     })
 }

@@ -1,7 +1,7 @@
 //! Where runs take place.
 
-use crate::program::Place;
-use crate::shelf::Shelf;
+use crate::artifact_cache::ArtifactCache;
+use crate::program::RunContext;
 use crate::{Fault, Runner, SystemError};
 use judge::package::{Package, Validator};
 use model::{BoxId, Exit, Nanos, Placement, RunSpec};
@@ -25,7 +25,7 @@ pub(crate) struct Caches {
     /// By language; `None` where it could not be made.
     pub(crate) made: Mutex<BTreeMap<String, Option<BoxId>>>,
     /// Where it is kept beyond this process.
-    pub(crate) shelf: Option<Arc<Shelf>>,
+    pub(crate) artifacts: Option<Arc<ArtifactCache>>,
 }
 
 impl Station {
@@ -34,9 +34,9 @@ impl Station {
         Station { runner, placement, caches: Caches::default() }
     }
 
-    /// The same with what was compiled for all programs of a language before, by any station of this shelf.
-    pub fn with_shelf(mut self, shelf: Arc<Shelf>) -> Station {
-        self.caches.shelf = Some(shelf);
+    /// The same with what was compiled for all programs of a language before, by any station with this artifact cache.
+    pub fn with_artifacts(mut self, artifacts: Arc<ArtifactCache>) -> Station {
+        self.caches.artifacts = Some(artifacts);
         self
     }
 }
@@ -68,10 +68,10 @@ pub struct Control {
 
 impl Control {
     /// Runs it, and gives how many times longer than that it took.
-    pub(crate) fn slowdown(&self, place: &Place<'_>) -> Result<f64, Fault> {
+    pub(crate) fn slowdown(&self, context: &RunContext<'_>) -> Result<f64, Fault> {
         let fault = |why: String| SystemError::new("running the control program", why);
         let files: Result<Vec<OwnedFd>, _> = self.files.iter().map(OwnedFd::try_clone).collect();
-        let run = place.run(&self.spec, files.map_err(|e| fault(e.to_string()))?)?;
+        let run = context.run(&self.spec, files.map_err(|e| fault(e.to_string()))?)?;
         match run.exit {
             Exit::Code(0) => Ok(run.time.cpu.0 as f64 / self.best.0.max(1) as f64),
             other => Err(fault(format!("it ended with {other:?}")).into()),
@@ -89,13 +89,13 @@ impl Slot {
 
 /// Processes that a submission has beside its first one.
 pub fn processes_beside(package: &Package) -> usize {
-    package.manner.processes.map_or(0, |processes| processes.count.saturating_sub(1) as usize)
+    package.features.processes.map_or(0, |processes| processes.count.saturating_sub(1) as usize)
 }
 
 /// Whether the package brings programs of its own.
 pub fn needs_auxiliary(package: &Package) -> bool {
     matches!(package.validator, Validator::Custom(_))
         || package.grader.is_some()
-        || package.manner.after.is_some()
-        || package.manner.made.runs_programs()
+        || package.features.after.is_some()
+        || package.features.made.runs_programs()
 }

@@ -1,13 +1,15 @@
 //! Judging one submission.
 
-use crate::bench::Bench;
+use crate::build_plan::{
+    BuildPlan, LoadedFile, Sources, build_plan, detect, included, load_files, with_text_before,
+};
 use crate::case::{CaseContext, CaseLimits, Judged};
 use crate::clocks::Meter;
 use crate::job::Job;
 use crate::limits::{Allowance, Settings};
-use crate::opinion::{Asking, second_bench};
+use crate::opinion::{SecondOpinionJudge, second_bench};
+use crate::prepared_slot::PreparedSlot;
 use crate::program::{Built, Compiled, compile};
-use crate::recipe::{Part, Recipe, Sources, detect, included, read_parts, recipe, with_text_before};
 use crate::settled::{SettledCase, judge_settled, limits_to_settle};
 use crate::timelimit::TimeLimitInUse;
 use crate::{Fault, validate};
@@ -32,7 +34,7 @@ pub struct Submission {
     /// How it is called: a path, as the user or the package names it.
     pub name: String,
     /// Its files.
-    pub parts: Vec<Part>,
+    pub parts: Vec<LoadedFile>,
     /// Its language, if it was named: an id or a package language code.
     pub language: Option<String>,
     /// Its entry point, if it was named.
@@ -81,7 +83,7 @@ impl Submission {
     pub fn of_jury(jury: &JurySubmission, job: &Job) -> Result<Submission, Fault> {
         Ok(Submission {
             name: jury.program.path.clone(),
-            parts: read_parts(&jury.program.files, job.source, &job.package.constants)?,
+            parts: load_files(&jury.program.files, job.source, &job.package.constants)?,
             language: jury.language.clone(),
             entry: jury.entry_point.clone(),
             of_jury: true,
@@ -106,9 +108,9 @@ impl Submission {
 
 impl Submission {
     /// Its files but for outputs that are submitted by name.
-    fn program(&self, package: &Package) -> Vec<Part> {
+    fn program(&self, package: &Package) -> Vec<LoadedFile> {
         let cases = package.data.all_cases();
-        let output = |part: &&Part| cases.iter().any(|case| case.handed_in.name() == Some(&part.name));
+        let output = |part: &&LoadedFile| cases.iter().any(|case| case.handed_in.name() == Some(&part.name));
         self.parts.iter().filter(|part| !output(part)).cloned().collect()
     }
 
@@ -123,7 +125,7 @@ impl Submission {
     fn answer_to(&self, case: &TestCase) -> Option<&[u8]> {
         let last = case.name.rsplit('/').next().unwrap_or(&case.name);
         let below = case.name.split_once('/').map_or(last, |(_, below)| below);
-        let called = |part: &&Part| {
+        let called = |part: &&LoadedFile| {
             let stem = [".out", ".ans", ".txt"].iter().find_map(|ending| part.name.strip_suffix(ending));
             [case.name.as_str(), below, last].contains(&stem.unwrap_or(&part.name))
         };
@@ -142,17 +144,17 @@ const SUBMISSION_LIMITS: SourceLimits = SourceLimits {
     depth: 16,
 };
 
-fn parts_of(path: &Path) -> Result<Vec<Part>, Fault> {
+fn parts_of(path: &Path) -> Result<Vec<LoadedFile>, Fault> {
     let source = Source::open(path, SUBMISSION_LIMITS)?;
     let files = source.tree().files.iter();
     let read = files.filter(|(name, _)| !name.starts_with('.')).map(|(name, entry)| {
         let content = source.bytes(name)?;
-        Ok(Part { name: name.clone(), executable: entry.executable, content })
+        Ok(LoadedFile { name: name.clone(), executable: entry.executable, content })
     });
     read.collect()
 }
 
-fn part_of(path: &Path) -> Result<Part, Fault> {
+fn part_of(path: &Path) -> Result<LoadedFile, Fault> {
     let refuse = |why: String| SourceError::Open { path: path.to_owned(), why };
     // Opening a pipe waits for its writer.
     let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
@@ -170,7 +172,7 @@ fn part_of(path: &Path) -> Result<Part, Fault> {
         return Err(refuse(format!("is larger than {} bytes", SUBMISSION_LIMITS.file_size)).into());
     }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(Part { name, executable: false, content })
+    Ok(LoadedFile { name, executable: false, content })
 }
 
 /// A submission that can be run, or why it cannot.
@@ -192,7 +194,7 @@ pub(crate) enum Ready<'a> {
 enum Planned {
     /// Nothing: the files are answers.
     Answers,
-    Recipe(Box<Recipe>),
+    BuildPlan(Box<BuildPlan>),
     TooLarge {
         language: String,
         output: String,
@@ -223,19 +225,23 @@ fn plan(job: &Job, settings: &Settings, submission: &Submission) -> Result<Plann
             return Ok(Planned::TooLarge { language: language.id.clone(), output });
         }
     }
-    let added = read_parts(&included(job.package, language), job.source, &job.package.constants)?;
+    let added = load_files(&included(job.package, language), job.source, &job.package.constants)?;
     let parts = with_text_before(own, job.package, language);
     let entry = submission.entry.as_deref();
-    let counted = job.options.means != Meter::Kernel;
+    let counted = job.options.meter != Meter::Kernel;
     let sources = Sources { own: parts, added, entry, options: &[] };
-    recipe(name, sources, language, settings.memory, job.languages, counted)
-        .map(|recipe| Planned::Recipe(Box::new(recipe)))
+    build_plan(name, sources, language, settings.memory, job.languages, counted)
+        .map(|build_plan| Planned::BuildPlan(Box::new(build_plan)))
 }
 
-/// The recipe of a jury submission.
-pub(crate) fn recipe_of(job: &Job, settings: &Settings, submission: &Submission) -> Result<Recipe, Fault> {
+/// The build plan of a jury submission.
+pub(crate) fn build_plan_of(
+    job: &Job,
+    settings: &Settings,
+    submission: &Submission,
+) -> Result<BuildPlan, Fault> {
     match plan(job, settings, submission)? {
-        Planned::Recipe(recipe) => Ok(*recipe),
+        Planned::BuildPlan(build_plan) => Ok(*build_plan),
         Planned::Answers | Planned::TooLarge { .. } => {
             let why = "is not a program that could make answers".to_owned();
             Err(Fault::Input { place: submission.name.clone(), why })
@@ -244,22 +250,22 @@ pub(crate) fn recipe_of(job: &Job, settings: &Settings, submission: &Submission)
 }
 
 /// Compiles a submission on a bench.
-pub(crate) fn prepare<'a>(bench: &'a Bench, submission: &Submission) -> Result<Ready<'a>, Fault> {
+pub(crate) fn prepare<'a>(bench: &'a PreparedSlot, submission: &Submission) -> Result<Ready<'a>, Fault> {
     let job = &bench.job;
     let name = &submission.name;
-    let recipe = match plan(job, &bench.settings, submission)? {
-        Planned::Recipe(recipe) => recipe,
+    let build_plan = match plan(job, &bench.settings, submission)? {
+        Planned::BuildPlan(build_plan) => build_plan,
         Planned::Answers => return Ok(Ready::Answers),
         Planned::TooLarge { language, output } => return Ok(Ready::DoesNotCompile { language, output }),
     };
     job.phase(Some(name), JudgePhase::Compiling);
-    if let Some(why) = &recipe.stands_in {
+    if let Some(why) = &build_plan.stands_in {
         job.warn(name, why.clone());
     }
-    let language = recipe.language.clone();
-    Ok(match compile(bench.place(), &recipe, &bench.settings)? {
+    let language = build_plan.language.clone();
+    Ok(match compile(bench.main_context(), &build_plan, &bench.settings)? {
         Compiled::Built { mut program, output } => {
-            let twins = bench.crew()?.into_iter().map(|place| program.copied_to(place));
+            let twins = bench.crew()?.into_iter().map(|context| program.copied_to(context));
             program.twins = twins.collect::<Result<_, _>>()?;
             Ready::Runs { built: program, language, output }
         }
@@ -290,7 +296,7 @@ fn check_allowed(name: &str, language: &Language, job: &Job) -> Result<(), Fault
 
 /// Judges a submission by a time limit.
 pub fn judge_submission(
-    bench: &Bench,
+    bench: &PreparedSlot,
     submission: &Submission,
     time: &TimeLimitInUse,
     mode: JudgeMode,
@@ -300,7 +306,7 @@ pub fn judge_submission(
         Ready::Runs { built, language, output } => (Some(built), language, output),
         Ready::Answers => (None, "answers".to_owned(), String::new()),
         Ready::DoesNotCompile { language, output } => {
-            let limits = job.options.means.judged_by(bench.settings.submission(time.limit, Allowance::NONE));
+            let limits = job.options.meter.judged_by(bench.settings.submission(time.limit, Allowance::NONE));
             let compile = Compilation { ok: false, output };
             let result = JudgedSubmission {
                 judgement: judgement(
@@ -309,7 +315,7 @@ pub fn judge_submission(
                     limits,
                     compile,
                     Verdict::CompileError,
-                    job.options.means,
+                    job.options.meter,
                 ),
                 messages: Vec::new(),
                 groups: Vec::new(),
@@ -327,7 +333,8 @@ pub fn judge_submission(
     let allowance = built.as_ref().map_or(Allowance::NONE, |built| built.allowance);
     let limits = case_limits(bench, time, allowance);
     let second = second_bench(bench);
-    let asking = built.is_some().then(|| Asking::new(bench, second.as_ref(), submission, time, &language));
+    let asking =
+        built.is_some().then(|| SecondOpinionJudge::new(bench, second.as_ref(), submission, time, &language));
     let mut running = Running {
         bench,
         submission,
@@ -357,11 +364,11 @@ pub fn judge_submission(
         score: done.score,
         max_score: judging.max_score(),
         groups: judging.subtotals(),
-        settled: Settled::of(&running.tests),
+        settled: Settled::combined(&running.tests),
         thresholds: Reading::Known(settle::thresholds(&job.options.floor)),
         tests: running.tests,
         fault: done.fault,
-        ..judgement(submission, language, limits.judge, compile, done.verdict, job.options.means)
+        ..judgement(submission, language, limits.judge, compile, done.verdict, job.options.meter)
     };
     finished(job, &judgement);
     let groups = judging.groups().into_iter().map(|(name, group)| (name, group.score)).collect();
@@ -378,18 +385,18 @@ fn judgement(
     limits: Limits,
     compile: Compilation,
     verdict: Verdict,
-    means: Meter,
+    meter: Meter,
 ) -> Judgement {
     Judgement {
         submission: submission.name.clone(),
         language,
-        clock: means.clock(),
-        counted_by: means.versions(),
+        clock: meter.clock(),
+        counted_by: meter.versions(),
         verdict,
         score: None,
         max_score: None,
         groups: Vec::new(),
-        time_limit: Charge::limit(means.clock(), &limits).unwrap_or_default().as_time(),
+        time_limit: Charge::limit(meter.clock(), &limits).unwrap_or_default().as_time(),
         limits,
         compile,
         tests: Vec::new(),
@@ -400,13 +407,13 @@ fn judgement(
 }
 
 /// The limits of a submission whose runtime needs this.
-pub(crate) fn case_limits(bench: &Bench, time: &TimeLimitInUse, allowance: Allowance) -> CaseLimits {
+pub(crate) fn case_limits(bench: &PreparedSlot, time: &TimeLimitInUse, allowance: Allowance) -> CaseLimits {
     let cpu = time.limit.scale(allowance.time_factor);
     let limits = |cpu: Nanos| -> Limits { bench.settings.submission(cpu, allowance) };
-    let means = bench.job.options.means;
+    let meter = bench.job.options.meter;
     let limits =
-        CaseLimits { judge: means.judged_by(limits(cpu)), stop: limits(cpu.scale(time.stop_factor)) };
-    match means.clock().varies() {
+        CaseLimits { judge: meter.judged_by(limits(cpu)), stop: limits(cpu.scale(time.stop_factor)) };
+    match meter.clock().varies() {
         true => limits_to_settle(limits, &bench.job.options.floor),
         // There is nothing to settle, so the run is stopped at its limit.
         false => limits,
@@ -414,12 +421,12 @@ pub(crate) fn case_limits(bench: &Bench, time: &TimeLimitInUse, allowance: Allow
 }
 
 struct Running<'a> {
-    bench: &'a Bench<'a>,
+    bench: &'a PreparedSlot<'a>,
     submission: &'a Submission,
     /// `None`: its files are answers.
     built: Option<Built<'a>>,
     limits: CaseLimits,
-    asking: Option<Asking<'a>>,
+    asking: Option<SecondOpinionJudge<'a>>,
     /// For calm.
     looks: Cell<u32>,
     tests: Vec<TestResult>,
@@ -445,7 +452,7 @@ impl Running<'_> {
                     None => settled,
                 }
             }
-            _ => without_runs(context.judge_answer(given, case)?, context.means),
+            _ => without_runs(context.judge_answer(given, case)?, context.meter),
         };
         let counted = judging.record(&case.name, judged.judged.verdict, judged.judged.validation.as_ref());
         self.messages.push(messages(&judged.judged, &counted));
@@ -487,13 +494,13 @@ fn messages(judged: &Judged, counted: &CaseResult) -> Vec<String> {
 }
 
 /// A test case of a problem whose answers are submitted: there is no time to settle.
-fn without_runs(judged: Judged, means: Meter) -> SettledCase {
+fn without_runs(judged: Judged, meter: Meter) -> SettledCase {
     SettledCase {
         judged,
         attempt: 0,
         runs: Vec::new(),
         causes: Vec::new(),
-        charge: Charge { clock: means.clock(), amount: 0 },
+        charge: Charge { clock: meter.clock(), amount: 0 },
         wall: Nanos::ZERO,
         settled: SETTLED_AT_ONCE,
         near: false,

@@ -1,9 +1,9 @@
 //! The time limit of a package: typed, stated, or inferred from jury submissions.
 
-use crate::bench::{Bench, spread};
 use crate::job::Job;
-use crate::kept::{self, Keeping};
+use crate::limit_cache::{self, LimitCache};
 use crate::limits::WHILE_INFERRING;
+use crate::prepared_slot::{PreparedSlot, spread};
 use crate::submission::{
     JudgedSubmission, Ready, Submission, case_limits, judge_submission, language_of, prepare,
 };
@@ -53,7 +53,7 @@ pub struct Found {
 }
 
 /// Finds the time limit.
-pub fn time_limit(job: &Job, benches: &[Bench]) -> Result<Found, Fault> {
+pub fn time_limit(job: &Job, benches: &[PreparedSlot]) -> Result<Found, Fault> {
     let known = |limit: Nanos, source: String| Found {
         time: TimeLimitInUse { limit, source, stop_factor: 1.0, inferred: None },
         judged: BTreeMap::new(),
@@ -69,14 +69,14 @@ pub fn time_limit(job: &Job, benches: &[Bench]) -> Result<Found, Fault> {
 }
 
 /// The limit that was kept for this package, else a new one.
-fn known_or_inferred(job: &Job, benches: &[Bench], rule: Inference) -> Result<Found, Fault> {
-    let keeping = job.keeping;
-    let Some(bench) = benches.first().filter(|_| keeping.directory.is_some()) else {
+fn known_or_inferred(job: &Job, benches: &[PreparedSlot], rule: Inference) -> Result<Found, Fault> {
+    let limit_cache = job.limit_cache;
+    let Some(bench) = benches.first().filter(|_| limit_cache.directory.is_some()) else {
         return infer(job, benches, rule, None);
     };
-    let key = kept::key(bench)?;
-    let earlier = earlier(keeping, &key);
-    if let Some(limit) = earlier.clone().filter(|_| !keeping.fresh) {
+    let key = limit_cache::key(bench)?;
+    let earlier = earlier(limit_cache, &key);
+    if let Some(limit) = earlier.clone().filter(|_| !limit_cache.fresh) {
         for told in &limit.warnings {
             let (place, message) = told.split_once(": ").unwrap_or(("", told));
             job.warn(place, message.to_owned());
@@ -92,25 +92,25 @@ fn known_or_inferred(job: &Job, benches: &[Bench], rule: Inference) -> Result<Fo
         }
         (job.emit)(event);
     };
-    let listening: Vec<Bench> = benches.iter().map(|bench| bench.with_emit(&emit)).collect();
+    let listening: Vec<PreparedSlot> = benches.iter().map(|bench| bench.with_emit(&emit)).collect();
     let first = listening.first().ok_or_else(|| SystemError::new("judging", "there is no slot"))?;
     let found = infer(&first.job, &listening, rule, earlier.map(|limit| limit.limit))?;
     if let Some(limit) = &found.inferred {
         let warnings = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));
-        keep_limit(keeping, &key, &InferredLimit { warnings, ..limit.clone() });
+        keep_limit(limit_cache, &key, &InferredLimit { warnings, ..limit.clone() });
     }
     Ok(found)
 }
 
 /// The limit that is kept under this key.
-pub(crate) fn earlier(keeping: Keeping, key: &str) -> Option<InferredLimit> {
-    kept::read(keeping.directory?, &limit_name(key), &LIMIT)
+pub(crate) fn earlier(limit_cache: LimitCache, key: &str) -> Option<InferredLimit> {
+    limit_cache::read(limit_cache.directory?, &limit_name(key), &LIMIT)
 }
 
 /// Keeps a limit. Where that is not possible it is inferred again.
-pub(crate) fn keep_limit(keeping: Keeping, key: &str, limit: &InferredLimit) {
-    if let Some(directory) = keeping.directory {
-        let _ = kept::write(directory, &limit_name(key), &LIMIT, limit);
+pub(crate) fn keep_limit(limit_cache: LimitCache, key: &str, limit: &InferredLimit) {
+    if let Some(directory) = limit_cache.directory {
+        let _ = limit_cache::write(directory, &limit_name(key), &LIMIT, limit);
     }
 }
 
@@ -118,7 +118,12 @@ fn limit_name(key: &str) -> String {
     format!("{key}.limit")
 }
 
-fn infer(job: &Job, benches: &[Bench], rule: Inference, earlier: Option<Nanos>) -> Result<Found, Fault> {
+fn infer(
+    job: &Job,
+    benches: &[PreparedSlot],
+    rule: Inference,
+    earlier: Option<Nanos>,
+) -> Result<Found, Fault> {
     let generous = TimeLimitInUse {
         limit: WHILE_INFERRING,
         source: "while inferring".to_owned(),
@@ -141,7 +146,7 @@ fn infer(job: &Job, benches: &[Bench], rule: Inference, earlier: Option<Nanos>) 
     };
     let fastest = upper.iter().map(|program| program.time).min();
     let spread = job.options.floor.spread();
-    let varies = job.options.means.clock().varies();
+    let varies = job.options.meter.clock().varies();
     let interval = |time: Nanos| match varies {
         true => [
             time.scale(1.0 / ((1.0 + spread.median_excess) * (1.0 + 2.0 * spread.tail_scale))),
@@ -163,7 +168,7 @@ fn infer(job: &Job, benches: &[Bench], rule: Inference, earlier: Option<Nanos>) 
         limit,
         source: source.clone(),
         rule: Reading::Known(rule),
-        clock: Reading::Known(job.options.means.clock()),
+        clock: Reading::Known(job.options.meter.clock()),
         programs: timed.iter().map(Timed::program).chain(upper).collect(),
         warnings: Vec::new(),
     };
@@ -195,7 +200,7 @@ impl Timed {
 
 /// The time of a submission that must pass, by the generous limit. `None`: it says nothing.
 fn slow_enough(
-    bench: &Bench,
+    bench: &PreparedSlot,
     jury: &JurySubmission,
     generous: &TimeLimitInUse,
 ) -> Result<Option<Timed>, Fault> {
@@ -229,7 +234,7 @@ fn slow_enough(
 }
 
 /// The submissions that must be too slow. Times beyond `enough` are as good as endless, so runs are stopped there.
-fn too_slow(job: &Job, benches: &[Bench], enough: Nanos) -> Result<Vec<TimedProgram>, Fault> {
+fn too_slow(job: &Job, benches: &[PreparedSlot], enough: Nanos) -> Result<Vec<TimedProgram>, Fault> {
     let upper: Vec<&JurySubmission> = job.package.submissions.iter().filter(|s| s.bounds.upper).collect();
     let timed = spread(benches, &upper, |bench, jury| {
         runnable(job, jury, || {
@@ -249,7 +254,11 @@ fn too_slow(job: &Job, benches: &[Bench], enough: Nanos) -> Result<Vec<TimedProg
     Ok(timed.into_iter().flatten().collect())
 }
 
-fn slowest_test(bench: &Bench, submission: &Submission, enough: Nanos) -> Result<Option<Nanos>, Fault> {
+fn slowest_test(
+    bench: &PreparedSlot,
+    submission: &Submission,
+    enough: Nanos,
+) -> Result<Option<Nanos>, Fault> {
     let Ready::Runs { built, .. } = prepare(bench, submission)? else { return Ok(None) };
     let time = TimeLimitInUse { limit: enough, source: String::new(), stop_factor: 1.0, inferred: None };
     let limits = case_limits(bench, &time, built.allowance);
@@ -257,7 +266,7 @@ fn slowest_test(bench: &Bench, submission: &Submission, enough: Nanos) -> Result
     for case in bench.job.package.data.all_cases() {
         let judged = bench.context().judge(&built, &limits, case)?;
         for run in &judged.runs {
-            let time = bench.job.options.means.charge(run)?.as_time();
+            let time = bench.job.options.meter.charge(run)?.as_time();
             slowest = slowest.max(time.scale(1.0 / built.allowance.time_factor));
         }
         if judged.verdict == Verdict::TimeLimit || slowest >= enough {

@@ -1,7 +1,7 @@
 //! Running the package's own programs over what a submission wrote: validators and graders.
 
 use crate::limits::Settings;
-use crate::program::{Boxed, Built, Given};
+use crate::program::{Boxed, Built, RunInputs};
 use crate::{Fault, SystemError, files};
 use judge::compare::{BuiltIn, CompareOptions, compare};
 use judge::package::{Calls, Format, Protocol, TestCase};
@@ -115,7 +115,7 @@ impl<'a> Validating<'a> {
     ) -> Result<Validating<'a>, Fault> {
         Ok(Validating {
             validator,
-            feedback: Boxed::new(validator.place.runner, FEEDBACK_BOX)?,
+            feedback: Boxed::new(validator.context.runner, FEEDBACK_BOX)?,
             answer,
             flags,
             multi_pass,
@@ -156,7 +156,7 @@ impl<'a> Validating<'a> {
         let errors = if kattis { &self.printed } else { &self.errors };
         let feedback = BoxMount { id: self.feedback.id, at: FEEDBACK.to_owned(), writable: true };
         let fixed = [INPUT.to_owned(), ANSWER.to_owned(), format!("{FEEDBACK}/")];
-        Ok(self.validator.prepare(Given {
+        Ok(self.validator.prepare(RunInputs {
             args: match kattis {
                 true => fixed.into_iter().chain(self.flags.iter().cloned()).collect(),
                 false => self.foreign_arguments(shows_output),
@@ -243,7 +243,7 @@ impl<'a> Validating<'a> {
         let fault = |why: String| SystemError::new("taking the input of the next pass", why);
         let mut found = self.next_pass()?.file().ok_or_else(|| fault("it has vanished".to_owned()))?;
         let input = files::on_disk(&mut found, FEEDBACK_BOX.0).map_err(|e| fault(e.to_string()))?;
-        self.validator.place.runner.remove(self.feedback.id, NEXT_PASS)?;
+        self.validator.context.runner.remove(self.feedback.id, NEXT_PASS)?;
         Ok(input)
     }
 
@@ -261,7 +261,7 @@ impl<'a> Validating<'a> {
     }
 
     fn fetch(&self, name: &str) -> Result<Found<File>, SystemError> {
-        self.validator.place.runner.fetch(self.feedback.id, name)
+        self.validator.context.runner.fetch(self.feedback.id, name)
     }
 
     /// What it printed.
@@ -289,7 +289,7 @@ pub(crate) fn grade(
 ) -> Result<Result<GroupResult, String>, Fault> {
     let limits = settings.validation(grader.allowance);
     let output = files::in_memory("grader output")?;
-    let (spec, fds) = grader.prepare(Given {
+    let (spec, fds) = grader.prepare(RunInputs {
         args: flags.to_vec(),
         limits,
         stdin: files::in_memory_with("grader input", input.as_bytes())?.into(),
@@ -298,7 +298,7 @@ pub(crate) fn grade(
         boxes: Vec::new(),
         files: Vec::new(),
     });
-    let observation = grader.place.run(&spec, fds)?;
+    let observation = grader.context.run(&spec, fds)?;
     Ok(match observation.status(&limits) {
         Status::Ok => parse_grade(read_head(&output, "the grader's output")?.as_bytes()),
         _ => Err(format!("the grader failed: {}", crate::program::how_it_ended(&observation))),

@@ -1,10 +1,10 @@
 //! Judging every jury submission of a package, and holding it against what the package promises.
 
 use crate::Fault;
-use crate::bench::{Bench, spread};
 use crate::checks::complaints;
 use crate::job::Job;
 use crate::limits::{Allowance, WHILE_INFERRING};
+use crate::prepared_slot::{PreparedSlot, spread};
 use crate::slot::Slot;
 use crate::submission::{JudgedSubmission, Submission, judge_submission, language_of};
 use crate::timelimit::{Found, TimeLimitInUse, time_limit};
@@ -29,7 +29,7 @@ pub fn verify_package(
     tell: &(dyn Fn(&Checked) + Sync),
 ) -> Result<Verification, Fault> {
     let few = &slots[..slots.len().min(submissions.len().max(1))];
-    let benches = Bench::all(job, few)?;
+    let benches = PreparedSlot::all(job, few)?;
     let (package, format) = (job.package.short_name.clone(), job.package.format.name().to_owned());
     let Found { time, judged, .. } = match time_limit(&job, &benches) {
         Ok(found) => found,
@@ -49,8 +49,8 @@ pub fn verify_package(
         Err(fault) => return Err(fault),
     };
     submissions.iter().for_each(|jury| warn_of_language(&job, jury));
-    let manner = &job.package.manner;
-    let first = benches.first().filter(|_| !(manner.checks.is_empty() && manner.proofs.is_empty()));
+    let features = &job.package.features;
+    let first = benches.first().filter(|_| !(features.checks.is_empty() && features.proofs.is_empty()));
     let complaints = first.map(complaints).transpose()?.flatten();
     let submissions = spread(&benches, submissions, |bench, jury| {
         let known = judged.get(&jury.program.path).and_then(|result| under(result, &time, bench));
@@ -103,17 +103,22 @@ fn warn_of_language(job: &Job, jury: &JurySubmission) {
 
 /// The result of a submission judged by a generous limit, under the limit in use: the same where no run comes
 /// near a time limit. `None`: it must be judged again.
-fn under(generous: &JudgedSubmission, time: &TimeLimitInUse, bench: &Bench) -> Option<JudgedSubmission> {
+fn under(
+    generous: &JudgedSubmission,
+    time: &TimeLimitInUse,
+    bench: &PreparedSlot,
+) -> Option<JudgedSubmission> {
     let judged = &generous.judgement;
     let factor = judged.time_limit.as_secs_f64() / WHILE_INFERRING.as_secs_f64();
     let time_limit = time.limit.scale(factor);
-    let stated = bench.job.options.means.judged_by(bench.settings.submission(time_limit, Allowance::NONE));
+    let stated = bench.job.options.meter.judged_by(bench.settings.submission(time_limit, Allowance::NONE));
     let Limits { cpu, instructions, reference, wall, .. } = stated;
     let limits = Limits { cpu, instructions, reference, wall, ..judged.limits };
     let limit = Charge::for_time(judged.clock, time_limit);
     let wall = limits.wall.map_or(Nanos(u64::MAX), |wall| wall.time);
-    let kept =
-        |run: &Observation| Charge::of(judged.clock, run).known().is_some_and(|charge| *charge <= limit);
+    let kept = |run: &Observation| {
+        Charge::measured(judged.clock, run).known().is_some_and(|charge| *charge <= limit)
+    };
     let mut runs = judged.tests.iter().flat_map(|test| &test.runs);
     let holds = runs.all(|run| kept(run) && run.time.wall <= wall);
     let judgement = Judgement { time_limit, limits, ..judged.clone() };
@@ -136,7 +141,7 @@ fn replay(job: &Job, judgement: &Judgement) {
     (job.emit)(Event::SubmissionFinished { submission: submission(), verdict, score });
 }
 
-fn check(bench: &Bench, jury: &JurySubmission, time: &TimeLimitInUse) -> Result<CheckOutcome, Fault> {
+fn check(bench: &PreparedSlot, jury: &JurySubmission, time: &TimeLimitInUse) -> Result<CheckOutcome, Fault> {
     let bench = &bench.with_limits(jury.limits);
     let job = &bench.job;
     // How much too slow it is shows only when it may go on for a while (legacy, "limits", time_safety_margin).
@@ -163,7 +168,7 @@ fn check(bench: &Bench, jury: &JurySubmission, time: &TimeLimitInUse) -> Result<
 /// A submission that would keep its promise if only it were not too slow is given time up to the safety margin:
 /// legacy packages promise a verdict within that, as problemtools verifies them. `None`: the outcome stands.
 fn with_extra_time(
-    bench: &Bench,
+    bench: &PreparedSlot,
     jury: &JurySubmission,
     time: &TimeLimitInUse,
     outcome: &CheckOutcome,

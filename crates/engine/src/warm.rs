@@ -1,32 +1,36 @@
 //! Compiling what languages have in common before the first program needs it.
 
 use crate::Fault;
+use crate::artifact_cache::{ArtifactCache, name_of};
+use crate::build_plan::{BuildPlan, LoadedFile, Sources, build_plan};
 use crate::languages::Languages;
 use crate::limits::MEMORY;
-use crate::program::{Place, warmed};
-use crate::recipe::{Part, Recipe, Sources, recipe};
-use crate::shelf::{Shelf, name_of};
+use crate::program::{RunContext, warmed};
 use crate::slot::Station;
 use model::Layout;
 use std::sync::atomic::AtomicBool;
 
-/// What is not on the shelf yet, by language.
-pub struct Cold(Vec<Recipe>);
+/// What the artifact cache does not have yet, by language.
+pub struct PendingWarmUps(Vec<BuildPlan>);
 
-impl Cold {
+impl PendingWarmUps {
     /// Looks at every language that has something to compile once, and whose tools are here.
-    pub fn of(languages: &Languages, shelf: &Shelf) -> Cold {
+    pub fn find(languages: &Languages, artifacts: &ArtifactCache) -> PendingWarmUps {
         let table = languages.table().languages().iter().filter(|language| language.warm_up.is_some());
-        let recipes = table.filter_map(|language| {
+        let build_plans = table.filter_map(|language| {
             let usable = languages.usable(language).ok()?;
             let warm_up = usable.language.warm_up_plan(&usable.toolchain.paths).ok()??;
-            let source =
-                Part { name: warm_up.name.clone(), executable: false, content: warm_up.text.clone().into() };
+            let source = LoadedFile {
+                name: warm_up.name.clone(),
+                executable: false,
+                content: warm_up.text.clone().into(),
+            };
             let sources = Sources { own: vec![source], added: Vec::new(), entry: None, options: &[] };
-            let recipe = recipe("warming up", sources, usable.language, MEMORY, languages, false).ok()?;
-            (!shelf.has(&name_of(&recipe, &warm_up))).then_some(recipe)
+            let build_plan =
+                build_plan("warming up", sources, usable.language, MEMORY, languages, false).ok()?;
+            (!artifacts.has(&name_of(&build_plan, &warm_up))).then_some(build_plan)
         });
-        Cold(recipes.collect())
+        PendingWarmUps(build_plans.collect())
     }
 
     /// Nothing is to be compiled.
@@ -34,10 +38,11 @@ impl Cold {
         self.0.is_empty()
     }
 
-    /// Compiles it at a station, which puts it on its shelf.
+    /// Compiles it at a station, which puts it into its artifact cache.
     pub fn warm(&self, station: &Station, cancel: &AtomicBool) -> Result<(), Fault> {
         let (placement, caches) = (&station.placement, &station.caches);
-        let place = Place { runner: &*station.runner, placement, caches, layout: Layout::default(), cancel };
-        self.0.iter().try_for_each(|recipe| warmed(place, recipe).map(drop))
+        let context =
+            RunContext { runner: &*station.runner, placement, caches, layout: Layout::default(), cancel };
+        self.0.iter().try_for_each(|build_plan| warmed(context, build_plan).map(drop))
     }
 }

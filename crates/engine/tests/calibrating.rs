@@ -77,7 +77,7 @@ fn what_was_measured_is_kept_and_noise_changes_no_limit() {
     let _alone = ALONE.lock().unwrap();
     let place = tempfile::tempdir().unwrap();
     let mut kit = package();
-    kit.keeping = Some(place.path().join("limits"));
+    kit.limit_cache = Some(place.path().join("limits"));
     let mut limit = |takes: u64, fresh: bool, verify: bool| {
         TAKES.store(takes, Ordering::SeqCst);
         kit.fresh = fresh;
@@ -117,7 +117,7 @@ fn who_has_no_say_is_told_again_with_what_was_kept() {
     let mut kit = package();
     TAKES.store(120, Ordering::SeqCst);
     kit.jury("submissions/accepted/c.absent", "echo", Verdict::Accepted, LOWER);
-    kit.keeping = Some(place.path().join("limits"));
+    kit.limit_cache = Some(place.path().join("limits"));
     for _ in 0..2 {
         kit.verify(1).unwrap();
         let said = |e: &Event| matches!(e, Event::Warning { place, message } if place.ends_with("c.absent") && message.contains("does not count"));

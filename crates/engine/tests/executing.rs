@@ -106,7 +106,7 @@ fn compilations_are_told() {
     assert_eq!(seen(&executed), r#"CE not run "" "" exit code 1"#);
     let compile = executed.compile.unwrap();
     assert!(!compile.ok && compile.stderr.content.text() == "main.sim:1: error");
-    assert_eq!((compile.stdout, compile.steps.len()), (Kept::default(), 1));
+    assert_eq!((compile.stdout, compile.steps.len()), (CapturedStream::default(), 1));
     let used = kit.runners[0].0.specs()[0].limits;
     assert_eq!((used.cpu, used.wall, used.processes), (bounds.cpu, bounds.wall, bounds.processes));
     assert!(used.memory.is_some() && used.output.is_some());

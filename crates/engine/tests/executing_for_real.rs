@@ -82,7 +82,7 @@ fn check(asked: &Execution, expected: &[&str]) -> Result<(), Failed> {
     let slot = Slot { main, auxiliary: None, beside: Vec::new(), control: None };
     let conditions = Conditions {
         languages: &Languages::new(Table::shipped(), Host::current()),
-        floor: &settle::Floor::assumed(),
+        floor: &settle::NoiseFloor::assumed(),
         layout: Layout::default(),
         cancel: &AtomicBool::new(false),
         emit: &|_| {},

@@ -121,7 +121,7 @@ fn limits_and_factors_reach_the_run() {
     assert_eq!((judged.verdict, judged.time_limit), (Verdict::Accepted, ms(4000)));
     let limits = kit.runners[0].0.specs().last().unwrap().limits;
     // It is stopped where one run decides, and judged by its limit.
-    let stop = settle::stop_at(ms(4000), settle::Floor::assumed().spread(), &settle::Policy::PUBLISHED);
+    let stop = settle::stop_at(ms(4000), settle::NoiseFloor::assumed().spread(), &settle::Policy::PUBLISHED);
     assert_eq!(limits, Limits { cpu: Some(stop), ..judged.limits });
     assert_eq!(limits.memory, Some(Bytes::from_mib(100)));
     assert_eq!(limits.processes, Some(8));

@@ -1,6 +1,6 @@
 //! Whether a node is admitted to a pool: by what it states and by what was measured, with every reason.
 
-use crate::Moment;
+use crate::Timestamp;
 use crate::pool::{Definition, MEMORY_TOLERANCE, Norm, Pool, PoolKind};
 use crate::statement::{Feature, StatedPart, Statement};
 use model::{IndexPart, Reading};
@@ -181,7 +181,7 @@ pub(crate) fn beyond(part: IndexPart, norm: &Norm, parts: &[StatedPart]) -> Opti
 }
 
 /// Why a member is to be looked at again, in words; empty: it is not. `admitted` is what it stated when it was looked at last.
-pub fn rechecks(admitted: Option<&Statement>, now_stated: &Statement, now: Moment) -> Vec<String> {
+pub fn rechecks(admitted: Option<&Statement>, now_stated: &Statement, now: Timestamp) -> Vec<String> {
     let Some(last) = admitted else { return vec!["it starts".into()] };
     let mut why = Vec::new();
     let mut changed = |what: &str, before: &Reading<String>, after: &Reading<String>| {
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn members_are_looked_at_anew() {
-        let (member, now) = (statement("a"), Moment(2_000_000));
+        let (member, now) = (statement("a"), Timestamp(2_000_000));
         assert_eq!(rechecks(None, &member, now), ["it starts"]);
         assert_eq!(rechecks(Some(&member), &member, now), Vec::<String>::new());
         let mut changed = member.clone();

@@ -41,7 +41,7 @@ impl CrossPolicy {
 
 /// What is asked about.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Asked<'a> {
+pub struct CheckedJob<'a> {
     /// The job's name or number as text: by its hash it is drawn for a check.
     pub job: &'a str,
     /// What its verdict must be based on.
@@ -55,7 +55,7 @@ pub struct Asked<'a> {
 
 /// What a node said.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct NodeAnswer {
     /// Which node.
     pub node: String,
     /// It belongs to a strict pool, and was a member of it then.
@@ -78,7 +78,7 @@ pub struct Answer {
 /// Why another node is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+pub enum CheckReason {
     /// It was drawn.
     Drawn,
     /// It is near the limit.
@@ -95,24 +95,24 @@ pub enum Why {
     Missed,
 }
 
-impl Why {
+impl CheckReason {
     /// As jobs, metrics and JSON name it.
     pub fn name(self) -> &'static str {
         match self {
-            Why::Drawn => "drawn",
-            Why::Grey => "grey",
-            Why::Doubted => "doubted",
-            Why::Failed => "failed",
-            Why::Verdicts => "verdicts",
-            Why::Times => "times",
-            Why::Missed => "missed",
+            CheckReason::Drawn => "drawn",
+            CheckReason::Grey => "grey",
+            CheckReason::Doubted => "doubted",
+            CheckReason::Failed => "failed",
+            CheckReason::Verdicts => "verdicts",
+            CheckReason::Times => "times",
+            CheckReason::Missed => "missed",
         }
     }
 }
 
 /// A node that stood against the others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Charge {
+pub struct Disagreement {
     /// Which.
     pub node: String,
     /// In words: lower case, no full stop.
@@ -129,11 +129,11 @@ pub struct Agreed {
     /// Nodes that agree on the verdict.
     pub agreeing: Vec<String>,
     /// Nodes that are charged.
-    pub charged: Vec<Charge>,
+    pub charged: Vec<Disagreement>,
     /// Nodes of a comparison, charged or not.
     pub compared: Vec<String>,
     /// No majority came about, or a check was due that nobody could make: why.
-    pub open: Option<Why>,
+    pub open: Option<CheckReason>,
 }
 
 /// What to do next.
@@ -149,7 +149,7 @@ pub enum Next {
         /// Where: as the first, or in the contest's own pool once that has spoken.
         stage: Stage,
         /// Why.
-        why: Why,
+        why: CheckReason,
     },
     /// Two differ: ask one more.
     NeedThird {
@@ -158,12 +158,12 @@ pub enum Next {
         /// Where.
         stage: Stage,
         /// Why.
-        why: Why,
+        why: CheckReason,
     },
     /// Ask the contest's own pool; what was said elsewhere counts no more.
     ConfirmStrict {
         /// Why.
-        why: Why,
+        why: CheckReason,
     },
 }
 
@@ -182,14 +182,14 @@ pub fn drawn(job: &str, share: f64) -> bool {
 }
 
 /// What to do after these answers, in the order in which they came. At least one.
-pub fn next(policy: &CrossPolicy, asked: &Asked<'_>, answers: &[Answer]) -> Next {
+pub fn next(policy: &CrossPolicy, asked: &CheckedJob<'_>, answers: &[NodeAnswer]) -> Next {
     let confirms = asked.strictness == Strictness::RelaxedThenStrict;
     let strict_only = confirms && answers.iter().any(|answer| answer.strict);
     let in_question: Vec<usize> =
         (0..answers.len()).filter(|at| !strict_only || answers[*at].strict).collect();
     let heard: Vec<usize> =
         in_question.iter().copied().filter(|at| answers[*at].verdict != Verdict::JudgeError).collect();
-    let said: Vec<&Answer> = heard.iter().map(|at| &answers[*at]).collect();
+    let said: Vec<&NodeAnswer> = heard.iter().map(|at| &answers[*at]).collect();
     if confirms
         && !strict_only
         && let Some(why) = said.iter().find_map(|one| missed(policy, asked, one))
@@ -211,59 +211,64 @@ pub fn next(policy: &CrossPolicy, asked: &Asked<'_>, answers: &[Answer]) -> Next
 
 /// Why a relaxed answer is to be confirmed: it missed the limit, was near it, or is not far enough below it for the slower
 /// of both machines.
-fn missed(policy: &CrossPolicy, asked: &Asked<'_>, answer: &Answer) -> Option<Why> {
+fn missed(policy: &CrossPolicy, asked: &CheckedJob<'_>, answer: &NodeAnswer) -> Option<CheckReason> {
     let slower = answer.slower_at_most.unwrap_or(policy.slower_at_most);
     match answer.verdict {
-        Verdict::TimeLimit => Some(Why::Missed),
+        Verdict::TimeLimit => Some(CheckReason::Missed),
         Verdict::CompileError => None,
-        _ if answer.confidence != Confidence::Clear => Some(Why::Grey),
-        _ if answer.time.scale(slower) > asked.limit => Some(Why::Missed),
+        _ if answer.confidence != Confidence::Clear => Some(CheckReason::Grey),
+        _ if answer.time.scale(slower) > asked.limit => Some(CheckReason::Missed),
         _ => None,
     }
 }
 
 /// Why the answers do not suffice.
-fn doubts(policy: &CrossPolicy, asked: &Asked<'_>, said: &[&Answer]) -> Option<Why> {
+fn doubts(policy: &CrossPolicy, asked: &CheckedJob<'_>, said: &[&NodeAnswer]) -> Option<CheckReason> {
     match said {
-        [] => Some(Why::Failed),
-        [one] if one.doubted => Some(Why::Doubted),
-        [one] if one.confidence != Confidence::Clear => Some(Why::Grey),
-        [_] => drawn(asked.job, policy.share).then_some(Why::Drawn),
-        [a, b] if a.verdict != b.verdict => Some(Why::Verdicts),
-        [a, b] => (!like(policy, a, b)).then_some(Why::Times),
+        [] => Some(CheckReason::Failed),
+        [one] if one.doubted => Some(CheckReason::Doubted),
+        [one] if one.confidence != Confidence::Clear => Some(CheckReason::Grey),
+        [_] => drawn(asked.job, policy.share).then_some(CheckReason::Drawn),
+        [a, b] if a.verdict != b.verdict => Some(CheckReason::Verdicts),
+        [a, b] => (!like(policy, a, b)).then_some(CheckReason::Times),
         more => {
             let most = more.iter().map(|one| votes(more, one.verdict)).max().unwrap_or(0);
-            (2 * most <= more.len()).then_some(Why::Verdicts)
+            (2 * most <= more.len()).then_some(CheckReason::Verdicts)
         }
     }
 }
 
-fn votes(said: &[&Answer], verdict: Verdict) -> usize {
+fn votes(said: &[&NodeAnswer], verdict: Verdict) -> usize {
     said.iter().filter(|one| one.verdict == verdict).count()
 }
 
 /// Whether two answers are those of one program on equal machines. A missed limit has no time: it was stopped somewhere beyond.
-fn like(policy: &CrossPolicy, a: &Answer, b: &Answer) -> bool {
+fn like(policy: &CrossPolicy, a: &NodeAnswer, b: &NodeAnswer) -> bool {
     let both_missed = a.verdict == Verdict::TimeLimit && b.verdict == Verdict::TimeLimit;
     both_missed || a.time.max(b.time) < policy.least_time || near(policy, a, b)
 }
 
 /// Whether two times are as near as equal machines bring them.
-fn near(policy: &CrossPolicy, a: &Answer, b: &Answer) -> bool {
+fn near(policy: &CrossPolicy, a: &NodeAnswer, b: &NodeAnswer) -> bool {
     let tolerance = if a.strict && b.strict { policy.tolerance } else { policy.relaxed_tolerance };
     let noise = a.noise.max(b.noise);
     a.time.max(b.time) <= a.time.min(b.time).scale((1.0 + tolerance) * (1.0 + noise))
 }
 
 /// The verdict of most, and who is odd.
-fn agreed(policy: &CrossPolicy, answers: &[Answer], heard: &[usize], open: Option<Why>) -> Agreed {
-    let said: Vec<&Answer> = heard.iter().map(|at| &answers[*at]).collect();
+fn agreed(
+    policy: &CrossPolicy,
+    answers: &[NodeAnswer],
+    heard: &[usize],
+    open: Option<CheckReason>,
+) -> Agreed {
+    let said: Vec<&NodeAnswer> = heard.iter().map(|at| &answers[*at]).collect();
     // Of as many votes the verdict that was said first.
-    let first_of_most = |best: Option<&'_ Answer>, one: &'_ Answer| match best {
+    let first_of_most = |best: Option<&'_ NodeAnswer>, one: &'_ NodeAnswer| match best {
         Some(best) => votes(&said, one.verdict) > votes(&said, best.verdict),
         None => true,
     };
-    let mut best: Option<&Answer> = None;
+    let mut best: Option<&NodeAnswer> = None;
     for one in &said {
         if first_of_most(best, one) {
             best = Some(one);
@@ -284,10 +289,10 @@ fn agreed(policy: &CrossPolicy, answers: &[Answer], heard: &[usize], open: Optio
 }
 
 /// Nodes that stand alone against at least two others that are alike.
-fn charges(policy: &CrossPolicy, said: &[&Answer]) -> Vec<Charge> {
-    let alone = |odd: &&Answer| {
-        let others: Vec<&&Answer> = said.iter().filter(|one| one.node != odd.node).collect();
-        let agree = |a: &Answer, b: &Answer| a.verdict == b.verdict && like(policy, a, b);
+fn charges(policy: &CrossPolicy, said: &[&NodeAnswer]) -> Vec<Disagreement> {
+    let alone = |odd: &&NodeAnswer| {
+        let others: Vec<&&NodeAnswer> = said.iter().filter(|one| one.node != odd.node).collect();
+        let agree = |a: &NodeAnswer, b: &NodeAnswer| a.verdict == b.verdict && like(policy, a, b);
         let united = others.len() >= 2 && others.windows(2).all(|pair| agree(pair[0], pair[1]));
         let first = united.then(|| others[0])?;
         // At the limit a hair decides between two verdicts: then the times are alike, and nobody is at fault.
@@ -299,7 +304,7 @@ fn charges(policy: &CrossPolicy, said: &[&Answer]) -> Vec<Charge> {
         } else {
             return None;
         };
-        Some(Charge { node: odd.node.clone(), why })
+        Some(Disagreement { node: odd.node.clone(), why })
     };
     said.iter().filter_map(alone).collect()
 }

@@ -2,13 +2,13 @@
 
 use crate::nats::{Ask, Body, Greeting, News, NotBegun, Presence, Reply, Standing};
 use crate::{
-    FromWorker, Hello, JobId, Lease, Mode, Moment, OLDEST, Opinions, Outcome, PROTOCOL, Probe, SPOKEN,
-    SlotFacts, Statement, Task, TimeLimit, ToWorker, Work, samples, says,
+    FromWorker, Hello, JobId, Lease, Mode, OLDEST, Opinions, Outcome, PROTOCOL, Probe, SPOKEN, SlotFacts,
+    Statement, Task, TimeLimit, Timestamp, ToWorker, Work, samples, says,
 };
 use model::{
-    Bytes, Clock, Event, Executed, Execution, Floor, IndexPart, Inference, InferredLimit, InferredScales,
-    Judgement, Kept, LimitSide, Limits, Nanos, NodeFacts, ProgramFile, ProgramKind, Reading, ReferenceScale,
-    SecondOpinions, TimedProgram, Verdict,
+    Bytes, CapturedStream, Clock, Event, Executed, Execution, IndexPart, Inference, InferredLimit,
+    InferredScales, Judgement, LimitSide, Limits, Nanos, NodeFacts, NoiseFloor, ProgramFile, ProgramKind,
+    Reading, ReferenceScale, SecondOpinions, TimedProgram, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -38,7 +38,7 @@ fn lease() -> Lease {
 
 fn hello() -> Hello {
     let plan = Reading::Known(samples::statement("judge1").slots[0].clone());
-    let slot = SlotFacts { id: 3, cpus: vec![4, 5], plan, floor: Reading::Known(Floor::assumed()) };
+    let slot = SlotFacts { id: 3, cpus: vec![4, 5], plan, floor: Reading::Known(NoiseFloor::assumed()) };
     Hello {
         protocol: PROTOCOL,
         oldest: None,
@@ -139,7 +139,7 @@ fn task(work: Work) -> Task {
 
 fn outcomes() -> [Outcome; 7] {
     let why = || "the launcher is gone".to_string();
-    let kept = Kept { content: "out".into(), total: Bytes(3) };
+    let kept = CapturedStream { content: "out".into(), total: Bytes(3) };
     let executed = Executed {
         language: "bash".into(),
         stands_in: None,
@@ -217,7 +217,7 @@ fn to_workers() -> Vec<ToWorker> {
 fn asks() -> Vec<Ask> {
     let greeting = |statement: Option<Statement>| {
         let (hello, troubles) = (hello(), vec!["the disk is full".into()]);
-        Ask::Hello(Box::new(Greeting { hello, statement, at: Moment(5), troubles, fresh: true }))
+        Ask::Hello(Box::new(Greeting { hello, statement, at: Timestamp(5), troubles, fresh: true }))
     };
     let done =
         outcomes().map(|outcome| Ask::Done { lease: lease(), outcome: Body::Inline(Box::new(outcome)) });
@@ -225,7 +225,7 @@ fn asks() -> Vec<Ask> {
         greeting(Some(samples::statement("judge1"))),
         greeting(None),
         Ask::Node { facts: facts() },
-        Ask::Probe { probe: Probe { at: Moment(5), parts: vec![(IndexPart::Dram, 90.0)] } },
+        Ask::Probe { probe: Probe { at: Timestamp(5), parts: vec![(IndexPart::Dram, 90.0)] } },
         Ask::Begin { ticket: lease(), infers: true },
         Ask::Keep { lease: lease() },
         Ask::Package { hash: "ab".into(), damaged: true },
@@ -259,7 +259,7 @@ fn replies() -> Vec<Reply> {
 }
 
 fn groups() -> Vec<Group> {
-    let present = |judging| Presence { hello: hello(), since: Moment(5), judging, finished: 4 };
+    let present = |judging| Presence { hello: hello(), since: Timestamp(5), judging, finished: 4 };
     vec![
         group("socket, worker", &from_workers()),
         group("socket, service", &to_workers()),

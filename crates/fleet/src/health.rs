@@ -15,12 +15,12 @@ pub use baseline::Probe;
 pub use charts::ChartState;
 pub use policy::{HealthPolicy, Rates};
 
-use crate::Moment;
+use crate::Timestamp;
 use baseline::Baseline;
 pub(crate) use baseline::cost;
 use model::IndexGroup;
 use serde::{Deserialize, Serialize};
-use stats::Tally;
+use stats::EventCusum;
 
 /// What a test of a node looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -48,9 +48,9 @@ pub struct Finding {
     /// In words: lower case, no full stop.
     pub reason: String,
     /// The last moment at which nothing spoke against it: what was judged later is to be judged again.
-    pub since: Moment,
+    pub since: Timestamp,
     /// When it was found.
-    pub found: Moment,
+    pub found: Timestamp,
 }
 
 /// How a node is.
@@ -78,7 +78,7 @@ pub enum Condition {
 struct Sum {
     value: f64,
     /// When it was last 0.
-    since: Moment,
+    since: Timestamp,
     /// Values since then.
     n: u32,
     /// What they add up to: deviations as logarithms, or events.
@@ -86,11 +86,11 @@ struct Sum {
 }
 
 impl Sum {
-    fn at(since: Moment) -> Sum {
+    fn at(since: Timestamp) -> Sum {
         Sum { since, ..Sum::default() }
     }
 
-    fn take(&mut self, next: f64, amount: f64, at: Moment) {
+    fn take(&mut self, next: f64, amount: f64, at: Timestamp) {
         match next > 0.0 {
             true => {
                 *self = Sum {
@@ -123,7 +123,7 @@ pub struct Health {
 
 impl Health {
     /// Of a node that was admitted just now.
-    pub fn new(now: Moment) -> Health {
+    pub fn new(now: Timestamp) -> Health {
         let sum = Sum::at(now);
         Health {
             learning: Vec::new(),
@@ -137,7 +137,7 @@ impl Health {
     }
 
     /// The same of one that was a member before and was only started again: what it learns now must not be far from its level then.
-    pub fn again(self, now: Moment) -> Health {
+    pub fn again(self, now: Timestamp) -> Health {
         Health { before: self.baseline.or(self.before), ..Health::new(now) }
     }
 
@@ -172,14 +172,14 @@ impl Health {
             self.find(chart, reason, shift.sum.since, at);
         }
         if self.learning.len() >= policy.learn as usize {
-            self.baseline = Some(Baseline::of(&self.learning, policy.least));
+            self.baseline = Some(Baseline::from_probes(&self.learning, policy.least));
             self.learning = Vec::new();
             self.power = [[Sum::at(at); 2]; 3];
         }
     }
 
     /// A job of it was cross-checked, and it was charged or not.
-    pub fn checked(&mut self, policy: &HealthPolicy, at: Moment, charged: bool) {
+    pub fn checked(&mut self, policy: &HealthPolicy, at: Timestamp, charged: bool) {
         tally(&policy.charges, &mut self.charges, charged, at);
         if self.charges.value >= f64::from(policy.charges.threshold) {
             self.alarm(Chart::Charges, self.charges, policy, at);
@@ -187,7 +187,7 @@ impl Health {
     }
 
     /// It judged a job. Disturbed is one with a run whose evidence names a disturbance: above a limit, it is discarded.
-    pub fn judged(&mut self, policy: &HealthPolicy, at: Moment, disturbed: bool) {
+    pub fn judged(&mut self, policy: &HealthPolicy, at: Timestamp, disturbed: bool) {
         tally(&policy.voids, &mut self.voids, disturbed, at);
         if self.voids.value >= f64::from(policy.voids.threshold) {
             self.alarm(Chart::Disturbed, self.voids, policy, at);
@@ -195,7 +195,7 @@ impl Health {
     }
 
     /// Jobs and cross-checks until then had nothing against it, and were not told one by one: what comes next begins after them.
-    pub fn quiet_jobs_until(&mut self, at: Moment) {
+    pub fn quiet_jobs_until(&mut self, at: Timestamp) {
         for sum in [&mut self.charges, &mut self.voids] {
             if sum.value == 0.0 {
                 sum.since = sum.since.max(at);
@@ -204,11 +204,11 @@ impl Health {
     }
 
     /// The first alarm of a test stays until the node is admitted again.
-    fn alarm(&mut self, chart: Chart, sum: Sum, policy: &HealthPolicy, found: Moment) {
+    fn alarm(&mut self, chart: Chart, sum: Sum, policy: &HealthPolicy, found: Timestamp) {
         self.find(chart, reason(chart, &sum, policy), sum.since, found);
     }
 
-    fn find(&mut self, chart: Chart, reason: String, since: Moment, found: Moment) {
+    fn find(&mut self, chart: Chart, reason: String, since: Timestamp, found: Timestamp) {
         if !self.findings.iter().any(|finding| finding.chart == chart) {
             self.findings.push(Finding { chart, reason, since, found });
         }
@@ -240,13 +240,13 @@ impl Health {
     }
 
     /// Since when the node is to be doubted: the earliest of its findings.
-    pub fn doubted_since(&self) -> Option<Moment> {
+    pub fn doubted_since(&self) -> Option<Timestamp> {
         self.findings.iter().map(|finding| finding.since).min()
     }
 
     /// The last moment at which no test of its power had anything against it. A node that died before it was found, and is not
     /// admitted any more: what it judged later is in doubt.
-    pub fn quiet_until(&self) -> Moment {
+    pub fn quiet_until(&self) -> Timestamp {
         self.power.iter().flatten().map(|sum| sum.since).min().unwrap_or_default()
     }
 
@@ -256,7 +256,7 @@ impl Health {
     }
 }
 
-fn tally(tally: &Tally, sum: &mut Sum, event: bool, at: Moment) {
+fn tally(tally: &EventCusum, sum: &mut Sum, event: bool, at: Timestamp) {
     let next = tally.next(sum.value as u32, event);
     sum.take(f64::from(next), f64::from(u8::from(event)), at);
 }

@@ -11,7 +11,6 @@ mod cross_check;
 #[cfg(test)]
 mod frozen;
 mod health;
-mod in_hand;
 mod message;
 pub mod nats;
 mod policy;
@@ -21,18 +20,21 @@ mod samples;
 mod statement;
 mod task;
 mod wire;
+mod worker_state;
 
 pub use admission::{Admission, RECHECK_DAYS, Reason, admit, rechecks};
 pub use comparison::{Point, compare};
-pub use cross_check::{Agreed, Answer, Asked, Charge, CrossPolicy, Next, Why, drawn, next, noise};
+pub use cross_check::{
+    Agreed, CheckReason, CheckedJob, CrossPolicy, Disagreement, Next, NodeAnswer, drawn, next, noise,
+};
 pub use health::{Chart, ChartState, Condition, Finding, Health, HealthPolicy, Probe, Rates};
-pub use in_hand::{InHand, Step};
 pub use message::{FromWorker, Hello, OLDEST, PROTOCOL, SPOKEN, SlotFacts, ToWorker, agreed, says};
-pub use model::{JobId, Lease, Moment};
-pub use policy::{Contest, Place, Stage, Strictness};
+pub use model::{JobId, Lease, Timestamp};
+pub use policy::{Contest, Destination, Stage, Strictness};
 pub use pool::{Definition, MEMORY_TOLERANCE, Norm, Pool, PoolError, PoolKind, is_name};
 pub use statement::{
     Feature, STATEMENT_FORM, STATEMENTS, StatedIndex, StatedPart, Statement, StatementError,
 };
 pub use task::{Mode, Opinions, Outcome, Task, TimeLimit, Work};
 pub use wire::{FRAME_LIMIT, Frame, WireError, encode, encode_bytes, header, read_frame, write_frame};
+pub use worker_state::{Step, WorkerState};

@@ -1,7 +1,7 @@
 //! What worker and service say to each other.
 
 use crate::{Lease, Outcome, StatementError, Task, TimeLimit};
-use model::{Event, Floor, Forms, NodeFacts, Reading, Slot};
+use model::{Event, Forms, NodeFacts, NoiseFloor, Reading, Slot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -61,7 +61,7 @@ pub struct SlotFacts {
     pub plan: Reading<Slot>,
     /// The noise floor in use there.
     #[serde(default = "model::not_told", deserialize_with = "model::told")]
-    pub floor: Reading<Floor>,
+    pub floor: Reading<NoiseFloor>,
 }
 
 /// What a worker says.

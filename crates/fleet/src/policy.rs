@@ -38,7 +38,7 @@ pub struct Contest {
 /// Where a job waits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum Destination {
     /// For a node of this pool.
     Pool(String),
     /// For any node.
@@ -57,12 +57,12 @@ pub enum Stage {
 
 impl Contest {
     /// Where a job of it waits.
-    pub fn place(&self, stage: Stage) -> Place {
+    pub fn place(&self, stage: Stage) -> Destination {
         match (self.strictness, stage) {
             (Strictness::Strict, _) | (Strictness::RelaxedThenStrict, Stage::Confirm) => {
-                Place::Pool(self.pool.clone())
+                Destination::Pool(self.pool.clone())
             }
-            (Strictness::Relaxed, _) | (Strictness::RelaxedThenStrict, Stage::Usual) => Place::Anywhere,
+            (Strictness::Relaxed, _) | (Strictness::RelaxedThenStrict, Stage::Usual) => Destination::Anywhere,
         }
     }
 
@@ -106,11 +106,11 @@ mod tests {
 
     #[test]
     fn strictness_decides_the_place() {
-        let metal = || Place::Pool("metal".into());
+        let metal = || Destination::Pool("metal".into());
         for (strictness, usual, confirm) in [
             (Strictness::Strict, metal(), metal()),
-            (Strictness::Relaxed, Place::Anywhere, Place::Anywhere),
-            (Strictness::RelaxedThenStrict, Place::Anywhere, metal()),
+            (Strictness::Relaxed, Destination::Anywhere, Destination::Anywhere),
+            (Strictness::RelaxedThenStrict, Destination::Anywhere, metal()),
         ] {
             let of = |stage| contest(strictness).place(stage);
             assert_eq!((of(Stage::Usual), of(Stage::Confirm)), (usual, confirm), "{strictness:?}");

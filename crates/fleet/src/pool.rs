@@ -187,8 +187,10 @@ impl Definition {
         }
         let parts: Vec<&StatedPart> =
             founders.iter().flat_map(|founder| founder.index.iter().flat_map(|index| &index.parts)).collect();
-        definition.index =
-            IndexPart::ALL.into_iter().filter_map(|part| Some((part, Norm::of(part, &parts)?))).collect();
+        definition.index = IndexPart::ALL
+            .into_iter()
+            .filter_map(|part| Some((part, Norm::from_founders(part, &parts)?)))
+            .collect();
         Ok(definition)
     }
 
@@ -206,7 +208,7 @@ impl Definition {
 
 impl Norm {
     /// The median of what founders can do.
-    fn of(part: IndexPart, founders: &[&StatedPart]) -> Option<Norm> {
+    fn from_founders(part: IndexPart, founders: &[&StatedPart]) -> Option<Norm> {
         let of = |read: fn(&StatedPart) -> f64| {
             median(&founders.iter().filter(|one| one.part == part).map(|one| read(one)).collect::<Vec<_>>())
         };

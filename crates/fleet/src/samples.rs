@@ -1,7 +1,7 @@
 //! Made-up nodes for tests.
 
 use crate::statement::{STATEMENT_FORM, StatedIndex, StatedPart, Statement};
-use crate::{Moment, PROTOCOL};
+use crate::{PROTOCOL, Timestamp};
 use model::{IndexPart, Isolation, Reading, Slot};
 
 /// A server as it should be.
@@ -22,7 +22,7 @@ pub(crate) fn statement(node: &str) -> Statement {
         pool: "metal".into(),
         version: "1.0.0".into(),
         protocol: PROTOCOL,
-        at: Moment(1_000_000),
+        at: Timestamp(1_000_000),
         boot_id: known("b0"),
         fingerprint: "0123456789abcdef".into(),
         kind: known("bare_metal"),
@@ -36,7 +36,7 @@ pub(crate) fn statement(node: &str) -> Statement {
         tuning: [entry("turbo", "off"), entry("governor", "performance")].into(),
         isolation: known("sandbox"),
         slots: vec![slot(0), slot(1)],
-        index: Some(StatedIndex { taken_at: Moment(900_000), parts: parts().to_vec() }),
+        index: Some(StatedIndex { taken_at: Timestamp(900_000), parts: parts().to_vec() }),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a node states about itself when it asks to be admitted to a pool, and at intervals afterwards.
 
-use crate::{Moment, SPOKEN};
+use crate::{SPOKEN, Timestamp};
 use model::{Forms, IndexPart, Reading, Slot};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub struct Statement {
     /// [`crate::PROTOCOL`] of its program.
     pub protocol: u32,
     /// When it was stated, by its own clock.
-    pub at: Moment,
+    pub at: Timestamp,
     /// The start of the system.
     pub boot_id: Reading<String>,
     /// 16 digits over all that makes machines unequal, as in the audit: the same as last time means nothing to look at.
@@ -66,7 +66,7 @@ fn not_stated() -> Reading<String> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StatedIndex {
     /// When it was taken.
-    pub taken_at: Moment,
+    pub taken_at: Timestamp,
     /// The parts that are known.
     pub parts: Vec<StatedPart>,
 }

@@ -63,7 +63,7 @@ pub fn header(bytes: [u8; 5]) -> Result<(u8, usize), WireError> {
 
 impl<T: DeserializeOwned> Frame<T> {
     /// The frame of this kind with this body.
-    pub fn of(kind: u8, body: Vec<u8>) -> Result<Frame<T>, WireError> {
+    pub fn decode(kind: u8, body: Vec<u8>) -> Result<Frame<T>, WireError> {
         match kind {
             JSON => {
                 serde_json::from_slice(&body).map(Frame::Message).map_err(|e| WireError::Form(e.to_string()))
@@ -81,7 +81,7 @@ pub fn read_frame<T: DeserializeOwned>(from: &mut impl Read) -> Result<Frame<T>,
     let (kind, length) = header(head)?;
     let mut body = vec![0; length];
     from.read_exact(&mut body)?;
-    Frame::of(kind, body)
+    Frame::decode(kind, body)
 }
 
 /// Writes one message.

@@ -119,7 +119,7 @@ pub fn assess(facts: &Facts, slots: &SlotPlan) -> Audit {
     let machine = MachineId {
         kind: seen.kind,
         cpu_model: facts.platform.cpu_model.clone(),
-        fingerprint: fingerprint::of(facts),
+        fingerprint: fingerprint::hash_of(facts),
     };
     Audit { machine, findings: RULES.iter().map(|(_, rule)| reachable(&seen, rule(&seen))).collect() }
 }
@@ -266,23 +266,23 @@ pub(crate) fn at_boot_by(id: &str, parameters: &str) -> Option<Remedy> {
 pub(crate) mod testing {
     use super::*;
     use crate::machine::Machine;
-    use crate::slots::{Wishes, plan};
+    use crate::slots::{SlotsConfig, plan};
     use model::Isolation;
 
     /// One rule's finding on a machine given as the lines of a recording below its head; what is not given of a machine
     /// with two CPUs on two cores is added.
     pub(crate) fn judged(id: &str, files: &str) -> Finding {
-        judged_with(id, files, &Wishes::default())
+        judged_with(id, files, &SlotsConfig::default())
     }
 
     /// The same with other slots than are usual.
-    pub(crate) fn judged_with(id: &str, files: &str, wishes: &Wishes) -> Finding {
+    pub(crate) fn judged_with(id: &str, files: &str, config: &SlotsConfig) -> Finding {
         let mut text = format!("tauto recording 1\n{files}\n");
         if !files.contains("/sys/devices/system/cpu/online\n") {
             text.push_str("/sys/devices/system/cpu/online\n\t0-1\n");
         }
         let facts = Facts::gather(&Machine::parse(&text).unwrap()).unwrap();
-        let slots = plan(&facts.topology, wishes, Isolation::Partition);
+        let slots = plan(&facts.topology, config, Isolation::Partition);
         let audit = assess(&facts, &slots);
         audit.findings.into_iter().find(|finding| finding.id == id).unwrap()
     }

@@ -10,7 +10,7 @@ const TICK: u64 = 10_000_000;
 
 /// One look.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct BusySnapshot {
     /// Time each CPU was not idle, since the start of the machine.
     busy: BTreeMap<u32, u64>,
     /// CPU time of a process and everything it started, as far as it is still known.
@@ -22,16 +22,20 @@ pub struct Look {
 ///
 /// # Errors
 /// /proc/stat cannot be read.
-pub fn look(machine: &Machine, own: u32) -> io::Result<Look> {
+pub fn snapshot(machine: &Machine, own: u32) -> io::Result<BusySnapshot> {
     let stat =
         machine.read("/proc/stat").map_err(|e| io::Error::new(e.kind(), format!("/proc/stat: {e}")))?;
     let load = machine.read("/proc/loadavg").map_err(|e| format!("/proc/loadavg: {e}"));
-    Ok(Look { busy: stat.lines().filter_map(busy).collect(), own: used(machine, own), load_average: load })
+    Ok(BusySnapshot {
+        busy: stat.lines().filter_map(busy).collect(),
+        own: used(machine, own),
+        load_average: load,
+    })
 }
 
 /// Work of others on each CPU between two looks that lie `elapsed` apart. What we did ourselves is taken from `ours`, the CPUs
 /// we worked on, first, and what is left of it from the others.
-pub fn between(before: &Look, after: &Look, elapsed: Nanos, ours: &[u32]) -> HostLoad {
+pub fn between(before: &BusySnapshot, after: &BusySnapshot, elapsed: Nanos, ours: &[u32]) -> HostLoad {
     let mut own = after.own.saturating_sub(before.own);
     let mut other: BTreeMap<u32, u64> = after
         .busy
@@ -94,7 +98,7 @@ mod tests {
     use super::*;
 
     /// A look at a machine with these busy ticks on each CPU; process 9 and its child 12 have used so many.
-    fn seen(cpus: [u64; 3], own: u64, child: u64) -> Look {
+    fn seen(cpus: [u64; 3], own: u64, child: u64) -> BusySnapshot {
         let cpu = |(n, busy): (usize, &u64)| format!("\tcpu{n} {busy} 0 0 500 7 0 0 30 0 0\n");
         let text = format!(
             "tauto recording 1\n/proc/stat\n\tcpu  1 1 1 1 1 1 1 1 0 0\n{}\tintr 5\n/proc/loadavg\n\t2.50 1.0 0.5 2/99 1234\n\
@@ -102,7 +106,7 @@ mod tests {
              /proc/12/stat\n\t12 (c) S 9 9 9 0 -1 4 0 0 0 0 0 0 {child} 0 20 0\n",
             cpus.iter().enumerate().map(cpu).collect::<String>()
         );
-        look(&Machine::parse(&text).unwrap(), 9).unwrap()
+        snapshot(&Machine::parse(&text).unwrap(), 9).unwrap()
     }
 
     fn check(after: [u64; 3], own: (u64, u64), ours: &[u32], expected: [f64; 3]) {
@@ -124,7 +128,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_said() {
-        let e = look(&Machine::parse("tauto recording 1\n").unwrap(), 1).unwrap_err();
+        let e = snapshot(&Machine::parse("tauto recording 1\n").unwrap(), 1).unwrap_err();
         assert!(e.to_string().starts_with("/proc/stat: "), "{e}");
     }
 }

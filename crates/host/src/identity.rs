@@ -9,7 +9,7 @@ const MACHINE_ID: &str = "/etc/machine-id";
 
 /// 16 hexadecimal digits over all that makes two machines unequal, as in an audit: equal machines have equal ones.
 pub fn fingerprint(facts: &Facts) -> String {
-    fingerprint::of(facts)
+    fingerprint::hash_of(facts)
 }
 
 /// 16 hexadecimal digits that only this installation has. machine-id(5) is to be shown to nobody, so it is hashed (FNV-1a,

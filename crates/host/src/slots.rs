@@ -1,4 +1,4 @@
-//! Dividing a machine's CPUs into slots: a pure function of its topology and the site's wishes.
+//! Dividing a machine's CPUs into slots: a pure function of its topology and the site's configuration.
 //!
 //! Whole physical cores, hyper-threads of a slot's core left empty, memory of the core's own node, and housekeeping
 //! CPUs for everything else.
@@ -18,7 +18,7 @@ const MOST_CORES: u32 = 16;
 /// What a site wants of its slots: section `[slots]` of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Wishes {
+pub struct SlotsConfig {
     /// Cores of a slot, 1 or more; they share a package.
     pub cores: u32,
     /// CPUs that are in no slot, as a list such as `0-3`; a core of which one CPU is named is in no slot. Empty: chosen.
@@ -27,9 +27,9 @@ pub struct Wishes {
     pub most: Option<u32>,
 }
 
-impl Default for Wishes {
-    fn default() -> Wishes {
-        Wishes { cores: 1, housekeeping: String::new(), most: None }
+impl Default for SlotsConfig {
+    fn default() -> SlotsConfig {
+        SlotsConfig { cores: 1, housekeeping: String::new(), most: None }
     }
 }
 
@@ -38,9 +38,9 @@ impl Default for Wishes {
 /// Housekeeping gets CPU 0's core, the slower kind of unequal cores, and, where that makes but one CPU of four or more
 /// cores, one more core. A slot's CPUs are the first hyper-threads of its cores. Slots far from CPU 0 come first, since
 /// interrupts and the rest of the system are near it. A machine with a single core has one slot on it and no isolation.
-pub fn plan(topology: &Topology, wishes: &Wishes, rung: Isolation) -> SlotPlan {
+pub fn plan(topology: &Topology, config: &SlotsConfig, rung: Isolation) -> SlotPlan {
     let cores = topology.cores();
-    let housekeeping = housekeeping(topology, &cores, &asked(wishes));
+    let housekeeping = housekeeping(topology, &cores, &asked(config));
     let mut free: Vec<&Set> = cores.iter().filter(|core| core.is_disjoint(&housekeeping)).collect();
     let alone = free.is_empty();
     if alone {
@@ -49,9 +49,9 @@ pub fn plan(topology: &Topology, wishes: &Wishes, rung: Isolation) -> SlotPlan {
     free.sort_by_key(|core| nearness(topology, core));
     let rung = if alone { Isolation::None } else { rung };
     let mut slots = Vec::new();
-    let size = wishes.cores.max(1) as usize;
+    let size = config.cores.max(1) as usize;
     while let Some(members) = take(topology, &mut free, size) {
-        if wishes.most.is_some_and(|most| slots.len() >= most as usize) {
+        if config.most.is_some_and(|most| slots.len() >= most as usize) {
             break;
         }
         slots.push(slot(topology, slots.len() as u32, &members, rung));
@@ -62,9 +62,9 @@ pub fn plan(topology: &Topology, wishes: &Wishes, rung: Isolation) -> SlotPlan {
 
 /// Divides the CPUs and says of each slot which isolation is to be had now: the partition that tuning has made for it;
 /// else a cpuset where version 2 groups have the controller; else affinity.
-pub fn plan_with(topology: &Topology, cgroups: &Cgroups, wishes: &Wishes) -> SlotPlan {
+pub fn plan_with(topology: &Topology, cgroups: &Cgroups, config: &SlotsConfig) -> SlotPlan {
     let cpuset = cgroups.controllers.known().is_some_and(|controllers| controllers.contains("cpuset"));
-    let mut plan = plan(topology, wishes, if cpuset { Isolation::Cpuset } else { Isolation::Affinity });
+    let mut plan = plan(topology, config, if cpuset { Isolation::Cpuset } else { Isolation::Affinity });
     for slot in plan.slots.iter_mut().filter(|slot| slot.isolation != Isolation::None) {
         let partition = slot.cpus.first().and_then(|first| cgroups.partitions.get(first));
         let all = slot.all_cpus();
@@ -75,7 +75,7 @@ pub fn plan_with(topology: &Topology, cgroups: &Cgroups, wishes: &Wishes) -> Slo
     plan
 }
 
-impl Wishes {
+impl SlotsConfig {
     /// What is wrong with them, naming the field.
     ///
     /// # Errors
@@ -94,8 +94,8 @@ impl Wishes {
     }
 }
 
-fn asked(wishes: &Wishes) -> Set {
-    crate::cpulist::parse(&wishes.housekeeping).unwrap_or_default()
+fn asked(config: &SlotsConfig) -> Set {
+    crate::cpulist::parse(&config.housekeeping).unwrap_or_default()
 }
 
 fn housekeeping(topology: &Topology, cores: &[Set], asked: &Set) -> Set {
@@ -198,8 +198,8 @@ mod tests {
         format!("{} | {}", list(&plan.housekeeping), slots.join(" "))
     }
 
-    fn check(cores: &[(&[u32], u32, u32, Option<u32>)], wishes: &Wishes, expected: &str) {
-        let plan = plan(&topology(cores), wishes, Isolation::Partition);
+    fn check(cores: &[(&[u32], u32, u32, Option<u32>)], config: &SlotsConfig, expected: &str) {
+        let plan = plan(&topology(cores), config, Isolation::Partition);
         assert_eq!(shown(&plan), expected);
         let all: Vec<u32> = plan.slots.iter().flat_map(Slot::all_cpus).collect();
         assert_eq!(all.len(), all.iter().copied().collect::<Set>().len(), "slots overlap");
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn shapes() {
-        let usual = Wishes::default();
+        let usual = SlotsConfig::default();
         check(&[(&[0], 0, 0, None)], &usual, "0 | 0+@0");
         check(&[(&[0], 0, 0, None), (&[1], 0, 0, None)], &usual, "0 | 1+@0");
         let four: Vec<(&[u32], u32, u32, Option<u32>)> =
@@ -229,14 +229,14 @@ mod tests {
             (&[5], 0, 0, Some(512)),
         ];
         check(&hybrid, &usual, "0,1,4,5 | 2+3@0");
-        check(&server, &Wishes { cores: 2, ..usual.clone() }, "0,1,2,3 | 4,6+5,7@1");
-        check(&server, &Wishes { housekeeping: "6".into(), ..usual.clone() }, "6,7 | 4+5@1 0+1@0 2+3@0");
-        check(&server, &Wishes { most: Some(1), ..usual }, "0,1,2,3,6,7 | 4+5@1");
+        check(&server, &SlotsConfig { cores: 2, ..usual.clone() }, "0,1,2,3 | 4,6+5,7@1");
+        check(&server, &SlotsConfig { housekeeping: "6".into(), ..usual.clone() }, "6,7 | 4+5@1 0+1@0 2+3@0");
+        check(&server, &SlotsConfig { most: Some(1), ..usual }, "0,1,2,3,6,7 | 4+5@1");
     }
 
     #[test]
     fn a_single_core_is_shared() {
-        let plan = plan(&topology(&[(&[0, 1], 0, 0, None)]), &Wishes::default(), Isolation::Partition);
+        let plan = plan(&topology(&[(&[0, 1], 0, 0, None)]), &SlotsConfig::default(), Isolation::Partition);
         assert_eq!((shown(&plan).as_str(), plan.slots[0].isolation), ("0,1 | 0+1@0", Isolation::None));
     }
 }

@@ -7,6 +7,7 @@
 
 mod apply;
 mod boot;
+mod config;
 mod cpu;
 mod interrupts;
 mod journal;
@@ -19,17 +20,16 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod undo;
-mod wishes;
 
 pub use apply::apply;
 pub use boot::{Boot, boot};
+pub use config::{Profile, ProfileError, TuneConfig, known};
 pub use journal::{Journal, JournalError, Record, Standing};
 pub use knobs::{Knobs, Writer, hold_cpu_dma_latency};
 pub use partition::group_of;
 pub use plan::plan;
 pub use target::{Form, Target};
 pub use undo::{present, undo};
-pub use wishes::{Profile, ProfileError, Wishes, known};
 
 use crate::machine::Machine;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use host::audit::assess;
 use host::cpulist;
 use host::facts::Facts;
 use host::machine::Machine;
-use host::slots::{Wishes, plan, plan_with};
+use host::slots::{SlotsConfig, plan, plan_with};
 use host::tune;
 use model::{FindingState, Isolation, SlotPlan};
 
@@ -28,18 +28,18 @@ fn shown(plan: &SlotPlan) -> String {
 
 /// What tuning would change, a line for each.
 fn changes(machine: &Machine, facts: &Facts) -> String {
-    let slots = plan(&facts.topology, &Wishes::default(), Isolation::Partition);
+    let slots = plan(&facts.topology, &SlotsConfig::default(), Isolation::Partition);
     let line = |change: tune::Change| {
         format!("tune {}: {}: {} -> {}\n", change.id, change.target, change.found, change.want)
     };
-    tune::plan(machine, &slots, &tune::Wishes::default()).into_iter().map(line).collect()
+    tune::plan(machine, &slots, &tune::TuneConfig::default()).into_iter().map(line).collect()
 }
 
 /// The whole of what is said of a machine, a line for each finding and for each change.
 fn report(recording: &str) -> String {
     let machine = Machine::parse(recording).expect("a recording");
     let facts = Facts::gather(&machine).expect("facts");
-    let plan = plan_with(&facts.topology, &facts.cgroups, &Wishes::default());
+    let plan = plan_with(&facts.topology, &facts.cgroups, &SlotsConfig::default());
     let audit = assess(&facts, &plan);
     let mut text = format!("{:?}, {:?}\n{}", audit.machine.kind, audit.machine.cpu_model, shown(&plan));
     for finding in &audit.findings {
@@ -72,7 +72,7 @@ fn what_is_hidden_is_never_ok() {
     let (_, recording) = MACHINES[4];
     let machine = Machine::parse(recording).expect("a recording");
     let facts = Facts::gather(&machine).expect("facts");
-    let audit = assess(&facts, &plan_with(&facts.topology, &facts.cgroups, &Wishes::default()));
+    let audit = assess(&facts, &plan_with(&facts.topology, &facts.cgroups, &SlotsConfig::default()));
     for id in hardware.into_iter().chain(["smt"]) {
         let finding = audit.findings.iter().find(|finding| finding.id == id).expect("a finding of each id");
         assert_eq!(finding.state, FindingState::Unknown, "{finding:?}");

@@ -92,7 +92,7 @@ pub struct Bounds {
 
 impl Ended {
     /// What was observed of a run, and how much of its output there is.
-    pub fn of(run: &Observation, bounds: &Bounds, printed: Bytes) -> Ended {
+    pub fn from_run(run: &Observation, bounds: &Bounds, printed: Bytes) -> Ended {
         const SIGXFSZ: i32 = 25;
         let waited = run.evidence.run_queue_wait.known().copied().unwrap_or(Nanos::ZERO);
         let ended_by_output = bounds.output.is_some() && run.exit == Exit::Signal(SIGXFSZ);
@@ -238,13 +238,13 @@ mod tests {
         let bounds =
             Bounds { limit: Nanos::from_secs(1), wall: Nanos::from_secs(2), output: Some(Bytes(100)) };
         let run = |exit, cpu| Observation::unread(exit, Nanos::from_millis(cpu), "not read");
-        let of = |run: &Observation| Ended::of(run, &bounds, Bytes(7));
+        let of = |run: &Observation| Ended::from_run(run, &bounds, Bytes(7));
         assert_eq!(of(&run(Exit::Code(0), 1000)), GOOD);
         assert_eq!(of(&run(Exit::Code(0), 1001)), Ended { too_slow: true, ..GOOD });
         assert_eq!(of(&run(Exit::Signal(11), 10)), Ended { failed: true, ..GOOD });
         assert_eq!(of(&run(Exit::Code(3), 10)), Ended { failed: true, ..GOOD });
         assert_eq!(of(&run(Exit::Signal(25), 10)), Ended { cut: true, ..GOOD });
-        assert!(Ended::of(&run(Exit::Code(0), 1), &bounds, Bytes(0)).silent);
+        assert!(Ended::from_run(&run(Exit::Code(0), 1), &bounds, Bytes(0)).silent);
         let mut slept = run(Exit::Code(0), 10);
         slept.time.wall = Nanos::from_millis(2001);
         assert!(of(&slept).too_slow);

@@ -6,11 +6,11 @@
 mod analysis;
 mod sweep;
 
-pub use analysis::{Asked, Program, benched, figures, how_it_ended, machine_warnings};
+pub use analysis::{BenchTargets, Program, benched, figures, how_it_ended, machine_warnings};
 pub use sweep::{Parameter, ParameterError, fill, parse_parameter, places, sweep};
 
 use model::{BenchRun, Charge, Clock, Observation};
-use settle::{Floor, disturbances};
+use settle::{NoiseFloor, disturbances};
 
 /// Seed of every resampling: the same runs give the same figures.
 const SEED: u64 = 20_260_214;
@@ -64,7 +64,7 @@ pub enum Stop<E> {
     /// There are enough.
     Enough,
     /// The caller wanted no more.
-    Asked,
+    BenchTargets,
     /// A run could not be made; those before it are kept.
     Failed {
         /// Which program.
@@ -81,7 +81,7 @@ pub enum Stop<E> {
 /// caller wants no more. Gives the kept runs of each program.
 pub fn bench<E>(
     plan: &Plan,
-    floor: &Floor,
+    floor: &NoiseFloor,
     mut run: impl FnMut(Next) -> Result<Option<Observation>, E>,
 ) -> (Vec<Vec<BenchRun>>, Stop<E>) {
     let mut kept: Vec<Vec<BenchRun>> = vec![Vec::new(); plan.programs];
@@ -95,7 +95,7 @@ pub fn bench<E>(
 
 fn make<E>(
     plan: &Plan,
-    floor: &Floor,
+    floor: &NoiseFloor,
     kept: &mut [Vec<BenchRun>],
     progress: &mut Progress,
     run: &mut impl FnMut(Next) -> Result<Option<Observation>, E>,
@@ -104,7 +104,7 @@ fn make<E>(
         let program = number % plan.programs;
         match run(progress.next(program, true, kept)) {
             Ok(Some(_)) => progress.done += 1,
-            Ok(None) => return Stop::Asked,
+            Ok(None) => return Stop::BenchTargets,
             Err(error) => return Stop::Failed { program, run: 0, error },
         }
     }
@@ -116,7 +116,7 @@ fn make<E>(
         for program in round {
             match run(progress.next(program, false, kept)) {
                 Ok(Some(observation)) => keep(&mut kept[program], observation, plan, floor),
-                Ok(None) => return Stop::Asked,
+                Ok(None) => return Stop::BenchTargets,
                 Err(error) => return Stop::Failed { program, run: kept[program].len() + 1, error },
             }
             progress.done += 1;
@@ -126,7 +126,7 @@ fn make<E>(
 
 /// Keeps a run. Which runs are discarded shows only among all of them, so it is looked at when there are as many as were asked
 /// for; from then on each is judged when it comes, and no judgement is taken back.
-fn keep(runs: &mut Vec<BenchRun>, observation: Observation, plan: &Plan, floor: &Floor) {
+fn keep(runs: &mut Vec<BenchRun>, observation: Observation, plan: &Plan, floor: &NoiseFloor) {
     let disturbed = disturbances(&observation, floor).iter().map(|cause| cause.name.to_string()).collect();
     runs.push(BenchRun { observation, disturbed, void: false });
     if runs.len() == plan.runs {
@@ -150,7 +150,7 @@ fn is_void(run: &BenchRun, clock: Clock, from: Option<f64>) -> bool {
 
 /// What a run is charged.
 fn charge(run: &BenchRun, clock: Clock) -> Option<f64> {
-    Charge::of(clock, &run.observation).known().map(|charge| charge.amount as f64)
+    Charge::measured(clock, &run.observation).known().map(|charge| charge.amount as f64)
 }
 
 fn void(runs: &[BenchRun]) -> usize {

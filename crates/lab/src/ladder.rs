@@ -5,7 +5,7 @@ use crate::rounds::Rounds;
 use model::{
     BenchComparison, BenchRun, Clock, LadderLoad, LadderStage, LadderStep, Observation, Reading, Rung,
 };
-use settle::{Floor, disturbances};
+use settle::{NoiseFloor, disturbances};
 
 /// Seed of every resampling: the same runs give the same figures.
 const SEED: u64 = 20_261_122;
@@ -55,7 +55,7 @@ pub fn schedule(planned: &[Planned], runs: usize, seed: u64) -> Vec<Stage> {
 }
 
 /// What the runs of each stage came to.
-pub fn stages(planned: &[Planned], runs: &[(Stage, Observation)], floor: &Floor) -> Vec<LadderStage> {
+pub fn stages(planned: &[Planned], runs: &[(Stage, Observation)], floor: &NoiseFloor) -> Vec<LadderStage> {
     let mut stages: Vec<LadderStage> = Vec::new();
     for (n, rung) in planned.iter().enumerate() {
         for load in LadderLoad::ALL {
@@ -77,7 +77,7 @@ fn one<'a>(
     load: LadderLoad,
     made: Result<String, String>,
     runs: impl Iterator<Item = &'a Observation>,
-    floor: &Floor,
+    floor: &NoiseFloor,
 ) -> LadderStage {
     let run = |observation: &Observation| BenchRun {
         disturbed: disturbances(observation, floor).iter().map(|cause| cause.name.to_string()).collect(),
@@ -203,7 +203,7 @@ mod tests {
                 (stage, Observation::unread(Exit::Code(0), Nanos(time as u64), "made up"))
             })
             .collect();
-        stages(&planned, &runs, &Floor::assumed())
+        stages(&planned, &runs, &NoiseFloor::assumed())
     }
 
     #[test]

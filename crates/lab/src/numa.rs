@@ -5,14 +5,15 @@ mod advice;
 mod code;
 pub mod counters;
 mod fold;
-mod look;
+mod snapshot;
 mod touch;
 mod verdict;
 
 pub use code::named;
 pub use fold::{Touched, Trace, Watched};
-pub use look::{
-    Code, Look, Mapping, Maps, Process, Thread, allocations, look, parse_maps, parse_thread, tree,
+pub use snapshot::{
+    Code, Mapping, Maps, Process, ProcessSnapshot, Thread, allocations, parse_maps, parse_thread, snapshot,
+    tree,
 };
 pub use touch::{Counts, SYSTEM_CALL};
 pub use verdict::{Facts, traced};

@@ -1,7 +1,7 @@
 //! A program disturbed on purpose: in which order runs are made, and what each disturbance did. Pure.
 
 use model::{BenchRun, Effect, Observation, PerturbRun, PerturbTrial, Perturbation, Reading};
-use settle::{Floor, disturbances};
+use settle::{NoiseFloor, disturbances};
 use stats::Random;
 
 /// One run to be made.
@@ -36,7 +36,7 @@ pub fn trial(
     perturbation: Perturbation,
     made: Result<String, String>,
     runs: &[(Step, Observation)],
-    floor: &Floor,
+    floor: &NoiseFloor,
 ) -> PerturbTrial {
     let run = |(step, observation): &(Step, Observation)| PerturbRun {
         pair: step.pair + 1,
@@ -140,7 +140,7 @@ mod tests {
         };
         let runs: Vec<(Step, Observation)> =
             schedule(1, pairs, seed).into_iter().enumerate().map(&mut run).collect();
-        trial(Perturbation::CacheLoad, Ok("made up".into()), &runs, &Floor::assumed())
+        trial(Perturbation::CacheLoad, Ok("made up".into()), &runs, &NoiseFloor::assumed())
     }
 
     #[test]
@@ -183,9 +183,9 @@ mod tests {
             .zip(&whole.runs)
             .map(|(step, run)| (step, run.run.observation.clone()))
             .collect();
-        let cut = trial(Perturbation::Frequency, Ok(String::new()), &runs[..15], &Floor::assumed());
+        let cut = trial(Perturbation::Frequency, Ok(String::new()), &runs[..15], &NoiseFloor::assumed());
         assert_eq!((cut.pairs, cut.runs.len()), (7, 15));
-        let none = trial(Perturbation::Frequency, Err("no cpufreq".into()), &[], &Floor::assumed());
+        let none = trial(Perturbation::Frequency, Err("no cpufreq".into()), &[], &NoiseFloor::assumed());
         assert_eq!((none.pairs, none.wall), (0, Reading::unknown("no cpufreq")));
     }
 }

@@ -4,9 +4,9 @@
 //! recording, where neighbours are alike, in 5, 43, 0 and 5. Below 0.02, where a difference is called one: 16, 11, 9 and 12
 //! shuffled, and 0, 3, 0 and 0 in order.
 
-use lab::bench::{Asked, Plan, Program, Stop, bench, benched};
+use lab::bench::{BenchTargets, Plan, Program, Stop, bench, benched};
 use model::{Clock, Evidence, Exit, Isolation, Limits, Nanos, Observation, Reading};
-use settle::Floor;
+use settle::NoiseFloor;
 use stats::Random;
 
 const RECORDED: [(&str, &str); 4] = [
@@ -45,15 +45,21 @@ fn observation(line: &str) -> Observation {
 fn differs(recorded: &[Observation], seed: u64) -> bool {
     let mut at = Random::new(seed).below(recorded.len());
     let plan = Plan { clock: Clock::Cpu, programs: 2, runs: RUNS, warmup: 0, until_ci: None, max_runs: RUNS };
-    let floor = Floor::assumed();
+    let floor = NoiseFloor::assumed();
     let (kept, stop) = bench::<()>(&plan, &floor, |_| {
         at = (at + 1) % recorded.len();
         Ok(Some(recorded[at].clone()))
     });
     assert_eq!(stop, Stop::Enough);
     let program = Program { argv: vec![], shown: "itself".into(), parameters: vec![] };
-    let report =
-        benched(&[program.clone(), program], kept, Clock::Cpu, &Limits::default(), &floor, Asked::default());
+    let report = benched(
+        &[program.clone(), program],
+        kept,
+        Clock::Cpu,
+        &Limits::default(),
+        &floor,
+        BenchTargets::default(),
+    );
     report[1].comparison.expect("enough runs").different
 }
 

@@ -142,7 +142,7 @@ impl Charge {
     }
 
     /// What a clock charges for a run; unknown where it was not counted.
-    pub fn of(clock: Clock, run: &Observation) -> Reading<Charge> {
+    pub fn measured(clock: Clock, run: &Observation) -> Reading<Charge> {
         let amount = match clock {
             Clock::Cpu => Reading::Known(run.time.cpu.0),
             Clock::Instructions => run.instructions.clone(),
@@ -198,7 +198,9 @@ mod tests {
     #[test]
     fn each_clock_charges_its_own_reading() {
         let mut run = Observation::unread(Exit::Code(0), Nanos(7), "not read");
-        let of = |run: &Observation| Clock::ALL.map(|clock| Charge::of(clock, run).known().map(|c| c.amount));
+        let of = |run: &Observation| {
+            Clock::ALL.map(|clock| Charge::measured(clock, run).known().map(|c| c.amount))
+        };
         assert_eq!(of(&run), [Some(7), None, None]);
         (run.instructions, run.reference) = (Reading::Known(8), Reading::Known(Nanos(9)));
         assert_eq!(of(&run), [Some(7), Some(8), Some(9)]);

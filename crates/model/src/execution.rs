@@ -121,7 +121,7 @@ pub struct Execution {
 
 /// The beginning of what a program wrote to a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct CapturedStream {
     /// What was kept of it.
     pub content: Blob,
     /// How much there was.
@@ -129,7 +129,7 @@ pub struct Kept {
     pub total: Bytes,
 }
 
-impl Kept {
+impl CapturedStream {
     /// There was more than was kept.
     pub fn is_truncated(&self) -> bool {
         self.total.0 > self.content.0.len() as u64
@@ -142,9 +142,9 @@ pub struct ExecutedCompile {
     /// A program came of it.
     pub ok: bool,
     /// What the compiler wrote to standard output.
-    pub stdout: Kept,
+    pub stdout: CapturedStream,
     /// What it wrote to standard error.
-    pub stderr: Kept,
+    pub stderr: CapturedStream,
     /// Why no program came of it: lower case, no full stop; empty when one did. With no step run, what was submitted could
     /// not be handed to the compiler at all.
     pub message: String,
@@ -200,9 +200,9 @@ pub struct Executed {
     #[serde(default = "crate::outcome::not_recorded")]
     pub thresholds: Reading<Thresholds>,
     /// Standard output of the run that decides.
-    pub stdout: Kept,
+    pub stdout: CapturedStream,
     /// Its standard error.
-    pub stderr: Kept,
+    pub stderr: CapturedStream,
 }
 
 impl Executed {
@@ -278,8 +278,8 @@ mod tests {
             limits: Limits::default(),
             runs,
             thresholds: Reading::unknown("no machine"),
-            stdout: Kept { content: "a".into(), total: Bytes(2) },
-            stderr: Kept::default(),
+            stdout: CapturedStream { content: "a".into(), total: Bytes(2) },
+            stderr: CapturedStream::default(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What is found, planned and changed on a host.
 
-use crate::{Floor, Isolation, Nanos, Reading};
+use crate::{Isolation, Nanos, NoiseFloor, Reading};
 use serde::{Deserialize, Serialize};
 
 /// How much something matters.
@@ -61,7 +61,7 @@ pub struct MeasuredSlot {
     pub slot: Slot,
     /// Absent: nothing was measured since the system started.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub noise_floor: Option<Floor>,
+    pub noise_floor: Option<NoiseFloor>,
 }
 
 /// How a host's CPUs are divided, and what was measured in each slot, as `tauto slots --json` prints it.

@@ -41,22 +41,22 @@ id! {
     ContestId
     /// Microseconds since 1970-01-01 UTC.
     #[derive(Default)]
-    Moment
+    Timestamp
 }
 
-impl Moment {
+impl Timestamp {
     /// So many microseconds later; saturates.
-    pub const fn plus_micros(self, micros: i64) -> Moment {
-        Moment(self.0.saturating_add(micros))
+    pub const fn plus_micros(self, micros: i64) -> Timestamp {
+        Timestamp(self.0.saturating_add(micros))
     }
 
     /// So many seconds later; saturates.
-    pub const fn plus_secs(self, secs: i64) -> Moment {
+    pub const fn plus_secs(self, secs: i64) -> Timestamp {
         self.plus_micros(secs.saturating_mul(1_000_000))
     }
 
     /// Seconds from an earlier moment to this one; negative from a later one.
-    pub fn secs_since(self, earlier: Moment) -> f64 {
+    pub fn secs_since(self, earlier: Timestamp) -> f64 {
         self.0.saturating_sub(earlier.0) as f64 / 1e6
     }
 }

@@ -35,7 +35,7 @@ pub struct Ledger {
 
 impl Ledger {
     /// Of one run. A part never exceeds what those before it have left, so that the sum is right whatever the clocks say.
-    pub fn of(run: &Observation) -> Ledger {
+    pub fn for_run(run: &Observation) -> Ledger {
         let (time, evidence) = (&run.time, &run.evidence);
         let main = evidence.main_cpu.known().copied();
         let cpu = main.unwrap_or(time.cpu).min(time.wall);
@@ -124,7 +124,7 @@ mod tests {
 
     /// CPU, wait, blocked, steal, unexplained and others in milliseconds; `None`: not known.
     fn parts(run: &Observation) -> [Option<u64>; 6] {
-        let l = Ledger::of(run);
+        let l = Ledger::for_run(run);
         let ms = |r: &Reading<Nanos>| r.known().map(|n| n.0 / MS);
         [
             Some(l.cpu.0 / MS),
@@ -168,7 +168,7 @@ mod tests {
     fn differences_of_clocks_are_no_threads() {
         let mut one = run(70, Some(70), Some(0), 0, 1);
         one.time.cpu = Nanos(70_050_000);
-        assert!(!Ledger::of(&one).has_others());
-        assert!(Ledger::of(&run(75, Some(70), Some(0), 0, 1)).has_others());
+        assert!(!Ledger::for_run(&one).has_others());
+        assert!(Ledger::for_run(&run(75, Some(70), Some(0), 0, 1)).has_others());
     }
 }

@@ -46,7 +46,7 @@ pub use consistency::{ConsistencyCell, ConsistencyReport, ConsistencyVerdicts};
 pub use disturbance::{Cause, Disturbance};
 pub use event::{Event, JudgePhase};
 pub use execution::{
-    Blob, Executed, ExecutedCompile, ExecutedRun, Execution, Kept, ProgramFile, ProgramKind,
+    Blob, CapturedStream, Executed, ExecutedCompile, ExecutedRun, Execution, ProgramFile, ProgramKind,
 };
 pub use facts::NodeFacts;
 pub use form::{Form, Forms, Numbered};
@@ -55,8 +55,8 @@ pub use host::{
     MeasuredSlots, NoiseComparison, Severity, Slot, SlotPlan, Tuning,
 };
 pub use ids::{
-    CallbackId, ContestId, JobId, JudgementId, Lease, Moment, ProblemId, RejudgingId, SubmissionId, TokenId,
-    Urgency, UserId, VersionId,
+    CallbackId, ContestId, JobId, JudgementId, Lease, ProblemId, RejudgingId, SubmissionId, Timestamp,
+    TokenId, Urgency, UserId, VersionId,
 };
 pub use index::{
     ComparedMachine, ComparedModel, ComparedPart, ComparedValue, Index, IndexComparison, IndexFigure,
@@ -84,7 +84,7 @@ pub use reading::{Reading, not_told, told};
 pub use run::{
     Aslr, BoxId, BoxMount, FileMount, Found, Layout, Placement, RunSpec, Sched, Stdio, View, ViewMount,
 };
-pub use settling::{Floor, Noise, Policy, Quiet, Spread, Thresholds};
+pub use settling::{Noise, NoiseFloor, Policy, Quiet, Spread, Thresholds};
 pub use shadow::{Agreement, Ours, Shadow, ShadowRow, Theirs};
 pub use trace::{
     KindShare, LatencyRatio, NodeAllocations, SeenFaults, Share, Toucher, TraceMethod, TraceReport,

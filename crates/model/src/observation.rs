@@ -287,7 +287,7 @@ impl Observation {
     pub fn over(&self, limits: &Limits) -> Option<Clock> {
         let over = |clock: &Clock| {
             let limit = Charge::limit(*clock, limits);
-            limit.is_some_and(|limit| Charge::of(*clock, self).known() > Some(&limit))
+            limit.is_some_and(|limit| Charge::measured(*clock, self).known() > Some(&limit))
         };
         Clock::ALL.into_iter().rev().find(over)
     }

@@ -104,7 +104,7 @@ pub struct InferredScales {
 
 impl InferredScales {
     /// The scale for a language: its own, else that of the slowest program, whichever language that is in.
-    pub fn of<'a>(
+    pub fn for_language<'a>(
         scales: impl IntoIterator<Item = &'a ReferenceScale>,
         language: &str,
     ) -> Option<&'a ReferenceScale> {
@@ -145,8 +145,8 @@ mod tests {
         let python = ReferenceScale { language: "python3".into(), cpu: Nanos::from_secs(1), ..scale.clone() };
         let all = [scale, python];
         for (language, of) in [("c", "c"), ("python3", "python3"), ("java", "python3")] {
-            assert_eq!(InferredScales::of(&all, language).unwrap().language, of);
+            assert_eq!(InferredScales::for_language(&all, language).unwrap().language, of);
         }
-        assert_eq!(InferredScales::of([], "c"), None);
+        assert_eq!(InferredScales::for_language([], "c"), None);
     }
 }

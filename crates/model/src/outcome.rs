@@ -34,7 +34,7 @@ pub struct Settled {
 
 impl Settled {
     /// Of all test cases together: the least firm confidence, and all runs.
-    pub fn of(tests: &[TestResult]) -> Settled {
+    pub fn combined(tests: &[TestResult]) -> Settled {
         let none = Settled { confidence: Confidence::Clear, runs: 0, void_runs: 0 };
         tests.iter().fold(none, |all, test| all.and(test.settled))
     }
@@ -116,7 +116,7 @@ impl Judgement {
             limits: Limits::default(),
             compile: Compilation::default(),
             tests: Vec::new(),
-            settled: Settled::of(&[]),
+            settled: Settled::combined(&[]),
             thresholds: Reading::unknown("nothing was judged"),
             fault: Some(why.into()),
         }
@@ -188,7 +188,7 @@ impl Judgement {
 
     /// Whether a run was ended for its time only beyond the limit, as runs are whose time is not clear sooner.
     pub fn stopped_beyond(&self) -> bool {
-        let over = |run: &Observation| Charge::of(self.clock, run).known() > Some(&self.limit());
+        let over = |run: &Observation| Charge::measured(self.clock, run).known() > Some(&self.limit());
         let beyond = |run: &Observation| over(run) && run.exit == Exit::Signal(9);
         let slow = self.tests.iter().filter(|test| test.verdict == Verdict::TimeLimit);
         slow.flat_map(|test| &test.runs).any(beyond)

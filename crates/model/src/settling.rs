@@ -53,8 +53,8 @@ pub struct Quiet {
 
 /// The noise floor of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NoiseFloor))]
-pub struct Floor {
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct NoiseFloor {
     /// Of a program that only computes.
     pub compute: Noise,
     /// Of a program that waits for memory.
@@ -65,7 +65,7 @@ pub struct Floor {
     pub assumed: bool,
 }
 
-impl Floor {
+impl NoiseFloor {
     /// How far submissions are taken to vary: as the worse of both programs, since nobody can know what a submission
     /// is.
     pub fn spread(&self) -> Spread {
@@ -84,7 +84,7 @@ impl Floor {
 
     /// The same floor, by the fastest run of the memory-bound program that both know. Machines are slow for minutes when
     /// others use their memory, the one that was measured first perhaps just then.
-    pub fn knowing(mut self, earlier: &Floor) -> Floor {
+    pub fn knowing(mut self, earlier: &NoiseFloor) -> NoiseFloor {
         if !earlier.assumed {
             self.memory.least = self.memory.least.min(earlier.memory.least);
         }
@@ -92,7 +92,7 @@ impl Floor {
     }
 
     /// Where nothing was measured.
-    pub fn assumed() -> Floor {
+    pub fn assumed() -> NoiseFloor {
         let noise = Noise { n: 0, least: Nanos::ZERO, median: Nanos::ZERO, spread: ASSUMED };
         let quiet = Quiet {
             wait_per_second: 0.02,
@@ -101,7 +101,7 @@ impl Floor {
             foreign_per_second: 0.02,
             switches_per_second: 20.0,
         };
-        Floor { compute: noise, memory: noise, quiet, assumed: true }
+        NoiseFloor { compute: noise, memory: noise, quiet, assumed: true }
     }
 }
 
@@ -137,7 +137,7 @@ pub struct Thresholds {
     /// The numbers of the rule.
     pub policy: Policy,
     /// The noise floor of the slot, or of the noisiest of several.
-    pub floor: Floor,
+    pub floor: NoiseFloor,
     /// How far submissions are taken to vary by it.
     #[serde(rename = "stray")]
     pub spread: Spread,

@@ -115,7 +115,7 @@ pub struct Shadow {
 
 impl Shadow {
     /// Of these rows.
-    pub fn of(contest: &str, url: &str, ended: bool, results: Vec<ShadowRow>) -> Shadow {
+    pub fn new(contest: &str, url: &str, ended: bool, results: Vec<ShadowRow>) -> Shadow {
         let count = |state| results.iter().filter(|row| row.state == state).count();
         Shadow {
             contest: contest.to_owned(),

@@ -39,7 +39,7 @@ pub struct Share {
 
 impl Share {
     /// Of so many at home and so many elsewhere.
-    pub fn of(local: f64, remote: f64) -> Share {
+    pub fn new(local: f64, remote: f64) -> Share {
         let all = local + remote;
         Share { local, remote, remote_pct: if all > 0.0 { 100.0 * remote / all } else { 0.0 } }
     }

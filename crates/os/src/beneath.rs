@@ -5,7 +5,7 @@
 //! directory that was passed on the way, whose descriptor is held. Each name is opened alone and never through a link, so
 //! every directory reached was reached by its names from the root.
 
-use crate::moment::{OPENING, PATIENCE, repeat};
+use crate::retry::{OPENING, PATIENCE, repeat};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;

@@ -3,4 +3,4 @@
 
 pub mod beneath;
 pub mod journal;
-pub mod moment;
+pub mod retry;

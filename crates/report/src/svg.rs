@@ -56,7 +56,7 @@ fn machine(map: &NumaMap) -> Panel {
     parts.extend(map.nodes.iter().filter(|node| node.packages.len() != 1).map(|n| node(map, n)));
     let strays: Vec<&NumaCore> = map.cores.iter().filter(|core| core.node.is_none()).collect();
     if !strays.is_empty() {
-        parts.push(Panel::of("package", "CPUs of no node", WIDE, cache_groups(map, &strays)));
+        parts.push(Panel::group("package", "CPUs of no node", WIDE, cache_groups(map, &strays)));
     }
     if !map.offline.is_empty() {
         parts.push(Panel::leaf("offline", "switched off", &format!("CPUs {}", ranges(&map.offline))));
@@ -66,13 +66,13 @@ fn machine(map: &NumaMap) -> Panel {
     {
         parts.push(distances(map, rows));
     }
-    Panel::of("table", "", WIDE, parts)
+    Panel::group("table", "", WIDE, parts)
 }
 
 fn package(map: &NumaMap, id: u32) -> Option<Panel> {
     let nodes: Vec<Panel> =
         map.nodes.iter().filter(|node| node.packages == [id]).map(|n| node(map, n)).collect();
-    (!nodes.is_empty()).then(|| Panel::of("package", &format!("package {id}"), WIDE, nodes))
+    (!nodes.is_empty()).then(|| Panel::group("package", &format!("package {id}"), WIDE, nodes))
 }
 
 fn node(map: &NumaMap, node: &NumaNode) -> Panel {
@@ -84,11 +84,11 @@ fn node(map: &NumaMap, node: &NumaNode) -> Panel {
             .iter()
             .map(|id| {
                 let cores: Vec<&NumaCore> = own.iter().filter(|core| core.package == *id).copied().collect();
-                Panel::of("package", &format!("package {id}"), NODE_WIDE, cache_groups(map, &cores))
+                Panel::group("package", &format!("package {id}"), NODE_WIDE, cache_groups(map, &cores))
             })
             .collect(),
     };
-    let mut panel = Panel::of("node", &format!("node {}", node.id), NODE_WIDE, groups);
+    let mut panel = Panel::group("node", &format!("node {}", node.id), NODE_WIDE, groups);
     let size = |bytes: &Reading<Bytes>| bytes.known().map_or("unknown".to_string(), Bytes::to_string);
     panel.lines.push(match node.memory.known() {
         Some(Bytes(0)) => "no memory".to_string(),
@@ -138,7 +138,7 @@ fn cache_group(map: &NumaMap, shared: Option<&[u32]>, cores: &[&NumaCore]) -> Pa
             format!("L{} {}{each}", cache.level, cache_size(&cache.size))
         })
         .collect();
-    let mut panel = Panel::of("cache", "", NODE_WIDE - 40.0, panels);
+    let mut panel = Panel::group("cache", "", NODE_WIDE - 40.0, panels);
     panel.lines = if names.is_empty() { vec!["caches not told".into()] } else { names };
     let inside = |cpu: &u32| cores.iter().any(|core| core.cpus.contains(cpu));
     if let Some(first) = panel.lines.first_mut()
@@ -161,7 +161,7 @@ fn cache_size(size: &str) -> String {
 }
 
 fn distances(map: &NumaMap, rows: &[Vec<u32>]) -> Panel {
-    let mut panel = Panel::of("table", "distance between nodes", WIDE, Vec::new());
+    let mut panel = Panel::group("table", "distance between nodes", WIDE, Vec::new());
     panel.lines = vec!["as the firmware tells it: 10 is a node's own memory".into()];
     panel.grid =
         Some(Grid { heads: map.nodes.iter().map(|node| node.id).collect(), rows: rows.to_vec(), near: 10 });

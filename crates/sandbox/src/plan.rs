@@ -54,7 +54,7 @@ impl Step {
     ];
 
     /// The step a child's failure record names.
-    pub(crate) fn of(failure: &ChildFailure) -> Step {
+    pub(crate) fn from_failure(failure: &ChildFailure) -> Step {
         Step::ALL[usize::from(failure.step).min(Step::ALL.len() - 1)]
     }
 
@@ -174,7 +174,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Prepares the plan. Fails on an argument with a zero byte.
-    pub(crate) fn new(spec: &RunSpec, means: &PlanInputs<'_>) -> io::Result<Plan> {
+    pub(crate) fn new(spec: &RunSpec, inputs: &PlanInputs<'_>) -> io::Result<Plan> {
         let mut plan = Plan {
             ops: Vec::with_capacity(64),
 
@@ -192,22 +192,22 @@ impl Plan {
         // would begin with the weight of the launcher, and on a busy CPU get a tenth of its share (seen on 6.18).
         plan.attempt(Step::Priority, libc::SYS_setpriority, &[libc::PRIO_PROCESS as usize, 0, 0]);
         plan.call(Step::Session, libc::SYS_setsid, &[]);
-        if means.mount_proc {
+        if inputs.mount_proc {
             plan.mount_proc()?;
         }
-        plan.first_to_go(means)?;
-        plan.stdio(&means.stdio);
-        if let Some(tally) = means.tally {
+        plan.first_to_go(inputs)?;
+        plan.stdio(&inputs.stdio);
+        if let Some(tally) = inputs.tally {
             let at = RunSpec::TALLY as usize;
             plan.call(Step::Stdio, libc::SYS_dup3, &[tally.as_raw_fd() as usize, at, 0]);
         }
         plan.placement(spec);
-        plan.resource_limits(spec, means);
+        plan.resource_limits(spec, inputs);
         plan.personality(spec.layout.aslr);
         plan.working_directory(&spec.cwd)?;
-        plan.give_up_privilege(means);
-        plan.close_but(means.tally.map(|_| RunSpec::TALLY as usize));
-        plan.readings(spec, means)?;
+        plan.give_up_privilege(inputs);
+        plan.close_but(inputs.tally.map(|_| RunSpec::TALLY as usize));
+        plan.readings(spec, inputs)?;
         plan.exec(spec)?;
         Ok(plan)
     }
@@ -269,7 +269,7 @@ impl Plan {
 
     /// Where memory runs out the program and its children go, not the launcher, whose group they share on some layouts. Not later than this:
     /// children have the weight that their parent has when it forks.
-    fn first_to_go(&mut self, means: &PlanInputs<'_>) -> io::Result<()> {
+    fn first_to_go(&mut self, inputs: &PlanInputs<'_>) -> io::Result<()> {
         let (own, most) = (self.string("/proc/self/oom_score_adj")?, self.string("1000")?);
         let (at, flags) = (libc::AT_FDCWD as usize, libc::O_WRONLY as usize);
         let dumpable = |yes: bool| [libc::PR_SET_DUMPABLE as usize, usize::from(yes), 0, 0, 0];
@@ -277,11 +277,11 @@ impl Plan {
         self.call(Step::Exposure, libc::SYS_close, &[0]);
         // Until exec its memory is the launcher's, which is not dumpable: then its files here belong to root outside, whom a user namespace
         // does not have (proc_pid(5)). No other process of this user that is not trusted can see the launcher meanwhile.
-        if !means.privileged {
+        if !inputs.privileged {
             self.call(Step::Exposure, libc::SYS_prctl, &dumpable(true));
         }
         self.attempt(Step::Exposure, libc::SYS_openat, &[at, own, flags, 0]);
-        if !means.privileged {
+        if !inputs.privileged {
             self.call(Step::Exposure, libc::SYS_prctl, &dumpable(false));
         }
         self.attempt(Step::Exposure, libc::SYS_write, &[0, most, 4]);
@@ -313,8 +313,8 @@ impl Plan {
         }
     }
 
-    fn resource_limits(&mut self, spec: &RunSpec, means: &PlanInputs<'_>) {
-        for (resource, value) in ulimits::of_run(spec, means) {
+    fn resource_limits(&mut self, spec: &RunSpec, inputs: &PlanInputs<'_>) {
+        for (resource, value) in ulimits::of_run(spec, inputs) {
             let at = self.words(vec![value as usize, value as usize]);
             self.call(Step::ResourceLimit, libc::SYS_prlimit64, &[0, resource as usize, at, 0]);
         }
@@ -335,13 +335,13 @@ impl Plan {
         Ok(())
     }
 
-    fn give_up_privilege(&mut self, means: &PlanInputs<'_>) {
+    fn give_up_privilege(&mut self, inputs: &PlanInputs<'_>) {
         self.call(Step::NoNewPrivileges, libc::SYS_prctl, &[libc::PR_SET_NO_NEW_PRIVS as usize, 1]);
-        if let Some(ruleset) = means.landlock {
+        if let Some(ruleset) = inputs.landlock {
             self.call(Step::Landlock, libc::SYS_landlock_restrict_self, &[ruleset.as_raw_fd() as usize, 0]);
         }
-        if means.privileged {
-            let (uid, gid) = (means.uid as usize, means.gid as usize);
+        if inputs.privileged {
+            let (uid, gid) = (inputs.uid as usize, inputs.gid as usize);
             self.call(Step::Identity, libc::SYS_setgroups, &[0, 0]);
             self.call(Step::Identity, libc::SYS_setresgid, &[gid, gid, gid]);
             self.call(Step::Identity, libc::SYS_setresuid, &[uid, uid, uid]);
@@ -353,14 +353,14 @@ impl Plan {
         self.call(Step::Capabilities, libc::SYS_capset, &[header, none]);
     }
 
-    fn readings(&mut self, spec: &RunSpec, means: &PlanInputs<'_>) -> io::Result<()> {
+    fn readings(&mut self, spec: &RunSpec, inputs: &PlanInputs<'_>) -> io::Result<()> {
         let r: *mut Readings = &raw mut *self.readings;
         let offset = |o: usize| r as usize + o;
         let monotonic = offset(std::mem::offset_of!(Readings, monotonic));
         let process = offset(std::mem::offset_of!(Readings, process));
         let stat = offset(std::mem::offset_of!(Readings, cpu_stat));
         // A run that is bound has waited for its CPU already, on the way from ours to there.
-        let spared = means.cpu_stat.is_none_or(|fd| fd.as_raw_fd() != OPENED);
+        let spared = inputs.cpu_stat.is_none_or(|fd| fd.as_raw_fd() != OPENED);
         if !spec.placement.cpus.is_empty() && spared {
             let own = self.string("/proc/self/schedstat")?;
             let (at, flags) = (libc::AT_FDCWD as usize, (libc::O_RDONLY | libc::O_CLOEXEC) as usize);
@@ -372,7 +372,7 @@ impl Plan {
         }
         let usage = offset(std::mem::offset_of!(Readings, usage));
         self.call(Step::Readings, libc::SYS_getrusage, &[libc::RUSAGE_SELF as usize, usage]);
-        if let Some(fd) = means.cpu_stat {
+        if let Some(fd) = inputs.cpu_stat {
             self.call(Step::Readings, libc::SYS_pread64, &[fd.as_raw_fd() as usize, stat, 511, 0]);
         }
         self.call(

@@ -117,14 +117,14 @@ impl Ulimit {
 
 /// What a run gets where that is not what it inherits, by the number of the limit: what it asks for, or what the caller has where
 /// that is less and it asks for nothing.
-pub(crate) fn of_run(spec: &RunSpec, means: &PlanInputs<'_>) -> Vec<(u32, u64)> {
-    let given = wanted(spec, means).into_iter().map(|w| (w.number, w.value.min(own(w.number)[1])));
+pub(crate) fn of_run(spec: &RunSpec, inputs: &PlanInputs<'_>) -> Vec<(u32, u64)> {
+    let given = wanted(spec, inputs).into_iter().map(|w| (w.number, w.value.min(own(w.number)[1])));
     given.filter(|(number, value)| own(*number) != [*value; 2]).collect()
 }
 
 /// Refuses a run that the caller's limits would end.
-pub(crate) fn check(spec: &RunSpec, means: &PlanInputs<'_>) -> Result<(), SandboxError> {
-    for wanted in wanted(spec, means).iter().filter(|wanted| wanted.needed) {
+pub(crate) fn check(spec: &RunSpec, inputs: &PlanInputs<'_>) -> Result<(), SandboxError> {
+    for wanted in wanted(spec, inputs).iter().filter(|wanted| wanted.needed) {
         let [_, found] = own(wanted.number);
         let limit = ALL.iter().find(|limit| limit.number == wanted.number);
         if let Some(limit) = limit.filter(|_| found < wanted.value) {
@@ -141,7 +141,7 @@ struct Wanted {
     needed: bool,
 }
 
-fn wanted(spec: &RunSpec, means: &PlanInputs<'_>) -> Vec<Wanted> {
+fn wanted(spec: &RunSpec, inputs: &PlanInputs<'_>) -> Vec<Wanted> {
     let limits = &spec.limits;
     let stack = limits.stack.or(limits.memory).map_or(NONE, |b| b.0);
     let processes = limits.processes.map_or(2048, u64::from);
@@ -149,8 +149,8 @@ fn wanted(spec: &RunSpec, means: &PlanInputs<'_>) -> Vec<Wanted> {
     // Private writable memory (setrlimit(2): since Linux 4.7 mmap counts), touched or not: with much room above
     // the limit, which sampling holds; this bounds what can happen between two samples. Threads have stacks as large as the first.
     // An emulator has a stack of its own for each thread of the program, as large as the program's.
-    let room = if means.tally.is_some() { 16 } else { 4 };
-    let data = limits.memory.filter(|_| !means.memory_by_group).map_or(NONE, |memory| {
+    let room = if inputs.tally.is_some() { 16 } else { 4 };
+    let data = limits.memory.filter(|_| !inputs.memory_by_group).map_or(NONE, |memory| {
         let stacks = stack.saturating_mul(processes);
         memory.0.saturating_mul(room).saturating_add(1 << 30).saturating_add(stacks)
     });
@@ -175,8 +175,8 @@ fn wanted(spec: &RunSpec, means: &PlanInputs<'_>) -> Vec<Wanted> {
         // Where a group counts them, what the user has elsewhere is no matter of the run's.
         (
             libc::RLIMIT_NPROC,
-            if means.processes_by_group { NONE } else { processes },
-            limits.processes.is_some() && !means.processes_by_group,
+            if inputs.processes_by_group { NONE } else { processes },
+            limits.processes.is_some() && !inputs.processes_by_group,
         ),
     ];
     all.into_iter().map(|(number, value, needed)| Wanted { number, value, needed }).collect()

@@ -4,10 +4,10 @@ mod rows;
 
 use crate::accounts::identity::{form_secret, visitor_of};
 use crate::faces;
-use crate::kit::{Kit, facts, language};
 use crate::limits::CLASSES;
-use crate::moment::now;
 use crate::problems::install_examples;
+use crate::test_service::{TestService, facts, language};
+use crate::timestamp::now;
 use model::{Clock, Compilation, Confidence, Judgement, Limits, Nanos, Settled, Verdict};
 use serde_json::json;
 use std::path::PathBuf;
@@ -106,7 +106,7 @@ fn judgement() -> Judgement {
 
 async fn world(anonymous: bool) -> World {
     let directory = tempfile::tempdir().unwrap();
-    let kit = Kit::new(anonymous).await;
+    let kit = TestService::new(anonymous).await;
     let (service, store) = (&kit.service, &kit.service.store);
     for (name, role) in [
         ("owner", Role::Participant),
@@ -188,7 +188,7 @@ async fn world(anonymous: bool) -> World {
     let execution = accepted.json()["token"].as_str().unwrap().to_string();
     let links = (secret('y'), secret('z'));
     for (setting, link) in [("link:admin", &links.0), ("link:user:1", &links.1)] {
-        let value = json!({"hash": Hash::of(link.as_bytes()).as_str(), "expires": later.0});
+        let value = json!({"hash": Hash::digest(link.as_bytes()).as_str(), "expires": later.0});
         store.set_setting(setting, &value).await.unwrap();
     }
     store.backup(&directory.path().join("a.db")).await.unwrap();
@@ -196,11 +196,11 @@ async fn world(anonymous: bool) -> World {
 }
 
 impl World {
-    async fn kit(&self, anonymous: bool) -> Kit {
+    async fn kit(&self, anonymous: bool) -> TestService {
         let directory = tempfile::tempdir().unwrap();
         let to: PathBuf = directory.path().join("a.db");
         std::fs::copy(self.directory.path().join("a.db"), to).unwrap();
-        Kit::over(directory, anonymous, |_| {}).await
+        TestService::over(directory, anonymous, |_| {}).await
     }
 
     /// The route with something that is there for each parameter.
@@ -273,20 +273,20 @@ fn body_of(route: &str, csrf: &str) -> (&'static str, String) {
 }
 
 /// How one caller fares with a body that makes sense.
-async fn asks(kit: &Kit, world: &World, who: Who, route: &str) -> char {
+async fn asks(kit: &TestService, world: &World, who: Who, route: &str) -> char {
     let body = |key: &str| body_of(route, &form_secret(key));
     asks_with(kit, world, who, route, "", body).await
 }
 
 /// How one caller fares who sends what no route can read, in the query and in the body.
-async fn asks_amiss(kit: &Kit, world: &World, who: Who, route: &str) -> char {
+async fn asks_amiss(kit: &TestService, world: &World, who: Who, route: &str) -> char {
     let body = |_: &str| (body_of(route, "").0, "{".into());
     let query = if route.contains(" /api/v1/") { "?no-such-parameter=1" } else { "" };
     asks_with(kit, world, who, route, query, body).await
 }
 
 async fn asks_with(
-    kit: &Kit,
+    kit: &TestService,
     world: &World,
     who: Who,
     route: &str,
@@ -321,9 +321,9 @@ async fn asks_with(
 }
 
 /// The row of a route.
-async fn row(with: &World, without: &World, unchanged: &[Kit; 2], route: &str) -> String {
+async fn row(with: &World, without: &World, unchanged: &[TestService; 2], route: &str) -> String {
     let mut row = String::new();
-    let mut fresh: [Option<Kit>; 2] = [None, None];
+    let mut fresh: [Option<TestService>; 2] = [None, None];
     for who in ALL {
         let anonymous = matches!(who, Visitor | OtherVisitor | CommandLine);
         let (world, slot) = if anonymous { (without, 1) } else { (with, 0) };

@@ -31,25 +31,25 @@ const BUFFER: usize = 64 << 10;
 type Open = Arc<Mutex<HashMap<IpAddr, usize>>>;
 
 /// One of an address's places; given back when dropped.
-struct Place {
+struct ConnectionSlot {
     open: Open,
     address: IpAddr,
 }
 
-impl Place {
+impl ConnectionSlot {
     /// A place for one more connection of this address, where it has fewer than `most`.
-    fn take(open: &Open, address: IpAddr, most: usize) -> Option<Place> {
+    fn take(open: &Open, address: IpAddr, most: usize) -> Option<ConnectionSlot> {
         let mut all = open.lock().unwrap_or_else(PoisonError::into_inner);
         let has = all.entry(address).or_default();
         if *has >= most {
             return None;
         }
         *has += 1;
-        Some(Place { open: open.clone(), address })
+        Some(ConnectionSlot { open: open.clone(), address })
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut all = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(has) = all.get_mut(&self.address) {
@@ -78,7 +78,7 @@ pub(crate) struct Bounds {
 
 impl Bounds {
     /// As a site has decided.
-    pub(crate) fn of(access: &Access, grace: Duration) -> Bounds {
+    pub(crate) fn for_access(access: &Access, grace: Duration) -> Bounds {
         Bounds {
             connections: access.limits.connections,
             of_address: access.limits.connections_of_address,
@@ -108,7 +108,7 @@ pub(crate) async fn serve(
             let address = peer.ip().to_canonical();
             let known = address.is_loopback() || bounds.proxies.contains(&address);
             let most = if known { usize::MAX } else { bounds.of_address };
-            let Some(own) = Place::take(&open, address, most) else { continue };
+            let Some(own) = ConnectionSlot::take(&open, address, most) else { continue };
             let (routes, ending, head) = (routes.clone(), ending.subscribe(), bounds.head);
             tasks.spawn(async move {
                 attend(stream, peer, routes, head, ending).await;
@@ -293,12 +293,12 @@ mod tests {
     fn an_address_has_so_many_places() {
         let open = Open::default();
         let (a, b): (IpAddr, IpAddr) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
-        let first = Place::take(&open, a, 2);
-        let second = Place::take(&open, a, 2);
-        assert!(first.is_some() && second.is_some() && Place::take(&open, a, 2).is_none());
-        assert!(Place::take(&open, b, 2).is_some());
+        let first = ConnectionSlot::take(&open, a, 2);
+        let second = ConnectionSlot::take(&open, a, 2);
+        assert!(first.is_some() && second.is_some() && ConnectionSlot::take(&open, a, 2).is_none());
+        assert!(ConnectionSlot::take(&open, b, 2).is_some());
         drop(first);
-        assert!(Place::take(&open, a, 2).is_some());
+        assert!(ConnectionSlot::take(&open, a, 2).is_some());
         drop(second);
         assert!(open.lock().unwrap().is_empty());
     }

@@ -73,7 +73,7 @@ async fn admit(
         Class::Asset => identity::Identity { caller: Caller::nobody(false), cookie: None },
         _ => {
             identity::is_same_site(method, headers, uri, access)?;
-            identity::of(service, headers, origin).await?
+            identity::identify(service, headers, origin).await?
         }
     };
     bounded(service, &known.caller, class).await?;
@@ -103,12 +103,12 @@ async fn bounded(service: &Service, caller: &Caller, class: Class) -> Result<(),
 /// The same for a caller who became known after the guard.
 pub(crate) async fn within_rates(service: &Service, caller: &Caller, parts: &Parts) -> Result<(), Refusal> {
     let route = parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
-    bounded(service, caller, Class::of(&parts.method, route.unwrap_or_default())).await
+    bounded(service, caller, Class::for_route(&parts.method, route.unwrap_or_default())).await
 }
 
 fn class(request: &Request) -> Class {
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
-    Class::of(request.method(), route.unwrap_or_default())
+    Class::for_route(request.method(), route.unwrap_or_default())
 }
 
 fn peer(request: &Request) -> Option<IpAddr> {

@@ -64,7 +64,7 @@ fn add(all: &mut Vec<Known>, node: &str, facts: &NodeFacts) {
 ///
 /// # Errors
 /// [`Refusal::Bad`] where there is none of this name, or the files do not tell.
-pub(crate) async fn of(
+pub(crate) async fn detect(
     service: &Service,
     named: Option<&str>,
     files: &[(String, Vec<u8>)],
@@ -85,7 +85,7 @@ pub(crate) async fn of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::{facts, language};
+    use crate::test_service::{facts, language};
 
     #[test]
     fn what_nodes_say_is_put_together() {

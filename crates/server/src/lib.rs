@@ -17,14 +17,11 @@ mod faces;
 mod fleet;
 mod guard;
 mod headers;
-#[cfg(test)]
-mod kit;
 mod languages;
 mod limits;
 mod live;
 pub mod manage;
 mod metrics;
-mod moment;
 mod pages;
 mod problems;
 mod rejudge;
@@ -32,6 +29,9 @@ mod secret;
 mod service;
 mod statement;
 mod submit;
+#[cfg(test)]
+mod test_service;
+mod timestamp;
 mod toolchains;
 mod upkeep;
 mod view;

@@ -287,7 +287,7 @@ const FORM: usize = 64 << 10;
 
 impl Class {
     /// The class of a route.
-    pub(crate) fn of(method: &Method, route: &str) -> Class {
+    pub(crate) fn for_route(method: &Method, route: &str) -> Class {
         let named = CLASSES.iter().find(|(m, r, _)| m == method && *r == route);
         match named {
             Some((_, _, class)) => *class,
@@ -414,7 +414,8 @@ mod tests {
 
     #[test]
     fn routes_have_classes() {
-        let check = |method, route, class| assert_eq!(Class::of(&method, route), class, "{method} {route}");
+        let check =
+            |method, route, class| assert_eq!(Class::for_route(&method, route), class, "{method} {route}");
         check(Method::GET, "/problems/{name}", Class::Read);
         check(Method::POST, "/problems/{name}/submit", Class::Submission);
         check(Method::DELETE, "/api/v1/tokens/{id}", Class::Write);

@@ -28,7 +28,7 @@ pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 const FRESH: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Asked {
+struct RequestLabels {
     method: String,
     /// The address as a pattern, so that there are few.
     route: String,
@@ -54,7 +54,7 @@ struct Line {
 /// What is measured.
 pub(crate) struct Metrics {
     registry: Registry,
-    requests: Family<Asked, Counter>,
+    requests: Family<RequestLabels, Counter>,
     latency: Family<Route, Histogram>,
     submitted: Family<Origin, Counter>,
     judged: Family<Came, Counter>,
@@ -193,7 +193,7 @@ impl Metrics {
         self.waiting.get_or_create(&Line { urgency: "live" }).set(whole(counts.live));
         self.waiting.get_or_create(&Line { urgency: "background" }).set(whole(counts.background));
         self.claimed.set(whole(counts.claimed));
-        let age = counts.oldest.map_or(0, |oldest| crate::moment::now().0.saturating_sub(oldest.0));
+        let age = counts.oldest.map_or(0, |oldest| crate::timestamp::now().0.saturating_sub(oldest.0));
         self.oldest.set(age.max(0) as f64 / 1e6);
     }
 }
@@ -210,7 +210,7 @@ pub(crate) async fn count(State(service): State<Arc<Service>>, request: Request,
     let metrics = &service.metrics;
     let status = response.status().as_u16();
     metrics.latency.get_or_create(&Route { route: route.clone() }).observe(begun.elapsed().as_secs_f64());
-    metrics.requests.get_or_create(&Asked { method, route, status }).inc();
+    metrics.requests.get_or_create(&RequestLabels { method, route, status }).inc();
     if status == 503 {
         metrics.store_errors.inc();
     }
@@ -228,7 +228,7 @@ impl Readiness {
         if last.is_some_and(|at| at.elapsed() < Duration::from_secs(1)) {
             return Ok(());
         }
-        store.set_setting("health/checked", &crate::moment::now().0.into()).await?;
+        store.set_setting("health/checked", &crate::timestamp::now().0.into()).await?;
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Judging again: to have another verdict, or to see how far times vary. What was judged before stays.
 
 use crate::errors::Refusal;
-use crate::moment::now;
 use crate::service::Service;
+use crate::timestamp::now;
 use store::{Purpose, Rejudge, RejudgingId, SubmissionId, Urgency, UserId, VersionId};
 
 /// Judgements of one submission that may be asked for at once.

@@ -171,7 +171,7 @@ impl Startup {
             ending.ending.send_replace(true);
         });
         let stopped = ended(service.ending.subscribe());
-        let bounds = Bounds::of(&service.settings.access, service.settings.grace);
+        let bounds = Bounds::for_access(&service.settings.access, service.settings.grace);
         connections::serve(http, router(service.clone()), bounds, stopped).await;
         drop(working.await);
         reaping.abort();

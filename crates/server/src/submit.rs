@@ -7,9 +7,9 @@ use check::names;
 pub(crate) use check::{Checked, FILES, Submitted, check, check_program, code_limit};
 
 use crate::errors::Refusal;
-use crate::moment::now;
 use crate::secret;
 use crate::service::Service;
+use crate::timestamp::now;
 use fleet::Mode;
 use model::{Clock, Verdict};
 use serde::{Deserialize, Serialize};

@@ -1,11 +1,11 @@
 //! What a running service does for its own order: what is older than the site keeps is deleted, in small steps, so that nobody
 //! waits long for the database.
 
-use crate::moment::now;
 use crate::service::Service;
+use crate::timestamp::now;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Moment, Store};
+use store::{Store, Timestamp};
 
 /// How often.
 const EVERY: Duration = Duration::from_secs(3600);
@@ -34,11 +34,11 @@ pub(crate) async fn serve(service: Arc<Service>) {
 }
 
 /// Deletes what is older than `keep`, and sessions that are over; of how many submissions.
-async fn tidy(store: &Store, keep: Option<Duration>, now: Moment) -> Result<u64, store::Error> {
+async fn tidy(store: &Store, keep: Option<Duration>, now: Timestamp) -> Result<u64, store::Error> {
     store.drop_old_sessions(now).await?;
     let Some(keep) = keep else { return Ok(0) };
     let keep = i64::try_from(keep.as_micros()).unwrap_or(i64::MAX);
-    let before = Moment(now.0.saturating_sub(keep));
+    let before = Timestamp(now.0.saturating_sub(keep));
     let mut submissions = 0;
     loop {
         let some = store.forget(before, STEP, now).await?;
@@ -53,7 +53,7 @@ async fn tidy(store: &Store, keep: Option<Duration>, now: Moment) -> Result<u64,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::{accepted, facts};
+    use crate::test_service::{accepted, facts};
     use store::{Claim, Conclusion, NewSubmission, Sample, Urgency};
 
     const DAY: i64 = 86_400_000_000;
@@ -62,29 +62,35 @@ mod tests {
     async fn what_is_old_and_judged_is_forgotten_in_steps() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(&directory.path().join("a.db").display().to_string()).await.unwrap();
-        store.note_node("n", "p", &facts([]), Moment(0)).await.unwrap();
-        store.add_sample("n", "index", &Sample { at: Moment(0), value: serde_json::json!(1) }).await.unwrap();
+        store.note_node("n", "p", &facts([]), Timestamp(0)).await.unwrap();
+        store
+            .add_sample("n", "index", &Sample { at: Timestamp(0), value: serde_json::json!(1) })
+            .await
+            .unwrap();
         let mut ids = Vec::new();
         for day in 0..30 {
             let token = day.to_string();
-            ids.push(hand_in(&store, &token, Moment(day * DAY)).await);
+            ids.push(hand_in(&store, &token, Timestamp(day * DAY)).await);
         }
         for _ in 0..30 {
-            let job =
-                store.claim(Claim::local("w", Moment(40 * DAY), Moment(31 * DAY))).await.unwrap().unwrap();
+            let job = store
+                .claim(Claim::local("w", Timestamp(40 * DAY), Timestamp(31 * DAY)))
+                .await
+                .unwrap()
+                .unwrap();
             // One is still being judged.
             if job.submission == ids[3] {
                 continue;
             }
             let lease = store::Lease { job: job.id, attempt: job.attempt };
-            store.finish(lease, &accepted(), None, Moment(31 * DAY), Conclusion::stands()).await.unwrap();
+            store.finish(lease, &accepted(), None, Timestamp(31 * DAY), Conclusion::stands()).await.unwrap();
         }
-        let now = Moment(35 * DAY);
+        let now = Timestamp(35 * DAY);
         assert_eq!(tidy(&store, None, now).await.unwrap(), 0, "kept for good");
         let keep = Some(Duration::from_secs(86_400 * 10));
         assert_eq!(tidy(&store, keep, now).await.unwrap(), 24);
         assert_eq!(tidy(&store, keep, now).await.unwrap(), 0);
-        assert!(store.samples("n", "index", Moment(0), 9).await.unwrap().is_empty());
+        assert!(store.samples("n", "index", Timestamp(0), 9).await.unwrap().is_empty());
         for (id, day) in ids.into_iter().zip(0..) {
             let submission = store.submission(id).await.unwrap();
             assert_eq!(submission.forgotten.is_some(), day < 25 && day != 3, "day {day}");
@@ -92,7 +98,7 @@ mod tests {
         assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
     }
 
-    async fn hand_in(store: &Store, token: &str, created: Moment) -> store::SubmissionId {
+    async fn hand_in(store: &Store, token: &str, created: Timestamp) -> store::SubmissionId {
         let new = NewSubmission {
             token,
             version: None,

@@ -46,7 +46,7 @@ async fn refuse(settings: &Settings, http: &std::net::TcpListener, why: String) 
     let http = http.try_clone()?;
     http.set_nonblocking(true)?;
     let routes = Router::new().fallback(async move || Problem::from(Refusal::Unavailable(why.clone())));
-    let bounds = Bounds::of(&settings.access, AGAIN);
+    let bounds = Bounds::for_access(&settings.access, AGAIN);
     connections::serve(TcpListener::from_std(http)?, routes, bounds, tokio::time::sleep(AGAIN)).await;
     Ok(())
 }
@@ -54,7 +54,7 @@ async fn refuse(settings: &Settings, http: &std::net::TcpListener, why: String) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit;
+    use crate::test_service;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     async fn ask(address: std::net::SocketAddr) -> String {
@@ -70,7 +70,7 @@ mod tests {
     async fn who_asks_while_the_service_cannot_begin_is_told_why() {
         let directory = tempfile::tempdir().unwrap();
         let later = directory.path().join("later");
-        let mut settings = kit::settings(directory.path(), true);
+        let mut settings = test_service::settings(directory.path(), true);
         // Its directory is made a little later.
         settings.database = later.join("a.db").display().to_string();
         let http = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

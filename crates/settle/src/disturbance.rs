@@ -1,6 +1,6 @@
 //! What disturbed a run, by its evidence, and what that can have cost at most.
 
-use model::{Cause, Disturbance, Floor, Nanos, Observation, Reading};
+use model::{Cause, Disturbance, Nanos, NoiseFloor, Observation, Reading};
 
 /// Unit of what /proc/stat counts: one tick of USER_HZ (proc(5)). A reading may be off by one at each end.
 const TICK: f64 = 0.01;
@@ -15,7 +15,7 @@ const REMOTE: f64 = 0.5;
 const SLOWER: f64 = 0.03;
 
 /// Names what was beyond what quiet runs on this slot show. A reading that is unknown names nothing.
-pub fn disturbances(run: &Observation, floor: &Floor) -> Vec<Cause> {
+pub fn disturbances(run: &Observation, floor: &NoiseFloor) -> Vec<Cause> {
     let evidence = &run.evidence;
     let wall = run.time.wall.0 as f64 / 1e9;
     let cpu = run.time.cpu;
@@ -101,7 +101,7 @@ mod tests {
         run.evidence.cpu_nodes = vec![1];
         run.evidence.mem_nodes = vec![0, 1];
         change(&mut run.evidence);
-        disturbances(&run, &Floor::assumed()).iter().map(|cause| cause.name.name()).collect()
+        disturbances(&run, &NoiseFloor::assumed()).iter().map(|cause| cause.name.name()).collect()
     }
 
     #[test]

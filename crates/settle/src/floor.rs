@@ -1,7 +1,7 @@
 //! The noise floor of a slot, from runs of fixed programs there.
 
 use crate::disturbances;
-use model::{Evidence, Floor, Nanos, Noise, Observation, Quiet, Reading, Spread};
+use model::{Evidence, Nanos, Noise, NoiseFloor, Observation, Quiet, Reading, Spread};
 
 /// Bounds of both figures of a [`Spread`]: below, no measurement of few runs can be believed; above, the slot is not fit
 /// to judge, and the grey zone would be as wide as the limit.
@@ -15,17 +15,17 @@ const LOUD_SWITCHES: f64 = 50.0;
 
 /// From runs of both programs on the slot, in the order in which they were made. Runs that were disturbed are left out
 /// where enough others are left: what disturbs is told run by run. `None` where one program has fewer than five.
-pub fn floor_from_runs(compute: &[Observation], memory: &[Observation]) -> Option<Floor> {
+pub fn floor_from_runs(compute: &[Observation], memory: &[Observation]) -> Option<NoiseFloor> {
     let (compute, memory) = (&undisturbed(compute)[..], &undisturbed(memory)[..]);
     let all: Vec<&Observation> = compute.iter().chain(memory).collect();
-    Some(Floor { compute: noise(compute)?, memory: noise(memory)?, quiet: quiet(&all), assumed: false })
+    Some(NoiseFloor { compute: noise(compute)?, memory: noise(memory)?, quiet: quiet(&all), assumed: false })
 }
 
 /// At least this many runs make a floor.
 const FEWEST: usize = 5;
 
 fn undisturbed(runs: &[Observation]) -> Vec<Observation> {
-    let usual = Floor::assumed();
+    let usual = NoiseFloor::assumed();
     let quiet: Vec<Observation> =
         runs.iter().filter(|run| disturbances(run, &usual).is_empty()).cloned().collect();
     if quiet.len() >= FEWEST { quiet } else { runs.to_vec() }

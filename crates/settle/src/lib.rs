@@ -15,7 +15,7 @@ mod thresholds;
 
 pub use disturbance::{disturbances, explained};
 pub use floor::floor_from_runs;
-pub use model::{Cause, Floor, Noise, Policy, Quiet, Spread, Thresholds};
+pub use model::{Cause, Noise, NoiseFloor, Policy, Quiet, Spread, Thresholds};
 pub use opinion::asks;
 pub use record::{causes, floor_of, judged_runs};
 pub use rule::{Decision, Step, Timed, band, settle, stop_at};

@@ -1,10 +1,10 @@
 //! What a result is judged by.
 
 use crate::band;
-use model::{Floor, Policy, Thresholds};
+use model::{NoiseFloor, Policy, Thresholds};
 
 /// The published rule on a slot with this floor.
-pub fn thresholds(floor: &Floor) -> Thresholds {
+pub fn thresholds(floor: &NoiseFloor) -> Thresholds {
     let (policy, spread) = (Policy::PUBLISHED, floor.spread());
     let band_pct = 100.0 * band(spread, &policy);
     Thresholds { policy, floor: *floor, spread, band_pct, slow_from: floor.slow_from() }

@@ -2,7 +2,7 @@
 //! docs/settling.md, whose table must be the one found here.
 
 use model::{Charge, Confidence, Nanos, SecondOpinions};
-use settle::{Decision, Floor, Policy, Step, Timed, asks, settle};
+use settle::{Decision, NoiseFloor, Policy, Step, Timed, asks, settle};
 use stats::{Summary, median};
 
 const POLICY: Policy = Policy::PUBLISHED;
@@ -23,7 +23,7 @@ struct World<'a> {
     at: usize,
     /// The fastest run of the control program that is known.
     best: f64,
-    floor: Floor,
+    floor: NoiseFloor,
 }
 
 impl World<'_> {
@@ -93,10 +93,10 @@ fn repeats_that_wait_for_calm_are_told_apart_from_slow_machines() {
     let best = sorted[idle.len() / 50];
     let mut table = String::new();
     for (name, runs) in [("idle", &idle), ("loaded", &loaded)] {
-        let single = Summary::of(runs).expect("runs").cv_pct;
+        let single = Summary::from_sample(runs).expect("runs").cv_pct;
         for waits in [false, true] {
             let cells = LIMITS.map(|limit| {
-                let mut world = World { runs, at: 0, best, floor: Floor::assumed() };
+                let mut world = World { runs, at: 0, best, floor: NoiseFloor::assumed() };
                 let judged: Vec<Decision> = (0..runs.len())
                     .map(|first| {
                         world.at = first;
@@ -112,7 +112,7 @@ fn repeats_that_wait_for_calm_are_told_apart_from_slow_machines() {
                     assert_eq!(fails, 0.0, "{name} at {limit}: failed in an epoch");
                 }
                 let times: Vec<f64> = judged.iter().map(|d| d.charge.amount as f64).collect();
-                let cv = Summary::of(&times).expect("times").cv_pct;
+                let cv = Summary::from_sample(&times).expect("times").cv_pct;
                 format!(
                     "{:.1} · {fails:.1} · {:.1} · {cv:.1}",
                     share(&|d| d.passes && !asks(d)),

@@ -2,7 +2,7 @@
 //! docs/settling.md, whose tables must be the ones found here.
 
 use model::{Charge, Confidence, Evidence, Exit, Isolation, Nanos, Observation, Reading, SecondOpinions};
-use settle::{Decision, Floor, Policy, Spread, Step, Timed, asks, disturbances, explained, settle};
+use settle::{Decision, NoiseFloor, Policy, Spread, Step, Timed, asks, disturbances, explained, settle};
 use stats::{Random, median};
 
 const POLICY: Policy = Policy::PUBLISHED;
@@ -57,7 +57,7 @@ fn middle(runs: &[Observation]) -> f64 {
 }
 
 /// Recorded runs, judged on a slot whose floor was measured when it was idle.
-fn replay(runs: &[Observation], undisturbed: &[Observation], floor: &Floor) -> Noise {
+fn replay(runs: &[Observation], undisturbed: &[Observation], floor: &NoiseFloor) -> Noise {
     let usual = middle(undisturbed);
     let run = |run: &Observation| {
         let causes = disturbances(run, floor);

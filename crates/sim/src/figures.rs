@@ -125,7 +125,7 @@ pub struct Figures {
 }
 
 impl Percentiles {
-    fn of(mut values: Vec<f64>) -> Percentiles {
+    fn from_values(mut values: Vec<f64>) -> Percentiles {
         values.sort_by(f64::total_cmp);
         let at = |share: f64| {
             let place = (share * values.len().saturating_sub(1) as f64).round() as usize;
@@ -136,18 +136,21 @@ impl Percentiles {
 }
 
 impl Queueing {
-    fn of<'a>(subs: impl Iterator<Item = &'a Sub> + Clone) -> Queueing {
+    fn from_submissions<'a>(subs: impl Iterator<Item = &'a Sub> + Clone) -> Queueing {
         let start = subs.clone().filter_map(|sub| Some(sub.started?.secs_since(sub.came)));
         let verdict = subs.filter_map(|sub| Some(sub.first?.0.secs_since(sub.came)));
-        Queueing { start: Percentiles::of(start.collect()), verdict: Percentiles::of(verdict.collect()) }
+        Queueing {
+            start: Percentiles::from_values(start.collect()),
+            verdict: Percentiles::from_values(verdict.collect()),
+        }
     }
 }
 
 impl Figures {
-    pub(super) fn of(world: &World) -> Figures {
+    pub(super) fn from_world(world: &World) -> Figures {
         let (scenario, counts) = (&world.scenario, &world.counts);
         let of_urgency = |urgency: Urgency| {
-            (urgency, Queueing::of(world.subs.iter().filter(move |sub| sub.urgency == urgency)))
+            (urgency, Queueing::from_submissions(world.subs.iter().filter(move |sub| sub.urgency == urgency)))
         };
         let last = f64::from(scenario.seconds) * 59.0 / 60.0;
         let late = |sub: &&Sub| sub.came.0 as f64 / 1e6 >= last;
@@ -164,7 +167,7 @@ impl Figures {
             outside_pool: counts.outside_pool,
             waiting_nodes: counts.waits.clone(),
             queue: [Urgency::Contest, Urgency::Rejudge, Urgency::Live].map(of_urgency).into(),
-            burst: Queueing::of(world.subs.iter().filter(late)),
+            burst: Queueing::from_submissions(world.subs.iter().filter(late)),
             wrong: wrong(world),
             detection: detection(world),
             false_alarms: counts.false_alarms,
@@ -233,8 +236,8 @@ fn detection(world: &World) -> Vec<Detection> {
             slower_pct,
             ailing,
             found: found.len() as u64,
-            seconds: Percentiles::of(found.iter().map(|(seconds, _)| *seconds).collect()),
-            jobs: Percentiles::of(found.iter().map(|(_, jobs)| f64::from(*jobs)).collect()),
+            seconds: Percentiles::from_values(found.iter().map(|(seconds, _)| *seconds).collect()),
+            jobs: Percentiles::from_values(found.iter().map(|(_, jobs)| f64::from(*jobs)).collect()),
         }
     };
     ailing.into_iter().map(of).collect()

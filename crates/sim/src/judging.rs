@@ -2,7 +2,7 @@
 
 use super::node::{LIMIT, Ran};
 use super::world::World;
-use fleet::{Agreed, Answer, Asked, Next, Place, Stage, Strictness, next, noise};
+use fleet::{Agreed, CheckedJob, Destination, Next, NodeAnswer, Stage, Strictness, next, noise};
 
 impl World {
     /// A result counts: it is stored, and decides, or asks for more.
@@ -23,13 +23,13 @@ impl World {
         self.drain_if_suspected(number);
     }
 
-    fn answer(&self, number: u32, sub: u32, ran: &Ran) -> Answer {
+    fn answer(&self, number: u32, sub: u32, ran: &Ran) -> NodeAnswer {
         let node = &self.nodes[number as usize];
         let bound = self.contests[self.subs[sub as usize].contest as usize].1;
         let definition = self.pools[bound].pool.definition.as_ref();
         let index = node.statement.index.as_ref();
         let slower = || definition?.slower_at_most(&index?.parts);
-        Answer {
+        NodeAnswer {
             node: node.statement.node.clone(),
             // Of another pool than the contest's a strict node is as foreign as any.
             strict: node.pool == bound && node.strict,
@@ -65,12 +65,12 @@ impl World {
         let own = submission.answers.iter().any(|answer| answer.strict);
         let all = match contest.place(submission.stage) {
             _ if own && contest.strictness != Strictness::Relaxed => active(*bound),
-            Place::Pool(_) => active(*bound),
-            Place::Anywhere => (0..self.scenario.relaxed_pools as usize).map(active).sum(),
+            Destination::Pool(_) => active(*bound),
+            Destination::Anywhere => (0..self.scenario.relaxed_pools as usize).map(active).sum(),
         };
         let others = if self.scenario.guarded { all.saturating_sub(submission.answers.len()) } else { 0 };
         let job = sub.to_string();
-        let asked = Asked { job: &job, strictness: contest.strictness, limit: LIMIT, others };
+        let asked = CheckedJob { job: &job, strictness: contest.strictness, limit: LIMIT, others };
         let confirmable =
             contest.strictness == Strictness::RelaxedThenStrict && submission.stage == Stage::Usual;
         if confirmable && submission.answers.len() == 1 && submission.rounds == 1 {

@@ -25,5 +25,5 @@ pub use scenario::Scenario;
 pub fn run(scenario: &Scenario) -> Figures {
     let mut world = world::World::new(scenario);
     world.play();
-    figures::Figures::of(&world)
+    figures::Figures::from_world(&world)
 }

@@ -3,7 +3,7 @@
 use super::node::{Ailment, Program};
 use super::world::{Event, PRACTICE, Sub, World, measure};
 use crate::Urgency;
-use fleet::{Health, Moment, Stage};
+use fleet::{Health, Stage, Timestamp};
 use model::{IndexGroup, Reading, Verdict};
 
 /// Seconds until a node that died has started again.
@@ -16,7 +16,7 @@ const CARE: f64 = 1800.0;
 impl World {
     /// Submissions come as in world finals: evenly at first, twice as often in the last hour, and twenty times in the last five minutes.
     pub(super) fn make_submissions(&mut self) {
-        let mut moments: Vec<Moment> = (0..self.scenario.submissions).map(|_| self.moment()).collect();
+        let mut moments: Vec<Timestamp> = (0..self.scenario.submissions).map(|_| self.moment()).collect();
         moments.sort_unstable();
         for came in moments {
             let contest = 1 + self.random.below(self.contests.len() - 1) as u32;
@@ -33,7 +33,7 @@ impl World {
         self.at(self.subs[0].came, Event::Submit(0));
     }
 
-    fn moment(&mut self) -> Moment {
+    fn moment(&mut self) -> Timestamp {
         let seconds = f64::from(self.scenario.seconds);
         let (hour, end) = (0.8 * seconds, seconds * 59.0 / 60.0);
         let weights = [hour, 2.0 * (end - hour), 20.0 * (seconds - end)];
@@ -43,7 +43,7 @@ impl World {
             at if at < weights[0] + weights[1] => hour + (at - weights[0]) / 2.0,
             at => end + (at - weights[0] - weights[1]) / 20.0,
         };
-        Moment((came * 1e6) as i64)
+        Timestamp((came * 1e6) as i64)
     }
 
     /// A quarter is wrong, one in twenty does not compile, one in ten is about as slow as the limit.
@@ -75,7 +75,7 @@ impl World {
                 let (factor, within) =
                     [(1.02, 0.0), (1.05, 0.0), (1.2, 0.0), (2.0, 0.0), (1.1, 3600.0)][self.random.below(5)];
                 // So that there is time to find it.
-                let from = Moment((0.6 * seconds * self.random.unit() * 1e6) as i64);
+                let from = Timestamp((0.6 * seconds * self.random.unit() * 1e6) as i64);
                 let group = [IndexGroup::Core, IndexGroup::Memory][self.random.below(2)];
                 self.nodes[place].ailment = Some(Ailment { from, factor, within, group });
                 self.nodes[place].planned = self.nodes[place].ailment;

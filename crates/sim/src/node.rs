@@ -1,6 +1,6 @@
 //! A simulated machine: how long programs take on it, and what its probes read.
 
-use fleet::{Health, HealthPolicy, Moment, Probe, Statement};
+use fleet::{Health, HealthPolicy, Probe, Statement, Timestamp};
 use model::{Charge, Confidence, IndexGroup, IndexPart, Nanos, Verdict};
 use settle::{Decision, Policy, Spread, Step, Timed, settle, stop_at};
 use stats::Random;
@@ -21,7 +21,7 @@ pub(super) const PARTS: [(IndexPart, f64); 4] = [
 /// A machine that becomes slower.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ailment {
-    pub(super) from: Moment,
+    pub(super) from: Timestamp,
     /// How many times as long programs take in the end.
     pub(super) factor: f64,
     /// Seconds until then.
@@ -69,7 +69,7 @@ pub(super) struct Node {
     pub(super) boot: u32,
     pub(super) up: bool,
     /// No message gets through until then.
-    pub(super) cut_until: Moment,
+    pub(super) cut_until: Timestamp,
     pub(super) admitted: bool,
     /// Suspected: it ends what it has and gets no more.
     pub(super) drained: bool,
@@ -82,7 +82,7 @@ pub(super) struct Node {
     /// Its entries in the list of idle slots.
     pub(super) listed: u32,
     /// What it judged: when, and which.
-    pub(super) judged: Vec<(Moment, u32)>,
+    pub(super) judged: Vec<(Timestamp, u32)>,
 }
 
 impl Node {
@@ -94,10 +94,10 @@ impl Node {
             strict,
             ailment: None,
             planned: None,
-            health: Health::new(Moment(0)),
+            health: Health::new(Timestamp(0)),
             boot: 0,
             up: true,
-            cut_until: Moment(0),
+            cut_until: Timestamp(0),
             admitted: false,
             drained: false,
             given_up: false,
@@ -113,12 +113,12 @@ impl Node {
         &policies[usize::from(!self.strict)]
     }
 
-    pub(super) fn reachable(&self, now: Moment) -> bool {
+    pub(super) fn reachable(&self, now: Timestamp) -> bool {
         self.up && self.cut_until <= now
     }
 
     /// How many times as long programs take through its ailment.
-    pub(super) fn slowed(&self, now: Moment) -> f64 {
+    pub(super) fn slowed(&self, now: Timestamp) -> f64 {
         let Some(ailment) = &self.ailment else { return 1.0 };
         let passed = now.secs_since(ailment.from);
         match passed {
@@ -138,7 +138,7 @@ impl Node {
     pub(super) fn judge(
         &self,
         program: &Program,
-        now: Moment,
+        now: Timestamp,
         policy: &HealthPolicy,
         random: &mut Random,
     ) -> Ran {
@@ -173,7 +173,7 @@ impl Node {
     }
 
     /// A probe of its index. What ails shows in its group; programs wait for memory, or compute.
-    pub(super) fn probe(&self, now: Moment, random: &mut Random) -> Probe {
+    pub(super) fn probe(&self, now: Timestamp, random: &mut Random) -> Probe {
         let noise = if self.strict { 0.003 } else { 0.01 };
         let slowed = self.slowed(now);
         let parts = PARTS.map(|(part, usual)| {

@@ -1,7 +1,7 @@
 //! The order of work of the store (docs/store.md, "Fair order"), in memory, since a database is too slow for millions of jobs. The store is what
 //! decides: its tests play the same events here and there, and compare who gets which job.
 
-use fleet::{Moment, Pool, PoolKind};
+use fleet::{Pool, PoolKind, Timestamp};
 pub use model::Urgency;
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,7 +24,7 @@ pub struct Job {
     /// It begins a round, and does not go on with one.
     pub fresh: bool,
     /// When it was asked for.
-    pub since: Moment,
+    pub since: Timestamp,
     /// Nodes that must not do it.
     pub not_on: Vec<String>,
 }
@@ -39,14 +39,14 @@ pub struct Asker<'a> {
 }
 
 /// Place of a job among those of its contest in a line: whether it begins a round, its ticket, and its number.
-type Place = (bool, i64, u64);
+type QueuePosition = (bool, i64, u64);
 
 /// A job that was taken, with its place, to which it can come back.
 #[derive(Clone, Debug)]
 pub struct Taken {
     /// The job.
     pub job: Job,
-    place: Place,
+    place: QueuePosition,
 }
 
 /// A contest in a line.
@@ -56,7 +56,7 @@ struct Flow {
     tag: Option<i64>,
     /// The highest tickets that were served, of jobs that go on with a round and of those that begin one.
     served: [i64; 2],
-    waiting: BTreeMap<Place, Job>,
+    waiting: BTreeMap<QueuePosition, Job>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -100,7 +100,7 @@ impl Queue {
     }
 
     /// The next job for who asks, which then runs until [`Queue::done`] or [`Queue::put_back`].
-    pub fn take(&mut self, asker: Asker<'_>, now: Moment) -> Option<Taken> {
+    pub fn take(&mut self, asker: Asker<'_>, now: Timestamp) -> Option<Taken> {
         let own = asker.pool.name.as_str();
         let helps = match (asker.pool.kind, asker.pool.helps_after_secs) {
             (PoolKind::Strict, Some(secs)) => Some(now.plus_secs(-i64::from(secs))),
@@ -151,7 +151,7 @@ impl Queue {
         &mut self.lines.entry(place).or_default()[job.urgency as usize]
     }
 
-    fn insert(&mut self, place: Place, job: Job) {
+    fn insert(&mut self, place: QueuePosition, job: Job) {
         self.waiting += 1;
         let line = self.line(&job);
         line.waiting += 1;
@@ -159,7 +159,7 @@ impl Queue {
     }
 
     /// The next job of a line that one of these nodes may do; where there is a moment, none that was asked for after it.
-    fn first(&self, line: &Line, nodes: &[&str], oldest: Option<Moment>) -> Option<(u64, Place)> {
+    fn first(&self, line: &Line, nodes: &[&str], oldest: Option<Timestamp>) -> Option<(u64, QueuePosition)> {
         if line.waiting == 0 {
             return None;
         }
@@ -187,7 +187,7 @@ impl Queue {
 
 impl Line {
     /// Takes a job out and counts the turns of its contest and its author.
-    fn serve(&mut self, contest: u64, place: Place) -> Option<Job> {
+    fn serve(&mut self, contest: u64, place: QueuePosition) -> Option<Job> {
         let flow = self.flows.get_mut(&contest)?;
         let tag = flow.tag.unwrap_or(self.served);
         flow.tag = Some(tag + 1);

@@ -2,7 +2,7 @@
 
 use super::node::Node;
 use super::world;
-use fleet::{Health, HealthPolicy, Moment, PoolKind};
+use fleet::{Health, HealthPolicy, PoolKind, Timestamp};
 use serde::Serialize;
 use stats::Random;
 
@@ -34,7 +34,7 @@ fn alarms(number: u32, policy: &HealthPolicy, random: &mut Random) -> u64 {
     let probes = (0.1 * 365.0 * 86_400.0 / f64::from(policy.every)) as u32;
     let per_probe = |a_year: f64| (0.1 * a_year / f64::from(probes)) as u32;
     let (jobs, checks) = (per_probe(policy.rates.jobs), per_probe(policy.rates.checks).max(1));
-    let (mut now, mut alarms) = (Moment(0), 0);
+    let (mut now, mut alarms) = (Timestamp(0), 0);
     for _ in 0..probes {
         now = now.plus_secs(i64::from(node.health.next_probe_secs(policy)));
         let probe = node.probe(now, random);

@@ -3,7 +3,7 @@
 use super::node::Ran;
 use super::world::{Event, World};
 use crate::{Asker, Job};
-use fleet::{Place, PoolKind};
+use fleet::{Destination, PoolKind};
 
 impl World {
     /// One submission comes after the other.
@@ -18,8 +18,8 @@ impl World {
     pub(super) fn line_up(&mut self, number: u32, not_on: Vec<String>) {
         let sub = &self.subs[number as usize];
         let place = match self.contests[sub.contest as usize].0.place(sub.stage) {
-            Place::Pool(pool) => Some(pool),
-            Place::Anywhere => None,
+            Destination::Pool(pool) => Some(pool),
+            Destination::Anywhere => None,
         };
         self.queue.push(Job {
             of: u64::from(number),
@@ -39,8 +39,8 @@ impl World {
         let sub = &self.subs[number as usize];
         let (contest, bound) = &self.contests[sub.contest as usize];
         match contest.place(sub.stage) {
-            Place::Pool(_) => drop(self.offer(*bound)),
-            Place::Anywhere => {
+            Destination::Pool(_) => drop(self.offer(*bound)),
+            Destination::Anywhere => {
                 let relaxed = self.scenario.relaxed_pools as usize;
                 self.turn = (self.turn + 1) % relaxed;
                 let taken = (0..relaxed).any(|n| self.offer((self.turn + n) % relaxed));
@@ -114,7 +114,7 @@ impl World {
         let (attempt, boot) = (submission.attempt, node.boot);
         node.holds.push(sub);
         let (contest, bound) = &self.contests[submission.contest as usize];
-        let strict = matches!(contest.place(submission.stage), Place::Pool(_));
+        let strict = matches!(contest.place(submission.stage), Destination::Pool(_));
         if strict && (*bound != node.pool || self.pools[node.pool].pool.kind != PoolKind::Strict) {
             self.counts.outside_pool += 1;
         }

@@ -4,8 +4,8 @@ use super::node::{Node, PARTS, Program, Ran};
 use super::scenario::Scenario;
 use crate::{Queue, Taken, Urgency};
 use fleet::{
-    Admission, Answer, Contest, CrossPolicy, HealthPolicy, Moment, PROTOCOL, Pool, PoolKind, STATEMENT_FORM,
-    Stage, StatedIndex, StatedPart, Statement, Strictness, Why, admit,
+    Admission, CheckReason, Contest, CrossPolicy, HealthPolicy, NodeAnswer, PROTOCOL, Pool, PoolKind,
+    STATEMENT_FORM, Stage, StatedIndex, StatedPart, Statement, Strictness, Timestamp, admit,
 };
 use model::{Isolation, Reading, Slot, Verdict};
 use stats::Random;
@@ -44,17 +44,17 @@ pub(super) struct Sub {
     /// Who of the contest.
     pub(super) author: u32,
     pub(super) program: Program,
-    pub(super) came: Moment,
+    pub(super) came: Timestamp,
     pub(super) stage: Stage,
     pub(super) urgency: Urgency,
     /// How often it was handed to a node: what an older attempt found counts no more.
     pub(super) attempt: u32,
     pub(super) on: Option<u32>,
-    pub(super) why: Option<Why>,
-    pub(super) answers: Vec<Answer>,
-    pub(super) started: Option<Moment>,
+    pub(super) why: Option<CheckReason>,
+    pub(super) answers: Vec<NodeAnswer>,
+    pub(super) started: Option<Timestamp>,
     /// When its first verdict came, and that.
-    pub(super) first: Option<(Moment, Verdict)>,
+    pub(super) first: Option<(Timestamp, Verdict)>,
     pub(super) verdict: Option<Verdict>,
     /// How often judging it was asked for, and verdicts stored: equal in the end.
     pub(super) rounds: u32,
@@ -65,7 +65,7 @@ impl Sub {
     pub(super) fn new(
         (contest, author): (u32, u32),
         program: Program,
-        came: Moment,
+        came: Timestamp,
         urgency: Urgency,
     ) -> Sub {
         Sub {
@@ -124,7 +124,7 @@ pub(super) struct Counts {
     pub(super) confirm: (u64, u64),
 }
 
-type Timed = (Moment, u64);
+type Timed = (Timestamp, u64);
 
 pub(super) struct World {
     pub(super) scenario: Scenario,
@@ -144,7 +144,7 @@ pub(super) struct World {
     free: Vec<usize>,
     sequence: u64,
     pub(super) open: u32,
-    pub(super) now: Moment,
+    pub(super) now: Timestamp,
     pub(super) random: Random,
     pub(super) counts: Counts,
     /// The relaxed pool that is offered work first.
@@ -171,7 +171,7 @@ impl World {
             free: Vec::new(),
             sequence: 0,
             open: 0,
-            now: Moment(0),
+            now: Timestamp(0),
             random: Random::new(scenario.seed),
             counts: Counts::default(),
             turn: 0,
@@ -183,7 +183,7 @@ impl World {
     }
 
     /// Something will happen.
-    pub(super) fn at(&mut self, moment: Moment, event: Event) {
+    pub(super) fn at(&mut self, moment: Timestamp, event: Event) {
         let place = self.free.pop().unwrap_or_else(|| {
             self.stored.push(None);
             self.stored.len() - 1
@@ -194,11 +194,11 @@ impl World {
     }
 
     pub(super) fn after(&mut self, seconds: f64, event: Event) {
-        self.at(Moment(self.now.0 + (seconds * 1e6) as i64), event);
+        self.at(Timestamp(self.now.0 + (seconds * 1e6) as i64), event);
     }
 
     pub(super) fn play(&mut self) {
-        let end = Moment(0).plus_secs(i64::from(self.scenario.seconds));
+        let end = Timestamp(0).plus_secs(i64::from(self.scenario.seconds));
         while let Some(Reverse(((moment, _), place))) = self.events.pop() {
             let Some(event) = self.stored[place].take() else { continue };
             self.free.push(place);
@@ -286,7 +286,7 @@ impl World {
         let policy = &self.health[usize::from(!strict)];
         let past = i64::from(policy.learn * policy.every);
         for n in 0..i64::from(policy.learn) {
-            let at = Moment(0).plus_secs(n * i64::from(policy.every) - past);
+            let at = Timestamp(0).plus_secs(n * i64::from(policy.every) - past);
             let probe = node.probe(at, &mut self.random);
             node.health.probe(policy, probe);
         }
@@ -337,7 +337,7 @@ pub(super) fn statement(number: u32, pool: usize) -> Statement {
         pool: format!("pool-{pool}"),
         version: "1.0.0".into(),
         protocol: PROTOCOL,
-        at: Moment(0),
+        at: Timestamp(0),
         boot_id: known(format!("{number}-0")),
         fingerprint: format!("{model:016x}"),
         kind: known("bare_metal".into()),
@@ -369,5 +369,5 @@ pub(super) fn measure(statement: &mut Statement, cost: f64, random: &mut Random)
         let value = if part.more_is_better() { usual / cost } else { usual * cost };
         StatedPart { part, value, repeatability_pct: 0.3 }
     });
-    statement.index = Some(StatedIndex { taken_at: Moment(0), parts: parts.to_vec() });
+    statement.index = Some(StatedIndex { taken_at: Timestamp(0), parts: parts.to_vec() });
 }

@@ -49,7 +49,7 @@ pub fn run_length(threshold: f64, below: impl Fn(f64) -> f64) -> f64 {
     first_of_solution(CELLS, chance)
 }
 
-/// Run length of a [`Tally`] whose events come with this chance, independently: exact.
+/// Run length of a [`EventCusum`] whose events come with this chance, independently: exact.
 pub fn tally_run_length(up: u32, threshold: u32, chance: f64) -> f64 {
     let threshold = threshold as usize;
     let step = |from: usize, to: usize| {
@@ -86,17 +86,17 @@ fn first_of_solution(n: usize, chance: impl Fn(usize, usize) -> f64) -> f64 {
 /// The likelihood ratio test of a chance of `usual` against one of `bad` has steps of that form (Reynolds and Stoumbos,
 /// "A CUSUM chart for monitoring a proportion when inspecting continuously", 1999).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tally {
+pub struct EventCusum {
     /// What an event adds.
     pub up: u32,
     /// From where on it alarms.
     pub threshold: u32,
 }
 
-impl Tally {
+impl EventCusum {
     /// For events of these chances, 0 < `usual` < `bad` < 1; the least threshold with a run length in control of `values` or
     /// more.
-    pub fn of(usual: f64, bad: f64, values: f64) -> Tally {
+    pub fn for_rates(usual: f64, bad: f64, values: f64) -> EventCusum {
         let down = -((1.0 - bad) / (1.0 - usual)).ln();
         let up = ((bad / usual).ln() / down).round().max(1.0) as u32;
         let enough = |threshold: u32| tally_run_length(up, threshold, usual) >= values;
@@ -109,7 +109,7 @@ impl Tally {
             let middle = low.midpoint(high);
             if enough(middle) { high = middle } else { low = middle }
         }
-        Tally { up, threshold: high }
+        EventCusum { up, threshold: high }
     }
 
     /// The sum after one more value.
@@ -153,7 +153,7 @@ mod tests {
             assert!((0.95..1.1).contains(&(chain / values)), "{values}: {threshold} {chain}");
         }
         for (usual, bad) in [(0.005, 0.1), (0.03, 0.2)] {
-            let tally = Tally::of(usual, bad, 1e5);
+            let tally = EventCusum::for_rates(usual, bad, 1e5);
             assert!(tally_run_length(tally.up, tally.threshold, usual) >= 1e5);
             assert!(tally_run_length(tally.up, tally.threshold - 1, usual) < 1e5, "{tally:?}");
         }
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn run_lengths_are_those_of_simulation() {
         let mut random = Random::new(11);
-        let tally = Tally::of(0.05, 0.3, 1000.0);
+        let tally = EventCusum::for_rates(0.05, 0.3, 1000.0);
         let mean =
             |lengths: Vec<u32>| lengths.iter().map(|n| f64::from(*n)).sum::<f64>() / lengths.len() as f64;
         for chance in [0.05, 0.3] {

@@ -34,7 +34,7 @@ pub struct Fleet {
 impl Fleet {
     /// Of one value from each machine. The deviation is Qn; on a side that reaches farther, that side's median absolute
     /// deviation; and at least `least`. `None` below five values, or where one is not finite.
-    pub fn of(values: &[f64], least: f64) -> Option<Fleet> {
+    pub fn from_values(values: &[f64], least: f64) -> Option<Fleet> {
         if values.len() < 5 || !all_finite(values) {
             return None;
         }
@@ -208,7 +208,7 @@ mod tests {
             let alarms = (0..1000)
                 .filter(|_| {
                     let values: Vec<f64> = (0..n).map(|_| random.normal()).collect();
-                    let fleet = Fleet::of(&values, 0.0).unwrap();
+                    let fleet = Fleet::from_values(&values, 0.0).unwrap();
                     let far = fleet.threshold(0.05, n);
                     values.iter().any(|x| fleet.z(*x).abs() > far)
                 })
@@ -230,13 +230,13 @@ mod tests {
         }
         let mut values: Vec<f64> = (0..30).map(|_| random.normal()).collect();
         values[..10].iter_mut().for_each(|x| *x = 1e6);
-        let fleet = Fleet::of(&values, 0.0).unwrap();
+        let fleet = Fleet::from_values(&values, 0.0).unwrap();
         assert!(fleet.above < 6.0 && fleet.z(1e6) > 1e4, "{fleet:?}");
         let skewed: Vec<f64> = (0..300).map(|_| random.exponential()).collect();
-        let fleet = Fleet::of(&skewed, 0.0).unwrap();
+        let fleet = Fleet::from_values(&skewed, 0.0).unwrap();
         assert!(fleet.above > 1.15 * fleet.below, "{fleet:?}");
-        assert_eq!(Fleet::of(&[1.0; 4], 0.0), None);
-        let equal = Fleet::of(&[1.0; 5], 0.25).unwrap();
+        assert_eq!(Fleet::from_values(&[1.0; 4], 0.0), None);
+        let equal = Fleet::from_values(&[1.0; 5], 0.25).unwrap();
         assert_eq!((equal.z(2.0), equal.z(0.5)), (4.0, -2.0));
     }
 

@@ -18,7 +18,7 @@ mod spread;
 mod summary;
 
 pub use compare::{Comparison, compare, paired_difference};
-pub use cusum::{Tally, run_length, siegmund_run_length, tally_run_length, threshold_for};
+pub use cusum::{EventCusum, run_length, siegmund_run_length, tally_run_length, threshold_for};
 pub use fleet::{Drift, Fleet, NestedVariance, drift, nested_variance};
 pub use interval::{Interval, binomial_interval, median_interval, more_runs, quantile_interval};
 pub use normal::{normal_below, normal_beyond};

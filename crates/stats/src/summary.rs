@@ -24,7 +24,7 @@ pub struct Summary {
 
 impl Summary {
     /// Of a sample; `None` for an empty one, or where a value is not finite.
-    pub fn of(sample: &[f64]) -> Option<Summary> {
+    pub fn from_sample(sample: &[f64]) -> Option<Summary> {
         if !all_finite(sample) {
             return None;
         }
@@ -90,19 +90,19 @@ mod tests {
 
     #[test]
     fn figures_of_a_small_sample() {
-        let s = Summary::of(&[4.0, 1.0, 3.0, 2.0, 100.0]).unwrap();
+        let s = Summary::from_sample(&[4.0, 1.0, 3.0, 2.0, 100.0]).unwrap();
         assert_eq!((s.n, s.min, s.median, s.max, s.spread, s.spread_pct), (5, 1.0, 3.0, 100.0, 99.0, 3300.0));
         assert!((s.mad_pct - 100.0 * 1.4826 / 3.0).abs() < 1e-9);
         assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0], 0.25), Some(1.75));
-        assert_eq!(Summary::of(&[]), None);
-        assert_eq!(Summary::of(&[7.0]).unwrap().cv_pct, 0.0);
+        assert_eq!(Summary::from_sample(&[]), None);
+        assert_eq!(Summary::from_sample(&[7.0]).unwrap().cv_pct, 0.0);
     }
 
     proptest! {
         #[test]
         fn scale_changes_no_percentage(sample in proptest::collection::vec(1.0f64..1e6, 2..40), by in 0.1f64..100.0) {
             let scaled: Vec<f64> = sample.iter().map(|x| x * by).collect();
-            let (a, b) = (Summary::of(&sample).unwrap(), Summary::of(&scaled).unwrap());
+            let (a, b) = (Summary::from_sample(&sample).unwrap(), Summary::from_sample(&scaled).unwrap());
             for (a, b) in [(a.spread_pct, b.spread_pct), (a.cv_pct, b.cv_pct), (a.mad_pct, b.mad_pct), (a.median * by, b.median)] {
                 prop_assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs()), "{} {}", a, b);
             }

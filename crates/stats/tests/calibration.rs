@@ -150,7 +150,7 @@ fn what_cannot_be_said_is_not_said() {
         sample[3] = odd;
         assert_eq!(median_interval(&sample, 1), None);
         assert_eq!(stats::median(&sample), None);
-        assert_eq!(stats::Summary::of(&sample), None);
+        assert_eq!(stats::Summary::from_sample(&sample), None);
         assert_eq!(stats::robust_z(&sample), None);
         assert!(compare(&sample, &even, 0).is_none() && compare(&even, &sample, 0).is_none());
         assert_eq!(shape(&[odd; 20], 0).warnings, []);

@@ -2,7 +2,7 @@
 //! that a plain SHA-256 is enough), and of passwords what the caller's password hash is.
 
 use crate::db::{Row, Tx, values};
-use crate::{Error, Hash, Moment, Result, Store, TokenId, UserId};
+use crate::{Error, Hash, Result, Store, Timestamp, TokenId, UserId};
 use serde_json::Value as Json;
 
 /// What a user may do at most.
@@ -28,7 +28,7 @@ impl Role {
         }
     }
 
-    fn of(name: &str) -> std::result::Result<Role, String> {
+    fn from_name(name: &str) -> std::result::Result<Role, String> {
         Role::ALL
             .into_iter()
             .find(|role| role.name() == name)
@@ -48,7 +48,7 @@ pub struct NewUser<'a> {
     /// The hash of the password, as the caller's password hash writes it; `None`: no signing in by password.
     pub password: Option<&'a str>,
     /// When.
-    pub created: Moment,
+    pub created: Timestamp,
 }
 
 /// A user.
@@ -65,9 +65,9 @@ pub struct User {
     /// The hash of their password.
     pub password: Option<String>,
     /// Since when they are known.
-    pub created: Moment,
+    pub created: Timestamp,
     /// Since when they may do nothing.
-    pub disabled: Option<Moment>,
+    pub disabled: Option<Timestamp>,
 }
 
 /// Without the hash of the password, which has no place in a log.
@@ -90,9 +90,9 @@ pub struct NewToken<'a> {
     /// What it is good for: words without spaces.
     pub scopes: &'a [&'a str],
     /// When.
-    pub created: Moment,
+    pub created: Timestamp,
     /// When it ends.
-    pub expires: Option<Moment>,
+    pub expires: Option<Timestamp>,
 }
 
 /// An API token, without the token itself.
@@ -107,13 +107,13 @@ pub struct ApiToken {
     /// What it is good for.
     pub scopes: Vec<String>,
     /// When it was made.
-    pub created: Moment,
+    pub created: Timestamp,
     /// When it ends.
-    pub expires: Option<Moment>,
+    pub expires: Option<Timestamp>,
     /// When it was last used, as far as that was noted.
-    pub used: Option<Moment>,
+    pub used: Option<Timestamp>,
     /// When it was revoked.
-    pub revoked: Option<Moment>,
+    pub revoked: Option<Timestamp>,
 }
 
 /// Somebody who is signed in.
@@ -124,7 +124,7 @@ pub struct Session {
     /// What the caller noted when it began.
     pub details: Json,
     /// When it ends.
-    pub expires: Moment,
+    pub expires: Timestamp,
 }
 
 fn user(row: &Row) -> Result<User> {
@@ -132,21 +132,21 @@ fn user(row: &Row) -> Result<User> {
         id: UserId(row.get("id")?),
         name: row.get("name")?,
         display: row.get("display")?,
-        role: row.parse("role", Role::of)?,
+        role: row.parse("role", Role::from_name)?,
         password: row.get("password")?,
-        created: Moment(row.get("created")?),
-        disabled: row.get::<Option<i64>>("disabled")?.map(Moment),
+        created: Timestamp(row.get("created")?),
+        disabled: row.get::<Option<i64>>("disabled")?.map(Timestamp),
     })
 }
 
 fn token(row: &Row) -> Result<ApiToken> {
-    let moment = |name| Ok::<_, Error>(row.get::<Option<i64>>(name)?.map(Moment));
+    let moment = |name| Ok::<_, Error>(row.get::<Option<i64>>(name)?.map(Timestamp));
     Ok(ApiToken {
         id: TokenId(row.get("id")?),
         owner: UserId(row.get("owner")?),
         name: row.get("name")?,
         scopes: row.get::<String>("scopes")?.split_whitespace().map(String::from).collect(),
-        created: Moment(row.get("created")?),
+        created: Timestamp(row.get("created")?),
         expires: moment("expires")?,
         used: moment("used")?,
         revoked: moment("revoked")?,
@@ -238,7 +238,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NotFound`].
-    pub async fn set_disabled(&self, id: UserId, disabled: Option<Moment>) -> Result<()> {
+    pub async fn set_disabled(&self, id: UserId, disabled: Option<Timestamp>) -> Result<()> {
         self.change_user(id, "UPDATE users SET disabled = $1 WHERE id = $2", values![disabled, id]).await
     }
 
@@ -257,7 +257,7 @@ impl Store {
     /// [`Error::NotFound`] for the owner, [`Error::Conflict`] where the token is known.
     pub async fn add_token(&self, new: NewToken<'_>) -> Result<TokenId> {
         let mut tx = self.db.write().await?;
-        let hash = Hash::of(new.secret.as_bytes());
+        let hash = Hash::digest(new.secret.as_bytes());
         let row = tx
             .one(
                 "INSERT INTO api_tokens (owner, name, hash, scopes, created, expires)
@@ -278,12 +278,12 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NotFound`] where it is unknown, revoked or over, or its owner disabled.
-    pub async fn token_of_secret(&self, secret: &str, now: Moment) -> Result<(ApiToken, User)> {
+    pub async fn token_of_secret(&self, secret: &str, now: Timestamp) -> Result<(ApiToken, User)> {
         let mut tx = self.db.read().await?;
         let found = tx
             .row(
                 "SELECT * FROM api_tokens WHERE hash = $1 AND revoked IS NULL AND (expires IS NULL OR expires > $2)",
-                values![&Hash::of(secret.as_bytes()), now],
+                values![&Hash::digest(secret.as_bytes()), now],
             )
             .await?;
         let unknown = || Error::NotFound("an API token that is good".to_string());
@@ -295,7 +295,7 @@ impl Store {
     }
 
     /// Notes that a token was used. Not part of looking it up, which would make each request write.
-    pub async fn note_use(&self, id: TokenId, now: Moment) -> Result<()> {
+    pub async fn note_use(&self, id: TokenId, now: Timestamp) -> Result<()> {
         self.change_token(id, "UPDATE api_tokens SET used = $1 WHERE id = $2", now).await
     }
 
@@ -303,12 +303,12 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NotFound`].
-    pub async fn revoke_token(&self, id: TokenId, now: Moment) -> Result<()> {
+    pub async fn revoke_token(&self, id: TokenId, now: Timestamp) -> Result<()> {
         self.change_token(id, "UPDATE api_tokens SET revoked = COALESCE(revoked, $1) WHERE id = $2", now)
             .await
     }
 
-    async fn change_token(&self, id: TokenId, sql: &'static str, now: Moment) -> Result<()> {
+    async fn change_token(&self, id: TokenId, sql: &'static str, now: Timestamp) -> Result<()> {
         let mut tx = self.db.write().await?;
         if tx.run(sql, values![now, id]).await? == 0 {
             return Err(Error::NotFound(format!("API token {id}")));
@@ -332,13 +332,13 @@ impl Store {
         secret: &str,
         user: UserId,
         details: &Json,
-        now: Moment,
-        expires: Moment,
+        now: Timestamp,
+        expires: Timestamp,
     ) -> Result<()> {
         let mut tx = self.db.write().await?;
         tx.run(
             "INSERT INTO sessions (hash, owner, details, created, expires) VALUES ($1, $2, $3, $4, $5)",
-            values![&Hash::of(secret.as_bytes()), user, details.to_string(), now, expires],
+            values![&Hash::digest(secret.as_bytes()), user, details.to_string(), now, expires],
         )
         .await
         .map_err(|e| {
@@ -351,23 +351,27 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NotFound`] where it is unknown or over, or its user disabled.
-    pub async fn session(&self, secret: &str, now: Moment) -> Result<Session> {
+    pub async fn session(&self, secret: &str, now: Timestamp) -> Result<Session> {
         let mut tx = self.db.read().await?;
         let row = tx
             .row(
                 "SELECT u.*, s.details, s.expires FROM sessions s JOIN users u ON u.id = s.owner
                  WHERE s.hash = $1 AND s.expires > $2 AND u.disabled IS NULL",
-                values![&Hash::of(secret.as_bytes()), now],
+                values![&Hash::digest(secret.as_bytes()), now],
             )
             .await?;
         let row = row.ok_or_else(|| Error::NotFound("a session that is good".to_string()))?;
-        Ok(Session { user: user(&row)?, details: row.json("details")?, expires: Moment(row.get("expires")?) })
+        Ok(Session {
+            user: user(&row)?,
+            details: row.json("details")?,
+            expires: Timestamp(row.get("expires")?),
+        })
     }
 
     /// Lets a session last until `expires`. Nothing happens to one that is unknown.
-    pub async fn extend_session(&self, secret: &str, expires: Moment) -> Result<()> {
+    pub async fn extend_session(&self, secret: &str, expires: Timestamp) -> Result<()> {
         let mut tx = self.db.write().await?;
-        let hash = Hash::of(secret.as_bytes());
+        let hash = Hash::digest(secret.as_bytes());
         tx.run("UPDATE sessions SET expires = $1 WHERE hash = $2", values![expires, &hash]).await?;
         tx.commit().await
     }
@@ -375,7 +379,7 @@ impl Store {
     /// Ends a session. Nothing happens to one that is unknown.
     pub async fn end_session(&self, secret: &str) -> Result<()> {
         let mut tx = self.db.write().await?;
-        tx.run("DELETE FROM sessions WHERE hash = $1", values![&Hash::of(secret.as_bytes())]).await?;
+        tx.run("DELETE FROM sessions WHERE hash = $1", values![&Hash::digest(secret.as_bytes())]).await?;
         tx.commit().await
     }
 
@@ -387,7 +391,7 @@ impl Store {
     }
 
     /// Deletes the sessions that were over at `now`; how many.
-    pub async fn drop_old_sessions(&self, now: Moment) -> Result<u64> {
+    pub async fn drop_old_sessions(&self, now: Timestamp) -> Result<u64> {
         let mut tx = self.db.write().await?;
         let dropped = tx.run("DELETE FROM sessions WHERE expires <= $1", values![now]).await?;
         tx.commit().await?;

@@ -17,7 +17,7 @@ pub struct Hash(String);
 
 impl Hash {
     /// The hash of this content.
-    pub fn of(bytes: &[u8]) -> Hash {
+    pub fn digest(bytes: &[u8]) -> Hash {
         Hash::finish(Sha256::new_with_prefix(bytes))
     }
 
@@ -71,7 +71,7 @@ impl Store {
         for row in &rows {
             whole.extend(row.get::<Vec<u8>>("bytes")?);
         }
-        if Hash::of(&whole) == *hash {
+        if Hash::digest(&whole) == *hash {
             return Ok(whole);
         }
         let why = format!("content {hash} has changed");
@@ -146,8 +146,8 @@ mod tests {
     fn hashes_are_those_of_everyone() {
         // FIPS 180-2, appendix B.1.
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(Hash::of(b"abc").as_str(), abc);
-        assert_eq!(abc.parse::<Hash>(), Ok(Hash::of(b"abc")));
+        assert_eq!(Hash::digest(b"abc").as_str(), abc);
+        assert_eq!(abc.parse::<Hash>(), Ok(Hash::digest(b"abc")));
         for bad in ["", "BA", &abc.to_uppercase(), &abc[1..], &format!("{abc}0")] {
             assert!(bad.parse::<Hash>().is_err(), "{bad}");
         }

@@ -3,7 +3,7 @@
 
 use crate::db::{Row, Tx, Value, values};
 use crate::submissions::missing;
-use crate::{CallbackId, Error, Moment, Result, Store, SubmissionId};
+use crate::{CallbackId, Error, Result, Store, SubmissionId, Timestamp};
 
 /// How far a callback has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -33,7 +33,7 @@ pub struct Callback {
     /// How often delivering it has failed.
     pub attempts: u64,
     /// When it is to be tried next, while it is due.
-    pub due: Option<Moment>,
+    pub due: Option<Timestamp>,
     /// Why it failed the last time, if it ever did.
     pub last_error: Option<String>,
 }
@@ -58,7 +58,7 @@ fn callback(row: &Row) -> Result<Callback> {
             other => Err(format!("`{other}` is not a state of a callback")),
         })?,
         attempts: row.count("attempts")?,
-        due: row.get::<Option<i64>>("due")?.map(Moment),
+        due: row.get::<Option<i64>>("due")?.map(Timestamp),
         last_error: row.get("last_error")?,
     })
 }
@@ -68,7 +68,7 @@ pub(crate) async fn add(
     tx: &mut Tx,
     submission: SubmissionId,
     url: &str,
-    due: Option<Moment>,
+    due: Option<Timestamp>,
 ) -> Result<CallbackId> {
     let state = if due.is_some() { "due" } else { "waiting" };
     let row = tx
@@ -81,7 +81,7 @@ pub(crate) async fn add(
 }
 
 /// A verdict is there: what waited for it is due.
-pub(crate) async fn verdict_is_there(tx: &mut Tx, submission: SubmissionId, now: Moment) -> Result<()> {
+pub(crate) async fn verdict_is_there(tx: &mut Tx, submission: SubmissionId, now: Timestamp) -> Result<()> {
     let due = "UPDATE callbacks SET state = 'due', due = $1 WHERE submission = $2 AND state = 'waiting'";
     tx.run(due, values![now, submission]).await.map(drop)
 }
@@ -91,7 +91,12 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NotFound`].
-    pub async fn add_callback(&self, submission: SubmissionId, url: &str, now: Moment) -> Result<CallbackId> {
+    pub async fn add_callback(
+        &self,
+        submission: SubmissionId,
+        url: &str,
+        now: Timestamp,
+    ) -> Result<CallbackId> {
         let mut tx = self.db.write().await?;
         // Locks the row: a verdict comes before this or after it, and is not missed.
         let locked = "UPDATE submissions SET judgements = judgements WHERE id = $1";
@@ -107,7 +112,7 @@ impl Store {
 
     /// The callbacks to be delivered at `now`, those first that wait longest; at most so many. Each comes again until
     /// [`Store::callback_done`] or [`Store::callback_failed`] is called for it.
-    pub async fn due_callbacks(&self, now: Moment, limit: u32) -> Result<Vec<Callback>> {
+    pub async fn due_callbacks(&self, now: Timestamp, limit: u32) -> Result<Vec<Callback>> {
         let due = callbacks!("WHERE state = 'due' AND due <= $1 ORDER BY due, id LIMIT $2");
         let mut tx = self.db.read().await?;
         tx.rows(due, values![now, limit]).await?.iter().map(callback).collect()
@@ -115,7 +120,7 @@ impl Store {
 
     /// Takes a callback to deliver it: it is not due before `until`. False: somebody else has taken it since it was read. Of several who
     /// try, one succeeds; one that ends without a word leaves it due then.
-    pub async fn take_callback(&self, callback: &Callback, until: Moment) -> Result<bool> {
+    pub async fn take_callback(&self, callback: &Callback, until: Timestamp) -> Result<bool> {
         let mut tx = self.db.write().await?;
         let take = "UPDATE callbacks SET due = $1 WHERE id = $2 AND state = 'due' AND due = $3";
         let taken = tx.run(take, values![until, callback.id, callback.due]).await?;
@@ -144,7 +149,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Conflict`] where it was not to be delivered, or somebody else has done so.
-    pub async fn callback_failed(&self, id: CallbackId, why: &str, next: Option<Moment>) -> Result<()> {
+    pub async fn callback_failed(&self, id: CallbackId, why: &str, next: Option<Timestamp>) -> Result<()> {
         let state = if next.is_some() { "due" } else { "failed" };
         let failed = "UPDATE callbacks SET state = $2, due = $3, last_error = $4, attempts = attempts + 1
                       WHERE id = $1 AND state = 'due'";

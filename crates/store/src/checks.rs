@@ -5,7 +5,7 @@ use crate::jobs::{columns, job};
 use crate::judgements::make_stand;
 use crate::rounds::Ended;
 use crate::turns::take_turn;
-use crate::{Job, JobId, JudgementId, Moment, Purpose, Result, Store, callbacks};
+use crate::{Job, JobId, JudgementId, Purpose, Result, Store, Timestamp, callbacks};
 
 impl Store {
     /// Jobs that go on with a round and that nobody has begun, the oldest first; at most so many, from the one after `after` on.
@@ -25,7 +25,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict) where the judgement is none of the round.
-    pub async fn settle(&self, open: JobId, counts: JudgementId, why: &str, now: Moment) -> Result<bool> {
+    pub async fn settle(&self, open: JobId, counts: JudgementId, why: &str, now: Timestamp) -> Result<bool> {
         let mut tx = self.db.write().await?;
         take_turn(&mut tx).await?;
         let lock = "UPDATE submissions SET judgements = judgements WHERE id = (SELECT submission FROM jobs WHERE id = $1)";

@@ -2,7 +2,7 @@
 
 use crate::db::{Row, Tx, values};
 use crate::turns::take_turn;
-use crate::{ContestId, Error, Moment, Result, Store};
+use crate::{ContestId, Error, Result, Store, Timestamp};
 use serde_json::Value as Json;
 
 /// A set of nodes.
@@ -13,7 +13,7 @@ pub struct Pool {
     /// What it is.
     pub form: Json,
     /// When it was first set.
-    pub created: Moment,
+    pub created: Timestamp,
 }
 
 /// A contest to be set.
@@ -47,11 +47,11 @@ pub struct Contest {
     /// How it is judged.
     pub policy: Json,
     /// When it was first set.
-    pub created: Moment,
+    pub created: Timestamp,
 }
 
 fn pool(row: &Row) -> Result<Pool> {
-    Ok(Pool { name: row.get("name")?, form: row.json("form")?, created: Moment(row.get("created")?) })
+    Ok(Pool { name: row.get("name")?, form: row.json("form")?, created: Timestamp(row.get("created")?) })
 }
 
 fn contest(row: &Row) -> Result<Contest> {
@@ -63,13 +63,13 @@ fn contest(row: &Row) -> Result<Contest> {
         usual: row.get("usual")?,
         at_once: bound.map(|_| row.count("at_once")).transpose()?,
         policy: row.json("policy")?,
-        created: Moment(row.get("created")?),
+        created: Timestamp(row.get("created")?),
     })
 }
 
 impl Store {
     /// Sets a pool, new or not.
-    pub async fn set_pool(&self, name: &str, form: &Json, now: Moment) -> Result<()> {
+    pub async fn set_pool(&self, name: &str, form: &Json, now: Timestamp) -> Result<()> {
         let mut tx = self.db.write().await?;
         tx.run(
             "INSERT INTO pools (name, form, created) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE SET form = excluded.form",
@@ -150,7 +150,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NotFound`] where a pool is not there.
-    pub async fn set_contest(&self, new: &NewContest<'_>, now: Moment) -> Result<ContestId> {
+    pub async fn set_contest(&self, new: &NewContest<'_>, now: Timestamp) -> Result<ContestId> {
         let mut tx = self.db.write().await?;
         take_turn(&mut tx).await?;
         let before = tx.row("SELECT * FROM contests WHERE name = $1", values![new.name]).await?;

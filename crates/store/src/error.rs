@@ -99,7 +99,7 @@ impl Error {
         matches!(self, Error::Busy { .. })
     }
 
-    pub(crate) fn of(place: &str, source: sqlx::Error) -> Error {
+    pub(crate) fn at(place: &str, source: sqlx::Error) -> Error {
         let (place, why) = (place.to_string(), source.to_string());
         match kind(&source) {
             Kind::Busy => Error::Busy { place, why },

@@ -126,8 +126,8 @@ pub(crate) fn known(row: &Row) -> Result<i64> {
 mod tests {
     use super::*;
     use model::{
-        Accelerator, Bytes, Cause, Clock, Compilation, Confidence, Disturbance, Exit, Floor, GroupScore,
-        Isolation, Limits, MachineEvidence, Nanos, Policy, Reading, SecondOpinion, Settled, Thresholds,
+        Accelerator, Bytes, Cause, Clock, Compilation, Confidence, Disturbance, Exit, GroupScore, Isolation,
+        Limits, MachineEvidence, Nanos, NoiseFloor, Policy, Reading, SecondOpinion, Settled, Thresholds,
         Verdict,
     };
 
@@ -141,7 +141,7 @@ mod tests {
             host_wait: Reading::Known(Nanos::from_millis(20)),
             guest_steal: Reading::unknown("the guest does not tell"),
         });
-        let floor = Floor { assumed: false, ..Floor::assumed() };
+        let floor = NoiseFloor { assumed: false, ..NoiseFloor::assumed() };
         let spread = floor.spread();
         let thresholds = Thresholds {
             policy: Policy::PUBLISHED,
@@ -266,7 +266,7 @@ mod tests {
         let [test] = &judgement.tests[..] else { panic!("{judgement:?}") };
         let charge = Charge { clock: Clock::Instructions, amount: 118_604_422 };
         assert_eq!((test.charge, judgement.limit().amount), (charge, 1_000_000_000));
-        assert_eq!(Charge::of(Clock::Instructions, &test.runs[0]), Reading::Known(charge));
+        assert_eq!(Charge::measured(Clock::Instructions, &test.runs[0]), Reading::Known(charge));
         assert_eq!(test.runs[0].time.cpu, Nanos(52_100_000), "what was seen");
         let limits = judgement.limits;
         assert_eq!((limits.cpu, limits.instructions), (None, Some(1_000_000_000)));

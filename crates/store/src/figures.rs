@@ -1,7 +1,7 @@
 //! What those who schedule look at: how long the lines are, what is under way, what was done where.
 
 use crate::db::{Row, values};
-use crate::{JobId, Moment, Result, Store, SubmissionId, Urgency};
+use crate::{JobId, Result, Store, SubmissionId, Timestamp, Urgency};
 use std::collections::BTreeMap;
 
 /// How many wait in a line.
@@ -14,7 +14,7 @@ pub struct LineCount {
     /// How many.
     pub waiting: u64,
     /// When the first of them was asked for.
-    pub oldest: Moment,
+    pub oldest: Timestamp,
 }
 
 /// What is under way in a pool.
@@ -55,7 +55,7 @@ impl Store {
                 place: Some(row.get("place")?).filter(|place: &String| !place.is_empty()),
                 urgency: crate::jobs::urgency(row)?,
                 waiting: row.count("n")?,
-                oldest: Moment(row.get("oldest")?),
+                oldest: Timestamp(row.get("oldest")?),
             })
         };
         rows.iter().map(line).collect()
@@ -82,7 +82,7 @@ impl Store {
     }
 
     /// What was done since then, by pool.
-    pub async fn throughput(&self, since: Moment) -> Result<Vec<Throughput>> {
+    pub async fn throughput(&self, since: Timestamp) -> Result<Vec<Throughput>> {
         let mut tx = self.db.read().await?;
         let rows = tx
             .rows(
@@ -107,10 +107,10 @@ impl Store {
     pub async fn judged_on(
         &self,
         node: &str,
-        since: Moment,
-        until: Moment,
+        since: Timestamp,
+        until: Timestamp,
         limit: u32,
-    ) -> Result<Vec<(SubmissionId, JobId, Moment)>> {
+    ) -> Result<Vec<(SubmissionId, JobId, Timestamp)>> {
         let mut tx = self.db.read().await?;
         let rows = tx
             .rows(
@@ -120,7 +120,7 @@ impl Store {
             )
             .await?;
         let judged = |row: &Row| {
-            Ok((SubmissionId(row.get("submission")?), JobId(row.get("id")?), Moment(row.get("finished")?)))
+            Ok((SubmissionId(row.get("submission")?), JobId(row.get("id")?), Timestamp(row.get("finished")?)))
         };
         rows.iter().map(judged).collect()
     }

@@ -1,7 +1,7 @@
 //! Which submissions are asked for.
 
 use crate::db::{Value, values};
-use crate::{ContestId, Moment, ProblemId, State, SubmissionId, UserId};
+use crate::{ContestId, ProblemId, State, SubmissionId, Timestamp, UserId};
 use model::Verdict;
 
 /// What submissions must be to be let through; what is `None` does not matter.
@@ -24,9 +24,9 @@ pub struct Filter {
     /// Submitted by this visitor, without signing in.
     pub visitor: Option<String>,
     /// Submitted at this time or later.
-    pub since: Option<Moment>,
+    pub since: Option<Timestamp>,
     /// Submitted before this time.
-    pub until: Option<Moment>,
+    pub until: Option<Timestamp>,
 }
 
 /// Which of many submissions, newest first.

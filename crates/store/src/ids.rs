@@ -2,8 +2,8 @@
 
 use crate::db::Value;
 use model::{
-    CallbackId, ContestId, JobId, JudgementId, Moment, ProblemId, RejudgingId, SubmissionId, TokenId, UserId,
-    VersionId,
+    CallbackId, ContestId, JobId, JudgementId, ProblemId, RejudgingId, SubmissionId, Timestamp, TokenId,
+    UserId, VersionId,
 };
 
 macro_rules! values {
@@ -23,5 +23,5 @@ macro_rules! values {
 }
 
 values! {
-    UserId TokenId ProblemId VersionId SubmissionId JobId JudgementId RejudgingId CallbackId ContestId Moment
+    UserId TokenId ProblemId VersionId SubmissionId JobId JudgementId RejudgingId CallbackId ContestId Timestamp
 }

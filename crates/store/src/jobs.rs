@@ -4,7 +4,7 @@
 use crate::db::{Row, Tx, Value, numbered, values};
 use crate::turns::last_ticket;
 use crate::{
-    ContestId, Error, JobId, JudgementId, Lease, Moment, RejudgingId, Result, Store, SubmissionId, UserId,
+    ContestId, Error, JobId, JudgementId, Lease, RejudgingId, Result, Store, SubmissionId, Timestamp, UserId,
     VersionId,
 };
 pub use model::Urgency;
@@ -55,7 +55,7 @@ impl Purpose {
         }
     }
 
-    pub(crate) fn of(name: &str) -> std::result::Result<Purpose, String> {
+    pub(crate) fn from_name(name: &str) -> std::result::Result<Purpose, String> {
         let all = [Purpose::Verdict, Purpose::Trial];
         all.into_iter().find(|p| p.name() == name).ok_or_else(|| format!("`{name}` is not a purpose"))
     }
@@ -72,7 +72,7 @@ pub enum JobState {
         /// Its name.
         worker: String,
         /// When the job may be taken back from it.
-        until: Moment,
+        until: Timestamp,
     },
     /// Its judgement is stored.
     Judged {
@@ -111,7 +111,7 @@ pub struct Job {
     /// The rejudging of many submissions it belongs to.
     pub rejudging: Option<RejudgingId>,
     /// When it was asked for.
-    pub created: Moment,
+    pub created: Timestamp,
     /// The contest it is for.
     pub contest: Option<ContestId>,
     /// The pool that must judge it; `None`: any.
@@ -129,9 +129,9 @@ pub struct Job {
     /// The pool of that node; of a ticket, the pool it is for.
     pub pool: Option<String>,
     /// When a worker began it; `None` while it waits and while a ticket is under way.
-    pub started: Option<Moment>,
+    pub started: Option<Timestamp>,
     /// When its judgement was stored, or it was cancelled.
-    pub finished: Option<Moment>,
+    pub finished: Option<Timestamp>,
 }
 
 impl Job {
@@ -162,7 +162,7 @@ pub(crate) struct NewJob {
     pub(crate) author: i64,
     pub(crate) purpose: Purpose,
     pub(crate) urgency: Urgency,
-    pub(crate) created: Moment,
+    pub(crate) created: Timestamp,
     pub(crate) rejudging: Option<RejudgingId>,
     pub(crate) contest: Option<ContestId>,
     pub(crate) place: Option<String>,
@@ -185,7 +185,7 @@ impl NewJob {
         version: Option<VersionId>,
         author: Option<UserId>,
         (purpose, urgency): (Purpose, Urgency),
-        created: Moment,
+        created: Timestamp,
     ) -> NewJob {
         let author = author.map_or(0, |author| author.0);
         NewJob {
@@ -241,12 +241,12 @@ pub(crate) use columns;
 
 pub(crate) fn job(row: &Row) -> Result<Job> {
     let worker = || Ok::<_, Error>(row.get::<Option<String>>("worker")?.unwrap_or_default());
-    let moment = |name| Ok::<_, Error>(row.get::<Option<i64>>(name)?.map(Moment));
+    let moment = |name| Ok::<_, Error>(row.get::<Option<i64>>(name)?.map(Timestamp));
     let state: String = row.get("state")?;
     let cancelled: Option<String> = row.get("cancelled")?;
     let state = match (state.as_str(), row.get::<Option<i64>>("lease")?, cancelled) {
         ("queued", None, None) => JobState::Queued,
-        ("claimed", Some(until), None) => JobState::Claimed { worker: worker()?, until: Moment(until) },
+        ("claimed", Some(until), None) => JobState::Claimed { worker: worker()?, until: Timestamp(until) },
         ("judged", None, None) => JobState::Judged { worker: worker()? },
         ("judged", None, Some(why)) => JobState::Cancelled { why },
         (state, lease, _) => return Err(row.damaged(format!("a job is {state} with lease {lease:?}"))),
@@ -257,14 +257,14 @@ pub(crate) fn job(row: &Row) -> Result<Job> {
         id,
         submission: SubmissionId(row.get("submission")?),
         version: row.get::<Option<i64>>("version")?.map(VersionId),
-        purpose: row.parse("purpose", Purpose::of)?,
+        purpose: row.parse("purpose", Purpose::from_name)?,
         urgency: urgency(row)?,
         attempt: row.count("attempt")?,
         failed: row.count("failed")?,
         state,
         returned: row.get("returned")?,
         rejudging: row.get::<Option<i64>>("rejudging")?.map(RejudgingId),
-        created: Moment(row.get("created")?),
+        created: Timestamp(row.get("created")?),
         contest: Some(ContestId(row.get("contest")?)).filter(|contest| contest.0 != 0),
         place: row.get("place")?,
         not_on: not_on.map(|_| row.json("not_on")).transpose()?.unwrap_or_default(),

@@ -8,9 +8,9 @@ use crate::rounds::{self, Conclusion, Ended, Then};
 use crate::submissions::missing;
 use crate::turns::take_turn;
 use crate::{
-    Error, Finished, JobId, JudgementId, Lease, Moment, Output, Purpose, Result, Store, SubmissionId,
+    Error, Finished, JobId, JudgementId, Lease, Output, Purpose, Result, Store, SubmissionId, Timestamp,
     callbacks, outputs,
-    time_limits::{self, Kept},
+    time_limits::{self, InferredResult},
 };
 use model::{Bytes, Charge, Clock, Confidence, InferredLimit, InferredScales, Judgement, Verdict};
 
@@ -30,7 +30,7 @@ pub struct JudgementSummary {
     /// It is what its round came to.
     pub stands: bool,
     /// When it was stored.
-    pub finished: Moment,
+    pub finished: Timestamp,
     /// What was earned.
     pub verdict: Verdict,
     /// Points, in scoring problems.
@@ -92,10 +92,10 @@ impl JudgementSummary {
             id: JudgementId(row.get("judgement")?),
             job: JobId(row.get("job")?),
             number: row.count("number")?,
-            purpose: row.parse("purpose", Purpose::of)?,
+            purpose: row.parse("purpose", Purpose::from_name)?,
             current: row.get::<i64>("current")? == 1,
             stands: row.get::<i64>("stands")? == 1,
-            finished: Moment(row.get("finished")?),
+            finished: Timestamp(row.get("finished")?),
             verdict: row.parse("verdict", str::parse)?,
             score: row.get("score")?,
             charge: unsigned(row.get("cpu_ns")?).map(|amount| Charge { clock, amount }),
@@ -142,7 +142,7 @@ impl Store {
         lease: Lease,
         judgement: &Judgement,
         output: Option<&Output>,
-        now: Moment,
+        now: Timestamp,
         conclusion: Conclusion<'_>,
     ) -> Result<Finished> {
         self.finish_with(lease, judgement, output, now, (conclusion, None)).await
@@ -157,10 +157,16 @@ impl Store {
         lease: Lease,
         judgement: &Judgement,
         limit: &InferredLimit,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<Finished> {
-        self.finish_with(lease, judgement, None, now, (Conclusion::stands(), Some(Kept::TimeLimit(limit))))
-            .await
+        self.finish_with(
+            lease,
+            judgement,
+            None,
+            now,
+            (Conclusion::stands(), Some(InferredResult::TimeLimit(limit))),
+        )
+        .await
     }
 
     /// The same of a job that inferred scales.
@@ -172,10 +178,16 @@ impl Store {
         lease: Lease,
         judgement: &Judgement,
         scales: &InferredScales,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<Finished> {
-        self.finish_with(lease, judgement, None, now, (Conclusion::stands(), Some(Kept::Scales(scales))))
-            .await
+        self.finish_with(
+            lease,
+            judgement,
+            None,
+            now,
+            (Conclusion::stands(), Some(InferredResult::Scales(scales))),
+        )
+        .await
     }
 
     async fn finish_with(
@@ -183,8 +195,8 @@ impl Store {
         lease: Lease,
         judgement: &Judgement,
         output: Option<&Output>,
-        now: Moment,
-        (conclusion, inferred): (Conclusion<'_>, Option<Kept<'_>>),
+        now: Timestamp,
+        (conclusion, inferred): (Conclusion<'_>, Option<InferredResult<'_>>),
     ) -> Result<Finished> {
         let unfit = |why| Error::Conflict(format!("judgement of job {}: {why}", lease.job));
         let packed = evidence::pack(judgement).map_err(unfit)?;
@@ -206,7 +218,7 @@ impl Store {
         if current {
             none_is_current(&mut tx, submission).await?;
         }
-        let place = Place { submission, number, job: lease.job, current, stands, finished: now };
+        let place = JudgementRow { submission, number, job: lease.job, current, stands, finished: now };
         let id = insert(&mut tx, &place, judgement, &packed).await?;
         if let Some(output) = output {
             outputs::insert(&mut tx, id, output).await?;
@@ -327,16 +339,21 @@ pub(crate) async fn make_stand(tx: &mut Tx, ended: &Ended, counts: JudgementId) 
 }
 
 /// Where a judgement belongs.
-struct Place {
+struct JudgementRow {
     submission: SubmissionId,
     number: i64,
     job: JobId,
     current: bool,
     stands: bool,
-    finished: Moment,
+    finished: Timestamp,
 }
 
-async fn insert(tx: &mut Tx, place: &Place, judgement: &Judgement, packed: &Packed) -> Result<JudgementId> {
+async fn insert(
+    tx: &mut Tx,
+    place: &JudgementRow,
+    judgement: &Judgement,
+    packed: &Packed,
+) -> Result<JudgementId> {
     let settled = judgement.settled;
     let confidence = CONFIDENCES.into_iter().find(|(known, _)| *known == settled.confidence);
     let row = tx

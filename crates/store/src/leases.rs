@@ -6,7 +6,7 @@
 use crate::db::{Row, Tx, Value, values};
 use crate::jobs::{columns, job, missing};
 use crate::turns::{refund, take_turn};
-use crate::{Error, Job, JobId, JobState, Lease, Moment, Result, Store};
+use crate::{Error, Job, JobId, JobState, Lease, Result, Store, Timestamp};
 
 /// What comes of beginning a job by its ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,8 +48,8 @@ impl Store {
         worker: &str,
         node: &str,
         pool: &str,
-        until: Moment,
-        now: Moment,
+        until: Timestamp,
+        now: Timestamp,
     ) -> Result<Begun> {
         let mut tx = self.db.write_fleetingly().await?;
         let begun = tx
@@ -92,7 +92,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Conflict`] where the lease is lost: the worker should stop.
-    pub async fn extend(&self, lease: Lease, until: Moment) -> Result<()> {
+    pub async fn extend(&self, lease: Lease, until: Timestamp) -> Result<()> {
         let mut tx = self.db.write_fleetingly().await?;
         let extended = tx
             .run(
@@ -149,7 +149,7 @@ impl Store {
 
     /// Takes back every job whose lease ended at `now` or before, counts the attempt as failed where it was begun, and returns what was taken.
     /// A lease is over only through this and [`Store::take_back`].
-    pub async fn reap(&self, now: Moment) -> Result<Vec<Lease>> {
+    pub async fn reap(&self, now: Timestamp) -> Result<Vec<Lease>> {
         let due = "SELECT id FROM jobs WHERE state = 'claimed' AND lease <= $1 LIMIT 1";
         if self.db.read().await?.row(due, values![now]).await?.is_none() {
             return Ok(Vec::new());

@@ -47,8 +47,8 @@ pub use jobs::{Finished, Job, JobState, Purpose, Urgency};
 pub use judgements::{JudgementSummary, StoredJudgement};
 pub use leases::Begun;
 pub use model::{
-    CallbackId, ContestId, JobId, JudgementId, Lease, Moment, ProblemId, RejudgingId, SubmissionId, TokenId,
-    UserId, VersionId,
+    CallbackId, ContestId, JobId, JudgementId, Lease, ProblemId, RejudgingId, SubmissionId, Timestamp,
+    TokenId, UserId, VersionId,
 };
 pub use nodes::{Node, NodeChange, NodeEvent, NodeState, Sample};
 pub use outputs::Output;

@@ -1,7 +1,7 @@
 //! Nodes: the machines that judge, what is known of them, and whether they get work; and what was measured on them over time.
 
 use crate::db::{Row, values};
-use crate::{Error, Moment, Result, Store, facts};
+use crate::{Error, Result, Store, Timestamp, facts};
 use model::NodeFacts;
 use serde_json::Value as Json;
 
@@ -28,7 +28,7 @@ impl NodeState {
         }
     }
 
-    fn of(name: &str) -> std::result::Result<NodeState, String> {
+    fn from_name(name: &str) -> std::result::Result<NodeState, String> {
         let found = NodeState::ALL.into_iter().find(|state| state.name() == name);
         found.ok_or_else(|| format!("`{name}` is not a state of a node"))
     }
@@ -46,9 +46,9 @@ pub struct Node {
     /// Why it is in this state, where somebody said so.
     pub reason: Option<String>,
     /// When it was first heard of.
-    pub first_seen: Moment,
+    pub first_seen: Timestamp,
     /// When it was last heard of.
-    pub last_seen: Moment,
+    pub last_seen: Timestamp,
     /// Why it is not admitted, as a list, which is empty until somebody has looked at it; `None`: it is admitted.
     pub waits: Option<Json>,
     /// What it stated of itself and its index, the last time.
@@ -60,7 +60,7 @@ pub struct Node {
     /// How often something of all this was changed but for `last_seen`.
     pub revision: u64,
     /// Since when what it judged is doubted.
-    pub doubted_since: Option<Moment>,
+    pub doubted_since: Option<Timestamp>,
 }
 
 impl Node {
@@ -84,7 +84,7 @@ pub struct NodeChange {
     /// What its tests have come to.
     pub health: Option<Json>,
     /// Since when what it judged is doubted.
-    pub doubted_since: Option<Moment>,
+    pub doubted_since: Option<Timestamp>,
     /// What is to be told of this: a short name of its kind, words, and who did it where somebody did.
     pub event: Option<(String, String, Option<String>)>,
 }
@@ -112,7 +112,7 @@ impl NodeChange {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct NodeEvent {
     /// When.
-    pub at: Moment,
+    pub at: Timestamp,
     /// A short name.
     pub kind: String,
     /// In words.
@@ -125,7 +125,7 @@ pub struct NodeEvent {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Sample {
     /// When.
-    pub at: Moment,
+    pub at: Timestamp,
     /// What.
     pub value: Json,
 }
@@ -138,16 +138,16 @@ fn node(row: &Row) -> Result<Node> {
     Ok(Node {
         name: row.get("name")?,
         pool: row.get("pool")?,
-        state: row.parse("state", NodeState::of)?,
+        state: row.parse("state", NodeState::from_name)?,
         reason: row.get("reason")?,
-        first_seen: Moment(row.get("first_seen")?),
-        last_seen: Moment(row.get("last_seen")?),
+        first_seen: Timestamp(row.get("first_seen")?),
+        last_seen: Timestamp(row.get("last_seen")?),
         waits: document("waits")?,
         statement: document("statement")?,
         admitted: document("admitted")?,
         health: document("health")?,
         revision: row.count("revision")?,
-        doubted_since: row.get::<Option<i64>>("doubted_since")?.map(Moment),
+        doubted_since: row.get::<Option<i64>>("doubted_since")?.map(Timestamp),
     })
 }
 
@@ -158,7 +158,7 @@ fn missing(name: &str) -> Error {
 impl Store {
     /// A node was heard of: keeps its pool and what it says of itself, and returns what is known of it. A node that is new is active;
     /// the state of one that is known stays.
-    pub async fn note_node(&self, name: &str, pool: &str, facts: &NodeFacts, now: Moment) -> Result<Node> {
+    pub async fn note_node(&self, name: &str, pool: &str, facts: &NodeFacts, now: Timestamp) -> Result<Node> {
         let facts =
             facts::written(facts).map_err(|e| Error::Conflict(format!("facts of node {name}: {e}")))?;
         let mut tx = self.db.write().await?;
@@ -180,7 +180,7 @@ impl Store {
 
     /// A node stated what it is: keeps its pool and the statement, and returns what is known of it. A node that is new, or comes for another
     /// pool than before, waits until somebody has looked at it; whether one that is known waits stays.
-    pub async fn state_node(&self, name: &str, pool: &str, statement: &Json, now: Moment) -> Result<Node> {
+    pub async fn state_node(&self, name: &str, pool: &str, statement: &Json, now: Timestamp) -> Result<Node> {
         let mut tx = self.db.write().await?;
         let row = tx
             .one(
@@ -203,7 +203,7 @@ impl Store {
 
     /// Changes a node that was read before, and keeps the event; whether it did. `false`: somebody else has changed it since it was read; read it
     /// again, and decide again.
-    pub async fn change_node(&self, read: &Node, change: &NodeChange, now: Moment) -> Result<bool> {
+    pub async fn change_node(&self, read: &Node, change: &NodeChange, now: Timestamp) -> Result<bool> {
         let text = |document: &Option<Json>| document.as_ref().map(Json::to_string);
         let mut tx = self.db.write().await?;
         let changed = tx
@@ -244,7 +244,7 @@ impl Store {
         let rows = tx.rows(events, values![node, limit]).await?;
         let event = |row: &Row| {
             Ok(NodeEvent {
-                at: Moment(row.get("at")?),
+                at: Timestamp(row.get("at")?),
                 kind: row.get("kind")?,
                 text: row.get("text")?,
                 by: row.get("by_whom")?,
@@ -325,7 +325,7 @@ impl Store {
     }
 
     /// What was measured on a node, of one kind, at `since` or later, newest first; at most so many.
-    pub async fn samples(&self, node: &str, kind: &str, since: Moment, limit: u32) -> Result<Vec<Sample>> {
+    pub async fn samples(&self, node: &str, kind: &str, since: Timestamp, limit: u32) -> Result<Vec<Sample>> {
         let mut tx = self.db.read().await?;
         let rows = tx
             .rows(
@@ -334,7 +334,7 @@ impl Store {
                 values![node, kind, since, limit],
             )
             .await?;
-        let sample = |row: &Row| Ok(Sample { at: Moment(row.get("at")?), value: row.json("value")? });
+        let sample = |row: &Row| Ok(Sample { at: Timestamp(row.get("at")?), value: row.json("value")? });
         rows.iter().map(sample).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Problems and their versions. A version is one package, and is never changed.
 
 use crate::db::{Row, Tx, values};
-use crate::{Error, Hash, Moment, ProblemId, Result, Store, UserId, VersionId, blobs};
+use crate::{Error, Hash, ProblemId, Result, Store, Timestamp, UserId, VersionId, blobs};
 
 /// A problem.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -13,7 +13,7 @@ pub struct Problem {
     /// Its title, of the newest version.
     pub title: String,
     /// When its first version came.
-    pub created: Moment,
+    pub created: Timestamp,
     /// What it is judged by.
     pub newest: Version,
 }
@@ -32,7 +32,7 @@ pub struct Version {
     /// Who handed it in.
     pub author: Option<UserId>,
     /// When.
-    pub created: Moment,
+    pub created: Timestamp,
     /// Whether it states its time limit; `None`: nobody has looked ([`Store::set_states_limit`]).
     pub states_limit: Option<bool>,
 }
@@ -49,7 +49,7 @@ pub struct NewVersion<'a> {
     /// Who hands it in.
     pub author: Option<UserId>,
     /// When.
-    pub created: Moment,
+    pub created: Timestamp,
 }
 
 /// A statement that reads versions, with more columns before them.
@@ -89,7 +89,7 @@ fn version(row: &Row) -> Result<Version> {
         number: u32::try_from(number).map_err(|_| row.damaged(format!("version number {number}")))?,
         package: row.parse("package", str::parse)?,
         author: row.get::<Option<i64>>("author")?.map(UserId),
-        created: Moment(row.get("created")?),
+        created: Timestamp(row.get("created")?),
         states_limit: row.get::<Option<i64>>("stated")?.map(|stated| stated == 1),
     })
 }
@@ -99,7 +99,7 @@ fn problem(row: &Row) -> Result<Problem> {
         id: ProblemId(row.get("problem")?),
         name: row.get("name")?,
         title: row.get("title")?,
-        created: Moment(row.get("problem_created")?),
+        created: Timestamp(row.get("problem_created")?),
         newest: version(row)?,
     })
 }
@@ -107,7 +107,7 @@ fn problem(row: &Row) -> Result<Problem> {
 impl Store {
     /// Adds a version to a problem. Where the newest version is this very package, nothing is added and it is returned.
     pub async fn add_version(&self, new: NewVersion<'_>) -> Result<Version> {
-        let package = Hash::of(new.package);
+        let package = Hash::digest(new.package);
         let mut tx = self.db.write().await?;
         // Holds the problem's row, so that versions are added one after the other.
         let row = tx

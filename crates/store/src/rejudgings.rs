@@ -5,7 +5,7 @@ use crate::jobs::{self, NewJob};
 use crate::judgements::{JudgementSummary, summaries};
 use crate::submissions::missing;
 use crate::{
-    ContestId, Error, JobId, Moment, Purpose, RejudgingId, Result, Store, SubmissionId, Urgency, UserId,
+    ContestId, Error, JobId, Purpose, RejudgingId, Result, Store, SubmissionId, Timestamp, Urgency, UserId,
     VersionId, contests,
 };
 use sqlx::AssertSqlSafe;
@@ -24,7 +24,7 @@ pub struct Rejudge {
     /// [`Urgency::Rejudge`] instead of [`Urgency::Background`].
     pub urgency: Urgency,
     /// When this is asked for.
-    pub created: Moment,
+    pub created: Timestamp,
 }
 
 /// A request to judge many submissions again.
@@ -41,7 +41,7 @@ pub struct Rejudging {
     /// What to judge by; `None`: what each was submitted for.
     pub version: Option<VersionId>,
     /// When it was asked for.
-    pub created: Moment,
+    pub created: Timestamp,
     /// How many submissions are to be judged again.
     pub submissions: u64,
     /// How many judgements were asked for, without those that were cancelled.
@@ -85,9 +85,9 @@ fn rejudging(row: &Row) -> Result<Rejudging> {
         id: RejudgingId(row.get("id")?),
         reason: row.get("reason")?,
         by: row.get::<Option<i64>>("author")?.map(UserId),
-        purpose: row.parse("purpose", Purpose::of)?,
+        purpose: row.parse("purpose", Purpose::from_name)?,
         version: row.get::<Option<i64>>("version")?.map(VersionId),
-        created: Moment(row.get("created")?),
+        created: Timestamp(row.get("created")?),
         submissions: row.count("submissions")?,
         jobs: row.count("jobs")?,
         judged: row.count("judged")?,

@@ -2,17 +2,17 @@
 
 use crate::db::values;
 use crate::turns::take_turn;
-use crate::{Error, JobId, Moment, Result, Store, SubmissionId};
+use crate::{Error, JobId, Result, Store, SubmissionId, Timestamp};
 
 impl Store {
     /// What a node is at: submission, job, and since when; the longest first.
-    pub async fn running_on(&self, node: &str) -> Result<Vec<(SubmissionId, JobId, Moment)>> {
+    pub async fn running_on(&self, node: &str) -> Result<Vec<(SubmissionId, JobId, Timestamp)>> {
         let mut tx = self.db.read().await?;
         let running = "SELECT submission, id, started FROM jobs
              WHERE state = 'claimed' AND started IS NOT NULL AND node = $1 ORDER BY started, id";
         let rows = tx.rows(running, values![node]).await?;
         let job = |row: &crate::db::Row| {
-            Ok((SubmissionId(row.get("submission")?), JobId(row.get("id")?), Moment(row.get("started")?)))
+            Ok((SubmissionId(row.get("submission")?), JobId(row.get("id")?), Timestamp(row.get("started")?)))
         };
         rows.iter().map(job).collect()
     }

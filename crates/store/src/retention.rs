@@ -2,7 +2,7 @@
 
 use crate::db::{Row, Tx, values};
 use crate::submissions::missing;
-use crate::{Error, Moment, Result, Store, SubmissionId, blobs};
+use crate::{Error, Result, Store, SubmissionId, Timestamp, blobs};
 
 /// What retention has deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Store {
     /// Deletes the sources, runs, outputs and ended callbacks of submissions submitted before `before`, of at most `most` of them,
     /// oldest first; those that are still to be judged are left alone. Their judgements stay, test by test. Deletes also at most
     /// `most` samples of nodes from before then, and as many events. To be called until nothing is left, so that nobody waits long.
-    pub async fn forget(&self, before: Moment, most: u32, now: Moment) -> Result<Forgotten> {
+    pub async fn forget(&self, before: Timestamp, most: u32, now: Timestamp) -> Result<Forgotten> {
         let mut tx = self.db.write().await?;
         let rows = tx
             .rows(
@@ -127,7 +127,7 @@ fn hashes(rows: &[Row]) -> Result<Vec<String>> {
 }
 
 /// Deletes sources, runs and outputs of one submission; the hashes of its files, or `None` when it is to be judged again after all.
-async fn forget_one(tx: &mut Tx, id: SubmissionId, now: Moment) -> Result<Option<Vec<String>>> {
+async fn forget_one(tx: &mut Tx, id: SubmissionId, now: Timestamp) -> Result<Option<Vec<String>>> {
     // A rejudge that came in between is seen.
     lock(tx, id).await?;
     let forgotten = tx

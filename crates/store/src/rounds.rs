@@ -6,7 +6,7 @@ use crate::jobs::{NewJob, Next, Purpose, Urgency, enqueue, missing};
 use crate::submissions;
 use crate::turns::take_turn;
 use crate::{
-    ContestId, JobId, JudgementId, Lease, Moment, RejudgingId, Result, Store, SubmissionId, VersionId,
+    ContestId, JobId, JudgementId, Lease, RejudgingId, Result, Store, SubmissionId, Timestamp, VersionId,
 };
 use serde_json::Value as Json;
 
@@ -84,7 +84,7 @@ impl Ended {
     pub(crate) fn read(row: &Row, job: JobId) -> Result<Ended> {
         Ok(Ended {
             submission: SubmissionId(row.get("submission")?),
-            purpose: row.parse("purpose", Purpose::of)?,
+            purpose: row.parse("purpose", Purpose::from_name)?,
             round: row.get::<Option<i64>>("round")?.map_or(job, JobId),
             version: row.get::<Option<i64>>("version")?.map(VersionId),
             author: row.get("author")?,
@@ -101,7 +101,7 @@ pub(crate) async fn end(
     tx: &mut Tx,
     lease: Lease,
     answer: Option<&Json>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Option<(Ended, i64)>> {
     let number = tx
         .row(
@@ -131,7 +131,7 @@ pub(crate) async fn end(
 }
 
 /// Queues the next job of a round.
-pub(crate) async fn ask(tx: &mut Tx, ended: &Ended, ask: Ask<'_>, now: Moment) -> Result<()> {
+pub(crate) async fn ask(tx: &mut Tx, ended: &Ended, ask: Ask<'_>, now: Timestamp) -> Result<()> {
     let not_on =
         Some(ask.not_on).filter(|nodes| !nodes.is_empty()).map(|nodes| Json::from(nodes).to_string());
     let next = Next { round: ended.round, confirm: ask.confirm, not_on, why: ask.why.to_string() };
@@ -180,7 +180,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NotFound`].
-    pub async fn cancel(&self, submission: SubmissionId, why: &str, now: Moment) -> Result<u64> {
+    pub async fn cancel(&self, submission: SubmissionId, why: &str, now: Timestamp) -> Result<u64> {
         let mut tx = self.db.write().await?;
         take_turn(&mut tx).await?;
         // A job that is asked for by the end of another is seen.

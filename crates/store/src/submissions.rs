@@ -5,8 +5,8 @@ use crate::filter::{Filter, Page};
 use crate::jobs::{self, NewJob};
 use crate::judgements::JudgementSummary;
 use crate::{
-    ContestId, Error, Hash, JobId, Moment, ProblemId, Purpose, Result, Store, SubmissionId, Urgency, UserId,
-    VersionId, blobs, callbacks, contests,
+    ContestId, Error, Hash, JobId, ProblemId, Purpose, Result, Store, SubmissionId, Timestamp, Urgency,
+    UserId, VersionId, blobs, callbacks, contests,
 };
 use serde_json::Value as Json;
 use sqlx::AssertSqlSafe;
@@ -31,7 +31,7 @@ pub struct NewSubmission<'a> {
     /// Whatever else the one who takes it in wants to know later.
     pub details: Json,
     /// When it is submitted.
-    pub created: Moment,
+    pub created: Timestamp,
     /// Which line it waits in; of a contest, [`Urgency::Contest`] instead of [`Urgency::Live`], and [`Urgency::Rejudge`] instead of
     /// [`Urgency::Background`].
     pub urgency: Urgency,
@@ -83,9 +83,9 @@ pub struct Submission {
     /// What the one who took it in noted.
     pub details: Json,
     /// When it was submitted.
-    pub created: Moment,
+    pub created: Timestamp,
     /// When its sources and runs were deleted ([`Store::forget`]); it cannot be judged again.
-    pub forgotten: Option<Moment>,
+    pub forgotten: Option<Timestamp>,
     /// How far judging it has come. Trials do not count.
     pub state: State,
     /// It waits for its time limit ([`Store::await_limit`]).
@@ -155,8 +155,8 @@ fn submission(row: &Row) -> Result<Submission> {
         contest: row.get::<Option<i64>>("contest")?.map(ContestId),
         language: row.get("language")?,
         details: row.json("details")?,
-        created: Moment(row.get("created")?),
-        forgotten: row.get::<Option<i64>>("forgotten")?.map(Moment),
+        created: Timestamp(row.get("created")?),
+        forgotten: row.get::<Option<i64>>("forgotten")?.map(Timestamp),
         state: match row.get::<Option<String>>("state")?.as_deref() {
             None if judged => State::Judged,
             None => State::Cancelled,
@@ -316,7 +316,7 @@ pub(crate) async fn add(
 }
 
 async fn add_files(tx: &mut Tx, submission: SubmissionId, files: &[(&str, &[u8])]) -> Result<()> {
-    let mut hashed: Vec<_> = files.iter().map(|(_, bytes)| (Hash::of(bytes), *bytes)).collect();
+    let mut hashed: Vec<_> = files.iter().map(|(_, bytes)| (Hash::digest(bytes), *bytes)).collect();
     let named: Vec<_> =
         files.iter().zip(&hashed).map(|((name, _), (hash, _))| (*name, hash.clone())).collect();
     // In one order everywhere, so that two who keep the same two files do not wait for each other.

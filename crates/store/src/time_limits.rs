@@ -10,7 +10,7 @@ use crate::leases::{self, lost};
 use crate::reference_scales;
 use crate::submissions::{self, NewSubmission};
 use crate::turns::{refund, take_turn};
-use crate::{Error, JobId, Lease, Moment, Purpose, Result, Store, SubmissionId, Urgency, VersionId};
+use crate::{Error, JobId, Lease, Purpose, Result, Store, SubmissionId, Timestamp, Urgency, VersionId};
 use model::{Forms, InferredLimit, InferredScales, Nanos};
 use serde_json::Value as Json;
 
@@ -80,7 +80,7 @@ pub struct Found<T> {
     /// What it is.
     pub inferred: T,
     /// When it was stored.
-    pub found: Moment,
+    pub found: Timestamp,
     /// The node that inferred it; `None`: not recorded then.
     pub node: Option<String>,
     /// The pool of that.
@@ -101,7 +101,7 @@ pub struct AskLimit<'a> {
     /// What is noted with that.
     pub details: &'a Json,
     /// When.
-    pub now: Moment,
+    pub now: Timestamp,
 }
 
 fn written(limit: &InferredLimit) -> serde_json::Result<String> {
@@ -138,7 +138,7 @@ pub(crate) fn stored_by<T>(
     let found = match row.get::<Option<String>>("body")? {
         Some(body) => Some(Found {
             inferred: read(row.get("form")?, &body).map_err(|why| row.damaged(why))?,
-            found: Moment(row.get("found")?),
+            found: Timestamp(row.get("found")?),
             node: row.get("node")?,
             node_pool: row.get("node_pool")?,
         }),
@@ -271,17 +271,17 @@ impl Store {
 
 /// What a job inferred.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kept<'a> {
+pub(crate) enum InferredResult<'a> {
     TimeLimit(&'a InferredLimit),
     Scales(&'a InferredScales),
 }
 
-impl Kept<'_> {
+impl InferredResult<'_> {
     /// Which table has it, and its form and body there.
     fn written(self) -> serde_json::Result<(Inferred, i64, String)> {
         Ok(match self {
-            Kept::TimeLimit(limit) => (Inferred::TimeLimit, FORM, written(limit)?),
-            Kept::Scales(scales) => {
+            InferredResult::TimeLimit(limit) => (Inferred::TimeLimit, FORM, written(limit)?),
+            InferredResult::Scales(scales) => {
                 (Inferred::Scales, reference_scales::FORM, reference_scales::written(scales)?)
             }
         })
@@ -289,7 +289,12 @@ impl Kept<'_> {
 }
 
 /// Keeps what a job inferred, and lets go who waited for it. The row of [`take_turn`] is held.
-pub(crate) async fn keep(tx: &mut Tx, job: JobId, inferred: Kept<'_>, now: Moment) -> Result<()> {
+pub(crate) async fn keep(
+    tx: &mut Tx,
+    job: JobId,
+    inferred: InferredResult<'_>,
+    now: Timestamp,
+) -> Result<()> {
     let unfit = |e: serde_json::Error| Error::Conflict(format!("what job {job} inferred: {e}"));
     let (what, form, body) = inferred.written().map_err(unfit)?;
     let kept = tx

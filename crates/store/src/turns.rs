@@ -15,7 +15,7 @@
 use crate::db::{Row, Tx, numbered, values};
 use crate::jobs::{Flow, columns, job, urgency_number};
 use crate::leases::quoted;
-use crate::{Error, Job, JobId, Moment, Result, Store, Urgency, UserId};
+use crate::{Error, Job, JobId, Result, Store, Timestamp, Urgency, UserId};
 use sqlx::AssertSqlSafe;
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ pub enum Anywhere {
     /// Like its own; its own first where both are equally urgent.
     Equally,
     /// After all its own, those that were asked for then or before.
-    After(Moment),
+    After(Timestamp),
 }
 
 /// A request for the next job.
@@ -45,9 +45,9 @@ pub struct Claim<'a> {
     /// Whether that takes jobs that may be judged anywhere.
     pub anywhere: Anywhere,
     /// When the job may be taken back.
-    pub until: Moment,
+    pub until: Timestamp,
     /// Now.
-    pub now: Moment,
+    pub now: Timestamp,
     /// The worker infers time limits ([`crate::LIMITS`]).
     pub infers: bool,
     /// The pool has so many slots: none, where as many of its tickets are under way that nobody has begun as it has free slots, and one more.
@@ -56,7 +56,7 @@ pub struct Claim<'a> {
 
 impl<'a> Claim<'a> {
     /// By a worker without a fleet; its name is that of its node, a slash, and a number.
-    pub fn local(worker: &'a str, until: Moment, now: Moment) -> Claim<'a> {
+    pub fn local(worker: &'a str, until: Timestamp, now: Timestamp) -> Claim<'a> {
         let node = worker.rsplit_once('/').map_or(worker, |(node, _)| node);
         let (pool, anywhere) = (DEFAULT_POOL, Anywhere::Equally);
         Claim { worker, node: Some(node), pool, anywhere, until, now, infers: true, slots: None }
@@ -304,7 +304,7 @@ const LOOK: u32 = 32;
 async fn first_of(tx: &mut Tx, flow: &Flow, claim: &Claim<'_>) -> Result<Option<Row>> {
     let (oldest, look) = match claim.anywhere {
         Anywhere::After(then) if flow.place.is_empty() => (then, LOOK),
-        _ => (Moment(i64::MAX), 1),
+        _ => (Timestamp(i64::MAX), 1),
     };
     let (may, whom) = match claim.node {
         Some(node) => ("REPLACE(not_on, $4, '') = not_on", quoted(node)),

@@ -1,7 +1,7 @@
 //! What an operator does: counts, backup, and looking whether all is well.
 
 use crate::db::{Engine, Tx, values};
-use crate::{Error, Hash, Moment, Result, Store, Urgency};
+use crate::{Error, Hash, Result, Store, Timestamp, Urgency};
 use model::Verdict;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
@@ -25,7 +25,7 @@ pub struct Counts {
     /// Jobs a worker has.
     pub claimed: u64,
     /// When the job that waits longest was asked for.
-    pub oldest: Option<Moment>,
+    pub oldest: Option<Timestamp>,
     /// Submissions by their current verdict.
     pub verdicts: Vec<(Verdict, u64)>,
     /// Bytes of packages and sources.
@@ -165,7 +165,7 @@ impl Store {
                 Urgency::Live => counts.live = n,
                 Urgency::Background => counts.background = n,
             }
-            let oldest = Moment(row.get("oldest")?);
+            let oldest = Timestamp(row.get("oldest")?);
             counts.oldest = Some(counts.oldest.map_or(oldest, |known| known.min(oldest)));
         }
         let verdicts = "SELECT verdict, COUNT(*) AS n FROM judgements WHERE current = 1 GROUP BY verdict ORDER BY verdict";

@@ -68,7 +68,7 @@ fn disk_full() -> Result<(), Failed> {
 
 /// Content of so many bytes, each time another.
 fn content(seed: u64, size: usize) -> Vec<u8> {
-    Hash::of(&seed.to_le_bytes()).as_str().bytes().cycle().take(size).collect()
+    Hash::digest(&seed.to_le_bytes()).as_str().bytes().cycle().take(size).collect()
 }
 
 /// Hands in, four at a time, until one is refused; the error, and how many were taken.

@@ -23,7 +23,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn of(byte: u8) -> Option<Kind> {
+    fn from_byte(byte: u8) -> Option<Kind> {
         [Kind::Document, Kind::Data, Kind::End, Kind::Taken, Kind::Beat]
             .into_iter()
             .find(|k| *k as u8 == byte)
@@ -75,7 +75,7 @@ pub fn read(from: &mut impl Read) -> io::Result<Option<Frame>> {
     let [a, b, c, d, kind, channel] = head;
     let length = u32::from_le_bytes([a, b, c, d]) as usize;
     let bad = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
-    let kind = Kind::of(kind).ok_or_else(|| bad(format!("a frame of unknown kind {kind}")))?;
+    let kind = Kind::from_byte(kind).ok_or_else(|| bad(format!("a frame of unknown kind {kind}")))?;
     if length > MOST {
         return Err(bad(format!("a frame of {length} bytes")));
     }

@@ -7,7 +7,7 @@
 //! observation of a run.
 //!
 //! 1. **Host** ([`Machine`], in the process that judges): puts files, runs and fetches by messages over one stream, the *port*
-//!    ([`frame`], [`Ask`](message), [`Told`](message)). It believes nothing: frames are bounded, data are counted against windows and
+//!    ([`frame`], [`Request`](message), [`Response`](message)). It believes nothing: frames are bounded, data are counted against windows and
 //!    limits, an observation must be possible in the time that passed here, and whoever is silent for too long is dead. A machine that breaks a rule
 //!    is ended, and what was in hand ends as a fault of the system, never as a verdict.
 //! 2. **Keeper** ([`KEEPER`]): this binary again, with one thread. It gives up root, makes the image of the guest's file system in memory,

@@ -34,7 +34,7 @@ pub(crate) enum Role {
 /// A request. Numbers of boxes are the guest's.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Ask {
+pub(crate) enum Request {
     CreateBox {
         size: Bytes,
     },
@@ -71,21 +71,21 @@ pub(crate) enum Ask {
 
 /// A request and its number.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct NumberedRequest {
     pub(crate) serial: u64,
-    pub(crate) ask: Ask,
+    pub(crate) ask: Request,
 }
 
 /// An answer and the number of its request; 0 is what a guest says when it is ready.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Answered {
+pub(crate) struct NumberedResponse {
     pub(crate) serial: u64,
     pub(crate) told: Told,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Told {
+pub(crate) enum Response {
     Ready {
         version: u32,
         weaker: Vec<String>,
@@ -102,35 +102,35 @@ pub(crate) enum Told {
     Failed {
         what: String,
         why: String,
-        blame: Whose,
+        blame: WireBlame,
     },
 }
 
 /// The wire form of [`Blame`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Whose {
+pub(crate) enum WireBlame {
     Machine,
     Content,
     CannotExec,
 }
 
-impl From<Blame> for Whose {
-    fn from(blame: Blame) -> Whose {
+impl From<Blame> for WireBlame {
+    fn from(blame: Blame) -> WireBlame {
         match blame {
-            Blame::Machine => Whose::Machine,
-            Blame::Content => Whose::Content,
-            Blame::CannotExec => Whose::CannotExec,
+            Blame::Machine => WireBlame::Machine,
+            Blame::Content => WireBlame::Content,
+            Blame::CannotExec => WireBlame::CannotExec,
         }
     }
 }
 
-impl Whose {
+impl WireBlame {
     pub(crate) fn error(self, what: String, why: String) -> SystemError {
         let blame = match self {
-            Whose::Machine => Blame::Machine,
-            Whose::Content => Blame::Content,
-            Whose::CannotExec => Blame::CannotExec,
+            WireBlame::Machine => Blame::Machine,
+            WireBlame::Content => Blame::Content,
+            WireBlame::CannotExec => Blame::CannotExec,
         };
         SystemError { what, why, blame }
     }
@@ -140,15 +140,15 @@ impl Whose {
 ///
 /// # Errors
 /// Why it is none: not of this form, control characters in a text, a name that leads out of its box.
-pub(crate) fn read(bytes: &[u8]) -> Result<Answered, String> {
+pub(crate) fn read(bytes: &[u8]) -> Result<NumberedResponse, String> {
     let value: Value = serde_json::from_slice(bytes).map_err(|_| "a document that is none".to_string())?;
-    let answered: Answered =
+    let answered: NumberedResponse =
         serde_json::from_value(value.clone()).map_err(|_| "a document of unknown form".to_string())?;
     match &answered.told {
-        Told::Files(names) if !names.iter().all(|name| within(name)) => {
+        Response::Files(names) if !names.iter().all(|name| within(name)) => {
             Err("a name of a file that leads out of its box".into())
         }
-        Told::Files(_) => Ok(answered),
+        Response::Files(_) => Ok(answered),
         // Texts of all others are shown to people.
         _ if printable(&value) => Ok(answered),
         _ => Err("control characters in a text".into()),
@@ -216,13 +216,13 @@ mod tests {
     use super::*;
     use model::Exit;
 
-    fn text(told: Told) -> Vec<u8> {
-        serde_json::to_vec(&Answered { serial: 1, told }).expect("it has a form")
+    fn text(told: Response) -> Vec<u8> {
+        serde_json::to_vec(&NumberedResponse { serial: 1, told }).expect("it has a form")
     }
 
     #[test]
     fn names_stay_in_their_box() {
-        let files = |name: &str| read(&text(Told::Files(vec!["a".into(), name.into()])));
+        let files = |name: &str| read(&text(Response::Files(vec!["a".into(), name.into()])));
         for good in ["a", "a/b", "..a", "a\nb", "…"] {
             assert!(files(good).is_ok(), "{good}");
         }
@@ -235,7 +235,7 @@ mod tests {
     fn texts_cannot_move_a_terminal() {
         let failed = |why: &str| {
             let (what, why) = ("running".into(), why.into());
-            read(&text(Told::Failed { what, why, blame: Whose::Machine }))
+            read(&text(Response::Failed { what, why, blame: WireBlame::Machine }))
         };
         assert!(failed("no such file").is_ok());
         assert!(failed("\u{1b}[2J").is_err() && failed("a\u{9b}b").is_err());

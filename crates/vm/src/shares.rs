@@ -26,7 +26,7 @@ impl Shares {
     ///
     /// # Errors
     /// A path is not absolute, cannot be told to QEMU, or there are too many.
-    pub fn of(more: impl IntoIterator<Item = String>) -> Result<Shares, String> {
+    pub fn with_paths(more: impl IntoIterator<Item = String>) -> Result<Shares, String> {
         let mut shares = Shares::default();
         let mut paths: Vec<String> = SYSTEM.iter().map(ToString::to_string).chain(more).collect();
         // A directory before what is below it.
@@ -80,8 +80,9 @@ mod tests {
 
     #[test]
     fn what_is_in_another_is_shown_once() {
-        let shares = Shares::of(["/usr/bin".to_string(), "/usr".to_string(), "/nowhere/at/all".to_string()])
-            .expect("they exist");
+        let shares =
+            Shares::with_paths(["/usr/bin".to_string(), "/usr".to_string(), "/nowhere/at/all".to_string()])
+                .expect("they exist");
         assert!(shares.directories.contains_key("/usr"), "{shares:?}");
         assert!(!shares.directories.contains_key("/usr/bin"), "{shares:?}");
         assert!(!shares.directories.keys().any(|path| path.starts_with("/nowhere")), "{shares:?}");
@@ -90,7 +91,7 @@ mod tests {
     #[test]
     fn what_qemu_would_misread_is_refused() {
         for bad in ["usr", "/a,readonly=off", "/usr/../etc"] {
-            assert!(Shares::of([bad.to_string()]).is_err(), "{bad}");
+            assert!(Shares::with_paths([bad.to_string()]).is_err(), "{bad}");
         }
     }
 }

@@ -1,20 +1,20 @@
 //! `tauto lab consistency`: how far times and verdicts of this machine can be believed.
 
 use super::disturber::{Disturbance, Disturber};
-use super::ground::{Ground, Watch, in_run};
 use super::lines::ConsistencyLine;
+use super::reserved_machine::{ReservedMachine, Watch, in_run};
 use super::session::{Forms, Session, SessionArgs, outcome};
 use super::{command_or, machine_facts};
 use crate::Done;
 use crate::exports::Exports;
 use crate::inputs;
 use crate::interrupt::Interrupt;
+use crate::measured_program::ended_well;
 use crate::options::PlacementArgs;
 use crate::run::command::{environment, find_program, show};
-use crate::subject::ended_well;
 use crate::terminal::{self, Failure, print};
 use clap::{Args, ValueEnum};
-use engine::clocks::{Counter, Meter, means};
+use engine::clocks::{Counter, Meter, meter};
 use lab::consistency::{Run, Series, cells, read_times};
 use lab::rounds::Rounds;
 use model::{BenchEnd, Clock, ConsistencyReport, FileMount, Limits, Nanos, RunSpec, WallLimit};
@@ -23,7 +23,7 @@ use report::json::{consistency_text, read_consistency};
 use report::text::consistency_report;
 use sandbox::Launcher;
 use serde_json::json;
-use settle::{Floor, disturbances, explained};
+use settle::{NoiseFloor, disturbances, explained};
 use std::fs::Permissions;
 use std::io::{Seek, Write};
 use std::os::fd::OwnedFd;
@@ -132,7 +132,7 @@ fn chosen<T: ValueEnum + Copy + PartialEq>(named: &[T], usual: &[T]) -> Vec<T> {
 }
 
 /// A program of the suite as it is here.
-struct Subject {
+struct SuiteProgram {
     name: String,
     argv: Vec<String>,
     /// Shown to it at [`JAVA_AT`].
@@ -149,8 +149,8 @@ struct Condition {
 
 /// The experiment, as far as it has come.
 struct Consistency {
-    ground: Ground,
-    subjects: Vec<Subject>,
+    reserved: ReservedMachine,
+    subjects: Vec<SuiteProgram>,
     clocks: Vec<Meter>,
     conditions: Vec<Condition>,
     /// Conditions by clocks that vary, and by those that count.
@@ -168,14 +168,14 @@ pub(crate) fn main(args: &ConsistencyArgs) -> Result<Done, Failure> {
     if let Some(path) = &args.csv {
         return told(args, vec![of_times(path)?], other);
     }
-    let ground = Ground::take(&args.placement)?;
-    let mut all = Consistency::new(args, ground)?;
+    let reserved = ReservedMachine::take(&args.placement)?;
+    let mut all = Consistency::new(args, reserved)?;
     let asked = json!({
         "programs": all.subjects.iter().map(|s| json!([s.name, s.argv])).collect::<Vec<_>>(),
         "loads": all.conditions.iter().map(|c| name_of(&c.load)).collect::<std::collections::BTreeSet<_>>(),
-        "clocks": all.clocks.iter().map(|means| json!([means.clock(), means.versions()])).collect::<Vec<_>>(),
+        "clocks": all.clocks.iter().map(|meter| json!([meter.clock(), meter.versions()])).collect::<Vec<_>>(),
         "runs": all.rounds[0].left() + all.rounds[1].left(), "layout": args.placement.layout(),
-        "cpus": all.ground.bound(), "version": env!("CARGO_PKG_VERSION"), "machine": machine_facts(),
+        "cpus": all.reserved.bound(), "version": env!("CARGO_PKG_VERSION"), "machine": machine_facts(),
     });
     let session_args = SessionArgs {
         json: args.json,
@@ -187,7 +187,7 @@ pub(crate) fn main(args: &ConsistencyArgs) -> Result<Done, Failure> {
     let (mut session, kept) = Session::open::<ConsistencyLine>(&session_args, "consistency", asked)?;
     all.resume(kept)?;
     if all.next().is_none() && session.again()? {
-        all = Consistency::new(args, all.ground)?;
+        all = Consistency::new(args, all.reserved)?;
     }
     session.tell_resumed(all.made);
     let (watch, before) = (Watch::begin(), all.made);
@@ -198,7 +198,7 @@ pub(crate) fn main(args: &ConsistencyArgs) -> Result<Done, Failure> {
         return Err(failure);
     }
     if all.made > before {
-        all.warned = watch.told(&all.ground.cpus.iter().copied().collect::<Vec<_>>());
+        all.warned = watch.told(&all.reserved.cpus.iter().copied().collect::<Vec<_>>());
         session.keep(&ConsistencyLine::Warned(all.warned.clone()))?;
     }
     let own = all.drawn_up(end.clone());
@@ -249,7 +249,7 @@ fn of_times(path: &Path) -> Result<ConsistencyReport, Failure> {
     let note = "Times of another judge, whose runs have no evidence; settled as on a slot whose noise floor was not measured.";
     Ok(ConsistencyReport {
         name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        cells: cells(&series, Floor::assumed().spread()),
+        cells: cells(&series, NoiseFloor::assumed().spread()),
         notes: vec![note.into()],
         machine: Vec::new(),
         end: BenchEnd::Complete,
@@ -257,7 +257,7 @@ fn of_times(path: &Path) -> Result<ConsistencyReport, Failure> {
 }
 
 impl Consistency {
-    fn new(args: &ConsistencyArgs, ground: Ground) -> Result<Consistency, Failure> {
+    fn new(args: &ConsistencyArgs, reserved: ReservedMachine) -> Result<Consistency, Failure> {
         let quick_programs = [Program::Compute, Program::Memory, Program::Syscalls];
         let quick_loads = [LoadName::Idle, LoadName::Cpu];
         let (programs, loads) = match args.quick {
@@ -279,8 +279,8 @@ impl Consistency {
                 ClockName::Instructions => Clock::Instructions,
                 ClockName::Reference => Clock::Reference,
             };
-            match means(clock, Counter::Best) {
-                Ok(means) => clocks.push(means),
+            match meter(clock, Counter::Best) {
+                Ok(meter) => clocks.push(meter),
                 Err(why) => notes.push(format!("clock {}: not here: {why}", clock.name())),
             }
         }
@@ -308,7 +308,18 @@ impl Consistency {
         let series = conditions.iter().map(series).collect();
         let rounds = rounds.map(|(conditions, runs)| Rounds::new(conditions, runs as usize, SEED));
         let (refused, warned, made) = (Vec::new(), Vec::new(), 0);
-        Ok(Consistency { ground, subjects, clocks, conditions, rounds, series, refused, made, warned, notes })
+        Ok(Consistency {
+            reserved,
+            subjects,
+            clocks,
+            conditions,
+            rounds,
+            series,
+            refused,
+            made,
+            warned,
+            notes,
+        })
     }
 
     /// The condition that is run next.
@@ -383,9 +394,9 @@ impl Consistency {
         if self.next().is_none() {
             return Ok(BenchEnd::Complete);
         }
-        let launcher = Launcher::start(&self.ground.place.launcher()?)?;
+        let launcher = Launcher::start(&self.reserved.reservation.launcher()?)?;
         let interrupt = Interrupt::ending(vec![launcher.ender()])?;
-        let floor = self.ground.place.floor();
+        let floor = self.reserved.reservation.floor();
         session.begin(self.made);
         while let Some(next) = self.next() {
             let Series { program, load, clock, .. } = self.series[next].clone();
@@ -426,15 +437,15 @@ impl Consistency {
         args: &ConsistencyArgs,
         condition: Condition,
         launcher: &Launcher,
-        floor: &Floor,
+        floor: &NoiseFloor,
     ) -> Result<Result<Run, String>, Failure> {
-        let (means, subject) = (self.clocks[condition.clock], &self.subjects[condition.program]);
+        let (meter, subject) = (self.clocks[condition.clock], &self.subjects[condition.program]);
         let (mut spec, mut fds) = self.spec(args, subject)?;
-        let counting = means.begin(&mut spec, &mut fds).map_err(Failure::system)?;
+        let counting = meter.begin(&mut spec, &mut fds).map_err(Failure::system)?;
         let loading = self.load(condition.load).as_ref().map(Disturber::start).transpose()?;
         let observation = launcher.run(&spec, fds);
         drop(loading);
-        let counted = counting.end(observation?).and_then(|run| Ok((means.charge(&run)?, run)));
+        let counted = counting.end(observation?).and_then(|run| Ok((meter.charge(&run)?, run)));
         let (charge, observation) = match counted {
             Ok(counted) => counted,
             Err(why) => return Ok(Err(why.to_string())),
@@ -447,13 +458,17 @@ impl Consistency {
         Ok(Ok(Run { amount: charge.amount, disturbed, explained: explained(&causes) }))
     }
 
-    fn spec(&self, args: &ConsistencyArgs, subject: &Subject) -> Result<(RunSpec, Vec<OwnedFd>), Failure> {
+    fn spec(
+        &self,
+        args: &ConsistencyArgs,
+        subject: &SuiteProgram,
+    ) -> Result<(RunSpec, Vec<OwnedFd>), Failure> {
         let mut fds = Vec::new();
         let wall = WallLimit { time: PATIENCE, excuse_waiting: false };
         let mut spec = RunSpec {
             env: environment(&[]),
             limits: Limits { cpu: Some(PATIENCE), wall: Some(wall), ..Limits::default() },
-            placement: self.ground.place.placement.clone(),
+            placement: self.reserved.reservation.placement.clone(),
             layout: args.placement.layout(),
             ..RunSpec::bare()
         };
@@ -470,8 +485,8 @@ impl Consistency {
     }
 
     fn load(&self, load: LoadName) -> Option<Disturbance> {
-        let all = || self.ground.cpus.iter().copied().collect::<Vec<u32>>();
-        let outside = || Some(self.ground.outside()).filter(|cpus| !cpus.is_empty()).unwrap_or_else(all);
+        let all = || self.reserved.cpus.iter().copied().collect::<Vec<u32>>();
+        let outside = || Some(self.reserved.outside()).filter(|cpus| !cpus.is_empty()).unwrap_or_else(all);
         match load {
             LoadName::Idle => None,
             LoadName::Cpu => Some(Disturbance { kind: "cpu", cpus: all(), priority: None }),
@@ -480,7 +495,7 @@ impl Consistency {
     }
 
     fn drawn_up(&self, end: BenchEnd) -> ConsistencyReport {
-        let floor = self.ground.place.floor();
+        let floor = self.reserved.reservation.floor();
         let refused = self.refused.iter().map(|(program, clock, why)| {
             let (program, clock) = (&self.subjects[*program].name, self.clocks[*clock].clock().name());
             format!("{program} by the clock {clock}: not here: {why}")
@@ -506,7 +521,7 @@ impl Consistency {
 ///
 /// # Errors
 /// It is not here.
-fn subject(program: Program) -> Result<Subject, String> {
+fn subject(program: Program) -> Result<SuiteProgram, String> {
     let name = name_of(&program);
     let there = |tool: &str| find_program(tool).map(drop).map_err(|e| e.to_string());
     let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<String>>();
@@ -524,5 +539,5 @@ fn subject(program: Program) -> Result<Subject, String> {
             (words(&["java", "-XX:+UseSerialGC", JAVA_AT]), Some(JAVA))
         }
     };
-    Ok(Subject { name, argv, source })
+    Ok(SuiteProgram { name, argv, source })
 }

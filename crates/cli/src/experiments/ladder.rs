@@ -1,18 +1,18 @@
 //! `tauto lab ladder`: one stage after another of what makes a program's time steady, each idle and under load.
 
-mod seats;
+mod rung_setups;
 
 use super::disturber::Disturber;
-use super::ground::{Ground, Watch, in_run, program};
 use super::lines::LadderLine;
+use super::reserved_machine::{ReservedMachine, Watch, in_run, program};
 use super::session::{Forms, Session, SessionArgs, outcome};
 use super::subject_facts;
 use crate::Done;
 use crate::interrupt::Interrupt;
-use crate::isolation::SeatEnder;
-use crate::loan::Loan;
+use crate::isolation::RunEnder;
+use crate::measured_program::{MeasuredProgramArgs, ended_well};
 use crate::options::PlacementArgs;
-use crate::subject::{SubjectArgs, ended_well};
+use crate::temporary_changes::TemporaryChanges;
 use crate::terminal::{self, Failure};
 use clap::Args;
 use lab::ladder::{self, Planned, Stage, rung_of, schedule};
@@ -21,8 +21,8 @@ use report::csv::ladder_csv;
 use report::html::ladder_page;
 use report::json::{LadderDocument, to_text};
 use report::text::ladder_report;
+use rung_setups::{RungSetup, setups};
 use sandbox::{Launcher, LauncherOptions};
-use seats::{Seat, seats};
 use serde_json::json;
 
 /// Seed of the order of runs.
@@ -43,7 +43,7 @@ pub(crate) struct LadderArgs {
     pub(super) session: SessionArgs,
     // Last, since their headings hold for what comes after them too.
     #[command(flatten)]
-    subject: SubjectArgs,
+    subject: MeasuredProgramArgs,
     #[command(flatten)]
     placement: PlacementArgs,
 }
@@ -52,8 +52,8 @@ pub(crate) struct LadderArgs {
 struct Climb<'a> {
     args: &'a LadderArgs,
     argv: Vec<String>,
-    ground: Ground,
-    seats: Vec<Seat>,
+    reserved: ReservedMachine,
+    setups: Vec<RungSetup>,
     planned: Vec<Planned>,
     order: Vec<Stage>,
     runs: Vec<(Stage, Observation)>,
@@ -63,18 +63,19 @@ struct Climb<'a> {
 
 pub(crate) fn main(args: &LadderArgs) -> Result<Done, Failure> {
     let (argv, shown) = program(&args.command, args.numbers)?;
-    let ground = Ground::take(&args.placement)?;
+    let reserved = ReservedMachine::take(&args.placement)?;
     // What cannot be run is told before anything is.
     args.subject.prepared(&argv, &args.placement.placement(), args.placement.layout())?;
-    let (seats, planned) = seats(&ground, args.placement.sched);
+    let (setups, planned) = setups(&reserved, args.placement.sched);
     let asked = json!({
         "program": subject_facts(&argv, &args.subject)?, "runs": args.runs, "layout": args.placement.layout(),
         "stages": planned.iter().map(|rung| (rung.rung, rung.phase, &rung.made)).collect::<Vec<_>>(),
-        "placements": seats.iter().map(|seat| &seat.placement).collect::<Vec<_>>(), "machine": super::machine_facts(),
+        "placements": setups.iter().map(|setup| &setup.placement).collect::<Vec<_>>(), "machine": super::machine_facts(),
     });
     let (mut session, kept) = Session::open::<LadderLine>(&args.session, "ladder", asked)?;
     let order = schedule(&planned, args.runs as usize, SEED);
-    let mut climb = Climb { args, argv, ground, seats, planned, order, runs: Vec::new(), warned: Vec::new() };
+    let mut climb =
+        Climb { args, argv, reserved, setups, planned, order, runs: Vec::new(), warned: Vec::new() };
     let as_planned = (climb.planned.clone(), climb.order.clone());
     climb.resume(kept)?;
     if climb.left() == 0 && session.again()? {
@@ -90,7 +91,7 @@ pub(crate) fn main(args: &LadderArgs) -> Result<Done, Failure> {
         return Err(failure);
     }
     if climb.runs.len() > before {
-        climb.warned = watch.told(&climb.ground.cpus.iter().copied().collect::<Vec<_>>());
+        climb.warned = watch.told(&climb.reserved.cpus.iter().copied().collect::<Vec<_>>());
         session.keep(&LadderLine::Warned(climb.warned.clone()))?;
     }
     let report = climb.drawn_up(shown, end.clone());
@@ -142,20 +143,20 @@ impl Climb<'_> {
         if self.left() == 0 {
             return Ok(BenchEnd::Complete);
         }
-        let interrupt = Interrupt::ending(Vec::<SeatEnder>::new())?;
-        let mut loan = Loan::new()?;
+        let interrupt = Interrupt::ending(Vec::<RunEnder>::new())?;
+        let mut temporary = TemporaryChanges::new()?;
         session.begin(self.runs.len());
-        let mut tuned = vec![false; self.seats.len()];
+        let mut tuned = vec![false; self.setups.len()];
         while let Some(stage) = self.order.get(self.runs.len()) {
             let phase = self.planned[rung_of(*stage).0].phase;
-            if !self.prepare(phase, &mut tuned, &mut loan, session, &interrupt)? {
+            if !self.prepare(phase, &mut tuned, &mut temporary, session, &interrupt)? {
                 return Ok(BenchEnd::Interrupted);
             }
             if !self.climb(phase, session, &interrupt)? {
                 return Ok(BenchEnd::Interrupted);
             }
         }
-        loan.put_back()?;
+        temporary.put_back()?;
         Ok(BenchEnd::Complete)
     }
 
@@ -164,26 +165,26 @@ impl Climb<'_> {
         &mut self,
         phase: usize,
         tuned: &mut [bool],
-        loan: &mut Loan,
+        temporary: &mut TemporaryChanges,
         session: &mut Session,
         interrupt: &Interrupt,
     ) -> Result<bool, Failure> {
         for (rung, tuned) in tuned.iter_mut().enumerate() {
             let due = self.planned[rung].phase <= phase && !*tuned && self.planned[rung].made.is_ok();
-            if !due || self.seats[rung].changes.is_empty() {
+            if !due || self.setups[rung].changes.is_empty() {
                 continue;
             }
             *tuned = true;
-            let outcome = loan.make(&self.seats[rung].changes, &|| interrupt.came())?;
+            let outcome = temporary.make(&self.setups[rung].changes, &|| interrupt.came())?;
             if outcome.stopped {
                 return Ok(false);
             }
-            let refused = seats::refused(&outcome);
+            let refused = rung_setups::refused(&outcome);
             let none_made = refused.len() == outcome.records.len();
-            self.seats[rung].refused = refused;
+            self.setups[rung].refused = refused;
             // A slot is one without a partition too.
-            if none_made && self.seats[rung].needs_changes {
-                let why = format!("the machine refused it: {}", self.seats[rung].refused.join("; "));
+            if none_made && self.setups[rung].needs_changes {
+                let why = format!("the machine refused it: {}", self.setups[rung].refused.join("; "));
                 session.keep(&LadderLine::Refused { rung, why: why.clone() })?;
                 self.refuse(rung, why);
             }
@@ -194,7 +195,7 @@ impl Climb<'_> {
     /// Makes the runs of one phase. `false`: interrupted.
     fn climb(&mut self, phase: usize, session: &mut Session, interrupt: &Interrupt) -> Result<bool, Failure> {
         // Both before the first run: no stage starts anything that others do not.
-        let mut options = self.ground.place.launcher()?;
+        let mut options = self.reserved.reservation.launcher()?;
         // Memory is bound by the placement of a run, on the rung that is about that, and not by the slot's group.
         options.slot.iter_mut().for_each(|slot| slot.mem_nodes.clear());
         let slotted = Launcher::start(&options)?;
@@ -210,7 +211,7 @@ impl Climb<'_> {
             if interrupt.came() {
                 return Ok(false);
             }
-            let launcher = if self.seats[rung].in_slot { &slotted } else { &free };
+            let launcher = if self.setups[rung].in_slot { &slotted } else { &free };
             let run = self.run(rung, load, launcher);
             if interrupt.came() {
                 return Ok(false);
@@ -223,21 +224,21 @@ impl Climb<'_> {
     }
 
     fn run(&self, rung: usize, load: LadderLoad, launcher: &Launcher) -> Result<Observation, Failure> {
-        let seat = &self.seats[rung];
+        let setup = &self.setups[rung];
         // As whoever judges in a slot.
-        let _awake = seat.in_slot.then(|| host::tune::hold_cpu_dma_latency().ok());
-        let load = (load == LadderLoad::Cpu).then_some(&seat.load);
+        let _awake = setup.in_slot.then(|| host::tune::hold_cpu_dma_latency().ok());
+        let load = (load == LadderLoad::Cpu).then_some(&setup.load);
         let _load = load.map(Disturber::start).transpose()?;
         let (spec, fds) =
-            self.args.subject.prepared(&self.argv, &seat.placement, self.args.placement.layout())?;
+            self.args.subject.prepared(&self.argv, &setup.placement, self.args.placement.layout())?;
         let observation = launcher.run(&spec, fds)?;
         ended_well(&observation, &spec.limits)?;
         Ok(observation)
     }
 
     fn drawn_up(&self, command: String, end: BenchEnd) -> LadderReport {
-        let made = seats::notes(&self.ground, &self.seats, &self.planned);
-        let stages = ladder::stages(&self.planned, &self.runs, &self.ground.place.floor());
+        let made = rung_setups::notes(&self.reserved, &self.setups, &self.planned);
+        let stages = ladder::stages(&self.planned, &self.runs, &self.reserved.reservation.floor());
         LadderReport {
             command,
             steps: ladder::steps(&stages),

@@ -1,14 +1,14 @@
 //! `tauto lab layout`: does the place of a program's memory move its time?
 
-use super::ground::Watch;
 use super::lines::LayoutRun;
+use super::reserved_machine::Watch;
 use super::session::{Forms, Session, SessionArgs, outcome};
 use super::subject_facts;
 use crate::Done;
 use crate::interrupt::Interrupt;
+use crate::measured_program::{MeasuredProgramArgs, ended_well};
 use crate::options::{OnOff, PlacementArgs, SlotChoice};
-use crate::place::{Place, places};
-use crate::subject::{SubjectArgs, ended_well};
+use crate::reservation::{Reservation, reserve};
 use crate::terminal::{self, Failure};
 use clap::{Args, ValueEnum};
 use lab::layout::{Plan, Sweep, find};
@@ -19,7 +19,7 @@ use report::json::to_text;
 use report::text::layout_report;
 use sandbox::Launcher;
 use serde_json::json;
-use settle::Floor;
+use settle::NoiseFloor;
 use std::path::PathBuf;
 
 /// The greatest layout, in bytes: an environment must leave room in what exec allows (execve(2), a quarter of the stack).
@@ -57,7 +57,7 @@ pub(crate) struct LayoutArgs {
     pub(super) session: SessionArgs,
     // Last, since their headings hold for what comes after them too.
     #[command(flatten)]
-    subject: SubjectArgs,
+    subject: MeasuredProgramArgs,
     #[command(flatten)]
     placement: PlacementArgs,
 }
@@ -76,13 +76,13 @@ pub(crate) fn main(args: &LayoutArgs) -> Result<Done, Failure> {
     let plan = plan(args)?;
     let argv = super::command_or(&args.command, "toy")?;
     let others = args.environments.iter().map(other).collect::<Result<Vec<LayoutReport>, Failure>>()?;
-    let place = places(&args.placement, SlotChoice::Auto, 1)?.pop().unwrap_or_default();
+    let reservation = reserve(&args.placement, SlotChoice::Auto, 1)?.pop().unwrap_or_default();
     // What cannot be run is told before anything is.
-    args.subject.prepared(&argv, &place.placement, layout(args, 0))?;
+    args.subject.prepared(&argv, &reservation.placement, layout(args, 0))?;
     let counted = sandbox::cycle_counter();
     let clock = if counted.is_ok() { LayoutClock::Cycles } else { LayoutClock::CpuNs };
     let asked = json!({
-        "program": subject_facts(&argv, &args.subject)?, "placement": place.placement, "aslr": args.placement.aslr == OnOff::On,
+        "program": subject_facts(&argv, &args.subject)?, "placement": reservation.placement, "aslr": args.placement.aslr == OnOff::On,
         "vary": args.vary.vary(), "from": plan.from, "to": plan.to, "step": plan.step, "runs": plan.runs,
         "quick": plan.quick, "clock": clock, "machine": super::machine_facts(),
     });
@@ -93,8 +93,8 @@ pub(crate) fn main(args: &LayoutArgs) -> Result<Done, Failure> {
     }
     session.tell_resumed(sweep.made());
     let (watch, before) = (Watch::begin(), sweep.made());
-    let (end, failure) = conduct(args, &argv, &place, clock, &mut session, &mut sweep);
-    let warnings = watch.told_if(sweep.made() > before, &place.placement.cpus);
+    let (end, failure) = conduct(args, &argv, &reservation, clock, &mut session, &mut sweep);
+    let warnings = watch.told_if(sweep.made() > before, &reservation.placement.cpus);
     if sweep.made() == 0
         && let Some(failure) = failure
     {
@@ -145,7 +145,7 @@ fn resumed(plan: Plan, kept: &[LayoutRun]) -> Result<Sweep, Failure> {
 fn conduct(
     args: &LayoutArgs,
     argv: &[String],
-    place: &Place,
+    reservation: &Reservation,
     clock: LayoutClock,
     session: &mut Session,
     sweep: &mut Sweep,
@@ -154,7 +154,7 @@ fn conduct(
         if sweep.next().is_none() {
             return Ok(BenchEnd::Complete);
         }
-        let (floor, launcher) = (place.floor(), Launcher::start(&place.launcher()?)?);
+        let (floor, launcher) = (reservation.floor(), Launcher::start(&reservation.launcher()?)?);
         let interrupt = Interrupt::ending(vec![launcher.ender()])?;
         session.begin(sweep.made());
         while let Some(at) = sweep.next() {
@@ -166,7 +166,7 @@ fn conduct(
             if interrupt.came() {
                 return Ok(BenchEnd::Interrupted);
             }
-            let (mut spec, fds) = args.subject.prepared(argv, &place.placement, layout(args, at))?;
+            let (mut spec, fds) = args.subject.prepared(argv, &reservation.placement, layout(args, at))?;
             spec.count_instructions = clock == LayoutClock::Cycles;
             let observation = launcher.run(&spec, fds)?;
             if interrupt.came() {
@@ -183,9 +183,9 @@ fn conduct(
     outcome(measure())
 }
 
-fn kept(at: u32, run: &Observation, clock: LayoutClock, floor: &Floor) -> Result<LayoutRun, Failure> {
+fn kept(at: u32, run: &Observation, clock: LayoutClock, floor: &NoiseFloor) -> Result<LayoutRun, Failure> {
     // What disturbs a run takes CPU time; cycles of the program itself are taken by what empties its caches.
-    let disturbed = crate::floor::disturbed(run, floor);
+    let disturbed = crate::noise_floor::disturbed(run, floor);
     let value = match (clock, &run.cycles) {
         (LayoutClock::CpuNs, _) => run.time.cpu.0,
         (LayoutClock::Cycles, Reading::Known(cycles)) => *cycles,

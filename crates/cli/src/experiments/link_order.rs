@@ -1,14 +1,14 @@
 //! `tauto lab link-order`: does the order in which a program's objects are linked move its time?
 
-use super::ground::Watch;
 use super::lines::LinkOrderRun;
+use super::reserved_machine::Watch;
 use super::session::{Forms, Session, SessionArgs, outcome};
 use crate::Done;
 use crate::bench::words;
 use crate::interrupt::Interrupt;
+use crate::measured_program::{MeasuredProgramArgs, ended_well};
 use crate::options::{PlacementArgs, SlotChoice};
-use crate::place::{Place, places};
-use crate::subject::{SubjectArgs, ended_well};
+use crate::reservation::{Reservation, reserve};
 use crate::terminal::{self, Failure, print_error};
 use clap::Args;
 use lab::link_order::{BuildError, Inputs, LinkPlan, compared, orders, prepare};
@@ -55,7 +55,7 @@ pub(crate) struct LinkOrderArgs {
     pub(super) session: SessionArgs,
     // Last, since their headings hold for what comes after them too.
     #[command(flatten)]
-    subject: SubjectArgs,
+    subject: MeasuredProgramArgs,
     #[command(flatten)]
     placement: PlacementArgs,
 }
@@ -74,10 +74,10 @@ pub(crate) fn main(args: &LinkOrderArgs) -> Result<Done, Failure> {
         link: args.link.as_deref().map(|text| split("--link", text)).transpose()?,
         flags: args.flags.as_deref().map_or(Ok(vec![]), |text| split("--flags", text))?,
     };
-    let place = places(&args.placement, SlotChoice::Auto, 1)?.pop().unwrap_or_default();
+    let reservation = reserve(&args.placement, SlotChoice::Auto, 1)?.pop().unwrap_or_default();
     let asked = json!({
         "inputs": args.inputs.iter().map(|path| stamp(path)).collect::<Vec<_>>(), "args": args.args, "link": args.link, "flags": args.flags,
-        "orders": args.orders, "runs": args.runs, "seed": args.seed, "placement": place.placement,
+        "orders": args.orders, "runs": args.runs, "seed": args.seed, "placement": reservation.placement,
         "layout": args.placement.layout(), "stdin": args.subject.stdin, "env": args.subject.env, "show": args.subject.show,
         "limits": args.subject.limits.limits(), "machine": super::machine_facts(),
     });
@@ -91,8 +91,8 @@ pub(crate) fn main(args: &LinkOrderArgs) -> Result<Done, Failure> {
     }
     session.tell_resumed(kept.len());
     let (watch, before) = (Watch::begin(), kept.len());
-    let (end, failure) = conduct(args, &place, &subjects, &mut session, &mut rounds, &mut kept);
-    let warnings = watch.told_if(kept.len() > before, &place.placement.cpus);
+    let (end, failure) = conduct(args, &reservation, &subjects, &mut session, &mut rounds, &mut kept);
+    let warnings = watch.told_if(kept.len() > before, &reservation.placement.cpus);
     if kept.is_empty()
         && let Some(failure) = failure
     {
@@ -181,7 +181,7 @@ fn resumed(args: &LinkOrderArgs, subjects: &Subjects, kept: &[LinkOrderRun]) -> 
 /// Makes the runs that are left.
 fn conduct(
     args: &LinkOrderArgs,
-    place: &Place,
+    reservation: &Reservation,
     subjects: &Subjects,
     session: &mut Session,
     rounds: &mut Rounds,
@@ -191,11 +191,11 @@ fn conduct(
         if rounds.next().is_none() {
             return Ok(BenchEnd::Complete);
         }
-        let (floor, launcher) = (place.floor(), Launcher::start(&place.launcher()?)?);
+        let (floor, launcher) = (reservation.floor(), Launcher::start(&reservation.launcher()?)?);
         let interrupt = Interrupt::ending(vec![launcher.ender()])?;
         let counters = sandbox::counters().is_ok();
         // Run once beforehand: what the others are held against, also when a record is gone on with.
-        let expected = match run(args, place, &subjects.programs[0], &launcher, counters) {
+        let expected = match run(args, reservation, &subjects.programs[0], &launcher, counters) {
             _ if interrupt.came() => return Ok(BenchEnd::Interrupted),
             first => first.map_err(|e| Failure::usage(format!("the order as given: {e}")))?.1,
         };
@@ -203,7 +203,7 @@ fn conduct(
         while let Some(order) = rounds.next() {
             let (seed, number) = (subjects.orders[order].0, kept.len() + 1);
             session.progress(kept.len(), rounds.left(), &format!("order {seed}"));
-            let made = run(args, place, &subjects.programs[order], &launcher, counters);
+            let made = run(args, reservation, &subjects.programs[order], &launcher, counters);
             if interrupt.came() {
                 return Ok(BenchEnd::Interrupted);
             }
@@ -214,7 +214,7 @@ fn conduct(
                     "run {number} (order {seed}): {DISAGREE} from byte {at} on: programs that do different things are not compared"
                 )));
             }
-            let counts = crate::floor::disturbed(&observation, &floor).is_empty();
+            let counts = crate::noise_floor::disturbed(&observation, &floor).is_empty();
             let run = LinkOrderRun { seed, counts, observation };
             session.keep(&run)?;
             rounds.put(counts);
@@ -234,14 +234,15 @@ fn is_disagreement(failure: &Failure) -> bool {
 /// One run, and what it wrote.
 fn run(
     args: &LinkOrderArgs,
-    place: &Place,
+    reservation: &Reservation,
     program: &Path,
     launcher: &Launcher,
     counters: bool,
 ) -> Result<(Observation, File), Failure> {
     let argv: Vec<String> =
         [program.to_string_lossy().into_owned()].into_iter().chain(args.args.iter().cloned()).collect();
-    let (mut spec, mut fds) = args.subject.prepared(&argv, &place.placement, args.placement.layout())?;
+    let (mut spec, mut fds) =
+        args.subject.prepared(&argv, &reservation.placement, args.placement.layout())?;
     let output = tempfile::tempfile().map_err(Failure::system)?;
     spec.stdio[1] = Stdio::Fd(fds.len() as u8);
     fds.push(output.try_clone().map_err(Failure::system)?.into());

@@ -3,15 +3,15 @@
 mod trials;
 
 use super::disturber::Disturber;
-use super::ground::{Ground, Watch, in_run, program};
 use super::lines::PerturbLine;
+use super::reserved_machine::{ReservedMachine, Watch, in_run, program};
 use super::session::{Forms, Session, SessionArgs, outcome};
 use super::subject_facts;
 use crate::Done;
 use crate::interrupt::Interrupt;
-use crate::loan::Loan;
+use crate::measured_program::{MeasuredProgramArgs, ended_well};
 use crate::options::PlacementArgs;
-use crate::subject::{SubjectArgs, ended_well};
+use crate::temporary_changes::TemporaryChanges;
 use crate::terminal::{self, Failure};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -52,7 +52,7 @@ pub(crate) struct PerturbArgs {
     pub(super) session: SessionArgs,
     // Last, since their headings hold for what comes after them too.
     #[command(flatten)]
-    subject: SubjectArgs,
+    subject: MeasuredProgramArgs,
     #[command(flatten)]
     placement: PlacementArgs,
 }
@@ -65,7 +65,7 @@ fn names() -> PossibleValuesParser {
 struct Perturb<'a> {
     args: &'a PerturbArgs,
     argv: Vec<String>,
-    ground: Ground,
+    reserved: ReservedMachine,
     /// Those that were chosen.
     trials: Vec<Trial>,
     /// Places of those that can be had.
@@ -80,18 +80,18 @@ struct Perturb<'a> {
 
 pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
     let (argv, shown) = program(&args.command, args.numbers)?;
-    let ground = Ground::take(&args.placement)?;
+    let reserved = ReservedMachine::take(&args.placement)?;
     // What cannot be run is told before anything is.
     args.subject.prepared(&argv, &args.placement.placement(), args.placement.layout())?;
     let chosen = |name: &str| {
         let named = |list: &[String]| list.iter().any(|of| of == name);
         (args.only.is_empty() || named(&args.only)) && !named(&args.skip)
     };
-    let trials = trials(&ground, args.placement.sched, chosen);
-    let there: Vec<usize> = (0..trials.len()).filter(|n| trials[*n].means.is_ok()).collect();
+    let trials = trials(&reserved, args.placement.sched, chosen);
+    let there: Vec<usize> = (0..trials.len()).filter(|n| trials[*n].method.is_ok()).collect();
     if there.is_empty() {
         let why = trials.iter().filter_map(|trial| {
-            Some(format!("{}: {}", trial.perturbation.name(), trial.means.as_ref().err()?))
+            Some(format!("{}: {}", trial.perturbation.name(), trial.method.as_ref().err()?))
         });
         let why = why.collect::<Vec<_>>().join("; ");
         return Err(Failure::usage(format!("none of the chosen trials can run here: {why}")));
@@ -100,13 +100,22 @@ pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
     let asked = json!({
         "program": subject_facts(&argv, &args.subject)?, "pairs": args.pairs, "layout": args.placement.layout(),
         "trials": there.iter().map(|n| (trials[*n].perturbation, &trials[*n].made)).collect::<Vec<_>>(),
-        "placement": trials::placement(&ground, args.placement.sched), "counted": uncounted.is_none(),
+        "placement": trials::placement(&reserved, args.placement.sched), "counted": uncounted.is_none(),
         "machine": super::machine_facts(),
     });
     let (mut session, kept) = Session::open::<PerturbLine>(&args.session, "perturb", asked)?;
     let order = schedule(there.len(), args.pairs as usize, SEED);
-    let mut all =
-        Perturb { args, argv, ground, trials, there, uncounted, order, runs: Vec::new(), warned: Vec::new() };
+    let mut all = Perturb {
+        args,
+        argv,
+        reserved,
+        trials,
+        there,
+        uncounted,
+        order,
+        runs: Vec::new(),
+        warned: Vec::new(),
+    };
     all.resume(kept)?;
     if all.left() == 0 && session.again()? {
         all.runs.clear();
@@ -120,7 +129,7 @@ pub(crate) fn main(args: &PerturbArgs) -> Result<Done, Failure> {
         return Err(failure);
     }
     if all.runs.len() > before {
-        all.warned = watch.told(&all.ground.cpus.iter().copied().collect::<Vec<_>>());
+        all.warned = watch.told(&all.reserved.cpus.iter().copied().collect::<Vec<_>>());
         session.keep(&PerturbLine::Warned(all.warned.clone()))?;
     }
     let report = all.drawn_up(shown, end.clone());
@@ -147,7 +156,7 @@ impl Perturb<'_> {
                 }
             };
             let next = self.order.get(self.runs.len());
-            if next.map(|step| (self.of(*step).perturbation, step.pair, step.disturbed)) != Some(made) {
+            if next.map(|step| (self.trial_of(*step).perturbation, step.pair, step.disturbed)) != Some(made) {
                 let why = format!(
                     "line {} of the record does not match this experiment; --fresh restarts from scratch",
                     n + 2
@@ -159,7 +168,7 @@ impl Perturb<'_> {
         Ok(())
     }
 
-    fn of(&self, step: Step) -> &Trial {
+    fn trial_of(&self, step: Step) -> &Trial {
         &self.trials[self.there[step.trial]]
     }
 
@@ -172,19 +181,19 @@ impl Perturb<'_> {
         if self.left() == 0 {
             return Ok(BenchEnd::Complete);
         }
-        let launcher = Launcher::start(&self.ground.place.launcher()?)?;
+        let launcher = Launcher::start(&self.reserved.reservation.launcher()?)?;
         let interrupt = Interrupt::ending(vec![launcher.ender()])?;
-        let mut loan = Loan::new()?;
+        let mut temporary = TemporaryChanges::new()?;
         session.begin(self.runs.len());
         while let Some(step) = self.order.get(self.runs.len()).copied() {
-            let trial = self.of(step).perturbation;
+            let trial = self.trial_of(step).perturbation;
             let role = if step.disturbed { "disturbed" } else { "control" };
             let name = format!("{}, {role}", trial.name());
             session.progress(self.runs.len(), self.left(), &name);
             if interrupt.came() {
                 return Ok(BenchEnd::Interrupted);
             }
-            let run = self.run(step, &launcher, &mut loan, &interrupt);
+            let run = self.run(step, &launcher, &mut temporary, &interrupt);
             if interrupt.came() {
                 return Ok(BenchEnd::Interrupted);
             }
@@ -195,7 +204,7 @@ impl Perturb<'_> {
             session.keep(&line)?;
             self.runs.push(observation);
         }
-        loan.put_back()?;
+        temporary.put_back()?;
         Ok(BenchEnd::Complete)
     }
 
@@ -204,18 +213,18 @@ impl Perturb<'_> {
         &self,
         step: Step,
         launcher: &Launcher,
-        loan: &mut Loan,
+        temporary: &mut TemporaryChanges,
         interrupt: &Interrupt,
     ) -> Result<Observation, Failure> {
-        let trial = self.of(step);
+        let trial = self.trial_of(step);
         let (mut spec, fds) =
             self.args.subject.prepared(&self.argv, &trial.placement, self.args.placement.layout())?;
         spec.count_instructions = self.uncounted.is_none() && trial.counted;
         let mut disturber = None;
-        match trial.means.as_ref().ok().filter(|_| step.disturbed) {
+        match trial.method.as_ref().ok().filter(|_| step.disturbed) {
             Some(Method::Load(load)) => disturber = Some(Disturber::start(load)?),
             Some(Method::Change(change)) => {
-                let outcome = loan.make(std::slice::from_ref(change), &|| interrupt.came())?;
+                let outcome = temporary.make(std::slice::from_ref(change), &|| interrupt.came())?;
                 let failed = outcome.records.iter().find(|record| record.standing != Standing::Verified);
                 if let Some(record) = failed {
                     return Err(Failure::system(format!("{}: {:?}", record.change.target, record.standing)));
@@ -227,19 +236,19 @@ impl Perturb<'_> {
         }
         let observation = launcher.run(&spec, fds);
         drop(disturber);
-        loan.put_back()?;
+        temporary.put_back()?;
         let observation = observation?;
         ended_well(&observation, &spec.limits)?;
         Ok(observation)
     }
 
     fn drawn_up(&self, command: String, end: BenchEnd) -> PerturbReport {
-        let made = trials::notes(&self.ground, self.uncounted.as_ref());
-        let floor = self.ground.place.floor();
+        let made = trials::notes(&self.reserved, self.uncounted.as_ref());
+        let floor = self.reserved.reservation.floor();
         let one = |(n, trial): (usize, &Trial)| {
             let own = self.order.iter().zip(&self.runs).filter(|(step, _)| self.there[step.trial] == n);
             let runs: Vec<(Step, Observation)> = own.map(|(step, run)| (*step, run.clone())).collect();
-            let made = match &trial.means {
+            let made = match &trial.method {
                 Ok(_) => Ok(trial.made.clone()),
                 Err(why) => Err(why.clone()),
             };

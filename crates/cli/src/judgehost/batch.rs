@@ -186,7 +186,7 @@ impl Host {
             &config,
         );
         let id = (task.compile_script_id.as_str(), compile.hash.as_str());
-        let compiler = self.bundles.get((&self.server, &self.ground), Kind::Compile, id, &limits)?;
+        let compiler = self.bundles.get((&self.server, &self.runner), Kind::Compile, id, &limits)?;
         let (jury, start) = self.jury(task, &config)?;
         let sources = self.server.files_at(&task.sources())?;
         // Of two files of one name the last one holds, here as in the box.
@@ -211,7 +211,7 @@ impl Host {
             Made { made: Err(why), printed: Vec::new(), run: None }
         } else {
             let sources = sources.into_iter().map(part).collect();
-            self.ground.compile(&compiler, sources, args, &env, &limits)?
+            self.runner.compile(&compiler, sources, args, &env, &limits)?
         };
         if made.made.is_err() && report::says_internal_error(&made.printed) {
             return Err(Stop::told(InternalError {
@@ -261,7 +261,7 @@ impl Host {
                         memory: Bytes::from_mib(2048),
                         files: Bytes::from_mib(16),
                     };
-                    let said = self.ground.script(text.as_bytes(), &limits)?;
+                    let said = self.runner.script(text.as_bytes(), &limits)?;
                     self.versions.insert(command, said.clone());
                     said
                 }
@@ -286,12 +286,12 @@ impl Host {
         );
         let run = (task.run_script_id.as_str(), task.run_config.hash.as_str());
         if compare.combined_run_compare {
-            let jury = self.bundles.get((&self.server, &self.ground), Kind::Run, run, &limits)?;
+            let jury = self.bundles.get((&self.server, &self.runner), Kind::Run, run, &limits)?;
             return Ok((jury, None));
         }
-        let start = self.bundles.start((&self.server, &self.ground), run.0, run.1, &limits)?;
+        let start = self.bundles.start((&self.server, &self.runner), run.0, run.1, &limits)?;
         let id = (task.compare_script_id.as_str(), compare.hash.as_str());
-        let jury = self.bundles.get((&self.server, &self.ground), Kind::Compare, id, &limits)?;
+        let jury = self.bundles.get((&self.server, &self.runner), Kind::Compare, id, &limits)?;
         Ok((jury, start))
     }
 
@@ -327,7 +327,7 @@ impl Host {
             wrapper: judging.start.as_deref(),
         };
         let begun = now();
-        let tested = self.ground.judge(&judging.program, &judging.jury, &case)?;
+        let tested = self.runner.judge(&judging.program, &judging.jury, &case)?;
         let moments = [begun, now()];
         if tested.result == RunResult::CompareError {
             let (kind, id) = match interactive {
@@ -440,7 +440,7 @@ impl Host {
 
     fn get_ready(&mut self, task: &Task, config: &Config) -> Result<(), Stop> {
         let limits = script(Default::default(), config);
-        let both = (&self.server, &self.ground);
+        let both = (&self.server, &self.runner);
         let (compile, run) = (&task.compile_config.hash, &task.run_config.hash);
         if !task.compile_script_id.is_empty() {
             self.bundles.get(both, Kind::Compile, (&task.compile_script_id, compile), &limits)?;
@@ -486,8 +486,8 @@ impl Host {
         };
         let limits = script(Default::default(), &self.server.config()?);
         let id = (task.run_script_id.as_str(), task.run_config.hash.as_str());
-        let debug = self.bundles.get((&self.server, &self.ground), Kind::Debug, id, &limits)?;
-        let made = self.ground.package(&debug, self.workdirs.directory(), &name, MOST, &limits)?;
+        let debug = self.bundles.get((&self.server, &self.runner), Kind::Debug, id, &limits)?;
+        let made = self.runner.package(&debug, self.workdirs.directory(), &name, MOST, &limits)?;
         Ok(made.made.map_err(|why| {
             let said = String::from_utf8_lossy(&made.printed);
             format!("The debug script {} made no package: {why}\n{said}", task.run_script_id)

@@ -1,8 +1,8 @@
 //! Executables that were fetched and built: kept by id and hash, which never change.
 
 use super::batch::Stop;
-use engine::Part;
-use engine::bundle::{At, Executable, Ground, ScriptLimits};
+use engine::LoadedFile;
+use engine::bundle::{BundleRunner, Executable, ScriptLimits, StationRole};
 use judgehost::files::{self, File};
 use judgehost::report::{Disabled, InternalError};
 use judgehost::server::Server;
@@ -44,10 +44,10 @@ impl Kind {
         }
     }
 
-    fn at(self) -> At {
+    fn at(self) -> StationRole {
         match self {
-            Kind::Compile | Kind::Start | Kind::Debug => At::Main,
-            Kind::Run | Kind::Compare => At::Beside,
+            Kind::Compile | Kind::Start | Kind::Debug => StationRole::Main,
+            Kind::Run | Kind::Compare => StationRole::Beside,
         }
     }
 }
@@ -62,15 +62,15 @@ pub(super) struct Bundles {
     usual: BTreeSet<Name>,
 }
 
-pub(super) fn part(file: File) -> Part {
-    Part { name: file.name, executable: file.executable, content: file.content }
+pub(super) fn part(file: File) -> LoadedFile {
+    LoadedFile { name: file.name, executable: file.executable, content: file.content }
 }
 
 impl Bundles {
     /// An executable, fetched and built where it is not here.
     pub(super) fn get(
         &mut self,
-        (server, ground): (&Server, &Ground<'static>),
+        (server, runner): (&Server, &BundleRunner<'static>),
         kind: Kind,
         (id, hash): (&str, &str),
         limits: &ScriptLimits,
@@ -86,7 +86,7 @@ impl Bundles {
         let wrong = |why: String, log: Vec<u8>| wrong(kind, id, &why, &log);
         let files = fetch(server, kind, id, hash)?;
         let files = files::buildable(files).map_err(|why| wrong(why, Vec::new()))?;
-        let made = ground.build(kind.at(), files.into_iter().map(part).collect(), limits)?;
+        let made = runner.build(kind.at(), files.into_iter().map(part).collect(), limits)?;
         let executable = made.made.map_err(|why| wrong(format!("does not build: {why}"), made.printed))?;
         if self.built.len() >= KEPT {
             self.built.pop_front();
@@ -99,7 +99,7 @@ impl Bundles {
     /// A run executable of the site's own. `None`: it only starts the program with its input and output, which is done without it.
     pub(super) fn start(
         &mut self,
-        both: (&Server, &Ground<'static>),
+        both: (&Server, &BundleRunner<'static>),
         id: &str,
         hash: &str,
         limits: &ScriptLimits,

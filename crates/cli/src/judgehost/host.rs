@@ -7,7 +7,7 @@ use super::testcases::Tests;
 use super::workdirs::Workdirs;
 use crate::Done;
 use crate::terminal::Failure;
-use engine::bundle::Ground;
+use engine::bundle::BundleRunner;
 use judge::domjudge::MemoryVerdict;
 use judgehost::journal::{Entry, Journal};
 use judgehost::report::{Disabled, InternalError};
@@ -38,7 +38,7 @@ pub(super) struct Host {
     pub(super) url: String,
     pub(super) name: String,
     pub(super) journal: Journal,
-    pub(super) ground: Ground<'static>,
+    pub(super) runner: BundleRunner<'static>,
     /// What is in hand is to be finished, and then this process ends.
     pub(super) ending: &'static AtomicBool,
     pub(super) tests: Tests,

@@ -225,7 +225,7 @@ fn shown(pool: &PoolView) -> String {
                 vec!["memory_bytes".into(), format!("{:.1} GiB", bytes as f64 / f64::from(1u32 << 30))]
             }));
             rows.extend(definition.index.iter().map(|(part, norm)| {
-                let Norms(value) = Norms::of(norm.value, part.unit(), norm.tolerance_pct);
+                let Norms(value) = Norms::new(norm.value, part.unit(), norm.tolerance_pct);
                 vec![part.name().into(), value]
             }));
             rows.extend(
@@ -259,7 +259,7 @@ fn shown(pool: &PoolView) -> String {
 struct Norms(String);
 
 impl Norms {
-    fn of(value: f64, unit: &str, tolerance_pct: f64) -> Norms {
+    fn new(value: f64, unit: &str, tolerance_pct: f64) -> Norms {
         Norms(format!("{value:.2} {unit} ± {tolerance_pct:.1} %"))
     }
 }

@@ -4,15 +4,15 @@ use super::faults::Watched;
 use crate::Done;
 use crate::bench::words;
 use crate::exports::Exports;
+use crate::measured_program::ended_well;
 use crate::options::seconds;
 use crate::run::command::{environment, find_program, show};
-use crate::subject::ended_well;
 use crate::terminal::{self, Failure, print};
 use clap::Args;
 use host::facts::Topology;
 use host::machine::Machine;
 use lab::numa::counters::{Counting, Processor, Recording, this_generation};
-use lab::numa::{Counts, Facts, Trace, allocations, look, named, traced, tree};
+use lab::numa::{Counts, Facts, Trace, allocations, named, snapshot, traced, tree};
 use lab::offcore::generation;
 use model::{LatencyRatio, Nanos, Placement, Reading, RunSpec, Stdio, TraceReport, TraceVerdict};
 use report::html::trace_page;
@@ -91,7 +91,7 @@ pub(crate) fn gate() -> ExitCode {
 }
 
 /// What is watched.
-enum Subject {
+enum TracedProgram {
     Started(Child),
     Running(Pid),
 }
@@ -166,7 +166,7 @@ fn counting(
     args: &TraceArgs,
     machine: &Machine,
     topology: &Topology,
-    subject: &Subject,
+    subject: &TracedProgram,
 ) -> Result<Counting, String> {
     if let Some(path) = &args.counters {
         let fail = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
@@ -176,10 +176,10 @@ fn counting(
             .ok_or_else(|| fail(&format!("there is no table for `{}`", recording.generation)))?;
         return Counting::begin(Box::new(recording), generation, topology);
     }
-    let Subject::Started(child) = subject else {
+    let TracedProgram::Started(child) = subject else {
         return Err("they are opened before a program starts, and this one runs".into());
     };
-    Counting::begin(Box::new(Processor::of(child.id())), this_generation(machine)?, topology)
+    Counting::begin(Box::new(Processor::for_process(child.id())), this_generation(machine)?, topology)
 }
 
 /// How long memory takes from the own node and from the farthest other one.
@@ -220,7 +220,7 @@ fn walk(launcher: &Launcher, cpu: u32, node: u32) -> Result<f64, Failure> {
 }
 
 /// Starts the program, stopped before its first instruction, or finds the process.
-fn begin(args: &TraceArgs, machine: &Machine) -> Result<Subject, Failure> {
+fn begin(args: &TraceArgs, machine: &Machine) -> Result<TracedProgram, Failure> {
     if let Some(number) = args.pid {
         let pid = Pid::from_raw(number).ok_or_else(|| Failure::usage("--pid: must be positive"))?;
         let maps = format!("/proc/{number}/numa_maps");
@@ -230,7 +230,7 @@ fn begin(args: &TraceArgs, machine: &Machine) -> Result<Subject, Failure> {
         machine.read(&maps).map_err(|e| {
             Failure::usage(format!("{maps}: {e}; processes of other users are shown to root only"))
         })?;
-        return Ok(Subject::Running(pid));
+        return Ok(TracedProgram::Running(pid));
     }
     // What outlives its parent is still seen.
     set_child_subreaper(Some(getpid())).map_err(Failure::system)?;
@@ -244,24 +244,24 @@ fn begin(args: &TraceArgs, machine: &Machine) -> Result<Subject, Failure> {
     let child = command.spawn().map_err(Failure::system)?;
     let pid = Pid::from_child(&child);
     waitpid(Some(pid), WaitOptions::UNTRACED).map_err(Failure::system)?;
-    Ok(Subject::Started(child))
+    Ok(TracedProgram::Started(child))
 }
 
 /// Processes that belong to it.
-fn processes(subject: &Subject, machine: &Machine) -> BTreeSet<u32> {
+fn processes(subject: &TracedProgram, machine: &Machine) -> BTreeSet<u32> {
     let own = std::process::id();
     match subject {
-        Subject::Started(_) => tree(machine, own).into_iter().filter(|pid| *pid != own).collect(),
-        Subject::Running(pid) => tree(machine, pid.as_raw_nonzero().get().unsigned_abs()),
+        TracedProgram::Started(_) => tree(machine, own).into_iter().filter(|pid| *pid != own).collect(),
+        TracedProgram::Running(pid) => tree(machine, pid.as_raw_nonzero().get().unsigned_abs()),
     }
 }
 
 /// Has its page faults watched: a program's that was started from its exec on.
-fn faults_of(subject: &Subject, machine: &Machine, topology: &Topology) -> Watched {
+fn faults_of(subject: &TracedProgram, machine: &Machine, topology: &Topology) -> Watched {
     let cpus: Vec<u32> = topology.cpus.keys().copied().collect();
     match subject {
-        Subject::Started(child) => Watched::begin(&[child.id()], &cpus, Begin::Exec),
-        Subject::Running(_) => {
+        TracedProgram::Started(child) => Watched::begin(&[child.id()], &cpus, Begin::Exec),
+        TracedProgram::Running(_) => {
             let tasks = |pid: u32| machine.list(&format!("/proc/{pid}/task")).unwrap_or_default();
             let threads: Vec<u32> = processes(subject, machine)
                 .into_iter()
@@ -277,12 +277,12 @@ fn faults_of(subject: &Subject, machine: &Machine, topology: &Topology) -> Watch
 fn watch(
     args: &TraceArgs,
     machine: &Machine,
-    subject: &mut Subject,
+    subject: &mut TracedProgram,
     (trace, faults, counting): (&mut Trace, &mut Watched, Option<&mut Counting>),
     start: Instant,
     interrupted: &AtomicBool,
 ) -> Result<Option<String>, Failure> {
-    if let Subject::Started(child) = subject {
+    if let TracedProgram::Started(child) = subject {
         let pid = Pid::from_child(child);
         kill_process(pid, Signal::CONT).map_err(Failure::system)?;
         while is_gate_still(machine, pid) {
@@ -311,12 +311,12 @@ fn watch(
         let pids = processes(subject, machine);
         // A program that was started has had nothing before.
         let at = match subject {
-            Subject::Started(_) => Nanos::from(start.elapsed()) + Nanos(1),
-            Subject::Running(_) if trace.looks() == 0 => Nanos::ZERO,
-            Subject::Running(_) => Nanos::from(start.elapsed()),
+            TracedProgram::Started(_) => Nanos::from(start.elapsed()) + Nanos(1),
+            TracedProgram::Running(_) if trace.looks() == 0 => Nanos::ZERO,
+            TracedProgram::Running(_) => Nanos::from(start.elapsed()),
         };
         let with_mappings = Instant::now() >= mappings_from || faults.count() >= faults_until;
-        trace.add(&look(machine, &pids, at, with_mappings));
+        trace.add(&snapshot(machine, &pids, at, with_mappings));
         let cost = Duration::from(own_time() - began);
         if with_mappings {
             faults_until = 2 * faults.count() + MORE_FAULTS;
@@ -338,15 +338,15 @@ fn is_gate_still(machine: &Machine, pid: Pid) -> bool {
 fn pause_for(
     pause: Duration,
     faults_until: u64,
-    subject: &mut Subject,
+    subject: &mut TracedProgram,
     (trace, faults): (&mut Trace, &mut Watched),
     interrupted: &AtomicBool,
 ) {
     let until = Instant::now() + pause;
     while let Some(left) = until.checked_duration_since(Instant::now()) {
         let over = match subject {
-            Subject::Started(child) => !matches!(child.try_wait(), Ok(None)),
-            Subject::Running(_) => false,
+            TracedProgram::Started(child) => !matches!(child.try_wait(), Ok(None)),
+            TracedProgram::Running(_) => false,
         };
         if over || faults.count() >= faults_until || interrupted.load(Ordering::SeqCst) {
             return;
@@ -357,10 +357,10 @@ fn pause_for(
 }
 
 /// How it ended, in words; `None`: it goes on.
-fn ended(subject: &mut Subject, machine: &Machine) -> Result<Option<String>, Failure> {
+fn ended(subject: &mut TracedProgram, machine: &Machine) -> Result<Option<String>, Failure> {
     match subject {
-        Subject::Started(child) => Ok(child.try_wait().map_err(Failure::system)?.map(in_words)),
-        Subject::Running(pid) => {
+        TracedProgram::Started(child) => Ok(child.try_wait().map_err(Failure::system)?.map(in_words)),
+        TracedProgram::Running(pid) => {
             let stat = machine.read(&format!("/proc/{}/stat", pid.as_raw_nonzero()));
             let state = stat.ok().and_then(|stat| stat.rsplit_once(')')?.1.trim().chars().next());
             Ok(matches!(state, None | Some('Z' | 'X')).then(|| "ended".into()))
@@ -377,8 +377,8 @@ fn in_words(status: ExitStatus) -> String {
 }
 
 /// Ctrl-C reaches the program too; it is waited for, and made to end if it does not.
-fn end(subject: &mut Subject) {
-    let Subject::Started(child) = subject else { return };
+fn end(subject: &mut TracedProgram) {
+    let TracedProgram::Started(child) = subject else { return };
     let patience = Instant::now() + Duration::from_secs(2);
     while matches!(child.try_wait(), Ok(None)) && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(10));

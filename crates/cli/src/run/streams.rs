@@ -1,7 +1,7 @@
 //! The standard streams of the command.
 
 use super::RunArgs;
-use crate::isolation::{Seat, SeatEnder};
+use crate::isolation::{ProgramRunner, RunEnder};
 use crate::terminal::{self, Failure, Stream};
 use model::{Bytes, RunSpec, Stdio};
 use std::fs::{File, Metadata};
@@ -21,7 +21,7 @@ pub(super) fn connect(
     args: &RunArgs,
     spec: &mut RunSpec,
     fds: &mut Vec<OwnedFd>,
-    launcher: &Seat,
+    launcher: &ProgramRunner,
 ) -> Result<Relays, Failure> {
     let (done, relays) = channel();
     let mut running = 0;
@@ -115,7 +115,7 @@ struct Relay {
     to: Stream,
     written: Arc<AtomicU64>,
     limit: Option<Bytes>,
-    ender: SeatEnder,
+    ender: RunEnder,
 }
 
 impl Relay {

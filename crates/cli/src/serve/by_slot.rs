@@ -2,7 +2,7 @@
 
 use crate::log::LogForm;
 use crate::options::SlotChoice;
-use crate::place::{planned, wishes_for};
+use crate::reservation::{planned, slots_config};
 use crate::terminal::Failure;
 use clap::Args;
 use host::machine::Machine;
@@ -48,7 +48,7 @@ impl ProcessArgs {
 /// The slots of this machine; one that is none on a machine that has none.
 pub(crate) fn all_slots() -> Result<Vec<SlotChoice>, Failure> {
     let machine = Machine::this().map_err(Failure::system)?;
-    let plan = planned(&machine, &wishes_for(None)?)?;
+    let plan = planned(&machine, &slots_config(None)?)?;
     let slots: Vec<SlotChoice> = plan.slots.iter().map(|slot| SlotChoice::Number(slot.id)).collect();
     Ok(if slots.is_empty() { vec![SlotChoice::None] } else { slots })
 }

@@ -19,7 +19,7 @@ pub(crate) struct User {
 }
 
 impl User {
-    fn of(uid: u32, gid: u32) -> User {
+    fn new(uid: u32, gid: u32) -> User {
         User { uid: Uid::from_raw(uid), gid: Gid::from_raw(gid) }
     }
 
@@ -44,7 +44,7 @@ impl FromStr for User {
 
     fn from_str(text: &str) -> Result<User, ()> {
         let (uid, gid) = text.split_once(':').ok_or(())?;
-        Ok(User::of(uid.parse().map_err(drop)?, gid.parse().map_err(drop)?))
+        Ok(User::new(uid.parse().map_err(drop)?, gid.parse().map_err(drop)?))
     }
 }
 
@@ -66,9 +66,9 @@ pub(crate) fn of_service(named: Option<&str>) -> Result<Option<User>, Failure> {
 
 fn choose(named: Option<&str>, passwd: &str) -> Result<User, String> {
     let Some(name) = named else {
-        return Ok(of_passwd(passwd, "tautochrone").unwrap_or(User::of(OWN_UID, OWN_UID)));
+        return Ok(of_passwd(passwd, "tautochrone").unwrap_or(User::new(OWN_UID, OWN_UID)));
     };
-    let by_number = || name.parse().ok().map(|uid| User::of(uid, uid));
+    let by_number = || name.parse().ok().map(|uid| User::new(uid, uid));
     let found = name.parse().ok().or_else(|| of_passwd(passwd, name)).or_else(by_number);
     found.ok_or_else(|| format!("--user {name}: there is no such user"))
 }
@@ -77,7 +77,7 @@ fn choose(named: Option<&str>, passwd: &str) -> Result<User, String> {
 fn of_passwd(passwd: &str, name: &str) -> Option<User> {
     let line = passwd.lines().find(|line| line.split(':').next() == Some(name))?;
     let mut numbers = line.split(':').skip(2);
-    Some(User::of(numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+    Some(User::new(numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
 /// The user that a file belongs to which root is about to use: the owner of the first directory on the way to it that is not root's.
@@ -95,7 +95,7 @@ pub(crate) fn keeper(file: &Path) -> std::io::Result<Option<User>> {
         for step in steps {
             let found = std::fs::symlink_metadata(step)?;
             if found.uid() != 0 {
-                return Ok(Some(User::of(found.uid(), found.gid())));
+                return Ok(Some(User::new(found.uid(), found.gid())));
             }
         }
     }
@@ -121,7 +121,7 @@ mod tests {
             let expected = found.map(String::from).map_err(String::from);
             assert_eq!(choose(named, PASSWD).map(|user| user.to_string()), expected, "{named:?}");
         }
-        assert_eq!(choose(None, ""), Ok(User::of(OWN_UID, OWN_UID)));
+        assert_eq!(choose(None, ""), Ok(User::new(OWN_UID, OWN_UID)));
     }
 
     #[test]
@@ -131,9 +131,9 @@ mod tests {
         let inner = directory.path().join("inner");
         std::fs::create_dir(&inner).expect("a directory");
         let found = keeper(&inner.join("judge.db")).expect("its keeper");
-        assert_eq!(found, (own.uid() != 0).then(|| User::of(own.uid(), own.gid())));
+        assert_eq!(found, (own.uid() != 0).then(|| User::new(own.uid(), own.gid())));
         if own.uid() == 0 {
-            let theirs = User::of(OWN_UID, OWN_UID);
+            let theirs = User::new(OWN_UID, OWN_UID);
             std::os::unix::fs::chown(&inner, Some(OWN_UID), Some(OWN_UID)).expect("root may");
             assert_eq!(keeper(&inner.join("judge.db")).expect("its keeper"), Some(theirs));
             // A link of theirs to a place of root's is followed as theirs.

@@ -1,10 +1,10 @@
 //! The web process: gives up what it can, then serves.
 
+use super::config::{NatsSettings, ServeSettings};
 use super::user::User;
-use super::wishes::{NatsWanted, Wanted};
 use super::{ServeArgs, die_with_parent};
 use crate::Done;
-use crate::place::{planned, wishes_for};
+use crate::reservation::{planned, slots_config};
 use crate::terminal::{Failure, print_error};
 use host::machine::Machine;
 use landlock::{
@@ -25,7 +25,7 @@ pub(crate) const DATABASE: &str = "tautochrone.db";
 /// The socket for workers, in the service's directory.
 pub(crate) const SOCKET: &str = "work.sock";
 
-pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
+pub(super) fn main(args: &ServeArgs, wanted: ServeSettings) -> Result<Done, Failure> {
     let directory = args.directory.clone().ok_or_else(|| Failure::usage("--directory: missing"))?;
     keep_house()?;
     shrink_bounding_set();
@@ -80,7 +80,7 @@ pub(super) fn main(args: &ServeArgs, wanted: Wanted) -> Result<Done, Failure> {
 
 /// How the brokers are reached. Files with secrets are carried along in memory: this process becomes a user who may not read them, and is
 /// confined to its own directory.
-fn brokers(wanted: &NatsWanted) -> Result<server::NatsOptions, Failure> {
+fn brokers(wanted: &NatsSettings) -> Result<server::NatsOptions, Failure> {
     let carried = |path: &Option<PathBuf>| path.as_deref().map(carried).transpose();
     Ok(server::NatsOptions {
         url: wanted.url.clone(),
@@ -160,7 +160,7 @@ async fn told_to_end() {
 /// Stays off the CPUs of slots, where there are others: what is measured there is not to be disturbed by requests.
 fn keep_house() -> Result<(), Failure> {
     let machine = Machine::this().map_err(Failure::system)?;
-    let plan = planned(&machine, &wishes_for(None)?)?;
+    let plan = planned(&machine, &slots_config(None)?)?;
     let mut cpus = CpuSet::new();
     plan.housekeeping.iter().filter_map(|cpu| usize::try_from(*cpu).ok()).for_each(|cpu| cpus.set(cpu));
     if plan.slots.is_empty() || cpus.count() == 0 {

@@ -1,7 +1,7 @@
 //! Following a contest: what it tells is written down, what is new is ordered, what came of it is written down and compared.
 
 use super::feed::Address;
-use super::journal::{Judged, Kept};
+use super::journal::{Judged, ShadowJournal};
 use super::judges::{Judges, Order, Outcome};
 use super::packages::Packages;
 use crate::terminal::Failure;
@@ -41,7 +41,7 @@ pub(super) struct Following<'a> {
     later: BTreeMap<String, Instant>,
     /// How often files were asked for in vain.
     tried: BTreeMap<String, u32>,
-    journal: Kept,
+    journal: ShadowJournal,
     packages: &'a Packages,
     languages: &'a Languages,
     client: &'a Client,
@@ -56,7 +56,7 @@ pub(super) struct Following<'a> {
 
 impl<'a> Following<'a> {
     pub(super) fn new(
-        (journal, contest, judged): (Kept, Contest, BTreeMap<String, Judged>),
+        (journal, contest, judged): (ShadowJournal, Contest, BTreeMap<String, Judged>),
         packages: &'a Packages,
         languages: &'a Languages,
         client: &'a Client,
@@ -176,7 +176,7 @@ impl<'a> Following<'a> {
                 problem: submission.problem.clone(),
                 language: submission.language.clone(),
                 entry: submission.entry.clone(),
-                package: self.packages.of(problem)?,
+                package: self.packages.index_for(problem)?,
                 limit: problem.time_limit,
                 ours: self.packages.language(self.languages, &submission.language, name)?,
                 path,
@@ -269,7 +269,7 @@ impl<'a> Following<'a> {
             self.contest.submissions.iter().map(|(id, s)| (s.number, id)).collect();
         all.sort_unstable();
         let rows = all.into_iter().filter_map(|(_, id)| self.row(id)).collect();
-        Shadow::of(&address.contest, &address.api, self.contest.ended, rows)
+        Shadow::new(&address.contest, &address.api, self.contest.ended, rows)
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Judged {
 }
 
 /// A journal that is open.
-pub(super) struct Kept {
+pub(super) struct ShadowJournal {
     journal: Journal,
     path: String,
     token: Option<String>,
@@ -52,7 +52,7 @@ pub(super) struct Kept {
 pub(super) fn open(
     address: &Address,
     fresh: bool,
-) -> Result<(Kept, Contest, BTreeMap<String, Judged>), Failure> {
+) -> Result<(ShadowJournal, Contest, BTreeMap<String, Judged>), Failure> {
     let digest = Sha256::digest(format!("{} {}", address.api, address.contest));
     let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let directory = data_directory()?.join("shadow").join(name);
@@ -100,14 +100,14 @@ pub(super) fn open(
             Line::Head { form: FORMS.newest, url: address.api.clone(), contest: address.contest.clone() };
         journal.append(bytes(&head)?).map_err(told)?;
     }
-    Ok((Kept { journal, path: shown, token }, contest, judged))
+    Ok((ShadowJournal { journal, path: shown, token }, contest, judged))
 }
 
 fn bytes(line: &Line) -> Result<Vec<u8>, Failure> {
     serde_json::to_vec(line).map_err(Failure::system)
 }
 
-impl Kept {
+impl ShadowJournal {
     /// From where to read on.
     pub(super) fn token(&self) -> Option<String> {
         self.token.clone()

@@ -7,18 +7,18 @@ use crate::clocks;
 use crate::judging::{Opened, Site, opinions, options};
 use crate::terminal::Failure;
 use ::client::{Client, Method};
-use engine::bench::{Bench, Programs};
 use engine::job::{Job, Options};
-use engine::kept::Keeping;
 use engine::languages::Languages;
+use engine::limit_cache::LimitCache;
 use engine::opinion::Opinions;
+use engine::prepared_slot::{PreparedSlot, Programs};
 use engine::slot::Slot;
 use engine::submission::{Submission, judge_submission};
 use engine::timelimit::{TimeLimitInUse, time_limit};
-use engine::{Blame, Fault, Part};
+use engine::{Blame, Fault, LoadedFile};
 use judge::scoring::JudgeMode;
 use model::{Charge, Judgement, Nanos, Ours, Verdict};
-use settle::Floor;
+use settle::NoiseFloor;
 use source::{UnpackLimits, unpack};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -112,11 +112,11 @@ impl<'a> Judges<'a> {
         packages: &'a Packages,
         languages: &'a Languages,
         site: &'a Site,
-        floor: Floor,
+        floor: NoiseFloor,
     ) -> Result<Judges<'a>, Failure> {
         let manner = |opened: &Opened| {
-            let means = clocks::means(args.clock, opened.clock)?;
-            let options = options(&args.limits, &args.placement, JudgeMode::StopEarly, floor, means);
+            let meter = clocks::meter(args.clock, opened.clock)?;
+            let options = options(&args.limits, &args.placement, JudgeMode::StopEarly, floor, meter);
             Ok((options, opinions(args.opinion, opened)?))
         };
         Ok(Judges {
@@ -210,7 +210,7 @@ impl<'a> Judges<'a> {
     fn judge(
         &'a self,
         order: &Order,
-        parts: Vec<Part>,
+        parts: Vec<LoadedFile>,
         slot: &'a Slot,
         programs: &mut BTreeMap<usize, Arc<Programs<'a>>>,
     ) -> Result<Judgement, Fault> {
@@ -225,7 +225,7 @@ impl<'a> Judges<'a> {
             languages: self.languages,
             options,
             opinions,
-            keeping: Keeping::NOWHERE,
+            limit_cache: LimitCache::NOWHERE,
             cancel: self.cancel,
             emit: &|_| {},
         };
@@ -237,7 +237,7 @@ impl<'a> Judges<'a> {
                 compiled
             }
         };
-        let bench = Bench::with(job, slot, compiled);
+        let bench = PreparedSlot::with(job, slot, compiled);
         let limit = match options.overrides.cpu {
             Some(_) => time_limit(&job, std::slice::from_ref(&bench))?.time,
             None => {
@@ -260,7 +260,7 @@ impl<'a> Judges<'a> {
 }
 
 /// The files of a submission.
-fn parts(client: &Client, path: &str) -> Result<Vec<Part>, Outcome> {
+fn parts(client: &Client, path: &str) -> Result<Vec<LoadedFile>, Outcome> {
     let later = |why: String| Outcome::Later(format!("its files cannot be fetched: {why}"));
     let answer = client.ask(&Method::GET, path, None).map_err(later)?;
     match answer.status {
@@ -274,7 +274,7 @@ fn parts(client: &Client, path: &str) -> Result<Vec<Part>, Outcome> {
     if files.is_empty() {
         return Err(Outcome::Not("its archive has no files".into()));
     }
-    let part = |file: source::UnpackedFile| Part {
+    let part = |file: source::UnpackedFile| LoadedFile {
         name: file.name,
         executable: file.executable,
         content: file.content,

@@ -118,7 +118,7 @@ impl Packages {
     }
 
     /// The package of a problem: the one that a table names, else the one whose name is an id, a label or a name of it.
-    pub(super) fn of(&self, problem: &Problem) -> Result<usize, String> {
+    pub(super) fn index_for(&self, problem: &Problem) -> Result<usize, String> {
         if let Some(at) = problem.names.iter().find_map(|name| self.named.get(name)) {
             return Ok(*at);
         }

@@ -2,8 +2,8 @@
 //! /sys and takes a tenth of a second.
 
 use crate::config::{cache_directory, data_directory};
-use crate::isolation::Holds;
-use crate::place::wishes_for;
+use crate::isolation::IsolationMode;
+use crate::reservation::slots_config;
 use crate::{index, languages, slots, tune};
 use engine::languages::Languages;
 use host::facts::Facts;
@@ -21,19 +21,19 @@ const LOOK: Duration = Duration::from_secs(5);
 /// Seconds after which the versions of toolchains are asked for again, even where nothing seems to have changed.
 const VERSIONS_FOR: u64 = 86_400;
 
-/// The worker that speaks for its node.
-pub(super) struct Speaker {
+/// Tells the service the facts of this node. One worker of each node does.
+pub(super) struct FactsReporter {
     /// The site's table of languages.
     table: Option<PathBuf>,
-    holds: Holds,
+    isolation_mode: IsolationMode,
     told: Option<Instant>,
     looked: Instant,
     seen: String,
 }
 
-impl Speaker {
-    pub(super) fn new(table: Option<PathBuf>, holds: Holds) -> Speaker {
-        Speaker { table, holds, told: None, looked: Instant::now(), seen: String::new() }
+impl FactsReporter {
+    pub(super) fn new(table: Option<PathBuf>, isolation_mode: IsolationMode) -> FactsReporter {
+        FactsReporter { table, isolation_mode, told: None, looked: Instant::now(), seen: String::new() }
     }
 
     /// What is to be told now, if anything is.
@@ -50,24 +50,26 @@ impl Speaker {
         self.seen = kept_files();
         let languages = versions(known, self.table.as_deref());
         self.told = Some(Instant::now());
-        Some(Box::new(facts(languages, self.holds)))
+        Some(Box::new(facts(languages, self.isolation_mode)))
     }
 }
 
 /// What cannot be read says why.
-fn facts(languages: HostLanguages, holds: Holds) -> NodeFacts {
+fn facts(languages: HostLanguages, isolation_mode: IsolationMode) -> NodeFacts {
     let machine = Reading::from_result(Machine::this());
     let read = machine.as_ref().and_then(|machine| Reading::from_result(Facts::gather(machine)));
-    let wishes = Reading::from_result(wishes_for(None));
+    let slots_config = Reading::from_result(slots_config(None));
     let plan = read.as_ref().and_then(|read| {
-        wishes.as_ref().map(|wishes| host::slots::plan_with(&read.topology, &read.cgroups, wishes))
+        slots_config
+            .as_ref()
+            .map(|slots_config| host::slots::plan_with(&read.topology, &read.cgroups, slots_config))
     });
     let assess = |read: &Facts| plan.as_ref().map(|plan| audit::assess(read, plan));
     NodeFacts {
         version: Reading::Known(crate::VERSION.into()),
         languages: Reading::Known(languages),
         slots: plan.as_ref().map(|plan| {
-            let slots = plan.slots.iter().map(|slot| holds.slot(slot)).collect();
+            let slots = plan.slots.iter().map(|slot| isolation_mode.slot(slot)).collect();
             slots::measured(&SlotPlan { slots, ..plan.clone() }, true)
         }),
         audit: read.as_ref().and_then(assess),

@@ -1,9 +1,9 @@
 //! Packages a worker has: files by their hash, opened ones, and what was compiled of them.
 
-use super::link::{Broken, Service};
+use super::transport::{TaskService, TransportError};
 use crate::judging::{self, Opened};
 use crate::terminal::Failure;
-use engine::bench::Programs;
+use engine::prepared_slot::Programs;
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::fs;
@@ -44,14 +44,14 @@ struct Trouble {
 
 /// Why a package cannot be had.
 pub(super) enum Missing {
-    Broken(Broken),
+    Transport(TransportError),
     /// It cannot be read.
     Bad(String),
 }
 
-impl From<Broken> for Missing {
-    fn from(broken: Broken) -> Missing {
-        Missing::Broken(broken)
+impl From<TransportError> for Missing {
+    fn from(broken: TransportError) -> Missing {
+        Missing::Transport(broken)
     }
 }
 
@@ -65,7 +65,7 @@ impl Packages {
     /// A package by its hash, asked for where it is not here.
     pub(super) fn get(
         &mut self,
-        service: &dyn Service,
+        service: &dyn TaskService,
         hash: &str,
         problem: &str,
     ) -> Result<Rc<Ready>, Missing> {
@@ -84,7 +84,7 @@ impl Packages {
         self.open.back().cloned().ok_or_else(|| Missing::Bad("no package is open".into()))
     }
 
-    fn opened(&mut self, service: &dyn Service, hash: &str, problem: &str) -> Result<Opened, Missing> {
+    fn opened(&mut self, service: &dyn TaskService, hash: &str, problem: &str) -> Result<Opened, Missing> {
         let path = self.file(service, hash)?;
         let open = |path: &Path| judging::open_as(path, problem).map_err(|e| Missing::Bad(e.to_string()));
         let opened = open(&path);
@@ -98,7 +98,7 @@ impl Packages {
     }
 
     /// The file of a package.
-    fn file(&mut self, service: &dyn Service, hash: &str) -> Result<PathBuf, Missing> {
+    fn file(&mut self, service: &dyn TaskService, hash: &str) -> Result<PathBuf, Missing> {
         if hash.len() != 64 || !hash.bytes().all(|b| b.is_ascii_hexdigit()) {
             return Err(Missing::Bad(format!("`{hash}` is not a hash")));
         }
@@ -109,11 +109,11 @@ impl Packages {
         self.make_room();
         let fetched = self.fetch(service, hash, &path);
         match &fetched {
-            Err(Missing::Broken(Broken::Here(why))) => {
+            Err(Missing::Transport(TransportError::Here(why))) => {
                 self.trouble = Some(Trouble { hash: hash.into(), why: why.clone(), since: Instant::now() });
             }
             // Whether it could be kept is not known.
-            Err(Missing::Broken(_)) => {}
+            Err(Missing::Transport(_)) => {}
             // One that is wanted no more troubles nobody.
             Ok(()) | Err(Missing::Bad(_)) => self.trouble = None,
         }
@@ -121,17 +121,20 @@ impl Packages {
     }
 
     /// Gets a package from the service, and once more where it came as another one.
-    fn fetch(&self, service: &dyn Service, hash: &str, path: &Path) -> Result<(), Missing> {
+    fn fetch(&self, service: &dyn TaskService, hash: &str, path: &Path) -> Result<(), Missing> {
         let here = |why: String| {
-            Missing::Broken(Broken::Here(format!("keeping a package: {}: {why}", self.directory.display())))
+            Missing::Transport(TransportError::Here(format!(
+                "keeping a package: {}: {why}",
+                self.directory.display()
+            )))
         };
         let full = |e: std::io::Error| here(e.to_string());
         let mut came_as = None;
         loop {
             let mut fresh = tempfile::NamedTempFile::new_in(&self.directory).map_err(full)?;
             let there = service.package(hash, fresh.as_file_mut()).map_err(|broken| match broken {
-                Broken::Here(why) => here(why),
-                other => Missing::Broken(other),
+                TransportError::Here(why) => here(why),
+                other => Missing::Transport(other),
             })?;
             if !there {
                 return Err(Missing::Bad(format!("the service has no package {hash}")));
@@ -144,7 +147,7 @@ impl Packages {
             tracing::warn!(hash, found, "a fetched package has another hash");
             if came_as.is_some() {
                 let why = format!("package {hash} came as {found}, twice");
-                return Err(Missing::Broken(Broken::Here(why)));
+                return Err(Missing::Transport(TransportError::Here(why)));
             }
             service.damaged(hash, &found)?;
             came_as = Some(found);
@@ -153,7 +156,7 @@ impl Packages {
 
     /// What keeps this machine from taking packages, if anything did the last time and does still: the package it could not take is
     /// tried again.
-    pub(super) fn trouble(&mut self, service: &dyn Service) -> Option<String> {
+    pub(super) fn trouble(&mut self, service: &dyn TaskService) -> Option<String> {
         let Trouble { hash, since, .. } = self.trouble.as_ref()?;
         if since.elapsed() > TROUBLE_FOR {
             let hash = hash.clone();

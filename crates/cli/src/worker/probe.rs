@@ -5,7 +5,7 @@ use fleet::Probe;
 use host::facts::Topology;
 use host::identity;
 use host::machine::Machine;
-use lab::index::{Asked, probe, protect};
+use lab::index::{IndexOptions, probe, protect};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -18,8 +18,13 @@ pub(super) fn taken(cpu: Option<u32>, stop: &AtomicBool) -> Option<Probe> {
     let topology = Topology::read(&machine).ok()?;
     let available =
         identity::memory(&machine).0.known().map_or(0, |bytes| usize::try_from(*bytes).unwrap_or(0));
-    let asked =
-        Asked { topology: &topology, cpu, available, program: "/proc/self/exe".into(), time: Duration::ZERO };
+    let asked = IndexOptions {
+        topology: &topology,
+        cpu,
+        available,
+        program: "/proc/self/exe".into(),
+        time: Duration::ZERO,
+    };
     let at = now();
     // On a thread of its own, since it binds itself and takes another class.
     let work = || {

@@ -1,9 +1,9 @@
 //! The way by a service's socket on the same machine: frames, one conversation at a time. As long as a connection stands the service keeps this
 //! worker's job. A second thread hears what the service says, so that a task can be left while it is done.
 
-use super::hands::Hands;
-use super::life::live;
-use super::link::{Broken, Claimed, Service, Stands, Way};
+use super::job_loop::run_jobs;
+use super::transport::{ClaimedJob, TaskService, Transport, TransportError, WorkerStanding};
+use super::worker_state::SharedWorkerState;
 use super::{Cpus, Worker};
 use crate::Done;
 use crate::terminal::Failure;
@@ -46,15 +46,15 @@ struct Link {
     protocol: u32,
 }
 
-impl From<WireError> for Broken {
-    fn from(error: WireError) -> Broken {
-        Broken::Connection(error.to_string())
+impl From<WireError> for TransportError {
+    fn from(error: WireError) -> TransportError {
+        TransportError::Connection(error.to_string())
     }
 }
 
-impl From<std::io::Error> for Broken {
-    fn from(error: std::io::Error) -> Broken {
-        Broken::Connection(error.to_string())
+impl From<std::io::Error> for TransportError {
+    fn from(error: std::io::Error) -> TransportError {
+        TransportError::Connection(error.to_string())
     }
 }
 
@@ -89,11 +89,11 @@ fn to_owner(path: &Path) -> std::io::Result<UnixStream> {
 
 /// Works until this process is to end.
 pub(super) fn work(worker: &mut Worker, path: &Path, cpus: &Cpus) -> Result<Done, Failure> {
-    let hands = Hands::of(worker);
-    let mut way = Socket {
+    let worker_state = SharedWorkerState::for_worker(worker);
+    let mut transport = Socket {
         path,
         hello: worker.hello.clone(),
-        hands: hands.clone(),
+        worker_state: worker_state.clone(),
         link: None,
         refused: None,
         claiming: false,
@@ -102,13 +102,13 @@ pub(super) fn work(worker: &mut Worker, path: &Path, cpus: &Cpus) -> Result<Done
         told: String::new(),
         wait: SHORTEST_WAIT,
     };
-    live(worker, &mut way, &hands, cpus.first)
+    run_jobs(worker, &mut transport, &worker_state, cpus.first)
 }
 
 struct Socket<'a> {
     path: &'a Path,
     hello: Hello,
-    hands: Arc<Hands>,
+    worker_state: Arc<SharedWorkerState>,
     link: Option<Link>,
     refused: Option<String>,
     /// It was said over this connection that this worker is free, and no task came yet.
@@ -125,8 +125,8 @@ struct Socket<'a> {
 impl Socket<'_> {
     /// Connects and says what is to be said first.
     fn connect(&mut self) {
-        self.hello.holding = self.hands.state().holding();
-        match Link::connect(self.path, &self.hello, &self.hands) {
+        self.hello.holding = self.worker_state.state().holding();
+        match Link::connect(self.path, &self.hello, &self.worker_state) {
             Ok(link) => {
                 self.told.clear();
                 (self.link, self.claiming) = (Some(link), false);
@@ -135,7 +135,7 @@ impl Socket<'_> {
                     self.say(&FromWorker::Node { facts });
                 }
             }
-            Err(Broken::Refused(why)) => self.refused = Some(why),
+            Err(TransportError::Refused(why)) => self.refused = Some(why),
             Err(broken) => {
                 let why = broken.why();
                 if why != self.told {
@@ -150,14 +150,14 @@ impl Socket<'_> {
     /// Waits, longer each time, and no longer than this process is to live.
     fn rest(&mut self) {
         let until = Instant::now() + self.wait;
-        while Instant::now() < until && !self.hands.is_ending() {
+        while Instant::now() < until && !self.worker_state.is_ending() {
             std::thread::sleep(SHORTEST_WAIT);
         }
         self.wait = (self.wait * 2).min(LONGEST_WAIT);
     }
 
     /// What was had over this connection, if it holds; else the next one is made when it is needed.
-    fn over<T>(&mut self, done: Result<T, Broken>) -> Option<T> {
+    fn over<T>(&mut self, done: Result<T, TransportError>) -> Option<T> {
         match done {
             Ok(done) => Some(done),
             Err(broken) => {
@@ -197,7 +197,7 @@ impl Socket<'_> {
                 }
                 ToWorker::Heard { lease } => {
                     self.outcome.take_if(|(of, _)| *of == lease);
-                    self.hands.state().heard(lease);
+                    self.worker_state.state().heard(lease);
                 }
                 // Answers that nobody waits for any more.
                 _ => {}
@@ -213,30 +213,30 @@ impl Socket<'_> {
     }
 }
 
-impl Way for Socket<'_> {
-    fn stands(&mut self) -> Stands {
+impl Transport for Socket<'_> {
+    fn stands(&mut self) -> WorkerStanding {
         if self.link.is_none() && self.refused.is_none() {
             self.connect();
         }
         match (&self.refused, &self.link) {
-            (Some(why), _) => Stands::Refused(why.clone()),
+            (Some(why), _) => WorkerStanding::Refused(why.clone()),
             (None, Some(link)) => {
-                Stands::Told(Standing::Works { probe_every_secs: None, protocol: link.protocol })
+                WorkerStanding::Told(Standing::Works { probe_every_secs: None, protocol: link.protocol })
             }
-            (None, None) => Stands::Unknown,
+            (None, None) => WorkerStanding::Unknown,
         }
     }
 
-    fn claim(&mut self, within: Duration) -> Option<Claimed> {
+    fn claim(&mut self, within: Duration) -> Option<ClaimedJob> {
         if !std::mem::replace(&mut self.claiming, true) {
             self.say(&FromWorker::Ready);
         }
         let task = self.hear(Instant::now() + within, true)?;
-        self.hands.state().claimed(task.lease);
-        Some(Claimed { lease: task.lease, task: Ok(*task) })
+        self.worker_state.state().claimed(task.lease);
+        Some(ClaimedJob { lease: task.lease, task: Ok(*task) })
     }
 
-    fn service(&self) -> &dyn Service {
+    fn service(&self) -> &dyn TaskService {
         &self.link
     }
 
@@ -269,18 +269,23 @@ impl Way for Socket<'_> {
 
 impl Link {
     /// Connects and says who we are.
-    fn connect(path: &Path, hello: &Hello, hands: &Arc<Hands>) -> Result<Link, Broken> {
-        let to = to_owner(path).map_err(|e| Broken::Connection(format!("{}: {e}", path.display())))?;
+    fn connect(
+        path: &Path,
+        hello: &Hello,
+        worker_state: &Arc<SharedWorkerState>,
+    ) -> Result<Link, TransportError> {
+        let to =
+            to_owner(path).map_err(|e| TransportError::Connection(format!("{}: {e}", path.display())))?;
         to.set_write_timeout(Some(PATIENCE))?;
         let from = to.try_clone()?;
         let (send, said) = sync_channel(FRAMES);
-        let hands = hands.clone();
+        let worker_state = worker_state.clone();
         // It ends with the connection.
         std::thread::Builder::new().name("service".into()).spawn(move || {
             loop {
                 let frame: Said = fleet::read_frame(&mut &from);
                 if let Ok(Frame::Message(ToWorker::Cancel { lease })) = &frame {
-                    hands.lose(*lease);
+                    worker_state.lose(*lease);
                 }
                 let broken = frame.is_err();
                 if send.send(frame).is_err() || broken {
@@ -296,39 +301,43 @@ impl Link {
                 link.protocol = protocol;
                 Ok(link)
             }
-            ToWorker::Refused { why } => Err(Broken::Refused(why)),
-            other => Err(Broken::Connection(format!("the service answered the greeting with {other:?}"))),
+            ToWorker::Refused { why } => Err(TransportError::Refused(why)),
+            other => {
+                Err(TransportError::Connection(format!("the service answered the greeting with {other:?}")))
+            }
         }
     }
 
     /// Says something.
-    fn say(&self, message: &FromWorker) -> Result<(), Broken> {
+    fn say(&self, message: &FromWorker) -> Result<(), TransportError> {
         let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(fleet::write_frame(&mut *to, message)?)
     }
 
     /// The next frame, if one comes within this time.
-    fn frame(&self, within: Duration) -> Result<Option<Frame<ToWorker>>, Broken> {
+    fn frame(&self, within: Duration) -> Result<Option<Frame<ToWorker>>, TransportError> {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         match said.recv_timeout(within) {
             Ok(frame) => Ok(Some(frame?)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => Err(Broken::Connection("closed".into())),
+            Err(RecvTimeoutError::Disconnected) => Err(TransportError::Connection("closed".into())),
         }
     }
 
     /// The next message, if one comes within this time.
-    fn message(&self, within: Duration) -> Result<Option<ToWorker>, Broken> {
+    fn message(&self, within: Duration) -> Result<Option<ToWorker>, TransportError> {
         match self.frame(within)? {
             Some(Frame::Message(message)) => Ok(Some(message)),
-            Some(Frame::Bytes(_)) => Err(Broken::Connection("bytes where a message was expected".into())),
+            Some(Frame::Bytes(_)) => {
+                Err(TransportError::Connection("bytes where a message was expected".into()))
+            }
             None => Ok(None),
         }
     }
 
     /// The next message, waited for.
-    fn hear(&self) -> Result<ToWorker, Broken> {
-        self.message(PATIENCE)?.ok_or_else(|| Broken::Connection("the service is silent".into()))
+    fn hear(&self) -> Result<ToWorker, TransportError> {
+        self.message(PATIENCE)?.ok_or_else(|| TransportError::Connection("the service is silent".into()))
     }
 }
 
@@ -340,14 +349,14 @@ impl Drop for Link {
     }
 }
 
-impl Service for Option<Link> {
+impl TaskService for Option<Link> {
     fn event(&self, lease: Lease, event: Event) {
         // As long as somebody listens.
         let said = self.as_ref().map(|link| link.say(&FromWorker::Event { lease, event: Box::new(event) }));
         drop(said);
     }
 
-    fn package(&self, hash: &str, to: &mut File) -> Result<bool, Broken> {
+    fn package(&self, hash: &str, to: &mut File) -> Result<bool, TransportError> {
         let link = there(self)?;
         link.say(&FromWorker::NeedPackage { hash: hash.to_string() })?;
         let size = loop {
@@ -365,19 +374,19 @@ impl Service for Option<Link> {
                     // Heard to its end, or the rest would be taken for answers to other questions.
                     kept = kept.and_then(|()| to.write_all(&bytes));
                 }
-                _ => return Err(Broken::Connection("a package ended early".into())),
+                _ => return Err(TransportError::Connection("a package ended early".into())),
             }
         }
-        kept.map(|()| true).map_err(|error| Broken::Here(error.to_string()))
+        kept.map(|()| true).map_err(|error| TransportError::Here(error.to_string()))
     }
 
-    fn damaged(&self, hash: &str, found: &str) -> Result<(), Broken> {
-        Err(Broken::Worker(format!("package {hash} came as {found}")))
+    fn damaged(&self, hash: &str, found: &str) -> Result<(), TransportError> {
+        Err(TransportError::Worker(format!("package {hash} came as {found}")))
     }
 }
 
-fn there(link: &Option<Link>) -> Result<&Link, Broken> {
-    link.as_ref().ok_or_else(|| Broken::Connection("the service is gone".into()))
+fn there(link: &Option<Link>) -> Result<&Link, TransportError> {
+    link.as_ref().ok_or_else(|| TransportError::Connection("the service is gone".into()))
 }
 
 #[cfg(test)]

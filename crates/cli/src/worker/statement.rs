@@ -3,9 +3,9 @@
 use crate::config::Config;
 use crate::index;
 use crate::isolation::IsolationArgs;
-use crate::place::wishes_for;
+use crate::reservation::slots_config;
 use fleet::nats::WorkerId;
-use fleet::{Moment, PROTOCOL, STATEMENT_FORM, StatedIndex, StatedPart, Statement};
+use fleet::{PROTOCOL, STATEMENT_FORM, StatedIndex, StatedPart, Statement, Timestamp};
 use host::facts::{Facts, Topology};
 use host::machine::Machine;
 use host::{audit, identity, slots};
@@ -39,18 +39,18 @@ const SETTINGS: [&str; 20] = [
 ];
 
 /// Now, by this machine's clock.
-pub(super) fn now() -> Moment {
+pub(super) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Moment(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    Timestamp(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
 /// What this machine states. An error says what of it cannot be read.
 pub(super) fn statement(from: &WorkerId, isolation: &IsolationArgs) -> Result<Statement, String> {
-    let holds = isolation.holds(&Config::read().map_err(|e| e.to_string())?);
+    let isolation_mode = isolation.isolation_mode(&Config::read().map_err(|e| e.to_string())?);
     let machine = Machine::this().map_err(|e| e.to_string())?;
     let facts = Facts::gather(&machine).map_err(|e| e.to_string())?;
-    let wishes = wishes_for(None).map_err(|e| e.to_string())?;
-    let plan = slots::plan_with(&facts.topology, &facts.cgroups, &wishes);
+    let slots_config = slots_config(None).map_err(|e| e.to_string())?;
+    let plan = slots::plan_with(&facts.topology, &facts.cgroups, &slots_config);
     let audit = audit::assess(&facts, &plan);
     let settings = audit.findings.iter().filter(|finding| SETTINGS.contains(&finding.id.as_str()));
     let platform = &facts.platform;
@@ -87,7 +87,7 @@ pub(super) fn statement(from: &WorkerId, isolation: &IsolationArgs) -> Result<St
         mitigations: platform.vulnerabilities.iter().filter_map(known).collect(),
         tuning: settings.map(|finding| (finding.id.clone(), state(finding.state).into())).collect(),
         isolation: isolation.stated(),
-        slots: plan.slots.iter().map(|slot| holds.slot(slot)).collect(),
+        slots: plan.slots.iter().map(|slot| isolation_mode.slot(slot)).collect(),
         index: index::kept().known().and_then(stated),
     })
 }
@@ -117,7 +117,7 @@ fn stated(index: &Index) -> Option<StatedIndex> {
         let figure = figure.known()?;
         Some(StatedPart { part, value: figure.value, repeatability_pct: figure.repeatability_pct })
     });
-    let taken_at = Moment(i64::try_from(index.taken_at).ok()?.saturating_mul(1_000_000));
+    let taken_at = Timestamp(i64::try_from(index.taken_at).ok()?.saturating_mul(1_000_000));
     let parts: Vec<StatedPart> = parts.collect();
     (!parts.is_empty()).then_some(StatedIndex { taken_at, parts })
 }
@@ -151,7 +151,7 @@ mod tests {
         index.parts.retain(|part, _| [IndexPart::L1, IndexPart::Dram].contains(part));
         index.parts.insert(IndexPart::Dram, Reading::unknown("disturbed"));
         let stated = stated(&index).expect("an index");
-        assert_eq!(stated.taken_at, Moment(1_700_000_000_000_000));
+        assert_eq!(stated.taken_at, Timestamp(1_700_000_000_000_000));
         let found: Vec<_> = stated.parts.iter().map(|one| one.part).collect();
         assert_eq!(found, [IndexPart::Rounds, IndexPart::L1]);
         assert!(stated.parts.iter().all(|one| one.value > 0.0), "{stated:?}");

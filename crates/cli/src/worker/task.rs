@@ -1,19 +1,19 @@
 //! Doing one task.
 
 use super::Worker;
-use super::link::{Broken, Service};
 use super::packages::{Missing, Ready};
+use super::transport::{TaskService, TransportError};
 use crate::clocks;
 use crate::options::ClockArgs;
-use engine::bench::{Bench, Programs};
 use engine::execute::{Conditions, execute};
 use engine::job::{Job, Options};
-use engine::kept::Keeping;
+use engine::limit_cache::LimitCache;
 use engine::limits::Overrides;
 use engine::opinion::{Opinions, scales};
+use engine::prepared_slot::{PreparedSlot, Programs};
 use engine::submission::{Submission, judge_submission};
 use engine::timelimit::{TimeLimitInUse, time_limit};
-use engine::{Blame, Fault, Part};
+use engine::{Blame, Fault, LoadedFile};
 use fleet::{Mode, Opinions as Told, Outcome, Task, TimeLimit, Work};
 use judge::package::TimeLimit as PackageLimit;
 use judge::scoring::JudgeMode;
@@ -21,12 +21,12 @@ use model::{Clock, Event, Execution, InferredLimit, Layout, ProgramFile, SecondO
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Does a task. What goes wrong is part of the outcome.
-pub(super) fn perform(worker: &mut Worker, service: &dyn Service, task: &Task) -> Outcome {
+pub(super) fn perform(worker: &mut Worker, service: &dyn TaskService, task: &Task) -> Outcome {
     tracing::debug!(job = task.lease.job.0, attempt = task.lease.attempt, "a task begins");
     let done = match &task.work {
         Work::Judge { package, problem, language, files, jury, mode, clock, time_limit, opinions } => {
             let (mode, clock) = (*mode, *clock);
-            let asked = Asked { language, files, jury, mode, clock, limit: time_limit, opinions };
+            let asked = JudgeRequest { language, files, jury, mode, clock, limit: time_limit, opinions };
             judge(worker, service, task, (package, problem), &asked)
         }
         Work::Infer { package, problem, scales } => infer(worker, service, task, (package, problem), *scales),
@@ -60,10 +60,10 @@ impl From<Fault> for NotDone {
     }
 }
 
-impl From<Broken> for NotDone {
-    fn from(broken: Broken) -> NotDone {
+impl From<TransportError> for NotDone {
+    fn from(broken: TransportError) -> NotDone {
         match broken {
-            Broken::Worker(why) => NotDone::Failed(why),
+            TransportError::Worker(why) => NotDone::Failed(why),
             other => NotDone::Returned(other.why()),
         }
     }
@@ -72,14 +72,14 @@ impl From<Broken> for NotDone {
 impl From<Missing> for NotDone {
     fn from(missing: Missing) -> NotDone {
         match missing {
-            Missing::Broken(broken) => broken.into(),
+            Missing::Transport(broken) => broken.into(),
             Missing::Bad(why) => NotDone::Refused(why),
         }
     }
 }
 
 /// What is asked of judging a submission.
-struct Asked<'a> {
+struct JudgeRequest<'a> {
     language: &'a Option<String>,
     files: &'a [ProgramFile],
     jury: &'a Option<String>,
@@ -91,10 +91,10 @@ struct Asked<'a> {
 
 fn judge(
     worker: &mut Worker,
-    service: &dyn Service,
+    service: &dyn TaskService,
     task: &Task,
     (hash, problem): (&str, &str),
-    asked: &Asked,
+    asked: &JudgeRequest,
 ) -> Result<Outcome, NotDone> {
     let ready = worker.packages.get(service, hash, problem)?;
     let mode = match asked.mode {
@@ -107,7 +107,7 @@ fn judge(
     let scales = asked.opinions.as_ref().map(|told| told.scales.clone()).unwrap_or_default();
     let opinions = Opinions::told(when(asked.opinions.as_ref(), ready.opened.second_opinion), scales);
     let job = job(worker, &ready, &emit, (asked.clock, mode), &opinions)?;
-    let bench = Bench::with(job, worker.slot, programs(worker, &ready, &job)?);
+    let bench = PreparedSlot::with(job, worker.slot, programs(worker, &ready, &job)?);
     let limit = limit(&job, asked)?;
     let submission = submission(task, asked, &job)?;
     let judgement = judge_submission(&bench, &submission, &limit, mode)?.judgement;
@@ -133,12 +133,12 @@ fn job<'a>(
     opinions: &'a Opinions,
 ) -> Result<Job<'a>, NotDone> {
     let clock = ClockArgs { clock, counter: None };
-    let means = clocks::means(clock, ready.opened.clock).map_err(|e| NotDone::Refused(e.to_string()))?;
+    let meter = clocks::meter(clock, ready.opened.clock).map_err(|e| NotDone::Refused(e.to_string()))?;
     let options = Options {
         overrides: Overrides::default(),
         mode,
         layout: Layout::default(),
-        means,
+        meter,
         floor: worker.floor,
     };
     Ok(Job {
@@ -148,7 +148,7 @@ fn job<'a>(
         options,
         opinions,
         // The service keeps them.
-        keeping: Keeping::NOWHERE,
+        limit_cache: LimitCache::NOWHERE,
         cancel: worker.cancel,
         emit,
     })
@@ -157,7 +157,7 @@ fn job<'a>(
 /// Runs a program that belongs to no problem.
 fn run(
     worker: &Worker,
-    service: &dyn Service,
+    service: &dyn TaskService,
     task: &Task,
     execution: &Execution,
 ) -> Result<Outcome, NotDone> {
@@ -183,14 +183,14 @@ fn programs(worker: &Worker, ready: &Ready, job: &Job) -> Result<Arc<Programs<'s
     Ok(ready.programs.get_or_init(|| compiled).clone())
 }
 
-fn submission(task: &Task, asked: &Asked, job: &Job) -> Result<Submission, NotDone> {
+fn submission(task: &Task, asked: &JudgeRequest, job: &Job) -> Result<Submission, NotDone> {
     if let Some(path) = asked.jury {
         let jury = job.package.submissions.iter().find(|jury| jury.program.path == *path);
         let jury =
             jury.ok_or_else(|| NotDone::Refused(format!("{path}: the package has no such submission")))?;
         return Ok(Submission::of_jury(jury, job)?);
     }
-    let part = |file: &ProgramFile| Part {
+    let part = |file: &ProgramFile| LoadedFile {
         name: file.name.clone(),
         executable: file.executable,
         content: file.content.0.clone(),
@@ -205,7 +205,7 @@ fn submission(task: &Task, asked: &Asked, job: &Job) -> Result<Submission, NotDo
 }
 
 /// The time limit: told, or stated by the package.
-fn limit(job: &Job, asked: &Asked) -> Result<TimeLimitInUse, NotDone> {
+fn limit(job: &Job, asked: &JudgeRequest) -> Result<TimeLimitInUse, NotDone> {
     let (limit, source) = match (asked.limit, &job.package.limits.time) {
         (Some(told), _) => (told.limit, told.source.clone()),
         (None, PackageLimit::Stated { limit, source }) => (*limit, source.clone()),
@@ -221,7 +221,7 @@ fn limit(job: &Job, asked: &Asked) -> Result<TimeLimitInUse, NotDone> {
 /// Infers the time limit of a package that states none, or what its limits are in reference time.
 fn infer(
     worker: &mut Worker,
-    service: &dyn Service,
+    service: &dyn TaskService,
     task: &Task,
     package: (&str, &str),
     in_reference_time: bool,
@@ -239,7 +239,7 @@ fn infer(
         false => Opinions::none(),
     };
     let job = job(worker, &ready, &emit, (None, JudgeMode::AllTests), &opinions)?;
-    let bench = Bench::with(job, worker.slot, programs(worker, &ready, &job)?);
+    let bench = PreparedSlot::with(job, worker.slot, programs(worker, &ready, &job)?);
     if in_reference_time {
         let found = scales(&bench)?;
         return Ok(Outcome::Scaled { found: Box::new(found) });

@@ -4,12 +4,12 @@
 use super::WorkerArgs;
 use crate::Done;
 use crate::config::data_directory;
-use crate::judging::{languages, shelf};
+use crate::judging::{artifacts, languages};
 use crate::log::LogForm;
-use crate::place::{planned, wishes_for};
+use crate::reservation::{planned, slots_config};
 use crate::terminal::Failure;
 use engine::slot::Station;
-use engine::warm::Cold;
+use engine::warm::PendingWarmUps;
 use host::machine::Machine;
 use model::Placement;
 use sandbox::{Launcher, LauncherOptions};
@@ -51,17 +51,18 @@ pub(super) fn begin(languages: Option<&Path>, log: LogForm) {
 /// Does it.
 pub(super) fn main(args: &WorkerArgs) -> Result<Done, Failure> {
     args.process.die_with_parent()?;
-    let (languages, shelf) = (languages(args.languages.as_ref())?, Arc::new(shelf(&data_directory()?)));
-    let cold = Cold::of(&languages, &shelf);
-    if cold.is_empty() {
+    let (languages, artifacts) =
+        (languages(args.languages.as_ref())?, Arc::new(artifacts(&data_directory()?)));
+    let pending = PendingWarmUps::find(&languages, &artifacts);
+    if pending.is_empty() {
         return Ok(Done::Good);
     }
     let machine = Machine::this().map_err(Failure::system)?;
-    let housekeeping = planned(&machine, &wishes_for(None)?)?.housekeeping;
+    let housekeeping = planned(&machine, &slots_config(None)?)?.housekeeping;
     let options = LauncherOptions { housekeeping: housekeeping.clone(), ..LauncherOptions::default() };
     let placement = Placement { cpus: housekeeping, ..Placement::default() };
-    let station = Station::new(Box::new(Launcher::start(&options)?), placement).with_shelf(shelf);
-    cold.warm(&station, &AtomicBool::new(false)).map_err(crate::judging::failure)?;
+    let station = Station::new(Box::new(Launcher::start(&options)?), placement).with_artifacts(artifacts);
+    pending.warm(&station, &AtomicBool::new(false)).map_err(crate::judging::failure)?;
     tracing::info!("languages are prepared");
     Ok(Done::Good)
 }

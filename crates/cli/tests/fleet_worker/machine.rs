@@ -1,6 +1,6 @@
 //! The machine of a worker: probes, packages, disks; and workers that are not wanted.
 
-use crate::desk::{Book, Desk, printed, script};
+use crate::fake_service::{FakeService, FakeServiceState, printed, script};
 use fleet::nats::Ask;
 use fleet::{Mode, Outcome, TimeLimit, Work};
 use model::Nanos;
@@ -62,38 +62,38 @@ fn damaged(ask: &Ask) -> Option<bool> {
 /// A package that the object store does not have is asked for; one that comes wrong is asked for once more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn packages_come_by_hash_and_are_verified() {
-    let Some(desk) = Desk::open().await else { return };
+    let Some(service) = FakeService::open().await else { return };
     let (hash, bytes) = package();
-    desk.book.lock().unwrap().packages.insert(hash.clone(), vec![bytes, b"wrong".to_vec()]);
-    let _worker = desk.worker();
-    desk.job(1, judge(&hash)).await;
-    assert_eq!(verdict(&desk.outcome(1).await), "AC");
-    desk.job(2, judge(&hash)).await;
-    assert_eq!(verdict(&desk.outcome(2).await), "AC");
-    let asked: Vec<bool> = desk.book.lock().unwrap().asked.iter().filter_map(damaged).collect();
+    service.state.lock().unwrap().packages.insert(hash.clone(), vec![bytes, b"wrong".to_vec()]);
+    let _worker = service.worker();
+    service.job(1, judge(&hash)).await;
+    assert_eq!(verdict(&service.outcome(1).await), "AC");
+    service.job(2, judge(&hash)).await;
+    assert_eq!(verdict(&service.outcome(2).await), "AC");
+    let asked: Vec<bool> = service.state.lock().unwrap().asked.iter().filter_map(damaged).collect();
     assert_eq!(asked, [false, true], "and then it is kept");
 }
 
 /// Twice wrong: the task goes back, the service is told why, and the worker takes nothing until the package comes right.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_package_that_stays_wrong_stops_the_worker_until_it_comes_right() {
-    let Some(desk) = Desk::open().await else { return };
+    let Some(service) = FakeService::open().await else { return };
     let (hash, bytes) = package();
-    desk.nats.put_package(&hash, &b"wrong"[..]).await.unwrap();
-    desk.book.lock().unwrap().packages.insert(hash.clone(), vec![b"wrong, too".to_vec()]);
-    let _worker = desk.worker();
-    desk.job(1, judge(&hash)).await;
-    let Outcome::Returned { why } = desk.outcome(1).await else { panic!("it goes back") };
+    service.nats.put_package(&hash, &b"wrong"[..]).await.unwrap();
+    service.state.lock().unwrap().packages.insert(hash.clone(), vec![b"wrong, too".to_vec()]);
+    let _worker = service.worker();
+    service.job(1, judge(&hash)).await;
+    let Outcome::Returned { why } = service.outcome(1).await else { panic!("it goes back") };
     assert!(why.starts_with(&format!("package {hash} came as ")), "{why}");
     let told =
-        desk.until("the trouble is told", |book| book.greetings.last()?.troubles.first().cloned()).await;
+        service.until("the trouble is told", |state| state.greetings.last()?.troubles.first().cloned()).await;
     assert_eq!(told, why);
-    desk.job(2, script("echo 2", Nanos::from_secs(1))).await;
+    service.job(2, script("echo 2", Nanos::from_secs(1))).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(desk.book.lock().unwrap().begun, [1], "nothing is taken");
-    desk.nats.put_package(&hash, &bytes[..]).await.unwrap();
-    assert_eq!(printed(&desk.outcome(2).await), "2\n");
-    assert!(desk.book.lock().unwrap().greetings.last().unwrap().troubles.is_empty());
+    assert_eq!(service.state.lock().unwrap().begun, [1], "nothing is taken");
+    service.nats.put_package(&hash, &bytes[..]).await.unwrap();
+    assert_eq!(printed(&service.outcome(2).await), "2\n");
+    assert!(service.state.lock().unwrap().greetings.last().unwrap().troubles.is_empty());
 }
 
 /// A file system of so many bytes at a directory; `None`: we may not.
@@ -116,54 +116,55 @@ impl Drop for Disk {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_stops_the_worker_until_there_is_room() {
-    let Some(desk) = Desk::open().await else { return };
-    let kept = desk.data().join("worker-packages");
+    let Some(service) = FakeService::open().await else { return };
+    let kept = service.data().join("worker-packages");
     let Some(_disk) = Disk::mount(&kept, "64k") else { return };
     std::fs::write(kept.join("filler"), vec![0; 60 << 10]).unwrap();
     let (hash, bytes) = package();
-    desk.nats.put_package(&hash, &bytes[..]).await.unwrap();
-    let _worker = desk.worker();
-    desk.job(1, judge(&hash)).await;
-    let Outcome::Returned { why } = desk.outcome(1).await else { panic!("it goes back") };
+    service.nats.put_package(&hash, &bytes[..]).await.unwrap();
+    let _worker = service.worker();
+    service.job(1, judge(&hash)).await;
+    let Outcome::Returned { why } = service.outcome(1).await else { panic!("it goes back") };
     assert!(why.contains("worker-packages") && why.contains("No space left on device"), "{why}");
     let told =
-        desk.until("the trouble is told", |book| book.greetings.last()?.troubles.first().cloned()).await;
+        service.until("the trouble is told", |state| state.greetings.last()?.troubles.first().cloned()).await;
     assert_eq!(told, why);
-    desk.job(2, judge(&hash)).await;
+    service.job(2, judge(&hash)).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(desk.book.lock().unwrap().begun, [1], "nothing is taken");
+    assert_eq!(service.state.lock().unwrap().begun, [1], "nothing is taken");
     let larger = ["-o", "remount,size=64m"];
     assert!(Command::new("mount").args(larger).arg(&kept).status().unwrap().success());
-    assert_eq!(verdict(&desk.outcome(2).await), "AC");
+    assert_eq!(verdict(&service.outcome(2).await), "AC");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_slot_is_probed_between_tasks() {
-    let Some(desk) = Desk::open().await else { return };
-    desk.book.lock().unwrap().probe_every_secs = Some(1);
-    let _worker = desk.worker();
+    let Some(service) = FakeService::open().await else { return };
+    service.state.lock().unwrap().probe_every_secs = Some(1);
+    let _worker = service.worker();
     // One that was disturbed is dropped: some come through all the same, or this machine could not judge either.
     let probe = |ask: &Ask| if let Ask::Probe { probe } = ask { Some(probe.clone()) } else { None };
-    let probe = desk.until("a probe", |book| book.asked.iter().find_map(probe)).await;
+    let probe = service.until("a probe", |state| state.asked.iter().find_map(probe)).await;
     assert!(probe.parts.len() >= 3 && probe.parts.iter().all(|(_, value)| *value > 0.0), "{probe:?}");
-    desk.job(1, script("echo 1", Nanos::from_secs(1))).await;
-    assert_eq!(printed(&desk.outcome(1).await), "1\n");
+    service.job(1, script("echo 1", Nanos::from_secs(1))).await;
+    assert_eq!(printed(&service.outcome(1).await), "1\n");
 }
 
 /// Nobody waits for a probe, but for once in a while.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_probe_is_put_off_while_there_are_tickets_but_not_for_ever() {
-    let Some(desk) = Desk::open().await else { return };
-    desk.book.lock().unwrap().probe_every_secs = Some(2);
+    let Some(service) = FakeService::open().await else { return };
+    service.state.lock().unwrap().probe_every_secs = Some(2);
     let tasks = 200;
     for job in 1..=tasks {
-        desk.job(job, script("sleep 0.2", Nanos::from_secs(1))).await;
+        service.job(job, script("sleep 0.2", Nanos::from_secs(1))).await;
     }
-    let _worker = desk.worker();
-    let probes = |book: &Book| book.asked.iter().filter(|ask| matches!(ask, Ask::Probe { .. })).count();
-    let first = desk.until("a probe", |book| (probes(book) > 0).then(Instant::now)).await;
-    let left = desk
-        .until("a second one", |book| (probes(book) > 1).then_some(tasks - book.begun.len() as i64))
+    let _worker = service.worker();
+    let probes =
+        |state: &FakeServiceState| state.asked.iter().filter(|ask| matches!(ask, Ask::Probe { .. })).count();
+    let first = service.until("a probe", |state| (probes(state) > 0).then(Instant::now)).await;
+    let left = service
+        .until("a second one", |state| (probes(state) > 1).then_some(tasks - state.begun.len() as i64))
         .await;
     // They are due every 2 s, and take half a second.
     assert!(first.elapsed() > Duration::from_millis(3500), "put off by {:?} only", first.elapsed());
@@ -173,9 +174,9 @@ async fn a_probe_is_put_off_while_there_are_tickets_but_not_for_ever() {
 /// Who is not wanted ends with the exit code of bad usage, and the remedy in the log.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_that_cannot_be_used_ends() {
-    let Some(desk) = Desk::open().await else { return };
-    desk.book.lock().unwrap().refused = Some("it speaks protocol 9: upgrade the service".into());
-    let mut worker = desk.worker();
+    let Some(service) = FakeService::open().await else { return };
+    service.state.lock().unwrap().refused = Some("it speaks protocol 9: upgrade the service".into());
+    let mut worker = service.worker();
     assert_eq!(worker.ends().await, Some(2), "{}", worker.log());
     assert!(worker.log().contains("it speaks protocol 9: upgrade the service"), "{}", worker.log());
     for (more, part) in [
@@ -183,7 +184,7 @@ async fn a_worker_that_cannot_be_used_ends() {
         (&["--connect", "/somewhere", "--nats", "nats://a"], "give only one"),
         (&["--nats", "http://a"], "`http` is not a way to NATS"),
     ] {
-        let mut worker = desk.worker_with(more);
+        let mut worker = service.worker_with(more);
         assert_eq!(worker.ends().await, Some(2), "{}", worker.log());
         assert!(worker.log().contains(part), "{part}: {}", worker.log());
     }

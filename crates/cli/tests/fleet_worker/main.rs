@@ -3,7 +3,7 @@
 #[path = "../../../fleet/tests/nats/brokers.rs"]
 #[allow(dead_code)] // What the transport's own tests need more.
 mod brokers;
-mod desk;
+mod fake_service;
 mod machine;
 mod socket;
 mod tasks;

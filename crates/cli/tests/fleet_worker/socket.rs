@@ -1,6 +1,6 @@
 //! A worker by a service's socket: what it has is left when the service wants that, and outlives the connection.
 
-use crate::desk::{printed, script};
+use crate::fake_service::{printed, script};
 use fleet::{Frame, FromWorker, JobId, Lease, Outcome, Task, ToWorker};
 use model::Nanos;
 use std::os::unix::net::{UnixListener, UnixStream};

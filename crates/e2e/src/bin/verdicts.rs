@@ -178,7 +178,7 @@ impl Bench {
                     single.push(plain(&program.binary)?);
                 }
             }
-            let spread = |times: &[f64]| stats::Summary::of(times).map_or(0.0, |s| s.spread_pct);
+            let spread = |times: &[f64]| stats::Summary::from_sample(times).map_or(0.0, |s| s.spread_pct);
             let firm = verdicts.keys().filter(|verdict| !verdict.ends_with("open"));
             let firm: BTreeSet<&str> = firm.filter_map(|verdict| verdict.split(' ').next()).collect();
             println!(

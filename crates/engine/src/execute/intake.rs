@@ -1,10 +1,10 @@
-//! What was submitted to be executed: whether it can be, and its recipe.
+//! What was submitted to be executed: whether it can be, and its build plan.
 
 use crate::Fault;
+use crate::build_plan::{BuildPlan, LoadedFile, Sources, build_plan, detect};
 use crate::languages::{Languages, SCRIPT_LIMITS, script_env};
 use crate::limits::{Allowance, MEMORY};
 use crate::program::message_length;
-use crate::recipe::{Part, Recipe, Sources, detect, recipe};
 use judge::filenames;
 use judge::language::{Command, PROGRAM_DIR};
 use model::{Execution, ProgramFile, ProgramKind, View};
@@ -17,13 +17,13 @@ const PER_ARGUMENT: usize = 16;
 
 /// What is wrong with it is told, not a fault.
 pub(super) enum Intake {
-    Recipe(Box<Recipe>),
+    BuildPlan(Box<BuildPlan>),
     Refused { language: String, why: String },
 }
 
 /// How a program is compiled and run.
 pub(super) fn intake(asked: &Execution, languages: &Languages) -> Result<Intake, Fault> {
-    let parts: Vec<Part> = asked.files.iter().map(part).collect();
+    let parts: Vec<LoadedFile> = asked.files.iter().map(part).collect();
     let language = match &asked.program {
         ProgramKind::Language(name) => detect("language", &parts, languages, Some(name))?.id.clone(),
         ProgramKind::Scripts => "scripts".to_owned(),
@@ -33,33 +33,33 @@ pub(super) fn intake(asked: &Execution, languages: &Languages) -> Result<Intake,
     if let Err(why) = check(asked) {
         return Ok(Intake::Refused { language, why });
     }
-    let recipe = match &asked.program {
+    let build_plan = match &asked.program {
         ProgramKind::Language(name) => of_language(asked, name, parts, languages),
         ProgramKind::Scripts => scripts(parts),
         ProgramKind::Executable => Ok(executable(parts)),
         ProgramKind::Text => Ok(text(parts)),
     };
-    match recipe {
-        Ok(recipe) => Ok(Intake::Recipe(Box::new(recipe))),
+    match build_plan {
+        Ok(build_plan) => Ok(Intake::BuildPlan(Box::new(build_plan))),
         Err(Fault::Input { why, .. }) => Ok(Intake::Refused { language, why }),
         Err(fault) => Err(fault),
     }
 }
 
-fn part(file: &ProgramFile) -> Part {
-    Part { name: file.name.clone(), executable: file.executable, content: file.content.0.clone() }
+fn part(file: &ProgramFile) -> LoadedFile {
+    LoadedFile { name: file.name.clone(), executable: file.executable, content: file.content.0.clone() }
 }
 
 fn of_language(
     asked: &Execution,
     name: &str,
-    own: Vec<Part>,
+    own: Vec<LoadedFile>,
     languages: &Languages,
-) -> Result<Recipe, Fault> {
+) -> Result<BuildPlan, Fault> {
     let language = detect("language", &own, languages, Some(name))?;
     let (entry, options) = (asked.entry.as_deref(), asked.compiler_options.as_slice());
     let sources = Sources { own, added: Vec::new(), entry, options };
-    recipe("the program", sources, language, asked.limits.memory.unwrap_or(MEMORY), languages, false)
+    build_plan("the program", sources, language, asked.limits.memory.unwrap_or(MEMORY), languages, false)
 }
 
 /// Whether files, arguments and options are such that a program can be made of them and started.
@@ -89,7 +89,7 @@ fn check_words(what: &str, words: &[String]) -> Result<(), String> {
 }
 
 /// A program that brings its own scripts; everything installed is shown to it.
-fn scripts(parts: Vec<Part>) -> Result<Recipe, Fault> {
+fn scripts(parts: Vec<LoadedFile>) -> Result<BuildPlan, Fault> {
     let script = |names: [&str; 2]| {
         let name = names.into_iter().find(|name| parts.iter().any(|part| part.name == *name))?;
         Some(command(&["/bin/bash", &in_program(name)]))
@@ -100,21 +100,21 @@ fn scripts(parts: Vec<Part>) -> Result<Recipe, Fault> {
     };
     let run = script(["run", "run.sh"]).ok_or_else(missing)?;
     let compile = script(["compile", "compile.sh"]).into_iter().collect();
-    Ok(Recipe { compile, ..simple("scripts", parts, run) })
+    Ok(BuildPlan { compile, ..simple("scripts", parts, run) })
 }
 
-fn executable(mut parts: Vec<Part>) -> Recipe {
+fn executable(mut parts: Vec<LoadedFile>) -> BuildPlan {
     let run = command(&[&in_program(&first(&parts))]);
     parts.iter_mut().take(1).for_each(|part| part.executable = true);
     simple("executable", parts, run)
 }
 
-fn text(parts: Vec<Part>) -> Recipe {
+fn text(parts: Vec<LoadedFile>) -> BuildPlan {
     let run = command(&["/bin/cat", &in_program(&first(&parts))]);
     simple("text", parts, run)
 }
 
-fn first(parts: &[Part]) -> String {
+fn first(parts: &[LoadedFile]) -> String {
     parts.first().map(|part| part.name.clone()).unwrap_or_default()
 }
 
@@ -127,8 +127,8 @@ fn command(argv: &[&str]) -> Command {
 }
 
 /// What is run as it is.
-fn simple(language: &str, parts: Vec<Part>, run: Command) -> Recipe {
-    Recipe {
+fn simple(language: &str, parts: Vec<LoadedFile>, run: Command) -> BuildPlan {
+    BuildPlan {
         language: language.to_owned(),
         stands_in: None,
         refused: None,

@@ -1,12 +1,12 @@
 //! Second opinions: a test whose CPU time decides nothing is judged by the reference clock, with the limit in reference time that the
 //! jury's programs give (docs/settling.md, "The second opinion").
 
-mod kept;
 mod scale;
+mod scale_cache;
 
-use crate::bench::Bench;
 use crate::case::{CaseLimits, Judged};
-use crate::clocks::{Counter, Meter, means};
+use crate::clocks::{Counter, Meter, meter};
+use crate::prepared_slot::PreparedSlot;
 use crate::program::Built;
 use crate::settled::SettledCase;
 use crate::submission::{Ready, Submission, case_limits, prepare};
@@ -29,7 +29,7 @@ const SURE: f64 = 0.1;
 pub struct Opinions {
     when: SecondOpinions,
     /// What follows programs, or why nothing does.
-    means: Result<Meter, String>,
+    meter: Result<Meter, String>,
     /// By language; or why it has none.
     scales: Mutex<BTreeMap<String, Result<ReferenceScale, String>>>,
     /// Others are found with the jury's programs, and kept here.
@@ -42,7 +42,7 @@ impl Opinions {
     pub fn none() -> Opinions {
         Opinions {
             when: SecondOpinions::Never,
-            means: Err("second opinions are off".into()),
+            meter: Err("second opinions are off".into()),
             scales: Mutex::default(),
             inferring: false,
             directory: None,
@@ -52,8 +52,8 @@ impl Opinions {
     /// By scales that were told, as a service tells those of a problem's version; there are no others.
     pub fn told(when: SecondOpinions, scales: Vec<ReferenceScale>) -> Opinions {
         let scales = scales.into_iter().map(|scale| (scale.language.clone(), Ok(scale))).collect();
-        let means = means(Clock::Reference, Counter::Best);
-        Opinions { when, means, scales: Mutex::new(scales), inferring: false, directory: None }
+        let meter = meter(Clock::Reference, Counter::Best);
+        Opinions { when, meter, scales: Mutex::new(scales), inferring: false, directory: None }
     }
 
     /// By scales that are found with the jury's programs the first time one is asked for, and kept in a directory, which is made where it
@@ -63,17 +63,21 @@ impl Opinions {
     }
 
     /// The same with this in place of the emulator of this machine.
-    pub fn followed_by(self, means: Meter) -> Opinions {
-        Opinions { means: Ok(means), ..self }
+    pub fn followed_by(self, meter: Meter) -> Opinions {
+        Opinions { meter: Ok(meter), ..self }
     }
 
     /// What of this package's limits is reference time, for a language.
-    fn scale(&self, benches: [&Bench; 2], language: &str) -> Result<Result<ReferenceScale, String>, Fault> {
+    fn scale(
+        &self,
+        benches: [&PreparedSlot; 2],
+        language: &str,
+    ) -> Result<Result<ReferenceScale, String>, Fault> {
         // Held while it is found: others would find the same.
         let mut scales = self.scales.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.inferring {
-            let told = InferredScales::of(scales.values().flatten(), language);
-            let here = benches[1].job.options.means.versions().unwrap_or_default();
+            let told = InferredScales::for_language(scales.values().flatten(), language);
+            let here = benches[1].job.options.meter.versions().unwrap_or_default();
             return Ok(match told {
                 Some(scale) if scale.counted_by == here => Ok(scale.clone()),
                 Some(scale) => Err(format!(
@@ -86,15 +90,15 @@ impl Opinions {
         if let Some(known) = scales.get(language) {
             return Ok(known.clone());
         }
-        let key = kept::key(benches[1], language)?;
-        let kept = self.directory.as_deref().and_then(|directory| kept::read(directory, &key));
+        let key = scale_cache::key(benches[1], language)?;
+        let kept = self.directory.as_deref().and_then(|directory| scale_cache::read(directory, &key));
         let found = match kept {
             Some(kept) => Ok(kept),
             None => scale::infer(benches, language)?,
         };
         if let (Ok(scale), Some(directory)) = (&found, &self.directory) {
             // What cannot be kept is found again.
-            let _ = kept::write(directory, &key, scale);
+            let _ = scale_cache::write(directory, &key, scale);
         }
         scales.insert(language.to_owned(), found.clone());
         Ok(found)
@@ -102,11 +106,11 @@ impl Opinions {
 }
 
 /// A bench whose runs are followed by the reference clock; `None` where no opinion will be asked for, or nobody can give one.
-pub(crate) fn second_bench<'b>(bench: &'b Bench) -> Option<Bench<'b>> {
+pub(crate) fn second_bench<'b>(bench: &'b PreparedSlot) -> Option<PreparedSlot<'b>> {
     let opinions = bench.job.opinions;
-    let asked = opinions.when != SecondOpinions::Never && bench.job.options.means.clock().varies();
-    let means = opinions.means.as_ref().ok().filter(|_| asked)?;
-    Some(bench.with_means(*means))
+    let asked = opinions.when != SecondOpinions::Never && bench.job.options.meter.clock().varies();
+    let meter = opinions.meter.as_ref().ok().filter(|_| asked)?;
+    Some(bench.with_meter(*meter))
 }
 
 /// The scales of a package, by its jury's programs, for those who tell them to others ([`Opinions::told`]). The jobs' [`Opinions`] say what
@@ -114,16 +118,16 @@ pub(crate) fn second_bench<'b>(bench: &'b Bench) -> Option<Bench<'b>> {
 ///
 /// # Errors
 /// [`Fault::Input`] where nothing here follows programs, else those of judging.
-pub fn scales(bench: &Bench) -> Result<InferredScales, Fault> {
+pub fn scales(bench: &PreparedSlot) -> Result<InferredScales, Fault> {
     let mut found = InferredScales::default();
-    if !bench.job.options.means.clock().varies() {
+    if !bench.job.options.meter.clock().varies() {
         found.warnings.push("its clock counts, so no result stays open".into());
         return Ok(found);
     }
-    let means = bench.job.opinions.means.as_ref();
-    let means =
-        means.map_err(|why| Fault::Input { place: "the reference clock".into(), why: why.clone() })?;
-    let second = bench.with_means(*means);
+    let meter = bench.job.opinions.meter.as_ref();
+    let meter =
+        meter.map_err(|why| Fault::Input { place: "the reference clock".into(), why: why.clone() })?;
+    let second = bench.with_meter(*meter);
     for language in scale::languages(bench)? {
         match scale::infer([bench, &second], &language)? {
             Ok(scale) => found.scales.push(scale),
@@ -134,10 +138,10 @@ pub fn scales(bench: &Bench) -> Result<InferredScales, Fault> {
 }
 
 /// The second opinions on one submission.
-pub(crate) struct Asking<'a> {
-    bench: &'a Bench<'a>,
+pub(crate) struct SecondOpinionJudge<'a> {
+    bench: &'a PreparedSlot<'a>,
     /// See [`second_bench`].
-    second: Option<&'a Bench<'a>>,
+    second: Option<&'a PreparedSlot<'a>>,
     submission: &'a Submission,
     time: &'a TimeLimitInUse,
     language: String,
@@ -153,7 +157,7 @@ struct Prepared<'a> {
 }
 
 /// What the reference clock says of a test.
-struct Said {
+struct ReferenceResult {
     opinion: SecondOpinion,
     /// Another run would say the same.
     firm: bool,
@@ -161,16 +165,16 @@ struct Said {
     judged: Judged,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> SecondOpinionJudge<'a> {
     pub(crate) fn new(
-        bench: &'a Bench<'a>,
-        second: Option<&'a Bench<'a>>,
+        bench: &'a PreparedSlot<'a>,
+        second: Option<&'a PreparedSlot<'a>>,
         submission: &'a Submission,
         time: &'a TimeLimitInUse,
         language: &str,
-    ) -> Asking<'a> {
+    ) -> SecondOpinionJudge<'a> {
         let language = language.to_owned();
-        Asking { bench, second, submission, time, language, ready: None, warned: false }
+        SecondOpinionJudge { bench, second, submission, time, language, ready: None, warned: false }
     }
 
     /// A settled test, by the reference clock where it is to be asked and can say something.
@@ -194,10 +198,10 @@ impl<'a> Asking<'a> {
         }
     }
 
-    fn ask(&mut self, case: &TestCase) -> Result<Result<Said, String>, Fault> {
+    fn ask(&mut self, case: &TestCase) -> Result<Result<ReferenceResult, String>, Fault> {
         let opinions = self.bench.job.opinions;
         let Some(second) = self.second else {
-            return Ok(Err(opinions.means.clone().err().unwrap_or_else(|| "no other clock is asked".into())));
+            return Ok(Err(opinions.meter.clone().err().unwrap_or_else(|| "no other clock is asked".into())));
         };
         if self.ready.is_none() {
             self.ready = Some(self.prepared(second)?);
@@ -209,7 +213,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    fn prepared(&self, second: &'a Bench<'a>) -> Result<Result<Prepared<'a>, String>, Fault> {
+    fn prepared(&self, second: &'a PreparedSlot<'a>) -> Result<Result<Prepared<'a>, String>, Fault> {
         let scale = match self.bench.job.opinions.scale([self.bench, second], &self.language)? {
             Ok(scale) => scale,
             Err(why) => return Ok(Err(why)),
@@ -236,7 +240,11 @@ fn excused<T>(said: Result<Result<T, String>, Fault>) -> Result<Result<T, String
 }
 
 /// One run; near the limit a second, which is to take the same time; where it does not, a third. The least of them counts.
-fn opinion(bench: &Bench, ready: &Prepared, case: &TestCase) -> Result<Result<Said, String>, Fault> {
+fn opinion(
+    bench: &PreparedSlot,
+    ready: &Prepared,
+    case: &TestCase,
+) -> Result<Result<ReferenceResult, String>, Fault> {
     let limit = Charge::limit(Clock::Reference, &ready.limits.judge).unwrap_or_default();
     let mut heard: Vec<(Charge, Judged)> = Vec::new();
     for _ in 0..3 {
@@ -261,19 +269,19 @@ fn opinion(bench: &Bench, ready: &Prepared, case: &TestCase) -> Result<Result<Sa
     let (charge, judged) = heard.into_iter().min_by_key(|(charge, _)| *charge).ok_or_else(nothing)?;
     let (time, limit) = (charge.as_time(), limit.as_time());
     let opinion = SecondOpinion { clock: Clock::Reference, time, limit, passes: time <= limit };
-    Ok(Ok(Said { opinion, firm, judged }))
+    Ok(Ok(ReferenceResult { opinion, firm, judged }))
 }
 
 /// The charge of the slowest pass.
-fn slowest(bench: &Bench, judged: &Judged) -> Result<Charge, Fault> {
-    let means = bench.job.options.means;
-    let charges = judged.runs.iter().map(|run| means.charge(run)).collect::<Result<Vec<_>, _>>()?;
-    Ok(charges.into_iter().max().unwrap_or(Charge::for_time(means.clock(), Nanos::ZERO)))
+fn slowest(bench: &PreparedSlot, judged: &Judged) -> Result<Charge, Fault> {
+    let meter = bench.job.options.meter;
+    let charges = judged.runs.iter().map(|run| meter.charge(run)).collect::<Result<Vec<_>, _>>()?;
+    Ok(charges.into_iter().max().unwrap_or(Charge::for_time(meter.clock(), Nanos::ZERO)))
 }
 
 /// The reference clock decides. What is right or wrong apart from time is what the run showed that kept its limit.
-fn decided(settled: SettledCase, said: Said) -> SettledCase {
-    let Said { opinion, firm, judged: second } = said;
+fn decided(settled: SettledCase, said: ReferenceResult) -> SettledCase {
+    let ReferenceResult { opinion, firm, judged: second } = said;
     let confidence = if firm { Confidence::Confirmed } else { Confidence::Open };
     let judged = match (opinion.passes, settled.judged.verdict) {
         (true, Verdict::Accepted) | (false, Verdict::TimeLimit) => settled.judged,

@@ -2,9 +2,9 @@
 
 use super::{excused, slowest};
 use crate::Fault;
-use crate::bench::Bench;
 use crate::case::CaseLimits;
 use crate::limits::WHILE_INFERRING;
+use crate::prepared_slot::PreparedSlot;
 use crate::program::Built;
 use crate::submission::{Ready, Submission, case_limits, language_of, prepare};
 use crate::timelimit::TimeLimitInUse;
@@ -27,7 +27,7 @@ struct Slow<'a> {
 /// By the slowest program of the language that must pass; of all languages where there is none. `benches`: by CPU time and by reference
 /// time.
 pub(super) fn infer(
-    [bench, second]: [&Bench; 2],
+    [bench, second]: [&PreparedSlot; 2],
     language: &str,
 ) -> Result<Result<ReferenceScale, String>, Fault> {
     let jury = jury(bench)?;
@@ -59,17 +59,17 @@ pub(super) fn infer(
         test: slow.case.name.clone(),
         cpu,
         reference,
-        counted_by: second.job.options.means.versions().unwrap_or_default(),
+        counted_by: second.job.options.meter.versions().unwrap_or_default(),
     }))
 }
 
 /// The languages of the jury's programs that must pass and can be run here.
-pub(super) fn languages(bench: &Bench) -> Result<BTreeSet<String>, Fault> {
+pub(super) fn languages(bench: &PreparedSlot) -> Result<BTreeSet<String>, Fault> {
     Ok(jury(bench)?.into_iter().map(|(_, language)| language).collect())
 }
 
 /// The jury's programs that must pass and can be run here, with their languages.
-fn jury(bench: &Bench) -> Result<Vec<(Submission, String)>, Fault> {
+fn jury(bench: &PreparedSlot) -> Result<Vec<(Submission, String)>, Fault> {
     let job = &bench.job;
     let mut all = Vec::new();
     for jury in job.package.submissions.iter().filter(|jury| jury.bounds.lower) {
@@ -83,7 +83,10 @@ fn jury(bench: &Bench) -> Result<Vec<(Submission, String)>, Fault> {
 }
 
 /// The slowest test of a program, each run once. `None`: it cannot be run here, or is not accepted.
-fn slow_test<'a>(bench: &'a Bench, submission: &Submission) -> Result<Option<(&'a TestCase, Nanos)>, Fault> {
+fn slow_test<'a>(
+    bench: &'a PreparedSlot,
+    submission: &Submission,
+) -> Result<Option<(&'a TestCase, Nanos)>, Fault> {
     let Some((built, limits)) = ready(bench, submission)? else { return Ok(None) };
     let mut slowest_test: Option<(&TestCase, Nanos)> = None;
     for case in bench.job.package.data.all_cases() {
@@ -100,14 +103,17 @@ fn slow_test<'a>(bench: &'a Bench, submission: &Submission) -> Result<Option<(&'
 }
 
 /// The time of a program at its slowest test by the clock of a bench.
-fn time(bench: &Bench, slow: &Slow) -> Result<Option<Nanos>, Fault> {
+fn time(bench: &PreparedSlot, slow: &Slow) -> Result<Option<Nanos>, Fault> {
     let Some((built, limits)) = ready(bench, &slow.submission)? else { return Ok(None) };
     let judged = bench.context().judge(&built, &limits, slow.case)?;
     let accepted = judged.verdict == Verdict::Accepted;
     Ok(accepted.then_some(slowest(bench, &judged)?.as_time()))
 }
 
-fn ready<'a>(bench: &'a Bench, submission: &Submission) -> Result<Option<(Built<'a>, CaseLimits)>, Fault> {
+fn ready<'a>(
+    bench: &'a PreparedSlot,
+    submission: &Submission,
+) -> Result<Option<(Built<'a>, CaseLimits)>, Fault> {
     let generous =
         TimeLimitInUse { limit: WHILE_INFERRING, source: String::new(), stop_factor: 1.0, inferred: None };
     match prepare(bench, submission) {

@@ -83,13 +83,13 @@ const CHOICES: &[&str] = &[
 pub struct Answers {
     /// Where they are kept; nowhere without it.
     directory: Option<PathBuf>,
-    kept: Mutex<Option<Kept>>,
+    kept: Mutex<Option<AnswersFile>>,
 }
 
 /// What the file holds.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct AnswersFile {
     /// By circumstances and question.
     #[serde(default)]
     answers: BTreeMap<String, Answer>,
@@ -198,7 +198,7 @@ fn own(fd: OwnedFd, kind: FileType) -> io::Result<OwnedFd> {
     }
 }
 
-fn read(directory: &Path) -> io::Result<Kept> {
+fn read(directory: &Path) -> io::Result<AnswersFile> {
     let directory = open(directory)?;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = own(openat(&directory, FILE, flags, Mode::empty())?, FileType::RegularFile)?;
@@ -208,7 +208,7 @@ fn read(directory: &Path) -> io::Result<Kept> {
 }
 
 /// Puts the file in place as a whole.
-fn write(path: &Path, kept: &Kept) -> io::Result<()> {
+fn write(path: &Path, kept: &AnswersFile) -> io::Result<()> {
     let text = toml::to_string(kept).map_err(io::Error::other)?;
     let directory = match open(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {

@@ -1,6 +1,6 @@
 //! Asks a trusted tool of the host a question: bounded in time and in what it may say.
 
-use os::moment::{PATIENCE, STARTING, repeat};
+use os::retry::{PATIENCE, STARTING, repeat};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{ErrorKind, Read};
 use std::os::fd::AsFd;

@@ -2,21 +2,21 @@
 
 #![allow(dead_code, reason = "every test binary uses a part of the kit")]
 
-use engine::bench::Bench;
 use engine::calibrate::{Measuring, calibrate};
 use engine::execute::{Conditions, execute};
 use engine::job::{Job, Options};
-use engine::kept::Keeping;
 use engine::languages::Languages;
+use engine::limit_cache::LimitCache;
 use engine::limits::Overrides;
 use engine::opinion::Opinions;
+use engine::prepared_slot::PreparedSlot;
 use engine::simulated::{Simulated, Stage, observation};
 use engine::slot::{Control, Slot, Station};
 use engine::submission::{JudgedSubmission, Submission, judge_submission};
 use engine::timelimit::time_limit;
 use engine::toolchain::{Host, Toolchain};
 use engine::verify::verify_package;
-use engine::{Fault, Part, Runner, SystemError};
+use engine::{Fault, LoadedFile, Runner, SystemError};
 use judge::language::{Paths, Table};
 use judge::package::*;
 use judge::scoring::JudgeMode;
@@ -77,7 +77,7 @@ pub(crate) struct Kit {
     pub(crate) control: bool,
     pub(crate) opinions: Opinions,
     /// Where time limits are kept.
-    pub(crate) keeping: Option<PathBuf>,
+    pub(crate) limit_cache: Option<PathBuf>,
     /// Whatever is kept, they are inferred again.
     pub(crate) fresh: bool,
 }
@@ -129,7 +129,7 @@ pub(crate) fn kit() -> Kit {
         runners: Vec::new(),
         control: false,
         opinions: Opinions::none(),
-        keeping: None,
+        limit_cache: None,
         fresh: false,
     };
     kit.programs.insert("echo", echo);
@@ -210,7 +210,7 @@ fn package() -> Package {
         languages: None,
         constants: Vec::new(),
         maximise: true,
-        manner: judge::package::Manner::default(),
+        features: judge::package::FormatFeatures::default(),
     }
 }
 
@@ -291,7 +291,7 @@ impl Kit {
         files: &[(&str, &str)],
         mode: JudgeMode,
     ) -> Result<JudgedSubmission, Fault> {
-        let part = |(name, content): &(&str, &str)| Part {
+        let part = |(name, content): &(&str, &str)| LoadedFile {
             name: name.to_string(),
             executable: false,
             content: content.as_bytes().to_vec(),
@@ -304,7 +304,7 @@ impl Kit {
             of_jury: false,
         };
         self.with_job(mode, 1, |job, slots| {
-            let benches = Bench::all(job, slots)?;
+            let benches = PreparedSlot::all(job, slots)?;
             let found = time_limit(&job, &benches)?;
             judge_submission(&benches[0], &submission, &found.time, mode)
         })
@@ -338,7 +338,7 @@ impl Kit {
         load: Option<&dyn Fn(bool) -> Result<(), Fault>>,
     ) -> Result<Calibration, Fault> {
         self.with_job(JudgeMode::AllTests, 1, |job, slots| {
-            let bench = Bench::new(job, &slots[0])?;
+            let bench = PreparedSlot::new(job, &slots[0])?;
             calibrate(&bench, &Measuring { runs, load, tell: &|_, _| {} })
         })
     }
@@ -376,11 +376,15 @@ impl Kit {
                 overrides: self.overrides,
                 mode,
                 layout: Layout::default(),
-                means: engine::clocks::Meter::Kernel,
-                floor: settle::Floor::assumed(),
+                meter: engine::clocks::Meter::Kernel,
+                floor: settle::NoiseFloor::assumed(),
             },
             opinions: &self.opinions,
-            keeping: Keeping { directory: self.keeping.as_deref(), machine: "simulated", fresh: self.fresh },
+            limit_cache: LimitCache {
+                directory: self.limit_cache.as_deref(),
+                machine: "simulated",
+                fresh: self.fresh,
+            },
             cancel: &self.cancel,
             emit: &emit,
         };

@@ -10,8 +10,8 @@ const LIMIT: Nanos = Nanos::from_millis(1000);
 const POLICY: CrossPolicy = CrossPolicy { share: 0.0, ..CrossPolicy::PUBLISHED };
 
 /// Answers of the nodes a, b, c …, clear and of a strict pool.
-fn answers(of: &[(Verdict, u64)]) -> Vec<Answer> {
-    let answer = |(at, (verdict, ms)): (usize, &(Verdict, u64))| Answer {
+fn answers(of: &[(Verdict, u64)]) -> Vec<NodeAnswer> {
+    let answer = |(at, (verdict, ms)): (usize, &(Verdict, u64))| NodeAnswer {
         node: ["a", "b", "c", "d", "e", "f"][at].into(),
         strict: true,
         verdict: *verdict,
@@ -26,7 +26,7 @@ fn answers(of: &[(Verdict, u64)]) -> Vec<Answer> {
 
 /// In a line: `second grey`, `third times`, `confirm missed`, or `AC by a+b` with ` charged c` and ` open …`.
 fn shown(next: Next) -> String {
-    let word = |why: Why| format!("{why:?}").to_lowercase();
+    let word = |why: CheckReason| format!("{why:?}").to_lowercase();
     match next {
         Next::NeedSecond { why, .. } => format!("second {}", word(why)),
         Next::NeedThird { why, .. } => format!("third {}", word(why)),
@@ -42,8 +42,8 @@ fn shown(next: Next) -> String {
 }
 
 #[track_caller]
-fn check_all(strictness: Strictness, others: usize, answers: &[Answer], expected: &str) {
-    let asked = Asked { job: "7", strictness, limit: LIMIT, others };
+fn check_all(strictness: Strictness, others: usize, answers: &[NodeAnswer], expected: &str) {
+    let asked = CheckedJob { job: "7", strictness, limit: LIMIT, others };
     assert_eq!(shown(next(&POLICY, &asked, answers)), expected, "{answers:?}");
 }
 
@@ -121,8 +121,9 @@ fn doubtful_answers_are_checked() {
     doubted.extend(answers(&[(AC, 10), (WA, 10)]).into_iter().skip(1));
     check_all(Strict, 9, &doubted, "WA by a+b");
     let always = CrossPolicy { share: 1.0, ..POLICY };
-    let asked = Asked { job: "7", strictness: Strict, limit: LIMIT, others: 1 };
-    let expected = Next::NeedSecond { not_on: vec!["a".into()], stage: Stage::Usual, why: Why::Drawn };
+    let asked = CheckedJob { job: "7", strictness: Strict, limit: LIMIT, others: 1 };
+    let expected =
+        Next::NeedSecond { not_on: vec!["a".into()], stage: Stage::Usual, why: CheckReason::Drawn };
     assert_eq!(next(&always, &asked, &answers(&[(AC, 500)])), expected);
 }
 
@@ -189,7 +190,7 @@ proptest! {
             // A strict node may help out with relaxed work.
             one.strict = match strictness { Strict => true, Relaxed => *strict, RelaxedThenStrict => confirmed || *strict };
             given.push(one);
-            let asked = Asked { job: "1", strictness, limit: LIMIT, others: 6 - given.len() };
+            let asked = CheckedJob { job: "1", strictness, limit: LIMIT, others: 6 - given.len() };
             match next(&policy, &asked, &given) {
                 Next::ConfirmStrict { .. } => {
                     prop_assert!(strictness == RelaxedThenStrict && !confirmed);

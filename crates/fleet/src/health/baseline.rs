@@ -1,11 +1,11 @@
 //! What a node's probes are set against: its own level after it was admitted.
 
-use crate::Moment;
+use crate::Timestamp;
 use model::{IndexGroup, IndexPart};
 use serde::{Deserialize, Serialize};
 use stats::{Fleet, median};
 
-/// Probes of one batch; see [`Baseline::of`].
+/// Probes of one batch; see [`Baseline::from_probes`].
 const BATCH: usize = 8;
 /// A deviation from 64 values is known to about a tenth (1/√128); twice that is allowed for.
 const UNCERTAIN: f64 = 1.2;
@@ -14,7 +14,7 @@ const UNCERTAIN: f64 = 1.2;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
     /// When.
-    pub at: Moment,
+    pub at: Timestamp,
     /// Parts that were measured, in their units.
     pub parts: Vec<(IndexPart, f64)>,
 }
@@ -49,7 +49,7 @@ impl Baseline {
     /// than those of independent ones. So the deviation is the greater of the robust one of single probes and that of the
     /// means of batches, times the root of their size (the method of batch means; Law and Kelton, "Simulation Modeling and
     /// Analysis", 2000, 9.5.3).
-    pub(super) fn of(probes: &[Probe], least: f64) -> Baseline {
+    pub(super) fn from_probes(probes: &[Probe], least: f64) -> Baseline {
         let parts: Vec<(IndexPart, f64)> = IndexPart::ALL
             .into_iter()
             .filter_map(|part| {
@@ -59,7 +59,7 @@ impl Baseline {
             .collect();
         let groups = IndexGroup::ALL.map(|group| {
             let scores: Vec<f64> = probes.iter().filter_map(|probe| score(&parts, group, probe)).collect();
-            Level::of(&scores, least)
+            Level::from_scores(&scores, least)
         });
         Baseline { parts, groups }
     }
@@ -75,7 +75,7 @@ impl Baseline {
 }
 
 impl Level {
-    fn of(scores: &[f64], least: f64) -> Option<Level> {
+    fn from_scores(scores: &[f64], least: f64) -> Option<Level> {
         let fleet = Fleet::of(scores, least / UNCERTAIN)?;
         let means: Vec<f64> =
             scores.chunks_exact(BATCH).map(|batch| batch.iter().sum::<f64>() / BATCH as f64).collect();

@@ -1,7 +1,7 @@
 //! How far each test of a node is from an alarm, for people who look at it.
 
 use super::{Chart, Health, HealthPolicy, Sum};
-use crate::Moment;
+use crate::Timestamp;
 use model::IndexGroup;
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ pub struct ChartState {
     /// Its sum, as a part of what would alarm: watched from 0.5 on, an alarm beyond 1.
     pub share: f64,
     /// When the sum was last 0.
-    pub since: Moment,
+    pub since: Timestamp,
     /// Probes, cross-checks or jobs since then.
     pub seen: u32,
 }
@@ -59,8 +59,8 @@ mod tests {
     #[test]
     fn a_charge_shows_in_its_chart() {
         let policy = HealthPolicy::published(PoolKind::Strict);
-        let mut health = Health::new(Moment(0));
-        health.checked(&policy, Moment(5), true);
+        let mut health = Health::new(Timestamp(0));
+        health.checked(&policy, Timestamp(5), true);
         let charts = health.charts(&policy);
         let names: Vec<String> = charts.iter().map(ChartState::name).collect();
         assert_eq!(names[..2], ["core slower", "core faster"]);

@@ -2,7 +2,7 @@
 
 use super::baseline::{Baseline, Probe};
 use super::{HealthPolicy, Sum};
-use crate::Moment;
+use crate::Timestamp;
 use model::IndexGroup;
 
 /// Probes that tell a level, if badly.
@@ -22,7 +22,7 @@ pub(super) struct Shift {
 pub(super) fn shifts(
     probes: &[Probe],
     before: Option<&Baseline>,
-    started: Moment,
+    started: Timestamp,
     policy: &HealthPolicy,
 ) -> Vec<Shift> {
     let fewest = policy.fewest as usize;
@@ -33,7 +33,7 @@ pub(super) fn shifts(
     let (earlier, last) = probes.split_at(earlier);
     // It may have begun among the few before the last.
     let good = &earlier[..earlier.len().saturating_sub(fewest)];
-    let level = (good.len() >= LEVEL).then(|| Baseline::of(good, policy.least));
+    let level = (good.len() >= LEVEL).then(|| Baseline::from_probes(good, policy.least));
     let good = good.last().map_or(started, |probe| probe.at);
     let total = |level: &Baseline, group, beyond: &dyn Fn(f64, f64) -> bool| {
         let one = |probe| level.deviation(group, probe).filter(|(by, z)| beyond(*by, *z)).map(|(by, _)| by);

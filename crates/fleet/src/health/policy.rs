@@ -2,7 +2,7 @@
 
 use crate::PoolKind;
 use crate::pool::MOST_TOLERANCE;
-use stats::{Tally, threshold_for};
+use stats::{EventCusum, threshold_for};
 
 /// Seconds of a year of 365 days.
 const YEAR: f64 = 365.0 * 86_400.0;
@@ -48,11 +48,11 @@ pub struct HealthPolicy {
     /// How often a healthy node is charged in a cross-check.
     pub usual_charges: f64,
     /// Its test, against one that is charged in a tenth of them.
-    pub charges: Tally,
+    pub charges: EventCusum,
     /// How many of a healthy node's jobs are disturbed.
     pub usual_voids: f64,
     /// Its test, against a share at which judging is hardly worth it: a fifth, relaxed two fifths.
-    pub voids: Tally,
+    pub voids: EventCusum,
     /// False alarms in a node-year, all tests together.
     pub false_alarms: f64,
     /// What was reckoned with.
@@ -77,11 +77,11 @@ const fn disturbed(kind: PoolKind) -> (f64, f64) {
 impl HealthPolicy {
     /// The published numbers for nodes of such pools: at most one false alarm in a node-year.
     pub fn published(kind: PoolKind) -> HealthPolicy {
-        HealthPolicy::of(kind, 300, USUAL, 1.0)
+        HealthPolicy::for_pool(kind, 300, USUAL, 1.0)
     }
 
     /// With a probe every so many seconds, at these rates, and so many false alarms in a node-year at most.
-    pub fn of(kind: PoolKind, every: u32, rates: Rates, false_alarms: f64) -> HealthPolicy {
+    pub fn for_pool(kind: PoolKind, every: u32, rates: Rates, false_alarms: f64) -> HealthPolicy {
         let (usual_voids, bad_voids) = disturbed(kind);
         let (allowance, uncertain) = (1.0, 0.5);
         // One test may alarm once in so many years.
@@ -99,9 +99,9 @@ impl HealthPolicy {
             shift: 6.0,
             anew: MOST_TOLERANCE / 100.0,
             usual_charges: USUAL_CHARGES,
-            charges: Tally::of(USUAL_CHARGES, BAD_CHARGES, years * rates.checks),
+            charges: EventCusum::for_rates(USUAL_CHARGES, BAD_CHARGES, years * rates.checks),
             usual_voids,
-            voids: Tally::of(usual_voids, bad_voids, years * rates.jobs),
+            voids: EventCusum::for_rates(usual_voids, bad_voids, years * rates.jobs),
             false_alarms,
             rates,
         }

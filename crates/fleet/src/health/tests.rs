@@ -15,13 +15,13 @@ struct Node {
     random: Random,
     noise: f64,
     odd: f64,
-    at: Moment,
+    at: Timestamp,
     health: Health,
 }
 
 impl Node {
     fn new(seed: u64, noise: f64, odd: f64) -> Node {
-        let at = Moment(0);
+        let at = Timestamp(0);
         Node { random: Random::new(seed), noise, odd, at, health: Health::new(at) }
     }
 
@@ -97,7 +97,7 @@ fn check_false_alarms(policy: &HealthPolicy) {
     let worst = policy.allowance - policy.uncertain;
     let probes = run_length(policy.threshold, |x| normal_below(x + worst));
     let power = years(probes, 365.0 * 86_400.0 / f64::from(policy.every));
-    let tally = |tally: &Tally, usual| stats::tally_run_length(tally.up, tally.threshold, usual);
+    let tally = |tally: &EventCusum, usual| stats::tally_run_length(tally.up, tally.threshold, usual);
     let charges = years(tally(&policy.charges, policy.usual_charges), policy.rates.checks);
     let voids = years(tally(&policy.voids, policy.usual_voids), policy.rates.jobs);
     let alarms = 6.0 / power + 1.0 / charges + 1.0 / voids;
@@ -204,7 +204,7 @@ fn the_beginning_is_found() {
 #[test]
 fn charges_and_void_runs_add_up() {
     let policy = HealthPolicy::published(PoolKind::Strict);
-    let at = |n: i64| Moment(0).plus_secs(n);
+    let at = |n: i64| Timestamp(0).plus_secs(n);
     let mut health = Health::new(at(0));
     (1..500).for_each(|n| health.checked(&policy, at(n), false));
     let needed = (500..600).find(|n| {

@@ -1,7 +1,7 @@
 //! What workers ask of the servers of a fleet, and what they are answered. Each question is answered by one server, whichever it is,
 //! and may be asked again of another one when no answer came: all of them are such that asking twice does no harm.
 
-use crate::{Hello, Lease, Moment, Outcome, Probe, Statement, Task, TimeLimit};
+use crate::{Hello, Lease, Outcome, Probe, Statement, Task, TimeLimit, Timestamp};
 use model::{Event, NodeFacts};
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +85,7 @@ pub struct Greeting {
     /// What its machine states of itself: by one worker of a node, at the start, when something changed, and now and then.
     pub statement: Option<Statement>,
     /// By its own clock.
-    pub at: Moment,
+    pub at: Timestamp,
     /// What keeps it from working, in words, such as a full disk; empty: nothing.
     pub troubles: Vec<String>,
     /// This process has begun no task yet: what a worker of its name had begun ended with that one.
@@ -190,7 +190,7 @@ pub struct Presence {
     /// Who it is.
     pub hello: Hello,
     /// Since when this process is there, by its own clock.
-    pub since: Moment,
+    pub since: Timestamp,
     /// The submission it is at.
     pub judging: Option<i64>,
     /// Tasks it has finished since then.

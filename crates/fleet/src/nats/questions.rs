@@ -28,7 +28,7 @@ pub struct Question {
 }
 
 impl Question {
-    fn of(nats: &Nats, message: Message) -> Option<Question> {
+    fn from_message(nats: &Nats, message: Message) -> Option<Question> {
         let from = name::asker(&message.subject)?;
         // What the broker delivers from its streams has another one: nobody can have it ask in somebody else's name.
         let reply = message.reply.filter(|reply| reply.starts_with("_INBOX."))?;
@@ -60,7 +60,9 @@ impl Nats {
         let asked = self.client.queue_subscribe(name::ALL_QUESTIONS, name::SERVERS.into()).await;
         let asked = asked.map_err(|e| NatsError::failed("listening for questions")(e.into()))?;
         self.heard_out().await;
-        Ok(Box::pin(asked.filter_map(move |message| std::future::ready(Question::of(&nats, message)))))
+        Ok(Box::pin(
+            asked.filter_map(move |message| std::future::ready(Question::from_message(&nats, message))),
+        ))
     }
 
     /// Waits until the broker has taken in what was sent to it: it says that nobody listens on a new subject of ours.

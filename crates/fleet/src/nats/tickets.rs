@@ -93,7 +93,7 @@ impl Tickets {
             match pull.answer(&self.nats, until).await {
                 Answer::Ticket(message) => {
                     self.pull = None;
-                    match Ticket::of(&self.nats, message) {
+                    match Ticket::from_message(&self.nats, message) {
                         Ok(ticket) => return Ok(Some(ticket)),
                         Err(error) => tracing::warn!(%error, "a ticket that cannot be read is thrown away"),
                     }
@@ -213,7 +213,7 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    fn of(nats: &Nats, message: Message) -> Result<Ticket, NatsError> {
+    fn from_message(nats: &Nats, message: Message) -> Result<Ticket, NatsError> {
         let subject = ticket_subject(&message);
         let lease = serde_json::from_slice(&message.payload);
         let mut ticket = Ticket { lease: Lease { job: JobId(0), attempt: 0 }, nats: nats.clone(), subject };

@@ -2,7 +2,7 @@
 
 use crate::brokers::{Brokers, SERVICE, worker};
 use fleet::nats::{Ask, Body, Nats, NatsError, News, Options, Presence, Reply, WorkerId, connect};
-use fleet::{Hello, JobId, Lease, Moment, PROTOCOL, SlotFacts};
+use fleet::{Hello, JobId, Lease, PROTOCOL, SlotFacts, Timestamp};
 use futures_util::StreamExt;
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ fn presence() -> Presence {
         holding: None,
         infers: true,
     };
-    Presence { hello, since: Moment(7), judging: None, finished: 0 }
+    Presence { hello, since: Timestamp(7), judging: None, finished: 0 }
 }
 
 fn is_denied<T>(done: Result<T, NatsError>) -> bool {

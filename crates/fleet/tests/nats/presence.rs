@@ -2,7 +2,7 @@
 
 use crate::brokers::{Brokers, SERVICE, worker};
 use fleet::nats::{Presence, Times};
-use fleet::{Hello, Moment, PROTOCOL, SlotFacts};
+use fleet::{Hello, PROTOCOL, SlotFacts, Timestamp};
 use std::time::{Duration, Instant};
 
 fn presence(finished: u64) -> Presence {
@@ -16,7 +16,7 @@ fn presence(finished: u64) -> Presence {
         holding: None,
         infers: true,
     };
-    Presence { hello, since: Moment(7), judging: Some(42), finished }
+    Presence { hello, since: Timestamp(7), judging: Some(42), finished }
 }
 
 #[tokio::test]

@@ -145,7 +145,7 @@ pub(super) fn keep_house(cpus: &Set) -> Option<Remedy> {
 #[cfg(test)]
 mod tests {
     use crate::audit::testing::{GUEST, check, command, judged, judged_with};
-    use crate::slots::Wishes;
+    use crate::slots::SlotsConfig;
     use model::FindingState::{Bad, NotApplicable, Ok, Unknown};
 
     const CPUS: &str = "/sys/devices/system/cpu";
@@ -233,14 +233,14 @@ mod tests {
                 (&format!("{GUEST}{hybrid}"), Unknown, ""),
             ],
         );
-        let wishes = Wishes { housekeeping: "0".into(), ..Wishes::default() };
-        let mixed = judged_with("hybrid_cores", hybrid, &wishes);
+        let config = SlotsConfig { housekeeping: "0".into(), ..SlotsConfig::default() };
+        let mixed = judged_with("hybrid_cores", hybrid, &config);
         assert_eq!(
             (mixed.state, &*mixed.observed),
             (Bad, "slots are on cores of several kinds: capacity 1024 on 1, capacity 512 on 2-3")
         );
         assert!(mixed.remedy.unwrap().command.ends_with("housekeeping = \"0,2-3\""));
-        let slow = Wishes { housekeeping: "0-1".into(), ..Wishes::default() };
+        let slow = SlotsConfig { housekeeping: "0-1".into(), ..SlotsConfig::default() };
         assert_eq!(judged_with("hybrid_cores", hybrid, &slow).observed, "all slots are on cores of one kind");
         assert!(judged("hybrid_cores", hybrid).remedy.is_none());
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 /// parameters, topology, mitigations and firmware.
 ///
 /// A machine has the same one whether hyper-threads are switched off at run time or not; nothing in it names a machine.
-pub(crate) fn of(facts: &Facts) -> String {
+pub(crate) fn hash_of(facts: &Facts) -> String {
     let platform = &facts.platform;
     let reading = |r: &model::Reading<String>| r.known().cloned().unwrap_or_default();
     let mut parts = vec![
@@ -51,7 +51,7 @@ mod tests {
     use crate::machine::Machine;
 
     fn of_files(files: &str) -> String {
-        of(&Facts::gather(&Machine::parse(&format!("tauto recording 1\n{files}")).unwrap()).unwrap())
+        hash_of(&Facts::gather(&Machine::parse(&format!("tauto recording 1\n{files}")).unwrap()).unwrap())
     }
 
     #[test]

@@ -263,7 +263,7 @@ pub(super) fn thermal_throttle(seen: &Seen) -> Finding {
 #[cfg(test)]
 mod tests {
     use crate::audit::testing::{GUEST, check, command, judged_with};
-    use crate::slots::Wishes;
+    use crate::slots::SlotsConfig;
     use model::FindingState::{Bad, NotApplicable, Ok, Unknown};
 
     const CPUS: &str = "/sys/devices/system/cpu";
@@ -397,9 +397,9 @@ mod tests {
                  {CPUS}/cpu1/cpu_capacity\n\t{capacity}\n{CPUS}/cpu2/cpu_capacity\n\t1024\n"
             )
         };
-        let wishes = Wishes { housekeeping: "0".into(), ..Wishes::default() };
-        assert_eq!(judged_with("frequency_range", &machine(512), &wishes).state, Ok);
-        assert_eq!(judged_with("frequency_range", &machine(1024), &wishes).state, Bad);
+        let config = SlotsConfig { housekeeping: "0".into(), ..SlotsConfig::default() };
+        assert_eq!(judged_with("frequency_range", &machine(512), &config).state, Ok);
+        assert_eq!(judged_with("frequency_range", &machine(1024), &config).state, Bad);
     }
 
     #[test]

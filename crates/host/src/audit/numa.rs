@@ -96,7 +96,7 @@ pub(super) fn cache_partition(seen: &Seen) -> Finding {
 #[cfg(test)]
 mod tests {
     use crate::audit::testing::{GUEST, check, judged, judged_with};
-    use crate::slots::Wishes;
+    use crate::slots::SlotsConfig;
     use model::FindingState::{Bad, NotApplicable, Ok, Unknown};
 
     /// Four cores; two nodes.
@@ -173,7 +173,7 @@ mod tests {
         assert!(
             judged("cache_partition", &shared).remedy.unwrap().command.ends_with("housekeeping = \"0-1,3\"")
         );
-        let one = Wishes { most: Some(1), ..Wishes::default() };
+        let one = SlotsConfig { most: Some(1), ..SlotsConfig::default() };
         assert_eq!(judged_with("cache_partition", &shared, &one).state, Ok);
     }
 }

@@ -5,7 +5,7 @@
 
 use super::plan::{View, change};
 use super::target::{ABSENT, PRESENT};
-use super::{Change, Target, Wishes};
+use super::{Change, Target, TuneConfig};
 use crate::cpulist;
 use crate::machine::Machine;
 use model::SlotPlan;
@@ -17,8 +17,8 @@ const DROP_IN: &str = "/etc/default/grub.d/50-tautochrone.cfg";
 pub use model::BootPlan as Boot;
 
 /// The kernel command line for these slots, as far as chosen, and how to install it here.
-pub fn boot(machine: &Machine, slots: &SlotPlan, wishes: &Wishes) -> Boot {
-    told(&View::new(machine, slots, wishes))
+pub fn boot(machine: &Machine, slots: &SlotPlan, config: &TuneConfig) -> Boot {
+    told(&View::new(machine, slots, config))
 }
 
 fn told(view: &View<'_>) -> Boot {
@@ -85,7 +85,7 @@ fn parameters(view: &View<'_>) -> String {
         return String::new();
     }
     let (slots, others) = (cpulist::to_list(&view.quiet), cpulist::to_list(&view.housekeeping));
-    let chosen = |id: &str| view.wishes.chosen(id);
+    let chosen = |id: &str| view.config.chosen(id);
     let flags = [("managed_irq", "managed_irq,"), ("isolated_cpus", "domain,")];
     let flags: String = flags.iter().filter(|(id, _)| chosen(id)).map(|(_, flag)| *flag).collect();
     let parameters = [
@@ -93,7 +93,7 @@ fn parameters(view: &View<'_>) -> String {
         chosen("nohz_full").then(|| format!("nohz_full={slots}")),
         chosen("rcu_nocbs").then(|| format!("rcu_nocbs={slots}")),
         chosen("irq_affinity").then(|| format!("irqaffinity={others}")),
-        (view.wishes.boot_nosmt && chosen("smt")).then(|| "nosmt".to_string()),
+        (view.config.boot_nosmt && chosen("smt")).then(|| "nosmt".to_string()),
     ];
     parameters.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

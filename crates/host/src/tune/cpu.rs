@@ -48,7 +48,7 @@ fn hold(view: &View<'_>, cpu: u32) -> Option<Vec<Change>> {
     let range = view.frequency.cpus.get(&cpu)?;
     let (min, max) = (*range.min.known()?, *range.max.known()?);
     let bound = |name: &str| -> Option<u64> { view.machine.number(&cpufreq(cpu, name)).ok() };
-    let want = view.wishes.frequency_khz.or(range.base).unwrap_or(max);
+    let want = view.config.frequency_khz.or(range.base).unwrap_or(max);
     let want = bound("cpuinfo_max_freq").map_or(want, |most| want.min(most));
     let want = bound("cpuinfo_min_freq").map_or(want, |least| want.max(least));
     let file = |name: &str| view.file("frequency_range", &cpufreq(cpu, name), Form::Text, &want.to_string());

@@ -102,7 +102,7 @@ pub enum JournalError {
 
 /// What a journal says.
 #[derive(Debug, Default)]
-struct Said {
+struct JournalContents {
     /// The start of the system that was noted last.
     boot: Option<String>,
     records: Vec<Record>,
@@ -110,7 +110,7 @@ struct Said {
     found: Vec<(Target, String, String)>,
 }
 
-impl Said {
+impl JournalContents {
     fn found(&self, target: &Target, boot: &str) -> Option<&str> {
         let valid = |of: &str| of == boot || target.persists();
         let noted = self.found.iter().find(|(noted, _, of)| noted == target && valid(of));
@@ -134,7 +134,7 @@ pub struct Journal {
     /// None as long as there is nothing to note.
     file: Option<File>,
     boot: String,
-    said: Said,
+    said: JournalContents,
     _lock: File,
 }
 
@@ -170,7 +170,7 @@ impl Journal {
             directory: open,
             file,
             boot: boot.to_string(),
-            said: Said::default(),
+            said: JournalContents::default(),
             _lock: lock,
         };
         if let Some(mut file) = journal.file.as_ref() {
@@ -187,7 +187,7 @@ impl Journal {
     ///
     /// # Errors
     /// It cannot be read or understood.
-    pub fn look(directory: &Path) -> Result<Vec<Record>, JournalError> {
+    pub fn read(directory: &Path) -> Result<Vec<Record>, JournalError> {
         let path = Journal::path_in(directory);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(CWD, &path, flags, Mode::empty()) {
@@ -274,7 +274,7 @@ impl Journal {
             let removed = rustix::fs::unlinkat(&self.directory, NAME, rustix::fs::AtFlags::empty());
             removed.and_then(|()| rustix::fs::fsync(&self.directory)).map_err(|e| self.error(e))?;
             self.file = None;
-            self.said = Said::default();
+            self.said = JournalContents::default();
         }
         Ok(())
     }
@@ -346,9 +346,9 @@ fn text(file: &mut impl Read, path: &Path) -> Result<String, JournalError> {
 }
 
 /// What the whole lines say, and how many bytes they are.
-fn parse(text: &str, path: &Path) -> Result<(Said, usize), JournalError> {
+fn parse(text: &str, path: &Path) -> Result<(JournalContents, usize), JournalError> {
     let whole = text.rfind('\n').map_or(0, |at| at + 1);
-    let mut said = Said::default();
+    let mut said = JournalContents::default();
     for (number, line) in text[..whole].lines().enumerate() {
         let bad = |why: &str| JournalError::Malformed {
             path: path.to_path_buf(),

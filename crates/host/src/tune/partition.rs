@@ -33,7 +33,7 @@ fn root(machine: &Machine) -> Option<String> {
 }
 
 pub(super) fn changes(view: &View<'_>) -> Vec<Change> {
-    if !view.wishes.chosen(ID) {
+    if !view.config.chosen(ID) {
         return Vec::new();
     }
     let groups: Vec<(String, Set)> = view

@@ -1,6 +1,6 @@
 //! Which changes would make a machine quiet: those whose knob is there and stands otherwise.
 
-use super::wishes::Wishes;
+use super::config::TuneConfig;
 use super::{Change, Form, Target};
 use super::{boot, cpu, interrupts, kernel, partition, tasks};
 use crate::cpulist::Set;
@@ -11,7 +11,7 @@ use model::{Isolation, Slot, SlotPlan};
 /// What the families of knobs look at.
 pub(super) struct View<'a> {
     pub(super) machine: &'a Machine,
-    pub(super) wishes: &'a Wishes,
+    pub(super) config: &'a TuneConfig,
     pub(super) frequency: Frequency,
     /// The slots that others are kept off.
     pub(super) slots: Vec<&'a Slot>,
@@ -30,8 +30,8 @@ pub(super) struct View<'a> {
 /// Work is moved off the slots' CPUs before these are walled in, and hyper-threads go offline last, so that they are the
 /// first to come back. Limits of frequency are set while turbo is still on: without it the kernel would cut what is
 /// restored.
-pub fn plan(machine: &Machine, slots: &SlotPlan, wishes: &Wishes) -> Vec<Change> {
-    let view = View::new(machine, slots, wishes);
+pub fn plan(machine: &Machine, slots: &SlotPlan, config: &TuneConfig) -> Vec<Change> {
+    let view = View::new(machine, slots, config);
     let families: [fn(&View<'_>) -> Vec<Change>; 10] = [
         interrupts::changes,
         tasks::changes,
@@ -45,15 +45,15 @@ pub fn plan(machine: &Machine, slots: &SlotPlan, wishes: &Wishes) -> Vec<Change>
         cpu::smt,
     ];
     let mut changes: Vec<Change> = families.into_iter().flat_map(|family| family(&view)).collect();
-    changes.retain(|change| wishes.chosen(&change.id));
-    if wishes.boot {
+    changes.retain(|change| config.chosen(&change.id));
+    if config.boot {
         changes.extend(boot::changes(&view));
     }
     changes
 }
 
 impl<'a> View<'a> {
-    pub(super) fn new(machine: &'a Machine, plan: &'a SlotPlan, wishes: &'a Wishes) -> View<'a> {
+    pub(super) fn new(machine: &'a Machine, plan: &'a SlotPlan, config: &'a TuneConfig) -> View<'a> {
         let housekeeping: Set = plan.housekeeping.iter().copied().collect();
         let timed: Set = plan.slots.iter().flat_map(Slot::all_cpus).collect();
         let slots: Vec<&Slot> = plan.slots.iter().filter(|s| s.isolation != Isolation::None).collect();
@@ -61,7 +61,7 @@ impl<'a> View<'a> {
         let quiet = quiet.difference(&housekeeping).copied().collect();
         let judging = plan.slots.iter().flat_map(|slot| slot.cpus.iter().copied()).collect();
         let frequency = Frequency::read(machine, &Topology::read(machine).unwrap_or_default());
-        View { machine, wishes, frequency, slots, judging, timed, quiet, housekeeping }
+        View { machine, config, frequency, slots, judging, timed, quiet, housekeeping }
     }
 
     /// A file's value, if it is there and readable.

@@ -15,7 +15,7 @@ const MOVED: &str = "kernel_threads";
 
 /// Kernel threads that may use slots' CPUs and can be moved.
 pub(super) fn changes(view: &View<'_>) -> Vec<Change> {
-    if view.quiet.is_empty() || !view.wishes.chosen(MOVED) {
+    if view.quiet.is_empty() || !view.config.chosen(MOVED) {
         return Vec::new();
     }
     let moved = |pid: u32| {
@@ -41,7 +41,7 @@ pub(super) fn kept(view: &View<'_>, id: &str) -> Vec<Change> {
         let task = task(view, thread)?;
         let found = cpulist::parse(&task.allowed)?;
         let elsewhere = view.elsewhere(&found);
-        let moved = task.kernel && elsewhere.is_some() && view.wishes.chosen(MOVED);
+        let moved = task.kernel && elsewhere.is_some() && view.config.chosen(MOVED);
         let want = elsewhere.map_or_else(|| task.allowed.clone(), |cpus| cpulist::to_list(&cpus));
         (!moved && Some(&found) != all.as_ref()).then(|| change(id, task.target, &task.allowed, &want))
     };

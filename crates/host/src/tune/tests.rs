@@ -5,7 +5,7 @@ mod planning;
 mod real_files;
 
 use super::target::{ABSENT, PRESENT};
-use super::{Change, Form, Journal, Knobs, Standing, Target, Wishes};
+use super::{Change, Form, Journal, Knobs, Standing, Target, TuneConfig};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::io;
@@ -128,7 +128,7 @@ fn apply(changes: &[Change], directory: &Path, knobs: &mut dyn Knobs) -> Vec<Sta
 
 fn undo(directory: &Path, boot: &str, knobs: &mut dyn Knobs) -> Vec<Standing> {
     let mut journal = Journal::open(directory, boot).unwrap();
-    let outcome = super::undo(&mut journal, &Wishes::default(), knobs, &mut go).unwrap();
+    let outcome = super::undo(&mut journal, &TuneConfig::default(), knobs, &mut go).unwrap();
     outcome.records.into_iter().map(|record| record.standing).collect()
 }
 
@@ -188,7 +188,7 @@ fn a_second_apply_keeps_what_was_found_first() {
     fake.files.insert("/k0".into(), "foreign".into());
     let again = [file("thp", "/k0", "foreign", "other"), changes[1].clone()];
     assert_eq!(apply(&again, directory.path(), &mut fake), [Standing::Verified, Standing::Verified]);
-    assert_eq!(Journal::look(directory.path()).unwrap().len(), 2);
+    assert_eq!(Journal::read(directory.path()).unwrap().len(), 2);
     undo(directory.path(), "boot", &mut fake);
     assert_eq!(fake.files, before);
     assert!(!Journal::path_in(directory.path()).exists());
@@ -216,7 +216,7 @@ fn what_others_changed_since_is_told_and_put_back() {
     apply(&changes, directory.path(), &mut fake);
     fake.files.insert("/k1".into(), "foreign".into());
     let told = |fake: &Fake, boot: &str| -> Vec<(model::ChangeState, Option<String>)> {
-        let records = Journal::look(directory.path()).unwrap();
+        let records = Journal::read(directory.path()).unwrap();
         let present = records.iter().map(|record| super::present(record, boot, fake));
         present.map(|change| (change.state, change.reason)).collect()
     };
@@ -262,7 +262,7 @@ fn what_is_refused_again_is_told_once() {
     let (mut fake, changes) = knobs(&[Nature::Refuses(Errno::IO), Nature::Plain]);
     apply(&changes, directory.path(), &mut fake);
     apply(&changes[..1], directory.path(), &mut fake);
-    assert_eq!(Journal::look(directory.path()).unwrap().len(), 2);
+    assert_eq!(Journal::read(directory.path()).unwrap().len(), 2);
     // Somebody else could: that is what is put back.
     fake.nature.insert("/k0".into(), Nature::Plain);
     fake.files.insert("/k0".into(), "foreign".into());
@@ -280,7 +280,7 @@ fn a_choice_is_undone_alone() {
     let before = fake.files.clone();
     apply(&changes, directory.path(), &mut fake);
     let mut journal = Journal::open(directory.path(), "boot").unwrap();
-    let only = Wishes { only: vec!["ksm".into()], ..Wishes::default() };
+    let only = TuneConfig { only: vec!["ksm".into()], ..TuneConfig::default() };
     super::undo(&mut journal, &only, &mut fake, &mut go).unwrap();
     assert_eq!((fake.files["/k0"].as_str(), &fake.files["/k1"]), (WANT, &before["/k1"]));
     assert!(journal.in_force());
@@ -302,7 +302,7 @@ fn stopped_between_two_changes() {
     let outcome = super::apply(&changes, &mut journal, &mut fake, &mut two).unwrap();
     assert_eq!((outcome.stopped, outcome.records.len()), (true, 2));
     assert_eq!(fake.files["/k2"], before["/k2"]);
-    let outcome = super::undo(&mut journal, &Wishes::default(), &mut fake, &mut two).unwrap();
+    let outcome = super::undo(&mut journal, &TuneConfig::default(), &mut fake, &mut two).unwrap();
     assert_eq!((outcome.stopped, outcome.records.len()), (false, 2));
     assert_eq!(fake.files, before);
 }

@@ -3,7 +3,7 @@
 use super::apply::{refusal, write};
 use super::journal::{Journal, JournalError, Record, Standing};
 use super::knobs::Knobs;
-use super::{Between, Outcome, Wishes};
+use super::{Between, Outcome, TuneConfig};
 use std::io;
 
 /// Puts the chosen changes back to what was found, the last one first, and takes the journal away when none is left.
@@ -16,7 +16,7 @@ use std::io;
 /// The journal cannot be written.
 pub fn undo(
     journal: &mut Journal,
-    wishes: &Wishes,
+    config: &TuneConfig,
     knobs: &mut dyn Knobs,
     between: Between<'_>,
 ) -> Result<Outcome, JournalError> {
@@ -24,7 +24,7 @@ pub fn undo(
     let mut done: Vec<(usize, Standing)> = Vec::new();
     let boot = journal.boot().to_string();
     for (n, record) in journal.records().iter().enumerate().rev() {
-        if !is_made(record) || !wishes.chosen(&record.change.id) {
+        if !is_made(record) || !config.chosen(&record.change.id) {
             continue;
         }
         stopped = between(done.len(), &record.change).is_break();

@@ -35,10 +35,10 @@ impl Range {
 impl<'a> Section<'a> {
     /// The root of a file; an empty file is an empty map.
     pub(super) fn root(file: &'a str, root: &'a Node) -> Result<Section<'a>, PackageError> {
-        Section::of(file, String::new(), root)
+        Section::new(file, String::new(), root)
     }
 
-    pub(super) fn of(file: &'a str, prefix: String, node: &'a Node) -> Result<Section<'a>, PackageError> {
+    pub(super) fn new(file: &'a str, prefix: String, node: &'a Node) -> Result<Section<'a>, PackageError> {
         let entries = match &node.value {
             Value::Map(entries) => entries.as_slice(),
             Value::Null => &[],
@@ -89,7 +89,7 @@ impl<'a> Section<'a> {
     /// The map at a key; empty when there is none.
     pub(super) fn section(&self, key: &str) -> Result<Section<'a>, PackageError> {
         match self.get(key) {
-            Some(node) => Section::of(self.file, format!("{}{key}.", self.prefix), node),
+            Some(node) => Section::new(self.file, format!("{}{key}.", self.prefix), node),
             None => Ok(Section {
                 file: self.file,
                 prefix: format!("{}{key}.", self.prefix),

@@ -7,15 +7,15 @@
 
 pub mod convert;
 mod data;
+mod expectations;
 mod field;
+mod format_features;
 mod formats;
 mod glob;
 mod limits;
 mod loose;
-mod manner;
 mod problem;
 mod program;
-mod promise;
 mod rules;
 mod settings;
 mod submission;
@@ -24,10 +24,10 @@ mod testing;
 mod tree;
 mod types;
 
+pub use format_features::*;
 pub use formats::archives;
 pub use glob::{Glob, GlobError};
 pub use loose::{LOOSE_TIME_LIMIT, loose_group, loose_problem};
-pub use manner::*;
 pub use tree::{Entry, FileTree};
 pub use types::*;
 
@@ -84,7 +84,7 @@ impl PackageError {
 pub fn read(tree: &FileTree) -> Result<(Package, Vec<Warning>), PackageError> {
     let mut warnings = Vec::new();
     formats::refuse_pointers(tree)?;
-    if let Some(importer) = formats::of(tree) {
+    if let Some(importer) = formats::importer_for(tree) {
         let package = (importer.read)(tree, &mut warnings)?;
         return Ok((package, warnings));
     }
@@ -104,7 +104,7 @@ pub fn read(tree: &FileTree) -> Result<(Package, Vec<Warning>), PackageError> {
         limits: problem.limits.clone(),
         validator,
         grader: program::grader(tree, &data, &mut warnings)?,
-        manner: Manner { checks, proofs, ..Manner::default() },
+        features: FormatFeatures { checks, proofs, ..FormatFeatures::default() },
         data,
         include: program::includes(tree, &mut warnings),
         submissions: submission::read(tree, &problem, &mut warnings)?,

@@ -4,8 +4,8 @@
 use super::problem::Problem;
 use super::tree::Child;
 use super::{
-    Calls, Check, CheckRun, FileTree, Grading, Include, PackageError, Program, Proof, SourceFile, TestCase,
-    TestGroup, Validator, Warning,
+    Calls, FileTree, Grading, Include, PackageError, Program, SourceFile, TestCase, TestCheck, TestCheckRun,
+    TestGroup, Validator, ValidatorTest, Warning,
 };
 use crate::verdict::VALIDATOR_ACCEPTS;
 
@@ -119,9 +119,9 @@ pub(super) fn validator(
 pub(super) fn checks(
     tree: &FileTree,
     data: &TestGroup,
-    proofs: &[Proof],
+    proofs: &[ValidatorTest],
     warnings: &mut Vec<Warning>,
-) -> Vec<Check> {
+) -> Vec<TestCheck> {
     let judged = data.all_cases().into_iter().map(|case| (case, true));
     let tried = proofs.iter().map(|proof| (&proof.case, proof.good || proof.output.is_some()));
     let cases: Vec<(&TestCase, bool)> = judged.chain(tried).collect();
@@ -133,14 +133,14 @@ pub(super) fn checks(
                 let own = case.input_validator_args.iter().filter(|(name, _)| is_called(&program, name));
                 let words = own.flat_map(|(_, words)| words).chain(&case.args).cloned();
                 let run = match of_answers {
-                    true => CheckRun {
+                    true => TestCheckRun {
                         file: case.answer.clone(),
                         input: Some(case.input.clone()),
                         files: Vec::new(),
                         args: vec![Calls::INPUT.to_string()],
                         good,
                     },
-                    false => CheckRun {
+                    false => TestCheckRun {
                         file: case.input.clone(),
                         input: None,
                         files: case.files.clone(),
@@ -151,7 +151,7 @@ pub(super) fn checks(
                 (!run.file.is_empty()).then_some(run)
             };
             let runs = cases.iter().filter_map(run).collect();
-            found.push(Check { accepts: VALIDATOR_ACCEPTS, program: program.clone(), runs });
+            found.push(TestCheck { accepts: VALIDATOR_ACCEPTS, program: program.clone(), runs });
         }
         let unknown = |child: &Child| matches!(ending(&child.name), Some("ctd" | "viva"));
         if let Some(child) = entries(tree, directory).into_iter().find(unknown) {
@@ -370,7 +370,7 @@ mod tests {
             ("answer_validators/a.py", ""),
             ("data/secret/testdata.yaml", "input_validator_flags: {w: n 5}\n"),
         ];
-        let checks = read_clean(&files).manner.checks;
+        let checks = read_clean(&files).features.checks;
         let told: Vec<_> = checks
             .iter()
             .map(|check| {
@@ -393,7 +393,7 @@ mod tests {
             ("data/secret/1.yaml", "args: [a]\ninput_validator_args: [n]\n"),
             ("data/secret/1.files/map.txt", ""),
         ];
-        let run = &read_clean(&files).manner.checks[0].runs[0];
+        let run = &read_clean(&files).features.checks[0].runs[0];
         let beside: Vec<&str> = run.files.iter().map(|file| file.name.as_str()).collect();
         assert_eq!((&run.args[..], &beside[..]), (&["n".to_string(), "a".into()][..], &["map.txt"][..]));
     }

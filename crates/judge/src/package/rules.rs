@@ -42,7 +42,7 @@ pub(super) struct Entry {
 }
 
 impl Rule {
-    fn of(permitted: Option<&[Verdict]>, required: Option<&[Verdict]>) -> Rule {
+    fn new(permitted: Option<&[Verdict]>, required: Option<&[Verdict]>) -> Rule {
         let set = |verdicts: &[Verdict]| with_kinds_of_crash(verdicts.iter().copied().collect());
         Rule { permitted: permitted.map(set), required: required.map(set), ..Rule::default() }
     }
@@ -122,13 +122,13 @@ pub(super) fn with_kinds_of_crash(mut verdicts: BTreeSet<Verdict>) -> BTreeSet<V
 pub(super) fn of_directory(name: &str) -> Option<Rule> {
     use Verdict::{Accepted as AC, RunTimeError as RTE, TimeLimit as TLE, WrongAnswer as WA};
     Some(match name {
-        "accepted" => Rule::of(Some(&[AC]), None),
-        "slow_accepted" => Rule { time: Some(UseForTimeLimit::No), ..Rule::of(Some(&[AC, TLE]), None) },
-        "rejected" => Rule::of(None, Some(&[RTE, TLE, WA])),
-        "wrong_answer" => Rule::of(Some(&[AC, WA]), Some(&[WA])),
-        "time_limit_exceeded" => Rule::of(Some(&[AC, TLE]), Some(&[TLE])),
-        "run_time_error" | "runtime_error" => Rule::of(Some(&[AC, RTE]), Some(&[RTE])),
-        "brute_force" => Rule::of(Some(&[AC, RTE, TLE]), Some(&[RTE, TLE])),
+        "accepted" => Rule::new(Some(&[AC]), None),
+        "slow_accepted" => Rule { time: Some(UseForTimeLimit::No), ..Rule::new(Some(&[AC, TLE]), None) },
+        "rejected" => Rule::new(None, Some(&[RTE, TLE, WA])),
+        "wrong_answer" => Rule::new(Some(&[AC, WA]), Some(&[WA])),
+        "time_limit_exceeded" => Rule::new(Some(&[AC, TLE]), Some(&[TLE])),
+        "run_time_error" | "runtime_error" => Rule::new(Some(&[AC, RTE]), Some(&[RTE])),
+        "brute_force" => Rule::new(Some(&[AC, RTE, TLE]), Some(&[RTE, TLE])),
         _ => return None,
     })
 }
@@ -140,7 +140,7 @@ pub(super) fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Vec<E
     let mut entries = Vec::new();
     for (pattern, node) in section.entries() {
         let glob = Glob::parse(pattern).map_err(|error| section.error(pattern, error.to_string()))?;
-        let inner = Section::of(FILE, format!("{pattern}."), node)?;
+        let inner = Section::new(FILE, format!("{pattern}."), node)?;
         let rule = rule(&inner, true, warnings)?;
         let pattern = pattern.trim_matches('/').to_string();
         entries.push(Entry { pattern, glob, rule, place: field::place(FILE, Some(node.line), "") });

@@ -1,10 +1,10 @@
 //! Jury submissions and what they promise: by their directory, by a tag in their source, and by
 //! `submissions.yaml`.
 
+use super::expectations::{DIRECTORIES, DirectoryExpectation, of_tag, promise, shown, tag, tagged};
 use super::field::some_of;
 use super::problem::Problem;
 use super::program::{ending, is_leftover, program};
-use super::promise::{DIRECTORIES, DirectoryExpectation, of_tag, promise, shown, tag, tagged};
 use super::rules::{self, Entry, Rule, with_kinds_of_crash};
 use super::tree::Child;
 use super::{Expectation, FileTree, JurySubmission, OwnLimits, PackageError, Program, TimeBounds, Warning};

@@ -1,6 +1,6 @@
 //! What a package means, whichever format it follows.
 
-use super::Manner;
+use super::FormatFeatures;
 use crate::compare::BuiltIn;
 pub use model::Inference;
 use model::{Bytes, Nanos, Verdict};
@@ -68,7 +68,7 @@ pub struct Package {
     /// For each scoring objective: higher is better.
     pub maximise: bool,
     /// Where it does other than a Kattis package.
-    pub manner: Manner,
+    pub features: FormatFeatures,
 }
 
 /// Limits as the package states them; `None`: not stated, the judge's default holds.

@@ -42,7 +42,7 @@ fn package(format: Format, scoring: bool, groups: Vec<TestGroup>) -> Package {
         languages: None,
         constants: vec![],
         maximise: true,
-        manner: crate::package::Manner::default(),
+        features: crate::package::FormatFeatures::default(),
     }
 }
 

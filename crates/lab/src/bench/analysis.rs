@@ -5,7 +5,7 @@ use model::{
     BenchComparison, BenchOutlier, BenchRun, BenchWarning, Benched, Clock, CpuLoad, Exit, Figures, HostLoad,
     Limits, Nanos, Observation, Reading, Status,
 };
-use settle::{Cause, Floor, disturbances};
+use settle::{Cause, NoiseFloor, disturbances};
 use stats::Summary;
 
 /// Fewer runs do not say how far runs vary.
@@ -41,7 +41,7 @@ pub struct Program {
 
 /// What was asked for, and is warned of where it was not reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Asked {
+pub struct BenchTargets {
     /// Runs that count.
     pub runs: Option<usize>,
     /// Half the interval of the median, in percent of it.
@@ -56,8 +56,8 @@ pub fn benched(
     kept: Vec<Vec<BenchRun>>,
     clock: Clock,
     limits: &Limits,
-    floor: &Floor,
-    asked: Asked,
+    floor: &NoiseFloor,
+    asked: BenchTargets,
 ) -> Vec<Benched> {
     let samples: Vec<Vec<f64>> = kept.iter().map(|runs| counted(runs, clock)).collect();
     let comparisons = programs.len().saturating_sub(1);
@@ -76,8 +76,8 @@ fn one(
     runs: Vec<BenchRun>,
     clock: Clock,
     limits: &Limits,
-    floor: &Floor,
-    asked: Asked,
+    floor: &NoiseFloor,
+    asked: BenchTargets,
 ) -> Benched {
     let valid: Vec<&Observation> = runs.iter().filter(|run| !run.void).map(|run| &run.observation).collect();
     let figures =
@@ -135,7 +135,7 @@ fn upper_end(sample: &[f64]) -> f64 {
 
 /// Figures of times in nanoseconds, whose interval was looked at so often; `None` without times.
 pub fn figures(sample: &[f64], looks: usize) -> Option<Figures> {
-    let summary = Summary::of(sample)?;
+    let summary = Summary::from_sample(sample)?;
     let nanos = |ns: f64| Nanos(ns.round().max(0.0) as u64);
     let interval = stats::median_interval(sample, looks).map(|i| [nanos(i.low), nanos(i.high)]);
     Some(Figures {
@@ -151,7 +151,7 @@ pub fn figures(sample: &[f64], looks: usize) -> Option<Figures> {
 }
 
 /// Runs that stand apart from those that count, each with its causes.
-fn outliers(runs: &[BenchRun], clock: Clock, floor: &Floor) -> Vec<BenchOutlier> {
+fn outliers(runs: &[BenchRun], clock: Clock, floor: &NoiseFloor) -> Vec<BenchOutlier> {
     let sample = counted(runs, clock);
     let Some(median) = stats::median(&sample) else { return Vec::new() };
     let valid: Vec<usize> = (0..runs.len()).filter(|n| !runs[*n].void).collect();
@@ -206,7 +206,7 @@ fn shape(runs: &[BenchRun], clock: Clock) -> Vec<BenchWarning> {
     let mut warnings: Vec<BenchWarning> = stats::shape(&series, SEED).warnings.iter().map(warning).collect();
     // A trend or a new level correlates neighbours too, and says more.
     let drifts = |w: &BenchWarning| matches!(w, BenchWarning::Trend { .. } | BenchWarning::Shift { .. });
-    let cv_pct = Summary::of(&series).map_or(0.0, |summary| summary.cv_pct);
+    let cv_pct = Summary::from_sample(&series).map_or(0.0, |summary| summary.cv_pct);
     if cv_pct >= VARIES && !warnings.iter().any(drifts) {
         let correlation = stats::correlated(&series, SEED);
         warnings.extend(correlation.map(|correlation| BenchWarning::Correlated { correlation }));

@@ -4,7 +4,7 @@ use super::*;
 use model::{BenchWarning, Exit, HostLoad, Limits, Nanos, Reading};
 use stats::Random;
 
-const FLOOR: fn() -> Floor = Floor::assumed;
+const FLOOR: fn() -> NoiseFloor = NoiseFloor::assumed;
 
 fn run_of(micros: u64, steal_ms: u64) -> Observation {
     let time = Nanos::from_micros(micros);
@@ -27,7 +27,7 @@ fn programs(n: usize) -> Vec<Program> {
     (0..n).map(program).collect()
 }
 
-fn report(kept: Vec<Vec<BenchRun>>, asked: Asked) -> Vec<model::Benched> {
+fn report(kept: Vec<Vec<BenchRun>>, asked: BenchTargets) -> Vec<model::Benched> {
     benched(&programs(kept.len()), kept, Clock::Cpu, &Limits::default(), &FLOOR(), asked)
 }
 
@@ -64,7 +64,7 @@ fn void_runs_are_made_again() {
         }))
     });
     assert_eq!((kept[0].len(), stop), (12, Stop::Enough));
-    let report = report(kept, Asked { runs: Some(10), ..Asked::default() });
+    let report = report(kept, BenchTargets { runs: Some(10), ..BenchTargets::default() });
     let void: Vec<usize> = (1..=12).filter(|n| report[0].runs[n - 1].void).collect();
     assert_eq!((void, report[0].counted(), report[0].void_runs()), (vec![3, 8], 10, 2));
     let figures = report[0].charged.known().unwrap();
@@ -91,7 +91,7 @@ fn void_runs_are_bounded_and_told() {
         }))
     });
     assert_eq!((kept[0].len(), stop), (20, Stop::Enough));
-    let report = report(kept, Asked { runs: Some(10), ..Asked::default() });
+    let report = report(kept, BenchTargets { runs: Some(10), ..BenchTargets::default() });
     let counted = report[0].counted();
     assert!(counted < 10, "{counted}");
     let void = 20 - counted;
@@ -101,10 +101,10 @@ fn void_runs_are_bounded_and_told() {
 #[test]
 fn disturbed_runs_among_their_like_count() {
     let all: Vec<Observation> = (0..10).map(|n| run_of(100_000 + 3_000 * n, 60)).collect();
-    assert_eq!(report(vec![kept(all)], Asked::default())[0].void_runs(), 0);
+    assert_eq!(report(vec![kept(all)], BenchTargets::default())[0].void_runs(), 0);
     // Too few others to say how far runs vary.
     let few = vec![quiet(0), quiet(1), quiet(2), run_of(140_000, 60)];
-    assert_eq!(report(vec![kept(few)], Asked::default())[0].void_runs(), 0);
+    assert_eq!(report(vec![kept(few)], BenchTargets::default())[0].void_runs(), 0);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn it_goes_on_until_the_interval_is_narrow() {
         let (kept, stop) = bench::<()>(&plan, &FLOOR(), |_| Ok(Some(noisy(&mut random))));
         assert_eq!(stop, Stop::Enough);
         assert_eq!(kept[0].len(), kept[1].len());
-        let asked = Asked { runs: None, ci: Some(percent), looks: plan.looks() };
+        let asked = BenchTargets { runs: None, ci: Some(percent), looks: plan.looks() };
         let wide = |w: &BenchWarning| matches!(w, BenchWarning::IntervalTooWide { .. });
         let n = kept[0].len();
         (n, report(kept, asked).iter().any(|program| program.warnings.iter().any(wide)))
@@ -159,16 +159,16 @@ fn what_was_measured_before_a_failure_is_kept() {
     });
     assert_eq!((kept[0].len(), stop), (56, Stop::Failed { program: 0, run: 57, error: "no memory" }));
     let (kept, stop) = bench::<()>(&plan(2, 3), &FLOOR(), |next| Ok((next.done < 3).then(|| quiet(0))));
-    assert_eq!((kept[0].len(), kept[1].len(), stop), (2, 1, Stop::Asked));
+    assert_eq!((kept[0].len(), kept[1].len(), stop), (2, 1, Stop::BenchTargets));
     let (kept, stop) = bench(&Plan { warmup: 2, ..plan(1, 3) }, &FLOOR(), |_| Err::<Option<_>, _>("gone"));
     assert_eq!((kept[0].len(), stop), (0, Stop::Failed { program: 0, run: 0, error: "gone" }));
-    assert!(report(kept, Asked::default())[0].charged.known().is_none());
+    assert!(report(kept, BenchTargets::default())[0].charged.known().is_none());
 }
 
 #[test]
 fn shapes_and_waiting_are_warned_of() {
     let kinds = |runs: Vec<Observation>| {
-        let warnings = report(vec![kept(runs)], Asked::default()).remove(0).warnings;
+        let warnings = report(vec![kept(runs)], BenchTargets::default()).remove(0).warnings;
         warnings
             .iter()
             .map(|w| format!("{w:?}").split([' ', '{']).next().unwrap_or("").to_string())
@@ -187,14 +187,14 @@ fn shapes_and_waiting_are_warned_of() {
     let mut failed = plain.clone();
     failed[3].exit = Exit::Signal(11);
     failed[4].exit = Exit::Code(2);
-    let warnings = report(vec![kept(failed)], Asked::default()).remove(0).warnings;
+    let warnings = report(vec![kept(failed)], BenchTargets::default()).remove(0).warnings;
     assert_eq!(warnings, [BenchWarning::Failing { runs: 2, how: "ended by signal 11".into() }]);
     assert_eq!(kinds((0..9).map(|_| run_of(noise() / 100, 0)).collect()), ["Short"]);
     // A discarded run between does not change the numbers of the others.
     let mut stepped: Vec<Observation> =
         (0..30).map(|n| run_of(if n < 15 { noise() } else { noise() + 9000 }, 0)).collect();
     stepped.insert(5, run_of(200_000, 120));
-    let warnings = report(vec![kept(stepped)], Asked::default()).remove(0).warnings;
+    let warnings = report(vec![kept(stepped)], BenchTargets::default()).remove(0).warnings;
     assert!(matches!(warnings[..], [BenchWarning::Shift { run: 16..=18, .. }]), "{warnings:?}");
 }
 
@@ -229,7 +229,7 @@ fn a_slower_program_is_told_apart() {
         kept((0..20).map(|_| run_of((base * (1.0 + 0.01 * random.exponential())) as u64, 0)).collect())
     };
     let all = vec![of(100_000.0), of(103_000.0), of(100_000.0)];
-    let report = report(all, Asked::default());
+    let report = report(all, BenchTargets::default());
     let [a, b, c] = [0, 1, 2].map(|n: usize| report[n].comparison);
     assert_eq!(a, None);
     assert!(b.is_some_and(|b| b.different && b.p < 0.01 && b.ratio_ci95[0] > 1.01), "{b:?}");
@@ -246,7 +246,7 @@ fn runs_that_are_like_those_before_them_are_told_where_they_stray_far() {
         });
         let correlated =
             |w: &BenchWarning| matches!(w, BenchWarning::Correlated { correlation } if *correlation > 0.3);
-        report(kept, Asked::default())[0].warnings.iter().any(correlated)
+        report(kept, BenchTargets::default())[0].warnings.iter().any(correlated)
     };
     assert!(told(0.1) && !told(0.01));
 }

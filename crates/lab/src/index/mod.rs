@@ -30,7 +30,7 @@ pub const PRIORITY: u8 = 50;
 
 /// What is to be measured, and where.
 #[derive(Clone, Debug)]
-pub struct Asked<'a> {
+pub struct IndexOptions<'a> {
     /// The machine's processors and caches.
     pub topology: &'a Topology,
     /// The CPU to be bound to.
@@ -67,7 +67,7 @@ pub fn protect(cpu: Option<u32>) -> Protection {
 /// Measures all parts on the calling thread, which should be protected. `tell` is told after each part of a turn what share
 /// of all is done. `None`: `stop` was set.
 pub fn measure(
-    asked: &Asked,
+    asked: &IndexOptions,
     stop: &AtomicBool,
     mut tell: impl FnMut(f64),
 ) -> Option<Vec<(IndexPart, Reading<IndexFigure>)>> {
@@ -94,7 +94,7 @@ pub fn measure(
     let figure = |part: IndexPart, how: Reading<String>| {
         how.and_then(|how| {
             let at = able.iter().position(|one| *one == part).unwrap_or_default();
-            let figure = figure(&taken[at], Quantiles::of(part), part.unit(), how);
+            let figure = figure(&taken[at], Quantiles::for_part(part), part.unit(), how);
             figure.and_then(|figure| controlled(figure, bench.control(part)))
         })
     };
@@ -134,7 +134,7 @@ const PROBE_BUFFER: usize = 256 << 20;
 /// A short measurement of some parts on the calling thread, which should be protected: about half a second. Its values are to be
 /// set against each other's; memory's vary from those of [`measure`], which goes through more of it. Parts of which most slices
 /// were disturbed, or which this machine does not tell, are left out. `None`: `stop` was set.
-pub fn probe(asked: &Asked, stop: &AtomicBool) -> Option<Vec<(IndexPart, f64)>> {
+pub fn probe(asked: &IndexOptions, stop: &AtomicBool) -> Option<Vec<(IndexPart, f64)>> {
     let begun = Instant::now();
     while begun.elapsed() < WARM_UP {
         sandbox::pace::multiply(100_000);
@@ -172,7 +172,7 @@ impl Quantiles {
     /// thread take cycles from its chain of multiplications, often too little to be told by the CPU time, and nothing gives any.
     /// So a turn's clock is what one slice in twenty reaches, and the core's what a quarter of the turns do. On a virtual machine
     /// whose clock held still these spread by 0.007 % over 12 repetitions, loaded, and the medians by 1.7 %.
-    fn of(part: IndexPart) -> Quantiles {
+    fn for_part(part: IndexPart) -> Quantiles {
         match part {
             IndexPart::Clock => Quantiles { slices: 0.95, turns: 0.75 },
             _ => Quantiles::MIDDLE,
@@ -197,7 +197,8 @@ fn figure(turns: &[Vec<Slice>], quantiles: Quantiles, unit: &str, how: String) -
             "{voided} of {slices} slices were disturbed, and only {turns} turns are left; another process uses this CPU"
         ));
     }
-    let (Some(summary), Some(value)) = (stats::Summary::of(&told), stats::quantile(&told, quantiles.turns))
+    let (Some(summary), Some(value)) =
+        (stats::Summary::from_sample(&told), stats::quantile(&told, quantiles.turns))
     else {
         return Reading::unknown("its turns have no figure");
     };
@@ -286,7 +287,7 @@ mod tests {
         };
         let turns: Vec<Vec<Slice>> = (0..TURNS).map(&mut turn).collect();
         let of = |quantiles| figure(&turns, quantiles, "GHz", "x".into()).known().unwrap().clone();
-        let clock = of(Quantiles::of(IndexPart::Clock));
+        let clock = of(Quantiles::for_part(IndexPart::Clock));
         assert_eq!((clock.value, clock.max, &clock.ci95), (3.7, 3.7, &Reading::Known([3.7, 3.7])));
         assert_eq!(clock.turns.iter().filter(|turn| **turn == 3.2).count(), 3);
         assert!(of(Quantiles::MIDDLE).value < 3.69);
@@ -300,7 +301,7 @@ mod tests {
     fn a_probe_is_short_and_tells_what_was_not_disturbed() {
         let topology = Topology::read(&host::machine::Machine::this().unwrap()).unwrap();
         let (program, time) = ("/bin/true".into(), Duration::ZERO);
-        let asked = Asked { topology: &topology, cpu: None, available: 1 << 30, program, time };
+        let asked = IndexOptions { topology: &topology, cpu: None, available: 1 << 30, program, time };
         assert_eq!(probe(&asked, &AtomicBool::new(true)), None);
         for (part, value) in probe(&asked, &AtomicBool::new(false)).unwrap() {
             assert!(PROBED.contains(&part) && value > 0.0, "{part:?} {value}");
@@ -310,7 +311,7 @@ mod tests {
     #[test]
     fn every_part_is_measured_and_a_stop_ends_at_once() {
         let topology = Topology::read(&host::machine::Machine::this().unwrap()).unwrap();
-        let asked = Asked {
+        let asked = IndexOptions {
             topology: &topology,
             cpu: None,
             available: 1 << 30,

@@ -4,7 +4,7 @@
 //! the CPU, a task, the hypervisor, or (where the kernel keeps their account) an interrupt. In the others both times are the
 //! same, and the one that passed is taken: reading it takes some ten nanoseconds, and no system call.
 
-use super::Asked;
+use super::IndexOptions;
 use super::walk::Walk;
 use crate::load::cache_bytes;
 use host::facts::Topology;
@@ -105,19 +105,19 @@ fn since(then: rustix::time::Timespec, clock: ClockId) -> f64 {
 
 impl Bench {
     /// For the CPU that the calling thread is on.
-    pub(super) fn new(asked: &Asked) -> Bench {
-        Bench::of(asked, sizes(asked.topology, asked.cpu, asked.available))
+    pub(super) fn new(asked: &IndexOptions) -> Bench {
+        Bench::for_sizes(asked, sizes(asked.topology, asked.cpu, asked.available))
     }
 
     /// The same with no buffer above so many bytes, and memory's twice the last cache.
-    pub(super) fn small(asked: &Asked, most: usize) -> Bench {
+    pub(super) fn small(asked: &IndexOptions, most: usize) -> Bench {
         let available = asked.available.min(SHARE_OF_MEMORY * most);
         let sizes = sizes(asked.topology, asked.cpu, available);
         let last = last_cache(asked.topology, asked.cpu);
-        Bench::of(asked, sizes.map(|size| size.map(|bytes| bytes.min(2 * last))))
+        Bench::for_sizes(asked, sizes.map(|size| size.map(|bytes| bytes.min(2 * last))))
     }
 
-    fn of(asked: &Asked, sizes: [Result<usize, String>; 4]) -> Bench {
+    fn for_sizes(asked: &IndexOptions, sizes: [Result<usize, String>; 4]) -> Bench {
         let walk = |size: Result<usize, String>| {
             let walk = size.and_then(|bytes| {
                 Walk::new(bytes).ok_or_else(|| format!("no memory for a buffer of {bytes} bytes"))

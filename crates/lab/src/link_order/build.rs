@@ -58,7 +58,7 @@ pub enum BuildError {
 
 /// A word of a link command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Word {
+enum LinkArgument {
     Text(OsString),
     /// The place of an object: which one stands there is what the orders differ in.
     Object,
@@ -68,7 +68,7 @@ enum Word {
 /// A link command with places for objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkPlan {
-    words: Vec<Word>,
+    words: Vec<LinkArgument>,
     objects: Vec<(String, PathBuf)>,
 }
 
@@ -84,11 +84,13 @@ impl LinkPlan {
     /// The linker cannot be started or fails.
     pub fn link(&self, order: &[usize], out: &Path) -> Result<(), BuildError> {
         let mut places = order.iter();
-        let word = |word: &Word| match word {
-            Word::Text(text) => text.clone(),
-            Word::Out => out.into(),
+        let word = |word: &LinkArgument| match word {
+            LinkArgument::Text(text) => text.clone(),
+            LinkArgument::Out => out.into(),
             // Orders have as many places as there are objects.
-            Word::Object => places.next().map_or_else(OsString::new, |n| self.objects[*n].1.clone().into()),
+            LinkArgument::Object => {
+                places.next().map_or_else(OsString::new, |n| self.objects[*n].1.clone().into())
+            }
         };
         let words: Vec<OsString> = self.words.iter().map(word).collect();
         let names: Vec<&str> = order.iter().map(|n| &*self.objects[*n].0).collect();
@@ -130,16 +132,16 @@ pub fn prepare(inputs: &Inputs, dir: &Path) -> Result<LinkPlan, BuildError> {
     Ok(LinkPlan { words, objects })
 }
 
-fn template(words: &[String], objects: usize) -> Result<Vec<Word>, BuildError> {
+fn template(words: &[String], objects: usize) -> Result<Vec<LinkArgument>, BuildError> {
     let has = |place: &str| words.iter().filter(|word| *word == place).count() == 1;
     if !has("{out}") || !has("{objects}") {
         let why = "--link: the command must have the words {out} and {objects}, each once";
         return Err(BuildError::Input(why.into()));
     }
     let word = |word: &String| match &**word {
-        "{out}" => vec![Word::Out],
-        "{objects}" => vec![Word::Object; objects],
-        text => vec![Word::Text(text.into())],
+        "{out}" => vec![LinkArgument::Out],
+        "{objects}" => vec![LinkArgument::Object; objects],
+        text => vec![LinkArgument::Text(text.into())],
     };
     Ok(words.iter().flat_map(word).collect())
 }
@@ -241,19 +243,19 @@ fn kept(dir: &Path) -> Result<LinkPlan, BuildError> {
             "nothing was linked: the project has no program, or its tools were told of another linker".into(),
         )
     })?;
-    let (mut words, mut objects) = (vec![Word::Text("cc".into())], Vec::new());
+    let (mut words, mut objects) = (vec![LinkArgument::Text("cc".into())], Vec::new());
     let mut out_follows = false;
     for (n, word) in text.split(|byte| *byte == 0).enumerate().filter(|(_, word)| !word.is_empty()) {
         let object = kept.join(format!("{n}.o"));
         if std::mem::take(&mut out_follows) {
-            words.push(Word::Out);
+            words.push(LinkArgument::Out);
         } else if object.is_file() {
             let name = Path::new(OsStr::from_bytes(word)).file_name().unwrap_or_default();
             objects.push((name.to_string_lossy().into_owned(), object));
-            words.push(Word::Object);
+            words.push(LinkArgument::Object);
         } else {
             out_follows = word == b"-o";
-            words.push(Word::Text(OsString::from_vec(word.to_vec())));
+            words.push(LinkArgument::Text(OsString::from_vec(word.to_vec())));
         }
     }
     Ok(LinkPlan { words, objects })

@@ -3,7 +3,7 @@
 //! Sources: proc(5), /proc/PID/maps; elf(5), program headers and symbols.
 
 use super::fold::Trace;
-use super::look::Code;
+use super::snapshot::Code;
 use super::touch::SYSTEM_CALL;
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{LittleEndian, Object, ObjectSymbol, ReadCache, ReadRef};
@@ -87,7 +87,7 @@ mod tests {
         let address = a_place_with_a_name as *const () as u64;
         assert_eq!(a_place_with_a_name(), 42);
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let code = super::super::look::parse_maps("", &maps).code;
+        let code = super::super::snapshot::parse_maps("", &maps).code;
         let code = code.into_iter().find(|code| (code.start..code.end).contains(&address));
         (code.expect("this program is mapped"), address)
     }

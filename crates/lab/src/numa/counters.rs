@@ -119,7 +119,7 @@ pub struct Processor {
 
 impl Processor {
     /// For a process that is stopped before its exec.
-    pub fn of(pid: u32) -> Processor {
+    pub fn for_process(pid: u32) -> Processor {
         Processor { pid, open: BTreeMap::new(), clocks: BTreeMap::new() }
     }
 }
@@ -289,7 +289,7 @@ impl Counting {
         });
         let ((near, near_pct), (far, far_pct)) = (near?, far?);
         let counted_pct = near_pct.min(far_pct).min(100.0);
-        Some(KindShare { kind: pair[0].kind.clone(), share: Share::of(near, far), counted_pct })
+        Some(KindShare { kind: pair[0].kind.clone(), share: Share::new(near, far), counted_pct })
     }
 }
 

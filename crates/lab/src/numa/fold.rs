@@ -1,6 +1,6 @@
 //! Looks at a program, one after another, folded into what each thread and each mapping did. Pure.
 
-use super::look::{Code, Look, Mapping, Maps, Process, Thread};
+use super::snapshot::{Code, Mapping, Maps, Process, ProcessSnapshot, Thread};
 use super::touch::{Counts, Touches};
 use model::{Bytes, Nanos};
 use sandbox::Fault;
@@ -146,7 +146,7 @@ impl Trace {
         let forked_from = |pid: &u32| self.parents.get(pid).copied();
         let mut line = std::iter::successors(Some(mapping.pid), forked_from).take(FORKS);
         let seen = line.find_map(|pid| {
-            let seen = self.touches.of(pid, mapping.start..mapping.end, came);
+            let seen = self.touches.range_of(pid, mapping.start..mapping.end, came);
             Some((seen.first?, seen))
         });
         let Some((first, seen)) = seen.filter(|_| came > 0) else {
@@ -165,20 +165,20 @@ impl Trace {
     }
 
     /// Adds a look; later ones last.
-    pub fn add(&mut self, look: &Look) {
+    pub fn add(&mut self, snapshot: &ProcessSnapshot) {
         self.looks += 1;
-        for process in &look.processes {
+        for process in &snapshot.processes {
             // Whose parent has ended has another one later.
             if let Some(thread) = process.threads.first() {
                 self.parents.entry(process.pid).or_insert(thread.parent);
             }
             // What a process had when it was first seen was before the trace, unless that began with it.
-            let known = self.seen_processes.contains(&process.pid) || look.at > Nanos::ZERO;
+            let known = self.seen_processes.contains(&process.pid) || snapshot.at > Nanos::ZERO;
             for thread in &process.threads {
                 self.add_thread(process, thread, known);
             }
             if let Some(maps) = &process.maps {
-                self.add_mappings(process.pid, look.at, maps);
+                self.add_mappings(process.pid, snapshot.at, maps);
                 self.seen_processes.insert(process.pid);
             }
         }
@@ -328,8 +328,8 @@ mod tests {
         Process { pid, threads: vec![thread], maps }
     }
 
-    fn look(at: u64, processes: Vec<Process>) -> Look {
-        Look { at: Nanos(at), processes }
+    fn snapshot(at: u64, processes: Vec<Process>) -> ProcessSnapshot {
+        ProcessSnapshot { at: Nanos(at), processes }
     }
 
     fn faults(pid: u32, tid: u32, start: u64, pages: u64) -> Vec<Fault> {
@@ -353,7 +353,7 @@ mod tests {
     #[test]
     fn what_was_seen_comes_before_what_can_be_guessed() {
         let mut trace = Trace::new(Nanos(900), Counts::Last);
-        trace.add(&look(5, vec![process(10, 1, 100, &[mapping(BEGIN, 100, 100)])]));
+        trace.add(&snapshot(5, vec![process(10, 1, 100, &[mapping(BEGIN, 100, 100)])]));
         assert_eq!(told(&trace), [(10, vec![(10, 100)], false, 5)]);
         trace.add_faults(&faults(10, 11, BEGIN, 50));
         // Of faults elsewhere nothing is said; those that were seen stand for all.
@@ -364,9 +364,9 @@ mod tests {
     #[test]
     fn what_was_there_before_is_nobodys() {
         let mut trace = Trace::new(Nanos(900), Counts::Last);
-        trace.add(&look(0, vec![process(10, 1, 100, &[mapping(BEGIN, 400, 100)])]));
+        trace.add(&snapshot(0, vec![process(10, 1, 100, &[mapping(BEGIN, 400, 100)])]));
         assert_eq!(told(&trace), [(10, vec![], false, 0)]);
-        trace.add(&look(5, vec![process(10, 1, 400, &[mapping(BEGIN, 400, 300)])]));
+        trace.add(&snapshot(5, vec![process(10, 1, 400, &[mapping(BEGIN, 400, 300)])]));
         trace.add_faults(&faults(10, 11, BEGIN + 100 * PAGE, 200));
         assert_eq!(told(&trace), [(10, vec![(11, 200)], true, 100)]);
     }
@@ -376,9 +376,9 @@ mod tests {
         let mut trace = Trace::new(Nanos(900), Counts::Last);
         trace.add_faults(&faults(10, 11, BEGIN, 100));
         let mappings = [mapping(BEGIN, 100, 100)];
-        trace.add(&look(5, vec![process(10, 1, 100, &mappings), process(20, 10, 3, &mappings)]));
+        trace.add(&snapshot(5, vec![process(10, 1, 100, &mappings), process(20, 10, 3, &mappings)]));
         // Its parent has ended since, and the fork of the fork has another one.
-        trace.add(&look(6, vec![process(20, 1, 3, &mappings), process(30, 20, 3, &mappings)]));
+        trace.add(&snapshot(6, vec![process(20, 1, 3, &mappings), process(30, 20, 3, &mappings)]));
         let by = vec![(11, 100)];
         assert_eq!(told(&trace), [10, 20, 30].map(|pid| (pid, by.clone(), true, 100)));
         trace.add_faults(&faults(20, 21, BEGIN, 100));
@@ -388,15 +388,15 @@ mod tests {
     #[test]
     fn a_mapping_that_grew_downwards_is_the_same() {
         let mut trace = Trace::new(Nanos(900), Counts::Last);
-        trace.add(&look(5, vec![process(10, 1, 0, &[mapping(BEGIN, 100, 100)])]));
+        trace.add(&snapshot(5, vec![process(10, 1, 0, &[mapping(BEGIN, 100, 100)])]));
         let joined = mapping(BEGIN - 50 * PAGE, 150, 150);
-        trace.add(&look(6, vec![process(10, 1, 0, &[joined])]));
+        trace.add(&snapshot(6, vec![process(10, 1, 0, &[joined])]));
         let mappings: Vec<_> = trace.watched().mappings.values().collect();
         let seen = mappings.iter().map(|m| (m.start, m.end, m.first.0.0, m.total())).collect::<Vec<_>>();
         assert_eq!(seen, [(BEGIN - 50 * PAGE, BEGIN + 100 * PAGE, 5, 150 * PAGE)]);
         // One that is still there is another one.
         let both = [mapping(BEGIN - 100 * PAGE, 20, 20), mapping(BEGIN - 50 * PAGE, 150, 150)];
-        trace.add(&look(7, vec![process(10, 1, 0, &both)]));
+        trace.add(&snapshot(7, vec![process(10, 1, 0, &both)]));
         assert_eq!(trace.watched().mappings.len(), 2);
     }
 

@@ -108,7 +108,7 @@ impl Touches {
     }
 
     /// What was touched in `range` of a process, of which `bytes` came to be in memory.
-    pub(super) fn of(&self, pid: u32, range: Range<u64>, bytes: u64) -> TouchedRange {
+    pub(super) fn range_of(&self, pid: u32, range: Range<u64>, bytes: u64) -> TouchedRange {
         let huge_pages = self.by_huge_page(pid, range);
         let faults = |touches: &Vec<Touched>| -> u64 { touches.iter().map(|touched| touched.parts).sum() };
         let few = |touches: &Vec<Touched>| faults(touches) <= FEW;
@@ -208,7 +208,7 @@ mod tests {
 
     /// The same in pages, of so many in all.
     fn pages(touches: &Touches, range: Range<u64>, pages: u64) -> Vec<(u32, u64)> {
-        by_thread(&touches.of(1, range, pages << 12))
+        by_thread(&touches.range_of(1, range, pages << 12))
             .into_iter()
             .map(|(tid, bytes)| (tid, bytes >> 12))
             .collect()
@@ -220,12 +220,12 @@ mod tests {
         let faults: Vec<Fault> =
             (0..64).map(|n| fault(if n < 40 { 7 } else { 8 }, page(n), 100 + n)).collect();
         let touches = touches(Counts::Last, &faults);
-        let all = touches.of(1, 0x7000_0000..0x7004_0000, 64);
+        let all = touches.range_of(1, 0x7000_0000..0x7004_0000, 64);
         assert_eq!((by_thread(&all), all.first), (vec![(7, 40), (8, 24)], Some(Nanos(100))));
         assert_eq!(all.code, [(0x1007, 40), (0x1008, 24)].into());
         assert_eq!(pages(&touches, page(39) - 123..page(42) - 123, 3), [(7, 1), (8, 2)]);
         for (pid, range) in [(2, 0x7000_0000..0x7004_0000), (1, 0x7004_0000..0x7005_0000), (1, 5..5)] {
-            assert_eq!(touches.of(pid, range, 64), TouchedRange::default());
+            assert_eq!(touches.range_of(pid, range, 64), TouchedRange::default());
         }
         assert_eq!(pages(&touches, 0..u64::MAX, 64), [(7, 40), (8, 24)]);
     }
@@ -274,7 +274,10 @@ mod tests {
     fn the_kernels_code_is_one_place() {
         let faults =
             [0xffff_ffff_8100_0000, 0xffff_ffff_8100_0040].map(|code| Fault { code, ..fault(7, 0x5000, 1) });
-        assert_eq!(touches(Counts::Last, &faults).of(1, 0..0x1_0000, 1).code, [(SYSTEM_CALL, 1)].into());
+        assert_eq!(
+            touches(Counts::Last, &faults).range_of(1, 0..0x1_0000, 1).code,
+            [(SYSTEM_CALL, 1)].into()
+        );
     }
 
     proptest! {
@@ -285,7 +288,7 @@ mod tests {
                 touches.add(&fault(if n < pages / 2 { 7 } else { 8 }, n * 4096, n));
             }
             prop_assert!(touches.blocks.len() <= most);
-            let range = touches.of(1, 0..pages * 4096, pages << 12);
+            let range = touches.range_of(1, 0..pages * 4096, pages << 12);
             let sum: u64 = range.by.values().sum();
             prop_assert!(sum.abs_diff(pages << 12) <= 2, "{sum} of {pages}");
             // Two parts in the middle and one at the end may count for more than they hold.

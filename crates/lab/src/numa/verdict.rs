@@ -160,7 +160,7 @@ pub fn traced(trace: &Trace, facts: Facts<'_>) -> TraceReport {
         Err(_) => cpus(trace, &large, topology),
     };
     let method = if facts.counted.is_ok() { TraceMethod::Counters } else { TraceMethod::Placement };
-    let total = Share::of(
+    let total = Share::new(
         cpus.iter().map(|cpu| cpu.share.local).sum(),
         cpus.iter().map(|cpu| cpu.share.remote).sum(),
     );
@@ -297,7 +297,7 @@ fn share_of(placed: &[&Placed<'_>], by_cpu: &BTreeMap<u32, Nanos>, topology: &To
             }
         }
     }
-    Share::of(local, remote)
+    Share::new(local, remote)
 }
 
 /// Bytes by the thread that wrote them first. What a fork has from its parent counts once.
@@ -367,7 +367,7 @@ fn toucher(pid: u32, touched: &Touched, facts: &Facts<'_>) -> Option<Toucher> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::look::{Look, Mapping, Maps, Process, Thread};
+    use super::super::snapshot::{Mapping, Maps, Process, ProcessSnapshot, Thread};
     use super::*;
     use host::facts::Cpu;
 
@@ -420,7 +420,7 @@ mod tests {
             let mappings = vec![mapping].into_iter().filter(|m| !m.by_node.is_empty()).collect();
             let maps = Some(Maps { mappings, code: vec![] });
             let process = Process { pid: 100, threads: threads.collect(), maps };
-            trace.add(&Look { at: Nanos(n as u64 * 50_000_000), processes: vec![process] });
+            trace.add(&ProcessSnapshot { at: Nanos(n as u64 * 50_000_000), processes: vec![process] });
         }
         let latency = LatencyRatio { local_ns: 90.0, remote_ns: 180.0, ratio: 2.0 };
         let facts = Facts {

@@ -58,7 +58,7 @@ fn scatter(program: &Benched, figures: &Figures, clock: Clock) -> String {
     let (unit, size) = clock.scale(figures.max.0);
     let y = |time: Nanos| time.0 as f64 / size;
     let point = |(n, run): (usize, &BenchRun)| {
-        let charge = *Charge::of(clock, &run.observation).known()?;
+        let charge = *Charge::measured(clock, &run.observation).known()?;
         let title = title(n + 1, run, charge);
         Some(Point { x: (n + 1) as f64, y: y(charge.as_time()), interval: None, void: run.void, title })
     };
@@ -168,7 +168,7 @@ fn runs_table(program: &Benched, clock: Clock) -> String {
     }
     let line = |(n, run): (usize, &BenchRun)| {
         let (time, e) = (&run.observation.time, &run.observation.evidence);
-        let charge = Charge::of(clock, &run.observation).map(|charge| ms(charge.as_time()));
+        let charge = Charge::measured(clock, &run.observation).map(|charge| ms(charge.as_time()));
         let own: Vec<String> =
             [(n + 1).to_string()].into_iter().chain(counted.as_ref().map(|_| known(&charge))).collect();
         let times = [time.cpu, time.user, time.system, time.wall].map(ms);

@@ -135,7 +135,7 @@ mod tests {
             why: None,
         };
         let rows = vec![one("7", Agreement::Agrees), one("8", Agreement::Differs)];
-        let shadow = Shadow::of("wf", "http://x/api", false, rows);
+        let shadow = Shadow::new("wf", "http://x/api", false, rows);
         let page = shadow_page(&shadow);
         let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
         assert!(at("<td>8</td>") < at("<td>7</td>"));

@@ -84,7 +84,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn of(figures: &Figures) -> Counts {
+    fn from_figures(figures: &Figures) -> Counts {
         Counts {
             min: figures.min.0,
             median: figures.median.0,
@@ -147,7 +147,7 @@ impl BenchDocument {
 fn benched(program: &Benched, clock: Clock, limits: &Limits) -> BenchedDocument {
     let figures = |figures: Figures| match clock.is_time() {
         true => ChargedDocument::Times(figures),
-        false => ChargedDocument::Counts(Counts::of(&figures)),
+        false => ChargedDocument::Counts(Counts::from_figures(&figures)),
     };
     let outliers = program.outliers.iter().map(|outlier| OutlierDocument {
         run: outlier.run,

@@ -74,7 +74,7 @@ impl RunDocument {
 
     /// With the ledger of the same run.
     pub fn explained(self, observation: &Observation, causes: &[Cause]) -> RunDocument {
-        let ledger = LedgerDocument { parts: Ledger::of(observation), causes: causes.to_vec() };
+        let ledger = LedgerDocument { parts: Ledger::for_run(observation), causes: causes.to_vec() };
         RunDocument { ledger: Some(ledger), ..self }
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct Grid {
 }
 
 impl Panel {
-    pub(super) fn of(class: &'static str, title: &str, wide: f64, inner: Vec<Panel>) -> Panel {
+    pub(super) fn group(class: &'static str, title: &str, wide: f64, inner: Vec<Panel>) -> Panel {
         Panel { class, title: title.into(), wide, inner, ..Panel::default() }
     }
 

@@ -127,7 +127,8 @@ fn strip(program: &Benched, clock: Clock, style: Style) -> Vec<String> {
         ((part * room as f64) as usize).min(room - 1)
     };
     let mut counts = vec![0usize; room];
-    let time = |run: &BenchRun| Charge::of(clock, &run.observation).known().map(|charge| charge.as_time());
+    let time =
+        |run: &BenchRun| Charge::measured(clock, &run.observation).known().map(|charge| charge.as_time());
     for time in program.runs.iter().filter(|run| !run.void).filter_map(time) {
         counts[column(time)] += 1;
     }

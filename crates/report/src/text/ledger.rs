@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn one_thread() {
-        let ledger = Ledger::of(&samples::observation(Exit::Code(0)));
+        let ledger = Ledger::for_run(&samples::observation(Exit::Code(0)));
         insta::assert_snapshot!("ledger", ledger_lines(&ledger, &samples::causes(), Style::default()));
         let quiet = ledger_lines(&ledger, &[], Style::default());
         assert_eq!(quiet.lines().last(), Some("nothing is known to have disturbed it"));
@@ -83,7 +83,10 @@ mod tests {
     fn several_threads_are_told_from_the_main_one() {
         let mut run = samples::observation(Exit::Code(0));
         run.evidence.main_cpu = Reading::Known(Nanos::from_millis(50));
-        insta::assert_snapshot!("ledger_of_threads", ledger_lines(&Ledger::of(&run), &[], Style::default()));
+        insta::assert_snapshot!(
+            "ledger_of_threads",
+            ledger_lines(&Ledger::for_run(&run), &[], Style::default())
+        );
     }
 
     #[test]
@@ -91,6 +94,9 @@ mod tests {
         let mut run = samples::observation(Exit::Code(0));
         run.evidence.main_cpu = Reading::unknown("no schedstat");
         run.evidence.run_queue_wait = Reading::unknown("no schedstat");
-        insta::assert_snapshot!("ledger_unknown", ledger_lines(&Ledger::of(&run), &[], Style::default()));
+        insta::assert_snapshot!(
+            "ledger_unknown",
+            ledger_lines(&Ledger::for_run(&run), &[], Style::default())
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! One control file, kept open: reading it again costs one system call.
 
-use os::moment::{CONTROLLING, repeat};
+use os::retry::{CONTROLLING, repeat};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io;

@@ -4,7 +4,7 @@ use super::file::SETTLING;
 use super::quota::{self, Quotas};
 use super::{partition, room};
 use model::Slot;
-use os::moment::{CONTROLLING, repeat};
+use os::retry::{CONTROLLING, repeat};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -90,7 +90,7 @@ impl Layout {
         let (own, root) = self.v2.as_ref().ok_or("no version 2 tree is mounted")?;
         let wanted = ["memory", "pids"].into_iter().chain(slot.map(|_| "cpuset"));
         let needed: Vec<&str> = wanted.filter(|c| !self.v1.contains_key(*c)).collect();
-        let partition = slot.map(|slot| partition::of(root, slot));
+        let partition = slot.map(|slot| partition::find(root, slot));
         let outside = match partition {
             Some(Ok(partition)) => match room::make_inside(&partition, root, &needed, name) {
                 Ok(()) => return Ok((partition, Rung::Partition)),
@@ -121,8 +121,8 @@ impl Layout {
     /// Quotas of CPU time above us; `None`: no hierarchy has the controller.
     fn quotas(&self) -> Option<Quotas> {
         match (self.v1.get("cpu"), &self.cpu, &self.v2) {
-            (Some(own), Some(root), _) => Some(quota::of(own, root)),
-            (_, _, Some((own, root))) => Some(quota::of(own, root)),
+            (Some(own), Some(root), _) => Some(quota::find(own, root)),
+            (_, _, Some((own, root))) => Some(quota::find(own, root)),
             _ => None,
         }
     }

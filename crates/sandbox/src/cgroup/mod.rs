@@ -43,7 +43,7 @@ pub(crate) struct Groups {
     leaf: Option<Leaf>,
     memory: Option<Memory>,
     pids: Option<Pids>,
-    ground: Ground,
+    cpu_protection: CpuProtection,
     quotas: Throttling,
     /// What could not be had, in words.
     pub(crate) weaker: Vec<String>,
@@ -58,7 +58,7 @@ enum Throttling {
 }
 
 /// What keeps others off the slot's CPUs, and the file that says whether it still does.
-enum Ground {
+enum CpuProtection {
     /// Nothing of ours.
     None,
     /// `cpuset.cpus.partition` of the slot's partition.
@@ -90,7 +90,7 @@ impl Groups {
             leaf: None,
             memory: None,
             pids: None,
-            ground: Ground::None,
+            cpu_protection: CpuProtection::None,
             quotas: Throttling::By { files: vec![], hidden: None },
             weaker: vec![],
         };
@@ -129,7 +129,7 @@ impl Groups {
     fn take_ground(&mut self, places: &Places, slot: &Slot, cpuset: bool) {
         if let (Rung::Partition, Some(leaf)) = (&places.rung, &self.leaf) {
             match leaf.group.parents(partition::STATE) {
-                Ok(state) => self.ground = Ground::Partition(state),
+                Ok(state) => self.cpu_protection = CpuProtection::Partition(state),
                 Err(e) => self.lack(format!("the slot's partition cannot be watched: {e}")),
             }
             return;
@@ -139,7 +139,9 @@ impl Groups {
         }
         if cpuset && let Some(leaf) = &self.leaf {
             match leaf.confine(slot) {
-                Ok(effective) => self.ground = Ground::Cpuset { slot: slot.clone(), effective },
+                Ok(effective) => {
+                    self.cpu_protection = CpuProtection::Cpuset { slot: slot.clone(), effective }
+                }
                 Err(e) => self.lack(format!("no cpuset of the slot's own: {e}")),
             }
         }
@@ -164,11 +166,13 @@ impl Groups {
 
     /// The rung of isolation that is in force now for a run on these CPUs: read, not remembered.
     pub(crate) fn isolation(&self, cpus: &[u32]) -> Isolation {
-        let holds = match &self.ground {
-            Ground::Partition(state) if state.read().is_ok_and(|s| s.trim() == partition::ISOLATED) => {
+        let holds = match &self.cpu_protection {
+            CpuProtection::Partition(state)
+                if state.read().is_ok_and(|s| s.trim() == partition::ISOLATED) =>
+            {
                 Isolation::Partition
             }
-            Ground::Cpuset { slot, effective }
+            CpuProtection::Cpuset { slot, effective }
                 if cpus.iter().all(|cpu| slot.cpus.contains(cpu))
                     && effective.read().is_ok_and(|list| partition::all_in(cpus, &list)) =>
             {
@@ -213,7 +217,7 @@ impl Groups {
     pub(crate) fn prepare(&mut self, limits: &Limits) -> io::Result<()> {
         if let Some(leaf) = self.leaf.as_mut().filter(|l| l.renew) {
             leaf.recreate()?;
-            if let Ground::Cpuset { slot, effective } = &mut self.ground {
+            if let CpuProtection::Cpuset { slot, effective } = &mut self.cpu_protection {
                 *effective = leaf.confine(slot)?;
             }
             self.use_v2_memory()?;

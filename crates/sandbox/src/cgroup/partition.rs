@@ -17,7 +17,7 @@ pub(super) const STATE: &str = "cpuset.cpus.partition";
 pub(super) const ISOLATED: &str = "isolated";
 
 /// The slot's partition: it is isolated now and holds every CPU of the slot. Otherwise why there is none.
-pub(super) fn of(root: &Path, slot: &Slot) -> Result<PathBuf, String> {
+pub(super) fn find(root: &Path, slot: &Slot) -> Result<PathBuf, String> {
     let controllers = fs::read_to_string(root.join("cgroup.controllers")).unwrap_or_default();
     if !controllers.split_whitespace().any(|c| c == "cpuset") {
         let root = root.display();
@@ -74,12 +74,12 @@ mod tests {
     fn only_an_isolated_partition_of_all_its_cpus_counts() {
         let root = tempfile::tempdir().unwrap();
         let partition = root.path().join("tauto-slot-4");
-        assert!(of(root.path(), &slot(&[4], &[5])).unwrap_err().contains("cpuset controller"));
+        assert!(find(root.path(), &slot(&[4], &[5])).unwrap_err().contains("cpuset controller"));
         fs::write(root.path().join("cgroup.controllers"), "cpu cpuset memory\n").unwrap();
         let found = |slot: &Slot| {
-            of(root.path(), slot).map_err(|why| why.split(' ').next().unwrap_or("").to_string())
+            find(root.path(), slot).map_err(|why| why.split(' ').next().unwrap_or("").to_string())
         };
-        assert!(of(root.path(), &slot(&[4], &[5])).unwrap_err().contains("tauto tune apply"));
+        assert!(find(root.path(), &slot(&[4], &[5])).unwrap_err().contains("tauto tune apply"));
         fs::create_dir(&partition).unwrap();
         for (state, cpus, good) in [
             ("isolated\n", "4-5\n", true),

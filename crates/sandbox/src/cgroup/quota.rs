@@ -16,7 +16,7 @@ pub(crate) struct Quotas {
 }
 
 /// Looks in a group and all around it up to the root of what is mounted, in the hierarchy of the cpu controller.
-pub(super) fn of(own: &Path, root: &Path) -> Quotas {
+pub(super) fn find(own: &Path, root: &Path) -> Quotas {
     let around = own.ancestors().take_while(|dir| dir.starts_with(root));
     let groups: Vec<PathBuf> = around.filter(|dir| counts(dir)).map(Path::to_path_buf).collect();
     // Only the root of the whole tree has no such files: where it has, we see a part of the tree.
@@ -55,21 +55,21 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let inner = root.path().join("a/b");
         fs::create_dir_all(&inner).unwrap();
-        assert_eq!(of(&inner, root.path()), Quotas::default());
+        assert_eq!(find(&inner, root.path()), Quotas::default());
         // Without the controller.
         fs::write(inner.join("cpu.stat"), "usage_usec 1\n").unwrap();
-        assert_eq!(of(&inner, root.path()), Quotas::default());
+        assert_eq!(find(&inner, root.path()), Quotas::default());
         // With it, and without a quota: there may be one later.
         fs::write(root.path().join("a/cpu.stat"), "usage_usec 1\nthrottled_usec 0\n").unwrap();
         fs::write(root.path().join("a/cpu.max"), "max 100000\n").unwrap();
-        assert_eq!(of(&inner, root.path()).groups, [root.path().join("a")]);
+        assert_eq!(find(&inner, root.path()).groups, [root.path().join("a")]);
         fs::write(inner.join("cpu.stat"), "nr_throttled 0\nthrottled_time 0\n").unwrap();
-        assert_eq!(of(&inner, root.path()).groups, [inner.clone(), root.path().join("a")]);
+        assert_eq!(find(&inner, root.path()).groups, [inner.clone(), root.path().join("a")]);
         // A part of the tree: what is around it may have one, unless we see one.
         fs::write(root.path().join("cpu.max"), "max 100000\n").unwrap();
-        assert!(of(&inner, root.path()).hidden.is_some());
+        assert!(find(&inner, root.path()).hidden.is_some());
         fs::write(inner.join("cpu.cfs_quota_us"), "20000\n").unwrap();
-        assert!(of(&inner, root.path()).hidden.is_none());
+        assert!(find(&inner, root.path()).hidden.is_none());
     }
 
     #[test]

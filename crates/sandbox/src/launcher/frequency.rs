@@ -52,7 +52,7 @@ impl Cycles {
 }
 
 /// What was seen of the CPU at one moment.
-pub(super) enum Look {
+pub(super) enum ClockSample {
     /// Its counters.
     Cycles(Cycles),
     /// A probe.
@@ -81,7 +81,11 @@ pub(super) struct Frequency {
 
 impl Frequency {
     /// Probes a slot's CPU often enough to know its usual clock: some milliseconds. Nothing is done without a slot.
-    pub(super) fn of(slot: Option<&Slot>, stack: &mut InitStack, group: Option<BorrowedFd<'_>>) -> Frequency {
+    pub(super) fn for_slot(
+        slot: Option<&Slot>,
+        stack: &mut InitStack,
+        group: Option<BorrowedFd<'_>>,
+    ) -> Frequency {
         let cpu = match slot.map(|slot| &slot.cpus[..]) {
             None => Err("clocks are probed in slots only".into()),
             Some([cpu]) if sys::ticks_evenly() => Ok(*cpu),
@@ -121,33 +125,34 @@ impl Frequency {
         placement: &Placement,
         stack: &mut InitStack,
         group: Option<BorrowedFd<'_>>,
-    ) -> Look {
+    ) -> ClockSample {
         let cpu = match &self.cpu {
             Ok(cpu) if placement.cpus == [*cpu] => *cpu,
             Ok(cpu) => {
-                return Look::Pace(Err(
-                    format!("the run was not bound to CPU {cpu}, which is watched").into()
-                ));
+                return ClockSample::Pace(Err(format!(
+                    "the run was not bound to CPU {cpu}, which is watched"
+                )
+                .into()));
             }
-            Err(why) => return Look::Pace(Err(why.clone())),
+            Err(why) => return ClockSample::Pace(Err(why.clone())),
         };
         match self.registers.as_ref().map(Cycles::read) {
-            Some(Ok(cycles)) => Look::Cycles(cycles),
-            _ => Look::Pace(pace(sys::probe_cpu(cpu, 0, stack, group))),
+            Some(Ok(cycles)) => ClockSample::Cycles(cycles),
+            _ => ClockSample::Pace(pace(sys::probe_cpu(cpu, 0, stack, group))),
         }
     }
 
     /// The clock of a run over the usual one, and remembers it.
-    pub(super) fn ratio(&mut self, before: &Look, after: &Look) -> Reading<f64> {
+    pub(super) fn ratio(&mut self, before: &ClockSample, after: &ClockSample) -> Reading<f64> {
         match (before, after) {
-            (Look::Cycles(before), Look::Cycles(after)) => {
+            (ClockSample::Cycles(before), ClockSample::Cycles(after)) => {
                 let clock = after.clock_since(*before);
                 let usual = self.during.usual();
                 self.during.add(clock);
                 let ratio = |clock: u64| Ok(clock as f64 / usual?.max(1) as f64);
                 Reading::from_result(clock.ok_or(Cow::from("the CPU was idle")).and_then(ratio))
             }
-            (Look::Pace(before), Look::Pace(after)) => self.ratio_of_probes(before, after),
+            (ClockSample::Pace(before), ClockSample::Pace(after)) => self.ratio_of_probes(before, after),
             _ => Reading::unknown("the CPU's counters could not be read both times"),
         }
     }
@@ -245,7 +250,7 @@ mod tests {
 
     #[test]
     fn counters_tell_the_clock_of_the_run_itself() {
-        let at = |steady, real| Look::Cycles(Cycles { steady, real });
+        let at = |steady, real| ClockSample::Cycles(Cycles { steady, real });
         let mut frequency = known(&[]);
         frequency.during = Side([1_200_000, 1_201_000, 1_199_000].into());
         assert_eq!(frequency.ratio(&at(1000, 5000), &at(2000, 6200)), Reading::Known(1.0));
@@ -254,7 +259,7 @@ mod tests {
         assert_eq!(slow, Reading::Known(0.75));
         assert_eq!(frequency.ratio(&at(7, 7), &at(7, 7)), Reading::unknown("the CPU was idle"));
         assert_eq!(frequency.during.0.len(), 5);
-        assert!(frequency.ratio(&at(1, 1), &Look::Pace(Ok(1000))).known().is_none());
+        assert!(frequency.ratio(&at(1, 1), &ClockSample::Pace(Ok(1000))).known().is_none());
         let file = tempfile::tempfile().unwrap();
         assert!(Cycles::read(&file).is_err());
     }

@@ -161,7 +161,7 @@ impl Foundation {
 impl Launcher {
     fn new(socket: OwnedFd, f: Foundation, slot: Option<&Slot>, counted: Counted) -> Launcher {
         let stacks = Stacks { init: InitStack::leaked(), program: InitStack::leaked() };
-        let frequency = Frequency::of(slot, stacks.program, f.groups.clone_into());
+        let frequency = Frequency::for_slot(slot, stacks.program, f.groups.clone_into());
         let weaker = f.groups.weaker.iter().cloned().chain(f.privilege.weaker()).collect();
         Launcher {
             socket,

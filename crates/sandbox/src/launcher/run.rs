@@ -1,7 +1,7 @@
 //! One run, from the request to the observation.
 
 use super::evidence::{CpuTimes, Finished, uncharged};
-use super::frequency::Look;
+use super::frequency::ClockSample;
 use super::privilege::read_at;
 use super::streams::Output;
 use super::supervise::{Ended, Watched, monotonic};
@@ -83,7 +83,7 @@ impl Launcher {
         Ok(Observation { output: observed.output.map(|files| files + streams), ..observed })
     }
 
-    fn look_at_clock(&mut self, spec: &RunSpec) -> Look {
+    fn look_at_clock(&mut self, spec: &RunSpec) -> ClockSample {
         self.frequency.look(&spec.placement, self.stacks.program, self.groups.clone_into())
     }
 
@@ -183,7 +183,7 @@ impl Launcher {
         tally: Option<BorrowedFd<'_>>,
         landlock: Option<BorrowedFd<'_>>,
     ) -> Result<Started, SandboxError> {
-        let means = PlanInputs {
+        let inputs = PlanInputs {
             stdio,
             tally,
             uid: self.privilege.uid(),
@@ -195,8 +195,8 @@ impl Launcher {
             memory_by_group: self.groups.limits_memory(),
             processes_by_group: self.groups.limits_processes(),
         };
-        ulimits::check(spec, &means)?;
-        let plan = Plan::new(spec, &means).map_err(|e| SandboxError::content("command", e))?;
+        ulimits::check(spec, &inputs)?;
+        let plan = Plan::new(spec, &inputs).map_err(|e| SandboxError::content("command", e))?;
         let cpus = self.host.cpus_of(&spec.placement);
         let counters = self.counters(spec)?;
         let clock = self.clock();
@@ -468,7 +468,7 @@ fn since<T: Copy>(then: &io::Result<T>, now: io::Result<T>, growth: impl FnOnce(
 }
 
 fn start_failure(spec: &RunSpec, failure: ChildFailure) -> SandboxError {
-    let step = Step::of(&failure);
+    let step = Step::from_failure(&failure);
     let why = io::Error::from_raw_os_error(failure.errno);
     let program = spec.argv.first().map_or("", String::as_str);
     match step {

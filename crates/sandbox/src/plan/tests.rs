@@ -20,7 +20,7 @@ fn spec() -> RunSpec {
 
 fn steps(spec: &RunSpec, privileged: bool) -> io::Result<Vec<u8>> {
     let null = std::fs::File::open("/dev/null")?;
-    let means = PlanInputs {
+    let inputs = PlanInputs {
         stdio: [null.as_fd(); 3],
         tally: None,
         uid: 1,
@@ -32,7 +32,7 @@ fn steps(spec: &RunSpec, privileged: bool) -> io::Result<Vec<u8>> {
         memory_by_group: false,
         processes_by_group: false,
     };
-    Ok(Plan::new(spec, &means)?.ops.iter().map(|o| o.step).collect())
+    Ok(Plan::new(spec, &inputs)?.ops.iter().map(|o| o.step).collect())
 }
 
 #[test]

@@ -49,33 +49,33 @@ pub(crate) struct PerfEventAttr {
 impl PerfEventAttr {
     /// Instructions in user space, of a task and all that it forks.
     pub(crate) fn instructions() -> PerfEventAttr {
-        PerfEventAttr::of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS)
+        PerfEventAttr::new(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS)
     }
 
     /// Cycles in user space, likewise: of the core's real clock, not of one that ticks evenly.
     pub(crate) fn cycles() -> PerfEventAttr {
-        PerfEventAttr::of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES)
+        PerfEventAttr::new(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES)
     }
 
     /// Nanoseconds on a CPU, likewise. The kernel makes them up without a counter of the processor.
     pub(crate) fn task_clock() -> PerfEventAttr {
-        PerfEventAttr::of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK)
+        PerfEventAttr::new(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK)
     }
 
     /// Nanoseconds of a CPU, with an interrupt there each time that so many have passed (kernel/events/core.c,
     /// `perf_swevent_start_hrtimer`: a timer of its own, 10 000 ns at least). No sample is to be taken of anything, so that the bound for
     /// samples (kernel.perf_event_max_sample_rate) is none for the interrupts (`perf_swevent_hrtimer`).
     pub(crate) fn interrupts(period_ns: u64) -> PerfEventAttr {
-        let clock = PerfEventAttr::of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+        let clock = PerfEventAttr::new(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
         PerfEventAttr { sample_period: period_ns, flags: EXCLUDE_USER | EXCLUDE_KERNEL, ..clock }
     }
 
     /// A raw event of the cores, in user space, of a task and all that it forks.
     pub(crate) fn raw(config: u64, config1: u64) -> PerfEventAttr {
-        PerfEventAttr { config1, ..PerfEventAttr::of(PERF_TYPE_RAW, config) }
+        PerfEventAttr { config1, ..PerfEventAttr::new(PERF_TYPE_RAW, config) }
     }
 
-    fn of(kind: u32, config: u64) -> PerfEventAttr {
+    fn new(kind: u32, config: u64) -> PerfEventAttr {
         PerfEventAttr {
             kind,
             size: size_of::<PerfEventAttr>() as u32,
@@ -118,7 +118,7 @@ impl PerfSampleAttr {
     /// order (perf_event_open(2), PERF_RECORD_SAMPLE). `kernel`: of those too that the kernel has when it copies to the program's
     /// memory. Whoever polls is woken when `watermark` bytes are there.
     pub(crate) fn page_faults(kernel: bool, watermark: u32) -> PerfSampleAttr {
-        let counted = PerfEventAttr::of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+        let counted = PerfEventAttr::new(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
         let excluded = if kernel { 0 } else { EXCLUDE_KERNEL };
         let first = PerfEventAttr {
             size: size_of::<PerfSampleAttr>() as u32,

@@ -7,8 +7,8 @@ use super::{cookie, sign_in};
 use crate::api::Problem;
 use crate::api::extract::{Body, Path, Query, of_status};
 use crate::errors::Refusal;
-use crate::moment::written;
 use crate::service::Service;
+use crate::timestamp::to_rfc3339;
 use axum::extract::State;
 use axum::extract::multipart::MultipartError;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -91,8 +91,8 @@ impl From<User> for UserView {
         UserView {
             id: user.id.0,
             has_password: user.password.is_some(),
-            created: written(user.created),
-            disabled: user.disabled.map(written),
+            created: to_rfc3339(user.created),
+            disabled: user.disabled.map(to_rfc3339),
             role: user.role.into(),
             name: user.name,
             display: user.display,
@@ -263,10 +263,10 @@ impl From<ApiToken> for TokenView {
             id: token.id.0,
             name: token.name,
             scopes: token.scopes,
-            created: written(token.created),
-            expires: token.expires.map(written),
-            used: token.used.map(written),
-            revoked: token.revoked.map(written),
+            created: to_rfc3339(token.created),
+            expires: token.expires.map(to_rfc3339),
+            used: token.used.map(to_rfc3339),
+            revoked: token.revoked.map(to_rfc3339),
         }
     }
 }

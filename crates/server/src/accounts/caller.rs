@@ -12,7 +12,7 @@ use store::{Role, Submission, User, UserId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Right {
     /// See problems and which machines there are, and one's own submissions.
-    Look,
+    View,
     /// See the queue, pools, nodes and metrics: what whoever runs the contest watches, and without accounts whoever is at the machine.
     Watch,
     /// Hand in submissions.
@@ -60,7 +60,7 @@ impl Scope {
     }
 
     /// The scope of this name.
-    pub(crate) fn of(name: &str) -> Option<Scope> {
+    pub(crate) fn from_name(name: &str) -> Option<Scope> {
         Scope::ALL.into_iter().find(|scope| scope.name() == name)
     }
 
@@ -68,7 +68,7 @@ impl Scope {
     const fn needed(right: Right) -> &'static [Scope] {
         match right {
             // Whoever hands in wants to know what came of it.
-            Right::Look => &[Scope::Read, Scope::Submit],
+            Right::View => &[Scope::Read, Scope::Submit],
             Right::Submit => &[Scope::Submit],
             Right::Watch | Right::SeeAll => &[Scope::Read],
             Right::Problems => &[Scope::Problems],
@@ -138,9 +138,9 @@ impl Caller {
             (Some(Role::Admin), _) => true,
             (Some(Role::Jury), Right::Administer) => false,
             (Some(Role::Jury), _) => true,
-            (Some(Role::Participant), right) => matches!(right, Right::Look | Right::Submit),
+            (Some(Role::Participant), right) => matches!(right, Right::View | Right::Submit),
             (None, right) => {
-                self.anonymous_allowed && matches!(right, Right::Look | Right::Submit | Right::Watch)
+                self.anonymous_allowed && matches!(right, Right::View | Right::Submit | Right::Watch)
             }
         };
         role && self.has_one_of(Scope::needed(right))
@@ -211,7 +211,7 @@ impl Caller {
             (None, Some(_)) => false,
             (None, None) => self.anonymous_allowed && self.owns_as_visitor(submission),
         };
-        own && self.has_one_of(Scope::needed(Right::Look))
+        own && self.has_one_of(Scope::needed(Right::View))
     }
 
     fn owns_as_visitor(&self, submission: &Submission) -> bool {

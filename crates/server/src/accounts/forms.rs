@@ -1,6 +1,6 @@
 //! Forms come from our own pages: each carries a secret that belongs to the cookie of the browser it was made for.
 //!
-//! A form whose session ended while it was filled in is kept ([`Kept`]): the answer is the sign-in form with all of it inside, and signing in
+//! A form whose session ended while it was filled in is kept ([`PendingForm`]): the answer is the sign-in form with all of it inside, and signing in
 //! sends it on to where it was going. No handler knows of this, and nothing that was typed is lost, with scripts or without.
 
 use super::caller::{By, Caller};
@@ -39,7 +39,7 @@ const MOST: usize = 60;
 
 /// A form that waits for somebody to sign in.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
+pub(super) struct PendingForm {
     /// Its content type.
     pub(super) form: String,
     /// Its body in base64.
@@ -120,7 +120,11 @@ async fn checked(
 }
 
 /// The page that asks to sign in, or to go on, with a form inside.
-async fn ask(service: &Arc<Service>, parts: &mut Parts, (kept, status): (Kept, StatusCode)) -> Response {
+async fn ask(
+    service: &Arc<Service>,
+    parts: &mut Parts,
+    (kept, status): (PendingForm, StatusCode),
+) -> Response {
     let Ok(frame) = Frame::from_request_parts(parts, service).await;
     let page = SignInPage::resuming(frame, kept);
     (status, show(&page)).into_response()
@@ -239,13 +243,13 @@ impl Posted {
         ours && !secret && !token && wants_page(headers) && self.body.len() <= LARGEST
     }
 
-    fn kept(&self, fields: &[(String, String)]) -> Kept {
+    fn kept(&self, fields: &[(String, String)]) -> PendingForm {
         let clip = |text: &str| match text.char_indices().nth(SHOWN) {
             Some((at, _)) => format!("{}…", &text[..at]),
             None => text.to_string(),
         };
         let told = fields.iter().filter(|(name, text)| name != FIELD && !text.trim().is_empty());
-        Kept {
+        PendingForm {
             form: self.form().to_string(),
             body: URL_SAFE_NO_PAD.encode(&self.body),
             shown: told.map(|(name, text)| (name.clone(), clip(text))).collect(),

@@ -3,12 +3,12 @@
 use super::caller::{By, Caller, Scope};
 use super::cookie;
 use crate::errors::Refusal;
-use crate::moment::now;
 use crate::secret;
 use crate::service::Service;
+use crate::timestamp::now;
 use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use std::net::IpAddr;
-use store::{Error, Hash, Moment};
+use store::{Error, Hash, Timestamp};
 
 /// An idle session ends after twelve hours: nobody signs in again on the second morning of a contest by accident, and nobody stays signed in on a
 /// school's machine for weeks.
@@ -149,7 +149,11 @@ fn token(headers: &HeaderMap) -> Option<&str> {
 ///
 /// # Errors
 /// [`Refusal::Unauthenticated`] for a token that is not good, and whatever the store fails with. A session that is over is nobody.
-pub(crate) async fn of(service: &Service, headers: &HeaderMap, origin: Origin) -> Result<Identity, Refusal> {
+pub(crate) async fn identify(
+    service: &Service,
+    headers: &HeaderMap,
+    origin: Origin,
+) -> Result<Identity, Refusal> {
     let mut caller = Caller { address: origin.address, ..Caller::nobody(service.settings.anonymous) };
     if let Some(token) = token(headers) {
         by_token(service, token, &mut caller).await?;
@@ -184,7 +188,7 @@ pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
 
 /// The owner of what a visitor hands in, from their cookie: it is stored with submissions, where the cookie itself would be a secret in clear.
 pub(crate) fn visitor_of(cookie: &str) -> String {
-    Hash::of(format!("visitor:{cookie}").as_bytes()).as_str().into()
+    Hash::digest(format!("visitor:{cookie}").as_bytes()).as_str().into()
 }
 
 fn be_visitor(caller: &mut Caller, secret: &str) {
@@ -194,7 +198,7 @@ fn be_visitor(caller: &mut Caller, secret: &str) {
 
 /// What forms carry, from the cookie they belong to: nobody without the cookie can tell it, and it does not tell the cookie.
 pub(crate) fn form_secret(cookie: &str) -> String {
-    Hash::of(format!("form:{cookie}").as_bytes()).as_str()[..32].to_string()
+    Hash::digest(format!("form:{cookie}").as_bytes()).as_str()[..32].to_string()
 }
 
 async fn by_token(service: &Service, token: &str, caller: &mut Caller) -> Result<(), Refusal> {
@@ -208,7 +212,7 @@ async fn by_token(service: &Service, token: &str, caller: &mut Caller) -> Result
         service.store.note_use(token.id, now).await?;
     }
     caller.user = Some(user);
-    caller.by = By::Token(token.scopes.iter().filter_map(|name| Scope::of(name)).collect());
+    caller.by = By::Token(token.scopes.iter().filter_map(|name| Scope::from_name(name)).collect());
     Ok(())
 }
 
@@ -220,7 +224,7 @@ async fn by_session(service: &Service, secret: &str, caller: &mut Caller) -> Res
         other => other?,
     };
     let began = session.details["began"].as_i64().unwrap_or_default();
-    let end = Moment((now.0 + IDLE_US).min(began + ABSOLUTE_US));
+    let end = Timestamp((now.0 + IDLE_US).min(began + ABSOLUTE_US));
     if end.0 - session.expires.0 > MOVED_US {
         service.store.extend_session(secret, end).await?;
     }

@@ -6,9 +6,9 @@
 use super::manage;
 use super::password;
 use crate::errors::Refusal;
-use crate::moment::now;
 use crate::secret;
 use crate::service::Service;
+use crate::timestamp::now;
 use serde_json::{Value as Json, json};
 use store::{Error, Hash, NewUser, Role, User, UserId};
 
@@ -37,7 +37,7 @@ impl For {
 pub(crate) async fn new(service: &Service, what: For) -> Result<String, Refusal> {
     let secret = secret::secret()?;
     let value =
-        json!({"hash": Hash::of(secret.as_bytes()).as_str(), "expires": now().plus_micros(GOOD_US).0});
+        json!({"hash": Hash::digest(secret.as_bytes()).as_str(), "expires": now().plus_micros(GOOD_US).0});
     service.store.set_setting(&what.setting(), &value).await?;
     Ok(secret)
 }
@@ -64,7 +64,7 @@ pub(crate) async fn look(service: &Service, what: For, secret: &str) -> Result<J
     let gone = || Refusal::NotFound("this link was used, replaced or has expired; ask for a new one".into());
     let kept = service.store.setting(&what.setting()).await?.ok_or_else(gone)?;
     // Of a secret that is compared by its hash, the time of the comparison tells nothing.
-    let same = kept["hash"].as_str() == Some(Hash::of(secret.as_bytes()).as_str());
+    let same = kept["hash"].as_str() == Some(Hash::digest(secret.as_bytes()).as_str());
     let good = kept["expires"].as_i64().is_some_and(|end| now().0 < end);
     if same && good { Ok(kept) } else { Err(gone()) }
 }

@@ -5,9 +5,9 @@ use super::identity::Origin;
 use super::links::{self, For};
 use super::{csv, password, sign_in};
 use crate::errors::Refusal;
-use crate::moment::now;
 use crate::secret;
 use crate::service::Service;
+use crate::timestamp::now;
 use std::collections::HashSet;
 use store::{Error, NewToken, NewUser, Role, TokenId, User, UserId};
 

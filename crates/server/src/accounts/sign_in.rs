@@ -2,9 +2,9 @@
 
 use super::identity::{ABSOLUTE_US, IDLE_US, Origin};
 use crate::errors::Refusal;
-use crate::moment::now;
 use crate::secret;
 use crate::service::Service;
+use crate::timestamp::now;
 use store::{Error, User, UserId};
 
 /// Says no more than that: which of the two was wrong, and whether there is such a user, is nobody's business.

@@ -1,6 +1,6 @@
 //! The sign-in form: by itself, in the place of a page that needs it, and with a form inside that waits for it.
 
-use super::forms::Kept;
+use super::forms::PendingForm;
 use crate::pages::Frame;
 use crate::pages::filters;
 use askama::Template;
@@ -15,7 +15,7 @@ pub(crate) struct SignInPage {
     /// Where one goes then.
     back: String,
     /// What is sent on then, to the address of this page.
-    kept: Option<Kept>,
+    kept: Option<PendingForm>,
 }
 
 impl SignInPage {
@@ -25,7 +25,7 @@ impl SignInPage {
     }
 
     /// With a form that is sent on.
-    pub(super) fn resuming(frame: Frame, kept: Kept) -> SignInPage {
+    pub(super) fn resuming(frame: Frame, kept: PendingForm) -> SignInPage {
         SignInPage { kept: Some(kept), ..SignInPage::new(frame, "/") }
     }
 

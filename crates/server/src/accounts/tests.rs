@@ -1,7 +1,7 @@
 //! Accounts through the router, as browsers and programs meet them.
 
-use crate::kit::{Answer, Kit, PASSWORD};
 use crate::limits::{Limits, Rate};
+use crate::test_service::{PASSWORD, TestResponse, TestService};
 use serde_json::json;
 use store::Role;
 
@@ -12,12 +12,12 @@ const SAME: &str = "sec-fetch-site: same-origin";
 
 /// Follows a browser: keeps its cookies from answer to answer.
 struct Browser<'a> {
-    kit: &'a Kit,
+    kit: &'a TestService,
     cookies: Vec<(String, String)>,
 }
 
 impl Browser<'_> {
-    fn new(kit: &Kit) -> Browser<'_> {
+    fn new(kit: &TestService) -> Browser<'_> {
         Browser { kit, cookies: Vec::new() }
     }
 
@@ -26,7 +26,7 @@ impl Browser<'_> {
         format!("cookie: {}", pairs.join("; "))
     }
 
-    fn keep(&mut self, answer: Answer) -> Answer {
+    fn keep(&mut self, answer: TestResponse) -> TestResponse {
         for name in ["tauto-session", "tauto-visitor"] {
             let Some(value) = answer.cookie(name).map(String::from) else { continue };
             self.cookies.retain(|(kept, _)| kept != name);
@@ -37,18 +37,18 @@ impl Browser<'_> {
         answer
     }
 
-    async fn get(&mut self, path: &str) -> Answer {
+    async fn get(&mut self, path: &str) -> TestResponse {
         let answer = self.kit.send(&format!("GET {path}"), &[HTML, &self.line()], "").await;
         self.keep(answer)
     }
 
-    async fn post(&mut self, path: &str, form: String) -> Answer {
+    async fn post(&mut self, path: &str, form: String) -> TestResponse {
         let answer = self.kit.send(&format!("POST {path}"), &[HTML, FORM, SAME, &self.line()], form).await;
         self.keep(answer)
     }
 
     /// Loads a page and posts a form of it.
-    async fn fill(&mut self, page: &str, to: &str, fields: &str) -> Answer {
+    async fn fill(&mut self, page: &str, to: &str, fields: &str) -> TestResponse {
         let csrf = self.get(page).await.csrf();
         self.post(to, format!("csrf={csrf}&{fields}")).await
     }
@@ -56,7 +56,7 @@ impl Browser<'_> {
 
 #[tokio::test]
 async fn the_first_admin_comes_by_a_link_that_is_good_once() {
-    let kit = Kit::new(true).await;
+    let kit = TestService::new(true).await;
     let startup = crate::Startup { service: kit.service.clone() };
     let stale = startup.admin_link().await.unwrap().unwrap();
     let link = startup.admin_link().await.unwrap().unwrap();
@@ -87,13 +87,13 @@ async fn the_first_admin_comes_by_a_link_that_is_good_once() {
 
 #[tokio::test]
 async fn one_signs_in_and_out() {
-    let kit = Kit::new(false).await;
+    let kit = TestService::new(false).await;
     kit.user("ann", Role::Participant).await;
     let mut browser = Browser::new(&kit);
     let wrong = browser.fill("/sign-in", "/sign-in", "name=ann&password=wrong+horse").await;
     let unknown = browser.fill("/sign-in", "/sign-in", "name=bob&password=wrong+horse").await;
     assert_eq!((wrong.status.as_u16(), unknown.status.as_u16()), (401, 401));
-    let plain = |answer: &Answer| answer.text.replace("ann", "X").replace("bob", "X");
+    let plain = |answer: &TestResponse| answer.text.replace("ann", "X").replace("bob", "X");
     assert_eq!(plain(&wrong), plain(&unknown), "they tell which users there are");
     let answer =
         browser.fill("/sign-in", "/sign-in", "name=ann&password=correct+horse&back=//evil.example").await;
@@ -113,7 +113,7 @@ async fn one_signs_in_and_out() {
 
 #[tokio::test]
 async fn one_signs_out_everywhere() {
-    let kit = Kit::new(false).await;
+    let kit = TestService::new(false).await;
     kit.user("ann", Role::Participant).await;
     let (one, two) = (kit.sign_in("ann").await, kit.sign_in("ann").await);
     let answer = kit.send("DELETE /api/v1/session?everywhere=true", &[&one, SAME], "").await;
@@ -125,7 +125,7 @@ async fn one_signs_out_everywhere() {
 
 #[tokio::test]
 async fn forms_of_others_are_refused() {
-    let kit = Kit::new(false).await;
+    let kit = TestService::new(false).await;
     kit.user("ann", Role::Participant).await;
     let line = kit.sign_in("ann").await;
     let csrf = kit.send("GET /account", &[HTML, &line], "").await.csrf();
@@ -151,7 +151,7 @@ async fn forms_of_others_are_refused() {
 
 #[tokio::test]
 async fn tokens_do_what_their_scopes_say() {
-    let kit = Kit::new(false).await;
+    let kit = TestService::new(false).await;
     let ann = kit.user("ann", Role::Participant).await;
     let line = kit.sign_in("ann").await;
     let body = json!({"name": "ci", "scopes": ["submit"], "days": 1}).to_string();
@@ -186,14 +186,14 @@ async fn tokens_do_what_their_scopes_say() {
     kit.user("bob", Role::Participant).await;
     let bob = kit.sign_in("bob").await;
     assert_eq!(kit.send("DELETE /api/v1/tokens/2", &[SAME, &bob], "").await.status, 404);
-    kit.service.store.set_disabled(ann, Some(crate::moment::now())).await.unwrap();
+    kit.service.store.set_disabled(ann, Some(crate::timestamp::now())).await.unwrap();
     assert_eq!(kit.send("GET /api/v1/me", &[&line_of_all], "").await.status, 401);
     assert!(kit.send("GET /api/v1/me", &[&line], "").await.json()["user"].is_null());
 }
 
 #[tokio::test]
 async fn users_are_added_changed_and_taken_from_lists() {
-    let kit = Kit::new(false).await;
+    let kit = TestService::new(false).await;
     kit.user("root", Role::Admin).await;
     let line = kit.sign_in("root").await;
     let send = async |what: &str, body: String| kit.send(what, &[JSON, SAME, &line], body).await;
@@ -233,7 +233,7 @@ async fn users_are_added_changed_and_taken_from_lists() {
 #[tokio::test]
 async fn guessing_is_slowed_down() {
     let limits = Limits { failed_sign_ins: Rate { burst: 3, per_minute: 1 }, ..Limits::USUAL };
-    let kit = Kit::with(false, |settings| settings.access.limits = limits).await;
+    let kit = TestService::with(false, |settings| settings.access.limits = limits).await;
     kit.user("ann", Role::Participant).await;
     // Those that succeed do not count.
     for _ in 0..5 {
@@ -259,7 +259,7 @@ async fn guessing_is_slowed_down() {
 
 #[tokio::test]
 async fn without_accounts_only_this_machine_is_served() {
-    let kit = Kit::new(true).await;
+    let kit = TestService::new(true).await;
     let check = async |headers: &[&str], status: u16| {
         let answer = kit.send("GET /api/v1/me", headers, "").await;
         assert_eq!(answer.status, status, "{headers:?} {}", answer.text);
@@ -278,7 +278,7 @@ async fn without_accounts_only_this_machine_is_served() {
 
 #[tokio::test]
 async fn answers_are_hardened() {
-    let kit = Kit::new(false).await;
+    let kit = TestService::new(false).await;
     kit.user("ann", Role::Participant).await;
     for what in ["GET /sign-in", "GET /nowhere", "GET /api/v1/users", "GET /api/nowhere", "POST /sign-in"] {
         let answer = kit.send(what, &[HTML], "").await;
@@ -298,7 +298,7 @@ async fn answers_are_hardened() {
     let asset = kit.send(&format!("GET {style}"), &[], "").await;
     assert!(asset.headers["cache-control"].to_str().unwrap().contains("immutable"));
     // Over https cookies are bound to it.
-    let kit = Kit::with(false, |s| s.access.public_url = Some("https://judge.example".into())).await;
+    let kit = TestService::with(false, |s| s.access.public_url = Some("https://judge.example".into())).await;
     kit.user("ann", Role::Participant).await;
     let body = json!({"name": "ann", "password": PASSWORD}).to_string();
     let answer = kit.send("POST /api/v1/session", &[JSON], body).await;
@@ -308,7 +308,7 @@ async fn answers_are_hardened() {
 
 #[tokio::test]
 async fn sizes_are_bounded() {
-    let kit = Kit::new(true).await;
+    let kit = TestService::new(true).await;
     let big = "x".repeat((1 << 20) + 1);
     let answer = kit.send("POST /sign-in", &[FORM, HTML], big.clone()).await;
     assert_eq!(answer.status, 413);
@@ -330,7 +330,7 @@ fn parts(fields: &[(&str, &str)]) -> String {
 }
 
 impl Browser<'_> {
-    async fn post_parts(&mut self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    async fn post_parts(&mut self, path: &str, fields: &[(&str, &str)]) -> TestResponse {
         let headers = [HTML, BOUNDARY, SAME, &self.line()];
         let answer = self.kit.send(&format!("POST {path}"), &headers, parts(fields)).await;
         self.keep(answer)
@@ -348,7 +348,7 @@ fn encoded(text: &str) -> String {
 }
 
 /// The form of a page that sends a kept one on, with these fields.
-fn resumed(page: &Answer, fields: &str) -> String {
+fn resumed(page: &TestResponse, fields: &str) -> String {
     let value = |name: &str| {
         let after = page.text.split(&format!("name=\"{name}\" value=\"")).nth(1);
         encoded(after.unwrap_or_else(|| panic!("no {name}: {}", page.text)).split('"').next().unwrap())
@@ -360,7 +360,7 @@ fn resumed(page: &Answer, fields: &str) -> String {
 
 #[tokio::test]
 async fn a_form_outlives_its_session() {
-    let kit = Kit::new(false).await;
+    let kit = TestService::new(false).await;
     crate::problems::install_examples(&kit.service).await.unwrap();
     let id = kit.user("ada", Role::Participant).await;
     let mut browser = Browser::new(&kit);
@@ -412,7 +412,7 @@ async fn a_form_outlives_its_session() {
 
 #[tokio::test]
 async fn only_what_a_browser_of_ours_sent_is_kept() {
-    let kit = Kit::new(false).await;
+    let kit = TestService::new(false).await;
     kit.user("ada", Role::Participant).await;
     let mut browser = Browser::new(&kit);
     browser.get("/sign-in").await;
@@ -436,7 +436,7 @@ async fn only_what_a_browser_of_ours_sent_is_kept() {
 
 #[tokio::test]
 async fn pages_that_need_it_are_the_sign_in_form() {
-    let kit = Kit::new(false).await;
+    let kit = TestService::new(false).await;
     let mut browser = Browser::new(&kit);
     for path in ["/", "/submissions?problem=fence", "/account"] {
         let answer = browser.get(path).await;
@@ -448,7 +448,7 @@ async fn pages_that_need_it_are_the_sign_in_form() {
 
 #[tokio::test]
 async fn who_signs_in_over_a_session_that_has_ended_is_signed_in() {
-    let kit = Kit::new(false).await;
+    let kit = TestService::new(false).await;
     let id = kit.user("ada", Role::Participant).await;
     let mut browser = Browser::new(&kit);
     let csrf = browser.get("/sign-in").await.csrf();

@@ -5,8 +5,8 @@ use super::problem::Problem;
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::manage::{remove_contest, set_contest};
-use crate::moment::{now, written};
 use crate::service::Service;
+use crate::timestamp::{now, to_rfc3339};
 use ::fleet::{Contest, Strictness};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -75,7 +75,7 @@ pub(super) struct SetContest {
 }
 
 impl ContestView {
-    fn of(contest: store::Contest) -> Result<ContestView, Refusal> {
+    fn from_contest(contest: store::Contest) -> Result<ContestView, Refusal> {
         let policy: Contest = serde_json::from_value(contest.policy)
             .map_err(|e| Refusal::Fault(format!("contest {}: {e}", contest.name)))?;
         Ok(ContestView {
@@ -88,7 +88,7 @@ impl ContestView {
             },
             at_once: policy.at_once,
             second_opinion: policy.second_opinion,
-            created: written(contest.created),
+            created: to_rfc3339(contest.created),
         })
     }
 }
@@ -99,9 +99,9 @@ pub(super) async fn list(
     State(service): State<Arc<Service>>,
     caller: Caller,
 ) -> Result<axum::Json<Contests>, Problem> {
-    caller.must(Right::Look)?;
+    caller.must(Right::View)?;
     let contests = service.store.contests().await.map_err(Refusal::from)?;
-    let contests = contests.into_iter().map(ContestView::of).collect::<Result<_, _>>()?;
+    let contests = contests.into_iter().map(ContestView::from_contest).collect::<Result<_, _>>()?;
     Ok(axum::Json(Contests { contests }))
 }
 
@@ -113,9 +113,9 @@ pub(super) async fn one(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<axum::Json<ContestView>, Problem> {
-    caller.must(Right::Look)?;
+    caller.must(Right::View)?;
     let contest = service.store.contest(&name).await.map_err(Refusal::from)?;
-    Ok(axum::Json(ContestView::of(contest)?))
+    Ok(axum::Json(ContestView::from_contest(contest)?))
 }
 
 /// Set a contest
@@ -142,7 +142,7 @@ pub(super) async fn set(
     // What moved may be wanted elsewhere.
     service.work_came.many();
     let contest = service.store.contest(&contest.name).await.map_err(Refusal::from)?;
-    Ok(axum::Json(ContestView::of(contest)?))
+    Ok(axum::Json(ContestView::from_contest(contest)?))
 }
 
 /// Remove a contest

@@ -446,5 +446,5 @@ fn fingerprint(parts: &Parts) -> String {
     if let Some(contest) = &parts.contest {
         add(contest.as_bytes());
     }
-    store::Hash::of(&hasher.finalize()).as_str().to_string()
+    store::Hash::digest(&hasher.finalize()).as_str().to_string()
 }

@@ -57,8 +57,8 @@ pub(super) async fn watch(
     let mut watcher = Watcher {
         sees_all: caller.may(Right::SeeAll),
         id: submission.id,
-        place: Place::default(),
-        heard: Place::of(&heard),
+        place: EventId::default(),
+        heard: EventId::parse(&heard),
         waiting: VecDeque::new(),
         coming,
         done: false,
@@ -90,19 +90,21 @@ async fn end_id(service: &Service, id: SubmissionId) -> Result<String, Refusal> 
 
 /// Which event: the job, the attempt at it, and which of that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct EventId {
     job: i64,
     attempt: u64,
     n: u64,
 }
 
-impl Place {
+impl EventId {
     /// From the id of an event; before all others where it is none.
-    fn of(id: &str) -> Place {
+    fn parse(id: &str) -> EventId {
         let mut parts = id.split('.').map(|part| part.parse::<u64>().ok());
         match (parts.next().flatten(), parts.next().flatten(), parts.next().flatten()) {
-            (Some(job), Some(attempt), Some(n)) => Place { job: i64::try_from(job).unwrap_or(0), attempt, n },
-            _ => Place::default(),
+            (Some(job), Some(attempt), Some(n)) => {
+                EventId { job: i64::try_from(job).unwrap_or(0), attempt, n }
+            }
+            _ => EventId::default(),
         }
     }
 
@@ -111,10 +113,10 @@ impl Place {
     }
 
     /// Where the event is that comes next.
-    fn then(self, event: &LiveEvent) -> Place {
+    fn then(self, event: &LiveEvent) -> EventId {
         match event {
-            LiveEvent::Started { job, attempt, .. } => Place { job: job.0, attempt: *attempt, n: 0 },
-            _ => Place { n: self.n + 1, ..self },
+            LiveEvent::Started { job, attempt, .. } => EventId { job: job.0, attempt: *attempt, n: 0 },
+            _ => EventId { n: self.n + 1, ..self },
         }
     }
 }
@@ -123,9 +125,9 @@ struct Watcher {
     service: Arc<Service>,
     id: SubmissionId,
     sees_all: bool,
-    place: Place,
+    place: EventId,
     /// Up to where the client had heard before it connected again.
-    heard: Place,
+    heard: EventId,
     waiting: VecDeque<Event>,
     coming: Receiver<LiveEvent>,
     done: bool,
@@ -243,7 +245,7 @@ fn shown(event: &LiveEvent, sees_all: bool) -> Option<(&'static str, Json)> {
 /// A test as it is told: in short, since the limits by which runs are named are in the judgement.
 fn test(result: &TestResult, sees_all: bool) -> Json {
     let run = |(run, causes): (&Observation, Vec<Cause>)| {
-        json!({"cpu_ns": run.time.cpu, "charge": Charge::of(result.charge.clock, run), "wall_ns": run.time.wall, "memory_peak_bytes": run.memory_peak,
+        json!({"cpu_ns": run.time.cpu, "charge": Charge::measured(result.charge.clock, run), "wall_ns": run.time.wall, "memory_peak_bytes": run.memory_peak,
             "disturbed": names(&causes)})
     };
     json!({
@@ -268,12 +270,12 @@ mod tests {
     #[test]
     fn places_are_ordered_and_survive_the_way() {
         let started = LiveEvent::Started { job: JobId(7), worker: "a/0".into(), attempt: 2 };
-        let first = Place::default().then(&started);
+        let first = EventId::default().then(&started);
         let second = first.then(&LiveEvent::Returned { why: String::new() });
-        assert!(Place::default() < first && first < second);
-        assert_eq!(Place::of(&second.id()), second);
+        assert!(EventId::default() < first && first < second);
+        assert_eq!(EventId::parse(&second.id()), second);
         for other in ["", "end.3", "x.y.z", "1.2"] {
-            assert_eq!(Place::of(other), Place::default(), "{other}");
+            assert_eq!(EventId::parse(other), EventId::default(), "{other}");
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Pools, and taking nodes out of service and back. What each does is in [`crate::manage`].
 
 use super::extract::{Body, Path, Query};
-use super::judgements::Asked;
+use super::judgements::RejudgeAccepted;
 use super::problem::Problem;
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::manage::{self, EventView, NodeView, PoolView, Suspects};
-use crate::moment::now;
 use crate::service::Service;
+use crate::timestamp::now;
 use ::fleet::{Definition, Pool, PoolKind};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -163,15 +163,18 @@ pub(super) async fn suspects(
 
 /// Judge again what a node judged while it is doubted
 #[utoipa::path(post, path = "/nodes/{name}/suspects/rejudge", tag = "nodes", params(("name" = String, Path, description = "Name of the node")),
-    responses((status = 202, description = "They will be judged again", body = Asked)))]
+    responses((status = 202, description = "They will be judged again", body = RejudgeAccepted)))]
 pub(super) async fn rejudge(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(name): Path<String>,
-) -> Result<(StatusCode, axum::Json<Asked>), Problem> {
+) -> Result<(StatusCode, axum::Json<RejudgeAccepted>), Problem> {
     caller.must(Right::Rejudge)?;
     let id = again(&service, &caller, &name).await?;
-    Ok((StatusCode::ACCEPTED, axum::Json(Asked { rejudging: id.0, url: format!("/api/v1/rejudgings/{id}") })))
+    Ok((
+        StatusCode::ACCEPTED,
+        axum::Json(RejudgeAccepted { rejudging: id.0, url: format!("/api/v1/rejudgings/{id}") }),
+    ))
 }
 
 /// The same, for all faces.

@@ -5,9 +5,9 @@ use super::problem::Problem;
 use super::submissions::found;
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
-use crate::moment::written;
 use crate::rejudge::{self, Ask, MOST_TIMES};
 use crate::service::Service;
+use crate::timestamp::to_rfc3339;
 use crate::view::{Brief, JudgementView, Series, series, whole};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -77,8 +77,8 @@ impl Judged {
             open: open.cloned(),
             node: job.node.clone(),
             pool: job.pool.clone(),
-            queued: written(job.created),
-            started: job.started.map(written),
+            queued: to_rfc3339(job.created),
+            started: job.started.map(to_rfc3339),
         }
     }
 }
@@ -158,7 +158,8 @@ pub(super) struct RejudgeAsk {
 
 /// What was asked for.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Asked {
+#[schema(as = Asked)]
+pub(super) struct RejudgeAccepted {
     /// Its number.
     pub(super) rejudging: i64,
     /// Where what comes of it is to be seen.
@@ -169,13 +170,13 @@ pub(super) struct Asked {
 ///
 /// The new verdict counts, unless it is a fault of the judge; what was judged before stays.
 #[utoipa::path(post, path = "/submissions/{token}/rejudge", tag = "judgements", params(("token" = String, Path, description = "Token of the submission")),
-    request_body = RejudgeAsk, responses((status = 202, description = "It will be judged again", body = Asked)))]
+    request_body = RejudgeAsk, responses((status = 202, description = "It will be judged again", body = RejudgeAccepted)))]
 pub(super) async fn rejudge(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(token): Path<String>,
     body: Body<RejudgeAsk>,
-) -> Result<(StatusCode, axum::Json<Asked>), Problem> {
+) -> Result<(StatusCode, axum::Json<RejudgeAccepted>), Problem> {
     let submission = found(&service, &caller, &token).await?;
     caller.must(Right::Rejudge)?;
     let ask = body.json().await?;
@@ -187,7 +188,7 @@ pub(super) async fn rejudge(
         Ask { version, urgency: Urgency::Live, ..Ask::new(Purpose::Verdict, 1, &ask.reason, caller.id()) };
     let id = rejudge::again(&service, &[submission.id], ask).await?;
     let url = format!("/api/v1/rejudgings/{id}");
-    Ok((StatusCode::ACCEPTED, axum::Json(Asked { rejudging: id.0, url })))
+    Ok((StatusCode::ACCEPTED, axum::Json(RejudgeAccepted { rejudging: id.0, url })))
 }
 
 /// How often a submission is to be judged.
@@ -208,13 +209,13 @@ pub(super) struct Trials {
 /// To see how far its times vary. None of these judgements is ever its verdict. For the jury; on a service without accounts also
 /// for its author, up to 30 at a time.
 #[utoipa::path(post, path = "/submissions/{token}/trials", tag = "judgements", params(("token" = String, Path, description = "Token of the submission")),
-    request_body = Trials, responses((status = 202, description = "It will be judged so often", body = Asked)))]
+    request_body = Trials, responses((status = 202, description = "It will be judged so often", body = RejudgeAccepted)))]
 pub(super) async fn trials(
     State(service): State<Arc<Service>>,
     caller: Caller,
     Path(token): Path<String>,
     body: Body<Trials>,
-) -> Result<(StatusCode, axum::Json<Asked>), Problem> {
+) -> Result<(StatusCode, axum::Json<RejudgeAccepted>), Problem> {
     let submission = found(&service, &caller, &token).await?;
     has_right_to_try(&caller)?;
     let Trials { times, reason } = body.json().await?;
@@ -225,7 +226,7 @@ pub(super) async fn trials(
     let ask = Ask::new(Purpose::Trial, times, &reason, caller.id());
     let id = rejudge::again(&service, &[submission.id], ask).await?;
     let url = format!("/api/v1/submissions/{token}/series?rejudging={id}");
-    Ok((StatusCode::ACCEPTED, axum::Json(Asked { rejudging: id.0, url })))
+    Ok((StatusCode::ACCEPTED, axum::Json(RejudgeAccepted { rejudging: id.0, url })))
 }
 
 /// Whether the caller may have submissions judged again to see how far their times vary.

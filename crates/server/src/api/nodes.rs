@@ -6,16 +6,16 @@ use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::languages;
 use crate::manage;
-use crate::moment::{self, written};
 use crate::service::Service;
+use crate::timestamp::{self, to_rfc3339};
 use crate::work::{self, Worker};
 use axum::Json;
 use axum::extract::State;
-use model::{Floor, HostLanguage, Index, NodeFacts, Reading, Slot};
+use model::{HostLanguage, Index, NodeFacts, NoiseFloor, Reading, Slot};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use store::Moment;
+use store::Timestamp;
 use utoipa::{IntoParams, ToSchema};
 
 /// The languages.
@@ -46,7 +46,7 @@ pub(super) async fn languages(
     State(service): State<Arc<Service>>,
     caller: Caller,
 ) -> Result<Json<Languages>, Problem> {
-    caller.must(Right::Look)?;
+    caller.must(Right::View)?;
     let language = |known: languages::Known| Language {
         available: known.available(),
         id: known.id,
@@ -80,7 +80,7 @@ pub(super) struct WorkerView {
     /// How it is kept from other work, and its memory nodes, as `tauto slots --json` prints it; unknown where there is no slot.
     plan: Reading<Slot>,
     /// The noise floor in use there.
-    floor: Reading<Floor>,
+    floor: Reading<NoiseFloor>,
     /// Version of its program.
     version: String,
     /// Since when it is connected.
@@ -100,7 +100,7 @@ impl WorkerView {
             plan: worker.slot.plan.clone(),
             floor: worker.slot.floor.clone(),
             version: worker.version.clone(),
-            since: written(worker.since),
+            since: to_rfc3339(worker.since),
             busy: worker.judging.is_some(),
             finished: worker.finished,
         }
@@ -213,9 +213,9 @@ pub(super) async fn index(
     if !(1..=1000).contains(&limit) {
         return Err(Refusal::Bad("limit: must be 1 to 1000".into()).into());
     }
-    let since = which.since.as_deref().map(|text| moment::read("since", text)).transpose()?;
+    let since = which.since.as_deref().map(|text| timestamp::from_rfc3339("since", text)).transpose()?;
     let node = found(service.store.node(&name).await)?;
-    let indices = work::indices(&service.store, &node.name, since.unwrap_or(Moment(0)), limit).await?;
-    let view = |(at, value)| SampleView { at: written(at), value };
+    let indices = work::indices(&service.store, &node.name, since.unwrap_or(Timestamp(0)), limit).await?;
+    let view = |(at, value)| SampleView { at: to_rfc3339(at), value };
     Ok(Json(Samples { samples: indices.into_iter().map(view).collect() }))
 }

@@ -4,8 +4,8 @@ use super::problem::Problem;
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::manage::Lines;
-use crate::moment::{now, written};
 use crate::service::Service;
+use crate::timestamp::{now, to_rfc3339};
 use axum::Json;
 use axum::extract::State;
 use axum::http::header;
@@ -109,7 +109,7 @@ pub(super) async fn queue(
         background: counts.background,
         judging: counts.claimed,
         workers: service.workers.connected().len() as u64,
-        oldest: counts.oldest.map(written),
+        oldest: counts.oldest.map(to_rfc3339),
         oldest_age_ns: age.map(|micros| micros.saturating_mul(1000)),
         lines,
     }))

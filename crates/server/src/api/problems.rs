@@ -4,11 +4,11 @@ use super::extract::{Body, Path, Query, of_status};
 use super::problem::Problem as Failure;
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
-use crate::moment::written;
 use crate::problems::limits::{self, Needs};
 use crate::problems::{self, Added, Opened};
 use crate::service::Service;
 use crate::submit::code_limit;
+use crate::timestamp::to_rfc3339;
 use crate::view::{Names, SubmissionView, VerdictName};
 use axum::Json;
 use axum::extract::State;
@@ -51,8 +51,8 @@ impl ProblemBrief {
             name: problem.name.clone(),
             title: problem.title.clone(),
             version: problem.newest.number,
-            created: written(problem.created),
-            updated: written(problem.newest.created),
+            created: to_rfc3339(problem.created),
+            updated: to_rfc3339(problem.newest.created),
         }
     }
 }
@@ -70,7 +70,7 @@ pub(super) async fn list(
     State(service): State<Arc<Service>>,
     caller: Caller,
 ) -> Result<Json<Problems>, Failure> {
-    caller.must(Right::Look)?;
+    caller.must(Right::View)?;
     let problems = service.store.problems().await?;
     Ok(Json(Problems { problems: problems.iter().map(ProblemBrief::new).collect() }))
 }
@@ -130,7 +130,7 @@ pub(super) async fn one(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<Json<ProblemView>, Failure> {
-    caller.must(Right::Look)?;
+    caller.must(Right::View)?;
     let problem = found(&service, &name).await?;
     let opened = service.packages.get(&service.store, &problem.newest.package, &problem.name).await?;
     let (time_limit, source) = time_limit(&service, &problem.newest, &opened).await?;
@@ -192,7 +192,7 @@ pub(super) async fn statement(
     Path(name): Path<String>,
     query: Query<WhichLanguage>,
 ) -> Result<Json<StatementView>, Failure> {
-    caller.must(Right::Look)?;
+    caller.must(Right::View)?;
     let wish = query.read()?.language;
     let problem = found(&service, &name).await?;
     let opened = service.packages.get(&service.store, &problem.newest.package, &problem.name).await?;
@@ -271,8 +271,8 @@ impl VersionView {
         VersionView {
             number: version.number,
             package: version.package.as_str().to_string(),
-            author: version.author.and_then(|id| names.of(id)),
-            created: written(version.created),
+            author: version.author.and_then(|id| names.name_of(id)),
+            created: to_rfc3339(version.created),
         }
     }
 }
@@ -310,7 +310,7 @@ pub(super) struct WhichVersion {
 }
 
 impl WhichVersion {
-    pub(super) const fn of(version: Option<u32>) -> WhichVersion {
+    pub(super) const fn new(version: Option<u32>) -> WhichVersion {
         WhichVersion { version }
     }
 }

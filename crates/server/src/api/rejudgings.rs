@@ -1,14 +1,14 @@
 //! Judging many submissions again, and comparing before and after.
 
 use super::extract::{Body, Path, Query};
-use super::judgements::Asked;
+use super::judgements::RejudgeAccepted;
 use super::problem::Problem;
 use super::submissions::{Which, before, filter, page_size};
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
-use crate::moment::written;
 use crate::rejudge::{self, Ask, MOST_SUBMISSIONS};
 use crate::service::Service;
+use crate::timestamp::to_rfc3339;
 use crate::view::{Brief, Names, PurposeName, StateName, VerdictName};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -74,12 +74,12 @@ pub(super) struct NewRejudging {
 ///
 /// All that fit, or none. They wait until nothing else waits.
 #[utoipa::path(post, path = "/rejudgings", tag = "judgements", request_body = NewRejudging,
-    responses((status = 202, description = "They will be judged again", body = Asked)))]
+    responses((status = 202, description = "They will be judged again", body = RejudgeAccepted)))]
 pub(super) async fn create(
     State(service): State<Arc<Service>>,
     caller: Caller,
     body: Body<NewRejudging>,
-) -> Result<(StatusCode, axum::Json<Asked>), Problem> {
+) -> Result<(StatusCode, axum::Json<RejudgeAccepted>), Problem> {
     caller.must(Right::Rejudge)?;
     let new = body.json().await?;
     let version = match (&new.problem, new.newest_version) {
@@ -92,7 +92,7 @@ pub(super) async fn create(
     let ask = Ask { version, ..Ask::new(purpose, new.times.unwrap_or(1), &new.reason, caller.id()) };
     let id = rejudge::again(&service, &chosen, ask).await?;
     let url = format!("/api/v1/rejudgings/{id}");
-    Ok((StatusCode::ACCEPTED, axum::Json(Asked { rejudging: id.0, url })))
+    Ok((StatusCode::ACCEPTED, axum::Json(RejudgeAccepted { rejudging: id.0, url })))
 }
 
 async fn chosen(service: &Service, new: &NewRejudging) -> Result<Vec<SubmissionId>, Refusal> {
@@ -175,9 +175,9 @@ impl RejudgingView {
         RejudgingView {
             id: rejudging.id.0,
             reason: rejudging.reason.clone(),
-            by: rejudging.by.and_then(|id| names.of(id)),
+            by: rejudging.by.and_then(|id| names.name_of(id)),
             purpose: rejudging.purpose,
-            created: written(rejudging.created),
+            created: to_rfc3339(rejudging.created),
             submissions: rejudging.submissions,
             judgements: rejudging.jobs,
             judged: rejudging.judged,

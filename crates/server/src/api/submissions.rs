@@ -4,9 +4,9 @@ use super::extract::{Path, Query};
 use super::problem::Problem;
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
-use crate::moment;
 use crate::service::Service;
 use crate::submit::handed_in;
+use crate::timestamp;
 use crate::view::{Names, StateName, SubmissionView, VerdictName};
 use axum::Json;
 use axum::extract::State;
@@ -97,7 +97,7 @@ pub(super) async fn list(
     caller: Caller,
     query: Query<Which>,
 ) -> Result<Json<Submissions>, Problem> {
-    caller.must(Right::Look)?;
+    caller.must(Right::View)?;
     let which = query.read()?;
     let (limit, before) = (page_size(which.limit)?, before(which.before)?);
     let filter = filter(&service, &which).await?.and_then(|filter| own(filter, &caller));
@@ -149,8 +149,8 @@ pub(super) async fn filter(service: &Service, which: &Which) -> Result<Option<Fi
         verdict: which.verdict,
         state: which.state.map(Into::into),
         origin: which.origin.clone(),
-        since: which.since.as_deref().map(|text| moment::read("since", text)).transpose()?,
-        until: which.until.as_deref().map(|text| moment::read("until", text)).transpose()?,
+        since: which.since.as_deref().map(|text| timestamp::from_rfc3339("since", text)).transpose()?,
+        until: which.until.as_deref().map(|text| timestamp::from_rfc3339("until", text)).transpose()?,
         ..Filter::default()
     };
     if let Some(name) = &which.problem {

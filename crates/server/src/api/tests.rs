@@ -1,8 +1,8 @@
 //! The native API through the router, without workers: what is judged is stored by the test.
 
-use crate::kit::{Answer, Kit};
 use crate::live::LiveEvent;
-use crate::moment::now;
+use crate::test_service::{TestResponse, TestService};
+use crate::timestamp::now;
 use crate::work::conclude;
 use fleet::Outcome;
 use model::{
@@ -23,7 +23,7 @@ fn body() -> Value {
 }
 
 /// Hands in; the token.
-async fn hand_in(kit: &Kit, headers: &[&str]) -> String {
+async fn hand_in(kit: &TestService, headers: &[&str]) -> String {
     let headers = [headers, &[JSON]].concat();
     let answer = kit.send("POST /api/v1/submissions", &headers, body().to_string()).await;
     assert_eq!(answer.status, 201, "{}", answer.text);
@@ -67,14 +67,14 @@ fn judgement(verdict: Verdict, cpu: u64) -> Judgement {
 }
 
 /// Judges whatever waits, one after the other, with these verdicts.
-async fn judge(kit: &Kit, verdicts: &[(Verdict, u64)]) {
+async fn judge(kit: &TestService, verdicts: &[(Verdict, u64)]) {
     for (verdict, cpu) in verdicts {
         conclude_next(kit, judgement(*verdict, *cpu)).await;
     }
 }
 
 /// The next job comes to this judgement.
-async fn conclude_next(kit: &Kit, judgement: Judgement) {
+async fn conclude_next(kit: &TestService, judgement: Judgement) {
     let claim = Claim::local("node/0", now().plus_micros(1_000_000), now());
     let job = kit.service.store.claim(claim).await.unwrap().expect("something waits");
     let lease = Lease { job: job.id, attempt: job.attempt };
@@ -82,13 +82,13 @@ async fn conclude_next(kit: &Kit, judgement: Judgement) {
     conclude(&kit.service, lease, &outcome).await.unwrap();
 }
 
-async fn get(kit: &Kit, path: &str, headers: &[&str]) -> Answer {
+async fn get(kit: &TestService, path: &str, headers: &[&str]) -> TestResponse {
     kit.send(&format!("GET /api/v1{path}"), headers, "").await
 }
 
 #[tokio::test]
 async fn errors_are_problem_details_whoever_finds_them() {
-    let kit = Kit::new(true).await;
+    let kit = TestService::new(true).await;
     let nothing = "";
     for (what, headers, body, status, kind, field) in [
         ("GET /api/v1/nowhere", &[][..], nothing, 404, "not-found", None),
@@ -174,7 +174,7 @@ async fn errors_are_problem_details_whoever_finds_them() {
 
 #[tokio::test]
 async fn too_large_is_refused_before_it_is_kept() {
-    let kit = Kit::new(true).await;
+    let kit = TestService::new(true).await;
     let file =
         |bytes: usize| json!({"problem": "fence", "files": [{"name": "a.c", "content": "x".repeat(bytes)}]});
     for bytes in [300 << 10, 9 << 20] {
@@ -187,7 +187,7 @@ async fn too_large_is_refused_before_it_is_kept() {
 
 #[tokio::test]
 async fn a_key_makes_handing_in_repeatable() {
-    let kit = Kit::new(false).await;
+    let kit = TestService::new(false).await;
     let (ann, bob) = (kit.user("ann", Role::Participant).await, kit.user("bob", Role::Participant).await);
     let (ann, bob) = (kit.token(ann, &["submit"]).await, kit.token(bob, &["submit"]).await);
     let send = async |token: &str, body: Value| {
@@ -208,7 +208,7 @@ async fn a_key_makes_handing_in_repeatable() {
 
 #[tokio::test]
 async fn participants_see_their_own_and_no_secrets() {
-    let kit = Kit::new(false).await;
+    let kit = TestService::new(false).await;
     let ann = kit.token(kit.user("ann", Role::Participant).await, &["submit", "read"]).await;
     let bob = kit.token(kit.user("bob", Role::Participant).await, &["submit", "read"]).await;
     let jury = kit.token(kit.user("jury", Role::Jury).await, &["read"]).await;
@@ -220,7 +220,7 @@ async fn participants_see_their_own_and_no_secrets() {
         assert_eq!(get(&kit, &path, &[&bearer(&bob)]).await.status, 404, "{part}");
     }
     let whole = format!("/submissions/{token}/judgement");
-    let messages = |answer: Answer| {
+    let messages = |answer: TestResponse| {
         answer.json()["tests"]
             .as_array()
             .unwrap()
@@ -233,7 +233,7 @@ async fn participants_see_their_own_and_no_secrets() {
         messages(get(&kit, &whole, &[&bearer(&jury)]).await),
         [json!("expected 8"), json!("expected 8")]
     );
-    let listed = |answer: Answer| answer.json()["submissions"].as_array().unwrap().len();
+    let listed = |answer: TestResponse| answer.json()["submissions"].as_array().unwrap().len();
     assert_eq!(listed(get(&kit, "/submissions", &[&bearer(&ann)]).await), 1);
     assert_eq!(listed(get(&kit, "/submissions", &[&bearer(&bob)]).await), 0);
     assert_eq!(listed(get(&kit, "/submissions?author=ann", &[&bearer(&bob)]).await), 0);
@@ -246,7 +246,7 @@ async fn participants_see_their_own_and_no_secrets() {
 
 #[tokio::test]
 async fn pages_of_a_list_do_not_shift() {
-    let kit = Kit::new(true).await;
+    let kit = TestService::new(true).await;
     for _ in 0..5 {
         hand_in(&kit, &[]).await;
     }
@@ -263,7 +263,7 @@ async fn pages_of_a_list_do_not_shift() {
 
 #[tokio::test]
 async fn what_disturbed_a_run_is_told_as_it_was_judged() {
-    let kit = Kit::new(true).await;
+    let kit = TestService::new(true).await;
     let token = hand_in(&kit, &[]).await;
     let told = async |token: &str| {
         let whole = get(&kit, &format!("/submissions/{token}/judgement"), &[]).await.json();
@@ -275,7 +275,7 @@ async fn what_disturbed_a_run_is_told_as_it_was_judged() {
     conclude_next(&kit, forgetful.clone()).await;
     assert_eq!(told(&token).await, (json!("node/0"), json!(true), json!(["steal"])));
     // On a machine where as much stolen time is nothing unusual.
-    let floor = settle::Floor { assumed: false, ..settle::Floor::assumed() };
+    let floor = settle::NoiseFloor { assumed: false, ..settle::NoiseFloor::assumed() };
     let mut kept = forgetful;
     kept.thresholds = Reading::Known(settle::thresholds(&floor));
     kept.tests.iter_mut().for_each(|test| test.causes = Reading::Known(vec![Vec::new()]));
@@ -290,7 +290,7 @@ async fn what_disturbed_a_run_is_told_as_it_was_judged() {
 
 #[tokio::test]
 async fn trials_make_a_series_and_no_verdict() {
-    let kit = Kit::new(true).await;
+    let kit = TestService::new(true).await;
     let token = hand_in(&kit, &[]).await;
     judge(&kit, &[(Verdict::Accepted, 5_000_000)]).await;
     let trials = format!("POST /api/v1/submissions/{token}/trials");
@@ -309,7 +309,7 @@ async fn trials_make_a_series_and_no_verdict() {
 
 #[tokio::test]
 async fn a_rejudging_compares_before_and_after() {
-    let kit = Kit::new(false).await;
+    let kit = TestService::new(false).await;
     let ann = kit.token(kit.user("ann", Role::Participant).await, &["submit"]).await;
     let jury = bearer(&kit.token(kit.user("jury", Role::Jury).await, &["read", "rejudge"]).await);
     for _ in 0..3 {
@@ -356,7 +356,7 @@ async fn a_rejudging_compares_before_and_after() {
 
 #[tokio::test]
 async fn a_package_is_verified_by_its_jury_submissions() {
-    let kit = Kit::new(false).await;
+    let kit = TestService::new(false).await;
     let jury = bearer(&kit.token(kit.user("jury", Role::Jury).await, &["read", "problems"]).await);
     let verify = async || kit.send("POST /api/v1/problems/garland/verify", &[&jury], "").await;
     let standing = async || get(&kit, "/problems/garland/verification", &[&jury]).await.json();
@@ -387,7 +387,7 @@ async fn a_package_is_verified_by_its_jury_submissions() {
 
 #[tokio::test]
 async fn a_package_comes_back_as_it_was_sent() {
-    let kit = Kit::new(false).await;
+    let kit = TestService::new(false).await;
     let jury = bearer(&kit.token(kit.user("jury", Role::Jury).await, &["problems"]).await);
     let version = kit.service.store.problem("garland").await.unwrap().newest;
     let zip = kit.service.store.blob(&version.package).await.unwrap();
@@ -423,7 +423,7 @@ async fn a_package_comes_back_as_it_was_sent() {
 
 #[tokio::test]
 async fn a_problem_tells_its_statement_and_how_large_a_submission_may_be() {
-    let kit = Kit::new(true).await;
+    let kit = TestService::new(true).await;
     let statement = get(&kit, "/problems/fence/statement", &[]).await.json();
     assert_eq!(
         (&statement["language"], &statement["languages"]),
@@ -449,7 +449,7 @@ async fn a_problem_tells_its_statement_and_how_large_a_submission_may_be() {
 
 #[tokio::test]
 async fn a_program_comes_with_tests_of_its_own() {
-    let kit = Kit::new(true).await;
+    let kit = TestService::new(true).await;
     let run = json!({
         "files": [{"name": "a.py", "content": "print(8)\n"}],
         "tests": [{"input": "1", "answer": "8"}, {"input_base64": "Mg==", "answer": ""}],
@@ -484,7 +484,7 @@ async fn a_program_comes_with_tests_of_its_own() {
     let submission = kit.service.store.submission_of_token(&token).await.unwrap();
     let job = kit.service.store.jobs(submission.id).await.unwrap().remove(0);
     let given = crate::work::task(&kit.service, &job).await.unwrap();
-    let crate::work::Given::Task(task) = given else { panic!("{given:?}") };
+    let crate::work::Assignment::Task(task) = given else { panic!("{given:?}") };
     let fleet::Work::Judge { package, files, mode, time_limit, .. } = task.work else {
         panic!("{:?}", task.work)
     };
@@ -505,7 +505,7 @@ async fn a_program_comes_with_tests_of_its_own() {
 
 #[tokio::test]
 async fn a_table_of_users_comes_as_a_form_too() {
-    let kit = Kit::new(false).await;
+    let kit = TestService::new(false).await;
     let admin = bearer(&kit.token(kit.user("admin", Role::Admin).await, &["admin"]).await);
     let form = "content-type: multipart/form-data; boundary=x";
     let part = |name: &str| {
@@ -523,7 +523,7 @@ async fn a_table_of_users_comes_as_a_form_too() {
 
 #[tokio::test]
 async fn who_watches_hears_the_rest_and_then_the_end() {
-    let kit = Kit::new(true).await;
+    let kit = TestService::new(true).await;
     let token = hand_in(&kit, &[]).await;
     let id = kit.service.store.submission_of_token(&token).await.unwrap().id;
     let job = kit.service.store.jobs(id).await.unwrap()[0].id;
@@ -541,7 +541,7 @@ async fn who_watches_hears_the_rest_and_then_the_end() {
     let again = format!("last-event-id: {job}.1.0");
     let again = [again.as_str()];
     let (all, rest, ()) = tokio::join!(get(&kit, &path, &[]), get(&kit, &path, &again), judged);
-    let names = |answer: &Answer| {
+    let names = |answer: &TestResponse| {
         answer
             .text
             .lines()
@@ -560,7 +560,7 @@ async fn who_watches_hears_the_rest_and_then_the_end() {
 
 #[tokio::test]
 async fn the_monitor_is_told_what_happened() {
-    let kit = Kit::new(true).await;
+    let kit = TestService::new(true).await;
     let token = hand_in(&kit, &[]).await;
     get(&kit, &format!("/submissions/{token}"), &[]).await;
     let alone = get(&kit, "/health/ready", &[]).await;

@@ -5,9 +5,9 @@ use super::problem::Problem as Failure;
 use super::problems::{WhichVersion, found, version};
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
-use crate::moment::written;
 use crate::problems::limits::{self, Inferring};
 use crate::service::Service;
+use crate::timestamp::to_rfc3339;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -107,7 +107,7 @@ async fn scales_view(service: &Service, stored: StoredScales) -> Result<ScalesVi
         pool: stored.of.pool,
         state,
         fault,
-        found: found.as_ref().map(|found| written(found.found)),
+        found: found.as_ref().map(|found| to_rfc3339(found.found)),
         node: found.as_ref().and_then(|found| found.node.clone()),
         node_pool: found.as_ref().and_then(|found| found.node_pool.clone()),
         scales: found.map(|found| found.inferred),
@@ -123,7 +123,7 @@ async fn view(service: &Service, stored: StoredLimit) -> Result<LimitView, Refus
         pool: stored.of.pool,
         state,
         fault,
-        found: found.as_ref().map(|found| written(found.found)),
+        found: found.as_ref().map(|found| to_rfc3339(found.found)),
         node: found.as_ref().and_then(|found| found.node.clone()),
         node_pool: found.as_ref().and_then(|found| found.node_pool.clone()),
         limit: found.map(|found| found.inferred),
@@ -193,7 +193,7 @@ pub(super) async fn again(
     caller.must(Right::Problems)?;
     let asked = body.json().await?;
     let problem = found(&service, &name).await?;
-    let version = version(&service, &problem, &WhichVersion::of(asked.version)).await?;
+    let version = version(&service, &problem, &WhichVersion::new(asked.version)).await?;
     limits::again(&service, &version, &problem.name, asked.pool).await?;
     Ok((StatusCode::ACCEPTED, Json(all(&service, &problem.name, &version).await?)))
 }

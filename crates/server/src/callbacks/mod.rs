@@ -14,11 +14,11 @@ pub(crate) use courier::Courier;
 
 use crate::errors::Refusal;
 use crate::faces::judge0;
-use crate::moment::now;
 use crate::service::Service;
+use crate::timestamp::now;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Callback, Moment};
+use store::{Callback, Timestamp};
 use tokio::task::JoinSet;
 
 /// How often callbacks that are due are looked for.
@@ -89,15 +89,15 @@ async fn body(service: &Service, callback: &Callback) -> Result<Vec<u8>, Refusal
 }
 
 /// When it is tried again after it failed, having failed this often before.
-fn next_try(failed: u64, now: Moment) -> Option<Moment> {
+fn next_try(failed: u64, now: Timestamp) -> Option<Timestamp> {
     let wait = WAITS.get(usize::try_from(failed).ok()?)?;
-    Some(Moment(now.0.saturating_add(i64::try_from(wait.as_micros()).ok()?)))
+    Some(Timestamp(now.0.saturating_add(i64::try_from(wait.as_micros()).ok()?)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::Kit;
+    use crate::test_service::TestService;
     use model::Verdict;
     use std::sync::Mutex;
     use store::CallbackState;
@@ -106,9 +106,9 @@ mod tests {
 
     #[test]
     fn a_callback_is_tried_three_times_with_growing_waits() {
-        let tries: Vec<_> = (0..3).map(|failed| next_try(failed, Moment(5))).collect();
-        assert_eq!(tries, [Some(Moment(2_000_005)), Some(Moment(15_000_005)), None]);
-        assert_eq!(next_try(u64::MAX, Moment(5)), None);
+        let tries: Vec<_> = (0..3).map(|failed| next_try(failed, Timestamp(5))).collect();
+        assert_eq!(tries, [Some(Timestamp(2_000_005)), Some(Timestamp(15_000_005)), None]);
+        assert_eq!(next_try(u64::MAX, Timestamp(5)), None);
     }
 
     /// Counts connections, keeps what they say, and answers all but the first.
@@ -151,7 +151,7 @@ mod tests {
     async fn a_callback_that_was_under_way_when_the_service_ended_is_delivered_again() {
         let (port, heard) = listener().await;
         let allowed = Allowed { networks: vec!["127.0.0.2".parse().unwrap()], ..Allowed::default() };
-        let kit = Kit::with(true, |settings| settings.callbacks = allowed.clone()).await;
+        let kit = TestService::with(true, |settings| settings.callbacks = allowed.clone()).await;
         let id = judge0::tests::judged_with_callback(
             &kit,
             &format!("http://127.0.0.2:{port}/x"),

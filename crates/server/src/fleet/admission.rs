@@ -4,9 +4,9 @@ use super::TRIES;
 use super::clocks::Clock;
 use super::roster::{health, policy, statement};
 use crate::errors::Refusal;
-use crate::moment::{now, written};
 use crate::service::Service;
-use crate::work::desk;
+use crate::timestamp::{now, to_rfc3339};
+use crate::work::worker_messages;
 use ::fleet::nats::{Greeting, Reply, Standing, WorkerId};
 use ::fleet::{
     Admission, Condition, Definition, Health, Pool, PoolKind, Reason, STATEMENTS, Statement, admit, rechecks,
@@ -42,7 +42,7 @@ pub(crate) async fn standing(
     service: &Service,
     from: &WorkerId,
     greeting: &Greeting,
-    came: store::Moment,
+    came: store::Timestamp,
 ) -> Result<Reply, Refusal> {
     let protocol = match fit(greeting) {
         Ok(protocol) => protocol,
@@ -62,7 +62,7 @@ pub(crate) async fn standing(
         let kept = pools.iter().find(|pool| pool.name == from.pool);
         let pool = kept.map(|kept| serde_json::from_value(kept.form.clone())).transpose().map_err(fault)?;
         let names: Vec<&str> = pools.iter().map(|pool| pool.name.as_str()).collect();
-        let look = Look {
+        let look = NodeCheck {
             node: &node,
             pool: pool.as_ref(),
             pools: &names,
@@ -113,7 +113,7 @@ fn stands(node: &Node, pool: Option<&Pool>, protocol: u32) -> Reply {
 
 /// The protocol that is spoken with a worker, or why it cannot be used, with the remedy.
 fn fit(greeting: &Greeting) -> Result<u32, String> {
-    let spoken = desk::spoken(&greeting.hello)?;
+    let spoken = worker_messages::spoken(&greeting.hello)?;
     let stated = greeting.statement.as_ref().map(|stated| STATEMENTS.read(stated.form));
     stated.transpose().map(|_| spoken)
 }
@@ -161,7 +161,7 @@ async fn heard_of(service: &Service, from: &WorkerId, greeting: &Greeting) -> Re
 /// Whether no verdict rests on what a drained node judged while it is doubted.
 async fn settled(store: &Store, node: &Node) -> Result<bool, Error> {
     let (Some(since), NodeState::Drained) = (node.doubted_since, node.state) else { return Ok(true) };
-    let end = store::Moment(i64::MAX);
+    let end = store::Timestamp(i64::MAX);
     for (submission, job, _) in store.judged_on(&node.name, since, end, MOST_SUSPECTS).await? {
         match store.submission(submission).await {
             Ok(found) if found.current.as_ref().is_some_and(|current| current.job == job) => {
@@ -181,7 +181,7 @@ fn noted(node: &Node) -> Vec<String> {
 }
 
 /// What one look at a node is by.
-struct Look<'a> {
+struct NodeCheck<'a> {
     node: &'a Node,
     /// The pool it comes for.
     pool: Option<&'a Pool>,
@@ -212,9 +212,9 @@ struct Found<'a> {
 const CLOCK: &str = "its clock is ";
 const SLOT: &str = "slot ";
 
-impl Look<'_> {
+impl NodeCheck<'_> {
     /// What is to be changed, and what the pool is like from now on where it is founded; `None`: all stays as it is.
-    fn look(&self, now: store::Moment) -> Option<(NodeChange, Option<Definition>)> {
+    fn look(&self, now: store::Timestamp) -> Option<(NodeChange, Option<Definition>)> {
         let before = noted(self.node);
         let troubles = self.troubles(&before, now);
         let Some(stated) = statement(self.node) else {
@@ -285,7 +285,7 @@ impl Look<'_> {
     }
 
     /// It is a member, again or still.
-    fn passes(&self, found: &Found<'_>, notes: &[String], now: store::Moment) -> NodeChange {
+    fn passes(&self, found: &Found<'_>, notes: &[String], now: store::Timestamp) -> NodeChange {
         let Found { admitted, stated, why, restored } = *found;
         let mut change =
             NodeChange { admitted: serde_json::to_value(stated).ok(), ..NodeChange::none(self.node) };
@@ -297,7 +297,7 @@ impl Look<'_> {
             }
             _ => {
                 if let Some(since) = self.node.doubted_since {
-                    words.push(format!("what it judged from {} on was doubted", written(since)));
+                    words.push(format!("what it judged from {} on was doubted", to_rfc3339(since)));
                 }
                 change.doubted_since = None;
                 ("admitted", Health::new(now))
@@ -327,7 +327,7 @@ impl Look<'_> {
     }
 
     /// What keeps its slots from working: what others of them said that are there still, and what this one says.
-    fn troubles(&self, before: &[String], now: store::Moment) -> Vec<String> {
+    fn troubles(&self, before: &[String], now: store::Timestamp) -> Vec<String> {
         let own = format!("{SLOT}{}: ", self.from.slot);
         let of_another = |why: &&String| {
             let slot = why.strip_prefix(SLOT).and_then(|rest| rest.split_once(": ")?.0.parse::<u32>().ok());
@@ -347,12 +347,12 @@ impl Look<'_> {
 }
 
 /// What is told of a clock that is away by so many microseconds. It is no news as long as it is as wrong as it was.
-fn wrong_clock(away: i64, before: &[String], now: store::Moment) -> String {
+fn wrong_clock(away: i64, before: &[String], now: store::Timestamp) -> String {
     let (by, way) = (away.abs() / 1_000_000, if away > 0 { "ahead of" } else { "behind" });
     let wrong = |by| format!("{CLOCK}{by} s {way} the service's");
     let known = before.iter().find(|why| (by - 1..=by + 1).any(|by| why.starts_with(&wrong(by))));
     known.cloned().unwrap_or_else(|| {
-        let (wrong, told) = (wrong(by), written(now));
+        let (wrong, told) = (wrong(by), to_rfc3339(now));
         format!("{wrong}, which said {told}: set the clocks, by NTP or the like")
     })
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use store::Moment;
+use store::Timestamp;
 
 /// How far a node's clock may be from the service's, in microseconds: what it states is put in order by it.
 const APART_US: i64 = 5_000_000;
@@ -31,7 +31,7 @@ pub(super) struct Clocks(Mutex<HashMap<String, (i64, i64)>>);
 
 impl Clocks {
     /// A greeting was sent at that moment by the clock of its node, and is here now.
-    pub(super) fn look(&self, node: &str, sent: Moment, now: Moment) -> Clock {
+    pub(super) fn look(&self, node: &str, sent: Timestamp, now: Timestamp) -> Clock {
         let away = sent.0.saturating_sub(now.0);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if away >= -APART_US {
@@ -61,7 +61,8 @@ mod tests {
     fn by(greetings: &[(f64, f64)]) -> Vec<Clock> {
         let clocks = Clocks::default();
         let micros = |seconds: &f64| (seconds * 1e6) as i64;
-        let look = |(sent, came): &(f64, f64)| clocks.look("a", Moment(micros(sent)), Moment(micros(came)));
+        let look =
+            |(sent, came): &(f64, f64)| clocks.look("a", Timestamp(micros(sent)), Timestamp(micros(came)));
         greetings.iter().map(look).collect()
     }
 

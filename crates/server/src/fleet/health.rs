@@ -3,11 +3,11 @@
 use super::TRIES;
 use super::roster::{Quiet, Roster, health, policy};
 use crate::errors::Refusal;
-use crate::moment::now;
 use crate::service::Service;
+use crate::timestamp::now;
 use ::fleet::nats::WorkerId;
 use ::fleet::{Health, HealthPolicy, Probe};
-use store::{Error, Moment, Node, NodeChange, NodeState, Sample};
+use store::{Error, Node, NodeChange, NodeState, Sample, Timestamp};
 
 /// A node's index was probed between two jobs. It is timed by the service's clock, which puts it in order with jobs.
 pub(crate) async fn probed(service: &Service, from: &WorkerId, probe: &Probe) -> Result<(), Refusal> {
@@ -18,7 +18,7 @@ pub(crate) async fn probed(service: &Service, from: &WorkerId, probe: &Probe) ->
         Err(Error::NotFound(_)) => return Ok(()),
         other => other?,
     }
-    Ok(tell(service, &from.node, Told::default(), |health, policy| health.probe(policy, probe.clone()))
+    Ok(tell(service, &from.node, HealthNote::default(), |health, policy| health.probe(policy, probe.clone()))
         .await?)
 }
 
@@ -26,7 +26,7 @@ pub(crate) async fn probed(service: &Service, from: &WorkerId, probe: &Probe) ->
 pub(super) async fn judged(
     service: &Service,
     node: &str,
-    began: Moment,
+    began: Timestamp,
     disturbed: Option<&[&str]>,
 ) -> Result<(), Error> {
     match disturbed {
@@ -37,7 +37,7 @@ pub(super) async fn judged(
         }
         Some(by) => {
             let by = format!("the last job by: {}", by.join(", ").replace('_', " "));
-            let told = Told { by: Some(&by), ..Told::default() };
+            let told = HealthNote { by: Some(&by), ..HealthNote::default() };
             tell(service, node, told, |health, policy| {
                 health.quiet_jobs_until(began);
                 health.judged(policy, now(), true);
@@ -51,14 +51,14 @@ pub(super) async fn judged(
 pub(super) async fn checked(
     service: &Service,
     node: &str,
-    began: Moment,
+    began: Timestamp,
     charge: Option<&str>,
 ) -> Result<(), Error> {
     let Some(charge) = charge else {
         service.fleet.count_quiet(node, |quiet| quiet.checked += 1);
         return Ok(());
     };
-    let told = Told { event: Some(("charged", charge)), by: None };
+    let told = HealthNote { event: Some(("charged", charge)), by: None };
     tell(service, node, told, |health, policy| {
         health.quiet_jobs_until(began);
         health.checked(policy, now(), true);
@@ -76,7 +76,7 @@ pub(super) async fn tell_quiet(service: &Service) -> Result<(), Error> {
             known.health.as_ref().is_some_and(|health| health.is_watched(policy))
         };
         if service.fleet.quiet(name) != Quiet::default() && watched() {
-            tell(service, name, Told::default(), |_, _| {}).await?;
+            tell(service, name, HealthNote::default(), |_, _| {}).await?;
         }
     }
     Ok(())
@@ -84,7 +84,7 @@ pub(super) async fn tell_quiet(service: &Service) -> Result<(), Error> {
 
 /// What is written down beside what tests come to.
 #[derive(Clone, Copy, Default)]
-struct Told<'a> {
+struct HealthNote<'a> {
     /// What happened, whatever comes of it: kind and words.
     event: Option<(&'a str, &'a str)>,
     /// What an alarm came by, in words.
@@ -96,7 +96,7 @@ struct Told<'a> {
 async fn tell(
     service: &Service,
     name: &str,
-    told: Told<'_>,
+    told: HealthNote<'_>,
     what: impl Fn(&mut Health, &HealthPolicy),
 ) -> Result<(), Error> {
     for _ in 0..TRIES {
@@ -132,7 +132,7 @@ fn changed(
     node: &Node,
     found: &Health,
     policy: &HealthPolicy,
-    told: Told<'_>,
+    told: HealthNote<'_>,
 ) -> NodeChange {
     let mut change = NodeChange::none(node);
     let by = told.by;

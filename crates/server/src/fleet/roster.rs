@@ -1,7 +1,7 @@
 //! What the rules look at, as it was a moment ago: pools, contests and nodes. Every job asks for it, and it changes rarely.
 
 use super::clocks::Clocks;
-use crate::moment::now;
+use crate::timestamp::now;
 use ::fleet::{Contest, Health, HealthPolicy, Pool, PoolKind, Statement};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -120,7 +120,7 @@ pub(super) struct Known {
 
 impl Known {
     /// Where nothing was changed since, what its documents said before is what they say.
-    fn of(node: Node, last: Option<&Known>) -> Known {
+    fn from_node(node: Node, last: Option<&Known>) -> Known {
         let unchanged =
             |last: &&Known| (last.node.revision, last.node.first_seen) == (node.revision, node.first_seen);
         match last.filter(unchanged) {
@@ -166,7 +166,7 @@ impl Roster {
             nodes: nodes
                 .map(|node| {
                     let last = last.nodes.get(&node.name);
-                    (node.name.clone(), Known::of(node, last))
+                    (node.name.clone(), Known::from_node(node, last))
                 })
                 .collect(),
         })

@@ -6,33 +6,34 @@ use super::roster::Roster;
 use crate::metrics::Round;
 use crate::service::Service;
 use ::fleet::{
-    Agreed, Answer, Asked, Contest, CrossPolicy, Next, Place, PoolKind, Stage, Strictness, Why, next, noise,
+    Agreed, CheckReason, CheckedJob, Contest, CrossPolicy, Destination, Next, NodeAnswer, PoolKind, Stage,
+    Strictness, next, noise,
 };
 use model::{Disturbance, Judgement, Nanos, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use settle::Floor;
+use settle::NoiseFloor;
 use std::collections::{BTreeMap, BTreeSet};
-use store::{Ask, Conclusion, Error, Job, JobId, JobState, JudgementId, Moment, Purpose, Then};
+use store::{Ask, Conclusion, Error, Job, JobId, JobState, JudgementId, Purpose, Then, Timestamp};
 
 /// What is kept of a job, for the next ones of its round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Kept {
+struct RecordedAnswer {
     #[serde(flatten)]
-    answer: Answer,
+    answer: NodeAnswer,
     /// The time limit that its times are set against.
     #[serde(rename = "limit_ns")]
     limit: Nanos,
     /// When the node began it.
-    began: Moment,
+    began: Timestamp,
     /// The round ended with it without a majority, or without a check that was due: why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    open: Option<Why>,
+    open: Option<CheckReason>,
 }
 
 /// An answer of the round.
-struct Given {
-    kept: Kept,
+struct RoundAnswer {
+    kept: RecordedAnswer,
     /// `None`: it is being stored.
     judgement: Option<JudgementId>,
 }
@@ -43,7 +44,7 @@ pub(crate) struct Concluded {
     answer: Option<Json>,
     next: Step,
     /// Nodes of the round, and when they began.
-    began: Vec<(String, Moment)>,
+    began: Vec<(String, Timestamp)>,
     /// What the evidence of the slowest test names as a disturbance; `None`: nobody can tell.
     disturbed: Option<Vec<&'static str>>,
 }
@@ -101,12 +102,12 @@ pub(crate) async fn concluded(
     let contest = job.contest.and_then(|contest| roster.contests.get(&contest));
     let began = job.started.unwrap_or(job.created);
     let answer = answer(&roster, contest, (node, pool), judgement, &floor);
-    let mut kept = Kept { answer, limit: judgement.time_limit, began, open: None };
+    let mut kept = RecordedAnswer { answer, limit: judgement.time_limit, began, open: None };
     let mut given = match job.round == job.id {
         true => Vec::new(),
         false => given(service, job.round).await?,
     };
-    given.push(Given { kept: kept.clone(), judgement: None });
+    given.push(RoundAnswer { kept: kept.clone(), judgement: None });
     let step = step(&roster, &connected(service), contest, job.round, &mut given);
     if let Step::Stand { agreed: Some(agreed), .. } = &step {
         // Where nobody else could have been asked nothing is missing.
@@ -142,7 +143,7 @@ async fn compared(
     service: &Service,
     round: JobId,
     agreed: &Agreed,
-    began: &[(String, Moment)],
+    began: &[(String, Timestamp)],
 ) -> Result<(), Error> {
     let charged = agreed.charged.iter().map(|charge| Round::Charges(&charge.node));
     charged.for_each(|charged| service.metrics.fleet.round(charged));
@@ -154,7 +155,7 @@ async fn compared(
     for node in &agreed.compared {
         let charge = agreed.charged.iter().find(|charge| charge.node == *node);
         let words = charge.map(|charge| format!("job {round}: {}", charge.why));
-        let began = began.iter().find(|(name, _)| name == node).map_or(Moment(0), |(_, began)| *began);
+        let began = began.iter().find(|(name, _)| name == node).map_or(Timestamp(0), |(_, began)| *began);
         health::checked(service, node, began, words.as_deref()).await?;
     }
     Ok(())
@@ -189,7 +190,7 @@ async fn settle(service: &Service, job: &Job) -> Result<bool, Error> {
     let last = given.last().and_then(|given| given.judgement);
     let Some(counts) = counts.or(last) else { return Ok(false) };
     let why = "no other node can judge it";
-    let settled = service.store.settle(job.id, counts, why, crate::moment::now()).await?;
+    let settled = service.store.settle(job.id, counts, why, crate::timestamp::now()).await?;
     if settled {
         let began: Vec<_> = given.into_iter().map(|one| (one.kept.answer.node, one.kept.began)).collect();
         compared(service, job.round, &agreed, &began).await?;
@@ -201,11 +202,11 @@ async fn settle(service: &Service, job: &Job) -> Result<bool, Error> {
 }
 
 /// Answers of the round that are stored.
-async fn given(service: &Service, round: JobId) -> Result<Vec<Given>, Error> {
+async fn given(service: &Service, round: JobId) -> Result<Vec<RoundAnswer>, Error> {
     let answered = service.store.answers(round).await?;
     let given = answered.into_iter().filter_map(|one| {
         let kept = serde_json::from_value(one.answer?).ok()?;
-        Some(Given { kept, judgement: Some(one.judgement) })
+        Some(RoundAnswer { kept, judgement: Some(one.judgement) })
     });
     Ok(given.collect())
 }
@@ -240,21 +241,21 @@ fn step(
     connected: &BTreeSet<String>,
     contest: Option<&Contest>,
     round: JobId,
-    given: &mut [Given],
+    given: &mut [RoundAnswer],
 ) -> Step {
     for one in given.iter_mut() {
         one.kept.answer.doubted |= roster.doubts(&one.kept.answer.node);
     }
-    let answers: Vec<Answer> = given.iter().map(|one| one.kept.answer.clone()).collect();
+    let answers: Vec<NodeAnswer> = given.iter().map(|one| one.kept.answer.clone()).collect();
     let strictness = contest.map_or(Strictness::Relaxed, |contest| contest.strictness);
     let job = round.to_string();
     // A fault of ours has none.
     let limit = given.iter().map(|one| one.kept.limit).max().unwrap_or_default();
     let others = others(roster, connected, contest, &answers);
-    let asked = Asked { job: &job, strictness, limit, others };
+    let asked = CheckedJob { job: &job, strictness, limit, others };
     let place = |stage| match contest.map(|contest| contest.place(stage)) {
-        Some(Place::Pool(pool)) => Some(pool),
-        Some(Place::Anywhere) | None => None,
+        Some(Destination::Pool(pool)) => Some(pool),
+        Some(Destination::Anywhere) | None => None,
     };
     match next(&CrossPolicy::PUBLISHED, &asked, &answers) {
         // Where all failed the last one is it.
@@ -279,7 +280,7 @@ fn others(
     roster: &Roster,
     connected: &BTreeSet<String>,
     contest: Option<&Contest>,
-    answers: &[Answer],
+    answers: &[NodeAnswer],
 ) -> usize {
     let spoken = answers.iter().any(|answer| answer.strict);
     let own = contest.filter(|contest| match contest.strictness {
@@ -298,14 +299,14 @@ fn answer(
     contest: Option<&Contest>,
     (node, pool): (&str, &str),
     judgement: &Judgement,
-    floor: &Floor,
-) -> Answer {
+    floor: &NoiseFloor,
+) -> NodeAnswer {
     // Of another pool than the contest's a strict node is as foreign as any.
     let own = contest.is_some_and(|contest| contest.pool == pool);
     let definition = contest.and_then(|contest| roster.pools.get(&contest.pool)?.definition.as_ref());
     let index = roster.nodes.get(node).and_then(|known| known.statement.as_ref()?.index.as_ref());
     let slower = || definition?.slower_at_most(&index?.parts);
-    Answer {
+    NodeAnswer {
         node: node.to_string(),
         strict: own && roster.kind(pool) == PoolKind::Strict,
         verdict: judgement.verdict,
@@ -319,7 +320,7 @@ fn answer(
 
 /// What disturbed the runs of the slowest test: the one that is judged for time, and one for each job, as the rates of the tests have it.
 /// Where the noise of the slot was never measured, what is noise nowhere. `None`: nothing was run, or nobody can tell.
-fn disturbed(judgement: &Judgement, floor: &Floor) -> Option<Vec<&'static str>> {
+fn disturbed(judgement: &Judgement, floor: &NoiseFloor) -> Option<Vec<&'static str>> {
     const NO_NOISE: [Disturbance; 1] = [Disturbance::Throttled];
     let slowest =
         judgement.tests.iter().max_by_key(|test| test.charge).filter(|test| !test.runs.is_empty())?;

@@ -1,8 +1,8 @@
 //! What has to be looked at from time to time, by any server.
 
 use super::{TRIES, health, rounds};
-use crate::moment::now;
 use crate::service::Service;
+use crate::timestamp::now;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Error, NodeChange, NodeState};

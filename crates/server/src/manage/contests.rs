@@ -2,11 +2,11 @@
 
 use super::with_names;
 use crate::errors::Refusal;
-use crate::moment::written;
-use ::fleet::{Contest, Place, Stage, Strictness};
+use crate::timestamp::to_rfc3339;
+use ::fleet::{Contest, Destination, Stage, Strictness};
 use model::SecondOpinions;
 use serde::Serialize;
-use store::{Moment, NewContest, Store};
+use store::{NewContest, Store, Timestamp};
 use utoipa::ToSchema;
 
 /// A contest.
@@ -44,7 +44,7 @@ fn view(contest: store::Contest) -> Result<ContestView, Refusal> {
         strictness: policy.strictness,
         at_once: contest.at_once,
         second_opinion: policy.second_opinion,
-        created: written(contest.created),
+        created: to_rfc3339(contest.created),
     })
 }
 
@@ -78,7 +78,7 @@ async fn named(store: &Store, name: &str) -> Result<store::Contest, Refusal> {
 ///
 /// # Errors
 /// [`Refusal::Bad`] where it cannot be judged with the pools there are.
-pub async fn set_contest(store: &Store, contest: &Contest, now: Moment) -> Result<(), Refusal> {
+pub async fn set_contest(store: &Store, contest: &Contest, now: Timestamp) -> Result<(), Refusal> {
     if !is_name(&contest.name) {
         return Err(Refusal::Bad("name: 1 to 64 of a-z, A-Z, 0-9, -, _ and .".into()));
     }
@@ -90,8 +90,8 @@ pub async fn set_contest(store: &Store, contest: &Contest, now: Moment) -> Resul
     let policy = serde_json::to_value(contest).map_err(|e| Refusal::Fault(e.to_string()))?;
     let place = contest.place(Stage::Usual);
     let usual = match &place {
-        Place::Pool(pool) => Some(pool.as_str()),
-        Place::Anywhere => None,
+        Destination::Pool(pool) => Some(pool.as_str()),
+        Destination::Anywhere => None,
     };
     let Contest { name, pool, at_once, .. } = contest;
     let new = NewContest { name, pool, usual, at_once: *at_once, policy: &policy };

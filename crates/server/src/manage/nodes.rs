@@ -2,13 +2,13 @@
 
 use super::{TRIES, node_named, reason};
 use crate::errors::Refusal;
-use crate::moment::written;
+use crate::timestamp::to_rfc3339;
 use ::fleet::{Condition, Health, HealthPolicy, Pool, PoolKind, Probe, Reason, Statement, compare};
 use model::IndexPart;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
-use store::{Moment, Node, NodeChange, NodeEvent, NodeState, Sample, Store};
+use store::{Node, NodeChange, NodeEvent, NodeState, Sample, Store, Timestamp};
 use utoipa::ToSchema;
 
 /// Measurements and events that are shown of a node.
@@ -111,7 +111,7 @@ pub struct TakenView {
     pub at: String,
     /// The moment, for who draws it.
     #[serde(skip)]
-    pub moment: Moment,
+    pub moment: Timestamp,
     /// A short probe between jobs; else the whole index.
     pub probe: bool,
     /// By part, in its unit.
@@ -180,10 +180,10 @@ impl NodeView {
             reason: node.reason.clone(),
             standing: standing(node),
             waits: node.waits.as_ref().map(reasons),
-            doubted_since: node.doubted_since.map(written),
+            doubted_since: node.doubted_since.map(to_rfc3339),
             health: node.health.as_ref().and_then(|health| HealthView::new(health, policy)),
-            first_seen: written(node.first_seen),
-            last_seen: written(node.last_seen),
+            first_seen: to_rfc3339(node.first_seen),
+            last_seen: to_rfc3339(node.last_seen),
         }
     }
 
@@ -210,13 +210,13 @@ impl HealthView {
         };
         let finding = |found: ::fleet::Finding| FindingView {
             reason: found.reason,
-            since: written(found.since),
-            found: written(found.found),
+            since: to_rfc3339(found.since),
+            found: to_rfc3339(found.found),
         };
         let test = |chart: ::fleet::ChartState| TestView {
             name: chart.name(),
             share: chart.share,
-            since: written(chart.since),
+            since: to_rfc3339(chart.since),
             seen: chart.seen,
         };
         let tests = health.charts(policy).into_iter().map(test).collect();
@@ -226,7 +226,7 @@ impl HealthView {
 
 impl EventView {
     fn new(event: NodeEvent) -> EventView {
-        EventView { at: written(event.at), kind: event.kind, text: event.text, by: event.by }
+        EventView { at: to_rfc3339(event.at), kind: event.kind, text: event.text, by: event.by }
     }
 }
 
@@ -243,7 +243,7 @@ impl TakenView {
                 IndexPart::ALL.into_iter().filter_map(|part| Some((part, value(part)?))).collect()
             }
         };
-        let taken = TakenView { at: written(sample.at), moment: sample.at, probe, parts };
+        let taken = TakenView { at: to_rfc3339(sample.at), moment: sample.at, probe, parts };
         (!taken.parts.is_empty()).then_some(taken)
     }
 }
@@ -294,7 +294,7 @@ pub async fn details(store: &Store, name: &str) -> Result<NodeDetails, Refusal> 
     let points = statement.map_or(Vec::new(), |statement| compare(definition, &statement));
     let mut index = Vec::new();
     for (kind, probe) in [("index", false), ("probe", true)] {
-        let samples = store.samples(name, kind, Moment(0), SHOWN).await?;
+        let samples = store.samples(name, kind, Timestamp(0), SHOWN).await?;
         index.extend(samples.iter().filter_map(|sample| TakenView::new(sample, probe)));
     }
     index.sort_by_key(|taken| std::cmp::Reverse(taken.moment));
@@ -303,7 +303,7 @@ pub async fn details(store: &Store, name: &str) -> Result<NodeDetails, Refusal> 
     let running = running.map(|(submission, job, since)| RunningView {
         submission: submission.0,
         job: job.0,
-        since: written(since),
+        since: to_rfc3339(since),
     });
     Ok(NodeDetails {
         node: show_node(store, name).await?,
@@ -327,7 +327,13 @@ pub async fn events(store: &Store, name: &str, limit: u32) -> Result<Vec<EventVi
 ///
 /// # Errors
 /// [`Refusal::NotFound`]; [`Refusal::Conflict`] where it is out of service, with since when and why; [`Refusal::Bad`] without a reason.
-pub async fn drain(store: &Store, name: &str, why: &str, by: &str, now: Moment) -> Result<NodeView, Refusal> {
+pub async fn drain(
+    store: &Store,
+    name: &str,
+    why: &str,
+    by: &str,
+    now: Timestamp,
+) -> Result<NodeView, Refusal> {
     let why = reason(why)?;
     if why.is_empty() {
         return Err(Refusal::Bad("reason: is required, for others who find the node drained".into()));
@@ -360,7 +366,7 @@ async fn already_out(store: &Store, node: &Node) -> Result<Refusal, Refusal> {
     let event = events.iter().find(|event| ["drained", "suspected"].contains(&&*event.kind));
     let since = event.map_or(String::new(), |event| {
         let by = event.by.as_ref().map_or(String::new(), |by| format!(" by {by}"));
-        format!(" since {}{by}", written(event.at))
+        format!(" since {}{by}", to_rfc3339(event.at))
     });
     let why = node.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
     Ok(Refusal::Conflict(format!("node {}: {}{since}{why}", node.name, standing(node))))
@@ -376,7 +382,7 @@ pub async fn return_node(
     name: &str,
     why: &str,
     by: &str,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<NodeView, Refusal> {
     let why = reason(why)?;
     for _ in 0..TRIES {
@@ -388,7 +394,7 @@ pub async fn return_node(
             return Err(Refusal::Conflict(format!("node {name}: is not drained{waits}")));
         }
         let doubts =
-            node.doubted_since.map(|since| format!("judgements since {} were suspect", written(since)));
+            node.doubted_since.map(|since| format!("judgements since {} were suspect", to_rfc3339(since)));
         let words: Vec<String> =
             [Some(why.clone()).filter(|why| !why.is_empty()), doubts].into_iter().flatten().collect();
         let change = NodeChange {

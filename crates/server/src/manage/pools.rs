@@ -3,11 +3,11 @@
 use super::nodes::{NodeView, policy_of};
 use super::pool_named;
 use crate::errors::Refusal;
-use crate::moment::written;
+use crate::timestamp::to_rfc3339;
 use ::fleet::{Contest, Feature, Pool, PoolKind};
 use serde::Serialize;
 use serde_json::Value as Json;
-use store::{Error, Moment, Store};
+use store::{Error, Store, Timestamp};
 use utoipa::ToSchema;
 
 /// A pool.
@@ -78,7 +78,7 @@ pub async fn pools(store: &Store) -> Result<Vec<PoolView>, Refusal> {
             kind,
             helps_after_secs,
             definition: pool.form.get("definition").filter(|definition| !definition.is_null()).cloned(),
-            created: written(pool.created),
+            created: to_rfc3339(pool.created),
             name: pool.name,
         })
     };
@@ -99,12 +99,12 @@ pub async fn show_pool(store: &Store, name: &str) -> Result<PoolView, Refusal> {
 ///
 /// # Errors
 /// [`Refusal::Conflict`] where one of that name is.
-pub async fn add_pool(store: &Store, pool: &Pool, now: Moment) -> Result<(), Refusal> {
+pub async fn add_pool(store: &Store, pool: &Pool, now: Timestamp) -> Result<(), Refusal> {
     match store.pool(&pool.name).await {
         Ok(there) => Err(Refusal::Conflict(format!(
             "pool {}: exists since {}; change it with `tauto pool set`",
             pool.name,
-            written(there.created)
+            to_rfc3339(there.created)
         ))),
         Err(Error::NotFound(_)) => keep(store, pool, now).await,
         Err(error) => Err(error.into()),
@@ -115,7 +115,7 @@ pub async fn add_pool(store: &Store, pool: &Pool, now: Moment) -> Result<(), Ref
 ///
 /// # Errors
 /// [`Refusal::Conflict`] where a contest that is bound to it could not be judged any more.
-pub async fn put_pool(store: &Store, pool: &Pool, now: Moment) -> Result<(), Refusal> {
+pub async fn put_pool(store: &Store, pool: &Pool, now: Timestamp) -> Result<(), Refusal> {
     for contest in store.contests().await?.iter().filter(|contest| contest.pool == pool.name) {
         let bound: Option<Contest> = serde_json::from_value(contest.policy.clone()).ok();
         if let Some(why) = bound.and_then(|contest| contest.fault(&[pool])) {
@@ -125,7 +125,7 @@ pub async fn put_pool(store: &Store, pool: &Pool, now: Moment) -> Result<(), Ref
     keep(store, pool, now).await
 }
 
-async fn keep(store: &Store, pool: &Pool, now: Moment) -> Result<(), Refusal> {
+async fn keep(store: &Store, pool: &Pool, now: Timestamp) -> Result<(), Refusal> {
     // A file that was written by hand went through this, and what comes as JSON has not.
     let pool = Pool::parse(&pool.to_text()).map_err(|e| Refusal::Bad(e.to_string()))?;
     let form = serde_json::to_value(&pool).map_err(|e| Refusal::Fault(e.to_string()))?;
@@ -141,7 +141,7 @@ pub async fn accept(
     name: &str,
     feature: Feature,
     value: &str,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<bool, Refusal> {
     let value = value.trim();
     if value.is_empty() || value.len() > super::MOST_REASON {

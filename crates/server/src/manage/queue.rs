@@ -1,10 +1,10 @@
 //! How much waits, where, and how much is done.
 
 use crate::errors::Refusal;
-use crate::moment::written;
+use crate::timestamp::to_rfc3339;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use store::{Moment, Store, Throughput, Urgency};
+use store::{Store, Throughput, Timestamp, Urgency};
 use utoipa::ToSchema;
 
 /// The lines, and what is done.
@@ -95,12 +95,12 @@ impl Done {
 ///
 /// # Errors
 /// Those of the store.
-pub async fn queue(store: &Store, now: Moment) -> Result<Lines, Refusal> {
+pub async fn queue(store: &Store, now: Timestamp) -> Result<Lines, Refusal> {
     let line = |line: store::LineCount| LineView {
         pool: line.place,
         urgency: urgency(line.urgency),
         waiting: line.waiting,
-        oldest: written(line.oldest),
+        oldest: to_rfc3339(line.oldest),
         oldest_age_ns: u64::try_from(now.0.saturating_sub(line.oldest.0)).unwrap_or(0).saturating_mul(1000),
     };
     let lines = store.lines().await?.into_iter().map(line).collect();

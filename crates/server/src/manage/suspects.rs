@@ -2,11 +2,11 @@
 
 use super::node_named;
 use crate::errors::Refusal;
-use crate::moment::written;
+use crate::timestamp::to_rfc3339;
 use model::Verdict;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use store::{Moment, Purpose, Rejudge, RejudgingId, Store, SubmissionId, Urgency, UserId};
+use store::{Purpose, Rejudge, RejudgingId, Store, SubmissionId, Timestamp, Urgency, UserId};
 use utoipa::ToSchema;
 
 /// Jobs of a node that are looked at; a rejudging may have so many submissions.
@@ -50,10 +50,10 @@ pub struct Suspects {
 async fn doubted(
     store: &Store,
     node: &store::Node,
-    now: Moment,
-) -> Result<Vec<(SubmissionId, Moment)>, Refusal> {
+    now: Timestamp,
+) -> Result<Vec<(SubmissionId, Timestamp)>, Refusal> {
     let Some(since) = node.doubted_since else { return Ok(Vec::new()) };
-    let jobs = store.judged_on(&node.name, since, Moment(now.0.saturating_add(1)), MOST).await?;
+    let jobs = store.judged_on(&node.name, since, Timestamp(now.0.saturating_add(1)), MOST).await?;
     let mut once = BTreeMap::new();
     for (submission, _, at) in jobs {
         once.entry(submission).or_insert(at);
@@ -65,7 +65,7 @@ async fn doubted(
 ///
 /// # Errors
 /// [`Refusal::NotFound`].
-pub async fn suspects(store: &Store, name: &str, shown: usize, now: Moment) -> Result<Suspects, Refusal> {
+pub async fn suspects(store: &Store, name: &str, shown: usize, now: Timestamp) -> Result<Suspects, Refusal> {
     let node = node_named(store, name).await?;
     let all = doubted(store, &node, now).await?;
     let mut submissions = Vec::new();
@@ -76,14 +76,14 @@ pub async fn suspects(store: &Store, name: &str, shown: usize, now: Moment) -> R
             token: found.token,
             submission: id.0,
             problem: found.problem.map(|problem| problem.name),
-            judged: written(*judged),
+            judged: to_rfc3339(*judged),
             verdict: found.current.map(|current| current.verdict),
             forgotten: found.forgotten.is_some(),
         });
     }
     Ok(Suspects {
         node: node.name,
-        doubted_since: node.doubted_since.map(written),
+        doubted_since: node.doubted_since.map(to_rfc3339),
         count: all.len() as u64,
         submissions,
     })
@@ -98,7 +98,7 @@ pub async fn rejudge_suspects(
     store: &Store,
     name: &str,
     by: Option<UserId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<(RejudgingId, usize), Refusal> {
     let node = node_named(store, name).await?;
     let Some(since) = node.doubted_since else {
@@ -113,11 +113,11 @@ pub async fn rejudge_suspects(
     if again.is_empty() {
         return Err(Refusal::Conflict(format!(
             "node {name}: has no submission since {} that can be rejudged",
-            written(since)
+            to_rfc3339(since)
         )));
     }
     let why = node.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-    let mut text = format!("judged on {name}, suspect since {}{why}", written(since));
+    let mut text = format!("judged on {name}, suspect since {}{why}", to_rfc3339(since));
     text.truncate(text.floor_char_boundary(super::MOST_REASON));
     let ask = Rejudge {
         version: None,

@@ -1,15 +1,17 @@
 //! Pools, nodes and contests over a real store.
 
 use super::*;
-use crate::kit::accepted;
-use crate::moment::now;
+use crate::test_service::accepted;
+use crate::timestamp::now;
 use ::fleet::{
-    Contest, Definition, Feature, Health, HealthPolicy, Moment as At, Pool, PoolKind, Probe, Strictness,
+    Contest, Definition, Feature, Health, HealthPolicy, Pool, PoolKind, Probe, Strictness, Timestamp as At,
 };
 use model::IndexPart;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
-use store::{Claim, Conclusion, Lease, Moment, NewSubmission, NodeChange, NodeState, Sample, Store, Urgency};
+use store::{
+    Claim, Conclusion, Lease, NewSubmission, NodeChange, NodeState, Sample, Store, Timestamp, Urgency,
+};
 
 struct Bench {
     store: Store,
@@ -48,7 +50,7 @@ impl Bench {
         assert!(self.store.change_node(&node, &change, now()).await.unwrap());
     }
 
-    async fn judged(&self, token: &str, node: &str, at: Moment) {
+    async fn judged(&self, token: &str, node: &str, at: Timestamp) {
         let new = NewSubmission {
             token,
             version: None,
@@ -69,7 +71,7 @@ impl Bench {
         self.store.finish(lease, &accepted(), None, at, Conclusion::stands()).await.unwrap();
     }
 
-    async fn claim(&self, node: &str, at: Moment) -> store::Job {
+    async fn claim(&self, node: &str, at: Timestamp) -> store::Job {
         let claim =
             Claim { node: Some(node), pool: "metal", ..Claim::local("w", at.plus_micros(60_000_000), at) };
         self.store.claim(claim).await.unwrap().unwrap()
@@ -151,7 +153,7 @@ async fn a_node_is_drained_and_comes_back() {
         &["node a: drained since 20", "by root: new memory"],
     );
     let node = store.node("a").await.unwrap();
-    let doubts = NodeChange { doubted_since: Some(Moment(1)), ..NodeChange::none(&node) };
+    let doubts = NodeChange { doubted_since: Some(Timestamp(1)), ..NodeChange::none(&node) };
     store.change_node(&node, &doubts, now()).await.unwrap();
     let back = return_node(store, "a", "done", "root", now()).await.unwrap();
     assert_eq!((back.standing, back.doubted_since), ("waiting", None));
@@ -206,9 +208,9 @@ async fn everything_is_told_of_a_node() {
     let odd: Vec<_> = whole.points.iter().filter(|point| point.fits == Some(false)).collect();
     assert_eq!((odd.len(), &*odd[0].about), (1, "kernel"));
     let index = json!({"rounds_per_second": {"value": 374.0}, "parts": {"dram_ns": {"value": 90.5}, "l1_ns": {"unknown": "x"}}});
-    store.add_sample("a", "index", &Sample { at: Moment(5), value: index }).await.unwrap();
+    store.add_sample("a", "index", &Sample { at: Timestamp(5), value: index }).await.unwrap();
     let probe = serde_json::to_value(Probe { at: At(7), parts: vec![(IndexPart::Dram, 91.0)] }).unwrap();
-    store.add_sample("a", "probe", &Sample { at: Moment(7), value: probe }).await.unwrap();
+    store.add_sample("a", "probe", &Sample { at: Timestamp(7), value: probe }).await.unwrap();
     let taken = details(store, "a").await.unwrap().index;
     assert_eq!((taken[0].probe, taken[0].parts[&IndexPart::Dram]), (true, 91.0));
     let both = BTreeMap::from([(IndexPart::Rounds, 374.0), (IndexPart::Dram, 90.5)]);
@@ -226,11 +228,11 @@ async fn what_a_doubted_node_judged_is_judged_again() {
     bench.node("b", true).await;
     let begin = now().0 - 1_000_000;
     for (second, (token, node)) in [("1", "a"), ("2", "a"), ("3", "b"), ("4", "a")].into_iter().enumerate() {
-        bench.judged(token, node, Moment(begin + second as i64)).await;
+        bench.judged(token, node, Timestamp(begin + second as i64)).await;
     }
     refused(rejudge_suspects(store, "a", None, now()).await, &["has no suspect submissions"]);
     let node = store.node("a").await.unwrap();
-    let doubts = NodeChange { doubted_since: Some(Moment(begin + 1)), ..NodeChange::none(&node) };
+    let doubts = NodeChange { doubted_since: Some(Timestamp(begin + 1)), ..NodeChange::none(&node) };
     store.change_node(&node, &doubts, now()).await.unwrap();
     let listed = suspects(store, "a", 1, now()).await.unwrap();
     assert_eq!((listed.count, listed.submissions.len(), &*listed.submissions[0].token), (2, 1, "2"));

@@ -1,8 +1,8 @@
 //! What a monitor is told of a fleet: how its nodes stand, what waits where, how soon work begins, what speaks against nodes.
 
 use crate::manage::{self, Lines, NodeView};
-use crate::moment::now;
 use crate::service::Service;
+use crate::timestamp::now;
 use crate::work::Worker;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -13,7 +13,7 @@ use prometheus_client::registry::{Registry, Unit};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use store::{Moment, Store};
+use store::{Store, Timestamp};
 
 /// What is counted in the store is not counted again before this has passed.
 const FRESH: Duration = Duration::from_secs(2);
@@ -148,7 +148,7 @@ impl FleetMetrics {
     }
 
     /// A worker begins what was asked for then.
-    pub(crate) fn begun(&self, asked: Moment) {
+    pub(crate) fn begun(&self, asked: Timestamp) {
         self.dispatch.observe(now().0.saturating_sub(asked.0).max(0) as f64 / 1e6);
     }
 
@@ -258,7 +258,7 @@ impl FleetMetrics {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::Kit;
+    use crate::test_service::TestService;
     use std::collections::BTreeSet;
 
     const ALERTS: &str = include_str!("../../../../packaging/alerts/tautochrone.rules.yml");
@@ -271,7 +271,7 @@ mod tests {
 
     #[tokio::test]
     async fn every_metric_of_the_alerts_is_told() {
-        let kit = Kit::new(true).await;
+        let kit = TestService::new(true).await;
         let service = &kit.service;
         let node = service.store.state_node("a", "metal", &serde_json::json!({}), now()).await.unwrap();
         assert!(node.waits.is_some());
@@ -289,7 +289,7 @@ mod tests {
         let claim = store::Claim {
             node: Some("a"),
             pool: "metal",
-            ..store::Claim::local("a/0", Moment(now().0 + 9_000_000), now())
+            ..store::Claim::local("a/0", Timestamp(now().0 + 9_000_000), now())
         };
         service.store.claim(claim).await.unwrap().unwrap();
         kit.send("POST /api/v1/submissions", &["content-type: application/json"], submission).await;

@@ -34,7 +34,7 @@ const ASSETS: [Asset; 6] = [
 /// Where they all are: one hash for all of them, since scripts load each other by name.
 static PLACES: LazyLock<HashMap<&'static str, String>> = LazyLock::new(|| {
     let all: Vec<u8> = ASSETS.iter().flat_map(|asset| asset.content.iter().copied()).collect();
-    let hash = store::Hash::of(&all);
+    let hash = store::Hash::digest(&all);
     let place = |asset: &Asset| (asset.name, format!("/assets/{}/{}", &hash.as_str()[..12], asset.name));
     ASSETS.iter().map(place).collect()
 });

@@ -21,14 +21,14 @@ use std::sync::Arc;
 use store::{Purpose, Submission};
 
 /// What changes while the trials go on.
-struct Part {
+struct TrialsProgress {
     token: String,
     series: Series,
     /// The name of the test whose runs are drawn, and the picture.
     drawn: Option<(String, String)>,
 }
 
-impl Part {
+impl TrialsProgress {
     fn asked(&self) -> u64 {
         self.series.judgements.len() as u64 + self.series.waiting
     }
@@ -45,7 +45,7 @@ impl Part {
 #[derive(Template)]
 #[template(path = "consistency_part.html")]
 struct PartPage {
-    part: Part,
+    part: TrialsProgress,
 }
 
 #[derive(Template)]
@@ -54,7 +54,7 @@ struct ConsistencyPage {
     frame: Frame,
     submission: Submission,
     title: String,
-    part: Part,
+    part: TrialsProgress,
     may_try: bool,
 }
 
@@ -97,13 +97,17 @@ pub(super) async fn part_alone(
     Ok(response)
 }
 
-async fn part(service: &Service, submission: &Submission, test: Option<&str>) -> Result<Part, Refusal> {
+async fn part(
+    service: &Service,
+    submission: &Submission,
+    test: Option<&str>,
+) -> Result<TrialsProgress, Refusal> {
     let series = series(service, submission, None).await?;
     let named = test.and_then(|name| series.tests.iter().find(|test| test.name == name));
     let slowest =
         || series.tests.iter().max_by_key(|test| test.settled.as_ref().map(|spread| spread.median_ns));
     let drawn = named.or_else(slowest).map(|test| (test.name.clone(), chart(test, series.clock)));
-    Ok(Part { token: submission.token.clone(), drawn, series })
+    Ok(TrialsProgress { token: submission.token.clone(), drawn, series })
 }
 
 /// Every run of a test through the trials.

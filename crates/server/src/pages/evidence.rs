@@ -9,7 +9,7 @@ use model::{
     Verdict,
 };
 use report::html::{ChartedRun, RunsChart, runs_chart};
-use settle::{Floor, Policy, band, floor_of, judged_runs};
+use settle::{NoiseFloor, Policy, band, floor_of, judged_runs};
 use std::collections::BTreeMap;
 
 /// A run as a page shows it.
@@ -120,7 +120,7 @@ pub(super) fn shown(test: &TestResult, limit: Nanos, sees_all: bool) -> TestShow
 }
 
 fn run_shown(number: usize, run: &Observation, limit: Charge, causes: &[Cause]) -> RunShown {
-    let charge = Charge::of(limit.clock, run);
+    let charge = Charge::measured(limit.clock, run);
     let e = &run.evidence;
     let time = |reading: &Reading<Nanos>| read(reading, Nanos::to_string);
     let count = |reading: &Reading<u64>| read(reading, u64::to_string);
@@ -273,7 +273,7 @@ fn second_opinions(judgement: &Judgement) -> Vec<(Weight, String)> {
 }
 
 /// How near the limit the slowest test came.
-fn nearest(judgement: &Judgement, floor: &Floor) -> Option<(Weight, String)> {
+fn nearest(judgement: &Judgement, floor: &NoiseFloor) -> Option<(Weight, String)> {
     let limit = judgement.limit();
     let slowest = judgement.tests.iter().max_by_key(|test| test.charge)?;
     if limit.amount == 0 {
@@ -299,7 +299,7 @@ fn nearest(judgement: &Judgement, floor: &Floor) -> Option<(Weight, String)> {
 }
 
 /// From where to where one run of a program does not decide: the two borders of the settle rule.
-pub(super) fn grey(limit: Nanos, floor: &Floor) -> [Nanos; 2] {
+pub(super) fn grey(limit: Nanos, floor: &NoiseFloor) -> [Nanos; 2] {
     let (spread, policy) = (floor.spread(), Policy::PUBLISHED);
     [
         limit.scale(1.0 / (1.0 + spread.median_excess.max(policy.close))),
@@ -369,7 +369,7 @@ fn disturbed(judgement: &Judgement) -> Vec<(Weight, String)> {
     vec![(Weight::Note, text)]
 }
 
-fn noise(floor: &Floor) -> (Weight, String) {
+fn noise(floor: &NoiseFloor) -> (Weight, String) {
     let spread = floor.spread();
     let [reach, tail] =
         [spread.median_excess, spread.tail_scale].map(|part| format!("{:.1} %", part * 100.0));
@@ -428,13 +428,13 @@ fn is_near(charge: Charge, judgement: &Judgement) -> bool {
 }
 
 fn charged(run: &Observation, judgement: &Judgement) -> Option<Charge> {
-    Charge::of(judgement.clock, run).known().copied()
+    Charge::measured(judgement.clock, run).known().copied()
 }
 
 /// Runs that are drawn at most; of more, those of the slowest tests.
 const DRAWN: usize = 600;
 
-fn chart(judgement: &Judgement, floor: &Floor) -> Option<String> {
+fn chart(judgement: &Judgement, floor: &NoiseFloor) -> Option<String> {
     let (limit, clock) = (judgement.limit(), judgement.clock);
     if limit.amount == 0 {
         return None;
@@ -521,7 +521,7 @@ mod tests {
             time_limit: LIMIT,
             limits: Limits::default(),
             compile: Compilation::default(),
-            settled: Settled::of(&tests),
+            settled: Settled::combined(&tests),
             tests,
             thresholds: Reading::unknown("made up"),
             fault: None,
@@ -573,7 +573,7 @@ mod tests {
         has(&quiet, Weight::Note, "secret/1, took 100.0 ms: 10 % of the limit of 1.000 s");
         has(&quiet, Weight::Weak, "was not measured");
         has(&quiet, Weight::Weak, "Not readable on this host: waiting for a CPU (no machine)");
-        let floor = Floor { assumed: false, ..Floor::assumed() };
+        let floor = NoiseFloor { assumed: false, ..NoiseFloor::assumed() };
         let measured = Judgement { thresholds: Reading::Known(settle::thresholds(&floor)), ..quiet.clone() };
         has(&measured, Weight::Good, "Noise floor of this slot, measured");
         let open = judgement(vec![test("secret/1", &[(1010, 0); 10], Confidence::Open)]);
@@ -631,7 +631,7 @@ mod tests {
 
     #[test]
     fn the_grey_band_has_the_borders_of_the_rule() {
-        let floor = Floor::assumed();
+        let floor = NoiseFloor::assumed();
         let [from, to] = grey(LIMIT, &floor);
         let step = |cpu: Nanos| {
             let timed = Timed::new(Charge::cpu(cpu), &[]);

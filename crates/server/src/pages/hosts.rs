@@ -9,9 +9,9 @@ use crate::work::{Worker, indices};
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use model::{Audit, Finding, FindingState, Floor, HostLanguage, Index, Isolation, NodeFacts, Reading};
+use model::{Audit, Finding, FindingState, HostLanguage, Index, Isolation, NodeFacts, NoiseFloor, Reading};
 use std::sync::Arc;
-use store::{Moment, Node, NodeState, SubmissionId};
+use store::{Node, NodeState, SubmissionId, Timestamp};
 
 /// Measurements of a node that are shown.
 const HISTORY: u32 = 20;
@@ -28,13 +28,13 @@ struct SlotShown {
     measured: bool,
     judging: Option<SubmissionId>,
     finished: u64,
-    since: Moment,
+    since: Timestamp,
     version: String,
 }
 
 /// An index that was taken.
 struct Taken {
-    at: Moment,
+    at: Timestamp,
     value: String,
     interval: String,
 }
@@ -62,21 +62,21 @@ impl Host {
         }
     }
 
-    fn of(&self, state: FindingState) -> Vec<&Finding> {
+    fn in_state(&self, state: FindingState) -> Vec<&Finding> {
         let findings = self.audit.known().into_iter().flat_map(|audit| &audit.findings);
         findings.filter(|finding| finding.state == state).collect()
     }
 
     fn bad(&self) -> Vec<&Finding> {
-        self.of(FindingState::Bad)
+        self.in_state(FindingState::Bad)
     }
 
     fn unknown(&self) -> Vec<&Finding> {
-        self.of(FindingState::Unknown)
+        self.in_state(FindingState::Unknown)
     }
 
     fn well(&self) -> usize {
-        self.of(FindingState::Ok).len()
+        self.in_state(FindingState::Ok).len()
     }
 
     fn cpu(&self) -> String {
@@ -103,7 +103,7 @@ struct HostsPage {
 
 /// `GET /hosts`.
 pub(super) async fn page(State(service): State<Arc<Service>>, frame: Frame) -> Result<Response, Refused> {
-    frame.caller.must(Right::Look)?;
+    frame.caller.must(Right::View)?;
     // What is wrong with a machine is for those who run it; without accounts that is whoever is at it.
     let sees_audit = frame.caller.may(Right::Watch);
     let mut nodes = service.store.nodes_with_facts().await?;
@@ -134,7 +134,7 @@ async fn host(
         node.map_or_else(|| (None, NodeFacts::unknown("not reported")), |(node, facts)| (Some(node), facts));
     let languages = languages(&facts);
     let audit = if sees_audit { facts.audit } else { Reading::unknown("visible to the jury only") };
-    let indices = indices(&service.store, &name, Moment(0), HISTORY).await?;
+    let indices = indices(&service.store, &name, Timestamp(0), HISTORY).await?;
     let index = indices.into_iter().filter_map(|(at, index)| {
         let (value, interval) = rounds(index.known()?)?;
         Some(Taken { at, value, interval })
@@ -154,7 +154,7 @@ fn slot(worker: &Worker) -> SlotShown {
     };
     let list = |numbers: Option<&Vec<u32>>| numbers.map(|numbers| words::list(numbers)).unwrap_or_default();
     let percent = |part: f64| format!("{:.1} %", part * 100.0);
-    let spread = floor.map(Floor::spread);
+    let spread = floor.map(NoiseFloor::spread);
     SlotShown {
         id: worker.slot.id,
         cpus: words::list(&worker.slot.cpus),

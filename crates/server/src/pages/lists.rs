@@ -139,7 +139,7 @@ pub(super) async fn mine(
     frame: Frame,
     Query(narrowed): Query<Narrowed>,
 ) -> Result<Response, Refused> {
-    frame.caller.must(Right::Look)?;
+    frame.caller.must(Right::View)?;
     let whose = frame.own();
     let narrowed = Narrowed { author: String::new(), origin: String::new(), ..narrowed };
     list(&service, frame, narrowed, Some(whose)).await
@@ -153,7 +153,7 @@ pub(super) async fn status(
 ) -> Result<Response, Refused> {
     let sees_all = frame.caller.may(Right::SeeAll);
     if !sees_all {
-        frame.caller.must(Right::Look)?;
+        frame.caller.must(Right::View)?;
     }
     // What the jury hands in tells of the tests.
     let origin = if sees_all { narrowed.origin.clone() } else { store::PARTICIPANT.to_string() };

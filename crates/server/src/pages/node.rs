@@ -7,8 +7,8 @@ use super::{Frame, Refused, show};
 use crate::accounts::Right;
 use crate::api::fleet::{again, who};
 use crate::manage::{self, NodeDetails, Suspects, TakenView};
-use crate::moment::now;
 use crate::service::Service;
+use crate::timestamp::now;
 use ::fleet::Point;
 use askama::Template;
 use axum::Form;
@@ -18,7 +18,7 @@ use model::{IndexGroup, IndexPart, Reading};
 use report::html::{PowerCurve, power_chart};
 use serde::Deserialize;
 use std::sync::Arc;
-use store::Moment;
+use store::Timestamp;
 
 /// Suspects that are listed.
 const LISTED: usize = 200;
@@ -108,7 +108,7 @@ pub(super) async fn page(
 }
 
 /// A chart for each group that was measured more than once: how much slower than the median each part was.
-fn charts(index: &[TakenView], now: Moment) -> Vec<Drawn> {
+fn charts(index: &[TakenView], now: Timestamp) -> Vec<Drawn> {
     let drawn = |group: IndexGroup| {
         let parts = IndexPart::ALL.into_iter().filter(|part| part.group() == group);
         let curves: Vec<PowerCurve> = parts.filter_map(|part| curve(part, index, now)).collect();
@@ -119,12 +119,12 @@ fn charts(index: &[TakenView], now: Moment) -> Vec<Drawn> {
 }
 
 /// `None`: it was measured less than twice.
-fn curve(part: IndexPart, index: &[TakenView], now: Moment) -> Option<PowerCurve> {
+fn curve(part: IndexPart, index: &[TakenView], now: Timestamp) -> Option<PowerCurve> {
     let taken = index.iter().rev().filter_map(|taken| Some((taken.moment, *taken.parts.get(&part)?)));
-    let taken: Vec<(Moment, f64)> = taken.filter(|(_, value)| *value > 0.0).collect();
+    let taken: Vec<(Timestamp, f64)> = taken.filter(|(_, value)| *value > 0.0).collect();
     let usual = stats::median(&taken.iter().map(|(_, value)| *value).collect::<Vec<_>>())?;
     let slower = |value: f64| if part.more_is_better() { usual / value - 1.0 } else { value / usual - 1.0 };
-    let hours = |at: Moment| at.0.saturating_sub(now.0) as f64 / 3.6e9;
+    let hours = |at: Timestamp| at.0.saturating_sub(now.0) as f64 / 3.6e9;
     let points: Vec<(f64, f64)> =
         taken.iter().map(|(at, value)| (hours(*at), 100.0 * slower(*value))).collect();
     (points.len() > 1).then(|| PowerCurve { name: part.name().into(), points })
@@ -184,12 +184,12 @@ mod tests {
     fn slower_is_up_whichever_way_a_part_is_measured() {
         let taken = |hours: i64, clock: f64, dram: f64| TakenView {
             at: String::new(),
-            moment: Moment(hours * 3_600_000_000),
+            moment: Timestamp(hours * 3_600_000_000),
             probe: true,
             parts: BTreeMap::from([(IndexPart::Clock, clock), (IndexPart::Dram, dram)]),
         };
         let index = [taken(9, 2.0, 110.0), taken(8, 4.0, 100.0), taken(7, 4.0, 100.0)];
-        let now = Moment(10 * 3_600_000_000);
+        let now = Timestamp(10 * 3_600_000_000);
         let of = |part| curve(part, &index, now).map(|curve| curve.points);
         assert_eq!(of(IndexPart::Clock).unwrap(), [(-3.0, 0.0), (-2.0, 0.0), (-1.0, 100.0)]);
         let dram = of(IndexPart::Dram).unwrap();

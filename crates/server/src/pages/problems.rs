@@ -51,7 +51,7 @@ impl ProblemsPage {
 
 /// `GET /`.
 pub(super) async fn list(State(service): State<Arc<Service>>, frame: Frame) -> Result<Response, Refused> {
-    frame.caller.must(Right::Look)?;
+    frame.caller.must(Right::View)?;
     let mut mine = mine(&service, &frame).await?;
     let listed = |problem: Problem| {
         let (best, tries) = mine.remove(&problem.name).unwrap_or_default();
@@ -169,7 +169,7 @@ pub(super) async fn one(
     Path(name): Path<String>,
     Query(wish): Query<Wish>,
 ) -> Result<Response, Refused> {
-    frame.caller.must(Right::Look)?;
+    frame.caller.must(Right::View)?;
     let contest = match (wish.contest, frame.own()) {
         (Some(contest), _) => contest,
         (None, Some(own)) => last_contest(&service, &own).await?,
@@ -329,7 +329,7 @@ pub(super) async fn file(
     caller: Caller,
     Path((name, file)): Path<(String, String)>,
 ) -> Result<Response, Refused> {
-    caller.must(Right::Look)?;
+    caller.must(Right::View)?;
     let missing = || Refusal::NotFound(format!("{name}: {file}"));
     let problem = service.store.problem(&name).await?;
     let form = statement::picture_form(&file).ok_or_else(missing)?;

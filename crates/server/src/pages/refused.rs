@@ -29,7 +29,7 @@ pub(super) const LATER: &str =
 
 /// What a page of an error says.
 #[derive(Clone, Debug)]
-struct Said {
+struct ErrorText {
     text: String,
     /// Names the fault in the log.
     id: Option<String>,
@@ -55,9 +55,9 @@ impl IntoResponse for Refused {
                 let id = secret::uuid().unwrap_or_default();
                 tracing::error!(id, error = why, "a page failed");
                 // What went wrong inside is for the log alone.
-                Said { text: String::new(), id: Some(id) }
+                ErrorText { text: String::new(), id: Some(id) }
             }
-            other => Said { text: other.to_string(), id: None },
+            other => ErrorText { text: other.to_string(), id: None },
         };
         let mut response = status.into_response();
         if let Refusal::TooMany(seconds) = self.0 {
@@ -73,7 +73,7 @@ impl IntoResponse for Refused {
 struct ErrorPage {
     frame: Frame,
     status: StatusCode,
-    said: Said,
+    said: ErrorText,
 }
 
 impl ErrorPage {
@@ -110,7 +110,7 @@ pub(crate) fn refused(frame: Frame, method: &Method, refusal: Refusal) -> Respon
 /// `looks`: the address is that of a page, where one comes back to.
 fn dressed(frame: Frame, looks: bool, response: Response) -> Response {
     let status = response.status();
-    let said = response.extensions().get::<Said>().cloned();
+    let said = response.extensions().get::<ErrorText>().cloned();
     let is_page = response
         .headers()
         .get(header::CONTENT_TYPE)
@@ -122,7 +122,7 @@ fn dressed(frame: Frame, looks: bool, response: Response) -> Response {
         let back = if looks { frame.path.clone() } else { "/".into() };
         return (status, super::show(&SignInPage::new(frame, super::local(&back)))).into_response();
     }
-    let mut said = said.unwrap_or(Said { text: String::new(), id: None });
+    let mut said = said.unwrap_or(ErrorText { text: String::new(), id: None });
     if status == StatusCode::SERVICE_UNAVAILABLE && !frame.caller.is_trusted() {
         said.text = LATER.into();
     }

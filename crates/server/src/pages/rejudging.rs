@@ -174,7 +174,7 @@ impl Compared {
 }
 
 /// What changes while it goes on.
-struct Part {
+struct RejudgingProgress {
     rejudging: Rejudging,
     /// From which verdict to which, and how often.
     changes: Vec<(String, String, u64)>,
@@ -183,7 +183,7 @@ struct Part {
     left_out: usize,
 }
 
-impl Part {
+impl RejudgingProgress {
     fn is_done(&self) -> bool {
         self.rejudging.judged >= self.rejudging.jobs
     }
@@ -192,14 +192,14 @@ impl Part {
 #[derive(Template)]
 #[template(path = "rejudging_part.html")]
 struct PartPage {
-    part: Part,
+    part: RejudgingProgress,
 }
 
 #[derive(Template)]
 #[template(path = "rejudging.html")]
 struct OnePage {
     frame: Frame,
-    part: Part,
+    part: RejudgingProgress,
     who: String,
 }
 
@@ -229,7 +229,7 @@ pub(super) async fn part_alone(
     Ok(response)
 }
 
-async fn part(service: &Service, id: RejudgingId) -> Result<Part, Refusal> {
+async fn part(service: &Service, id: RejudgingId) -> Result<RejudgingProgress, Refusal> {
     let (rejudging, mut all) = service.store.rejudging(id).await?;
     let (changes, same) = changes(&all);
     let changed = |one: &Rejudged| match (&one.before, one.after.last()) {
@@ -258,7 +258,7 @@ async fn part(service: &Service, id: RejudgingId) -> Result<Part, Refusal> {
         after: one.after.pop(),
     };
     let rows = all.into_iter().zip(submissions).map(row).collect();
-    Ok(Part { rejudging, changes, same, rows, left_out })
+    Ok(RejudgingProgress { rejudging, changes, same, rows, left_out })
 }
 
 /// Which verdicts became which, and how many stayed.

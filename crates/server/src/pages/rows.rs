@@ -5,7 +5,7 @@ use crate::errors::Refusal;
 use crate::service::Service;
 use model::Verdict;
 use std::collections::{HashMap, hash_map::Entry};
-use store::{JudgementSummary, Moment, State, Submission, UserId};
+use store::{JudgementSummary, State, Submission, Timestamp, UserId};
 
 /// A submission in a list.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) fn created(&self) -> Moment {
+    pub(crate) fn created(&self) -> Timestamp {
         self.submission.created
     }
 

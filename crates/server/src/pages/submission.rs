@@ -98,13 +98,13 @@ impl Judged {
 }
 
 /// What changes while a submission is judged.
-pub(super) struct Part {
+pub(super) struct SubmissionProgress {
     submission: Submission,
     going: Option<Going>,
     judged: Option<Judged>,
 }
 
-impl Part {
+impl SubmissionProgress {
     fn is_done(&self) -> bool {
         self.going.is_none()
     }
@@ -126,7 +126,7 @@ impl Part {
 #[derive(Template)]
 #[template(path = "submission_part.html")]
 struct PartPage {
-    part: Part,
+    part: SubmissionProgress,
 }
 
 /// A file that was submitted.
@@ -143,7 +143,7 @@ struct Source {
 #[template(path = "submission.html")]
 struct SubmissionPage {
     frame: Frame,
-    part: Part,
+    part: SubmissionProgress,
     title: String,
     author: String,
     /// Its contest; empty: none.
@@ -248,7 +248,7 @@ async fn part(
     caller: &Caller,
     submission: Submission,
     asked: Option<store::JudgementId>,
-) -> Result<Part, Refusal> {
+) -> Result<SubmissionProgress, Refusal> {
     let sees_all = caller.may(Right::SeeAll);
     let going = match (submission.state, asked) {
         (store::State::Judged, _) | (_, Some(_)) => None,
@@ -259,7 +259,7 @@ async fn part(
         Some(id) => Some(judged(service, service.store.judgement(id).await?, sees_all).await?),
         None => None,
     };
-    Ok(Part { submission, going, judged })
+    Ok(SubmissionProgress { submission, going, judged })
 }
 
 async fn judged(service: &Service, stored: StoredJudgement, sees_all: bool) -> Result<Judged, Refusal> {

@@ -1,8 +1,8 @@
 //! Pages through the router: names that others chose, and what contests and old packages bring to them.
 
-use crate::kit::{Answer, Kit, facts};
 use crate::live::LiveEvent;
-use crate::moment::now;
+use crate::test_service::{TestResponse, TestService, facts};
+use crate::timestamp::now;
 use model::{Charge, Clock, Judgement, Nanos, Reading, TestResult, Verdict};
 use serde_json::json;
 use std::io::Write;
@@ -23,7 +23,7 @@ pub(crate) fn zip(files: &[(&str, &str)]) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-async fn look(kit: &Kit, line: &str, path: &str) -> Answer {
+async fn look(kit: &TestService, line: &str, path: &str) -> TestResponse {
     let answer = kit.send(&format!("GET {path}"), &["accept: text/html", line], "").await;
     assert_eq!(answer.status, 200, "{path}: {}", answer.text);
     answer
@@ -81,13 +81,13 @@ fn judged() -> Judgement {
         }],
         tests: vec![test],
         fault: Some(HOSTILE.into()),
-        ..crate::kit::accepted()
+        ..crate::test_service::accepted()
     }
 }
 
 #[tokio::test]
 async fn names_that_others_chose_turn_nothing_around() {
-    let kit = Kit::new(false).await;
+    let kit = TestService::new(false).await;
     let (service, store) = (&kit.service, &kit.service.store);
     let admin = kit.user("admin", Role::Admin).await;
     let line = kit.sign_in("admin").await;
@@ -179,7 +179,7 @@ fn counted(amount: u64) -> TestResult {
 
 #[tokio::test]
 async fn what_was_counted_is_shown_as_such() {
-    let kit = Kit::new(true).await;
+    let kit = TestService::new(true).await;
     let store = &kit.service.store;
     kit.user("admin", Role::Admin).await;
     let line = kit.sign_in("admin").await;
@@ -213,7 +213,7 @@ async fn what_was_counted_is_shown_as_such() {
         clock: Clock::Instructions,
         time_limit: Nanos::from_secs(1),
         tests: vec![counted(118_604_422)],
-        ..crate::kit::accepted()
+        ..crate::test_service::accepted()
     };
     let lease = Lease { job: job.id, attempt: job.attempt };
     store.finish(lease, &judgement, None, now(), Conclusion::stands()).await.unwrap();
@@ -224,7 +224,7 @@ async fn what_was_counted_is_shown_as_such() {
 
 #[tokio::test]
 async fn old_packages_are_called_as_their_statement_says() {
-    let kit = Kit::new(true).await;
+    let kit = TestService::new(true).await;
     let statement = "\\problemname{Old \\& Gold}\n\\illustration{0.4}{cat.png}{}\nText.";
     let files = |yaml: &'static str| {
         let files = [
@@ -250,7 +250,7 @@ async fn old_packages_are_called_as_their_statement_says() {
 
 #[tokio::test]
 async fn a_contest_is_chosen_and_stays_chosen() {
-    let kit = Kit::new(true).await;
+    let kit = TestService::new(true).await;
     crate::problems::install_examples(&kit.service).await.unwrap();
     let store = &kit.service.store;
     let visitor = format!("cookie: tauto-visitor={}", "a".repeat(43));
@@ -289,7 +289,7 @@ async fn a_contest_is_chosen_and_stays_chosen() {
 
 #[tokio::test]
 async fn pages_that_wait_load_themselves_without_the_fragment() {
-    let kit = Kit::new(true).await;
+    let kit = TestService::new(true).await;
     crate::problems::install_examples(&kit.service).await.unwrap();
     let body = json!({"problem": "fence", "files": [{"name": "a.py", "content": "print(1)"}]}).to_string();
     let taken = kit.send("POST /api/v1/submissions", &["content-type: application/json"], body).await.json();

@@ -86,11 +86,11 @@ pub(super) async fn upload(
 }
 
 /// What changes while it is verified.
-struct Part {
+struct VerificationProgress {
     verification: JuryVerification,
 }
 
-impl Part {
+impl VerificationProgress {
     /// Whether something is still to come.
     fn is_going(&self) -> bool {
         let open = |check: &problems::JuryCheck| check.submission.is_some() && check.broken.is_none();
@@ -116,7 +116,7 @@ impl Part {
 #[derive(Template)]
 #[template(path = "verification_part.html")]
 struct PartPage {
-    part: Part,
+    part: VerificationProgress,
 }
 
 #[derive(Template)]
@@ -124,7 +124,7 @@ struct PartPage {
 struct VerificationPage {
     frame: Frame,
     problem: Problem,
-    part: Part,
+    part: VerificationProgress,
     warnings: Vec<(String, String)>,
     versions: Vec<Version>,
     tests: usize,
@@ -223,7 +223,7 @@ pub(super) async fn page(
     let size = words::memory(model::Bytes(service.store.blob_size(&problem.newest.package).await?));
     let page = VerificationPage {
         frame,
-        part: Part { verification },
+        part: VerificationProgress { verification },
         warnings: opened.warnings.clone(),
         versions,
         tests: opened.package.data.all_cases().len(),
@@ -243,7 +243,9 @@ pub(super) async fn part_alone(
 ) -> Result<Response, Refused> {
     frame.caller.must(Right::Problems)?;
     let problem = service.store.problem(&name).await?;
-    let part = Part { verification: problems::verification(&service, &problem, &problem.newest).await? };
+    let part = VerificationProgress {
+        verification: problems::verification(&service, &problem, &problem.newest).await?,
+    };
     let stands = if part.is_going() { "going" } else { "done" };
     let mut response = show(&PartPage { part });
     response.headers_mut().insert(HeaderName::from_static("x-tauto-live"), HeaderValue::from_static(stands));

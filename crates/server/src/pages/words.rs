@@ -1,9 +1,9 @@
 //! Values as pages show them.
 
-use crate::moment::written;
+use crate::timestamp::to_rfc3339;
 use model::{Bytes, Confidence, Verdict};
 use std::borrow::Borrow;
-use store::{Moment, State};
+use store::{State, Timestamp};
 
 /// A verdict in words.
 pub(crate) fn verdict(verdict: impl Borrow<Verdict>) -> &'static str {
@@ -68,13 +68,13 @@ pub(crate) fn memory(bytes: impl Borrow<Bytes>) -> String {
 }
 
 /// A moment for the attribute `datetime`.
-pub(crate) fn exact(moment: impl Borrow<Moment>) -> String {
-    written(*moment.borrow())
+pub(crate) fn exact(moment: impl Borrow<Timestamp>) -> String {
+    to_rfc3339(*moment.borrow())
 }
 
 /// A moment for readers without scripts: UTC, to the second.
-pub(crate) fn utc(moment: impl Borrow<Moment>) -> String {
-    let text = written(*moment.borrow());
+pub(crate) fn utc(moment: impl Borrow<Timestamp>) -> String {
+    let text = to_rfc3339(*moment.borrow());
     let whole = text.get(..19).unwrap_or_default().replace('T', " ");
     format!("{whole} UTC")
 }
@@ -111,7 +111,7 @@ mod tests {
         for (n, text) in [(100.0, "100"), (37.5, "37.5"), (33.333, "33.33"), (0.0, "0")] {
             assert_eq!(score(n), text);
         }
-        assert_eq!(utc(Moment(0)), "1970-01-01 00:00:00 UTC");
+        assert_eq!(utc(Timestamp(0)), "1970-01-01 00:00:00 UTC");
         assert_eq!((language("cpp"), language("brainfuck")), ("C++20", "brainfuck"));
         assert_eq!((counted(1, "run", "runs"), counted(0, "run", "runs")), ("1 run".into(), "0 runs".into()));
     }

@@ -1,9 +1,9 @@
 //! A package that is submitted.
 
 use crate::errors::Refusal;
-use crate::moment::now;
 use crate::problems::{Opened, limits};
 use crate::service::Service;
+use crate::timestamp::now;
 use std::sync::Arc;
 use store::{Hash, NewVersion, Problem, UserId, Version};
 
@@ -51,7 +51,7 @@ pub(super) async fn take(
             PACKAGE_LIMIT >> 20
         )));
     }
-    let hash = Hash::of(&zip);
+    let hash = Hash::digest(&zip);
     let opened = service.packages.check(&hash, name, &zip).await?;
     let before = match service.store.problem(name).await {
         Ok(problem) => Some(problem.newest.id),

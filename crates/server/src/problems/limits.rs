@@ -5,10 +5,10 @@
 
 use super::Opened;
 use crate::errors::Refusal;
-use crate::moment::now;
 use crate::secret;
 use crate::service::Service;
 use crate::submit::{Details, InfersLimit};
+use crate::timestamp::now;
 use fleet::{Opinions, TimeLimit};
 use judge::package;
 use model::{Confidence, Judgement, SecondOpinions};

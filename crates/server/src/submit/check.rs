@@ -54,7 +54,7 @@ pub(crate) async fn check(service: &Service, submitted: &Submitted<'_>) -> Resul
     }
     let language = match package.submit_answer {
         true => submitted.language.unwrap_or_default().to_owned(),
-        false => languages::of(service, submitted.language, files).await?,
+        false => languages::detect(service, submitted.language, files).await?,
     };
     if let (Some(allowed), Some(known)) = (&package.languages, languages::SHIPPED.get(&language))
         && !known.codes.iter().any(|code| allowed.contains(code))

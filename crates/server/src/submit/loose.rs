@@ -83,7 +83,7 @@ pub(crate) async fn with_tests(
     request: Option<String>,
 ) -> Result<Accepted, Refusal> {
     names(asked.files.iter().map(|(name, _)| name.as_str()), FILES)?;
-    let language = languages::of(service, asked.language, asked.files).await?;
+    let language = languages::detect(service, asked.language, asked.files).await?;
     let package = laid_out(&asked)?;
     let loose = Loose { package: String::new(), name: "tests".into(), time_limit: None };
     let details = Details { request, ..asked.details };
@@ -149,7 +149,7 @@ fn archive(files: impl Iterator<Item = (String, Vec<u8>, bool)>) -> Result<Vec<u
 /// Whether a problem's samples can be run by themselves: its format keeps them apart from the secret tests, and there are some.
 pub(crate) fn has_samples(opened: &Opened) -> bool {
     let own = !matches!(opened.package.format, Format::Foreign(_)) && !opened.package.submit_answer;
-    let made = opened.package.manner.made.runs_programs();
+    let made = opened.package.features.made.runs_programs();
     own && !made
         && opened
             .package
@@ -286,7 +286,7 @@ async fn take(
     details: Details,
     token: Option<&str>,
 ) -> Result<Accepted, Refusal> {
-    let loose = Loose { package: store::Hash::of(&package).as_str().to_owned(), ..loose };
+    let loose = Loose { package: store::Hash::digest(&package).as_str().to_owned(), ..loose };
     let mut files: Vec<(&str, &[u8])> =
         own.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
     files.push((PACKAGE, &package));

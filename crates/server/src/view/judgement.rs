@@ -6,7 +6,7 @@ use crate::service::Service;
 use model::{Bytes, Cause, Charge, Clock, Limits, Reading, TestResult};
 use report::json::RunDocument;
 use serde::Serialize;
-use settle::Floor;
+use settle::NoiseFloor;
 use store::{JobState, StoredJudgement};
 use utoipa::ToSchema;
 
@@ -38,7 +38,7 @@ pub(crate) struct JudgementView {
     /// The worker that judged: node and slot.
     pub(crate) worker: Option<String>,
     /// The noise floor it was judged by; `assumed` in it: nothing was measured on that slot, or the judgement is of a version that did not keep it.
-    pub(crate) floor: Floor,
+    pub(crate) floor: NoiseFloor,
     /// Its runs were deleted.
     pub(crate) forgotten: bool,
     /// Every test that was run, in order.

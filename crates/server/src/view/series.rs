@@ -95,9 +95,9 @@ pub(crate) struct Spread {
 
 impl Spread {
     /// Of some times, none of which is more than 2⁵³.
-    fn of(times: impl Iterator<Item = u64>) -> Option<Spread> {
+    fn between(times: impl Iterator<Item = u64>) -> Option<Spread> {
         let sample: Vec<f64> = times.map(|time| time as f64).collect();
-        let summary = stats::Summary::of(&sample)?;
+        let summary = stats::Summary::from_sample(&sample)?;
         let whole = |x: f64| x.round() as u64;
         Some(Spread {
             n: summary.n as u64,
@@ -135,7 +135,7 @@ pub(crate) async fn series(
         time_limit_ns: building.limit.map(|limit| limit.0),
         waiting: waiting as u64,
         verdicts: verdicts.into_iter().map(|(verdict, count)| VerdictCount { verdict, count }).collect(),
-        slowest: Spread::of(
+        slowest: Spread::between(
             history.iter().filter_map(|judgement| judgement.charge).map(|charge| charge.amount),
         ),
         judgements: history.iter().map(Brief::new).collect(),
@@ -173,8 +173,8 @@ impl Building {
     fn tests(self) -> Vec<SeriesTest> {
         let test = |(name, settled, points): (String, Vec<u64>, Vec<Point>)| SeriesTest {
             name,
-            settled: Spread::of(settled.into_iter()),
-            runs: Spread::of(points.iter().filter(|point| !point.void).map(|point| point.time_ns)),
+            settled: Spread::between(settled.into_iter()),
+            runs: Spread::between(points.iter().filter(|point| !point.void).map(|point| point.time_ns)),
             void_runs: points.iter().filter(|point| point.void).count() as u64,
             points,
         };
@@ -183,7 +183,7 @@ impl Building {
 }
 
 fn point((judgement, run): (u64, u64), seen: &Observation, limit: Charge, causes: &[Cause]) -> Option<Point> {
-    let charge = *Charge::of(limit.clock, seen).known()?;
+    let charge = *Charge::measured(limit.clock, seen).known()?;
     Some(Point {
         judgement,
         run,

@@ -2,8 +2,8 @@
 
 use super::{ConfidenceName, PurposeName, StateName, VerdictName};
 use crate::errors::Refusal;
-use crate::moment::written;
 use crate::service::Service;
+use crate::timestamp::to_rfc3339;
 use model::{Charge, Confidence, Verdict};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -100,7 +100,7 @@ impl Brief {
             number: summary.number,
             purpose: summary.purpose,
             current: summary.current,
-            finished: written(summary.finished),
+            finished: to_rfc3339(summary.finished),
             verdict: summary.verdict,
             score: summary.score,
             cpu_ns: summary.charge.map(|charge| charge.amount),
@@ -124,13 +124,13 @@ impl SubmissionView {
             token: submission.token.clone(),
             id: submission.id.0,
             problem: problem.map(|of| SubmittedFor { name: of.name.clone(), version: of.number }),
-            author: submission.author.and_then(|id| names.of(id)),
+            author: submission.author.and_then(|id| names.name_of(id)),
             origin: submission.origin.clone(),
             language: submission.language.clone(),
-            created: written(submission.created),
+            created: to_rfc3339(submission.created),
             state: submission.state,
             awaits_time_limit: submission.awaits_limit,
-            forgotten: submission.forgotten.map(written),
+            forgotten: submission.forgotten.map(to_rfc3339),
             judgement: submission.current.as_ref().map(Brief::new),
         }
     }
@@ -159,7 +159,7 @@ impl Names {
     }
 
     /// One of them.
-    pub(crate) fn of(&self, id: UserId) -> Option<String> {
+    pub(crate) fn name_of(&self, id: UserId) -> Option<String> {
         self.0.get(&id).cloned()
     }
 }

@@ -12,7 +12,7 @@ use tokio::try_join;
 
 /// What comes of a job that is to be begun.
 #[derive(Debug)]
-pub(crate) enum Given {
+pub(crate) enum Assignment {
     /// This is to be done.
     Task(Box<Task>),
     /// It needs a time limit that is not there.
@@ -20,7 +20,7 @@ pub(crate) enum Given {
 }
 
 /// The task that a job is.
-pub(crate) async fn task(service: &Service, job: &Job) -> Result<Given, Refusal> {
+pub(crate) async fn task(service: &Service, job: &Job) -> Result<Assignment, Refusal> {
     let store = &service.store;
     // At the same time: a slot waits for it.
     let (submission, files, version) =
@@ -36,7 +36,7 @@ pub(crate) async fn task(service: &Service, job: &Job) -> Result<Given, Refusal>
             let time_limit = match limits::needs(service, &version, &problem, job.contest).await? {
                 Needs::Nothing => None,
                 Needs::Limit(limit) => Some(limit),
-                Needs::Missing(of) => return Ok(Given::Awaits(of)),
+                Needs::Missing(of) => return Ok(Assignment::Awaits(of)),
             };
             let package = version.package.as_str().to_string();
             judging(&submission, problem, (package, time_limit, Some(opinions)), details, files)
@@ -50,7 +50,7 @@ pub(crate) async fn task(service: &Service, job: &Job) -> Result<Given, Refusal>
         },
     };
     let name = format!("s{}", submission.id);
-    Ok(Given::Task(Box::new(Task { lease: job.lease(), name, work })))
+    Ok(Assignment::Task(Box::new(Task { lease: job.lease(), name, work })))
 }
 
 /// What was noted with a submission.

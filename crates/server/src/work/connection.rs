@@ -1,11 +1,11 @@
 //! A worker by the Unix socket: a connection, a slot, one task at a time. The connection is its sign of life: as long as it stands the service
 //! keeps the worker's job for it.
 
-use super::{LEASE, LOCAL_POOL, Worker, desk};
+use super::{LEASE, LOCAL_POOL, Worker, worker_messages};
 use crate::errors::Refusal;
 use crate::live::LiveEvent;
-use crate::moment::now;
 use crate::service::Service;
+use crate::timestamp::now;
 use fleet::nats::WorkerId;
 use fleet::{Frame, FromWorker, Hello, ToWorker, WireError};
 use std::pin::pin;
@@ -117,7 +117,7 @@ async fn read(from: &mut OwnedReadHalf) -> Result<FromWorker, WireError> {
     let (kind, length) = fleet::header(head)?;
     let mut body = vec![0; length];
     from.read_exact(&mut body).await?;
-    match Frame::of(kind, body)? {
+    match Frame::decode(kind, body)? {
         Frame::Message(message) => Ok(message),
         Frame::Bytes(_) => Err(WireError::Form("bytes where a message was expected".into())),
     }
@@ -133,7 +133,7 @@ async fn greeted(
         Ok(Some(Err(error))) => return Err(error.into()),
         _ => return Err(End::Protocol("no greeting")),
     };
-    let spoken = desk::spoken(&hello);
+    let spoken = worker_messages::spoken(&hello);
     let answer = match spoken.clone() {
         Ok(protocol) => ToWorker::Welcome { protocol },
         Err(why) => ToWorker::Refused { why },
@@ -188,7 +188,7 @@ impl Connection {
 
     /// A worker that was at something when the connection broke goes on with it, if nobody else has it now.
     async fn resume(&mut self, lease: Lease) {
-        if let Ok(Some(job)) = desk::keep(&self.service, &self.from, lease).await {
+        if let Ok(Some(job)) = worker_messages::keep(&self.service, &self.from, lease).await {
             self.note(Some(job));
         }
     }
@@ -207,7 +207,7 @@ impl Connection {
 
     /// Gives the worker the next job, if there is one.
     async fn assign(&mut self) -> Result<bool, End> {
-        let job = match desk::next(&self.service, &self.from, self.infers).await {
+        let job = match worker_messages::next(&self.service, &self.from, self.infers).await {
             Ok(Some(job)) => job,
             Ok(None) => return Ok(false),
             // A full or busy database hands out nothing for a while.
@@ -218,7 +218,7 @@ impl Connection {
             }
         };
         self.note(Some(job.clone()));
-        match desk::begin(&self.service, &self.from, &job).await? {
+        match worker_messages::begin(&self.service, &self.from, &job).await? {
             Some(task) => {
                 self.ready = false;
                 self.say(&ToWorker::Task(Box::new(task))).await?;
@@ -231,7 +231,7 @@ impl Connection {
     /// Keeps the job for the worker.
     async fn keep(&mut self) -> Result<(), End> {
         let Some(lease) = self.doing.as_ref().map(Job::lease) else { return Ok(()) };
-        match desk::keep(&self.service, &self.from, lease).await {
+        match worker_messages::keep(&self.service, &self.from, lease).await {
             Ok(Some(_)) => Ok(()),
             Ok(None) => self.cancel(lease).await,
             // The database may be back before the lease is over.
@@ -258,7 +258,7 @@ impl Connection {
                 Ok(())
             }
             FromWorker::Node { facts } => {
-                if let Err(error) = desk::node(&self.service, &self.from, &facts).await {
+                if let Err(error) = worker_messages::node(&self.service, &self.from, &facts).await {
                     tracing::error!(%error, node = self.from.node, "noting a node");
                 }
                 Ok(())
@@ -271,7 +271,7 @@ impl Connection {
                 Ok(())
             }
             FromWorker::TimeLimit { lease, found } => {
-                let limit = desk::time_limit(&self.service, &self.from, lease).await?;
+                let limit = worker_messages::time_limit(&self.service, &self.from, lease).await?;
                 if limit.is_none() {
                     self.cancel(lease).await?;
                 }
@@ -279,7 +279,7 @@ impl Connection {
                 self.say(&ToWorker::TimeLimit { lease, limit: limit.unwrap_or(found) }).await
             }
             FromWorker::Done { lease, outcome } => {
-                let done = desk::done(&self.service, &self.from, lease, &outcome).await;
+                let done = worker_messages::done(&self.service, &self.from, lease, &outcome).await;
                 if self.at(lease).is_some() {
                     self.note(None);
                 }
@@ -309,6 +309,6 @@ impl Connection {
     /// Puts back what the worker had not finished. A worker that went away by itself may have been ended by the job.
     async fn put_back(&mut self, why: &str, innocent: bool) {
         let Some(doing) = self.doing.take() else { return };
-        desk::put_back(&self.service, doing.lease(), doing.submission, why, innocent).await;
+        worker_messages::put_back(&self.service, doing.lease(), doing.submission, why, innocent).await;
     }
 }

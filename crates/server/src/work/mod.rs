@@ -2,31 +2,31 @@
 
 mod assign;
 mod connection;
-pub(crate) mod desk;
 pub(crate) mod nats;
 mod node;
 mod result;
 #[cfg(test)]
 pub(crate) mod tests;
+pub(crate) mod worker_messages;
 
 pub(crate) use assign::details;
 #[cfg(test)]
-pub(crate) use assign::{Given, task};
+pub(crate) use assign::{Assignment, task};
 pub(crate) use node::indices;
 
 #[cfg(test)]
 pub(crate) use result::conclude;
 
 use crate::live::LiveEvent;
-use crate::moment::now;
 use crate::service::{Service, ended};
+use crate::timestamp::now;
 use fleet::SlotFacts;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use store::{Moment, SubmissionId};
+use store::{SubmissionId, Timestamp};
 use tokio::net::UnixListener;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -92,7 +92,7 @@ pub(crate) struct Worker {
     /// Version of its program.
     pub(crate) version: String,
     /// Since when it is connected.
-    pub(crate) since: Moment,
+    pub(crate) since: Timestamp,
     /// The submission it is at.
     pub(crate) judging: Option<SubmissionId>,
     /// Tasks it has finished since then.
@@ -132,7 +132,7 @@ impl Workers {
     }
 
     /// One that has connected again since then stays.
-    fn leave(&self, name: &str, since: Moment) {
+    fn leave(&self, name: &str, since: Timestamp) {
         let mut all = self.all();
         if all.get(name).is_some_and(|worker| worker.since == since) {
             all.remove(name);

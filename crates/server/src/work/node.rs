@@ -2,7 +2,7 @@
 
 use model::{Index, NodeFacts, Reading, not_told, told};
 use serde_json::Value;
-use store::{Error, Moment, Sample, Store};
+use store::{Error, Sample, Store, Timestamp};
 
 /// Keeps what a node tells of itself, and what was measured on it as readings over time.
 pub(super) async fn keep(
@@ -10,12 +10,12 @@ pub(super) async fn keep(
     node: &str,
     pool: &str,
     facts: &NodeFacts,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<(), Error> {
     store.note_node(node, pool, facts, now).await?;
     for (kind, sample) in measured(facts, now) {
         // Nodes repeat themselves.
-        let last = store.samples(node, &kind, Moment(0), 1).await?;
+        let last = store.samples(node, &kind, Timestamp(0), 1).await?;
         if last.first().is_none_or(|last| last.value != sample.value) {
             store.add_sample(node, &kind, &sample).await?;
         }
@@ -24,13 +24,13 @@ pub(super) async fn keep(
 }
 
 /// What was measured: the machine's index, and the noise floor of each slot where one was measured.
-fn measured(facts: &NodeFacts, now: Moment) -> Vec<(String, Sample)> {
-    let sample = |kind: String, at: Moment, value: serde_json::Result<Value>| {
+fn measured(facts: &NodeFacts, now: Timestamp) -> Vec<(String, Sample)> {
+    let sample = |kind: String, at: Timestamp, value: serde_json::Result<Value>| {
         Some((kind, Sample { at, value: value.ok()? }))
     };
     let index = facts.index.known().and_then(|index| {
         let taken = i64::try_from(index.taken_at).unwrap_or(i64::MAX).saturating_mul(1_000_000);
-        sample("index".into(), Moment(taken.min(now.0)), serde_json::to_value(index))
+        sample("index".into(), Timestamp(taken.min(now.0)), serde_json::to_value(index))
     });
     let slots = facts.slots.known().into_iter().flat_map(|slots| &slots.slots);
     let floors = slots.filter_map(|slot| {
@@ -43,9 +43,9 @@ fn measured(facts: &NodeFacts, now: Moment) -> Vec<(String, Sample)> {
 pub(crate) async fn indices(
     store: &Store,
     node: &str,
-    since: Moment,
+    since: Timestamp,
     limit: u32,
-) -> Result<Vec<(Moment, Reading<Index>)>, Error> {
+) -> Result<Vec<(Timestamp, Reading<Index>)>, Error> {
     let samples = store.samples(node, "index", since, limit).await?;
     let index = |value: Value| told(value).unwrap_or_else(|_| not_told());
     Ok(samples.into_iter().map(|sample| (sample.at, index(sample.value))).collect())
@@ -72,13 +72,13 @@ mod tests {
             slots[1]["noise_floor"]["memory"]["stray"]["tail"] = json!(tail);
             serde_json::from_value(facts).unwrap()
         };
-        let at = |seconds: i64| Moment(seconds * 1_000_000);
+        let at = |seconds: i64| Timestamp(seconds * 1_000_000);
         for (told, taken, tail) in [(10, 5, 0.1), (20, 5, 0.1), (30, 25, 0.1), (40, 99, 0.2)] {
             keep(&store, "n", "default", &facts(taken, tail), at(told)).await.unwrap();
         }
         let kept = |kind: &'static str| {
             let store = store.clone();
-            async move { store.samples("n", kind, Moment(0), 9).await.unwrap() }
+            async move { store.samples("n", kind, Timestamp(0), 9).await.unwrap() }
         };
         let moments = |samples: Vec<Sample>| samples.into_iter().map(|sample| sample.at).collect::<Vec<_>>();
         // Nothing is measured in the future.

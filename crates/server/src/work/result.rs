@@ -3,9 +3,9 @@
 use super::assign;
 use crate::fleet;
 use crate::live::LiveEvent;
-use crate::moment::now;
 use crate::problems::limits;
 use crate::service::Service;
+use crate::timestamp::now;
 use ::fleet::Outcome;
 use model::{
     Charge, Clock, Compilation, Executed, InferredLimit, InferredScales, Judgement, Nanos, Reading,

@@ -45,7 +45,7 @@ pub(super) struct Member {
 
 impl Line {
     pub(super) async fn open(options: &SqliteConnectOptions, place: &Arc<str>) -> Result<Line, Error> {
-        let connection = options.connect().await.map_err(|e| Error::of(place, e))?;
+        let connection = options.connect().await.map_err(|e| Error::at(place, e))?;
         Ok(Line(Arc::new(Mutex::new(Group {
             connection: Some(connection),
             place: Arc::clone(place),
@@ -61,14 +61,14 @@ impl Line {
     pub(super) async fn begin(&self, patience: Duration, place: &str) -> Result<Member, Error> {
         let turn = tokio::time::timeout(patience, Arc::clone(&self.0).lock_owned()).await;
         let Ok(mut group) = turn else {
-            return Err(Error::of(place, sqlx::Error::PoolTimedOut));
+            return Err(Error::at(place, sqlx::Error::PoolTimedOut));
         };
         if group.inside {
             let tidied = tokio::spawn(async move {
                 group.tidy().await;
                 group
             });
-            group = tidied.await.map_err(|_| Error::of(place, sqlx::Error::WorkerCrashed))?;
+            group = tidied.await.map_err(|_| Error::at(place, sqlx::Error::WorkerCrashed))?;
         }
         let mut member = Member { group, line: self.clone() };
         member.group.enter().await?;
@@ -94,9 +94,9 @@ impl Line {
 impl Group {
     async fn run(&mut self, sql: &'static str) -> Result<(), Error> {
         let Some(connection) = &mut self.connection else {
-            return Err(Error::of(&self.place, sqlx::Error::PoolClosed));
+            return Err(Error::at(&self.place, sqlx::Error::PoolClosed));
         };
-        sqlx::raw_sql(sql).execute(connection).await.map(drop).map_err(|e| Error::of(&self.place, e))
+        sqlx::raw_sql(sql).execute(connection).await.map(drop).map_err(|e| Error::at(&self.place, e))
     }
 
     async fn enter(&mut self) -> Result<(), Error> {
@@ -165,7 +165,7 @@ impl Member {
         group.members.push(tell);
         let place = Arc::clone(&group.place);
         drop(self);
-        told.await.unwrap_or_else(|_| Err(Error::of(&place, sqlx::Error::PoolClosed)))
+        told.await.unwrap_or_else(|_| Err(Error::at(&place, sqlx::Error::PoolClosed)))
     }
 
     /// Notes why a statement failed.

@@ -62,7 +62,7 @@ impl Database {
     }
 
     fn fails(&self, error: sqlx::Error) -> Error {
-        Error::of(&self.place, error)
+        Error::at(&self.place, error)
     }
 
     /// Begins to write. In PostgreSQL at READ COMMITTED: what must not change is locked by updating it first.
@@ -140,7 +140,7 @@ macro_rules! by {
 
 impl Tx {
     fn fails(&mut self, error: sqlx::Error) -> Error {
-        let error = Error::of(&self.place, error);
+        let error = Error::at(&self.place, error);
         if let Inner::Member(member) = &mut self.inner {
             member.failed(&error);
         }
@@ -215,6 +215,6 @@ impl Tx {
             Inner::Member(member) => return member.commit().await,
             Inner::Postgres(tx) => tx.commit().await,
         };
-        done.map_err(|e| Error::of(&self.place, e))
+        done.map_err(|e| Error::at(&self.place, e))
     }
 }

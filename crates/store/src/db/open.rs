@@ -95,8 +95,8 @@ impl Database {
             return Err(Error::Unsupported(format!("{}: only a file can be copied", self.place)));
         };
         let place = to.display().to_string();
-        let fails = |error| Error::of(&place, error);
-        let mut connection = options.connect().await.map_err(|e| Error::of(&self.place, e))?;
+        let fails = |error| Error::at(&place, error);
+        let mut connection = options.connect().await.map_err(|e| Error::at(&self.place, e))?;
         let copied = sqlx::query("VACUUM INTO $1").bind(place.as_str()).execute(&mut connection).await;
         copied.map_err(fails)?;
         connection.close().await.map_err(fails)
@@ -114,7 +114,7 @@ fn make(path: &Path) -> std::io::Result<()> {
 
 async fn postgres(url: &str) -> Result<Database> {
     // The address as it was typed may hold a password, so it is in no text before it is understood.
-    let options = PgConnectOptions::from_str(url).map_err(|error| Error::of("postgres", error))?;
+    let options = PgConnectOptions::from_str(url).map_err(|error| Error::at("postgres", error))?;
     let host =
         options.get_socket().map_or_else(|| options.get_host().into(), |socket| socket.to_string_lossy());
     let name = options.get_database().unwrap_or_else(|| options.get_username());
@@ -128,6 +128,6 @@ async fn postgres(url: &str) -> Result<Database> {
         ("idle_in_transaction_session_timeout", "60000"),
     ]);
     let pool = PgPoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(PATIENCE);
-    let pool = pool.connect_with(options).await.map_err(|error| Error::of(&place, error))?;
+    let pool = pool.connect_with(options).await.map_err(|error| Error::at(&place, error))?;
     Ok(Database { pools: Pools::Postgres(pool), place: place.into() })
 }

@@ -103,7 +103,7 @@ impl Row {
             Inner::Sqlite(row) => row.try_get(name),
             Inner::Postgres(row) => row.try_get(name),
         };
-        value.map_err(|e| Error::of(&self.place, e))
+        value.map_err(|e| Error::at(&self.place, e))
     }
 
     /// The column of this name, as what a function makes of its text.

@@ -6,16 +6,16 @@ use model::{
 };
 use serde_json::json;
 use store::{
-    Anywhere, Claim, Conclusion, ContestId, Finished, Job, JudgementId, Lease, Moment, NewContest,
-    NewSubmission, NewVersion, PARTICIPANT, Purpose, Rejudge, Store, SubmissionId, Urgency,
+    Anywhere, Claim, Conclusion, ContestId, Finished, Job, JudgementId, Lease, NewContest, NewSubmission,
+    NewVersion, PARTICIPANT, Purpose, Rejudge, Store, SubmissionId, Timestamp, Urgency,
 };
 
 /// A program.
 pub const SOURCE: &[u8] = b"int main() {}\n";
 
 /// A point in time so many seconds after some begin.
-pub const fn at(second: i64) -> Moment {
-    Moment(1_800_000_000_000_000 + second * 1_000_000)
+pub const fn at(second: i64) -> Timestamp {
+    Timestamp(1_800_000_000_000_000 + second * 1_000_000)
 }
 
 /// A submission of a program to nothing in particular.
@@ -152,7 +152,7 @@ pub fn judgement(verdict: Verdict) -> Judgement {
         time_limit: Nanos::from_secs(1),
         limits: Limits { cpu: Some(Nanos::from_secs(1)), ..Limits::default() },
         compile: Compilation { ok: true, output: "warning: nothing\n".into() },
-        settled: Settled::of(&tests),
+        settled: Settled::combined(&tests),
         tests,
         thresholds: Reading::unknown("not recorded then"),
         fault: (verdict == Verdict::JudgeError).then(|| "the slot vanished".into()),

@@ -43,7 +43,7 @@ fn as_handed_in(database: &Database) {
         assert_eq!((problem.name.as_str(), problem.version, problem.number), ("sieve", version.id, 1));
         let files = store.files(id).await.unwrap();
         let seen: Vec<_> = files.iter().map(|f| (f.name.as_str(), f.size, f.hash.clone())).collect();
-        let of = |bytes: &[u8]| (bytes.len() as u64, Hash::of(bytes));
+        let of = |bytes: &[u8]| (bytes.len() as u64, Hash::digest(bytes));
         let (source, empty) = (of(SOURCE), of(b""));
         assert_eq!(
             seen,
@@ -91,8 +91,8 @@ fn refused(database: &Database) {
             );
         }
         assert_eq!(store.counts().await.unwrap(), before);
-        let error = store.blob(&Hash::of(other)).await.unwrap_err();
-        assert_eq!(error.to_string(), format!("content {}: not found", Hash::of(other)));
+        let error = store.blob(&Hash::digest(other)).await.unwrap_err();
+        assert_eq!(error.to_string(), format!("content {}: not found", Hash::digest(other)));
     });
 }
 
@@ -103,7 +103,7 @@ fn content(database: &Database) {
         for (token, name) in [("a", "x"), ("b", "y")] {
             store.submit(&NewSubmission { files: vec![(name, &large)], ..submission(token) }).await.unwrap();
         }
-        let hash = Hash::of(&large);
+        let hash = Hash::digest(&large);
         assert_eq!(store.counts().await.unwrap().content_bytes, large.len() as u64);
         assert_eq!(store.blob_size(&hash).await.unwrap(), large.len() as u64);
         assert!(store.blob(&hash).await.unwrap() == large);

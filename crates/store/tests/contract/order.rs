@@ -128,7 +128,7 @@ impl Both {
                         [Urgency::ALL.iter().position(|one| *one == job.urgency).unwrap()],
                     contest: job.contest.map_or(0, |contest| u64::try_from(contest.0).unwrap()),
                     author: author.map_or(0, |author| u64::try_from(author.0).unwrap()),
-                    since: fleet::Moment(job.created.0),
+                    since: fleet::Timestamp(job.created.0),
                     place: job.place,
                     not_on: job.not_on,
                 });
@@ -151,7 +151,7 @@ impl Both {
             Claim { node, now: at(self.now), until: at(self.now + 20), ..asks("w", NAMES[pool], anywhere) };
         let job = self.store.claim(asks).await.unwrap();
         let asker = Asker { nodes: &nodes, pool: &self.pools[pool] };
-        let taken = self.queue.take(asker, fleet::Moment(at(self.now).0));
+        let taken = self.queue.take(asker, fleet::Timestamp(at(self.now).0));
         let got = |job: &Job| u64::try_from(job.id.0).unwrap();
         assert_eq!(job.as_ref().map(got), taken.as_ref().map(|taken| taken.job.of), "{asks:?}");
         let some = job.is_some();

@@ -449,8 +449,8 @@ fn deleted(database: &Database) {
         assert_eq!(store.output(stored).await.unwrap(), None);
         assert_eq!(store.due_callbacks(at(99), 9).await.unwrap(), []);
         assert_eq!(store.jobs(id).await.unwrap(), []);
-        assert!(matches!(store.blob(&Hash::of(b"only here")).await, Err(Error::NotFound(_))));
-        assert_eq!(store.blob(&Hash::of(SOURCE)).await.unwrap(), SOURCE);
+        assert!(matches!(store.blob(&Hash::digest(b"only here")).await, Err(Error::NotFound(_))));
+        assert_eq!(store.blob(&Hash::digest(SOURCE)).await.unwrap(), SOURCE);
         let (whole, left) = store.rejudging(rejudging).await.unwrap();
         assert_eq!((whole.submissions, whole.jobs, left.len()), (1, 1, 1));
         assert_eq!(store.counts().await.unwrap().submissions, 1);

@@ -131,7 +131,7 @@ fn shared_content(database: &Database) {
             store.forget(at(9), 9, at(9)).await.unwrap(),
             Forgotten { submissions: 1, ..Forgotten::default() }
         );
-        assert_eq!(store.blob(&Hash::of(SOURCE)).await.unwrap(), SOURCE);
+        assert_eq!(store.blob(&Hash::digest(SOURCE)).await.unwrap(), SOURCE);
     });
 }
 

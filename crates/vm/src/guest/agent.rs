@@ -1,7 +1,7 @@
 //! Hands the host's requests to the launcher.
 
 use crate::frame::{self, Kind};
-use crate::message::{Answered, Ask, Asked, Role, Told, VERSION};
+use crate::message::{NumberedRequest, NumberedResponse, Request, Response, Role, VERSION};
 use crate::port::Port;
 use engine::{Runner, SystemError, files};
 use model::{Nanos, RunSpec};
@@ -35,23 +35,24 @@ pub(super) fn serve(file: File) -> Result<(), String> {
     let out = file.try_clone().map_err(|e| e.to_string())?;
     let port = Arc::new(Port::new(out));
     let weaker = launcher.capabilities().weaker.clone();
-    answer(&port, 0, Told::Ready { version: VERSION, weaker });
+    answer(&port, 0, Response::Ready { version: VERSION, weaker });
     let beating = port.clone();
     spawn(move || {
         while beating.send(Kind::Beat, 0, &[]).is_ok() {
             std::thread::sleep(BEAT);
         }
     });
-    let (requests, mine) = channel::<(Asked, Channels)>();
+    let (requests, mine) = channel::<(NumberedRequest, Channels)>();
     let worker = (port.clone(), launcher.clone());
     spawn(move || {
         let (port, launcher) = worker;
         let mut fed = Vec::new();
-        for (Asked { serial, ask }, channels) in mine {
+        for (NumberedRequest { serial, ask }, channels) in mine {
             // What the last run did not read is still on its way.
             fed.drain(..).for_each(|thread: JoinHandle<()>| drop(thread.join()));
             let told = handle(&port, &launcher, ask, channels, &mut fed);
-            let failed = |e: SystemError| Told::Failed { what: e.what, why: e.why, blame: e.blame.into() };
+            let failed =
+                |e: SystemError| Response::Failed { what: e.what, why: e.why, blame: e.blame.into() };
             answer(&port, serial, told.unwrap_or_else(failed));
         }
     });
@@ -59,8 +60,8 @@ pub(super) fn serve(file: File) -> Result<(), String> {
     let mut from = BufReader::new(file);
     while let Some(frame) = frame::read(&mut from).map_err(|e| e.to_string())? {
         let Some(document) = port.mind(frame)? else { continue };
-        let asked: Asked = serde_json::from_slice(&document).map_err(|e| e.to_string())?;
-        if let Ask::EndRun { output } = asked.ask {
+        let asked: NumberedRequest = serde_json::from_slice(&document).map_err(|e| e.to_string())?;
+        if let Request::EndRun { output } = asked.ask {
             ender.end_run(output);
             continue;
         }
@@ -73,10 +74,10 @@ pub(super) fn serve(file: File) -> Result<(), String> {
     Ok(())
 }
 
-fn comes_with(ask: &Ask) -> Vec<u8> {
+fn comes_with(ask: &Request) -> Vec<u8> {
     match ask {
-        Ask::Put { .. } => vec![0],
-        Ask::Run { fds, .. } => {
+        Request::Put { .. } => vec![0],
+        Request::Run { fds, .. } => {
             let comes = |role: &Role| matches!(role, Role::Stored { .. } | Role::Shared | Role::Fed);
             (0..).zip(fds).filter(|(_, role)| comes(role)).map(|(n, _)| n).collect()
         }
@@ -84,13 +85,13 @@ fn comes_with(ask: &Ask) -> Vec<u8> {
     }
 }
 
-fn answer(port: &Port, serial: u64, told: Told) {
-    let bytes = serde_json::to_vec(&Answered { serial, told }).unwrap_or_default();
+fn answer(port: &Port, serial: u64, told: Response) {
+    let bytes = serde_json::to_vec(&NumberedResponse { serial, told }).unwrap_or_default();
     if port.send(Kind::Document, 0, &bytes).is_err() {
         // Too long, such as a list of very many files.
         let (what, why) = ("answering the host".into(), "longer than an answer may be".into());
-        let told = Told::Failed { what, why, blame: crate::message::Whose::Machine };
-        let bytes = serde_json::to_vec(&Answered { serial, told }).unwrap_or_default();
+        let told = Response::Failed { what, why, blame: crate::message::WireBlame::Machine };
+        let bytes = serde_json::to_vec(&NumberedResponse { serial, told }).unwrap_or_default();
         let _ = port.send(Kind::Document, 0, &bytes);
     }
 }
@@ -102,37 +103,37 @@ fn fault(what: &str) -> impl Fn(std::io::Error) -> SystemError {
 fn handle(
     port: &Arc<Port>,
     launcher: &Launcher,
-    ask: Ask,
+    ask: Request,
     mut channels: Channels,
     fed: &mut Vec<JoinHandle<()>>,
-) -> Result<Told, SystemError> {
+) -> Result<Response, SystemError> {
     let runner: &dyn Runner = launcher;
     Ok(match ask {
-        Ask::CreateBox { size } => Told::Box(runner.create_box(size)?),
-        Ask::Put { id, path, executable } => {
+        Request::CreateBox { size } => Response::Box(runner.create_box(size)?),
+        Request::Put { id, path, executable } => {
             let content = stored(port, 0, channels.remove(&0))?;
             runner.put(id, &path, executable, &content)?;
-            Told::Done
+            Response::Done
         }
-        Ask::Fetch { id, path } => {
+        Request::Fetch { id, path } => {
             let found = runner.fetch(id, &path)?;
             let answer = found.as_ref().map(|_| ());
             if let Some(file) = found.file() {
                 give(port, 0, &file)?;
             }
-            Told::File(answer)
+            Response::File(answer)
         }
-        Ask::List { id } => Told::Files(runner.list(id)?),
-        Ask::Remove { id, path } => {
+        Request::List { id } => Response::Files(runner.list(id)?),
+        Request::Remove { id, path } => {
             runner.remove(id, &path)?;
-            Told::Done
+            Response::Done
         }
-        Ask::DropBox { id } => {
+        Request::DropBox { id } => {
             runner.drop_box(id)?;
-            Told::Done
+            Response::Done
         }
-        Ask::Run { spec, fds } => run(port, runner, &spec, &fds, channels, fed)?,
-        Ask::EndRun { .. } => Told::Done,
+        Request::Run { spec, fds } => run(port, runner, &spec, &fds, channels, fed)?,
+        Request::EndRun { .. } => Response::Done,
     })
 }
 
@@ -161,7 +162,7 @@ fn run(
     roles: &[Role],
     mut channels: Channels,
     fed: &mut Vec<JoinHandle<()>>,
-) -> Result<Told, SystemError> {
+) -> Result<Response, SystemError> {
     let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|e| SystemError::new("making a pipe", e.to_string()));
     let copy = |file: &File| file.try_clone().map_err(fault("duplicating a descriptor"));
     let (mut fds, mut back, mut telling) = (Vec::<OwnedFd>::new(), Vec::new(), Vec::new());
@@ -215,5 +216,5 @@ fn run(
     let observation = Box::new(observed?);
     let now = clock_gettime(ClockId::Monotonic);
     let now = Nanos(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64);
-    Ok(Told::Observed { age: now - observation.ended, observation })
+    Ok(Response::Observed { age: now - observation.ended, observation })
 }

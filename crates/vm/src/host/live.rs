@@ -2,7 +2,7 @@
 
 use super::keeper::{KEEPER, Order, Started};
 use crate::frame::{self, Kind};
-use crate::message::{self, Answered, Ask, Asked, Role, Told, VERSION};
+use crate::message::{self, NumberedRequest, NumberedResponse, Request, Response, Role, VERSION};
 use crate::port::Port;
 use engine::SystemError;
 use model::{Nanos, Reading};
@@ -32,7 +32,7 @@ pub(super) struct Live {
     keeper: Child,
     socket: UnixStream,
     port: Arc<Port>,
-    answers: Receiver<Answered>,
+    answers: Receiver<NumberedResponse>,
     /// An answer is awaited.
     expecting: Arc<AtomicBool>,
     serial: AtomicU64,
@@ -100,7 +100,7 @@ impl Live {
         live.listen(sender)?;
         let ready = live.hear(begun + patience, &|| stop.load(Ordering::SeqCst));
         live.weaker = match ready {
-            Ok(Answered { serial: 0, told: Told::Ready { version: VERSION, weaker } }) => weaker,
+            Ok(NumberedResponse { serial: 0, told: Response::Ready { version: VERSION, weaker } }) => weaker,
             Ok(_) => return Err("the guest is not of this version".into()),
             Err(why) => return Err(why),
         };
@@ -109,7 +109,7 @@ impl Live {
     }
 
     /// Reads what comes, from now on.
-    fn listen(&mut self, answers: Sender<Answered>) -> Result<(), String> {
+    fn listen(&mut self, answers: Sender<NumberedResponse>) -> Result<(), String> {
         let stream = self.socket.try_clone().map_err(|e| e.to_string())?;
         let (port, expecting) = (self.port.clone(), self.expecting.clone());
         self.threads.push(spawn(move || {
@@ -154,7 +154,7 @@ impl Live {
         last.map_or(why.to_string(), |last| format!("{why}; last on its console: {last}"))
     }
 
-    fn hear(&self, deadline: Instant, left: &dyn Fn() -> bool) -> Result<Answered, String> {
+    fn hear(&self, deadline: Instant, left: &dyn Fn() -> bool) -> Result<NumberedResponse, String> {
         let mut deadline = deadline;
         loop {
             match self.answers.recv_timeout(LOOK) {
@@ -176,37 +176,37 @@ impl Live {
         }
     }
 
-    fn tell(&self, ask: Ask) -> Result<u64, SystemError> {
+    fn tell(&self, ask: Request) -> Result<u64, SystemError> {
         let serial = self.serial.fetch_add(1, Ordering::SeqCst) + 1;
-        let bytes = serde_json::to_vec(&Asked { serial, ask }).map_err(|e| fault(e.to_string()))?;
+        let bytes = serde_json::to_vec(&NumberedRequest { serial, ask }).map_err(|e| fault(e.to_string()))?;
         if bytes.len() > frame::MOST {
             let why = "the arguments and environment are too long".into();
-            return Err(message::Whose::Content.error("request".into(), why));
+            return Err(message::WireBlame::Content.error("request".into(), why));
         }
         self.expecting.store(true, Ordering::SeqCst);
         self.port.send(Kind::Document, 0, &bytes).map_err(|e| fault(self.close(&e.to_string())))?;
         Ok(serial)
     }
 
-    fn answer(&self, serial: u64, deadline: Instant) -> Result<Told, SystemError> {
+    fn answer(&self, serial: u64, deadline: Instant) -> Result<Response, SystemError> {
         let answered = self.hear(deadline, &|| false).map_err(fault)?;
         if answered.serial != serial {
             return Err(fault(self.close("it answers what was not asked")));
         }
         match answered.told {
-            Told::Failed { what, why, blame } => Err(blame.error(what, why)),
+            Response::Failed { what, why, blame } => Err(blame.error(what, why)),
             told => Ok(told),
         }
     }
 
     /// A request without bytes.
-    pub(super) fn ask(&self, ask: Ask) -> Result<Told, SystemError> {
+    pub(super) fn ask(&self, ask: Request) -> Result<Response, SystemError> {
         let serial = self.tell(ask)?;
         self.answer(serial, Instant::now() + PATIENCE)
     }
 
     /// A request with a file's content.
-    pub(super) fn give(&self, ask: Ask, content: &File) -> Result<Told, SystemError> {
+    pub(super) fn give(&self, ask: Request, content: &File) -> Result<Response, SystemError> {
         let deadline = Instant::now() + PATIENCE;
         let serial = self.tell(ask)?;
         let sent = self.port.pump(0, content, &AtomicBool::new(false), Some(deadline));
@@ -215,7 +215,7 @@ impl Live {
     }
 
     /// A request that brings a file's content, at most so many bytes, into `to`.
-    pub(super) fn take(&self, ask: Ask, to: &File, most: u64) -> Result<Told, SystemError> {
+    pub(super) fn take(&self, ask: Request, to: &File, most: u64) -> Result<Response, SystemError> {
         let port = &*self.port;
         let from = port.open_in(0);
         scope(|threads| {
@@ -238,10 +238,10 @@ impl Live {
     /// Runs a program, with bytes to and from its descriptors meanwhile; what came of it, and how long that took here.
     pub(super) fn run(
         &self,
-        ask: Ask,
+        ask: Request,
         given: Vec<Given>,
         patience: Option<Duration>,
-    ) -> Result<(Told, Duration), SystemError> {
+    ) -> Result<(Response, Duration), SystemError> {
         let (port, stop) = (&*self.port, AtomicBool::new(false));
         let mut incoming = Vec::new();
         for (n, one) in (0..).zip(&given) {
@@ -329,7 +329,12 @@ pub(super) fn fault(why: impl Into<String>) -> SystemError {
 }
 
 /// Hears the guest until it ends or breaks a rule, and says why.
-fn hear_all(stream: UnixStream, port: &Port, expecting: &AtomicBool, answers: &Sender<Answered>) -> String {
+fn hear_all(
+    stream: UnixStream,
+    port: &Port,
+    expecting: &AtomicBool,
+    answers: &Sender<NumberedResponse>,
+) -> String {
     let mut from = BufReader::with_capacity(128 << 10, stream);
     loop {
         let frame = match frame::read(&mut from) {

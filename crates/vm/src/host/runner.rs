@@ -4,8 +4,8 @@ use super::Settings;
 use super::accelerator::{expected, found_with, remember};
 use super::live::{Given, Live, fault};
 use crate::frame::Kind;
-use crate::message::Asked;
-use crate::message::{Ask, Role, Told, Whose, possible};
+use crate::message::NumberedRequest;
+use crate::message::{Request, Response, Role, WireBlame, possible};
 use crate::port::Port;
 use engine::{Runner, SystemError, files};
 use model::{
@@ -131,7 +131,7 @@ impl Machine {
     }
 
     /// Asks for something about a box.
-    fn about(&self, id: BoxId, ask: impl FnOnce(BoxId) -> Ask) -> Result<Told, SystemError> {
+    fn about(&self, id: BoxId, ask: impl FnOnce(BoxId) -> Request) -> Result<Response, SystemError> {
         let mut turn = self.turn();
         let (inner, _) = Machine::inner(&turn, id)?;
         self.live(&mut turn)?;
@@ -242,8 +242,8 @@ impl Drop for Machine {
 impl Runner for Machine {
     fn create_box(&self, size: Bytes) -> Result<BoxId, SystemError> {
         let mut turn = self.turn();
-        let told = self.live(&mut turn)?.ask(Ask::CreateBox { size })?;
-        let Told::Box(inner) = told else { return Err(self.odd(&turn)) };
+        let told = self.live(&mut turn)?.ask(Request::CreateBox { size })?;
+        let Response::Box(inner) = told else { return Err(self.odd(&turn)) };
         turn.last += 1;
         let id = turn.last;
         turn.boxes.insert(id, (inner, size));
@@ -255,9 +255,9 @@ impl Runner for Machine {
         let (inner, _) = Machine::inner(&turn, id)?;
         let content =
             files::reopen(content).map_err(|e| SystemError::new("opening a file again", e.to_string()))?;
-        let ask = Ask::Put { id: inner, path: path.to_string(), executable };
+        let ask = Request::Put { id: inner, path: path.to_string(), executable };
         match self.live(&mut turn)?.give(ask, &content)? {
-            Told::Done => Ok(()),
+            Response::Done => Ok(()),
             _ => Err(self.odd(&turn)),
         }
     }
@@ -266,9 +266,9 @@ impl Runner for Machine {
         let mut turn = self.turn();
         let (inner, size) = Machine::inner(&turn, id)?;
         let file = files::in_memory("from a virtual machine")?;
-        let ask = Ask::Fetch { id: inner, path: path.to_string() };
+        let ask = Request::Fetch { id: inner, path: path.to_string() };
         match self.live(&mut turn)?.take(ask, &file, size.0)? {
-            Told::File(found) => {
+            Response::File(found) => {
                 let again = || {
                     files::reopen(&file).map_err(|e| SystemError::new("opening a file again", e.to_string()))
                 };
@@ -283,8 +283,8 @@ impl Runner for Machine {
     }
 
     fn list(&self, id: BoxId) -> Result<Vec<String>, SystemError> {
-        match self.about(id, |id| Ask::List { id })? {
-            Told::Files(mut names) => {
+        match self.about(id, |id| Request::List { id })? {
+            Response::Files(mut names) => {
                 names.sort();
                 names.dedup();
                 Ok(names)
@@ -294,8 +294,8 @@ impl Runner for Machine {
     }
 
     fn remove(&self, id: BoxId, path: &str) -> Result<(), SystemError> {
-        match self.about(id, |id| Ask::Remove { id, path: path.to_string() })? {
-            Told::Done => Ok(()),
+        match self.about(id, |id| Request::Remove { id, path: path.to_string() })? {
+            Response::Done => Ok(()),
             _ => Err(self.odd(&self.turn())),
         }
     }
@@ -309,8 +309,8 @@ impl Runner for Machine {
             self.throw_away(&mut turn);
             return Ok(());
         }
-        match self.live(&mut turn)?.ask(Ask::DropBox { id: inner })? {
-            Told::Done => Ok(()),
+        match self.live(&mut turn)?.ask(Request::DropBox { id: inner })? {
+            Response::Done => Ok(()),
             _ => Err(self.odd(&turn)),
         }
     }
@@ -346,10 +346,10 @@ impl Runner for Machine {
         }
         turn.used = true;
         let live = self.live(&mut turn)?;
-        let (told, elapsed) = live.run(Ask::Run { spec: Box::new(spec), fds: roles }, given, patience)?;
+        let (told, elapsed) = live.run(Request::Run { spec: Box::new(spec), fds: roles }, given, patience)?;
         let after = live.waited(first);
         match told {
-            Told::Observed { observation, age } => {
+            Response::Observed { observation, age } => {
                 self.believed(live, *observation, age, elapsed, [before, after])
             }
             _ => Err(self.odd(&turn)),
@@ -361,7 +361,7 @@ impl Runner for Machine {
         match port {
             // A machine that is gone has ended its run.
             Some(port) => {
-                let asked = Asked { serial: 0, ask: Ask::EndRun { output } };
+                let asked = NumberedRequest { serial: 0, ask: Request::EndRun { output } };
                 let _ = port.send(Kind::Document, 0, &serde_json::to_vec(&asked).unwrap_or_default());
             }
             None => self.shared.stop.store(true, Ordering::SeqCst),
@@ -390,7 +390,7 @@ fn patience(limits: &Limits) -> Option<Duration> {
 
 /// What each of a run's descriptors is in the guest.
 fn roles(spec: &RunSpec, fds: Vec<OwnedFd>, memory: Bytes) -> Result<Vec<Given>, SystemError> {
-    let refused = |why: &str| Whose::Content.error("a run's descriptors".into(), why.into());
+    let refused = |why: &str| WireBlame::Content.error("a run's descriptors".into(), why.into());
     let stdio = |n: usize| match spec.stdio[n] {
         Stdio::Fd(fd) => Some(usize::from(fd)),
         Stdio::Null => None,

@@ -1,7 +1,7 @@
 //! What each perturbation is on this machine, or why it cannot be had.
 
 use super::super::disturber::{Disturbance, Disturber};
-use super::super::ground::Ground;
+use super::super::reserved_machine::ReservedMachine;
 use super::DROP_CACHES;
 use host::cpulist::to_list;
 use host::machine::Machine;
@@ -26,7 +26,7 @@ pub(super) enum Method {
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
     pub(super) perturbation: Perturbation,
-    pub(super) means: Result<Method, String>,
+    pub(super) method: Result<Method, String>,
     /// In words.
     pub(super) made: String,
     /// Instructions can be counted without changing what is measured.
@@ -36,40 +36,40 @@ pub(super) struct Trial {
 }
 
 /// Where the program is, but for trials that say otherwise.
-pub(super) fn placement(ground: &Ground, sched: Sched) -> Placement {
-    Placement { cpus: ground.bound(), mem_node: ground.place.placement.mem_node, sched }
+pub(super) fn placement(reserved: &ReservedMachine, sched: Sched) -> Placement {
+    Placement { cpus: reserved.bound(), mem_node: reserved.reservation.placement.mem_node, sched }
 }
 
 /// Those that are chosen by name. Each load is tried: what cannot be started says why.
-pub(super) fn trials(ground: &Ground, sched: Sched, chosen: impl Fn(&str) -> bool) -> Vec<Trial> {
+pub(super) fn trials(reserved: &ReservedMachine, sched: Sched, chosen: impl Fn(&str) -> bool) -> Vec<Trial> {
     let chosen = Perturbation::ALL.into_iter().filter(|of| chosen(of.name()));
     let trial = |perturbation: Perturbation| {
-        let mut placement = placement(ground, sched);
+        let mut placement = placement(reserved, sched);
         if perturbation == Perturbation::RtLoad {
             placement.sched = Sched::RoundRobin(PRIORITY);
         }
-        let (means, made) =
-            match means(ground, perturbation).and_then(|(means, made)| Ok((tried(means)?, made))) {
-                Ok((means, made)) => (Ok(means), made),
+        let (method, made) =
+            match method(reserved, perturbation).and_then(|(method, made)| Ok((tried(method)?, made))) {
+                Ok((method, made)) => (Ok(method), made),
                 Err(why) => (Err(why), String::new()),
             };
         // The kernel's own work for the counters waits for ordinary tasks' turn, and comes out of the program's time.
         let counted = perturbation != Perturbation::RtLoad;
-        Trial { perturbation, means, made, counted, placement }
+        Trial { perturbation, method, made, counted, placement }
     };
     chosen.map(trial).collect()
 }
 
-fn tried(means: Method) -> Result<Method, String> {
-    if let Method::Load(load) = &means {
+fn tried(method: Method) -> Result<Method, String> {
+    if let Method::Load(load) = &method {
         Disturber::start(load).map_err(|e| e.to_string())?;
     }
-    Ok(means)
+    Ok(method)
 }
 
-fn means(ground: &Ground, of: Perturbation) -> Result<(Method, String), String> {
-    let own = ground.bound();
-    let alone = |what: &str| match ground.walled_in() {
+fn method(reserved: &ReservedMachine, of: Perturbation) -> Result<(Method, String), String> {
+    let own = reserved.bound();
+    let alone = |what: &str| match reserved.walled_in() {
         Some(why) => Err(why),
         None => Ok(format!("{what} on the program's own CPU {}", list(&own))),
     };
@@ -84,14 +84,14 @@ fn means(ground: &Ground, of: Perturbation) -> Result<(Method, String), String> 
             let words = format!("50 000 interrupts a second on the program's own CPU {}", list(&own));
             Ok((load("irq", own, None), words))
         }
-        Perturbation::CacheLoad => match sharing(ground) {
+        Perturbation::CacheLoad => match sharing(reserved) {
             Some(cpu) => {
                 let words = format!("reads all over the last-level cache from CPU {cpu}, which shares it");
                 Ok((load("cache", vec![cpu], None), words))
             }
             None => Ok((load("cache", own.clone(), None), alone("reads all over the last-level cache")?)),
         },
-        Perturbation::MemoryLoad => match ground.outside() {
+        Perturbation::MemoryLoad => match reserved.outside() {
             none if none.is_empty() => Err("this machine has no CPU beside the program's".into()),
             outside => {
                 let several = if outside.len() > 1 { "s" } else { "" };
@@ -99,8 +99,8 @@ fn means(ground: &Ground, of: Perturbation) -> Result<(Method, String), String> 
                 Ok((load("memory", outside, None), words))
             }
         },
-        Perturbation::SiblingLoad => sibling(ground),
-        Perturbation::Frequency => frequency(&ground.machine, &own),
+        Perturbation::SiblingLoad => sibling(reserved),
+        Perturbation::Frequency => frequency(&reserved.machine, &own),
         Perturbation::PageCacheDrop => drop_caches(),
     }
 }
@@ -110,17 +110,17 @@ fn load(kind: &'static str, cpus: Vec<u32>, priority: Option<u8>) -> Method {
 }
 
 /// A CPU outside the slot that shares the last-level cache with it.
-fn sharing(ground: &Ground) -> Option<u32> {
-    let own = ground.topology.cpus.get(ground.bound().first()?)?;
+fn sharing(reserved: &ReservedMachine) -> Option<u32> {
+    let own = reserved.topology.cpus.get(reserved.bound().first()?)?;
     let shared = &own.caches.last()?.shared;
-    ground.outside().into_iter().find(|cpu| shared.contains(cpu))
+    reserved.outside().into_iter().find(|cpu| shared.contains(cpu))
 }
 
-fn sibling(ground: &Ground) -> Result<(Method, String), String> {
-    let own = ground.bound();
+fn sibling(reserved: &ReservedMachine) -> Result<(Method, String), String> {
+    let own = reserved.bound();
     let siblings: Vec<u32> = own
         .iter()
-        .filter_map(|cpu| ground.topology.cpus.get(cpu))
+        .filter_map(|cpu| reserved.topology.cpus.get(cpu))
         .flat_map(|cpu| cpu.siblings.iter().copied())
         .filter(|cpu| !own.contains(cpu))
         .collect();
@@ -129,7 +129,7 @@ fn sibling(ground: &Ground) -> Result<(Method, String), String> {
             "the program's core has no other hyper-thread online, as far as this machine tells".into()
         );
     }
-    if let Some(why) = ground.walled_in() {
+    if let Some(why) = reserved.walled_in() {
         return Err(why);
     }
     let words =
@@ -176,10 +176,10 @@ fn drop_caches() -> Result<(Method, String), String> {
 }
 
 /// What to know about how it was done.
-pub(super) fn notes(ground: &Ground, uncounted: Option<&String>) -> Vec<String> {
+pub(super) fn notes(reserved: &ReservedMachine, uncounted: Option<&String>) -> Vec<String> {
     let mut notes = vec![format!(
         "The program is bound to CPU {}. A disturbed run and its control run back to back, in random order. Every round has one pair of each trial.",
-        list(&ground.bound())
+        list(&reserved.bound())
     )];
     notes.extend(uncounted.map(|why| format!("Instructions are not counted here: {why}.")));
     notes

@@ -1,8 +1,8 @@
 //! Telling the service who this worker is, and everybody that it is there. In the background, so that neither delays a task.
 
 use super::shared::Shared;
-use crate::worker::link::Stands;
 use crate::worker::statement::now;
+use crate::worker::transport::WorkerStanding;
 use fleet::nats::{Ask, Greeting, Presence, Reply, Standing};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub(super) async fn greet(shared: Arc<Shared>) {
                 String::new()
             }
             Ok(Reply::Refused { why }) => {
-                shared.standing.send_replace(Stands::Refused(why));
+                shared.standing.send_replace(WorkerStanding::Refused(why));
                 return;
             }
             Ok(Reply::Unavailable { why }) => why,
@@ -61,12 +61,12 @@ pub(super) async fn greet(shared: Arc<Shared>) {
 }
 
 fn note(shared: &Shared, standing: Standing) {
-    let stands = Stands::Told(standing);
+    let stands = WorkerStanding::Told(standing);
     shared.standing.send_if_modified(|before| {
         let changed = *before != stands;
         if changed {
             match &stands {
-                Stands::Told(Standing::Waits { reasons }) => {
+                WorkerStanding::Told(Standing::Waits { reasons }) => {
                     tracing::warn!(reasons = reasons.join("; "), "this worker gets no work");
                 }
                 _ => tracing::info!("this worker gets work"),

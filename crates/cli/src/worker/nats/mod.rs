@@ -5,20 +5,20 @@
 //! a launcher that is lost ends this process, and another one is started in its place.
 
 mod greeting;
-mod keeping;
+mod lease_keeper;
 mod service;
 mod shared;
 
 use super::brokers::Brokers;
-use super::life::live;
-use super::link::{Claimed, Service, Stands, Way};
+use super::job_loop::run_jobs;
 use super::statement::statement;
+use super::transport::{ClaimedJob, TaskService, Transport, WorkerStanding};
 use super::{Cpus, Worker};
 use crate::Done;
 use crate::terminal::Failure;
 use fleet::nats::{Ask, Nats, NatsError, NotBegun, Reply, Ticket, Tickets, WorkerId, connect};
 use fleet::{Lease, Outcome, Probe};
-use keeping::{Kept, Telling};
+use lease_keeper::{LeaseKeeper, OutcomeDelivery};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use service::{Asking, Events};
 use shared::Shared;
@@ -53,7 +53,7 @@ pub(super) fn work(worker: &mut Worker, brokers: &Brokers, cpus: &Cpus) -> Resul
         events: Events::begin(&shared),
         submission: 0,
     };
-    let mut way = Fleet {
+    let mut transport = Fleet {
         runtime: &runtime,
         shared,
         asking,
@@ -63,12 +63,12 @@ pub(super) fn work(worker: &mut Worker, brokers: &Brokers, cpus: &Cpus) -> Resul
         told: String::new(),
     };
     // The first greeting has it already.
-    worker.news().into_iter().for_each(|facts| way.node(facts));
-    runtime.spawn(greeting::greet(way.shared.clone()));
-    runtime.spawn(greeting::be_present(way.shared.clone()));
-    let hands = way.shared.hands.clone();
-    let done = live(worker, &mut way, &hands, cpus.first);
-    drop(way);
+    worker.news().into_iter().for_each(|facts| transport.node(facts));
+    runtime.spawn(greeting::greet(transport.shared.clone()));
+    runtime.spawn(greeting::be_present(transport.shared.clone()));
+    let worker_state = transport.shared.worker_state.clone();
+    let done = run_jobs(worker, &mut transport, &worker_state, cpus.first);
+    drop(transport);
     drop(inside);
     runtime.shutdown_timeout(PAUSE);
     done
@@ -125,9 +125,9 @@ struct Fleet<'a> {
     asking: Asking,
     tickets: Option<Tickets>,
     /// The task that is being done.
-    kept: Option<Kept>,
+    kept: Option<LeaseKeeper>,
     /// The outcome before that.
-    telling: Option<Telling>,
+    telling: Option<OutcomeDelivery>,
     /// What was said last about tickets.
     told: String,
 }
@@ -170,12 +170,12 @@ impl Fleet<'_> {
             }
             Ok(Reply::NotBegun(NotBegun::Stopped { reasons })) => {
                 self.tickets = None;
-                self.shared.standing.send_replace(Stands::Unknown);
+                self.shared.standing.send_replace(WorkerStanding::Unknown);
                 self.shared.news.notify_one();
                 (Some(Duration::ZERO), Some(reasons.join("; ")))
             }
             Ok(Reply::Refused { why }) => {
-                self.shared.standing.send_replace(Stands::Refused(why.clone()));
+                self.shared.standing.send_replace(WorkerStanding::Refused(why.clone()));
                 (Some(Duration::ZERO), Some(why))
             }
             Ok(other) => (Some(LATER), Some(format!("{other:?}"))),
@@ -194,12 +194,12 @@ impl Fleet<'_> {
     }
 }
 
-impl Way for Fleet<'_> {
-    fn stands(&mut self) -> Stands {
+impl Transport for Fleet<'_> {
+    fn stands(&mut self) -> WorkerStanding {
         self.shared.standing.borrow().clone()
     }
 
-    fn claim(&mut self, within: Duration) -> Option<Claimed> {
+    fn claim(&mut self, within: Duration) -> Option<ClaimedJob> {
         let ticket = self.next_ticket(within)?;
         let lease = ticket.lease;
         let begin = Ask::Begin { ticket: lease, infers: true };
@@ -211,16 +211,16 @@ impl Way for Fleet<'_> {
                 return None;
             }
         };
-        self.shared.hands.state().claimed(lease);
-        self.kept = Some(Kept::begin(&self.shared, ticket));
+        self.shared.worker_state.state().claimed(lease);
+        self.kept = Some(LeaseKeeper::begin(&self.shared, ticket));
         self.asking.submission = submission;
         self.shared.state().judging = Some(submission);
         self.shared.change.notify_one();
         let task = self.runtime.block_on(self.shared.nats.read_body(task)).map_err(|error| error.to_string());
-        Some(Claimed { lease, task })
+        Some(ClaimedJob { lease, task })
     }
 
-    fn service(&self) -> &dyn Service {
+    fn service(&self) -> &dyn TaskService {
         &self.asking
     }
 
@@ -237,7 +237,7 @@ impl Way for Fleet<'_> {
             Some(telling) => {
                 if self.runtime.block_on(telling.arrives(within)) {
                     self.telling = None;
-                    self.shared.hands.state().give_up();
+                    self.shared.worker_state.state().give_up();
                 }
             }
             None => std::thread::sleep(within),
@@ -283,7 +283,7 @@ impl Way for Fleet<'_> {
         {
             let _ = self.runtime.block_on(ticket.later(Duration::ZERO));
         }
-        if self.shared.hands.state().is_telling() {
+        if self.shared.worker_state.state().is_telling() {
             self.attend(LAST_WORDS);
         }
         let gone = async {

@@ -1,7 +1,7 @@
 //! The service at the other side of the brokers, as a task sees it.
 
 use super::shared::Shared;
-use crate::worker::link::{Broken, Service};
+use crate::worker::transport::{TaskService, TransportError};
 use fleet::Lease;
 use fleet::nats::{Ask, NatsError, News, Reply};
 use model::Event;
@@ -54,7 +54,7 @@ impl Events {
 
 impl Asking {
     /// Asks until there is an answer, the task is to be left, or patience is over.
-    fn ask(&self, ask: &Ask) -> Result<Reply, Broken> {
+    fn ask(&self, ask: &Ask) -> Result<Reply, TransportError> {
         let begun = Instant::now();
         loop {
             let why = match self.runtime.block_on(self.shared.nats.ask(&self.shared.from, ask, LOOK)) {
@@ -66,31 +66,31 @@ impl Asking {
         }
     }
 
-    fn go_on(&self, begun: Instant, why: &str) -> Result<(), Broken> {
-        match self.shared.hands.is_vain() || begun.elapsed() > PATIENCE {
-            true => Err(Broken::Connection(why.into())),
+    fn go_on(&self, begun: Instant, why: &str) -> Result<(), TransportError> {
+        match self.shared.worker_state.is_vain() || begun.elapsed() > PATIENCE {
+            true => Err(TransportError::Connection(why.into())),
             false => Ok(()),
         }
     }
 
-    fn asked_for(&self, hash: &str, damaged: bool) -> Result<bool, Broken> {
+    fn asked_for(&self, hash: &str, damaged: bool) -> Result<bool, TransportError> {
         match self.ask(&Ask::Package { hash: hash.into(), damaged })? {
             Reply::Package { there } => Ok(there),
-            other => Err(Broken::Connection(format!("the service answered with {other:?}"))),
+            other => Err(TransportError::Connection(format!("the service answered with {other:?}"))),
         }
     }
 }
 
-impl Service for Asking {
+impl TaskService for Asking {
     fn event(&self, _: Lease, event: Event) {
         // Those that find no room are lost: nothing hangs on them.
         let _ = self.events.0.try_send((self.submission, News::Event(Box::new(event))));
     }
 
-    fn package(&self, hash: &str, to: &mut File) -> Result<bool, Broken> {
+    fn package(&self, hash: &str, to: &mut File) -> Result<bool, TransportError> {
         let begun = Instant::now();
         loop {
-            let here = |e: std::io::Error| Broken::Here(e.to_string());
+            let here = |e: std::io::Error| TransportError::Here(e.to_string());
             to.set_len(0).and_then(|()| to.rewind()).map_err(here)?;
             let mut file = Blocking(&mut *to);
             let why = match self.runtime.block_on(self.shared.nats.get_package(hash, &mut file)) {
@@ -99,7 +99,7 @@ impl Service for Asking {
                 Err(NatsError::Damaged { .. }) => return Ok(true),
                 Err(NatsError::Local(error)) => return Err(here(error)),
                 // Its credentials are this machine's own.
-                Err(error @ NatsError::Denied(_)) => return Err(Broken::Here(error.to_string())),
+                Err(error @ NatsError::Denied(_)) => return Err(TransportError::Here(error.to_string())),
                 Err(NatsError::Missing { .. }) => match self.asked_for(hash, false)? {
                     true => "it is put into the object store".into(),
                     false => return Ok(false),
@@ -111,10 +111,10 @@ impl Service for Asking {
         }
     }
 
-    fn damaged(&self, hash: &str, _: &str) -> Result<(), Broken> {
+    fn damaged(&self, hash: &str, _: &str) -> Result<(), TransportError> {
         match self.asked_for(hash, true)? {
             true => Ok(()),
-            false => Err(Broken::Connection(format!("the service has no package {hash} any more"))),
+            false => Err(TransportError::Connection(format!("the service has no package {hash} any more"))),
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::isolation::IsolationArgs;
 use crate::worker::Worker;
-use crate::worker::hands::Hands;
-use crate::worker::link::Stands;
+use crate::worker::transport::WorkerStanding;
+use crate::worker::worker_state::SharedWorkerState;
 use fleet::nats::{Nats, WorkerId};
-use fleet::{Hello, Moment, Statement};
+use fleet::{Hello, Statement, Timestamp};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, watch};
 
@@ -13,9 +13,9 @@ use tokio::sync::{Notify, watch};
 pub(super) struct Shared {
     pub(super) nats: Nats,
     pub(super) from: WorkerId,
-    pub(super) hands: Arc<Hands>,
-    pub(super) since: Moment,
-    pub(super) standing: watch::Sender<Stands>,
+    pub(super) worker_state: Arc<SharedWorkerState>,
+    pub(super) since: Timestamp,
+    pub(super) standing: watch::Sender<WorkerStanding>,
     /// Something is to be told to the service, or to whoever looks which workers are there.
     pub(super) news: Notify,
     pub(super) change: Notify,
@@ -41,9 +41,9 @@ impl Shared {
         Shared {
             nats,
             from,
-            hands: Hands::of(worker),
+            worker_state: SharedWorkerState::for_worker(worker),
             since: crate::worker::statement::now(),
-            standing: watch::channel(Stands::Unknown).0,
+            standing: watch::channel(WorkerStanding::Unknown).0,
             news: Notify::new(),
             change: Notify::new(),
             hello: worker.hello.clone(),
@@ -58,7 +58,7 @@ impl Shared {
 
     /// Who this worker is, and what it has.
     pub(super) fn hello(&self) -> Hello {
-        Hello { holding: self.hands.state().holding(), ..self.hello.clone() }
+        Hello { holding: self.worker_state.state().holding(), ..self.hello.clone() }
     }
 
     /// That statement was told.

@@ -3,7 +3,7 @@
 use crate::facts::Topology;
 use crate::machine::Machine;
 use crate::slots;
-use crate::tune::{self, Wishes};
+use crate::tune::{self, TuneConfig};
 use model::Isolation;
 use std::fmt::Write;
 
@@ -26,10 +26,10 @@ fn machine(files: &[(&str, &str)]) -> Machine {
 }
 
 /// The plan as `id target: found -> want`, with the long beginnings of paths left out.
-fn planned(machine: &Machine, wishes: &Wishes) -> Vec<String> {
+fn planned(machine: &Machine, config: &TuneConfig) -> Vec<String> {
     let topology = Topology::read(machine).unwrap();
-    let slots = slots::plan(&topology, &slots::Wishes::default(), Isolation::Partition);
-    let changes = tune::plan(machine, &slots, wishes);
+    let slots = slots::plan(&topology, &slots::SlotsConfig::default(), Isolation::Partition);
+    let changes = tune::plan(machine, &slots, config);
     let short = |target: String| {
         target
             .replace("/sys/devices/system/cpu/", "")
@@ -45,7 +45,7 @@ fn planned(machine: &Machine, wishes: &Wishes) -> Vec<String> {
 #[track_caller]
 fn check(files: &[(&str, &str)], expected: &[&str]) {
     let all: Vec<(&str, &str)> = SERVER.iter().chain(files).copied().collect();
-    assert_eq!(planned(&machine(&all), &Wishes::default()), expected);
+    assert_eq!(planned(&machine(&all), &TuneConfig::default()), expected);
 }
 
 const POLICY: &str = "/sys/devices/system/cpu/cpu2/cpufreq";
@@ -252,12 +252,12 @@ fn partitions_keep_what_tasks_may_use() {
         "isolated_cpus CPUs of 300 (t300): 1 -> 1",
         "isolated_cpus CPUs of 301 (t301): 2-3 -> 0-1",
     ];
-    let all = planned(&machine, &Wishes::default());
+    let all = planned(&machine, &TuneConfig::default());
     assert_eq!(all[0], "kernel_threads CPUs of 11 (t11): 0-3 -> 0-1");
     assert_eq!((&all[1..4], all.len()), (&kept.map(String::from)[..], 7));
-    let only = Wishes { only: vec!["isolated_cpus".into()], ..Wishes::default() };
+    let only = TuneConfig { only: vec!["isolated_cpus".into()], ..TuneConfig::default() };
     assert_eq!(planned(&machine, &only)[..3], kept);
-    let skip = Wishes { skip: vec!["isolated_cpus".into()], ..Wishes::default() };
+    let skip = TuneConfig { skip: vec!["isolated_cpus".into()], ..TuneConfig::default() };
     assert_eq!(planned(&machine, &skip), all[..1]);
 }
 
@@ -347,8 +347,8 @@ fn a_single_core_is_tuned_without_moving_anything() {
     ]);
     let expected =
         ["numa_balancing /proc/sys/kernel/numa_balancing: 1 -> 0", "turbo intel_pstate/no_turbo: 0 -> 1"];
-    assert_eq!(planned(&one, &Wishes::default()), expected);
-    let boot = Wishes { boot: true, ..Wishes::default() };
+    assert_eq!(planned(&one, &TuneConfig::default()), expected);
+    let boot = TuneConfig { boot: true, ..TuneConfig::default() };
     assert_eq!(planned(&one, &boot), expected);
 }
 
@@ -357,11 +357,11 @@ fn the_next_start() {
     let boot = |files: &[(&str, &str)], only: &[&str]| {
         let all: Vec<(&str, &str)> = SERVER.iter().chain(files).copied().collect();
         let only = only.iter().map(ToString::to_string).collect();
-        let wishes = Wishes { boot: true, boot_nosmt: true, only, ..Wishes::default() };
+        let config = TuneConfig { boot: true, boot_nosmt: true, only, ..TuneConfig::default() };
         let machine = machine(&all);
         let topology = Topology::read(&machine).unwrap();
-        let slots = slots::plan(&topology, &slots::Wishes::default(), Isolation::Partition);
-        (tune::boot(&machine, &slots, &wishes), tune::plan(&machine, &slots, &wishes))
+        let slots = slots::plan(&topology, &slots::SlotsConfig::default(), Isolation::Partition);
+        (tune::boot(&machine, &slots, &config), tune::plan(&machine, &slots, &config))
     };
     let parameters = "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1 nosmt";
     let (plain, changes) = boot(&[], &[]);

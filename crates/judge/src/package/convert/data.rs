@@ -1,6 +1,6 @@
 //! `data/`: tests, groups, and their settings.
 
-use super::super::{CheckRun, Grading, PackageError, TestCase, TestGroup};
+use super::super::{Grading, PackageError, TestCase, TestCheckRun, TestGroup};
 use super::programs::check_name;
 use super::{Writer, compares, comparison, list};
 use crate::compare::BuiltIn;
@@ -132,15 +132,15 @@ fn case(writer: &mut Writer, case: &TestCase, name: &str) {
 /// What each input validator is told of a test: `check` where it is to look at it, and its arguments.
 fn looks(writer: &mut Writer, case: &TestCase) -> String {
     let mut text = String::new();
-    for (n, check) in writer.package.manner.checks.iter().enumerate() {
+    for (n, check) in writer.package.features.checks.iter().enumerate() {
         let mut runs =
-            check.runs.iter().filter(|run: &&CheckRun| run.file == case.input && run.input.is_none());
+            check.runs.iter().filter(|run: &&TestCheckRun| run.file == case.input && run.input.is_none());
         let Some(run) = runs.next() else { continue };
         if runs.next().is_some() && !writer.warnings.iter().any(|told| told.place == check.program.path) {
             let why = "looks at a test several times with other arguments; only the first is kept";
             writer.warn(&check.program.path, why);
         }
-        let of_kattis = writer.package.manner.checks[n].accepts != 0;
+        let of_kattis = writer.package.features.checks[n].accepts != 0;
         let word = (!of_kattis).then_some("check");
         let words = word.into_iter().chain(run.args.iter().map(String::as_str));
         let words = list(words);

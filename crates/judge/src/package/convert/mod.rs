@@ -83,20 +83,20 @@ pub fn to_2025_09(package: &Package, tree: &FileTree) -> Result<(Vec<Written>, V
 
 /// Refuses what 2025-09 has no form for.
 fn possible(package: &Package) -> Result<(), PackageError> {
-    let manner = &package.manner;
+    let features = &package.features;
     let refuse = |why: &str| {
         Err(PackageError::new(
             package.short_name.as_str(),
             format!("{why}, which the format 2025-09 cannot express"),
         ))
     };
-    if manner.file_io.input.is_some() || manner.file_io.output.is_some() {
+    if features.file_io.input.is_some() || features.file_io.output.is_some() {
         return refuse("its programs read and write files in place of the standard streams");
     }
-    if manner.processes.is_some() {
+    if features.processes.is_some() {
         return refuse("its programs talk to a manager through FIFOs");
     }
-    if manner.second_pass == SecondPass::Written {
+    if features.second_pass == SecondPass::Written {
         return refuse("its programs run twice, first with an interactor and then without");
     }
     if package.include.iter().any(|include| !include.before_sources.is_empty()) {

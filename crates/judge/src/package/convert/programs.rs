@@ -9,7 +9,7 @@ const RUN: &str = include_str!("run.sh");
 pub(super) fn write(writer: &mut Writer) -> Result<(), PackageError> {
     let package = writer.package;
     if let Validator::Custom(programs) = &package.validator {
-        match (package.manner.calls.protocol, &programs[..]) {
+        match (package.features.calls.protocol, &programs[..]) {
             (Protocol::Kattis, [one]) => files(writer, one, "output_validator", &one.path),
             (_, [one]) => wrapped(writer, one)?,
             _ => {
@@ -112,38 +112,38 @@ fn decision(protocol: Protocol) -> &'static str {
 
 /// A checker or interactor of another judge.
 fn wrapped(writer: &mut Writer, program: &Program) -> Result<(), PackageError> {
-    let manner = &writer.package.manner;
+    let features = &writer.package.features;
     let mut build = "#!/bin/sh\nset -e\ncd \"$(dirname \"$0\")\"\n".to_string();
     let mut run = RUN.to_string();
     let directory = "output_validator";
     let first = if writer.package.interactive { "interactor" } else { "checker" };
     build.push_str(&building(program, first, &format!("{first}-source"))?);
     if writer.package.interactive {
-        let arguments = arguments(&manner.calls, "$output");
+        let arguments = arguments(&features.calls, "$output");
         // It talks by its own standard streams.
         run.push_str(&format!("\"$here/{first}\" {arguments} 2> \"$said\"\ncode=$?\n: > \"$printed\"\n"));
-        if let Some(after) = &manner.after {
+        if let Some(after) = &features.after {
             build.push_str(&building(&after.program, "checker", "checker-source")?);
             files(writer, &after.program, &format!("{directory}/checker-source"), &after.program.path);
-            let decided = decision(manner.calls.protocol).replace("0) accept ;;", "0) ;;");
+            let decided = decision(features.calls.protocol).replace("0) accept ;;", "0) ;;");
             let arguments = self::arguments(&after.calls, "$output");
             run.push_str(&format!(
                 "{decided}[ -e \"$output\" ] || : > \"$output\"\n\"$here/checker\" {arguments} > \"$printed\" 2> \"$said\" < /dev/null\ncode=$?\n{}",
                 decision(after.calls.protocol)
             ));
         } else {
-            run.push_str(decision(manner.calls.protocol));
+            run.push_str(decision(features.calls.protocol));
         }
     } else {
-        let arguments = arguments(&manner.calls, "$output");
+        let arguments = arguments(&features.calls, "$output");
         run.push_str(&format!(
             "cat > \"$output\"\n\"$here/{first}\" {arguments} > \"$printed\" 2> \"$said\" < /dev/null\ncode=$?\n"
         ));
-        if manner.second_pass == SecondPass::Printed {
+        if features.second_pass == SecondPass::Printed {
             // What it prints in the first pass is the input of the second.
             run.push_str("if [ \"$code\" = 0 ] && [ ! -e \"$feedback/passed.txt\" ]; then\n    : > \"$feedback/passed.txt\"\n    cp \"$printed\" \"$feedback/nextpass.in\"\nfi\n");
         }
-        run.push_str(decision(manner.calls.protocol));
+        run.push_str(decision(features.calls.protocol));
     }
     files(writer, program, &format!("{directory}/{first}-source"), &program.path);
     writer.script(format!("{directory}/build"), build);
@@ -153,7 +153,7 @@ fn wrapped(writer: &mut Writer, program: &Program) -> Result<(), PackageError> {
 
 /// How an input validator is called in the converted package.
 pub(super) fn check_name(package: &Package, n: usize) -> String {
-    let path = package.manner.checks.get(n).map_or("", |check| check.program.path.as_str());
+    let path = package.features.checks.get(n).map_or("", |check| check.program.path.as_str());
     let last = path.rsplit('/').next().unwrap_or(path);
     let stem = last.rsplit_once('.').map_or(last, |(stem, _)| stem);
     let clean = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
@@ -162,7 +162,7 @@ pub(super) fn check_name(package: &Package, n: usize) -> String {
 
 fn checks(writer: &mut Writer) -> Result<(), PackageError> {
     let package = writer.package;
-    for (n, check) in package.manner.checks.iter().enumerate() {
+    for (n, check) in package.features.checks.iter().enumerate() {
         if check.runs.iter().any(|run| run.input.is_some()) {
             writer.warn(&check.program.path, "looks at answers, which no program of 2025-09 does; left out");
             continue;

@@ -3,7 +3,7 @@
 use super::super::field::Section;
 use super::super::problem::Problem;
 use super::super::settings::{self, Inherited, Style};
-use super::super::{FileTree, PackageError, Proof, Warning};
+use super::super::{FileTree, PackageError, ValidatorTest, Warning};
 use super::{Context, DEPTH_LIMIT, case, subdirectories};
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(in crate::package) fn proofs(
     tree: &FileTree,
     problem: &Problem,
     warnings: &mut Vec<Warning>,
-) -> Result<Vec<Proof>, PackageError> {
+) -> Result<Vec<ValidatorTest>, PackageError> {
     let mut found = Vec::new();
     if !problem.is_new() {
         return Ok(found);
@@ -56,7 +56,7 @@ pub(in crate::package) fn proofs(
                     continue;
                 }
                 let case = case(&context, &directory, stem, &own, warnings)?;
-                found.push(Proof { case, output: printed, good });
+                found.push(ValidatorTest { case, output: printed, good });
             }
             open.extend(subdirectories(tree, &directory).into_iter().map(|path| (path, own.clone())));
         }
@@ -84,9 +84,9 @@ mod tests {
             ("data/valid_output/3.yaml", "output_validator_args: [loose]\n"),
             ("data/valid_output/3.out", ""),
         ];
-        let manner = read_clean(&files).manner;
+        let features = read_clean(&files).features;
         let told: Vec<_> =
-            manner.proofs.iter().map(|p| (p.case.name.as_str(), p.output.as_deref(), p.good)).collect();
+            features.proofs.iter().map(|p| (p.case.name.as_str(), p.output.as_deref(), p.good)).collect();
         assert_eq!(
             told,
             [
@@ -95,9 +95,9 @@ mod tests {
                 ("valid_output/3", Some("data/valid_output/3.out"), true),
             ]
         );
-        assert_eq!(manner.proofs[2].case.validator_flags, ["loose"]);
+        assert_eq!(features.proofs[2].case.validator_flags, ["loose"]);
         // The inputs of outputs are valid (2025-09, "Invalid output").
-        let runs: Vec<_> = manner.checks[0]
+        let runs: Vec<_> = features.checks[0]
             .runs
             .iter()
             .map(|run| (run.file.as_str(), run.good, run.args.join(" ")))
@@ -124,6 +124,6 @@ mod tests {
         let files = [interactive, ("output_validator/v.py", ""), ("data/valid_output/1.in", "")];
         read_warned(&files, &["data/valid_output: is not checked"]);
         // Legacy knows no such data.
-        assert!(read_clean(&[("data/invalid_input/1.in", "")]).manner.proofs.is_empty());
+        assert!(read_clean(&[("data/invalid_input/1.in", "")]).features.proofs.is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! Formats that are none of Kattis': each has an importer, which reads it into the same [`Package`] in memory.
 //!
 //! An importer lies in a directory of its own and is named in [`IMPORTERS`] alone. What a format has that the model lacks is added
-//! to [`Manner`], which the engine understands whichever format it comes from.
+//! to [`FormatFeatures`], which the engine understands whichever format it comes from.
 
 mod cms;
 mod dmoj;
@@ -9,8 +9,8 @@ mod polygon;
 mod tps;
 
 use super::{
-    FileTree, Format, Grading, GroupSettings, Inference, JurySubmission, Manner, Package, PackageError,
-    PackageLimits, SourceFile, TestCase, TestGroup, TimeLimit, Validator, Warning,
+    FileTree, Format, FormatFeatures, Grading, GroupSettings, Inference, JurySubmission, Package,
+    PackageError, PackageLimits, SourceFile, TestCase, TestGroup, TimeLimit, Validator, Warning,
 };
 
 /// Reads packages of one format.
@@ -50,7 +50,7 @@ const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 const POINTER_SIZES: std::ops::RangeInclusive<u64> = 120..=150;
 
 /// The importer of the package's format; `None`: it is one of Kattis'.
-pub(super) fn of(tree: &FileTree) -> Option<&'static Importer> {
+pub(super) fn importer_for(tree: &FileTree) -> Option<&'static Importer> {
     // A package that has both marks was converted, and what came of that is what its authors mean.
     let kattis = tree.files.contains_key("problem.yaml");
     IMPORTERS.iter().find(|importer| !kattis && tree.files.contains_key(importer.mark))
@@ -64,7 +64,7 @@ pub(super) fn wants_content(path: &str, size: u64) -> bool {
 
 /// Paths of the zip archives in a package whose files belong to it, each under the archive's path and `/`.
 pub fn archives(tree: &FileTree) -> Vec<String> {
-    of(tree).map(|importer| (importer.archives)(tree)).unwrap_or_default()
+    importer_for(tree).map(|importer| (importer.archives)(tree)).unwrap_or_default()
 }
 
 /// Refuses packages in which pointers stand where files are to be.
@@ -111,7 +111,7 @@ fn blank(tree: &FileTree, format: &'static str) -> Package {
         languages: None,
         constants: Vec::new(),
         maximise: true,
-        manner: Manner::default(),
+        features: FormatFeatures::default(),
     }
 }
 

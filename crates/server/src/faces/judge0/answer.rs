@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use model::{Execution, Exit, Nanos, Verdict};
 use serde_json::{Map, Value as Json, json};
-use store::{Moment, Submission};
+use store::{Submission, Timestamp};
 
 /// What clients get where they ask for nothing in particular (Judge0 1.13.1, documentation of `fields`).
 const USUAL: &[&str] =
@@ -152,8 +152,8 @@ impl View {
             "additional_files" => json!(self.archive.as_ref().map(|archive| STANDARD.encode(archive))),
             "stdout" | "stderr" | "compile_output" | "message" => text(self.words(field).as_deref())?,
             "token" => json!(self.submission.token),
-            "status" => status::of(&self.submission, self.ran.as_ref()).json(),
-            "status_id" => json!(status::of(&self.submission, self.ran.as_ref()).0),
+            "status" => status::status_of(&self.submission, self.ran.as_ref()).json(),
+            "status_id" => json!(status::status_of(&self.submission, self.ran.as_ref()).0),
             "language" => json!({"id": face.language_id, "name": face.language_name}),
             "language_id" => json!(face.language_id),
             "created_at" | "queued_at" => json!(stamp(self.submission.created)),
@@ -251,7 +251,7 @@ fn seconds(time: Nanos) -> String {
 }
 
 /// A moment as Judge0 writes it: RFC 3339 in UTC, to the millisecond.
-fn stamp(moment: Moment) -> String {
+fn stamp(moment: Timestamp) -> String {
     jiff::Timestamp::from_microsecond(moment.0).map(|at| format!("{at:.3}")).unwrap_or_default()
 }
 
@@ -279,7 +279,7 @@ mod tests {
         {
             assert_eq!(seconds(Nanos(nanos)), text);
         }
-        assert_eq!(stamp(Moment(1_733_765_000_662_123)), "2024-12-09T17:23:20.662Z");
+        assert_eq!(stamp(Timestamp(1_733_765_000_662_123)), "2024-12-09T17:23:20.662Z");
     }
 
     #[test]

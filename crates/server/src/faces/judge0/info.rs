@@ -5,8 +5,8 @@ use super::languages::{Edition, Offered, find, offered};
 use super::status::of_verdict;
 use super::{Fault, ORIGIN};
 use crate::errors::Refusal;
-use crate::moment::now;
 use crate::service::Service;
+use crate::timestamp::now;
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
 use model::Verdict;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::{Filter, Moment};
+use store::{Filter, Timestamp};
 use tokio::sync::Mutex;
 
 /// Release whose interface this is. Its client looks language ids up by exactly this text.
@@ -149,10 +149,10 @@ async fn make(service: &Service) -> Result<Value, Refusal> {
     let today = now.0 - now.0.rem_euclid(DAY);
     let mut days = Map::new();
     for back in 0..=30 {
-        let since = Moment(today - back * DAY);
-        let until = Moment(since.0 + DAY);
+        let since = Timestamp(today - back * DAY);
+        let until = Timestamp(since.0 + DAY);
         let filter = Filter { since: Some(since), until: Some(until), ..Filter::default() };
-        days.insert(crate::moment::written(since)[..10].to_owned(), json!(counted(filter).await?));
+        days.insert(crate::timestamp::to_rfc3339(since)[..10].to_owned(), json!(counted(filter).await?));
     }
     let mut languages = Vec::new();
     let mut counted_languages: BTreeMap<&str, u64> = BTreeMap::new();
@@ -179,11 +179,11 @@ async fn make(service: &Service) -> Result<Value, Refusal> {
             json!({"status": {"id": id, "name": status.description()}, "count": count})
         })
         .collect();
-    let until = Moment(now.0 + i64::try_from(FRESH.as_micros()).unwrap_or_default());
+    let until = Timestamp(now.0 + i64::try_from(FRESH.as_micros()).unwrap_or_default());
     let size = service.store.counts().await?.content_bytes;
     Ok(json!({
-        "created_at": crate::moment::written(now),
-        "cached_until": crate::moment::written(until),
+        "created_at": crate::timestamp::to_rfc3339(now),
+        "cached_until": crate::timestamp::to_rfc3339(until),
         "submissions": {
             "total": counted(Filter::default()).await?,
             "today": days.values().next().cloned(),

@@ -45,7 +45,7 @@ pub(crate) fn all() -> Json {
 }
 
 /// How a submission stands.
-pub(crate) fn of(submission: &Submission, ran: Option<&Ran>) -> Status {
+pub(crate) fn status_of(submission: &Submission, ran: Option<&Ran>) -> Status {
     match (ran, submission.state) {
         (Some(ran), _) => of_verdict(ran.summary.verdict, exit(ran)),
         (None, State::Waiting | State::Judged) => Status(1),

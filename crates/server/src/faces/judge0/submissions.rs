@@ -31,7 +31,7 @@ const COUNTED: u32 = 1_000_000;
 /// What may be said in an address. Numbers are read leniently, as Judge0 does.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct SubmissionsQuery {
     base64_encoded: String,
     wait: String,
     fields: String,
@@ -40,7 +40,7 @@ pub(super) struct Asked {
     per_page: String,
 }
 
-impl Asked {
+impl SubmissionsQuery {
     /// Only where it is said: Judge0 1.13.1's rule.
     fn base64(&self) -> bool {
         self.base64_encoded == "true"
@@ -57,7 +57,7 @@ pub(super) async fn create(
     State(service): State<Arc<Service>>,
     Extension(edition): Extension<Edition>,
     Authenticated(caller): Authenticated,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<SubmissionsQuery>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<(StatusCode, Json<Value>), Fault> {
@@ -81,7 +81,7 @@ pub(super) async fn create_many(
     State(service): State<Arc<Service>>,
     Extension(edition): Extension<Edition>,
     Authenticated(caller): Authenticated,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<SubmissionsQuery>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<(StatusCode, Json<Value>), Fault> {
@@ -113,7 +113,7 @@ pub(super) async fn show(
     State(service): State<Arc<Service>>,
     Authenticated(caller): Authenticated,
     Path(token): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<SubmissionsQuery>,
 ) -> Result<Json<Value>, Fault> {
     let fields = asked.fields()?;
     let submission = find(&service, &caller, &token).await?;
@@ -123,7 +123,7 @@ pub(super) async fn show(
 pub(super) async fn show_many(
     State(service): State<Arc<Service>>,
     Authenticated(caller): Authenticated,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<SubmissionsQuery>,
 ) -> Result<Json<Value>, Fault> {
     let fields = asked.fields()?;
     let tokens: Vec<&str> =
@@ -143,7 +143,7 @@ pub(super) async fn show_many(
 pub(super) async fn list(
     State(service): State<Arc<Service>>,
     Authorized(_): Authorized,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<SubmissionsQuery>,
 ) -> Result<Json<Value>, Fault> {
     let fields = asked.fields()?;
     let number = |text: &str, name: &str, usual: u32| match text {
@@ -176,7 +176,7 @@ pub(super) async fn delete(
     State(service): State<Arc<Service>>,
     Authorized(caller): Authorized,
     Path(token): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<SubmissionsQuery>,
 ) -> Result<Json<Value>, Fault> {
     let fields = asked.fields()?;
     // What is deleted is evidence.

@@ -1,39 +1,39 @@
 //! The face through the router, as clients meet it, with results as a worker sends them.
 
-use crate::kit::{Answer, Kit, facts, language};
-use crate::moment::now;
+use crate::test_service::{TestResponse, TestService, facts, language};
+use crate::timestamp::now;
 use crate::work::conclude;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fleet::Outcome;
 use model::{
-    Bytes, Confidence, Executed, ExecutedCompile, ExecutedRun, Exit, HostLanguage, Kept, Limits, Nanos,
-    Observation, Reading, Settled, Status, Verdict,
+    Bytes, CapturedStream, Confidence, Executed, ExecutedCompile, ExecutedRun, Exit, HostLanguage, Limits,
+    Nanos, Observation, Reading, Settled, Status, Verdict,
 };
 use serde_json::{Value, json};
-use store::{Claim, Lease, Moment, Role};
+use store::{Claim, Lease, Role, Timestamp};
 
 const JSON: &str = "content-type: application/json";
 
 /// A service with a node that has C and Python.
-async fn kit(anonymous: bool) -> Kit {
-    let kit = Kit::new(anonymous).await;
+async fn kit(anonymous: bool) -> TestService {
+    let kit = TestService::new(anonymous).await;
     note_node(&kit).await;
     kit
 }
 
-async fn note_node(kit: &Kit) {
+async fn note_node(kit: &TestService) {
     let c = HostLanguage { compile: Some(vec!["{cc}".into()]), ..language("c", "gcc 12.2.0") };
     let facts = facts([c, language("cpython3", "Python 3.11.7")]);
     kit.service.store.note_node("n", "default", &facts, now()).await.unwrap();
 }
 
-async fn post(kit: &Kit, path: &str, headers: &[&str], body: &Value) -> Answer {
+async fn post(kit: &TestService, path: &str, headers: &[&str], body: &Value) -> TestResponse {
     let headers = [&[JSON], headers].concat();
     kit.send(&format!("POST /judge0{path}"), &headers, body.to_string()).await
 }
 
-async fn get(kit: &Kit, path: &str, headers: &[&str]) -> Answer {
+async fn get(kit: &TestService, path: &str, headers: &[&str]) -> TestResponse {
     kit.send(&format!("GET /judge0{path}"), headers, "").await
 }
 
@@ -41,7 +41,7 @@ fn hello() -> Value {
     json!({"source_code": "print('hello')", "language_id": 71, "stdin": "in"})
 }
 
-async fn handed_in(kit: &Kit, body: &Value) -> String {
+async fn handed_in(kit: &TestService, body: &Value) -> String {
     let answer = post(kit, "/submissions", &[], body).await;
     assert_eq!(answer.status, 201, "{}", answer.text);
     answer.json()["token"].as_str().unwrap().to_owned()
@@ -67,25 +67,25 @@ fn executed(verdict: Verdict, exit: Exit) -> Executed {
         message: if verdict == Verdict::Accepted { String::new() } else { "signal 11".into() },
         compile: Some(ExecutedCompile {
             ok: true,
-            stdout: Kept::default(),
-            stderr: Kept { content: "a warning".into(), total: Bytes(9) },
+            stdout: CapturedStream::default(),
+            stderr: CapturedStream { content: "a warning".into(), total: Bytes(9) },
             message: String::new(),
             steps: Vec::new(),
         }),
         limits: Limits::default(),
         runs: vec![run],
         thresholds: Reading::unknown("made up"),
-        stdout: Kept { content: b"hello\n\xff".to_vec().into(), total: Bytes(7) },
-        stderr: Kept::default(),
+        stdout: CapturedStream { content: b"hello\n\xff".to_vec().into(), total: Bytes(7) },
+        stderr: CapturedStream::default(),
     }
 }
 
 /// Does the next job as a worker would.
-async fn work(kit: &Kit, outcome: Outcome) {
+async fn work(kit: &TestService, outcome: Outcome) {
     let job = kit
         .service
         .store
-        .claim(Claim::local("n/0", Moment(now().0 + 60_000_000), now()))
+        .claim(Claim::local("n/0", Timestamp(now().0 + 60_000_000), now()))
         .await
         .unwrap()
         .expect("no job");
@@ -93,12 +93,16 @@ async fn work(kit: &Kit, outcome: Outcome) {
     conclude(&kit.service, lease, &outcome).await.unwrap();
 }
 
-async fn run(kit: &Kit, verdict: Verdict, exit: Exit) {
+async fn run(kit: &TestService, verdict: Verdict, exit: Exit) {
     work(kit, Outcome::Executed { executed: Box::new(executed(verdict, exit)) }).await;
 }
 
 /// A judged submission whose callback is due.
-pub(crate) async fn judged_with_callback(kit: &Kit, url: &str, verdict: Verdict) -> store::SubmissionId {
+pub(crate) async fn judged_with_callback(
+    kit: &TestService,
+    url: &str,
+    verdict: Verdict,
+) -> store::SubmissionId {
     note_node(kit).await;
     let mut body = hello();
     body["callback_url"] = json!(url);

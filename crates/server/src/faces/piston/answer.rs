@@ -3,14 +3,14 @@
 use super::runtimes::Runtime;
 use crate::errors::Refusal;
 use crate::execution::Ran;
-use model::{Executed, ExecutedCompile, ExecutedRun, Exit, Kept, Status};
+use model::{CapturedStream, Executed, ExecutedCompile, ExecutedRun, Exit, Status};
 use serde_json::{Value, json};
 
 /// The answer.
 ///
 /// # Errors
 /// Nothing was executed: our fault, and the client's 5xx.
-pub(super) fn of(runtime: &Runtime, ran: &Ran) -> Result<Value, Refusal> {
+pub(super) fn answer_to(runtime: &Runtime, ran: &Ran) -> Result<Value, Refusal> {
     let why = || ran.fault.clone().unwrap_or_else(|| "what came of it was deleted".to_owned());
     let executed = ran.executed.as_ref().ok_or_else(|| Refusal::Fault(why()))?;
     let compile = executed.compile.as_ref().map(compile_stage);
@@ -38,7 +38,7 @@ fn run_stage(executed: &Executed, run: &ExecutedRun) -> Value {
 }
 
 fn compile_stage(compile: &ExecutedCompile) -> Value {
-    let text = |kept: &Kept| kept.content.text();
+    let text = |kept: &CapturedStream| kept.content.text();
     let last = compile.steps.last().map(|step| Ended {
         exit: step.exit,
         status: if compile.ok { Status::Ok } else { step_status(step.exit) },
@@ -138,8 +138,8 @@ mod tests {
         {
             let compile = ExecutedCompile {
                 ok: false,
-                stdout: Kept::default(),
-                stderr: Kept::default(),
+                stdout: CapturedStream::default(),
+                stderr: CapturedStream::default(),
                 message: "no such option".into(),
                 steps,
             };

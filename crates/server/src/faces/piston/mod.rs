@@ -131,19 +131,19 @@ async fn execute(
     let ran = execution::ran(&service, &submission).await?;
     let late =
         || Refusal::Unavailable("no result yet; the queue is long or the service is stopping".to_owned());
-    Ok(Json(answer::of(&wanted.runtime, &ran.ok_or_else(late)?)?))
+    Ok(Json(answer::answer_to(&wanted.runtime, &ran.ok_or_else(late)?)?))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::kit::{Kit, facts, language};
+    use crate::test_service::{TestService, facts, language};
     use serde_json::json;
 
     #[tokio::test]
     async fn a_body_is_json_whatever_is_said_of_it() {
-        let kit = Kit::new(true).await;
+        let kit = TestService::new(true).await;
         let facts = facts([language("c", "gcc 12.2.0")]);
-        kit.service.store.note_node("n", "default", &facts, crate::moment::now()).await.unwrap();
+        kit.service.store.note_node("n", "default", &facts, crate::timestamp::now()).await.unwrap();
         let asked = json!({"language": "none", "version": "*", "files": [{"content": ""}]}).to_string();
         for kind in
             [None, Some("content-type: text/plain;charset=UTF-8"), Some("content-type: application/json")]

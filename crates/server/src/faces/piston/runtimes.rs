@@ -68,7 +68,7 @@ pub(super) fn all(toolchains: &[Toolchain]) -> Vec<Runtime> {
         let clang = toolchain.tool.starts_with("clang");
         Some(Runtime {
             language,
-            version: Version::of(toolchain.version.as_deref().unwrap_or_default()).to_string(),
+            version: Version::parse(toolchain.version.as_deref().unwrap_or_default()).to_string(),
             aliases,
             runtime: if clang { Some("clang") } else { *runtime },
             id,
@@ -86,7 +86,7 @@ pub(super) fn find<'a>(runtimes: &'a [Runtime], language: &str, version: &str) -
     let selector = Selector::parse(version)?;
     runtimes.iter().find(|runtime| {
         (runtime.language == language || runtime.aliases.contains(&language))
-            && selector.takes(Version::of(&runtime.version))
+            && selector.takes(Version::parse(&runtime.version))
     })
 }
 

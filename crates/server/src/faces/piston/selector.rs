@@ -9,7 +9,7 @@ pub(super) struct Version([u64; 3]);
 
 impl Version {
     /// The first three numbers of a text; what is missing is 0.
-    pub(super) fn of(text: &str) -> Version {
+    pub(super) fn parse(text: &str) -> Version {
         let mut numbers = text.split('.').map_while(|part| part.parse().ok());
         Version([0; 3].map(|_: u64| numbers.next().unwrap_or(0)))
     }
@@ -105,9 +105,9 @@ mod tests {
             let parsed = Selector::parse(selector).unwrap_or_else(|| panic!("{selector}"));
             takes
                 .iter()
-                .for_each(|version| assert!(parsed.takes(Version::of(version)), "{selector} {version}"));
+                .for_each(|version| assert!(parsed.takes(Version::parse(version)), "{selector} {version}"));
             not.iter()
-                .for_each(|version| assert!(!parsed.takes(Version::of(version)), "{selector} {version}"));
+                .for_each(|version| assert!(!parsed.takes(Version::parse(version)), "{selector} {version}"));
         }
         for none in ["latest", "1.2.3.4", "1.x.3", "1..2", "-1", "1.2-3", ">=", "^"] {
             assert_eq!(Selector::parse(none), None, "{none}");

@@ -207,7 +207,7 @@ async fn a_drained_node_ends_what_it_has_and_comes_back_anew() {
 async fn probes_are_told_to_the_node_s_tests() {
     let world = World::with_fleet().await;
     let service = &world.kit.service;
-    let probe = |dram: f64| Probe { at: ::fleet::Moment(0), parts: vec![(IndexPart::Dram, dram)] };
+    let probe = |dram: f64| Probe { at: ::fleet::Timestamp(0), parts: vec![(IndexPart::Dram, dram)] };
     for n in 0..16 {
         probed(service, &from("m3", "metal"), &probe(90.0 + f64::from(n % 3) * 0.1)).await.unwrap();
     }
@@ -222,7 +222,7 @@ async fn probes_are_told_to_the_node_s_tests() {
     assert_eq!(node.state, NodeState::Draining);
     let reason = node.reason.unwrap();
     assert!(reason.starts_with("memory: 22.") && reason.contains("slower than"), "{reason}");
-    assert_eq!(service.store.samples("m3", "probe", store::Moment(0), 99).await.unwrap().len(), 20);
+    assert_eq!(service.store.samples("m3", "probe", store::Timestamp(0), 99).await.unwrap().len(), 20);
     // Measured in full after it was found, it is as its pool is again.
     super::super::watch::look(service, false).await.unwrap();
     assert_eq!(world.node("m3").await.state, NodeState::Drained);

@@ -4,8 +4,8 @@ mod admission;
 mod rounds;
 mod suspicion;
 
-use crate::kit::{Kit, facts, language};
-use crate::moment::now;
+use crate::test_service::{TestService, facts, language};
+use crate::timestamp::now;
 use crate::work::conclude;
 use ::fleet::nats::{Greeting, Reply, Standing, WorkerId};
 use ::fleet::{
@@ -19,7 +19,7 @@ use model::{
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use store::{
-    Anywhere, Claim, ContestId, Job, JobId, Moment, NewSubmission, Node, Submission, SubmissionId, Urgency,
+    Anywhere, Claim, ContestId, Job, JobId, NewSubmission, Node, Submission, SubmissionId, Timestamp, Urgency,
 };
 
 /// The limit of every made-up judgement.
@@ -40,8 +40,8 @@ fn hello(node: &str) -> Hello {
 }
 
 /// Measured, and as quiet as can be.
-fn floor() -> settle::Floor {
-    settle::Floor { assumed: false, ..settle::Floor::assumed() }
+fn floor() -> settle::NoiseFloor {
+    settle::NoiseFloor { assumed: false, ..settle::NoiseFloor::assumed() }
 }
 
 fn from(node: &str, pool: &str) -> WorkerId {
@@ -137,13 +137,13 @@ fn clear(verdict: Verdict, millis: u64) -> Judgement {
 
 /// A service with pools and nodes.
 struct World {
-    kit: Kit,
+    kit: TestService,
     tokens: u32,
 }
 
 impl World {
     async fn new() -> World {
-        World { kit: Kit::new(true).await, tokens: 0 }
+        World { kit: TestService::new(true).await, tokens: 0 }
     }
 
     /// Two strict nodes `m1`, `m2`, `m3` in `metal` and `c1`, `c2`, `c3` in `cloud`.
@@ -178,7 +178,7 @@ impl World {
     }
 
     /// As `greets`, of a greeting that arrived at `came`.
-    async fn greeting_came(&self, from: &WorkerId, greeting: &Greeting, came: Moment) -> Vec<String> {
+    async fn greeting_came(&self, from: &WorkerId, greeting: &Greeting, came: Timestamp) -> Vec<String> {
         match super::standing(&self.kit.service, from, greeting, came).await.unwrap() {
             Reply::Standing(Standing::Works { .. }) => Vec::new(),
             Reply::Standing(Standing::Waits { reasons }) => reasons,

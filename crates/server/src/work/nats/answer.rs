@@ -1,15 +1,15 @@
 //! Questions of workers. Who asks is believed from the subject.
 
 use crate::errors::Refusal;
-use crate::moment::now;
 use crate::service::Service;
-use crate::work::desk;
+use crate::timestamp::now;
+use crate::work::worker_messages;
 use fleet::nats::{Ask, Nats, NatsError, NotBegun, Question, Reply, WorkerId};
 use fleet::{Lease, PROTOCOL};
 use futures_util::StreamExt;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Begun, Moment};
+use store::{Begun, Timestamp};
 use tokio::sync::Semaphore;
 
 /// Questions that are being answered at one time. More wait at this server; who asked asks again, of any server.
@@ -39,7 +39,7 @@ pub(super) async fn serve(service: Arc<Service>, nats: Nats) {
     }
 }
 
-async fn one(service: &Service, nats: &Nats, question: Question, came: Moment) {
+async fn one(service: &Service, nats: &Nats, question: Question, came: Timestamp) {
     let from = question.from.clone();
     let reply = match &question.ask {
         Ok(ask) => answer(service, nats, &from, ask, came).await,
@@ -70,12 +70,12 @@ async fn answer(
     nats: &Nats,
     from: &WorkerId,
     ask: &Ask,
-    came: Moment,
+    came: Timestamp,
 ) -> Result<Reply, Refusal> {
     match ask {
         Ask::Hello(greeting) => {
             if greeting.fresh {
-                desk::left_behind(service, from).await?;
+                worker_messages::left_behind(service, from).await?;
             }
             let reply = crate::fleet::standing(service, from, greeting, came).await?;
             if let (Reply::Standing(fleet::nats::Standing::Works { .. }), Some(brokers)) =
@@ -89,7 +89,7 @@ async fn answer(
             Ok(reply)
         }
         Ask::Node { facts } => {
-            desk::node(service, from, facts).await?;
+            worker_messages::node(service, from, facts).await?;
             Ok(Reply::Heard)
         }
         Ask::Probe { probe } => {
@@ -99,16 +99,16 @@ async fn answer(
         Ask::Begin { ticket, infers } => begin(service, nats, from, *ticket, *infers).await,
         Ask::Package { hash, damaged } => package(service, nats, from, hash, *damaged).await,
         Ask::Keep { lease } => {
-            let kept = desk::keep(service, from, *lease).await?;
+            let kept = worker_messages::keep(service, from, *lease).await?;
             Ok(kept.map_or(Reply::Cancel, |_| Reply::Heard))
         }
         Ask::TimeLimit { lease, .. } => {
-            let limit = desk::time_limit(service, from, *lease).await?;
+            let limit = worker_messages::time_limit(service, from, *lease).await?;
             Ok(limit.map_or(Reply::Cancel, |limit| Reply::TimeLimit { limit }))
         }
         Ask::Done { lease, outcome } => {
             let outcome = nats.read_body(outcome.clone()).await?;
-            desk::done(service, from, *lease, &outcome).await?;
+            worker_messages::done(service, from, *lease, &outcome).await?;
             Ok(Reply::Heard)
         }
     }
@@ -130,10 +130,10 @@ async fn begin(
         brokers.works(from);
     }
     let later = NotBegun::Later { millis: u32::try_from(LATER.as_millis()).unwrap_or(u32::MAX) };
-    if !infers && desk::is_inference(service, ticket).await? {
+    if !infers && worker_messages::is_inference(service, ticket).await? {
         return not(later);
     }
-    let job = match desk::take(service, from, ticket).await? {
+    let job = match worker_messages::take(service, from, ticket).await? {
         Begun::Go(job) => job,
         Begun::NotHere | Begun::Held => return not(later),
         Begun::Over(why) => {
@@ -141,7 +141,7 @@ async fn begin(
             return not(NotBegun::Over);
         }
     };
-    match desk::begin(service, from, &job).await? {
+    match worker_messages::begin(service, from, &job).await? {
         Some(task) => Ok(Reply::Begun { task: nats.body(&task).await?, submission: job.submission.0 }),
         None => not(NotBegun::Over),
     }

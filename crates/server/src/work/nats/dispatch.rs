@@ -1,15 +1,15 @@
 //! Tickets to the pools: as many as they have free slots and one more, so that the order stays the store's.
 
 use super::Brokers;
-use crate::moment::now;
 use crate::service::{Service, ended};
+use crate::timestamp::now;
 use fleet::nats::{Nats, NatsError};
 use fleet::{Pool, PoolKind};
 use futures_util::future::join_all;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Anywhere, Claim, Job, Moment};
+use store::{Anywhere, Claim, Job, Timestamp};
 
 /// It is looked this often even when nobody tells: another server may have queued something.
 const LOOK: Duration = Duration::from_millis(250);
@@ -125,7 +125,7 @@ async fn claim(service: &Service, pool: &Pool, slots: u64) -> Result<Option<Job>
 }
 
 /// Whether a pool takes work that may be done anywhere: a strict one only where it helps, after all its own.
-fn anywhere(pool: &Pool, now: Moment) -> Anywhere {
+fn anywhere(pool: &Pool, now: Timestamp) -> Anywhere {
     match (pool.kind, pool.helps_after_secs) {
         (PoolKind::Relaxed, _) => Anywhere::Equally,
         (PoolKind::Strict, Some(secs)) => Anywhere::After(now.plus_micros(-i64::from(secs) * 1_000_000)),
@@ -170,9 +170,9 @@ mod tests {
         for (kind, helps, expected) in [
             (PoolKind::Relaxed, None, Anywhere::Equally),
             (PoolKind::Strict, None, Anywhere::Never),
-            (PoolKind::Strict, Some(30), Anywhere::After(Moment(70_000_000))),
+            (PoolKind::Strict, Some(30), Anywhere::After(Timestamp(70_000_000))),
         ] {
-            assert_eq!(anywhere(&pool(kind, helps), Moment(100_000_000)), expected);
+            assert_eq!(anywhere(&pool(kind, helps), Timestamp(100_000_000)), expected);
         }
     }
 }

@@ -10,7 +10,7 @@ use store::SubmissionId;
 
 /// What a server tells the others.
 #[derive(Serialize, Deserialize)]
-struct Told {
+struct ServerNews {
     /// Which server.
     by: String,
     event: LiveEvent,
@@ -21,7 +21,7 @@ pub(super) async fn pass_on(service: Arc<Service>) {
     let (Some(brokers), Some(mut told)) = (&service.brokers, service.live.outlet()) else { return };
     while let Some((submission, event)) = told.recv().await {
         let Some(nats) = brokers.nats() else { continue };
-        let Ok(news) = serde_json::to_value(Told { by: brokers.own.clone(), event }) else { continue };
+        let Ok(news) = serde_json::to_value(ServerNews { by: brokers.own.clone(), event }) else { continue };
         if let Err(error) = nats.tell(submission.0, &News::Live(news)).await {
             tracing::debug!(%error, "telling other servers");
         }
@@ -51,7 +51,7 @@ fn event(news: News, own: &str) -> Option<LiveEvent> {
     match news {
         News::Event(progress) => Some(LiveEvent::Progress { progress }),
         News::Live(json) => {
-            let told: Told = serde_json::from_value(json).ok()?;
+            let told: ServerNews = serde_json::from_value(json).ok()?;
             (told.by != own).then_some(told.event)
         }
     }

@@ -58,7 +58,7 @@ impl End {
         let hello = Ask::Hello(Box::new(greeting));
         let stands = nats.ask(&from, &hello, PATIENCE).await.unwrap();
         assert!(matches!(stands, Reply::Standing(Standing::Works { .. })), "{stands:?}");
-        let since = crate::moment::now();
+        let since = crate::timestamp::now();
         let presence = Presence { hello: own, since, judging: None, finished: 0 };
         nats.be_present(&from, &presence).await.unwrap();
         let tickets = nats.tickets(pool).await.unwrap();
@@ -77,7 +77,7 @@ impl End {
         let (kind, length) = fleet::header(head).unwrap();
         let mut body = vec![0; length];
         stream.read_exact(&mut body).await.unwrap();
-        Frame::of(kind, body).unwrap()
+        Frame::decode(kind, body).unwrap()
     }
 
     async fn hear(&mut self) -> ToWorker {
@@ -230,7 +230,7 @@ impl End {
 
 /// What a worker says of itself.
 pub(crate) fn greeting(from: &WorkerId) -> Greeting {
-    let at = crate::moment::now();
+    let at = crate::timestamp::now();
     let hello = hello(&from.node, from.slot);
     Greeting { hello, statement: Some(statement(from)), at, troubles: Vec::new(), fresh: false }
 }
@@ -243,7 +243,7 @@ fn statement(from: &WorkerId) -> Statement {
         pool: from.pool.clone(),
         version: "1.0.0".into(),
         protocol: fleet::PROTOCOL,
-        at: crate::moment::now(),
+        at: crate::timestamp::now(),
         boot_id: known("b0"),
         fingerprint: "0123456789abcdef".into(),
         kind: known("bare_metal"),

@@ -1,9 +1,9 @@
 //! Time limits that are inferred: who infers, who waits, and by what everybody judges.
 
-use super::{End, Ground, QUIET, hello, judged, until};
-use crate::moment::now;
+use super::{End, QUIET, TransportFixture, hello, judged, until};
 use crate::pages::tests::zip;
 use crate::secret;
+use crate::timestamp::now;
 use fleet::{Hello, Opinions, Outcome, Task, TimeLimit, Work};
 use model::{
     Clock, Confidence, Inference, InferredLimit, InferredScales, LimitSide, Nanos, Reading, ReferenceScale,
@@ -13,18 +13,18 @@ use serde_json::json;
 use store::{NewContest, NewSubmission, PARTICIPANT, SubmissionId, Urgency};
 
 /// Uploads a version of a problem that states no time limit.
-async fn upload(ground: &Ground, input: &str) {
+async fn upload(fixture: &TransportFixture, input: &str) {
     let files = [
         ("problem.yaml", "name: Open\n"),
         ("data/secret/1.in", input),
         ("data/secret/1.ans", input),
         ("submissions/accepted/a.py", "print(input())\n"),
     ];
-    crate::problems::add(&ground.kit.service, None, "open", zip(&files)).await.unwrap();
+    crate::problems::add(&fixture.kit.service, None, "open", zip(&files)).await.unwrap();
 }
 
-async fn submit(ground: &Ground, contest: Option<&str>) -> SubmissionId {
-    let store = &ground.kit.service.store;
+async fn submit(fixture: &TransportFixture, contest: Option<&str>) -> SubmissionId {
+    let store = &fixture.kit.service.store;
     let contest = match contest {
         Some(name) => Some(store.contest(name).await.unwrap().id),
         None => None,
@@ -44,7 +44,7 @@ async fn submit(ground: &Ground, contest: Option<&str>) -> SubmissionId {
         callback: None,
     };
     let (id, _) = store.submit(&new).await.unwrap();
-    ground.kit.service.work_came.one();
+    fixture.kit.service.work_came.one();
     id
 }
 
@@ -83,37 +83,37 @@ async fn either(one: &mut End, two: &mut End) -> (Task, usize) {
     tokio::select! { task = one.task() => (task, 0), task = two.task() => (task, 1) }
 }
 
-async fn awaits(ground: &Ground, id: SubmissionId) -> bool {
-    ground.kit.service.store.submission(id).await.unwrap().awaits_limit
+async fn awaits(fixture: &TransportFixture, id: SubmissionId) -> bool {
+    fixture.kit.service.store.submission(id).await.unwrap().awaits_limit
 }
 
-pub(super) async fn who_needs_a_time_limit_waits_for_the_job_that_infers_it(ground: &Ground) {
-    upload(ground, "8\n").await;
-    let first = submit(ground, None).await;
-    let mut one = ground.worker("n", 0).await;
+pub(super) async fn who_needs_a_time_limit_waits_for_the_job_that_infers_it(fixture: &TransportFixture) {
+    upload(fixture, "8\n").await;
+    let first = submit(fixture, None).await;
+    let mut one = fixture.worker("n", 0).await;
     let task = one.task().await;
     infers(&task);
-    let mut two = ground.worker("m", 0).await;
+    let mut two = fixture.worker("m", 0).await;
     two.nothing(QUIET).await;
-    assert!(awaits(ground, first).await);
+    assert!(awaits(fixture, first).await);
     one.done(task.lease, &inferred(3)).await;
     let (judging, by) = either(&mut one, &mut two).await;
     assert_eq!(judges(&judging), (format!("s{first}"), Some(3)));
-    let second = submit(ground, None).await;
+    let second = submit(fixture, None).await;
     let (busy, free) = if by == 0 { (&mut one, &mut two) } else { (&mut two, &mut one) };
     let other = free.task().await;
     assert_eq!(judges(&other), (format!("s{second}"), Some(3)), "on another node by the same limit");
     busy.done(judging.lease, &judged(Verdict::Accepted)).await;
     // A version that comes again has its own.
-    upload(ground, "9\n").await;
+    upload(fixture, "9\n").await;
     let task = busy.task().await;
     infers(&task);
     busy.done(task.lease, &inferred(7)).await;
-    let third = submit(ground, None).await;
+    let third = submit(fixture, None).await;
     let task = busy.task().await;
     assert_eq!(judges(&task), (format!("s{third}"), Some(7)));
     free.done(other.lease, &judged(Verdict::Accepted)).await;
-    let store = &ground.kit.service.store;
+    let store = &fixture.kit.service.store;
     let versions = store.versions(store.problem("open").await.unwrap().id).await.unwrap();
     let mut limits = Vec::new();
     for version in versions {
@@ -124,23 +124,23 @@ pub(super) async fn who_needs_a_time_limit_waits_for_the_job_that_infers_it(grou
     assert_eq!(limits, [7, 3]);
 }
 
-pub(super) async fn what_cannot_be_inferred_is_told_and_asked_for_again(ground: &Ground) {
-    upload(ground, "8\n").await;
-    let id = submit(ground, None).await;
-    let mut worker = ground.worker("n", 0).await;
+pub(super) async fn what_cannot_be_inferred_is_told_and_asked_for_again(fixture: &TransportFixture) {
+    upload(fixture, "8\n").await;
+    let id = submit(fixture, None).await;
+    let mut worker = fixture.worker("n", 0).await;
     let task = worker.task().await;
     infers(&task);
     worker.done(task.lease, &Outcome::Refused { why: "no accepted submission".into() }).await;
     worker.nothing(QUIET).await;
-    assert!(awaits(ground, id).await);
-    assert_eq!(ground.verdicts(id).await, [], "never by another limit");
-    let store = &ground.kit.service.store;
+    assert!(awaits(fixture, id).await);
+    assert_eq!(fixture.verdicts(id).await, [], "never by another limit");
+    let store = &fixture.kit.service.store;
     let version = store.problem("open").await.unwrap().newest;
-    let why = crate::problems::limits::awaited(&ground.kit.service, version.id, None, true).await.unwrap();
+    let why = crate::problems::limits::awaited(&fixture.kit.service, version.id, None, true).await.unwrap();
     assert!(why.contains("no accepted submission") && why.contains("upload a package"), "{why}");
-    let why = crate::problems::limits::awaited(&ground.kit.service, version.id, None, false).await.unwrap();
+    let why = crate::problems::limits::awaited(&fixture.kit.service, version.id, None, false).await.unwrap();
     assert!(!why.contains("no accepted submission"), "{why}");
-    crate::problems::limits::again(&ground.kit.service, &version, "open", None).await.unwrap();
+    crate::problems::limits::again(&fixture.kit.service, &version, "open", None).await.unwrap();
     let task = worker.task().await;
     infers(&task);
     worker.done(task.lease, &inferred(2)).await;
@@ -148,14 +148,14 @@ pub(super) async fn what_cannot_be_inferred_is_told_and_asked_for_again(ground: 
 }
 
 pub(super) async fn workers_of_the_version_before_infer_nothing_and_judge_by_the_stored_limit(
-    ground: &Ground,
+    fixture: &TransportFixture,
 ) {
-    upload(ground, "8\n").await;
-    let id = submit(ground, None).await;
-    let mut old = ground.worker_that(Hello { infers: false, ..hello("old", 0) }).await;
+    upload(fixture, "8\n").await;
+    let id = submit(fixture, None).await;
+    let mut old = fixture.worker_that(Hello { infers: false, ..hello("old", 0) }).await;
     old.nothing(QUIET).await;
-    until("it does not wait", async || awaits(ground, id).await).await;
-    let mut new = ground.worker("new", 0).await;
+    until("it does not wait", async || awaits(fixture, id).await).await;
+    let mut new = fixture.worker("new", 0).await;
     let task = new.task().await;
     infers(&task);
     new.done(task.lease, &inferred(4)).await;
@@ -171,7 +171,7 @@ pub(super) async fn workers_of_the_version_before_infer_nothing_and_judge_by_the
 }
 
 /// Uploads a version of a problem that states its time limit.
-async fn upload_stated(ground: &Ground, input: &str) {
+async fn upload_stated(fixture: &TransportFixture, input: &str) {
     let files = [
         (
             "problem.yaml",
@@ -181,15 +181,16 @@ async fn upload_stated(ground: &Ground, input: &str) {
         ("data/secret/1.ans", input),
         ("submissions/accepted/a.py", "print(input())\n"),
     ];
-    crate::problems::add(&ground.kit.service, None, "open", zip(&files)).await.unwrap();
+    crate::problems::add(&fixture.kit.service, None, "open", zip(&files)).await.unwrap();
 }
 
 /// A contest in the pool of the workers that asks the reference clock.
-async fn a_contest_that_asks(ground: &Ground) {
+async fn a_contest_that_asks(fixture: &TransportFixture) {
     let policy =
-        json!({"name": "asks", "pool": ground.pool, "strictness": "relaxed", "second_opinion": "grey"});
-    let contest = NewContest { name: "asks", pool: ground.pool, usual: None, at_once: None, policy: &policy };
-    ground.kit.service.store.set_contest(&contest, now()).await.unwrap();
+        json!({"name": "asks", "pool": fixture.pool, "strictness": "relaxed", "second_opinion": "grey"});
+    let contest =
+        NewContest { name: "asks", pool: fixture.pool, usual: None, at_once: None, policy: &policy };
+    fixture.kit.service.store.set_contest(&contest, now()).await.unwrap();
 }
 
 fn scaled() -> InferredScales {
@@ -215,24 +216,26 @@ fn infers_scales(task: &Task) {
     assert!(matches!(task.work, Work::Infer { scales: true, .. }), "{task:?}");
 }
 
-async fn stored_scales(ground: &Ground) -> Vec<(Option<String>, Option<InferredScales>)> {
-    let store = &ground.kit.service.store;
+async fn stored_scales(fixture: &TransportFixture) -> Vec<(Option<String>, Option<InferredScales>)> {
+    let store = &fixture.kit.service.store;
     let version = store.problem("open").await.unwrap().newest.id;
     let all = store.all_scales(version).await.unwrap();
     all.into_iter().map(|stored| (stored.of.pool, stored.found.map(|found| found.inferred))).collect()
 }
 
-pub(super) async fn what_limits_are_in_reference_time_is_found_where_a_contest_asks(ground: &Ground) {
-    a_contest_that_asks(ground).await;
-    upload_stated(ground, "8\n").await;
-    let pool = Some(ground.pool.to_string());
-    assert_eq!(stored_scales(ground).await, [(pool.clone(), None)], "and not where nobody asks");
-    let mut worker = ground.worker("n", 0).await;
+pub(super) async fn what_limits_are_in_reference_time_is_found_where_a_contest_asks(
+    fixture: &TransportFixture,
+) {
+    a_contest_that_asks(fixture).await;
+    upload_stated(fixture, "8\n").await;
+    let pool = Some(fixture.pool.to_string());
+    assert_eq!(stored_scales(fixture).await, [(pool.clone(), None)], "and not where nobody asks");
+    let mut worker = fixture.worker("n", 0).await;
     let task = worker.task().await;
     infers_scales(&task);
     // Nobody waits for it.
-    let early = submit(ground, Some("asks")).await;
-    let mut other = ground.worker("m", 0).await;
+    let early = submit(fixture, Some("asks")).await;
+    let mut other = fixture.worker("m", 0).await;
     let judging = other.task().await;
     assert_eq!(judging.name, format!("s{early}"));
     let unknown = Opinions { when: SecondOpinions::Grey, firm: true, scales: Vec::new() };
@@ -240,26 +243,28 @@ pub(super) async fn what_limits_are_in_reference_time_is_found_where_a_contest_a
     other.done(judging.lease, &judged(Verdict::Accepted)).await;
     worker.done(task.lease, &Outcome::Scaled { found: Box::new(scaled()) }).await;
     until("the scales are not stored", async || {
-        stored_scales(ground).await == [(pool.clone(), Some(scaled()))]
+        stored_scales(fixture).await == [(pool.clone(), Some(scaled()))]
     })
     .await;
     for (contest, told) in [
         (Some("asks"), Opinions { scales: scaled().scales, ..unknown }),
         (None, Opinions { when: SecondOpinions::Never, firm: false, scales: Vec::new() }),
     ] {
-        submit(ground, contest).await;
+        submit(fixture, contest).await;
         let (task, by) = either(&mut worker, &mut other).await;
         assert_eq!(opinions(&task), told);
         [&mut worker, &mut other][by].done(task.lease, &judged(Verdict::Accepted)).await;
     }
 }
 
-pub(super) async fn scales_that_cannot_be_found_leave_results_open_and_are_asked_for_again(ground: &Ground) {
+pub(super) async fn scales_that_cannot_be_found_leave_results_open_and_are_asked_for_again(
+    fixture: &TransportFixture,
+) {
     // From before anybody asked.
-    upload_stated(ground, "8\n").await;
-    a_contest_that_asks(ground).await;
-    let mut worker = ground.worker("n", 0).await;
-    submit(ground, Some("asks")).await;
+    upload_stated(fixture, "8\n").await;
+    a_contest_that_asks(fixture).await;
+    let mut worker = fixture.worker("n", 0).await;
+    submit(fixture, Some("asks")).await;
     let task = worker.task().await;
     let Outcome::Judged { mut judgement } = judged(Verdict::TimeLimit) else { panic!("a judgement") };
     judgement.settled.confidence = Confidence::Open;
@@ -269,12 +274,12 @@ pub(super) async fn scales_that_cannot_be_found_leave_results_open_and_are_asked
     infers_scales(&task);
     let why = "no qemu-x86_64 in /usr/bin".to_string();
     worker.done(task.lease, &Outcome::Refused { why }).await;
-    submit(ground, Some("asks")).await;
+    submit(fixture, Some("asks")).await;
     let task = worker.task().await;
     assert_eq!(opinions(&task).scales, []);
     worker.done(task.lease, &open).await;
     worker.nothing(QUIET).await;
-    let service = &ground.kit.service;
+    let service = &fixture.kit.service;
     let version = service.store.problem("open").await.unwrap().newest;
     let stored = service.store.all_scales(version.id).await.unwrap().remove(0);
     let (stands, _) = crate::problems::limits::inferring(service, stored.submission).await.unwrap();
@@ -282,7 +287,7 @@ pub(super) async fn scales_that_cannot_be_found_leave_results_open_and_are_asked
         matches!(&stands, crate::problems::limits::Inferring::Failed(why) if why.contains("qemu")),
         "{stands:?}"
     );
-    let pool = Some(ground.pool.to_string());
+    let pool = Some(fixture.pool.to_string());
     crate::problems::limits::again(service, &version, "open", pool.clone()).await.unwrap();
     let nowhere = crate::problems::limits::again(service, &version, "open", None).await.unwrap_err();
     assert!(nowhere.to_string().contains("states its time limit"), "{nowhere}");
@@ -296,5 +301,5 @@ pub(super) async fn scales_that_cannot_be_found_leave_results_open_and_are_asked
         matches!(stands, crate::problems::limits::Inferring::Failed(why) if why.contains("upgrade"))
     })
     .await;
-    assert_eq!(stored_scales(ground).await, [(pool, None)]);
+    assert_eq!(stored_scales(fixture).await, [(pool, None)]);
 }

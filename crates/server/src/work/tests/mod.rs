@@ -5,10 +5,10 @@ mod end;
 mod fleet_tests;
 mod limits;
 
-use crate::kit::Kit;
 use crate::live::LiveEvent;
-use crate::moment::now;
 use crate::secret;
+use crate::test_service::TestService;
+use crate::timestamp::now;
 use broker::Broker;
 use end::End;
 use fleet::{Hello, Outcome, PROTOCOL, SlotFacts, Work};
@@ -72,45 +72,45 @@ fn judged(verdict: Verdict) -> Outcome {
 }
 
 /// A service that serves workers by one of the transports.
-struct Ground {
-    kit: Kit,
+struct TransportFixture {
+    kit: TestService,
     broker: Option<Broker>,
     /// The pool of workers that take what may be judged anywhere.
     pool: &'static str,
     tasks: tokio::task::JoinSet<()>,
 }
 
-impl Drop for Ground {
+impl Drop for TransportFixture {
     fn drop(&mut self) {
         self.tasks.abort_all();
     }
 }
 
-impl Ground {
-    async fn socket() -> Ground {
-        let kit = Kit::new(true).await;
+impl TransportFixture {
+    async fn socket() -> TransportFixture {
+        let kit = TestService::new(true).await;
         let listener = UnixListener::bind(kit.service.settings.directory.join("w")).unwrap();
         let mut tasks = tokio::task::JoinSet::new();
         tasks.spawn(super::serve(kit.service.clone(), listener));
         tasks.spawn(super::take_back_lost(kit.service.clone()));
-        Ground { kit, broker: None, pool: super::LOCAL_POOL, tasks }.with_metal().await
+        TransportFixture { kit, broker: None, pool: super::LOCAL_POOL, tasks }.with_metal().await
     }
 
     /// `None`: there is no broker on this machine.
-    async fn nats() -> Option<Ground> {
+    async fn nats() -> Option<TransportFixture> {
         let broker = Broker::start()?;
         let options = broker.options();
-        let kit = Kit::with(true, |settings| settings.nats = Some(options.clone())).await;
+        let kit = TestService::with(true, |settings| settings.nats = Some(options.clone())).await;
         let mut tasks = tokio::task::JoinSet::new();
         let service = kit.service.clone();
         tasks.spawn(async move { panic!("{}", super::nats::serve(service, options).await) });
         tasks.spawn(super::take_back_lost(kit.service.clone()));
         let relaxed = json!(fleet::Pool::new("cloud", fleet::PoolKind::Relaxed).unwrap());
         kit.service.store.set_pool("cloud", &relaxed, now()).await.unwrap();
-        Some(Ground { kit, broker: Some(broker), pool: "cloud", tasks }.with_metal().await)
+        Some(TransportFixture { kit, broker: Some(broker), pool: "cloud", tasks }.with_metal().await)
     }
 
-    async fn with_metal(self) -> Ground {
+    async fn with_metal(self) -> TransportFixture {
         let strict = json!(fleet::Pool::new("metal", fleet::PoolKind::Strict).unwrap());
         self.kit.service.store.set_pool("metal", &strict, now()).await.unwrap();
         self
@@ -192,11 +192,11 @@ impl Ground {
 /// Runs a test over each transport.
 macro_rules! over_both {
     ($($name:ident)*) => {
-        mod by_socket { $(#[tokio::test] async fn $name() { super::$name(&super::Ground::socket().await).await })* }
+        mod by_socket { $(#[tokio::test] async fn $name() { super::$name(&super::TransportFixture::socket().await).await })* }
         mod over_nats {
             $(#[tokio::test] async fn $name() {
-                if let Some(ground) = super::Ground::nats().await {
-                    super::$name(&ground).await;
+                if let Some(fixture) = super::TransportFixture::nats().await {
+                    super::$name(&fixture).await;
                 }
             })*
         }
@@ -229,8 +229,8 @@ mod inferring {
 
 #[tokio::test]
 async fn a_worker_of_another_protocol_hears_what_to_upgrade() {
-    let ground = Ground::socket().await;
-    let path = ground.kit.service.settings.directory.join("w");
+    let fixture = TransportFixture::socket().await;
+    let path = fixture.kit.service.settings.directory.join("w");
     for (protocol, remedy) in [(PROTOCOL - 1, "upgrade the node"), (PROTOCOL + 1, "upgrade the service")] {
         let why = End::spoken(&path, None, protocol).await.unwrap_err();
         assert!(why.starts_with(&format!("the node speaks protocol {protocol} ")), "{why}");
@@ -240,17 +240,17 @@ async fn a_worker_of_another_protocol_hears_what_to_upgrade() {
     assert_eq!(next, Ok(PROTOCOL), "one of the next version speaks this one, too");
 }
 
-async fn a_task_is_taken_watched_and_stored_once(ground: &Ground) {
-    let service = &ground.kit.service;
-    let id = ground.practice().await;
+async fn a_task_is_taken_watched_and_stored_once(fixture: &TransportFixture) {
+    let service = &fixture.kit.service;
+    let id = fixture.practice().await;
     let (_, mut watching) = service.live.watch(id);
-    let mut worker = ground.worker("n", 0).await;
+    let mut worker = fixture.worker("n", 0).await;
     let task = worker.task().await;
     let Work::Judge { package, problem, files, time_limit, .. } = &task.work else { panic!("{task:?}") };
     let known = time_limit.as_ref().map(|limit| limit.limit);
     assert_eq!((&**problem, files.len(), known), ("fence", 1, Some(Nanos::from_secs(1))));
     let bytes = worker.package(package).await;
-    assert_eq!(Hash::of(&bytes).as_str(), package);
+    assert_eq!(Hash::digest(&bytes).as_str(), package);
     worker.event(task.lease, Event::Warning { place: "here".into(), message: "seen".into() }).await;
     let mut heard = Vec::new();
     let mut hear = async || {
@@ -272,124 +272,124 @@ async fn a_task_is_taken_watched_and_stored_once(ground: &Ground) {
     assert_eq!(heard[2], "Accepted true");
     // Told again, as by a worker that did not hear the answer; whatever it says now.
     worker.done(task.lease, &judged(Verdict::WrongAnswer)).await;
-    assert_eq!(ground.verdicts(id).await, [Verdict::Accepted]);
+    assert_eq!(fixture.verdicts(id).await, [Verdict::Accepted]);
     // And on with the next.
-    let next = ground.practice().await;
+    let next = fixture.practice().await;
     let task = worker.task().await;
     worker.done(task.lease, &judged(Verdict::WrongAnswer)).await;
-    assert_eq!(ground.verdicts(next).await, [Verdict::WrongAnswer]);
+    assert_eq!(fixture.verdicts(next).await, [Verdict::WrongAnswer]);
 }
 
-async fn what_a_worker_had_when_it_was_lost_comes_back(ground: &Ground) {
-    let id = ground.practice().await;
-    let mut lost = ground.worker("n", 0).await;
+async fn what_a_worker_had_when_it_was_lost_comes_back(fixture: &TransportFixture) {
+    let id = fixture.practice().await;
+    let mut lost = fixture.worker("n", 0).await;
     let first = lost.task().await;
-    ground.lose(lost).await;
-    let mut other = ground.worker("m", 0).await;
+    fixture.lose(lost).await;
+    let mut other = fixture.worker("m", 0).await;
     let second = other.task().await;
     assert_eq!((second.lease.job, second.lease.attempt), (first.lease.job, first.lease.attempt + 1));
-    let job = ground.kit.service.store.job(first.lease.job).await.unwrap();
+    let job = fixture.kit.service.store.job(first.lease.job).await.unwrap();
     assert_eq!(job.failed, 1);
     // It was only cut off, and comes back with what it had.
-    let mut back = ground.worker("n", 0).await;
+    let mut back = fixture.worker("n", 0).await;
     back.tell_done(first.lease, &judged(Verdict::WrongAnswer)).await;
-    assert_eq!(ground.verdicts(id).await, []);
+    assert_eq!(fixture.verdicts(id).await, []);
     other.done(second.lease, &judged(Verdict::Accepted)).await;
-    assert_eq!(ground.verdicts(id).await, [Verdict::Accepted]);
+    assert_eq!(fixture.verdicts(id).await, [Verdict::Accepted]);
 }
 
-async fn a_job_that_ended_two_workers_is_set_aside_and_others_go_first(ground: &Ground) {
-    let deadly = ground.practice().await;
-    let mut worker = ground.worker("n", 0).await;
+async fn a_job_that_ended_two_workers_is_set_aside_and_others_go_first(fixture: &TransportFixture) {
+    let deadly = fixture.practice().await;
+    let mut worker = fixture.worker("n", 0).await;
     assert_eq!(worker.task().await.name, format!("s{deadly}"));
-    let others = [ground.practice().await, ground.practice().await];
+    let others = [fixture.practice().await, fixture.practice().await];
     for other in others {
-        worker = if other == others[0] { ground.reborn(worker).await } else { worker };
+        worker = if other == others[0] { fixture.reborn(worker).await } else { worker };
         let task = worker.task().await;
         assert_eq!(task.name, format!("s{other}"));
         worker.done(task.lease, &judged(Verdict::Accepted)).await;
     }
     assert_eq!(worker.task().await.name, format!("s{deadly}"));
-    let mut worker = ground.reborn(worker).await;
-    let last = ground.practice().await;
+    let mut worker = fixture.reborn(worker).await;
+    let last = fixture.practice().await;
     let task = worker.task().await;
     assert_eq!(task.name, format!("s{last}"));
     worker.done(task.lease, &judged(Verdict::Accepted)).await;
-    let judged = async || ground.verdicts(deadly).await;
+    let judged = async || fixture.verdicts(deadly).await;
     // Nobody is given it again; whoever asks for work is what sets it aside.
-    let next = ground.practice().await;
+    let next = fixture.practice().await;
     assert_eq!(worker.task().await.name, format!("s{next}"));
     until("it is not set aside", async || judged().await == [Verdict::JudgeError]).await;
-    let history = ground.kit.service.store.history(deadly).await.unwrap();
-    let stored = ground.kit.service.store.judgement(history[0].id).await.unwrap();
+    let history = fixture.kit.service.store.history(deadly).await.unwrap();
+    let stored = fixture.kit.service.store.judgement(history[0].id).await.unwrap();
     let why = stored.judgement.fault.unwrap();
     assert!(why.starts_with("set aside: 2 workers failed or died while they judged it; the last: "), "{why}");
 }
 
-async fn a_task_that_is_given_back_goes_to_the_next_worker(ground: &Ground) {
-    let id = ground.practice().await;
-    let mut ending = ground.worker("n", 0).await;
+async fn a_task_that_is_given_back_goes_to_the_next_worker(fixture: &TransportFixture) {
+    let id = fixture.practice().await;
+    let mut ending = fixture.worker("n", 0).await;
     let first = ending.task().await;
     ending.tell_done(first.lease, &Outcome::Returned { why: "it ends".into() }).await;
     drop(ending);
-    let mut other = ground.worker("m", 0).await;
+    let mut other = fixture.worker("m", 0).await;
     let second = other.task().await;
     assert_eq!((second.lease.job, second.lease.attempt), (first.lease.job, 2));
-    let job = ground.kit.service.store.job(first.lease.job).await.unwrap();
+    let job = fixture.kit.service.store.job(first.lease.job).await.unwrap();
     assert_eq!((job.failed, job.returned.as_deref()), (0, Some("it ends")));
     other.done(second.lease, &judged(Verdict::Accepted)).await;
-    assert_eq!(ground.verdicts(id).await, [Verdict::Accepted]);
+    assert_eq!(fixture.verdicts(id).await, [Verdict::Accepted]);
 }
 
-async fn who_judges_what_was_cancelled_is_told_to_leave_it(ground: &Ground) {
-    let id = ground.practice().await;
-    let mut worker = ground.worker("n", 0).await;
+async fn who_judges_what_was_cancelled_is_told_to_leave_it(fixture: &TransportFixture) {
+    let id = fixture.practice().await;
+    let mut worker = fixture.worker("n", 0).await;
     let task = worker.task().await;
-    assert_eq!(ground.kit.service.store.cancel(id, "withdrawn", now()).await.unwrap(), 1);
+    assert_eq!(fixture.kit.service.store.cancel(id, "withdrawn", now()).await.unwrap(), 1);
     worker.cancelled(task.lease).await;
     worker.done(task.lease, &judged(Verdict::Accepted)).await;
-    assert_eq!(ground.verdicts(id).await, []);
+    assert_eq!(fixture.verdicts(id).await, []);
     // It is good for more.
-    let next = ground.practice().await;
+    let next = fixture.practice().await;
     let task = worker.task().await;
     worker.done(task.lease, &judged(Verdict::Accepted)).await;
-    assert_eq!(ground.verdicts(next).await, [Verdict::Accepted]);
+    assert_eq!(fixture.verdicts(next).await, [Verdict::Accepted]);
 }
 
-async fn what_another_worker_tells_of_a_job_is_dropped(ground: &Ground) {
-    let id = ground.practice().await;
-    let mut own = ground.worker("n", 0).await;
+async fn what_another_worker_tells_of_a_job_is_dropped(fixture: &TransportFixture) {
+    let id = fixture.practice().await;
+    let mut own = fixture.worker("n", 0).await;
     let task = own.task().await;
-    let mut other = ground.worker("n", 1).await;
+    let mut other = fixture.worker("n", 1).await;
     for outcome in [judged(Verdict::WrongAnswer), Outcome::Failed { why: "false".into() }] {
         other.tell_done(task.lease, &outcome).await;
     }
     own.done(task.lease, &judged(Verdict::Accepted)).await;
-    assert_eq!(ground.verdicts(id).await, [Verdict::Accepted]);
+    assert_eq!(fixture.verdicts(id).await, [Verdict::Accepted]);
 }
 
-async fn what_waits_for_a_pool_goes_to_no_other(ground: &Ground) {
+async fn what_waits_for_a_pool_goes_to_no_other(fixture: &TransportFixture) {
     let contest =
         NewContest { name: "finals", pool: "metal", usual: Some("metal"), at_once: None, policy: &json!({}) };
-    ground.kit.service.store.set_contest(&contest, now()).await.unwrap();
-    ground.submit(None, Urgency::Contest, Some("finals")).await;
-    let mut worker = ground.worker("n", 0).await;
+    fixture.kit.service.store.set_contest(&contest, now()).await.unwrap();
+    fixture.submit(None, Urgency::Contest, Some("finals")).await;
+    let mut worker = fixture.worker("n", 0).await;
     worker.nothing(QUIET).await;
     // Somebody else's turn comes, although the other is more urgent.
-    let practice = ground.practice().await;
+    let practice = fixture.practice().await;
     let task = worker.task().await;
     assert_eq!(task.name, format!("s{practice}"));
 }
 
-async fn the_urgent_come_first_and_authors_by_turns(ground: &Ground) {
-    let (a, b) = (Some(ground.user("a").await), Some(ground.user("b").await));
-    let later = ground.submit(a, Urgency::Background, None).await;
-    let a1 = ground.submit(a, Urgency::Live, None).await;
-    let a2 = ground.submit(a, Urgency::Live, None).await;
-    let a3 = ground.submit(a, Urgency::Live, None).await;
-    let b1 = ground.submit(b, Urgency::Live, None).await;
-    let urgent = ground.submit(b, Urgency::Contest, None).await;
-    let mut worker = ground.worker("n", 0).await;
+async fn the_urgent_come_first_and_authors_by_turns(fixture: &TransportFixture) {
+    let (a, b) = (Some(fixture.user("a").await), Some(fixture.user("b").await));
+    let later = fixture.submit(a, Urgency::Background, None).await;
+    let a1 = fixture.submit(a, Urgency::Live, None).await;
+    let a2 = fixture.submit(a, Urgency::Live, None).await;
+    let a3 = fixture.submit(a, Urgency::Live, None).await;
+    let b1 = fixture.submit(b, Urgency::Live, None).await;
+    let urgent = fixture.submit(b, Urgency::Contest, None).await;
+    let mut worker = fixture.worker("n", 0).await;
     let mut taken = Vec::new();
     for _ in 0..6 {
         let task = worker.task().await;
@@ -399,19 +399,19 @@ async fn the_urgent_come_first_and_authors_by_turns(ground: &Ground) {
     assert_eq!(taken, [urgent, a1, b1, a2, a3, later].map(|id| format!("s{id}")));
 }
 
-async fn a_contest_has_no_more_at_once_than_it_may(ground: &Ground) {
+async fn a_contest_has_no_more_at_once_than_it_may(fixture: &TransportFixture) {
     let contest =
-        NewContest { name: "small", pool: ground.pool, usual: None, at_once: Some(1), policy: &json!({}) };
-    ground.kit.service.store.set_contest(&contest, now()).await.unwrap();
+        NewContest { name: "small", pool: fixture.pool, usual: None, at_once: Some(1), policy: &json!({}) };
+    fixture.kit.service.store.set_contest(&contest, now()).await.unwrap();
     for _ in 0..2 {
-        ground.submit(None, Urgency::Contest, Some("small")).await;
+        fixture.submit(None, Urgency::Contest, Some("small")).await;
     }
     // The contest's pool has its own time limit.
-    let mut one = ground.worker("n", 0).await;
+    let mut one = fixture.worker("n", 0).await;
     let task = one.task().await;
     assert!(matches!(task.work, Work::Infer { .. }), "{task:?}");
     one.done(task.lease, &limits::inferred(1)).await;
-    let mut two = ground.worker("n", 1).await;
+    let mut two = fixture.worker("n", 1).await;
     let first = tokio::select! {
         task = one.task() => (0, task),
         task = two.task() => (1, task),
@@ -438,7 +438,7 @@ async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
 }
 
 /// Another server on the same database.
-async fn second_server(ground: &Ground) -> Arc<crate::service::Service> {
-    let settings = ground.kit.service.settings.clone();
+async fn second_server(fixture: &TransportFixture) -> Arc<crate::service::Service> {
+    let settings = fixture.kit.service.settings.clone();
     crate::service::open(settings).await.unwrap().service
 }

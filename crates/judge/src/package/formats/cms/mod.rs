@@ -43,12 +43,12 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
     package.limits.memory = memory.map(|mib| Bytes((mib * 1_048_576.0) as u64));
     package.limits.output = Some(Bytes::from_mib(256));
     package.submit_answer = task.flag("output_only")?.unwrap_or(false);
-    package.manner.file_io = FileIo {
+    package.features.file_io = FileIo {
         input: stream(&task, "infile", "input.txt")?,
         output: stream(&task, "outfile", "output.txt")?,
     };
     if package.submit_answer {
-        package.manner.file_io = FileIo::default();
+        package.features.file_io = FileIo::default();
         // Nothing runs, and nothing is there to infer a limit from.
         let source = format!("{FILE}: output_only");
         package.limits.time = TimeLimit::Stated { limit: Nanos::from_secs(1), source };
@@ -91,7 +91,7 @@ fn stream(task: &Section, key: &str, usual: &str) -> Result<Option<String>, Pack
 fn checker(tree: &FileTree, package: &mut Package) -> Result<bool, PackageError> {
     let Some(program) = program(tree, ["check/checker", "cor/correttore"])? else { return Ok(false) };
     package.validator = Validator::Custom(vec![program]);
-    package.manner.calls = Calls::new(Protocol::Cms, &[Calls::INPUT, Calls::ANSWER, Calls::OUTPUT]);
+    package.features.calls = Calls::new(Protocol::Cms, &[Calls::INPUT, Calls::ANSWER, Calls::OUTPUT]);
     Ok(true)
 }
 
@@ -142,9 +142,9 @@ fn manager(tree: &FileTree, task: &Section, package: &mut Package) -> Result<boo
     let count = task.number("num_processes", Range::at_least(1.0, most))?.unwrap_or(1.0) as u32;
     package.interactive = true;
     package.validator = Validator::Custom(vec![program]);
-    package.manner.calls = Calls::new(Protocol::Cms, &[Calls::FIFOS]);
-    package.manner.processes = Some(Processes { count, streams });
-    package.manner.file_io = FileIo::default();
+    package.features.calls = Calls::new(Protocol::Cms, &[Calls::FIFOS]);
+    package.features.processes = Some(Processes { count, streams });
+    package.features.file_io = FileIo::default();
     Ok(true)
 }
 
@@ -171,7 +171,7 @@ fn graders(tree: &FileTree, package: &mut Package) {
         package.include.push(Include { language, files: vec![file.clone()], before_sources: String::new() });
     };
     for file in &files {
-        let stem = if package.manner.processes.is_some() { "stub" } else { "grader" };
+        let stem = if package.features.processes.is_some() { "stub" } else { "grader" };
         let grader = LANGUAGES.iter().find(|(ending, _)| file.name == format!("{stem}.{ending}"));
         match grader {
             Some((_, language)) => include(Some(language), file),
@@ -210,7 +210,7 @@ fn cases(
         }
         for path in [&input, &answer] {
             let by = Maker::Lines { of: path.clone(), ended: false };
-            package.manner.made.files.push(MadeFile { path: path.clone(), by });
+            package.features.made.files.push(MadeFile { path: path.clone(), by });
         }
         // The submitted file has this name in place of an answer.
         let name = format!("output_{n:03}");
@@ -430,7 +430,7 @@ mod tests {
     fn a_batch_task_with_files_and_without() {
         let package = reading("name: a\ntitle: A\ntime_limit: 1.5\nmemory_limit: 64\n", &[]).unwrap();
         assert_eq!((package.title.as_str(), package.limits.memory), ("A", Some(Bytes::from_mib(64))));
-        assert_eq!(package.manner.file_io.input.as_deref(), Some("input.txt"));
+        assert_eq!(package.features.file_io.input.as_deref(), Some("input.txt"));
         let cases = package.data.all_cases();
         assert_eq!(
             (cases[0].name.as_str(), cases[0].points, &cases[0].comparison),
@@ -438,7 +438,7 @@ mod tests {
         );
         assert_eq!(package.submissions[0].expectation.verdicts, [Verdict::Accepted]);
         let streams = reading("timeout: 1\ninfile: ''\noutfile: ''\n", &[]).unwrap();
-        assert_eq!(streams.manner.file_io, FileIo::default());
+        assert_eq!(streams.features.file_io, FileIo::default());
     }
 
     #[test]
@@ -472,11 +472,11 @@ mod tests {
         let files =
             [("check/manager.cpp", ""), ("sol/stub.cpp", ""), ("sol/a.h", ""), ("sol/grader.cpp", "")];
         let package = reading("timeout: 1\nnum_processes: 2\n", &files).unwrap();
-        assert_eq!(package.manner.processes, Some(Processes { count: 2, streams: false }));
+        assert_eq!(package.features.processes, Some(Processes { count: 2, streams: false }));
         assert_eq!((package.interactive, package.include.len()), (true, 3));
-        assert_eq!(package.manner.file_io, FileIo::default());
+        assert_eq!(package.features.file_io, FileIo::default());
         let alone = reading("timeout: 1\n", &files[..1]).unwrap();
-        assert_eq!(alone.manner.processes, Some(Processes { count: 1, streams: true }));
+        assert_eq!(alone.features.processes, Some(Processes { count: 1, streams: true }));
         let outputs = "timeout: 1\noutput_only_testcases: '000'\noutput_optional_testcases: '000, 001'\n";
         let outputs = reading(outputs, &[]).unwrap();
         let handed: Vec<_> = outputs.data.all_cases().iter().map(|case| case.handed_in.clone()).collect();
@@ -491,7 +491,7 @@ mod tests {
     fn checkers_and_graders() {
         let files = [("check/checker.cpp", ""), ("sol/grader.cpp", ""), ("sol/a.h", ""), ("sol/x.py", "")];
         let package = reading("timeout: 1\n", &files).unwrap();
-        assert_eq!((package.manner.calls.protocol, package.include.len()), (Protocol::Cms, 3));
+        assert_eq!((package.features.calls.protocol, package.include.len()), (Protocol::Cms, 3));
         assert_eq!(package.submissions.len(), 2);
     }
 

@@ -38,7 +38,7 @@ impl<'a> Scope<'a> {
 
     fn inside(&self, prefix: String, node: &'a Node) -> Result<Scope<'a>, PackageError> {
         let mut levels: Vec<Section<'a>> = self.levels.iter().map(Section::again).collect();
-        levels.push(Section::of(FILE, prefix, node)?);
+        levels.push(Section::new(FILE, prefix, node)?);
         Ok(Scope { levels })
     }
 }
@@ -215,7 +215,7 @@ impl Reader<'_> {
     }
 
     fn make(&mut self, path: &str, by: Maker) {
-        let files = &mut self.package.manner.made.files;
+        let files = &mut self.package.features.made.files;
         let made = MadeFile { path: path.to_string(), by };
         if self.made.insert(format!("{made:?}")) {
             files.push(made);
@@ -256,7 +256,7 @@ impl Reader<'_> {
             Some(name) => Some(self.files.find(scope.having("generator_in"), "generator_in", name)?),
             None => None,
         };
-        let programs = &mut self.package.manner.made.programs;
+        let programs = &mut self.package.features.made.programs;
         let program = programs.iter().position(|known| *known == generator).unwrap_or_else(|| {
             programs.push(generator.clone());
             programs.len() - 1
@@ -290,7 +290,7 @@ impl Reader<'_> {
         let none = Node { line: node.line, value: Value::Null };
         let args = match key {
             "name" => spec.section("args")?,
-            _ => Section::of(FILE, "checker.args.".into(), &none)?,
+            _ => Section::new(FILE, "checker.args.".into(), &none)?,
         };
         let comparison = match name {
             "standard" => BuiltIn::Lines,
@@ -345,7 +345,7 @@ impl Reader<'_> {
         if self.checker.as_ref().is_some_and(|known| *known != own) {
             return Err(args.error("files", "cases have different bridged checkers, which is not supported"));
         }
-        self.package.manner.calls = own.0.clone();
+        self.package.features.calls = own.0.clone();
         self.package.validator = Validator::Custom(vec![own.1.clone()]);
         self.checker = Some(own);
         Ok(())

@@ -4,7 +4,7 @@
 //! so are custom judges and checkers in Python: all of them are refused by name.
 
 mod cases;
-mod promises;
+mod expectations;
 
 use super::super::field::{self, Range, Section};
 use super::super::{
@@ -17,7 +17,7 @@ use model::{Bytes, Nanos};
 const FILE: &str = "init.yml";
 
 pub(super) const IMPORTER: Importer =
-    Importer { name: "dmoj", mark: FILE, wants: promises::wanted, archives, read };
+    Importer { name: "dmoj", mark: FILE, wants: expectations::wanted, archives, read };
 
 /// Keys of any level.
 #[rustfmt::skip]
@@ -112,10 +112,10 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
     package.limits.output = Some(Bytes(output.unwrap_or(25_165_824.0) as u64));
     signature(&section, &files, &mut package)?;
     let io = section.section("file_io")?;
-    package.manner.file_io = FileIo { input: file_name(&io, "input")?, output: file_name(&io, "output")? };
+    package.features.file_io = FileIo { input: file_name(&io, "input")?, output: file_name(&io, "output")? };
     interactor(&section, &files, &mut package, warnings)?;
     let names = cases::read(&section, &files, &mut package)?;
-    promises::read(tree, &names, &mut package, warnings)?;
+    expectations::read(tree, &names, &mut package, warnings)?;
     Ok(package)
 }
 
@@ -192,7 +192,7 @@ fn interactor(
         "compiler_time_limit", "unbuffered", "cached",
     ];
     spec.unknown(&known, &[], warnings);
-    package.manner.calls = calls(&spec, [Calls::INPUT, Calls::ANSWER])?;
+    package.features.calls = calls(&spec, [Calls::INPUT, Calls::ANSWER])?;
     package.interactive = true;
     limits(&spec, package)?;
     package.validator = Validator::Custom(vec![files.program(&spec, "files")?]);
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(secret.groups[1].settings.require_pass, ["secret/2"]);
         assert_eq!(secret.groups[0].cases[0].answer, "(empty)");
         assert!(
-            package.manner.made.files.iter().any(|made| made.path == "(empty)" && made.by == Maker::Empty)
+            package.features.made.files.iter().any(|made| made.path == "(empty)" && made.by == Maker::Empty)
         );
     }
 
@@ -391,19 +391,19 @@ mod tests {
         let yaml = "checker: {name: bridged, args: {files: [c.cpp, t.h], lang: CPP17, type: testlib, flags: [-DX]}}\n\
                     generator: g.cpp\ntest_cases:\n- {generator_args: [1, 2]}\n- {in: 1.in}\n";
         let bridged = package(yaml, &files);
-        assert_eq!(bridged.manner.calls.protocol, Protocol::Testlib { percent: false });
+        assert_eq!(bridged.features.calls.protocol, Protocol::Testlib { percent: false });
         let Validator::Custom(programs) = &bridged.validator else { panic!("no checker") };
         assert_eq!(
             (programs[0].files.len(), programs[0].language.as_deref(), &programs[0].options[..]),
             (2, Some("cpp"), &["-DX".to_string()][..])
         );
-        assert_eq!(bridged.manner.made.programs.len(), 1);
+        assert_eq!(bridged.features.made.programs.len(), 1);
         assert_eq!(bridged.data.all_cases()[0].input, "(g.cpp 1 2: input)");
         let interactive =
             package("interactive: {files: c.cpp, type: coci}\ntest_cases: [{in: 1.in}]\n", &files);
         assert!(
             interactive.interactive
-                && interactive.manner.calls.arguments == ["{input_file}", "{answer_file}"]
+                && interactive.features.calls.arguments == ["{input_file}", "{answer_file}"]
         );
         let yaml = "signature_grader: {entry: g.cpp, header: t.h}\ntest_cases: [{in: 1.in}]\n";
         let signature = package(yaml, &files);

@@ -8,9 +8,9 @@ mod xml;
 
 use super::super::field::place;
 use super::super::{
-    After, Calls, Check, CheckRun, FileIo, FileTree, Grading, GroupSettings, MadeFile, Maker, Package,
-    PackageError, Program, Protocol, SecondPass, SourceFile, TestCase, TestGroup, TimeLimit, Validator,
-    Warning,
+    Calls, FileIo, FileTree, FollowUpChecker, Grading, GroupSettings, MadeFile, Maker, Package, PackageError,
+    Program, Protocol, SecondPass, SourceFile, TestCase, TestCheck, TestCheckRun, TestGroup, TimeLimit,
+    Validator, Warning,
 };
 use super::{Importer, blank, data, group, numbered, source_file};
 use model::{Bytes, Nanos};
@@ -68,8 +68,8 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
     let mut package = blank(tree, IMPORTER.name);
     package.title = title(&root).unwrap_or(package.title);
     let file = |name: &str| judging.attribute(name).filter(|name| !name.is_empty()).map(str::to_string);
-    package.manner.file_io = FileIo { input: file("input-file"), output: file("output-file") };
-    let names = [&package.manner.file_io.input, &package.manner.file_io.output];
+    package.features.file_io = FileIo { input: file("input-file"), output: file("output-file") };
+    let names = [&package.features.file_io.input, &package.features.file_io.output];
     if let Some(name) = names.into_iter().flatten().find(|name| name.contains('/') || name.starts_with('.')) {
         return Err(error(
             judging,
@@ -93,7 +93,7 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
     solutions::read(&reader, &mut package, warnings)?;
     reader.programs(&mut package)?;
     reader.tests(testset, &mut package, warnings)?;
-    package.manner.checks = reader.checks(testset, &package)?;
+    package.features.checks = reader.checks(testset, &package)?;
     Ok(package)
 }
 
@@ -242,7 +242,7 @@ impl Reader<'_> {
             ));
         }
         let percent = self.judging.attribute("treat-points-from-checker-as-percent").is_some_and(truth);
-        package.manner.calls = Calls::new(Protocol::Testlib { percent }, &Calls::TESTLIB_CHECKER);
+        package.features.calls = Calls::new(Protocol::Testlib { percent }, &Calls::TESTLIB_CHECKER);
         let checker = self.program(checker, "assets.checker")?;
         let interactor =
             assets.child("interactor").map(|found| self.program(found, "assets.interactor")).transpose()?;
@@ -267,13 +267,13 @@ impl Reader<'_> {
             }
         };
         if let Some(second_pass) = again {
-            package.manner.second_pass = second_pass;
+            package.features.second_pass = second_pass;
             (package.multi_pass, package.limits.passes) = (true, 2);
         }
         package.interactive = interactor.is_some();
-        (package.validator, package.manner.after) = match interactor {
+        (package.validator, package.features.after) = match interactor {
             Some(interactor) => {
-                let after = After { program: checker, calls: package.manner.calls.clone() };
+                let after = FollowUpChecker { program: checker, calls: package.features.calls.clone() };
                 (Validator::Custom(vec![interactor]), Some(after))
             }
             None => (Validator::Custom(vec![checker]), None),
@@ -299,7 +299,7 @@ impl Reader<'_> {
             )
         })?;
         let program = self.program(found, "files.executables")?;
-        let programs = &mut package.manner.made.programs;
+        let programs = &mut package.features.made.programs;
         Ok(programs.iter().position(|known| *known == program).unwrap_or_else(|| {
             programs.push(program);
             programs.len() - 1
@@ -367,7 +367,7 @@ impl Reader<'_> {
             let name = numbered(n, tests.len());
             cases.push((*test, TestCase { name, input, answer, points, ..TestCase::default() }));
         }
-        package.manner.made.files = made;
+        package.features.made.files = made;
         self.arrange(testset, cases, package, warnings)
     }
 
@@ -403,7 +403,7 @@ impl Reader<'_> {
     }
 
     /// Validators look at every test; those of Polygon know its testset and group.
-    fn checks(&self, testset: &Element, package: &Package) -> Result<Vec<Check>, PackageError> {
+    fn checks(&self, testset: &Element, package: &Package) -> Result<Vec<TestCheck>, PackageError> {
         let groups: Vec<_> = testset.all("tests", "test").map(|test| test.attribute("group")).collect();
         let name = testset.attribute("name").unwrap_or("tests");
         let run = |case: &TestCase| {
@@ -411,13 +411,13 @@ impl Reader<'_> {
             let group = groups.get(n.checked_sub(1)?)?.map(|group| ["--group", group]);
             let words = ["--testset", name].into_iter().chain(group.into_iter().flatten());
             let args = words.map(str::to_string).collect();
-            Some(CheckRun { file: case.input.clone(), input: None, files: Vec::new(), args, good: true })
+            Some(TestCheckRun { file: case.input.clone(), input: None, files: Vec::new(), args, good: true })
         };
-        let runs: Vec<CheckRun> = package.data.all_cases().into_iter().filter_map(run).collect();
+        let runs: Vec<TestCheckRun> = package.data.all_cases().into_iter().filter_map(run).collect();
         let mut checks = Vec::new();
         for validator in self.root.all("assets/validators", "validator") {
             let program = self.program(validator, "assets.validators")?;
-            checks.push(Check { program, accepts: 0, runs: runs.clone() });
+            checks.push(TestCheck { program, accepts: 0, runs: runs.clone() });
         }
         Ok(checks)
     }

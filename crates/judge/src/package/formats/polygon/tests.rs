@@ -58,9 +58,9 @@ fn a_problem_without_points() {
     let Validator::Custom(programs) = &package.validator else { panic!("no checker") };
     let files: Vec<_> = programs[0].files.iter().map(|file| file.name.as_str()).collect();
     assert_eq!((files, programs[0].language.as_deref()), (vec!["check.cpp", "testlib.h"], Some("cpp")));
-    assert_eq!(package.manner.calls.protocol, Protocol::Testlib { percent: false });
+    assert_eq!(package.features.calls.protocol, Protocol::Testlib { percent: false });
     assert_eq!(package.submissions[0].expectation.verdicts, [Verdict::Accepted]);
-    assert!(package.manner.made.files.is_empty());
+    assert!(package.features.made.files.is_empty());
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn tests_that_are_not_there_are_made() {
     let more = "<files><executables><executable><source path=\"files/gen.cpp\" type=\"cpp.g++17\"/></executable></executables></files>";
     let package = package_with(&xml("", tests, "", CHECKER, more), &[]);
     let made =
-        |path: &str| package.manner.made.files.iter().find(|made| made.path == path).map(|made| &made.by);
+        |path: &str| package.features.made.files.iter().find(|made| made.path == path).map(|made| &made.by);
     let args = ["-n", "3", "x"].map(str::to_string).into();
     assert_eq!(made("tests/03"), Some(&Maker::Program { program: 0, args, stdin: None, from_errors: false }));
     let main = "solutions/m.cpp".to_string();
@@ -106,16 +106,16 @@ fn interactors_files_and_second_runs() {
     let interactor =
         format!("{CHECKER}<interactor><source path=\"files/gen.cpp\" type=\"cpp.g++17\"/></interactor>");
     let interactive = package_with(&xml("", "<test/>", "", &interactor, ""), &[]);
-    assert!(interactive.interactive && interactive.manner.after.is_some());
+    assert!(interactive.interactive && interactive.features.after.is_some());
     let named = package_with(&xml("input-file=\"in.txt\" output-file=\"\"", "<test/>", "", CHECKER, ""), &[]);
-    assert_eq!(named.manner.file_io, FileIo { input: Some("in.txt".into()), output: None });
+    assert_eq!(named.features.file_io, FileIo { input: Some("in.txt".into()), output: None });
     let twice = package_with(&xml("run-count=\"2\"", "<test/>", "", CHECKER, ""), &[]);
-    assert_eq!((twice.manner.second_pass, twice.limits.passes), (SecondPass::Printed, 2));
+    assert_eq!((twice.features.second_pass, twice.limits.passes), (SecondPass::Printed, 2));
     let written = package_with(&xml("run-count=\"2\"", "<test/>", "", &interactor, ""), &[]);
-    assert_eq!(written.manner.second_pass, SecondPass::Written);
+    assert_eq!(written.features.second_pass, SecondPass::Written);
     let percent = "treat-points-from-checker-as-percent=\"true\"";
     let percent = package_with(&xml(percent, "<test points=\"1\"/>", "", CHECKER, ""), &[]);
-    assert_eq!(percent.manner.calls.protocol, Protocol::Testlib { percent: true });
+    assert_eq!(percent.features.calls.protocol, Protocol::Testlib { percent: true });
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn tests_of_windows_packages_get_other_ends_of_lines() {
     let text = plain("<test/>", "");
     let with = |name: &str| {
         let all: Vec<_> = [(FILE, text.as_str()), (name, "")].into_iter().chain(FILES).collect();
-        read_package(&tree(&all)).unwrap().0.manner.made.files.len()
+        read_package(&tree(&all)).unwrap().0.features.made.files.len()
     };
     assert_eq!((with("check.exe"), with("files/runexe.exe")), (2, 0));
 }

@@ -3,13 +3,13 @@
 //!
 //! Batch, Communication and OutputOnly are read. No script of a package runs: generators, validators, checkers and managers do, in the sandbox.
 
-mod promises;
+mod expectations;
 mod testsets;
 
 use super::super::field::{self, Range, Section};
 use super::super::{
-    After, Calls, FileTree, Include, Package, PackageError, Processes, Program, Protocol, TimeLimit,
-    Validator, Warning,
+    Calls, FileTree, FollowUpChecker, Include, Package, PackageError, Processes, Program, Protocol,
+    TimeLimit, Validator, Warning,
 };
 use super::{Importer, LANGUAGES, blank, source_file};
 use crate::yaml;
@@ -40,7 +40,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(task: &Section) -> Result<Kind, PackageError> {
+    fn read(task: &Section) -> Result<Kind, PackageError> {
         let key = if task.has("type") { "type" } else { "task_type" };
         let word = task.text(key)?.ok_or_else(|| task.error("type", "is missing"))?;
         // Exported packages write the first letter small.
@@ -77,7 +77,7 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
             format!("is missing, and so is tests/; {FILE} alone has no test"),
         ));
     }
-    let kind = Kind::of(&task)?;
+    let kind = Kind::read(&task)?;
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let code = task.text(if task.has("code") { "code" } else { "name" })?.map(str::to_string);
     let code = code.filter(|code| !code.is_empty() && code.chars().all(word));
@@ -101,7 +101,7 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
     package.limits.output = Some(Bytes::from_mib(256));
     reader.programs(&mut package)?;
     reader.graders(&mut package)?;
-    let solutions = promises::Solutions::read(&reader, warnings)?;
+    let solutions = expectations::Solutions::read(&reader, warnings)?;
     let groups = testsets::read(&reader, solutions.model.as_deref(), &mut package, warnings)?;
     solutions.promise(&reader, &groups, &mut package)?;
     if kind == Kind::OutputOnly {
@@ -138,11 +138,12 @@ impl Reader<'_> {
     fn programs(&self, package: &mut Package) -> Result<(), PackageError> {
         let checker = self.source("checker/checker").filter(|_| self.has("has_checker") != Ok(false));
         self.has("has_checker")?;
-        let checker = checker.map(|path| After { program: self.program(path), calls: self.checker_calls() });
+        let checker =
+            checker.map(|path| FollowUpChecker { program: self.program(path), calls: self.checker_calls() });
         if self.kind != Kind::Communication {
-            if let Some(After { program, calls }) = checker {
+            if let Some(FollowUpChecker { program, calls }) = checker {
                 package.validator = Validator::Custom(vec![program]);
-                package.manner.calls = calls;
+                package.features.calls = calls;
             }
             return Ok(());
         }
@@ -151,13 +152,13 @@ impl Reader<'_> {
             self.task.error("type", "is Communication, but there is neither manager/ nor grader/manager.cpp")
         })?;
         package.interactive = true;
-        package.manner.processes = Some(Processes { count: self.processes()?, streams: self.exported });
+        package.features.processes = Some(Processes { count: self.processes()?, streams: self.exported });
         // CMS asks the manager alone. TPS gives it a file for its notes, and what it prints to the checker.
         let (arguments, checker): (&[&str], _) =
             if self.exported { (&[Calls::FIFOS], None) } else { (&[Calls::FIFOS, Calls::OUTPUT], checker) };
         let protocol = if checker.is_some() { Protocol::ZeroOne } else { Protocol::Cms };
-        package.manner.calls = Calls::new(protocol, arguments);
-        package.manner.after = checker;
+        package.features.calls = Calls::new(protocol, arguments);
+        package.features.after = checker;
         package.validator = Validator::Custom(vec![self.program(manager)]);
         Ok(())
     }
@@ -181,7 +182,7 @@ impl Reader<'_> {
             Some(text) if self.exported => {
                 let wrong = |_| self.task.error("task_type_params", "must be JSON in text");
                 let document = yaml::parse(text).map_err(wrong)?;
-                let inner = Section::of(FILE, "task_type_params.".to_string(), &document.root)?;
+                let inner = Section::new(FILE, "task_type_params.".to_string(), &document.root)?;
                 inner
                     .number("task_type_parameters_Communication_num_processes", Range::at_least(1.0, most))?
             }

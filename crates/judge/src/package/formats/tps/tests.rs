@@ -1,5 +1,5 @@
 use super::super::super::testing::tree;
-use super::super::super::{CheckRun, HandedIn, Maker, read as read_package};
+use super::super::super::{HandedIn, Maker, TestCheckRun, read as read_package};
 use super::*;
 use model::Verdict;
 
@@ -52,22 +52,22 @@ fn subtasks_include_tests_and_generators_make_them() {
     assert_eq!(cases[0].input, "gen/manual/1.in");
     assert_eq!(cases[4].input, "public/2.in");
     let by =
-        |path: &str| package.manner.made.files.iter().find(|made| made.path == path).map(|made| &made.by);
+        |path: &str| package.features.made.files.iter().find(|made| made.path == path).map(|made| &made.by);
     let args = ["5", "a b"].map(String::from).to_vec();
     let made = Maker::Program { program: 0, args, stdin: None, from_errors: false };
     assert_eq!(by("tests/big-01.in"), Some(&made));
     let model = Maker::Submission { path: "solution/a.cpp".into(), input: "tests/1-01.in".into() };
     assert_eq!(by("tests/1-01.out"), Some(&model));
-    assert_eq!(package.manner.made.programs[0].files.len(), 2);
+    assert_eq!(package.features.made.programs[0].files.len(), 2);
     assert_eq!((package.include.len(), package.data.groups[0].settings.max_score), (2, Some(100.0)));
 }
 
 #[test]
 fn each_input_has_its_validators_once() {
     let package = reading(&[]).unwrap();
-    let [v, w] = &package.manner.checks[..] else { panic!("{:?}", package.manner.checks) };
-    let runs = |check: &crate::package::Check, input: &str| -> Vec<Vec<String>> {
-        let of = check.runs.iter().filter(|run: &&CheckRun| run.file == input);
+    let [v, w] = &package.features.checks[..] else { panic!("{:?}", package.features.checks) };
+    let runs = |check: &crate::package::TestCheck, input: &str| -> Vec<Vec<String>> {
+        let of = check.runs.iter().filter(|run: &&TestCheckRun| run.file == input);
         of.map(|run| run.args.clone()).collect()
     };
     assert_eq!((v.accepts, v.program.path.as_str()), (0, "validator/v.cpp"));
@@ -94,15 +94,18 @@ fn managers_checkers_and_outputs() {
     let communication = PROBLEM.replace("Batch\"", "Communication\", \"num_processes\": 2");
     let manager = [(FILE, communication.as_str()), ("grader/manager.cpp", "")];
     let package = reading(&manager).unwrap();
-    assert_eq!(package.manner.processes, Some(Processes { count: 2, streams: false }));
-    assert_eq!((package.manner.calls.protocol, package.manner.after.is_none()), (Protocol::Cms, true));
+    assert_eq!(package.features.processes, Some(Processes { count: 2, streams: false }));
+    assert_eq!((package.features.calls.protocol, package.features.after.is_none()), (Protocol::Cms, true));
     let checked = reading(&[manager[0], manager[1], ("checker/checker.cpp", "")]).unwrap();
-    assert_eq!((checked.manner.calls.protocol, checked.manner.after.is_some()), (Protocol::ZeroOne, true));
+    assert_eq!(
+        (checked.features.calls.protocol, checked.features.after.is_some()),
+        (Protocol::ZeroOne, true)
+    );
     for (testlib, protocol) in
         [("// for CMS", Protocol::Cms), ("// PCMS2", Protocol::Testlib { percent: false })]
     {
         let package = reading(&[("checker/checker.cpp", ""), (TESTLIB, testlib)]).unwrap();
-        assert_eq!(package.manner.calls.protocol, protocol);
+        assert_eq!(package.features.calls.protocol, protocol);
     }
     let outputs = PROBLEM.replace("Batch", "OutputOnly");
     let package = reading(&[(FILE, outputs.as_str())]).unwrap();

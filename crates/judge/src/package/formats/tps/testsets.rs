@@ -2,8 +2,8 @@
 
 use super::super::super::field::{self, Range, Section, place};
 use super::super::super::{
-    Check, CheckRun, Grading, HandedIn, MadeFile, Maker, Package, PackageError, Program, TestCase, TestGroup,
-    Validator, Warning,
+    Grading, HandedIn, MadeFile, Maker, Package, PackageError, Program, TestCase, TestCheck, TestCheckRun,
+    TestGroup, Validator, Warning,
 };
 use super::super::{data, group, numbered};
 use super::{DATA, Kind, Reader, SOLUTIONS, SUBTASKS};
@@ -194,7 +194,7 @@ fn stated(
             warnings.push(inner.warning(name, format!("is not a subtask of {DATA}")));
             continue;
         }
-        let one = Section::of(SUBTASKS, format!("subtasks.{name}."), node)?;
+        let one = Section::new(SUBTASKS, format!("subtasks.{name}."), node)?;
         let own = list(&one, "validators")?;
         let sensitive = sensitive.iter().map(|words| words.replace("{subtask}", name));
         let validators = global.iter().cloned().chain(sensitive).chain(own).collect();
@@ -309,13 +309,13 @@ impl Making<'_> {
                 });
                 let source =
                     source.ok_or_else(|| wrong(format!("there is no generator gen/{command}.cpp")))?;
-                package.manner.made.programs.push(self.reader.program(source));
-                package.manner.made.programs.len() - 1
+                package.features.made.programs.push(self.reader.program(source));
+                package.features.made.programs.len() - 1
             }
         };
         self.programs.insert(command.clone(), program);
         let by = Maker::Program { program, args: args.to_vec(), stdin: None, from_errors: false };
-        package.manner.made.files.push(MadeFile { path: path.clone(), by });
+        package.features.made.files.push(MadeFile { path: path.clone(), by });
         Ok(path)
     }
 
@@ -336,7 +336,7 @@ impl Making<'_> {
                 return Err(PackageError::new(SOLUTIONS, message));
             }
         };
-        package.manner.made.files.push(MadeFile { path: path.clone(), by });
+        package.features.made.files.push(MadeFile { path: path.clone(), by });
         Ok(path)
     }
 
@@ -364,7 +364,7 @@ fn checks(
     looks: BTreeMap<String, BTreeSet<String>>,
     package: &mut Package,
 ) -> Result<(), PackageError> {
-    let mut programs: BTreeMap<String, (Program, Vec<CheckRun>)> = BTreeMap::new();
+    let mut programs: BTreeMap<String, (Program, Vec<TestCheckRun>)> = BTreeMap::new();
     for (input, validators) in looks {
         for line in validators {
             let mut words = line.split_whitespace().map(str::to_string);
@@ -378,7 +378,7 @@ fn checks(
                 ));
             };
             let entry = programs.entry(path.clone()).or_insert_with(|| (reader.program(path), Vec::new()));
-            entry.1.push(CheckRun {
+            entry.1.push(TestCheckRun {
                 file: input.clone(),
                 input: None,
                 files: Vec::new(),
@@ -387,7 +387,7 @@ fn checks(
             });
         }
     }
-    let check = |(program, runs)| Check { program, accepts: 0, runs };
-    package.manner.checks = programs.into_values().map(check).collect();
+    let check = |(program, runs)| TestCheck { program, accepts: 0, runs };
+    package.features.checks = programs.into_values().map(check).collect();
     Ok(())
 }

@@ -8,7 +8,7 @@ use host::machine::Machine;
 use model::{Cause, Form, Forms, Limits, Nanos, Numbered, Observation, Placement, RunSpec, Slot};
 use sandbox::Launcher;
 use serde::{Deserialize, Serialize};
-use settle::Floor;
+use settle::NoiseFloor;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ const FORMS: Forms = Forms::kept("a noise floor", 2);
 struct Measured {
     /// The start of the system it was measured in: another one may be tuned otherwise.
     boot_id: String,
-    floor: Floor,
+    floor: NoiseFloor,
 }
 
 fn path(slot: &Slot) -> Result<PathBuf, Failure> {
@@ -54,24 +54,24 @@ fn read(text: &str) -> Result<Measured, String> {
     serde_json::from_str(text).map_err(wrong)
 }
 
-fn written(boot_id: String, floor: Floor) -> Numbered<Measured> {
+fn written(boot_id: String, floor: NoiseFloor) -> Numbered<Measured> {
     Numbered { form: FORMS.newest, thing: Measured { boot_id, floor } }
 }
 
 /// The floor that was measured in this slot since the system started, else one that is assumed.
-pub(crate) fn of(slot: Option<&Slot>) -> Floor {
-    let kept = || -> Option<Floor> {
+pub(crate) fn of_slot(slot: Option<&Slot>) -> NoiseFloor {
+    let kept = || -> Option<NoiseFloor> {
         let text = fs::read_to_string(path(slot?).ok()?).ok()?;
         let kept = read(&text)
             .inspect_err(|why| tracing::warn!(why, "a noise floor that was kept is not used"))
             .ok()?;
         (kept.boot_id == boot_id().ok()?).then_some(kept.floor)
     };
-    kept().unwrap_or_else(Floor::assumed)
+    kept().unwrap_or_else(NoiseFloor::assumed)
 }
 
 /// What disturbed a run, by name.
-pub(crate) fn disturbed(run: &Observation, floor: &Floor) -> Vec<String> {
+pub(crate) fn disturbed(run: &Observation, floor: &NoiseFloor) -> Vec<String> {
     names(&settle::disturbances(run, floor))
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn measure(
     slot: &Slot,
     placement: &Placement,
     step: &dyn Fn(),
-) -> Result<Floor, Failure> {
+) -> Result<NoiseFloor, Failure> {
     let runs = |kind: &str| -> Result<Vec<Observation>, Failure> {
         let mut runs = Vec::new();
         for n in 0..WARM_UP + RUNS {
@@ -101,17 +101,17 @@ pub(crate) fn measure(
     let floor = settle::floor_from_runs(&compute, &memory);
     Ok(floor
         .ok_or_else(|| Failure::system("the fixed programs of the noise floor used no CPU time"))?
-        .knowing(&of(Some(slot))))
+        .knowing(&of_slot(Some(slot))))
 }
 
 /// Whether a floor lets a single run decide nearer to a limit than another.
-pub(crate) fn is_better(floor: &Floor, than: &Floor) -> bool {
-    let band = |floor: &Floor| settle::band(floor.spread(), &settle::Policy::PUBLISHED);
+pub(crate) fn is_better(floor: &NoiseFloor, than: &NoiseFloor) -> bool {
+    let band = |floor: &NoiseFloor| settle::band(floor.spread(), &settle::Policy::PUBLISHED);
     band(floor) < band(than)
 }
 
 /// Keeps a slot's floor, in place of the one before.
-pub(crate) fn keep(slot: &Slot, floor: Floor) -> Result<(), Failure> {
+pub(crate) fn keep(slot: &Slot, floor: NoiseFloor) -> Result<(), Failure> {
     let path = path(slot)?;
     let fail = |e: std::io::Error| Failure::system(format!("{}: {e}", path.display()));
     let text = serde_json::to_string_pretty(&written(boot_id()?, floor)).map_err(Failure::system)?;
@@ -123,7 +123,7 @@ pub(crate) fn keep(slot: &Slot, floor: Floor) -> Result<(), Failure> {
 
 /// The memory-bound program as a control of what is judged in a slot whose floor was measured.
 pub(crate) fn control(slot: Option<&Slot>, placement: &Placement) -> Result<Option<Control>, Failure> {
-    let floor = of(slot);
+    let floor = of_slot(slot);
     if floor.assumed {
         return Ok(None);
     }
@@ -165,8 +165,8 @@ mod tests {
     const KEPT: [&str; 2] =
         [include_str!("../tests/forms/floor-1.json"), include_str!("../tests/forms/floor-2.json")];
 
-    fn sample() -> Floor {
-        Floor { assumed: false, ..Floor::assumed() }
+    fn sample() -> NoiseFloor {
+        NoiseFloor { assumed: false, ..NoiseFloor::assumed() }
     }
 
     #[test]

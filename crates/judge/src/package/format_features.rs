@@ -5,11 +5,11 @@ use super::{Program, SourceFile, TestCase};
 
 /// Where a package does other than a Kattis package.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Manner {
+pub struct FormatFeatures {
     /// How validators, or the interactor, are called and answer.
     pub calls: Calls,
     /// Judges what the interactor wrote, once it accepted.
-    pub after: Option<After>,
+    pub after: Option<FollowUpChecker>,
     /// The submission runs as several processes at the same time, and the interactor is their manager.
     pub processes: Option<Processes>,
     /// What a second pass of a multi-pass run reads, where no `nextpass.in` says it.
@@ -19,14 +19,14 @@ pub struct Manner {
     /// Tests, or parts of them, that are made before anything is judged.
     pub made: Made,
     /// Programs that look at the tests themselves. Only verification of the package runs them.
-    pub checks: Vec<Check>,
+    pub checks: Vec<TestCheck>,
     /// What validators are tried with. Only verification of the package does.
-    pub proofs: Vec<Proof>,
+    pub proofs: Vec<ValidatorTest>,
 }
 
 /// What decides after an interactor that accepted.
 #[derive(Clone, Debug, PartialEq)]
-pub struct After {
+pub struct FollowUpChecker {
     /// The checker.
     pub program: Program,
     /// How it is called.
@@ -50,18 +50,18 @@ impl Processes {
 
 /// A program that tells whether tests are as they should be: it reads one on standard input.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Check {
+pub struct TestCheck {
     /// The program.
     pub program: Program,
     /// Its exit code for what is good; any other is for what is not.
     pub accepts: i32,
     /// What it reads, and its arguments with each.
-    pub runs: Vec<CheckRun>,
+    pub runs: Vec<TestCheckRun>,
 }
 
 /// One test that a program looks at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckRun {
+pub struct TestCheckRun {
     /// Path of the file in the package that it reads on standard input.
     pub file: String,
     /// Path of the input in the package, where that is another file. [`Calls::INPUT`] stands for it in arguments.
@@ -76,7 +76,7 @@ pub struct CheckRun {
 
 /// A test case for the validators themselves (2025-09, "Validation test data").
 #[derive(Clone, Debug, PartialEq)]
-pub struct Proof {
+pub struct ValidatorTest {
     /// The test case. Its input is valid where there is an output.
     pub case: TestCase,
     /// Path of an output to it in the package, for the output validators; `None`: the input is for the input validators.

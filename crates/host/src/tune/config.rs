@@ -36,7 +36,7 @@ pub fn known() -> impl Iterator<Item = &'static str> {
 /// Section `[tune]` of the configuration or of a profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Wishes {
+pub struct TuneConfig {
     /// Only these ids; empty: all.
     pub only: Vec<String>,
     /// Not these ids.
@@ -49,7 +49,7 @@ pub struct Wishes {
     pub boot_nosmt: bool,
 }
 
-impl Wishes {
+impl TuneConfig {
     /// Whether an id is chosen.
     pub fn chosen(&self, id: &str) -> bool {
         let named = |ids: &[String]| ids.iter().any(|named| named == id);
@@ -74,9 +74,9 @@ impl Wishes {
 #[serde(default, deny_unknown_fields)]
 pub struct Profile {
     /// What to tune; not given: as configured.
-    pub tune: Option<Wishes>,
+    pub tune: Option<TuneConfig>,
     /// Which slots to tune for; not given: as configured.
-    pub slots: Option<slots::Wishes>,
+    pub slots: Option<slots::SlotsConfig>,
 }
 
 /// Why a profile is not understood: line, field and what may stand there.
@@ -92,8 +92,8 @@ impl Profile {
     pub fn parse(text: &str) -> Result<Profile, ProfileError> {
         let profile: Profile =
             toml::from_str(text).map_err(|e| ProfileError(e.to_string().trim_end().to_string()))?;
-        profile.tune.iter().try_for_each(Wishes::check).map_err(ProfileError)?;
-        profile.slots.iter().try_for_each(slots::Wishes::check).map_err(ProfileError)?;
+        profile.tune.iter().try_for_each(TuneConfig::check).map_err(ProfileError)?;
+        profile.slots.iter().try_for_each(slots::SlotsConfig::check).map_err(ProfileError)?;
         Ok(profile)
     }
 }
@@ -111,10 +111,10 @@ mod tests {
 
     #[test]
     fn choices() {
-        let wishes = |only: &[&str], skip: &[&str]| Wishes {
+        let config = |only: &[&str], skip: &[&str]| TuneConfig {
             only: only.iter().map(ToString::to_string).collect(),
             skip: skip.iter().map(ToString::to_string).collect(),
-            ..Wishes::default()
+            ..TuneConfig::default()
         };
         for (only, skip, id, chosen) in [
             (&[][..], &[][..], "thp", true),
@@ -123,7 +123,7 @@ mod tests {
             (&["thp"], &["thp"], "thp", false),
             (&[], &["thp"], "thp", false),
         ] {
-            assert_eq!(wishes(only, skip).chosen(id), chosen, "{only:?} {skip:?} {id}");
+            assert_eq!(config(only, skip).chosen(id), chosen, "{only:?} {skip:?} {id}");
         }
     }
 

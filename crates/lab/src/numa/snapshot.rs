@@ -83,7 +83,7 @@ pub struct Process {
 
 /// What was seen at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct ProcessSnapshot {
     /// After the start of the trace.
     pub at: Nanos,
     /// Processes that were there.
@@ -92,7 +92,7 @@ pub struct Look {
 
 /// Looks at these processes. One that has ended, or ends meanwhile, is left out. `mappings`: at their mappings too, which costs
 /// more the more memory they have.
-pub fn look(machine: &Machine, pids: &BTreeSet<u32>, at: Nanos, mappings: bool) -> Look {
+pub fn snapshot(machine: &Machine, pids: &BTreeSet<u32>, at: Nanos, mappings: bool) -> ProcessSnapshot {
     let process = |pid: &u32| {
         let threads = threads(machine, *pid);
         let read = |name: &str| machine.read(&format!("/proc/{pid}/{name}")).ok();
@@ -102,7 +102,7 @@ pub fn look(machine: &Machine, pids: &BTreeSet<u32>, at: Nanos, mappings: bool) 
         };
         (!threads.is_empty()).then_some(Process { pid: *pid, threads, maps })
     };
-    Look { at, processes: pids.iter().filter_map(process).collect() }
+    ProcessSnapshot { at, processes: pids.iter().filter_map(process).collect() }
 }
 
 /// A process and all that come from it.
@@ -317,13 +317,13 @@ mod tests {
         let own = std::process::id();
         let pids = tree(&machine, own);
         assert!(pids.contains(&own));
-        let seen = look(&machine, &[own].into(), Nanos(5), true);
+        let seen = snapshot(&machine, &[own].into(), Nanos(5), true);
         let process = &seen.processes[0];
         assert!(process.threads.iter().any(|thread| thread.tid == own && !thread.bound.is_empty()));
         // Without CONFIG_NUMA there is no such file.
         if machine.read("/proc/self/numa_maps").is_ok() {
             assert!(process.maps.as_ref().unwrap().mappings.iter().any(|mapping| mapping.name == "stack"));
         }
-        assert_eq!(look(&machine, &[u32::MAX].into(), Nanos(5), true).processes, []);
+        assert_eq!(snapshot(&machine, &[u32::MAX].into(), Nanos(5), true).processes, []);
     }
 }

@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::terminal::{Failure, print_error};
 use crate::tune::{data_directory, open};
 use host::machine::Machine;
-use host::tune::{self, Change, Journal, Outcome, Standing, Wishes, Writer};
+use host::tune::{self, Change, Journal, Outcome, Standing, TuneConfig, Writer};
 use model::{Isolation, Slot, SlotPlan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is borrowed, and by whom.
 #[derive(Debug, Serialize, Deserialize)]
-struct Note {
+struct ChangeNote {
     pid: u32,
     /// When that process started, in clock ticks since the start of the system: ids are used again.
     started: u64,
@@ -37,7 +37,7 @@ struct Note {
 /// Why nothing can be, in words.
 pub(crate) fn wanted(machine: &Machine, slot: &Slot, ids: &[&str]) -> Result<Vec<Change>, String> {
     let config = Config::read().map_err(|e| e.to_string())?;
-    let records = Journal::look(&data_directory()).map_err(|e| e.to_string())?;
+    let records = Journal::read(&data_directory()).map_err(|e| e.to_string())?;
     let boot = tune::boot_id(machine).map_err(|e| e.to_string())?;
     let in_force: BTreeSet<&str> = records
         .iter()
@@ -52,7 +52,7 @@ pub(crate) fn wanted(machine: &Machine, slot: &Slot, ids: &[&str]) -> Result<Vec
     // Of all slots this one alone: the load has the CPUs of the others.
     let slot = Slot { isolation: Isolation::Partition, ..slot.clone() };
     let slots = SlotPlan { housekeeping: others(machine, &slot), slots: vec![slot] };
-    let changes = tune::plan(machine, &slots, &Wishes { only, boot: false, ..config.tune });
+    let changes = tune::plan(machine, &slots, &TuneConfig { only, boot: false, ..config.tune });
     match changes.is_empty() {
         true => Err("nothing to change".into()),
         false if !rustix::process::geteuid().is_root() => Err("changing the machine needs root".into()),
@@ -67,7 +67,7 @@ fn others(machine: &Machine, slot: &Slot) -> Vec<u32> {
 }
 
 /// The right to change these ids, as long as this lives.
-pub(crate) struct Loan {
+pub(crate) struct TemporaryChanges {
     /// Where the journal is.
     directory: PathBuf,
     /// `/`, but in tests.
@@ -76,11 +76,11 @@ pub(crate) struct Loan {
     ids: BTreeSet<String>,
 }
 
-impl Loan {
+impl TemporaryChanges {
     /// Nothing is changed yet.
-    pub(crate) fn new() -> Result<Loan, Failure> {
+    pub(crate) fn new() -> Result<TemporaryChanges, Failure> {
         let machine = Machine::this().map_err(Failure::system)?;
-        Ok(Loan { directory: data_directory(), root: "/".into(), machine, ids: BTreeSet::new() })
+        Ok(TemporaryChanges { directory: data_directory(), root: "/".into(), machine, ids: BTreeSet::new() })
     }
 
     /// Makes changes, until `stop`. What was refused stands in the outcome's records.
@@ -114,7 +114,7 @@ impl Loan {
 
     fn note(&self) -> io::Result<()> {
         let pid = std::process::id();
-        let note = Note {
+        let note = ChangeNote {
             pid,
             started: started(&self.machine, pid).unwrap_or_default(),
             boot: tune::boot_id(&self.machine)?,
@@ -127,7 +127,7 @@ impl Loan {
     }
 }
 
-impl Drop for Loan {
+impl Drop for TemporaryChanges {
     fn drop(&mut self) {
         if let Err(e) = self.put_back() {
             print_error(&format!("tauto: {e}; `tauto tune undo` restores the previous values\n"));
@@ -144,11 +144,12 @@ fn undone(
 ) -> Result<Vec<String>, Failure> {
     let mut journal = open(machine, directory)?;
     let mut knobs = Writer::at(root).map_err(Failure::system)?;
-    let wishes = Wishes { only: ids, ..Wishes::default() };
+    let tune_config = TuneConfig { only: ids, ..TuneConfig::default() };
     let start = Instant::now();
     loop {
-        let outcome = tune::undo(&mut journal, &wishes, &mut knobs, &mut |_, _| ControlFlow::Continue(()))
-            .map_err(Failure::system)?;
+        let outcome =
+            tune::undo(&mut journal, &tune_config, &mut knobs, &mut |_, _| ControlFlow::Continue(()))
+                .map_err(Failure::system)?;
         let left = outcome.records.iter().filter(|record| !matches!(record.standing, Standing::Undone(_)));
         let left: Vec<String> =
             left.map(|record| format!("{} ({})", record.change.target, record.change.id)).collect();
@@ -197,7 +198,7 @@ fn recovered(
     directory: &Path,
     note: &str,
 ) -> Result<Option<String>, Failure> {
-    let note: Note = serde_json::from_str(note).map_err(Failure::system)?;
+    let note: ChangeNote = serde_json::from_str(note).map_err(Failure::system)?;
     let boot = tune::boot_id(machine).map_err(Failure::system)?;
     if note.boot == boot && started(machine, note.pid) == Some(note.started) {
         return Ok(None);
@@ -236,9 +237,9 @@ mod tests {
         root
     }
 
-    fn loan(root: &Path) -> Loan {
+    fn temporary(root: &Path) -> TemporaryChanges {
         let machine = Machine::at(root).unwrap();
-        Loan { directory: root.join("data"), root: root.into(), machine, ids: BTreeSet::new() }
+        TemporaryChanges { directory: root.join("data"), root: root.into(), machine, ids: BTreeSet::new() }
     }
 
     fn lowered() -> Change {
@@ -258,16 +259,16 @@ mod tests {
     #[test]
     fn what_is_borrowed_is_put_back() {
         let root = fake();
-        let mut loan = loan(root.path());
+        let mut temporary = temporary(root.path());
         for _ in 0..2 {
-            let outcome = loan.make(&[lowered()], &|| false).unwrap();
+            let outcome = temporary.make(&[lowered()], &|| false).unwrap();
             assert_eq!(outcome.records[0].standing, Standing::Verified);
             assert_eq!(now(root.path()), ("800000".into(), true));
-            loan.put_back().unwrap();
+            temporary.put_back().unwrap();
             assert_eq!(now(root.path()), ("3000000".into(), false));
         }
-        loan.make(&[lowered()], &|| false).unwrap();
-        drop(loan);
+        temporary.make(&[lowered()], &|| false).unwrap();
+        drop(temporary);
         assert_eq!(now(root.path()), ("3000000".into(), false));
         assert!(!Journal::path_in(&root.path().join("data")).exists());
     }
@@ -275,7 +276,7 @@ mod tests {
     #[test]
     fn what_a_killed_owner_has_borrowed_is_put_back_and_what_a_living_one_has_is_left() {
         let root = fake();
-        let mut owner = loan(root.path());
+        let mut owner = temporary(root.path());
         owner.make(&[lowered()], &|| false).unwrap();
         let note = fs::read_to_string(root.path().join("data").join(NOTE)).unwrap();
         let recovered = |note: &str| {
@@ -285,7 +286,7 @@ mod tests {
         assert!(recovered(&note).unwrap().is_none());
         assert_eq!(now(root.path()).0, "800000");
         // Its number belongs to another process now.
-        let mut other: Note = serde_json::from_str(&note).unwrap();
+        let mut other: ChangeNote = serde_json::from_str(&note).unwrap();
         other.started += 1;
         let told = recovered(&serde_json::to_string(&other).unwrap()).unwrap();
         assert!(told.is_some_and(|told| told.ends_with(": frequency_range")));

@@ -1,7 +1,7 @@
 //! Scales that were found, kept by what they depend on.
 
-use crate::bench::Bench;
-use crate::shelf::ours;
+use crate::artifact_cache::ours;
+use crate::prepared_slot::PreparedSlot;
 use crate::{Fault, SystemError};
 use model::ReferenceScale;
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -16,11 +16,11 @@ const LARGEST: u64 = 64 << 10;
 
 /// A name that is another one where the package, the language, this program, the reference machine or the emulator is another. Tools of
 /// the language are not in it: what they change is the program, and both its times change with it.
-pub(super) fn key(second: &Bench, language: &str) -> Result<String, Fault> {
+pub(super) fn key(second: &PreparedSlot, language: &str) -> Result<String, Fault> {
     let job = &second.job;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 << 10];
-    for text in [env!("CARGO_PKG_VERSION"), language, &job.options.means.versions().unwrap_or_default()] {
+    for text in [env!("CARGO_PKG_VERSION"), language, &job.options.meter.versions().unwrap_or_default()] {
         hasher.update((text.len() as u64).to_le_bytes());
         hasher.update(text);
     }

@@ -13,7 +13,7 @@ const LEFT: &str = "the service wanted it to be left";
 
 /// What a worker has.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct InHand {
+pub struct WorkerState {
     at: Option<At>,
     telling: Option<Lease>,
     /// The service wants this to be left. It may be said before the job is had.
@@ -41,7 +41,7 @@ pub enum Step {
     End(Option<String>),
 }
 
-impl InHand {
+impl WorkerState {
     /// What is next.
     pub fn next(&self) -> Step {
         match (self.telling.is_some(), self.ending) {
@@ -63,7 +63,7 @@ impl InHand {
         goes
     }
 
-    /// The job is not this worker's any more. True: its runs are to be ended, as long as [`InHand::is_left`]; told again, false.
+    /// The job is not this worker's any more. True: its runs are to be ended, as long as [`WorkerState::is_left`]; told again, false.
     pub fn lose(&mut self, lease: Lease) -> bool {
         let news = self.lost.replace(lease) != Some(lease);
         news && self.is_left()
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_next_job_is_claimed_while_an_outcome_is_on_its_way() {
-        let mut hand = InHand::default();
+        let mut hand = WorkerState::default();
         hand.claimed(lease(1));
         assert!(hand.begin());
         let outcome = hand.ended(judged());
@@ -164,8 +164,8 @@ mod tests {
     fn what_is_lost_is_left_whenever_that_is_said() {
         // Before it is had, before it is begun, and while it is worked at.
         for when in 0..3 {
-            let mut hand = InHand::default();
-            let said = |hand: &mut InHand, at| (at == when).then(|| hand.lose(lease(1)));
+            let mut hand = WorkerState::default();
+            let said = |hand: &mut WorkerState, at| (at == when).then(|| hand.lose(lease(1)));
             let mut ended = said(&mut hand, 0);
             hand.claimed(lease(1));
             ended = ended.or(said(&mut hand, 1));
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn what_was_judged_before_it_was_left_is_told() {
-        let mut hand = InHand::default();
+        let mut hand = WorkerState::default();
         hand.claimed(lease(1));
         hand.begin();
         hand.lose(lease(1));
@@ -197,7 +197,7 @@ mod tests {
             (failed, false, Step::End(Some("no launcher".into()))),
             (judged(), true, Step::End(None)),
         ] {
-            let mut hand = InHand::default();
+            let mut hand = WorkerState::default();
             hand.claimed(lease(1));
             hand.begin();
             let outcome = hand.ended(outcome);
@@ -211,7 +211,7 @@ mod tests {
             hand.heard(lease(1));
             assert_eq!(hand.next(), then);
         }
-        let mut idle = InHand::default();
+        let mut idle = WorkerState::default();
         idle.drain();
         assert_eq!(idle.next(), Step::End(None));
     }
@@ -220,7 +220,7 @@ mod tests {
         /// Whatever is said when, whoever goes by it has one job at a time, tells of each once, and ends with nothing in hand.
         #[test]
         fn nothing_is_had_twice_or_forgotten(events in prop::collection::vec((0..6u8, 0..4i64), 1..60)) {
-            let mut hand = InHand::default();
+            let mut hand = WorkerState::default();
             let (mut jobs, mut told, mut heard) = (0, Vec::new(), Vec::new());
             for (event, n) in events {
                 match event {

@@ -20,7 +20,7 @@ use tower::ServiceExt;
 pub(crate) const PASSWORD: &str = "correct horse";
 
 /// A service and its routes.
-pub(crate) struct Kit {
+pub(crate) struct TestService {
     pub(crate) service: Arc<Service>,
     routes: Router,
     _directory: tempfile::TempDir,
@@ -28,13 +28,13 @@ pub(crate) struct Kit {
 
 /// An answer, read to its end.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct TestResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
 }
 
-impl Answer {
+impl TestResponse {
     /// The value of the cookie that it sets, without attributes; empty where it removes it.
     pub(crate) fn cookie(&self, name: &str) -> Option<&str> {
         let lines = self.headers.get_all(header::SET_COOKIE).iter().filter_map(|line| line.to_str().ok());
@@ -91,14 +91,14 @@ pub(crate) fn settings(directory: &Path, anonymous: bool) -> Settings {
     }
 }
 
-impl Kit {
-    pub(crate) async fn new(anonymous: bool) -> Kit {
-        Kit::with(anonymous, |_| {}).await
+impl TestService {
+    pub(crate) async fn new(anonymous: bool) -> TestService {
+        TestService::with(anonymous, |_| {}).await
     }
 
-    pub(crate) async fn with(anonymous: bool, change: impl FnOnce(&mut Settings)) -> Kit {
+    pub(crate) async fn with(anonymous: bool, change: impl FnOnce(&mut Settings)) -> TestService {
         let directory = tempfile::tempdir().unwrap();
-        Kit::over(directory, anonymous, change).await
+        TestService::over(directory, anonymous, change).await
     }
 
     /// A service on a directory that may have a database already.
@@ -106,12 +106,12 @@ impl Kit {
         directory: tempfile::TempDir,
         anonymous: bool,
         change: impl FnOnce(&mut Settings),
-    ) -> Kit {
+    ) -> TestService {
         let mut settings = settings(directory.path(), anonymous);
         change(&mut settings);
         let Startup { service } = open(settings).await.unwrap();
         infer_limits(&service).await;
-        Kit { routes: router(service.clone()), service, _directory: directory }
+        TestService { routes: router(service.clone()), service, _directory: directory }
     }
 
     /// All routes, as `METHOD /route`: read from what the router tells of itself, so that none can be forgotten.
@@ -145,7 +145,7 @@ impl Kit {
         static HASH: tokio::sync::OnceCell<String> = tokio::sync::OnceCell::const_new();
         let passwords = &self.service.accounts.passwords;
         let hash = HASH.get_or_init(async || passwords.hash(PASSWORD).await.unwrap()).await;
-        let created = crate::moment::now();
+        let created = crate::timestamp::now();
         let new = NewUser { name, display: name, role, password: Some(hash), created };
         self.service.store.add_user(new).await.unwrap()
     }
@@ -153,7 +153,7 @@ impl Kit {
     /// A token of a user.
     pub(crate) async fn token(&self, owner: UserId, scopes: &[&str]) -> String {
         let secret = crate::secret::secret().unwrap();
-        let created = crate::moment::now();
+        let created = crate::timestamp::now();
         let new = NewToken { owner, name: "t", secret: &secret, scopes, created, expires: None };
         self.service.store.add_token(new).await.unwrap();
         secret
@@ -180,10 +180,10 @@ impl Kit {
     }
 
     /// Sends a request: `METHOD path`, header lines as `name: value`, and a body.
-    pub(crate) async fn send(&self, what: &str, headers: &[&str], body: impl Into<Body>) -> Answer {
+    pub(crate) async fn send(&self, what: &str, headers: &[&str], body: impl Into<Body>) -> TestResponse {
         let (parts, body) = self.answer(what, headers, body.into()).await.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
-        Answer {
+        TestResponse {
             status: parts.status,
             headers: parts.headers,
             text: String::from_utf8_lossy(&bytes).into_owned(),
@@ -224,9 +224,9 @@ pub(crate) async fn infer_limits(service: &Service) {
         let limits = store.time_limits(problem.newest.id).await.unwrap();
         let Some(_) = limits.first().filter(|stored| stored.limit.is_none()) else { continue };
         // It goes before what is of no contest.
-        let claim = store::Claim::local("kit/0", store::Moment(i64::MAX), crate::moment::now());
+        let claim = store::Claim::local("kit/0", store::Timestamp(i64::MAX), crate::timestamp::now());
         let job = store.claim(claim).await.unwrap().unwrap();
         let limit = model::InferredLimit::bare(model::Nanos::from_secs(1), "made up");
-        store.finish_limit(job.lease(), &accepted(), &limit, crate::moment::now()).await.unwrap();
+        store.finish_limit(job.lease(), &accepted(), &limit, crate::timestamp::now()).await.unwrap();
     }
 }

@@ -17,7 +17,7 @@ pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// What a service does, and what it was told.
 #[derive(Default)]
-pub(crate) struct Book {
+pub(crate) struct FakeServiceState {
     pub(crate) waits: Option<String>,
     pub(crate) refused: Option<String>,
     pub(crate) probe_every_secs: Option<u32>,
@@ -35,10 +35,10 @@ pub(crate) struct Book {
 }
 
 /// A service.
-pub(crate) struct Desk {
+pub(crate) struct FakeService {
     pub(crate) brokers: Brokers,
     pub(crate) nats: Nats,
-    pub(crate) book: Arc<Mutex<Book>>,
+    pub(crate) state: Arc<Mutex<FakeServiceState>>,
     pub(crate) news: Arc<Mutex<Vec<(i64, News)>>>,
     data: TempDir,
 }
@@ -49,14 +49,14 @@ pub(crate) struct Worker {
     log: PathBuf,
 }
 
-impl Desk {
+impl FakeService {
     /// Opens it; `None`: there are no brokers here.
-    pub(crate) async fn open() -> Option<Desk> {
+    pub(crate) async fn open() -> Option<FakeService> {
         let brokers = Brokers::one("")?;
         let nats = brokers.ready().await;
-        let (book, news) = (Arc::<Mutex<Book>>::default(), Arc::<Mutex<Vec<_>>>::default());
+        let (state, news) = (Arc::<Mutex<FakeServiceState>>::default(), Arc::<Mutex<Vec<_>>>::default());
         let (mut questions, mut told) = (nats.questions().await.unwrap(), nats.news().await.unwrap());
-        let (own, notes) = (book.clone(), nats.clone());
+        let (own, notes) = (state.clone(), nats.clone());
         tokio::spawn(async move {
             while let Some(question) = questions.next().await {
                 answer(&own, &notes, question).await;
@@ -68,7 +68,7 @@ impl Desk {
                 heard.lock().unwrap().push(one);
             }
         });
-        Some(Desk { brokers, nats, book, news, data: TempDir::new().unwrap() })
+        Some(FakeService { brokers, nats, state, news, data: TempDir::new().unwrap() })
     }
 
     /// Where the worker keeps packages.
@@ -104,24 +104,24 @@ impl Desk {
     /// Hands out a job.
     pub(crate) async fn job(&self, job: i64, work: Work) {
         let lease = Lease { job: JobId(job), attempt: 1 };
-        self.book.lock().unwrap().tasks.insert(job, Task { lease, name: format!("job {job}"), work });
+        self.state.lock().unwrap().tasks.insert(job, Task { lease, name: format!("job {job}"), work });
         self.nats.publish_ticket("metal", lease).await.unwrap();
     }
 
     /// Waits until the book says something.
-    pub(crate) async fn until<T>(&self, what: &str, says: impl Fn(&Book) -> Option<T>) -> T {
+    pub(crate) async fn until<T>(&self, what: &str, says: impl Fn(&FakeServiceState) -> Option<T>) -> T {
         let begun = Instant::now();
         loop {
-            let said = says(&self.book.lock().unwrap());
+            let said = says(&self.state.lock().unwrap());
             if let Some(said) = said {
                 return said;
             }
             if begun.elapsed() > LONG {
                 let log = std::fs::read_to_string(self.data.path().join("worker.log")).unwrap_or_default();
-                let book = self.book.lock().unwrap();
+                let state = self.state.lock().unwrap();
                 panic!(
                     "{what}: not within {LONG:?}; begun {:?}, outcomes {:?}\n{log}",
-                    book.begun, book.outcomes
+                    state.begun, state.outcomes
                 );
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -130,74 +130,75 @@ impl Desk {
 
     /// The outcome of a job.
     pub(crate) async fn outcome(&self, job: i64) -> Outcome {
-        let of =
-            |book: &Book| book.outcomes.iter().find(|(of, _)| *of == job).map(|(_, outcome)| outcome.clone());
+        let of = |state: &FakeServiceState| {
+            state.outcomes.iter().find(|(of, _)| *of == job).map(|(_, outcome)| outcome.clone())
+        };
         self.until(&format!("the outcome of job {job}"), of).await
     }
 
     pub(crate) async fn greeted(&self) {
-        self.until("a greeting", |book| (!book.greetings.is_empty()).then_some(())).await;
+        self.until("a greeting", |state| (!state.greetings.is_empty()).then_some(())).await;
     }
 }
 
-async fn answer(book: &Mutex<Book>, nats: &Nats, question: Question) {
+async fn answer(state: &Mutex<FakeServiceState>, nats: &Nats, question: Question) {
     let ask = question.ask.clone().expect("it can be read");
     let reply = match ask {
         Ask::Begin { ticket, .. } => {
             let task = {
-                let mut book = book.lock().unwrap();
-                book.begun.push(ticket.job.0);
-                book.tasks[&ticket.job.0].clone()
+                let mut state = state.lock().unwrap();
+                state.begun.push(ticket.job.0);
+                state.tasks[&ticket.job.0].clone()
             };
             Reply::Begun { task: nats.body(&task).await.unwrap(), submission: 1000 + ticket.job.0 }
         }
         Ask::Done { lease, outcome } => {
             let outcome = nats.read_body(outcome).await.unwrap();
-            let mut book = book.lock().unwrap();
-            if book.deaf > 0 {
-                book.deaf -= 1;
+            let mut state = state.lock().unwrap();
+            if state.deaf > 0 {
+                state.deaf -= 1;
                 return;
             }
-            book.outcomes.push((lease.job.0, outcome));
+            state.outcomes.push((lease.job.0, outcome));
             Reply::Heard
         }
         Ask::Package { ref hash, .. } => {
             let content = {
-                let mut book = book.lock().unwrap();
-                book.asked.push(ask.clone());
-                book.packages.get_mut(hash).and_then(Vec::pop)
+                let mut state = state.lock().unwrap();
+                state.asked.push(ask.clone());
+                state.packages.get_mut(hash).and_then(Vec::pop)
             };
             if let Some(content) = &content {
                 nats.put_package(hash, &content[..]).await.unwrap();
             }
             Reply::Package { there: content.is_some() }
         }
-        other => noted(&mut book.lock().unwrap(), other),
+        other => noted(&mut state.lock().unwrap(), other),
     };
     question.answer(&reply).await.unwrap();
 }
 
-fn noted(book: &mut Book, ask: Ask) -> Reply {
+fn noted(state: &mut FakeServiceState, ask: Ask) -> Reply {
     let reply = match &ask {
         Ask::Hello(greeting) => {
-            book.greetings.push((**greeting).clone());
-            match (&book.refused, &book.waits) {
+            state.greetings.push((**greeting).clone());
+            match (&state.refused, &state.waits) {
                 (Some(why), _) => Reply::Refused { why: why.clone() },
                 (_, Some(why)) => Reply::Standing(Standing::Waits { reasons: vec![why.clone()] }),
                 _ if !greeting.troubles.is_empty() => {
                     Reply::Standing(Standing::Waits { reasons: greeting.troubles.clone() })
                 }
                 _ => Reply::Standing(Standing::Works {
-                    probe_every_secs: book.probe_every_secs,
+                    probe_every_secs: state.probe_every_secs,
                     protocol: fleet::PROTOCOL,
                 }),
             }
         }
-        Ask::Keep { lease } if book.cancelled.contains(&lease.job.0) => Reply::Cancel,
+        Ask::Keep { lease } if state.cancelled.contains(&lease.job.0) => Reply::Cancel,
         Ask::TimeLimit { found, .. } => Reply::TimeLimit { limit: found.clone() },
         _ => Reply::Heard,
     };
-    book.asked.push(ask);
+    state.asked.push(ask);
     reply
 }
 

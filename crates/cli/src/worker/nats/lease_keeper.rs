@@ -15,17 +15,17 @@ const TELLING: Duration = Duration::from_secs(6);
 const REST: Duration = Duration::from_millis(200);
 
 /// A task that is looked after.
-pub(super) struct Kept {
+pub(super) struct LeaseKeeper {
     outcome: oneshot::Sender<Outcome>,
     told: oneshot::Receiver<()>,
 }
 
 /// An outcome on its way.
-pub(super) struct Telling(oneshot::Receiver<()>);
+pub(super) struct OutcomeDelivery(oneshot::Receiver<()>);
 
-impl Kept {
+impl LeaseKeeper {
     /// Begins to look after a task.
-    pub(super) fn begin(shared: &Arc<Shared>, ticket: Ticket) -> Kept {
+    pub(super) fn begin(shared: &Arc<Shared>, ticket: Ticket) -> LeaseKeeper {
         let ((outcome, comes), (tell, told)) = (oneshot::channel(), oneshot::channel());
         let shared = shared.clone();
         tokio::spawn(async move {
@@ -33,17 +33,17 @@ impl Kept {
             conclude(&shared, ticket, outcome).await;
             let _ = tell.send(());
         });
-        Kept { outcome, told }
+        LeaseKeeper { outcome, told }
     }
 
     /// It is done.
-    pub(super) fn done(self, outcome: Outcome) -> Telling {
+    pub(super) fn done(self, outcome: Outcome) -> OutcomeDelivery {
         let _ = self.outcome.send(outcome);
-        Telling(self.told)
+        OutcomeDelivery(self.told)
     }
 }
 
-impl Telling {
+impl OutcomeDelivery {
     /// Whether it has arrived within that time. Not to be asked again then.
     pub(super) async fn arrives(&mut self, within: Duration) -> bool {
         tokio::time::timeout(within, &mut self.0).await.is_ok()
@@ -71,7 +71,7 @@ async fn keep(
             biased;
             outcome = &mut comes => return outcome.ok(),
             reply = keeping => match reply {
-                Ok(Reply::Cancel) => shared.hands.lose(lease),
+                Ok(Reply::Cancel) => shared.worker_state.lose(lease),
                 Ok(_) => {}
                 Err(error) => tracing::debug!(job = lease.job.0, %error, "a task was not kept"),
             },
@@ -106,5 +106,5 @@ async fn conclude(shared: &Shared, ticket: Ticket, outcome: Outcome) {
     if let Err(error) = ticket.ack().await {
         tracing::debug!(job = lease.job.0, %error, "a ticket was not acknowledged; it comes again and is thrown away");
     }
-    shared.hands.state().heard(lease);
+    shared.worker_state.state().heard(lease);
 }

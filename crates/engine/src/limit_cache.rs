@@ -1,8 +1,8 @@
 //! Time limits that were found with the jury's programs, kept by what they depend on: whoever asks again about the same package on the same
 //! machine need not measure again.
 
-use crate::bench::Bench;
-use crate::shelf::ours;
+use crate::artifact_cache::ours;
+use crate::prepared_slot::PreparedSlot;
 use crate::submission::{Submission, language_of};
 use crate::{Fault, SystemError};
 use model::{Form, Forms, Numbered};
@@ -21,7 +21,7 @@ const LARGEST: u64 = 16 << 20;
 
 /// Where limits are kept, and for which machine.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Keeping<'a> {
+pub struct LimitCache<'a> {
     /// The directory, made where it is absent; `None`: nothing is kept.
     pub directory: Option<&'a Path>,
     /// What makes this machine unequal to others.
@@ -30,25 +30,25 @@ pub struct Keeping<'a> {
     pub fresh: bool,
 }
 
-impl Keeping<'_> {
+impl LimitCache<'_> {
     /// Nothing is kept.
-    pub const NOWHERE: Keeping<'static> = Keeping { directory: None, machine: "", fresh: false };
+    pub const NOWHERE: LimitCache<'static> = LimitCache { directory: None, machine: "", fresh: false };
 }
 
 /// A name that is another one where the package, the jury's languages with their tools, the clock, this program or the machine is another.
-pub(crate) fn key(bench: &Bench) -> Result<String, Fault> {
+pub(crate) fn key(bench: &PreparedSlot) -> Result<String, Fault> {
     let job = &bench.job;
-    let means = job.options.means;
+    let meter = job.options.meter;
     let mut hasher = Sha256::new();
     let mut add = |text: &str| {
         hasher.update((text.len() as u64).to_le_bytes());
         hasher.update(text);
     };
     add(env!("CARGO_PKG_VERSION"));
-    add(means.clock().name());
-    add(&means.versions().unwrap_or_default());
-    if means.clock().varies() {
-        add(job.keeping.machine);
+    add(meter.clock().name());
+    add(&meter.versions().unwrap_or_default());
+    if meter.clock().varies() {
+        add(job.limit_cache.machine);
     }
     tools(bench)?.iter().for_each(|tool| add(tool));
     let mut buffer = vec![0; 64 << 10];
@@ -68,7 +68,7 @@ pub(crate) fn key(bench: &Bench) -> Result<String, Fault> {
 }
 
 /// The languages of the jury's programs with the versions of their tools here.
-fn tools(bench: &Bench) -> Result<BTreeSet<String>, Fault> {
+fn tools(bench: &PreparedSlot) -> Result<BTreeSet<String>, Fault> {
     let job = &bench.job;
     let mut tools = BTreeSet::new();
     for jury in job.package.submissions.iter().filter(|jury| jury.bounds.lower || jury.bounds.upper) {

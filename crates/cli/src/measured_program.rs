@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// What every run is given.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct SubjectArgs {
+pub(crate) struct MeasuredProgramArgs {
     /// Read standard input of every run from FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) stdin: Option<PathBuf>,
@@ -26,7 +26,7 @@ pub(crate) struct SubjectArgs {
     pub(crate) limits: LimitArgs,
 }
 
-impl SubjectArgs {
+impl MeasuredProgramArgs {
     /// Paths of the host that are shown.
     pub(crate) fn shown(&self) -> Vec<String> {
         self.show.iter().map(|mount| mount.host.clone()).collect()

@@ -4,7 +4,7 @@
 //! Every later compilation trusts it. So it is written by us alone, from a box in which nothing but our own source was compiled, into a directory
 //! that nobody else may write and that no program of a submission or package ever sees; and it is read only where all that still holds.
 
-use crate::recipe::Recipe;
+use crate::build_plan::BuildPlan;
 use crate::{Runner, files};
 use judge::language::WarmUp;
 use model::{BoxId, Found};
@@ -29,14 +29,14 @@ const FORM: &str = "1";
 
 /// A directory of such files.
 #[derive(Debug)]
-pub struct Shelf {
+pub struct ArtifactCache {
     directory: PathBuf,
 }
 
-impl Shelf {
+impl ArtifactCache {
     /// In this directory, which is made when something is kept.
-    pub fn new(directory: PathBuf) -> Shelf {
-        Shelf { directory }
+    pub fn new(directory: PathBuf) -> ArtifactCache {
+        ArtifactCache { directory }
     }
 
     /// Whether this is kept.
@@ -191,14 +191,14 @@ fn entry(from: &[u8]) -> Option<(&str, &[u8], &[u8])> {
     Some((std::str::from_utf8(path).ok()?, content, rest))
 }
 
-/// The name of what a language compiles by this recipe: another one where the source, the commands, what they see or their tools differ.
-pub(crate) fn name_of(recipe: &Recipe, warm_up: &WarmUp) -> String {
+/// The name of what a language compiles by this build plan: another one where the source, the commands, what they see or their tools differ.
+pub(crate) fn name_of(build_plan: &BuildPlan, warm_up: &WarmUp) -> String {
     let mut hasher = Sha256::new();
     let mut add = |text: &str| {
         hasher.update((text.len() as u64).to_le_bytes());
         hasher.update(text);
     };
-    for text in [FORM, &warm_up.name, &warm_up.text, &format!("{:?}", recipe.compile_view)] {
+    for text in [FORM, &warm_up.name, &warm_up.text, &format!("{:?}", build_plan.compile_view)] {
         add(text);
     }
     for command in &warm_up.commands {
@@ -209,7 +209,7 @@ pub(crate) fn name_of(recipe: &Recipe, warm_up: &WarmUp) -> String {
         }));
     }
     let digest: String = hasher.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    format!("{}-{digest}", recipe.language)
+    format!("{}-{digest}", build_plan.language)
 }
 
 #[cfg(test)]
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn what_is_kept_comes_back_only_as_it_was_and_from_us() {
         let top = tempfile::tempdir().unwrap();
-        let shelf = Shelf::new(top.path().join("data/caches"));
+        let artifacts = ArtifactCache::new(top.path().join("data/caches"));
         let runner = Simulated::new(|_| unreachable!("nothing runs"));
         let full = runner.create_box(Bytes::from_mib(1)).unwrap();
         for (path, bytes) in [("00/a-d", &b"\0\xff"[..]), ("empty", b"")] {
@@ -240,37 +240,37 @@ mod tests {
         }
         let fill = |name: &str| {
             let id = runner.create_box(Bytes::from_mib(1)).unwrap();
-            shelf.fill(name, &runner, id).then(|| content(&runner, id))
+            artifacts.fill(name, &runner, id).then(|| content(&runner, id))
         };
         assert_eq!(fill("go-1"), None);
-        shelf.keep("go-1", &runner, full).unwrap();
-        shelf.keep("hs-1", &runner, full).unwrap();
+        artifacts.keep("go-1", &runner, full).unwrap();
+        artifacts.keep("hs-1", &runner, full).unwrap();
         assert_eq!(fill("go-1"), Some(content(&runner, full)));
-        shelf.keep_content("test-1", b"made").unwrap();
-        assert_eq!(shelf.content("test-1").as_deref(), Some(&b"made"[..]));
-        assert_eq!(shelf.content("test-2"), None);
-        shelf.keep_content("test-2", b"made later").unwrap();
+        artifacts.keep_content("test-1", b"made").unwrap();
+        assert_eq!(artifacts.content("test-1").as_deref(), Some(&b"made"[..]));
+        assert_eq!(artifacts.content("test-2"), None);
+        artifacts.keep_content("test-2", b"made later").unwrap();
         // With their digests they have 36 and 42 bytes.
-        shelf.forget_oldest(MADE, 78);
-        assert!(shelf.has("test-1") && shelf.has("test-2"));
-        shelf.forget_oldest(MADE, 77);
-        assert!(!shelf.has("test-1") && shelf.has("test-2") && shelf.has("go-1"));
+        artifacts.forget_oldest(MADE, 78);
+        assert!(artifacts.has("test-1") && artifacts.has("test-2"));
+        artifacts.forget_oldest(MADE, 77);
+        assert!(!artifacts.has("test-1") && artifacts.has("test-2") && artifacts.has("go-1"));
         // A newer one takes the place of that of the same language.
-        shelf.keep("go-2", &runner, full).unwrap();
-        assert_eq!((fill("go-1"), shelf.has("go-2"), shelf.has("hs-1")), (None, true, true));
+        artifacts.keep("go-2", &runner, full).unwrap();
+        assert_eq!((fill("go-1"), artifacts.has("go-2"), artifacts.has("hs-1")), (None, true, true));
         // Damaged, another's to write, or a link: as good as none.
-        let file = shelf.directory.join("go-2");
+        let file = artifacts.directory.join("go-2");
         let whole = fs::read(&file).unwrap();
         fs::write(&file, &whole[..whole.len() - 1]).unwrap();
         assert_eq!(fill("go-2"), None);
         fs::write(&file, &whole).unwrap();
-        assert!(shelf.has("go-2"));
+        assert!(artifacts.has("go-2"));
         fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
-        assert!(!shelf.has("go-2"));
-        std::os::unix::fs::symlink("hs-1", shelf.directory.join("go-3")).unwrap();
-        assert!(!shelf.has("go-3"));
-        assert!(shelf.has("hs-1"));
-        fs::set_permissions(&shelf.directory, fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(!shelf.has("hs-1") && shelf.keep("hs-1", &runner, full).is_err());
+        assert!(!artifacts.has("go-2"));
+        std::os::unix::fs::symlink("hs-1", artifacts.directory.join("go-3")).unwrap();
+        assert!(!artifacts.has("go-3"));
+        assert!(artifacts.has("hs-1"));
+        fs::set_permissions(&artifacts.directory, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(!artifacts.has("hs-1") && artifacts.keep("hs-1", &runner, full).is_err());
     }
 }

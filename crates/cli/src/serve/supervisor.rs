@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// A process to be kept alive: this program again, with other arguments, to which `--parent` and our number are added.
-pub(crate) struct Child {
+pub(crate) struct SupervisedCommand {
     pub(crate) name: String,
     pub(crate) args: Vec<OsString>,
     /// Variables it gets beside ours.
@@ -22,7 +22,7 @@ pub(crate) struct Child {
 }
 
 /// A process that is looked after.
-pub(crate) struct Tended {
+pub(crate) struct SupervisedProcess {
     pub(crate) name: String,
     state: Mutex<State>,
     changed: Condvar,
@@ -34,7 +34,7 @@ struct State {
     gone: bool,
 }
 
-impl Tended {
+impl SupervisedProcess {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -57,8 +57,8 @@ impl Tended {
 }
 
 /// The processes.
-pub(crate) struct Nursery {
-    children: Vec<Arc<Tended>>,
+pub(crate) struct Supervisor {
+    children: Vec<Arc<SupervisedProcess>>,
     ending: Arc<AtomicBool>,
     ends: mpsc::Receiver<End>,
 }
@@ -75,31 +75,31 @@ const WAITS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_s
 /// A process that lived this long did begin to work, whatever it died of: it is started again at once.
 const LIVED: Duration = Duration::from_secs(3);
 
-impl Nursery {
+impl Supervisor {
     /// Starts them all.
-    pub(crate) fn start(children: Vec<Child>) -> Result<Nursery, Failure> {
+    pub(crate) fn start(children: Vec<SupervisedCommand>) -> Result<Supervisor, Failure> {
         let (tell, ends) = mpsc::channel();
         let ending = Arc::new(AtomicBool::new(false));
         let asked = tell.clone();
         ctrlc::set_handler(move || drop(asked.send(End::Asked))).map_err(Failure::system)?;
-        let tend = |child: Child| {
-            let tended = Arc::new(Tended {
+        let supervise = |child: SupervisedCommand| {
+            let supervised = Arc::new(SupervisedProcess {
                 name: child.name.clone(),
                 state: Mutex::default(),
                 changed: Condvar::new(),
             });
-            let (own, ending, tell) = (tended.clone(), ending.clone(), tell.clone());
+            let (own, ending, tell) = (supervised.clone(), ending.clone(), tell.clone());
             // This thread lives as long as the process: it is the parent whose death the process is told of.
             thread::spawn(move || look_after(&child, &own, &ending, &tell));
-            tended
+            supervised
         };
-        let children = children.into_iter().map(tend).collect();
-        Ok(Nursery { children, ending, ends })
+        let children = children.into_iter().map(supervise).collect();
+        Ok(Supervisor { children, ending, ends })
     }
 
     /// Waits until somebody wants an end or a process is hopeless; `end` then tells the processes, in its order, and all are waited
     /// for.
-    pub(crate) fn attend(self, end: impl Fn(&[Arc<Tended>])) -> Result<Done, Failure> {
+    pub(crate) fn attend(self, end: impl Fn(&[Arc<SupervisedProcess>])) -> Result<Done, Failure> {
         let why = self.ends.recv().unwrap_or(End::Asked);
         self.ending.store(true, Ordering::SeqCst);
         end(&self.children);
@@ -114,11 +114,16 @@ impl Nursery {
     }
 }
 
-fn look_after(child: &Child, tended: &Tended, ending: &AtomicBool, tell: &mpsc::Sender<End>) {
+fn look_after(
+    child: &SupervisedCommand,
+    supervised: &SupervisedProcess,
+    ending: &AtomicBool,
+    tell: &mpsc::Sender<End>,
+) {
     let mut wait = WAITS.0;
     while !ending.load(Ordering::SeqCst) {
         let begun = Instant::now();
-        match once(child, tended) {
+        match once(child, supervised) {
             Ok(status) if ending.load(Ordering::SeqCst) => tracing::debug!(child.name, %status, "ended"),
             // It has said why; that will not change by itself.
             Ok(status) if status.code() == Some(2) => {
@@ -139,11 +144,11 @@ fn look_after(child: &Child, tended: &Tended, ending: &AtomicBool, tell: &mpsc::
         }
         wait = (wait * 2).min(WAITS.1);
     }
-    tended.state().gone = true;
-    tended.changed.notify_all();
+    supervised.state().gone = true;
+    supervised.changed.notify_all();
 }
 
-fn once(child: &Child, tended: &Tended) -> std::io::Result<ExitStatus> {
+fn once(child: &SupervisedCommand, supervised: &SupervisedProcess) -> std::io::Result<ExitStatus> {
     let stdin = match &child.stdin {
         Some(fd) => Stdio::from(fd.try_clone()?),
         None => Stdio::null(),
@@ -153,11 +158,11 @@ fn once(child: &Child, tended: &Tended) -> std::io::Result<ExitStatus> {
     // What is secret is for the one it is meant for.
     process.env_remove(super::NATS).envs(child.env.iter().cloned());
     let mut process = process.stdin(stdin).spawn()?;
-    tended.state().pid = i32::try_from(process.id()).ok().and_then(Pid::from_raw);
+    supervised.state().pid = i32::try_from(process.id()).ok().and_then(Pid::from_raw);
     // Its number is its own until it is reaped, which happens under the lock.
     let status = loop {
         {
-            let mut state = tended.state();
+            let mut state = supervised.state();
             if let Some(status) = process.try_wait()? {
                 state.pid = None;
                 break status;

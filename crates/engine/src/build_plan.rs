@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 255;
 
 /// One file of a program, with its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct LoadedFile {
     /// Path within the program's directory.
     pub name: String,
     /// Has an execute permission.
@@ -24,7 +24,7 @@ pub struct Part {
 
 /// How a program is compiled and run.
 #[derive(Clone, Debug)]
-pub(crate) struct Recipe {
+pub(crate) struct BuildPlan {
     /// Id of the language.
     pub(crate) language: String,
     /// Why another language stands in for the one that was meant, if it does.
@@ -32,7 +32,7 @@ pub(crate) struct Recipe {
     /// Why its files are no program of this language, where that is known without a compiler.
     pub refused: Option<String>,
     /// The files, under the names they are placed.
-    pub parts: Vec<Part>,
+    pub parts: Vec<LoadedFile>,
     /// Commands that compile, in order.
     pub compile: Vec<Command>,
     /// What the language compiles once for all its programs, and how.
@@ -50,14 +50,14 @@ pub(crate) struct Recipe {
 }
 
 /// Reads the files of a program, with the package's constants put in.
-pub(crate) fn read_parts(
+pub(crate) fn load_files(
     files: &[SourceFile],
     source: &Source,
     constants: &[(String, String)],
-) -> Result<Vec<Part>, Fault> {
+) -> Result<Vec<LoadedFile>, Fault> {
     let read = |file: &SourceFile| {
         let content = with_constants(source.bytes(&file.path)?, constants);
-        Ok(Part { name: file.name.clone(), executable: file.executable, content })
+        Ok(LoadedFile { name: file.name.clone(), executable: file.executable, content })
     };
     files.iter().map(read).collect()
 }
@@ -79,7 +79,7 @@ fn with_constants(content: Vec<u8>, constants: &[(String, String)]) -> Vec<u8> {
 /// The language of a program. `hint` is an id or a package language code.
 pub(crate) fn detect<'t>(
     place: &str,
-    parts: &[Part],
+    parts: &[LoadedFile],
     languages: &'t Languages,
     hint: Option<&str>,
 ) -> Result<&'t Language, Fault> {
@@ -103,17 +103,21 @@ fn includes<'p>(package: &'p Package, language: &'p Language) -> impl Iterator<I
 }
 
 /// A submission's files with the text before its sources that the package wants there.
-pub(crate) fn with_text_before(parts: Vec<Part>, package: &Package, language: &Language) -> Vec<Part> {
+pub(crate) fn with_text_before(
+    parts: Vec<LoadedFile>,
+    package: &Package,
+    language: &Language,
+) -> Vec<LoadedFile> {
     let text: String = includes(package, language).map(|include| include.before_sources.as_str()).collect();
-    let put = |part: Part| match language.is_source(&part.name) && !text.is_empty() {
-        true => Part { content: [text.as_bytes(), &part.content].concat(), ..part },
+    let put = |part: LoadedFile| match language.is_source(&part.name) && !text.is_empty() {
+        true => LoadedFile { content: [text.as_bytes(), &part.content].concat(), ..part },
         false => part,
     };
     parts.into_iter().map(put).collect()
 }
 
 /// The files of `over` laid over `base`.
-fn overlay(base: Vec<Part>, over: Vec<Part>) -> Vec<Part> {
+fn overlay(base: Vec<LoadedFile>, over: Vec<LoadedFile>) -> Vec<LoadedFile> {
     let mut all = base;
     for part in over {
         all.retain(|other| other.name != part.name);
@@ -125,24 +129,24 @@ fn overlay(base: Vec<Part>, over: Vec<Part>) -> Vec<Part> {
 /// What a program is made of.
 pub(crate) struct Sources<'a> {
     /// Its own files.
-    pub(crate) own: Vec<Part>,
+    pub(crate) own: Vec<LoadedFile>,
     /// The package's files, laid over them.
-    pub(crate) added: Vec<Part>,
+    pub(crate) added: Vec<LoadedFile>,
     /// The file or class to begin in, where it is named.
     pub(crate) entry: Option<&'a str>,
     /// Options for the compiler.
     pub(crate) options: &'a [String],
 }
 
-/// The recipe of a program of this language. `memory` is the limit of its runs without the allowance.
-pub(crate) fn recipe(
+/// The build plan of a program of this language. `memory` is the limit of its runs without the allowance.
+pub(crate) fn build_plan(
     place: &str,
     sources: Sources<'_>,
     language: &Language,
     memory: Bytes,
     languages: &Languages,
     counted: bool,
-) -> Result<Recipe, Fault> {
+) -> Result<BuildPlan, Fault> {
     let Sources { own, added, entry, options } = sources;
     let input = |why: String| Fault::Input { place: place.to_owned(), why };
     let found = languages.usable(language).map_err(|absent| Fault::NoToolchain {
@@ -164,11 +168,11 @@ pub(crate) fn recipe(
     let run =
         language.run_command(&plan, &toolchain.paths, memory, counted).map_err(|e| fault(e.to_string()))?;
     let warm_up = language.warm_up_plan(&toolchain.paths).map_err(|e| fault(e.to_string()))?;
-    let placed = |part: Part| {
+    let placed = |part: LoadedFile| {
         let name = plan.placed.iter().find(|(given, _)| *given == part.name);
-        Part { name: name.map_or_else(|| part.name.clone(), |(_, placed)| placed.clone()), ..part }
+        LoadedFile { name: name.map_or_else(|| part.name.clone(), |(_, placed)| placed.clone()), ..part }
     };
-    Ok(Recipe {
+    Ok(BuildPlan {
         language: language.id.clone(),
         stands_in: found.stands_in,
         refused,
@@ -187,24 +191,24 @@ pub(crate) fn recipe(
     })
 }
 
-/// The recipe of a package's program. A directory with an executable `build` brings its own way of compiling
+/// The build plan of a package's program. A directory with an executable `build` brings its own way of compiling
 /// and is run by the `run` that comes of it (legacy and 2025-09, "Programs"); everything installed is shown to it.
-pub(crate) fn package_recipe(
+pub(crate) fn package_build_plan(
     program: &Program,
     source: &Source,
     package: &Package,
     memory: Bytes,
     languages: &Languages,
-) -> Result<Recipe, Fault> {
-    let parts = read_parts(&program.files, source, &package.constants)?;
+) -> Result<BuildPlan, Fault> {
+    let parts = load_files(&program.files, source, &package.constants)?;
     if !parts.iter().any(|part| part.name == "build" && part.executable) {
         let language = detect(&program.path, &parts, languages, program.language.as_deref())?;
         let sources = Sources { own: parts, added: Vec::new(), entry: None, options: &program.options };
         // Programs of the package are never what is timed.
-        return recipe(&program.path, sources, language, memory, languages, false);
+        return build_plan(&program.path, sources, language, memory, languages, false);
     }
     let command = |name: &str| Command { argv: vec![format!("{PROGRAM_DIR}/{name}")], env: script_env() };
-    Ok(Recipe {
+    Ok(BuildPlan {
         language: "build script".to_owned(),
         stands_in: None,
         refused: None,
@@ -220,8 +224,8 @@ pub(crate) fn package_recipe(
 }
 
 /// What no compiler is asked about, since its answer would not be understood or the files cannot be laid out for it.
-fn refused(language: &Language, parts: &[Part], plan: &Plan) -> Option<String> {
-    let binary = |part: &&Part| language.is_source(&part.name) && part.content.contains(&0);
+fn refused(language: &Language, parts: &[LoadedFile], plan: &Plan) -> Option<String> {
+    let binary = |part: &&LoadedFile| language.is_source(&part.name) && part.content.contains(&0);
     if let Some(part) = parts.iter().find(binary) {
         return Some(format!("`{}` is binary, not source text", part.name));
     }
@@ -234,7 +238,7 @@ fn refused(language: &Language, parts: &[Part], plan: &Plan) -> Option<String> {
     ))
 }
 
-fn contents(parts: &[Part]) -> Vec<(&str, &[u8])> {
+fn contents(parts: &[LoadedFile]) -> Vec<(&str, &[u8])> {
     parts.iter().map(|part| (part.name.as_str(), part.content.as_slice())).collect()
 }
 
@@ -247,7 +251,7 @@ mod tests {
         let table = judge::language::Table::shipped();
         let refused = |language: &str, name: &str, text: &str| {
             let language = table.get(language).unwrap();
-            let parts = [Part { name: name.into(), executable: false, content: text.into() }];
+            let parts = [LoadedFile { name: name.into(), executable: false, content: text.into() }];
             let plan = language.plan(&contents(&parts), &[], None).unwrap();
             refused(language, &parts, &plan)
         };

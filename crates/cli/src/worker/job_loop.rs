@@ -1,7 +1,7 @@
-//! A worker's life: it claims a job, does it, tells what came of it, and claims the next, whichever way leads to the service.
+//! The job loop of a worker: it claims a job, does it, tells what came of it, and claims the next, whichever transport leads to the service.
 
-use super::hands::Hands;
-use super::link::{Claimed, Stands, Way};
+use super::transport::{ClaimedJob, Transport, WorkerStanding};
+use super::worker_state::SharedWorkerState;
 use super::{Worker, probe, task};
 use crate::Done;
 use crate::terminal::Failure;
@@ -19,23 +19,30 @@ const PAUSE: Duration = Duration::from_millis(50);
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// Works until this process is to end. A probe is of `cpu`.
-pub(super) fn live(
+pub(super) fn run_jobs(
     worker: &mut Worker,
-    way: &mut dyn Way,
-    hands: &Hands,
+    transport: &mut dyn Transport,
+    worker_state: &SharedWorkerState,
     cpu: Option<u32>,
 ) -> Result<Done, Failure> {
-    let mut life =
-        Life { worker, way, hands, cpu, probed: Instant::now(), ended: None, troubles: Vec::new() };
-    let done = life.lived();
-    life.way.leave();
+    let mut job_loop = JobLoop {
+        worker,
+        transport,
+        worker_state,
+        cpu,
+        probed: Instant::now(),
+        ended: None,
+        troubles: Vec::new(),
+    };
+    let done = job_loop.run();
+    job_loop.transport.leave();
     done
 }
 
-struct Life<'a> {
+struct JobLoop<'a> {
     worker: &'a mut Worker,
-    way: &'a mut dyn Way,
-    hands: &'a Hands,
+    transport: &'a mut dyn Transport,
+    worker_state: &'a SharedWorkerState,
     cpu: Option<u32>,
     probed: Instant,
     /// Since when it is to end.
@@ -43,11 +50,11 @@ struct Life<'a> {
     troubles: Vec<String>,
 }
 
-impl Life<'_> {
-    fn lived(&mut self) -> Result<Done, Failure> {
+impl JobLoop<'_> {
+    fn run(&mut self) -> Result<Done, Failure> {
         loop {
             let step = {
-                let mut state = self.hands.state();
+                let mut state = self.worker_state.state();
                 if self.worker.ending() {
                     state.drain();
                 }
@@ -59,25 +66,27 @@ impl Life<'_> {
                 Step::End(Some(why)) => return Err(Failure::system(why)),
                 Step::Wait => self.wait()?,
                 Step::Claim => {
-                    let stands = self.way.stands();
+                    let stands = self.transport.stands();
                     if let Some(facts) = self.worker.news() {
-                        self.way.node(facts);
+                        self.transport.node(facts);
                     }
                     // Whatever the service says: it may say so because of this, and hears when it has passed.
                     let troubled = self.is_troubled();
                     match stands {
-                        Stands::Refused(why) => return Err(Failure::usage(why)),
-                        Stands::Told(Standing::Works { protocol, .. }) if SPOKEN.read(protocol).is_err() => {
+                        WorkerStanding::Refused(why) => return Err(Failure::usage(why)),
+                        WorkerStanding::Told(Standing::Works { protocol, .. })
+                            if SPOKEN.read(protocol).is_err() =>
+                        {
                             let upgrade = if protocol < OLDEST { "the service" } else { "this node" };
                             return Err(Failure::usage(format!(
                                 "the service speaks protocol {protocol}, and tauto {} speaks {OLDEST} to {PROTOCOL} here: upgrade {upgrade}",
                                 crate::VERSION
                             )));
                         }
-                        Stands::Told(Standing::Works { probe_every_secs, .. }) if !troubled => {
+                        WorkerStanding::Told(Standing::Works { probe_every_secs, .. }) if !troubled => {
                             self.go_on(probe_every_secs)?;
                         }
-                        _ => self.way.pause(PAUSE),
+                        _ => self.transport.pause(PAUSE),
                     }
                 }
             }
@@ -86,12 +95,13 @@ impl Life<'_> {
 
     /// Whether something here keeps it from working.
     fn is_troubled(&mut self) -> bool {
-        let troubles: Vec<String> = self.worker.packages.trouble(self.way.service()).into_iter().collect();
+        let troubles: Vec<String> =
+            self.worker.packages.trouble(self.transport.service()).into_iter().collect();
         if self.troubles != troubles {
             if let Some(why) = troubles.first() {
                 tracing::warn!(why, "no task is taken until this has passed");
             }
-            self.way.troubles(&troubles);
+            self.transport.troubles(&troubles);
             self.troubles = troubles;
         }
         !self.troubles.is_empty()
@@ -107,7 +117,7 @@ impl Life<'_> {
             return Ok(());
         }
         let due = every.is_some_and(|every| since >= every);
-        match self.way.claim(if due { MOMENT } else { LOOK }) {
+        match self.transport.claim(if due { MOMENT } else { LOOK }) {
             Some(claimed) => self.attempt(claimed)?,
             None if due => self.probe(),
             None => {}
@@ -118,41 +128,41 @@ impl Life<'_> {
     fn probe(&mut self) {
         self.probed = Instant::now();
         if let Some(probe) = probe::taken(self.cpu, self.worker.cancel) {
-            self.way.probed(probe);
+            self.transport.probed(probe);
         }
     }
 
     /// Does a task and has its outcome told, while the next one may begin.
-    fn attempt(&mut self, Claimed { lease, task }: Claimed) -> Result<(), Failure> {
-        let goes = self.hands.state().begin();
+    fn attempt(&mut self, ClaimedJob { lease, task }: ClaimedJob) -> Result<(), Failure> {
+        let goes = self.worker_state.state().begin();
         let outcome = match task {
-            Ok(task) if goes => task::perform(self.worker, self.way.service(), &task),
+            Ok(task) if goes => task::perform(self.worker, self.transport.service(), &task),
             Ok(_) => Outcome::Returned { why: String::new() },
             Err(why) => Outcome::Returned { why },
         };
-        let outcome = self.hands.ended(outcome);
+        let outcome = self.worker_state.ended(outcome);
         if let Outcome::Returned { why } = &outcome {
             tracing::warn!(job = lease.job.0, why, "a task was given back");
         }
         // One may be on its way while the next one is done; not more.
-        while self.hands.state().is_telling() {
+        while self.worker_state.state().is_telling() {
             self.wait()?;
         }
-        self.hands.state().tell(lease, &outcome);
-        self.way.tell(lease, outcome);
+        self.worker_state.state().tell(lease, &outcome);
+        self.transport.tell(lease, outcome);
         Ok(())
     }
 
     /// Waits for what is told to be heard, unless this process is to end and has waited long enough.
     fn wait(&mut self) -> Result<(), Failure> {
-        if let Stands::Refused(why) = self.way.stands() {
+        if let WorkerStanding::Refused(why) = self.transport.stands() {
             return Err(Failure::usage(why));
         }
-        let hope = self.way.attend(LOOK);
+        let hope = self.transport.attend(LOOK);
         let ended = self.worker.ending().then(|| *self.ended.get_or_insert_with(Instant::now));
         if ended.is_some_and(|since| !hope || since.elapsed() > LAST_WORDS) {
             tracing::warn!("the service did not get the last result; the task runs again elsewhere");
-            self.hands.state().give_up();
+            self.worker_state.state().give_up();
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// The section `[serve]` of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct ServeWishes {
+pub(crate) struct ServeConfig {
     /// Address and port of HTTP.
     pub(crate) listen: Option<SocketAddr>,
     /// The database: a file, or postgres://….
@@ -49,20 +49,20 @@ pub(crate) struct ServeWishes {
     /// Reverse proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.
     pub(crate) proxies: Vec<IpAddr>,
     /// What one caller may ask for.
-    pub(crate) limits: LimitsWishes,
+    pub(crate) limits: RequestLimitsConfig,
     /// Where callbacks of Judge0's interface may go.
-    pub(crate) callbacks: CallbackWishes,
+    pub(crate) callbacks: CallbackConfig,
 }
 
 /// The section `[serve.callbacks]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct CallbackWishes {
+pub(crate) struct CallbackConfig {
     /// Networks that are not public, such as `10.1.0.0/16`, that callbacks may go to all the same.
     #[serde(serialize_with = "as_text")]
     networks: Vec<Network>,
     /// Ports that callbacks may go to, each a number or first and last: `443`, `[1024, 65535]`.
-    ports: Option<Vec<PortsWish>>,
+    ports: Option<Vec<PortsConfig>>,
 }
 
 fn as_text<S: Serializer>(networks: &[Network], to: S) -> Result<S::Ok, S::Error> {
@@ -72,25 +72,25 @@ fn as_text<S: Serializer>(networks: &[Network], to: S) -> Result<S::Ok, S::Error
 /// One port, or the first and the last of many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(untagged)]
-enum PortsWish {
+enum PortsConfig {
     One(u16),
     Between([u16; 2]),
 }
 
-impl CallbackWishes {
-    fn or_default(self) -> CallbackWishes {
+impl CallbackConfig {
+    fn or_default(self) -> CallbackConfig {
         let wish = |ports: RangeInclusive<u16>| match ports.start() == ports.end() {
-            true => PortsWish::One(*ports.start()),
-            false => PortsWish::Between([*ports.start(), *ports.end()]),
+            true => PortsConfig::One(*ports.start()),
+            false => PortsConfig::Between([*ports.start(), *ports.end()]),
         };
         let usual = || AllowedCallbacks::default().ports.into_iter().map(wish).collect();
-        CallbackWishes { ports: self.ports.or_else(|| Some(usual())), ..self }
+        CallbackConfig { ports: self.ports.or_else(|| Some(usual())), ..self }
     }
 
     fn over(self, usual: AllowedCallbacks, typed: &[Network]) -> AllowedCallbacks {
-        let range = |wish: PortsWish| match wish {
-            PortsWish::One(port) => port..=port,
-            PortsWish::Between([first, last]) => first..=last,
+        let range = |wish: PortsConfig| match wish {
+            PortsConfig::One(port) => port..=port,
+            PortsConfig::Between([first, last]) => first..=last,
         };
         AllowedCallbacks {
             networks: self.networks.into_iter().chain(typed.iter().copied()).collect(),
@@ -102,11 +102,11 @@ impl CallbackWishes {
 /// The section `[serve.limits]`: what is not named is as usual ([`Limits::USUAL`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct LimitsWishes {
-    requests: Option<RateWish>,
-    submissions: Option<RateWish>,
-    failed_sign_ins: Option<RateWish>,
-    failed_sign_ins_in_all: Option<RateWish>,
+pub(crate) struct RequestLimitsConfig {
+    requests: Option<RateConfig>,
+    submissions: Option<RateConfig>,
+    failed_sign_ins: Option<RateConfig>,
+    failed_sign_ins_in_all: Option<RateConfig>,
     queued: Option<u32>,
     queued_trusted: Option<u32>,
     connections: Option<usize>,
@@ -116,13 +116,13 @@ pub(crate) struct LimitsWishes {
 /// So many at once, then so many a minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RateWish {
+pub(crate) struct RateConfig {
     burst: u32,
     per_minute: u32,
 }
 
-impl LimitsWishes {
-    fn rates(&self) -> [(&'static str, Option<RateWish>); 4] {
+impl RequestLimitsConfig {
+    fn rates(&self) -> [(&'static str, Option<RateConfig>); 4] {
         [
             ("requests", self.requests),
             ("submissions", self.submissions),
@@ -131,10 +131,10 @@ impl LimitsWishes {
         ]
     }
 
-    fn or_default(&self) -> LimitsWishes {
+    fn or_default(&self) -> RequestLimitsConfig {
         let limits = self.over(Limits::USUAL);
-        let rate = |rate: Rate| Some(RateWish { burst: rate.burst, per_minute: rate.per_minute });
-        LimitsWishes {
+        let rate = |rate: Rate| Some(RateConfig { burst: rate.burst, per_minute: rate.per_minute });
+        RequestLimitsConfig {
             requests: rate(limits.requests),
             submissions: rate(limits.submissions),
             failed_sign_ins: rate(limits.failed_sign_ins),
@@ -147,7 +147,7 @@ impl LimitsWishes {
     }
 
     fn over(&self, usual: Limits) -> Limits {
-        let rate = |wish: Option<RateWish>, usual: Rate| {
+        let rate = |wish: Option<RateConfig>, usual: Rate| {
             wish.map_or(usual, |wish| Rate { burst: wish.burst, per_minute: wish.per_minute })
         };
         Limits {
@@ -163,10 +163,10 @@ impl LimitsWishes {
     }
 }
 
-impl ServeWishes {
+impl ServeConfig {
     /// With the defaults where nothing is set and there is one.
-    pub(crate) fn or_default(self) -> ServeWishes {
-        ServeWishes {
+    pub(crate) fn or_default(self) -> ServeConfig {
+        ServeConfig {
             listen: self.listen.or(Some(LISTEN)),
             grace_seconds: self.grace_seconds.or(Some(GRACE)),
             attempts: self.attempts.or(Some(server::ATTEMPTS)),
@@ -184,7 +184,7 @@ impl ServeWishes {
         if self.attempts == Some(0) {
             return Err("serve.attempts: must be 1 or more".into());
         }
-        let nothing = |(_, rate): &(_, Option<RateWish>)| {
+        let nothing = |(_, rate): &(_, Option<RateConfig>)| {
             rate.is_some_and(|rate| rate.burst == 0 || rate.per_minute == 0)
         };
         if let Some((name, _)) = self.limits.rates().into_iter().find(nothing) {
@@ -205,10 +205,10 @@ impl ServeWishes {
 
 /// What holds.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Wanted {
+pub(super) struct ServeSettings {
     pub(super) listen: SocketAddr,
     pub(super) database: Option<String>,
-    pub(super) nats: Option<NatsWanted>,
+    pub(super) nats: Option<NatsSettings>,
     pub(super) user: Option<String>,
     pub(super) accounts: bool,
     pub(super) grace: Duration,
@@ -222,7 +222,7 @@ pub(super) struct Wanted {
 
 /// Brokers, and what is needed to be let in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct NatsWanted {
+pub(super) struct NatsSettings {
     pub(super) url: String,
     pub(super) creds: Option<PathBuf>,
     pub(super) ca: Option<PathBuf>,
@@ -236,11 +236,11 @@ pub(crate) const LISTEN: SocketAddr =
 /// Seconds of grace likewise.
 const GRACE: u64 = 20;
 
-impl Wanted {
-    pub(super) fn read(args: &ServeArgs) -> Result<Wanted, Failure> {
+impl ServeSettings {
+    pub(super) fn read(args: &ServeArgs) -> Result<ServeSettings, Failure> {
         let config = Config::read()?;
         let second_opinion = config.second_opinion.unwrap_or_default();
-        let wanted = Wanted { second_opinion, ..Wanted::of(args, config.serve) };
+        let wanted = ServeSettings { second_opinion, ..ServeSettings::merged(args, config.serve) };
         match &wanted.nats {
             Some(nats) if nats.cert.is_some() != nats.key.is_some() => {
                 Err(Failure::usage("--nats-cert and --nats-key: give both or neither"))
@@ -255,12 +255,12 @@ impl Wanted {
         }
     }
 
-    fn of(args: &ServeArgs, site: ServeWishes) -> Wanted {
+    fn merged(args: &ServeArgs, site: ServeConfig) -> ServeSettings {
         let nats = args.nats.clone().or(site.nats).filter(|url| !url.is_empty());
-        Wanted {
+        ServeSettings {
             listen: args.listen.or(site.listen).unwrap_or(LISTEN),
             database: args.database.clone().or(site.database),
-            nats: nats.map(|url| NatsWanted {
+            nats: nats.map(|url| NatsSettings {
                 url,
                 creds: args.nats_creds.clone().or(site.nats_creds),
                 ca: args.nats_ca.clone().or(site.nats_ca),
@@ -296,9 +296,9 @@ mod tests {
         serve: ServeArgs,
     }
 
-    fn wanted(words: &[&str], site: &str) -> Wanted {
+    fn wanted(words: &[&str], site: &str) -> ServeSettings {
         let line = Line::parse_from(["serve"].iter().chain(words));
-        Wanted::of(&line.serve, toml::from_str(site).expect("a section"))
+        ServeSettings::merged(&line.serve, toml::from_str(site).expect("a section"))
     }
 
     #[test]

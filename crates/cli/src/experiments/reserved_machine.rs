@@ -1,7 +1,7 @@
 //! What the experiments that disturb the whole machine have in common: all its slots, its CPUs, and the built-in program.
 
 use crate::options::{PlacementArgs, SlotChoice};
-use crate::place::{Place, whole_machine};
+use crate::reservation::{Reservation, whole_machine};
 use crate::terminal::Failure;
 use host::busy;
 use host::cpulist::Set;
@@ -14,37 +14,37 @@ use std::io;
 use std::time::Instant;
 
 /// The machine, ours as long as this lives: one slot for the program, and no other tauto in the rest.
-pub(super) struct Ground {
+pub(super) struct ReservedMachine {
     pub(super) machine: Machine,
     pub(super) topology: Topology,
     /// Where the program runs. Idle CPUs may sleep here.
-    pub(super) place: Place,
+    pub(super) reservation: Reservation,
     /// CPUs that loads can use.
     pub(super) cpus: Set,
     /// The other slots, which stay empty.
-    _others: Vec<Place>,
+    _others: Vec<Reservation>,
 }
 
-impl Ground {
+impl ReservedMachine {
     /// Waits until the machine is free.
-    pub(super) fn take(typed: &PlacementArgs) -> Result<Ground, Failure> {
+    pub(super) fn take(typed: &PlacementArgs) -> Result<ReservedMachine, Failure> {
         if typed.cpu.is_some() || typed.mem_node.is_some() || typed.slot == Some(SlotChoice::None) {
             return Err(Failure::usage(
                 "--cpu, --mem-node, --slot none: this experiment places the program itself, in a slot; choose one with --slot N",
             ));
         }
-        let mut places = whole_machine(typed)?;
-        places.iter_mut().for_each(Place::let_sleep);
-        let place = places.remove(0);
+        let mut reservations = whole_machine(typed)?;
+        reservations.iter_mut().for_each(Reservation::let_sleep);
+        let reservation = reservations.remove(0);
         let machine = Machine::this().map_err(Failure::system)?;
         let topology = Topology::read(&machine).map_err(Failure::system)?;
         let cpus = load::allowed().map_err(Failure::system)?;
         let cpus = cpus.intersection(&topology.online()).copied().collect();
-        Ok(Ground { machine, topology, place, cpus, _others: places })
+        Ok(ReservedMachine { machine, topology, reservation, cpus, _others: reservations })
     }
 
     pub(super) fn slot(&self) -> Option<&Slot> {
-        self.place.slot()
+        self.reservation.slot()
     }
 
     /// The CPUs the program is bound to: those of its slot, or the last one.
@@ -102,7 +102,7 @@ fn memory(machine: &Machine, name: &str) -> Option<u64> {
 }
 
 /// Looks at what else the machine does meanwhile.
-pub(super) struct Watch(io::Result<busy::Look>, Instant);
+pub(super) struct Watch(io::Result<busy::BusySnapshot>, Instant);
 
 impl Watch {
     pub(super) fn begin() -> Watch {
@@ -125,8 +125,8 @@ impl Watch {
     }
 }
 
-fn look() -> io::Result<busy::Look> {
-    busy::look(&Machine::this()?, std::process::id())
+fn look() -> io::Result<busy::BusySnapshot> {
+    busy::snapshot(&Machine::this()?, std::process::id())
 }
 
 /// A failure with the run it came in.

@@ -1,12 +1,12 @@
 //! A slot made ready for a package: its validators and grader compiled, once for all submissions.
 
+use crate::build_plan::package_build_plan;
 use crate::case::CaseContext;
 use crate::clocks::Meter;
 use crate::job::{Job, Options};
 use crate::limits::{Overrides, Settings};
 use crate::make;
-use crate::program::{Built, Compiled, Place, compile};
-use crate::recipe::package_recipe;
+use crate::program::{Built, Compiled, RunContext, compile};
 use crate::slot::{Control, Slot, Station, needs_auxiliary, processes_beside};
 use crate::{Fault, SystemError};
 use judge::package::{Calls, OwnLimits, Program, Validator};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::scope;
 
 /// A slot made ready.
-pub struct Bench<'a> {
+pub struct PreparedSlot<'a> {
     pub(crate) job: Job<'a>,
     pub(crate) settings: Settings,
     slot: &'a Slot,
@@ -30,49 +30,49 @@ pub struct Programs<'a> {
     after: Option<(Built<'a>, Calls)>,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> PreparedSlot<'a> {
     /// Compiles what the package brings on a slot.
-    pub fn new(job: Job<'a>, slot: &'a Slot) -> Result<Bench<'a>, Fault> {
+    pub fn new(job: Job<'a>, slot: &'a Slot) -> Result<PreparedSlot<'a>, Fault> {
         let programs = Programs::compile(&job, slot, job.cancel)?;
-        Ok(Bench::with(job, slot, Arc::new(programs)))
+        Ok(PreparedSlot::with(job, slot, Arc::new(programs)))
     }
 
     /// A bench on a slot where the package's programs have been compiled before, by the same limits.
-    pub fn with(job: Job<'a>, slot: &'a Slot, programs: Arc<Programs<'a>>) -> Bench<'a> {
-        Bench { job, settings: job.settings(), slot, programs }
+    pub fn with(job: Job<'a>, slot: &'a Slot, programs: Arc<Programs<'a>>) -> PreparedSlot<'a> {
+        PreparedSlot { job, settings: job.settings(), slot, programs }
     }
 
     /// One bench on each slot, made at the same time. At least one slot.
-    pub fn all(job: Job<'a>, slots: &'a [Slot]) -> Result<Vec<Bench<'a>>, Fault> {
+    pub fn all(job: Job<'a>, slots: &'a [Slot]) -> Result<Vec<PreparedSlot<'a>>, Fault> {
         let nowhere = || SystemError::new("judging", "there is no slot");
         let (first, others) = slots.split_first().ok_or_else(nowhere)?;
         scope(|threads| {
             let others: Vec<_> =
-                others.iter().map(|slot| threads.spawn(move || Bench::new(job, slot))).collect();
-            let first = Bench::new(job, first);
+                others.iter().map(|slot| threads.spawn(move || PreparedSlot::new(job, slot))).collect();
+            let first = PreparedSlot::new(job, first);
             let others = others.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked())));
             [first].into_iter().chain(others).collect()
         })
     }
 
     /// The same bench, telling its events to someone else.
-    pub(crate) fn with_emit<'b>(&'b self, emit: &'b (dyn Fn(Event) + Sync)) -> Bench<'b> {
+    pub(crate) fn with_emit<'b>(&'b self, emit: &'b (dyn Fn(Event) + Sync)) -> PreparedSlot<'b> {
         let job = Job { emit, ..self.job };
-        Bench { job, settings: self.settings, slot: self.slot, programs: self.programs.clone() }
+        PreparedSlot { job, settings: self.settings, slot: self.slot, programs: self.programs.clone() }
     }
 
     /// The same bench, for a submission with limits of its own. Those that the user typed win.
-    pub(crate) fn with_limits(&self, own: OwnLimits) -> Bench<'a> {
+    pub(crate) fn with_limits(&self, own: OwnLimits) -> PreparedSlot<'a> {
         let typed = self.job.options.overrides;
         let overrides = Overrides { memory: typed.memory.or(own.memory), ..typed };
         let job = Job { options: Options { overrides, ..self.job.options }, ..self.job };
-        Bench { job, settings: job.settings(), slot: self.slot, programs: self.programs.clone() }
+        PreparedSlot { job, settings: job.settings(), slot: self.slot, programs: self.programs.clone() }
     }
 
     /// The same bench by another clock.
-    pub(crate) fn with_means(&self, means: Meter) -> Bench<'a> {
-        let job = Job { options: Options { means, ..self.job.options }, ..self.job };
-        Bench { job, settings: self.settings, slot: self.slot, programs: self.programs.clone() }
+    pub(crate) fn with_meter(&self, meter: Meter) -> PreparedSlot<'a> {
+        let job = Job { options: Options { meter, ..self.job.options }, ..self.job };
+        PreparedSlot { job, settings: self.settings, slot: self.slot, programs: self.programs.clone() }
     }
 
     pub(crate) fn grader(&self) -> Option<&Built<'a>> {
@@ -83,18 +83,18 @@ impl<'a> Bench<'a> {
         self.slot.control.as_ref()
     }
 
-    pub(crate) fn place(&self) -> Place<'_> {
-        place(&self.slot.main, self.job.options.layout, self.job.cancel)
+    pub(crate) fn main_context(&self) -> RunContext<'_> {
+        run_context(&self.slot.main, self.job.options.layout, self.job.cancel)
     }
 
     /// Where the package's programs run.
-    pub(crate) fn beside(&self) -> Result<Place<'_>, SystemError> {
+    pub(crate) fn beside(&self) -> Result<RunContext<'_>, SystemError> {
         let missing = || SystemError::new("preparing validators", "the slot has no auxiliary runner");
-        Ok(place(self.slot.auxiliary.as_ref().ok_or_else(missing)?, Layout::default(), self.job.cancel))
+        Ok(run_context(self.slot.auxiliary.as_ref().ok_or_else(missing)?, Layout::default(), self.job.cancel))
     }
 
     /// Where a submission's further processes run, as many as the package asks for.
-    pub(crate) fn crew(&self) -> Result<Vec<Place<'_>>, Fault> {
+    pub(crate) fn crew(&self) -> Result<Vec<RunContext<'_>>, Fault> {
         let (wanted, there) = (processes_beside(self.job.package), &self.slot.beside);
         if wanted > there.len() {
             let why = format!(
@@ -106,13 +106,13 @@ impl<'a> Bench<'a> {
             return Err(Fault::Package { place: self.job.package.short_name.clone(), why });
         }
         let layout = self.job.options.layout;
-        Ok(there[..wanted].iter().map(|station| place(station, layout, self.job.cancel)).collect())
+        Ok(there[..wanted].iter().map(|station| run_context(station, layout, self.job.cancel)).collect())
     }
 
     pub(crate) fn context(&self) -> CaseContext<'_> {
         CaseContext {
             package: self.job.package,
-            means: self.job.options.means,
+            meter: self.job.options.meter,
             source: self.job.source,
             settings: &self.settings,
             validators: &self.programs.validators,
@@ -132,38 +132,38 @@ impl<'a> Programs<'a> {
         job.phase(None, JudgePhase::PreparingValidators);
         let missing = || SystemError::new("preparing validators", "the slot has no auxiliary runner");
         let station = slot.auxiliary.as_ref().ok_or_else(missing)?;
-        let place = place(station, Layout::default(), cancel);
+        let context = run_context(station, Layout::default(), cancel);
         let settings = job.settings();
-        make::files(job, Some(place), &settings)?;
-        let built = |program: &Program| prepare(job, place, program, &settings);
+        make::files(job, Some(context), &settings)?;
+        let built = |program: &Program| prepare(job, context, program, &settings);
         if let Validator::Custom(validators) = &job.package.validator {
             programs.validators = validators.iter().map(built).collect::<Result<_, _>>()?;
         }
         programs.grader = job.package.grader.as_ref().map(built).transpose()?;
-        let after = job.package.manner.after.as_ref();
+        let after = job.package.features.after.as_ref();
         let after = after.map(|after| Ok::<_, Fault>((built(&after.program)?, after.calls.clone())));
         programs.after = after.transpose()?;
         Ok(programs)
     }
 }
 
-fn place<'a>(station: &'a Station, layout: Layout, cancel: &'a AtomicBool) -> Place<'a> {
+fn run_context<'a>(station: &'a Station, layout: Layout, cancel: &'a AtomicBool) -> RunContext<'a> {
     let (placement, caches) = (&station.placement, &station.caches);
-    Place { runner: &*station.runner, placement, caches, layout, cancel }
+    RunContext { runner: &*station.runner, placement, caches, layout, cancel }
 }
 
 pub(crate) fn prepare<'a>(
     job: &Job,
-    place: Place<'a>,
+    context: RunContext<'a>,
     program: &Program,
     settings: &Settings,
 ) -> Result<Built<'a>, Fault> {
     let memory = settings.validation_memory;
-    let recipe = package_recipe(program, job.source, job.package, memory, job.languages)?;
-    if let Some(why) = &recipe.stands_in {
+    let build_plan = package_build_plan(program, job.source, job.package, memory, job.languages)?;
+    if let Some(why) = &build_plan.stands_in {
         job.warn(&program.path, why.clone());
     }
-    match compile(place, &recipe, settings)? {
+    match compile(context, &build_plan, settings)? {
         Compiled::Built { program, .. } => Ok(program),
         Compiled::Failed { output } => Err(Fault::Package {
             place: program.path.clone(),
@@ -179,14 +179,14 @@ fn panicked() -> Fault {
 /// Does every item on some bench, as many at a time as there are benches. The first fault ends it; items that
 /// are being done then are finished.
 pub(crate) fn spread<T: Sync, R: Send>(
-    benches: &[Bench],
+    benches: &[PreparedSlot],
     items: &[T],
-    work: impl Fn(&Bench, &T) -> Result<R, Fault> + Sync,
+    work: impl Fn(&PreparedSlot, &T) -> Result<R, Fault> + Sync,
 ) -> Result<Vec<R>, Fault> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<Option<R>>> = Mutex::new(items.iter().map(|_| None).collect());
     let fault: Mutex<Option<Fault>> = Mutex::new(None);
-    let serve = |bench: &Bench| {
+    let serve = |bench: &PreparedSlot| {
         loop {
             let n = next.fetch_add(1, Ordering::SeqCst);
             let Some(item) = items.get(n) else { return };

@@ -1,4 +1,4 @@
-//! The border between a worker and the ways to a service. What a worker does, and when, is in [`super::life`] alone; a way knows how that is said:
+//! The boundary between a worker and the transports to a service. What a worker does, and when, is in [`super::job_loop`] alone; a transport knows how that is said:
 //! by frames over a socket ([`super::socket`]), by questions over brokers ([`super::nats`]). Another one needs these two traits.
 
 use fleet::nats::Standing;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Why something could not be had of the service.
 #[derive(Debug)]
-pub(super) enum Broken {
+pub(super) enum TransportError {
     /// Another connection, or a later attempt, may do.
     Connection(String),
     /// The service does not want this worker.
@@ -20,30 +20,33 @@ pub(super) enum Broken {
     Here(String),
 }
 
-impl Broken {
+impl TransportError {
     /// In words.
     pub(super) fn why(self) -> String {
         match self {
-            Broken::Connection(why) | Broken::Refused(why) | Broken::Worker(why) | Broken::Here(why) => why,
+            TransportError::Connection(why)
+            | TransportError::Refused(why)
+            | TransportError::Worker(why)
+            | TransportError::Here(why) => why,
         }
     }
 }
 
 /// The service, as a task sees it.
-pub(super) trait Service: Sync {
+pub(super) trait TaskService: Sync {
     /// Tells those who watch what happens. Judging neither waits for it nor depends on it.
     fn event(&self, lease: Lease, event: Event);
 
     /// Writes a package to a file that is empty. False: the service has it no more.
-    fn package(&self, hash: &str, to: &mut File) -> Result<bool, Broken>;
+    fn package(&self, hash: &str, to: &mut File) -> Result<bool, TransportError>;
 
     /// What came as that package was another one. Without an error it may be got once more.
-    fn damaged(&self, hash: &str, found: &str) -> Result<(), Broken>;
+    fn damaged(&self, hash: &str, found: &str) -> Result<(), TransportError>;
 }
 
 /// How this worker stands, as far as it was told.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Stands {
+pub(super) enum WorkerStanding {
     /// Nobody has said yet, or there is nobody.
     Unknown,
     /// This.
@@ -53,24 +56,24 @@ pub(super) enum Stands {
 }
 
 /// A job that this worker claimed.
-pub(super) struct Claimed {
+pub(super) struct ClaimedJob {
     /// The right to it.
     pub(super) lease: Lease,
     /// What is to be done; or why that could not be had.
     pub(super) task: Result<Task, String>,
 }
 
-/// A way to a service. It recovers from its own failures: it reconnects, asks again and reports outcomes again, and
-/// [`super::hands::Hands`] is told what the service said of a job.
-pub(super) trait Way {
+/// A transport to a service. It recovers from its own failures: it reconnects, asks again and reports outcomes again, and
+/// [`super::worker_state::SharedWorkerState`] is told what the service said of a job.
+pub(super) trait Transport {
     /// How this worker stands. Connects and greets where that is still to be done; without a service it takes a while.
-    fn stands(&mut self) -> Stands;
+    fn stands(&mut self) -> WorkerStanding;
 
-    /// The next job, if one comes within that time. From here on the service keeps it for this worker, until [`Way::tell`].
-    fn claim(&mut self, within: Duration) -> Option<Claimed>;
+    /// The next job, if one comes within that time. From here on the service keeps it for this worker, until [`Transport::tell`].
+    fn claim(&mut self, within: Duration) -> Option<ClaimedJob>;
 
     /// The service, for the task that was claimed last.
-    fn service(&self) -> &dyn Service;
+    fn service(&self) -> &dyn TaskService;
 
     /// Begins to tell what came of the job that was claimed last. That is told until it is heard, over whatever connection.
     fn tell(&mut self, lease: Lease, outcome: Outcome);

@@ -7,7 +7,7 @@ use host::cpulist;
 use host::facts::{Cgroups, Topology};
 use host::locks::{self, Held};
 use host::machine::Machine;
-use host::slots::Wishes;
+use host::slots::SlotsConfig;
 use model::{Isolation, Placement, Sched, Slot, SlotPlan};
 use rustix::process::{Resource, geteuid, getrlimit};
 use sandbox::LauncherOptions;
@@ -15,9 +15,9 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// One place, ours as long as this lives.
+/// A slot, or CPUs, held until this is dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct Reservation {
     /// Where runs are placed.
     pub(crate) placement: Placement,
     /// The slot; `None`: no slot was asked for, or the machine has but one core.
@@ -31,7 +31,7 @@ pub(crate) struct Place {
     machine: Option<vm::Settings>,
 }
 
-impl Place {
+impl Reservation {
     /// How the launcher is started whose runs take place here.
     pub(crate) fn launcher(&self) -> Result<LauncherOptions, Failure> {
         let held = self.held.as_ref().map(Held::descriptors).transpose().map_err(Failure::system)?;
@@ -69,10 +69,10 @@ impl Place {
     }
 
     /// How far times vary here. What was measured outside of a virtual machine says nothing of the times in it.
-    pub(crate) fn floor(&self) -> settle::Floor {
+    pub(crate) fn floor(&self) -> settle::NoiseFloor {
         match self.machine {
-            Some(_) => settle::Floor::assumed(),
-            None => crate::floor::of(self.slot()),
+            Some(_) => settle::NoiseFloor::assumed(),
+            None => crate::noise_floor::of_slot(self.slot()),
         }
     }
 
@@ -85,18 +85,22 @@ impl Place {
 }
 
 /// What the site wishes of its slots; nothing on a machine that is recorded elsewhere.
-pub(crate) fn wishes_for(root: Option<&Path>) -> Result<Wishes, Failure> {
-    if root.is_some() { Ok(Wishes::default()) } else { Ok(Config::read()?.slots) }
+pub(crate) fn slots_config(root: Option<&Path>) -> Result<SlotsConfig, Failure> {
+    if root.is_some() { Ok(SlotsConfig::default()) } else { Ok(Config::read()?.slots) }
 }
 
 /// The slots planned on a machine.
-pub(crate) fn planned(machine: &Machine, wishes: &Wishes) -> Result<SlotPlan, Failure> {
+pub(crate) fn planned(machine: &Machine, slots_config: &SlotsConfig) -> Result<SlotPlan, Failure> {
     let topology = Topology::read(machine).map_err(Failure::system)?;
-    Ok(host::slots::plan_with(&topology, &Cgroups::read(machine), wishes))
+    Ok(host::slots::plan_with(&topology, &Cgroups::read(machine), slots_config))
 }
 
-/// So many places, each of its own: what was typed, or `usual`. Waits where others have the slots.
-pub(crate) fn places(typed: &PlacementArgs, usual: SlotChoice, jobs: usize) -> Result<Vec<Place>, Failure> {
+/// Reserves `jobs` slots or sets of CPUs: what was typed, else `usual`. Waits while others hold the slots.
+pub(crate) fn reserve(
+    typed: &PlacementArgs,
+    usual: SlotChoice,
+    jobs: usize,
+) -> Result<Vec<Reservation>, Failure> {
     possible(typed)?;
     match typed.slot_choice(usual)? {
         SlotChoice::None => Ok(without_slot(typed.placement(), jobs)?),
@@ -138,35 +142,35 @@ fn there(wanted: &Placement, topology: &Topology) -> Result<(), String> {
 }
 
 /// One slot, waited for.
-pub(crate) fn in_slot(slot: &Slot) -> Result<Place, Failure> {
+pub(crate) fn in_slot(slot: &Slot) -> Result<Reservation, Failure> {
     let typed = PlacementArgs { slot: Some(SlotChoice::Number(slot.id)), ..PlacementArgs::default() };
-    places(&typed, SlotChoice::None, 1)?.pop().ok_or_else(|| Failure::system("no slot is left"))
+    reserve(&typed, SlotChoice::None, 1)?.pop().ok_or_else(|| Failure::system("no slot is left"))
 }
 
 /// The slot that was typed or the first, and all others with it, which stay empty: for experiments that disturb the whole machine.
-/// The slot's place comes first; on a machine without one it has none.
-pub(crate) fn whole_machine(typed: &PlacementArgs) -> Result<Vec<Place>, Failure> {
+/// The reservation of the slot comes first; on a machine without one it has none.
+pub(crate) fn whole_machine(typed: &PlacementArgs) -> Result<Vec<Reservation>, Failure> {
     possible(typed)?;
     let choice = typed.slot_choice(SlotChoice::Auto)?;
     let machine = Machine::this().map_err(Failure::system)?;
-    let plan = planned(&machine, &wishes_for(None)?)?;
+    let plan = planned(&machine, &slots_config(None)?)?;
     let mut slots = chosen(usable(&machine, &plan), choice)?;
     let others: Vec<&Slot> = plan.slots.iter().filter(|slot| slots.iter().all(|s| s.id != slot.id)).collect();
     slots.extend(others);
     if slots.is_empty() {
-        return Ok(vec![Place { placement: typed.placement(), ..Place::default() }]);
+        return Ok(vec![Reservation { placement: typed.placement(), ..Reservation::default() }]);
     }
     let jobs = slots.len();
     taken(&machine, &plan, &slots, jobs, typed)
 }
 
-fn in_slots(typed: &PlacementArgs, choice: SlotChoice, jobs: usize) -> Result<Vec<Place>, Failure> {
+fn in_slots(typed: &PlacementArgs, choice: SlotChoice, jobs: usize) -> Result<Vec<Reservation>, Failure> {
     let machine = Machine::this().map_err(Failure::system)?;
-    let plan = planned(&machine, &wishes_for(None)?)?;
+    let plan = planned(&machine, &slots_config(None)?)?;
     let free = chosen(usable(&machine, &plan), choice)?;
     // Kept to CPUs outside every slot: there is nothing to choose from.
     if free.is_empty() && jobs == 1 {
-        return Ok(vec![Place { placement: typed.placement(), ..Place::default() }]);
+        return Ok(vec![Reservation { placement: typed.placement(), ..Reservation::default() }]);
     }
     if jobs > free.len() {
         let most = free.len().max(1);
@@ -199,12 +203,12 @@ fn taken(
     slots: &[&Slot],
     jobs: usize,
     typed: &PlacementArgs,
-) -> Result<Vec<Place>, Failure> {
+) -> Result<Vec<Reservation>, Failure> {
     let several_nodes = Topology::read(machine).is_ok_and(|topology| topology.nodes.len() > 1);
     let directories = lock_directories()?;
     locks::prepare(&directories[0], &plan.slots);
     let taken = locks::wait_for(&directories, slots, jobs, &mut tell_waiting).map_err(unlockable)?;
-    let place = |(slot, held): (&Slot, Held)| {
+    let reservation = |(slot, held): (&Slot, Held)| {
         let isolated = slot.isolation != Isolation::None;
         let typed = typed.placement();
         let node = slot.mem_nodes.first().copied().filter(|_| several_nodes);
@@ -216,9 +220,9 @@ fn taken(
         let housekeeping = if isolated { plan.housekeeping.clone() } else { vec![] };
         let (slot, awake) =
             (Some(slot.clone()).filter(|_| isolated), host::tune::hold_cpu_dma_latency().ok());
-        Place { placement, slot, housekeeping, held: Some(held), awake, machine: None }
+        Reservation { placement, slot, housekeeping, held: Some(held), awake, machine: None }
     };
-    Ok(taken.into_iter().map(place).collect())
+    Ok(taken.into_iter().map(reservation).collect())
 }
 
 /// Slots whose CPUs this process may use: those it is allowed on now, and those that are kept from everybody who does
@@ -247,10 +251,10 @@ fn unlockable(e: io::Error) -> Failure {
 }
 
 /// Without slots several jobs need a CPU each, and one more that is left to everything else.
-fn without_slot(typed: Placement, jobs: usize) -> Result<Vec<Place>, Failure> {
-    let place = |placement: Placement| Place { placement, ..Place::default() };
+fn without_slot(typed: Placement, jobs: usize) -> Result<Vec<Reservation>, Failure> {
+    let reservation = |placement: Placement| Reservation { placement, ..Reservation::default() };
     if jobs == 1 {
-        return Ok(vec![place(typed)]);
+        return Ok(vec![reservation(typed)]);
     }
     let cpus = if typed.cpus.is_empty() { allowed_cpus()? } else { typed.cpus.clone() };
     // Typed CPUs are all for jobs; of the machine's own, the first stays free.
@@ -261,7 +265,7 @@ fn without_slot(typed: Placement, jobs: usize) -> Result<Vec<Place>, Failure> {
         return Err(Failure::usage(why));
     }
     let each = cpus.iter().skip(free).take(jobs);
-    Ok(each.map(|cpu| place(Placement { cpus: vec![*cpu], ..typed.clone() })).collect())
+    Ok(each.map(|cpu| reservation(Placement { cpus: vec![*cpu], ..typed.clone() })).collect())
 }
 
 /// The CPUs this process may run on.

@@ -2,21 +2,21 @@
 
 use crate::errors::Refusal;
 use std::time::{SystemTime, UNIX_EPOCH};
-use store::Moment;
+use store::Timestamp;
 
 /// Now.
-pub(crate) fn now() -> Moment {
+pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Moment(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    Timestamp(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
 /// A moment as RFC 3339 writes it, in UTC, to the microsecond.
-pub(crate) fn written(moment: Moment) -> String {
+pub(crate) fn to_rfc3339(moment: Timestamp) -> String {
     jiff::Timestamp::from_microsecond(moment.0).map(|at| format!("{at:.6}")).unwrap_or_default()
 }
 
 /// A moment from text that names `field`: RFC 3339, with any offset, or a date, which is its midnight in UTC.
-pub(crate) fn read(field: &str, text: &str) -> Result<Moment, Refusal> {
+pub(crate) fn from_rfc3339(field: &str, text: &str) -> Result<Timestamp, Refusal> {
     let at = text.parse::<jiff::Timestamp>().or_else(|error| {
         let date: jiff::civil::Date = text.parse().map_err(|_| error)?;
         Ok::<_, jiff::Error>(date.to_zoned(jiff::tz::TimeZone::UTC)?.timestamp())
@@ -24,7 +24,7 @@ pub(crate) fn read(field: &str, text: &str) -> Result<Moment, Refusal> {
     let at = at.map_err(|_| {
         Refusal::Bad(format!("{field}: not a time as RFC 3339 writes it, such as 2026-11-21T17:30:00Z"))
     })?;
-    Ok(Moment(at.as_microsecond()))
+    Ok(Timestamp(at.as_microsecond()))
 }
 
 #[cfg(test)]
@@ -33,12 +33,12 @@ mod tests {
 
     #[test]
     fn moments_are_read_as_they_are_written() {
-        let at = read("since", "2026-11-21T17:30:00.5+01:00").unwrap();
-        assert_eq!(written(at), "2026-11-21T16:30:00.500000Z");
-        assert_eq!(written(read("since", "2026-11-21").unwrap()), "2026-11-21T00:00:00.000000Z");
+        let at = from_rfc3339("since", "2026-11-21T17:30:00.5+01:00").unwrap();
+        assert_eq!(to_rfc3339(at), "2026-11-21T16:30:00.500000Z");
+        assert_eq!(to_rfc3339(from_rfc3339("since", "2026-11-21").unwrap()), "2026-11-21T00:00:00.000000Z");
         for bad in ["", "yesterday", "2026-13-01T00:00:00Z", "9999999999"] {
             assert!(
-                matches!(read("since", bad), Err(Refusal::Bad(why)) if why.starts_with("since: ")),
+                matches!(from_rfc3339("since", bad), Err(Refusal::Bad(why)) if why.starts_with("since: ")),
                 "{bad}"
             );
         }

@@ -1,21 +1,21 @@
 //! What workers say to the service, whatever they say it by: one function for each message. The transports ([`super::connection`],
 //! [`super::nats`]) know who speaks and how it is written; what is believed, and what becomes of a job, is known here alone.
 
-use super::assign::Given;
+use super::assign::Assignment;
 use super::{LEASE, assign, node, result};
 use crate::errors::Refusal;
 use crate::live::LiveEvent;
-use crate::moment::now;
 use crate::problems::limits;
 use crate::service::Service;
+use crate::timestamp::now;
 use fleet::nats::WorkerId;
 use fleet::{Hello, Outcome, SPOKEN, Task, TimeLimit, Work};
 use model::NodeFacts;
 use std::time::Duration;
-use store::{Begun, Claim, Error, Inferred, Job, JobState, LIMITS, Lease, LimitOf, Moment, SubmissionId};
+use store::{Begun, Claim, Error, Inferred, Job, JobState, LIMITS, Lease, LimitOf, SubmissionId, Timestamp};
 
 /// When a job may be taken back from a worker that is heard of now.
-pub(crate) fn lease_end() -> Moment {
+pub(crate) fn lease_end() -> Timestamp {
     now().plus_micros(i64::try_from(LEASE.as_micros()).unwrap_or(i64::MAX))
 }
 
@@ -80,11 +80,11 @@ pub(crate) async fn begin(service: &Service, from: &WorkerId, job: &Job) -> Resu
         )
     } else {
         match assign::task(service, job).await {
-            Ok(Given::Task(task)) => {
+            Ok(Assignment::Task(task)) => {
                 service.metrics.fleet.begun(job.created);
                 return Ok(Some(*task));
             }
-            Ok(Given::Awaits(of)) => {
+            Ok(Assignment::Awaits(of)) => {
                 await_limit(service, job, &of).await?;
                 return Ok(None);
             }
@@ -143,11 +143,11 @@ pub(crate) async fn time_limit(
 ) -> Result<Option<TimeLimit>, Refusal> {
     let Some(job) = own(service, from, lease).await? else { return Ok(None) };
     match assign::task(service, &job).await? {
-        Given::Task(task) => match task.work {
+        Assignment::Task(task) => match task.work {
             Work::Judge { time_limit, .. } => Ok(time_limit),
             Work::Infer { .. } | Work::Execute(_) => Ok(None),
         },
-        Given::Awaits(of) => {
+        Assignment::Awaits(of) => {
             await_limit(service, &job, &of).await?;
             Ok(None)
         }

@@ -1,7 +1,7 @@
 //! What this worker has in hand, as the one who judges and those who speak with the service know of it.
 
 use engine::slot::Slot;
-use fleet::{InHand, Lease, Outcome};
+use fleet::{Lease, Outcome, WorkerState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,8 +10,8 @@ use std::time::Duration;
 const LEAVING: Duration = Duration::from_millis(20);
 
 /// Shared by all of them.
-pub(super) struct Hands {
-    state: Mutex<InHand>,
+pub(super) struct SharedWorkerState {
+    state: Mutex<WorkerState>,
     slot: &'static Slot,
     /// What is being done is to be left.
     cancel: &'static AtomicBool,
@@ -19,13 +19,13 @@ pub(super) struct Hands {
     ending: &'static AtomicBool,
 }
 
-impl Hands {
-    pub(super) fn of(worker: &super::Worker) -> Arc<Hands> {
+impl SharedWorkerState {
+    pub(super) fn for_worker(worker: &super::Worker) -> Arc<SharedWorkerState> {
         let (slot, cancel, ending) = (worker.slot, worker.cancel, worker.ending);
-        Arc::new(Hands { state: Mutex::default(), slot, cancel, ending })
+        Arc::new(SharedWorkerState { state: Mutex::default(), slot, cancel, ending })
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, InHand> {
+    pub(super) fn state(&self) -> MutexGuard<'_, WorkerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -45,9 +45,9 @@ impl Hands {
             return;
         }
         tracing::info!(job = lease.job.0, "the service has cancelled this task");
-        let hands = self.clone();
+        let worker_state = self.clone();
         std::thread::spawn(move || {
-            while hands.leave(lease) {
+            while worker_state.leave(lease) {
                 std::thread::sleep(LEAVING);
             }
         });

@@ -41,7 +41,7 @@ impl Solutions {
         if let Some(root) = &root {
             let file = Section::root(SOLUTIONS, root)?;
             for (name, node) in file.entries() {
-                let one = Section::of(SOLUTIONS, format!("{name}."), node)?;
+                let one = Section::new(SOLUTIONS, format!("{name}."), node)?;
                 if one.text("verdict")? == Some("model_solution") {
                     if model.is_some() {
                         return Err(one.error("verdict", "there are two with the verdict `model_solution`"));
@@ -65,7 +65,7 @@ impl Solutions {
         let full = |score: f64| Some(score).filter(|_| package.scoring);
         let total: f64 = subtasks.iter().map(|subtask| subtask.score).sum();
         for (name, node) in file.entries() {
-            let one = Section::of(SOLUTIONS, format!("{name}."), node)?;
+            let one = Section::new(SOLUTIONS, format!("{name}."), node)?;
             let word = known(&one, "verdict")?;
             let except = one.section("except")?;
             let mut within = Vec::new();
