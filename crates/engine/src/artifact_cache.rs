@@ -34,7 +34,7 @@ pub struct ArtifactCache {
 }
 
 impl ArtifactCache {
-    /// In this directory, which is made when something is kept.
+    /// A cache in this directory, which is created when something is stored.
     pub fn new(directory: PathBuf) -> ArtifactCache {
         ArtifactCache { directory }
     }

@@ -49,17 +49,17 @@ const PRINTED: u64 = 1 << 20;
 /// Where bundles are built and run.
 #[derive(Clone, Copy)]
 pub struct BundleRunner<'a> {
-    /// Compiles and runs submissions at its main station, compares and talks at the one beside it.
+    /// Its main station compiles and runs submissions; the auxiliary one runs compare scripts.
     pub slot: &'a Slot,
     /// How far times vary there.
     pub floor: &'a NoiseFloor,
     /// What scripts and programs see; see [`view`].
     pub view: &'a View,
-    /// Set to end everything; whoever sets it ends the slot's runs too.
+    /// Set it to stop; the caller also ends the runs of the slot.
     pub cancel: &'a AtomicBool,
 }
 
-/// At which station of the slot.
+/// A station of the slot, by what it is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StationRole {
     /// Where submissions are compiled.
@@ -114,9 +114,9 @@ pub struct Executable<'a>(Built<'a>);
 /// A submission, compiled.
 pub struct Program<'a>(Built<'a>);
 
-/// What came of building or compiling.
+/// The result of building or compiling.
 pub struct Made<T> {
-    /// It, or why there is none.
+    /// The program, or why it could not be built.
     pub made: Result<T, String>,
     /// What was printed, from its beginning.
     pub printed: Vec<u8>,
@@ -157,7 +157,7 @@ pub struct Case<'a> {
     pub passes: u32,
     /// The script talks to the submission.
     pub interactive: bool,
-    /// How a kill for memory is told.
+    /// The verdict for a run that was killed for memory.
     pub memory_verdict: MemoryVerdict,
     /// A script that starts the submission, built where submissions are compiled. Not where the jury's script talks to it.
     pub wrapper: Option<&'a Executable<'a>>,
@@ -177,7 +177,7 @@ pub struct Tested {
     pub time: Nanos,
     /// Elapsed time of the same run.
     pub wall: Nanos,
-    /// How firmly the time stands.
+    /// How certain the time is.
     pub settled: Settled,
     /// All runs.
     pub runs: Vec<Observation>,
@@ -193,11 +193,11 @@ pub struct Pass {
     pub output: File,
     /// What it wrote to its errors, cut.
     pub errors: Vec<u8>,
-    /// The compare script, where it was asked.
+    /// The compare script, if it ran.
     pub compared: Option<Compared>,
 }
 
-/// What a compare script came to.
+/// The result of a compare script.
 pub struct Compared {
     /// Its run.
     pub run: Observation,
@@ -234,7 +234,7 @@ impl<'a> BundleRunner<'a> {
     /// Builds a bundle: its `build` is run, where it has one, and leaves a `run`.
     ///
     /// # Errors
-    /// What the machine could not do.
+    /// A fault of this machine.
     pub fn build(
         &self,
         at: StationRole,
@@ -254,7 +254,7 @@ impl<'a> BundleRunner<'a> {
     /// Compiles a submission by a bundle: `run program ARGS` in the directory of the sources, which leaves an executable file `program`.
     ///
     /// # Errors
-    /// What the machine could not do.
+    /// A fault of this machine.
     pub fn compile(
         &self,
         script: &Executable,
@@ -278,7 +278,7 @@ impl<'a> BundleRunner<'a> {
     /// Runs a script of one file by itself, and gives what it printed.
     ///
     /// # Errors
-    /// What the machine could not do.
+    /// A fault of this machine.
     pub fn script(&self, text: &[u8], limits: &ScriptLimits) -> Result<Vec<u8>, Fault> {
         let part = LoadedFile { name: "script".to_owned(), executable: true, content: text.to_vec() };
         let build_plan = self.build_plan(vec![part], vec![command("script", Vec::new(), &[])], "script");
@@ -289,7 +289,7 @@ impl<'a> BundleRunner<'a> {
     /// at most `most` bytes.
     ///
     /// # Errors
-    /// What the machine could not do.
+    /// A fault of this machine.
     pub fn package(
         &self,
         script: &Executable,
@@ -352,7 +352,7 @@ impl<'a> BundleRunner<'a> {
     /// Judges a program at a test. `jury` was built beside the slot's main station.
     ///
     /// # Errors
-    /// What the machine could not do.
+    /// A fault of this machine.
     pub fn judge(&self, program: &Program, jury: &Executable, case: &Case) -> Result<Tested, Fault> {
         let limits = Limits {
             cpu: Some(case.limit),

@@ -47,7 +47,7 @@ pub struct Emulator {
 /// The emulator of this machine.
 ///
 /// # Errors
-/// There is none, with the package to install.
+/// No emulator was found; the text names the package to install.
 pub fn emulator() -> Result<&'static Emulator, String> {
     static FOUND: OnceLock<Result<Emulator, String>> = OnceLock::new();
     FOUND.get_or_init(|| emulator_in(&PLACES)).as_ref().map_err(Clone::clone)
@@ -67,7 +67,7 @@ fn emulator_in(places: &[&str]) -> Result<Emulator, String> {
     Ok(Emulator { path, version })
 }
 
-/// How a clock counts here.
+/// How a clock is read on this machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Meter {
     /// The kernel's account of CPU time.
@@ -84,7 +84,7 @@ pub enum Meter {
 /// What counts instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Counter {
-    /// The emulator, whose counts are the same on every machine; the processor where there is none.
+    /// The emulator, whose counts are the same on every machine; the processor's counter if there is no emulator.
     #[default]
     Best,
     /// The emulator.
@@ -94,22 +94,22 @@ pub enum Counter {
     Processor,
 }
 
-/// A clock, by what it can be kept, and what is known of that (docs/clocks.md, measured).
+/// A clock and a counter for it, with measured figures (docs/clocks.md).
 #[derive(Clone, Copy, Debug)]
 pub struct ClockMethod {
     /// The clock.
     pub clock: Clock,
-    /// What counts.
+    /// The counter.
     pub counter: Counter,
-    /// Languages whose programs count alike to the last digit.
+    /// Languages whose counts are equal to the last digit on every run.
     pub exact: &'static str,
-    /// Time of a run, in units of one without.
+    /// Time of a run relative to one without counting.
     pub cost: &'static str,
 }
 
 const EXACT: &str = "c, cpp, pascal, ocaml, haskell, cpython3, perl, php; rust but for hash seeds; others nearly: docs/clocks.md";
 
-/// Every clock in every way.
+/// Every clock with every counter.
 pub const CLOCK_METHODS: [ClockMethod; 4] = [
     ClockMethod { clock: Clock::Cpu, counter: Counter::Best, exact: "none", cost: "1" },
     ClockMethod {
@@ -135,7 +135,7 @@ pub const CLOCK_METHODS: [ClockMethod; 4] = [
 /// The meter for a clock on this machine.
 ///
 /// # Errors
-/// There is none, with what is missing.
+/// The clock is not available; the text says what is missing.
 pub fn meter(clock: Clock, counter: Counter) -> Result<Meter, String> {
     match (clock, counter) {
         (Clock::Cpu, _) => Ok(Meter::Kernel),
@@ -158,7 +158,7 @@ impl Meter {
         }
     }
 
-    /// What counts and in which version, where that can change a result.
+    /// The counter and its version, if they can change a result.
     pub fn versions(self) -> Option<String> {
         match self {
             Meter::Kernel => None,

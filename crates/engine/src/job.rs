@@ -27,7 +27,7 @@ pub struct Options {
     pub floor: NoiseFloor,
 }
 
-/// One package, and everything that judging its submissions needs besides slots.
+/// A package with everything that judging needs besides slots.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
     /// The package.
@@ -38,11 +38,11 @@ pub struct Job<'a> {
     pub languages: &'a Languages,
     /// What the user asked for.
     pub options: Options,
-    /// Who is asked where CPU time decides nothing.
+    /// When the reference clock gives a second opinion.
     pub opinions: &'a Opinions,
     /// Where inferred time limits are kept.
     pub limit_cache: LimitCache<'a>,
-    /// Set to end everything; whoever sets it ends the slots' runs too.
+    /// Set it to stop; the caller also ends the runs of the slots.
     pub cancel: &'a AtomicBool,
     /// Takes the events, in order for each submission.
     pub emit: &'a (dyn Fn(Event) + Sync),

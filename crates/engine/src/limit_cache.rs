@@ -1,5 +1,5 @@
-//! Time limits that were found with the jury's programs, kept by what they depend on: whoever asks again about the same package on the same
-//! machine need not measure again.
+//! A cache of inferred time limits, by everything they depend on, so that the same package is not measured again on the same
+//! machine.
 
 use crate::artifact_cache::ours;
 use crate::prepared_slot::PreparedSlot;
@@ -19,19 +19,19 @@ use std::path::Path;
 /// Largest file that is read.
 const LARGEST: u64 = 16 << 20;
 
-/// Where limits are kept, and for which machine.
+/// Where inferred limits are stored, and for which machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LimitCache<'a> {
-    /// The directory, made where it is absent; `None`: nothing is kept.
+    /// The directory, created if absent; `None`: nothing is stored.
     pub directory: Option<&'a Path>,
-    /// What makes this machine unequal to others.
+    /// The fingerprint of this machine.
     pub machine: &'a str,
-    /// Measure again, whatever is kept. What was kept is replaced.
+    /// Measure again and replace what is stored.
     pub fresh: bool,
 }
 
 impl LimitCache<'_> {
-    /// Nothing is kept.
+    /// A cache that stores nothing.
     pub const NOWHERE: LimitCache<'static> = LimitCache { directory: None, machine: "", fresh: false };
 }
 

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::scope;
 
-/// A slot made ready.
+/// A slot that is ready to judge submissions of a package.
 pub struct PreparedSlot<'a> {
     pub(crate) job: Job<'a>,
     pub(crate) settings: Settings,
@@ -23,7 +23,7 @@ pub struct PreparedSlot<'a> {
     programs: Arc<Programs<'a>>,
 }
 
-/// A package's programs, compiled on a slot: its validators and its grader. Whoever judges many packages by turns keeps them.
+/// The compiled validators and grader of a package on a slot. Keep them to judge many packages in turn.
 pub struct Programs<'a> {
     validators: Vec<Built<'a>>,
     grader: Option<Built<'a>>,
@@ -37,12 +37,12 @@ impl<'a> PreparedSlot<'a> {
         Ok(PreparedSlot::with(job, slot, Arc::new(programs)))
     }
 
-    /// A bench on a slot where the package's programs have been compiled before, by the same limits.
+    /// A slot on which the package's programs were compiled before, with the same limits.
     pub fn with(job: Job<'a>, slot: &'a Slot, programs: Arc<Programs<'a>>) -> PreparedSlot<'a> {
         PreparedSlot { job, settings: job.settings(), slot, programs }
     }
 
-    /// One bench on each slot, made at the same time. At least one slot.
+    /// Prepares all slots at the same time. There must be at least one.
     pub fn all(job: Job<'a>, slots: &'a [Slot]) -> Result<Vec<PreparedSlot<'a>>, Fault> {
         let nowhere = || SystemError::new("judging", "there is no slot");
         let (first, others) = slots.split_first().ok_or_else(nowhere)?;
@@ -55,13 +55,13 @@ impl<'a> PreparedSlot<'a> {
         })
     }
 
-    /// The same bench, telling its events to someone else.
+    /// The same slot, with another receiver of events.
     pub(crate) fn with_emit<'b>(&'b self, emit: &'b (dyn Fn(Event) + Sync)) -> PreparedSlot<'b> {
         let job = Job { emit, ..self.job };
         PreparedSlot { job, settings: self.settings, slot: self.slot, programs: self.programs.clone() }
     }
 
-    /// The same bench, for a submission with limits of its own. Those that the user typed win.
+    /// The same slot for a submission with its own limits. Limits on the command line take precedence.
     pub(crate) fn with_limits(&self, own: OwnLimits) -> PreparedSlot<'a> {
         let typed = self.job.options.overrides;
         let overrides = Overrides { memory: typed.memory.or(own.memory), ..typed };
@@ -69,7 +69,7 @@ impl<'a> PreparedSlot<'a> {
         PreparedSlot { job, settings: job.settings(), slot: self.slot, programs: self.programs.clone() }
     }
 
-    /// The same bench by another clock.
+    /// The same slot under another clock.
     pub(crate) fn with_meter(&self, meter: Meter) -> PreparedSlot<'a> {
         let job = Job { options: Options { meter, ..self.job.options }, ..self.job };
         PreparedSlot { job, settings: self.settings, slot: self.slot, programs: self.programs.clone() }

@@ -35,7 +35,7 @@ pub(crate) fn message_length(text: &str) -> usize {
     text.bytes().map(length).sum()
 }
 
-/// A runner and where its runs take place.
+/// A runner, with where and how its runs take place.
 #[derive(Clone, Copy)]
 pub(crate) struct RunContext<'a> {
     pub(crate) runner: &'a dyn Runner,
@@ -409,7 +409,7 @@ pub(crate) struct RunInputs {
 }
 
 impl<'a> Built<'a> {
-    /// The same program at another place.
+    /// The same program in another run context.
     pub(crate) fn copied_to(&self, context: RunContext<'a>) -> Result<Built<'a>, Fault> {
         let boxed = Boxed::new(context.runner, PROGRAM_BOX)?;
         let (from, lost) = (self.context.runner, || SystemError::new("copying a program", "a file is gone"));

@@ -12,11 +12,11 @@ pub struct SystemError {
     pub what: String,
     /// What went wrong.
     pub why: String,
-    /// Whose fault it is.
+    /// Who is to blame.
     pub blame: Blame,
 }
 
-/// Whose fault it is that something could not be done.
+/// Who is to blame for a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// The machine's, or ours: another attempt may do better.

@@ -27,7 +27,7 @@ pub(crate) struct SettledCase {
     pub(crate) charge: Charge,
     /// Elapsed time of the same run.
     pub(crate) wall: Nanos,
-    /// How firmly the time stands.
+    /// How certain the time is.
     pub(crate) settled: Settled,
     /// It passes by runs so near the limit that its usual time may be above.
     pub(crate) near: bool,

@@ -12,7 +12,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Plays one run: reads and writes through the [`Stage`] and says what was observed.
+/// Simulates one run: reads and writes through the [`Stage`] and returns the observation.
 pub type Play = dyn Fn(&mut Stage) -> Result<Observation, SystemError> + Send + Sync;
 
 type Files = BTreeMap<String, (Vec<u8>, bool)>;
@@ -35,7 +35,7 @@ struct State {
 }
 
 impl Simulated {
-    /// A runner on which every run is played by this function.
+    /// A runner whose runs are simulated by this function.
     pub fn new(
         play: impl Fn(&mut Stage) -> Result<Observation, SystemError> + Send + Sync + 'static,
     ) -> Simulated {
@@ -47,7 +47,7 @@ impl Simulated {
         self.state().specs.clone()
     }
 
-    /// Boxes that were made and not removed.
+    /// The number of boxes that were created and not removed.
     pub fn boxes(&self) -> usize {
         self.state().boxes.len()
     }

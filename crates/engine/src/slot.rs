@@ -34,7 +34,7 @@ impl Station {
         Station { runner, placement, caches: Caches::default() }
     }
 
-    /// The same with what was compiled for all programs of a language before, by any station with this artifact cache.
+    /// The same station with an artifact cache, which holds what any station compiled for all programs of a language.
     pub fn with_artifacts(mut self, artifacts: Arc<ArtifactCache>) -> Station {
         self.caches.artifacts = Some(artifacts);
         self
@@ -48,9 +48,9 @@ pub struct Slot {
     /// Runs validators, interactors and graders, beside the submission where they talk to each other. Only
     /// packages that bring such programs need it: see [`needs_auxiliary`].
     pub auxiliary: Option<Station>,
-    /// Run what of a submission runs beside its first process: see [`processes_beside`].
+    /// Run the further processes of a submission: see [`processes_beside`].
     pub beside: Vec<Station>,
-    /// Tells whether the slot has become slower; `None` where its noise floor was not measured.
+    /// Shows whether the slot has become slower; `None` if its noise floor was not measured.
     pub control: Option<Control>,
 }
 
@@ -87,7 +87,7 @@ impl Slot {
     }
 }
 
-/// Processes that a submission has beside its first one.
+/// The number of processes that a submission has besides its first.
 pub fn processes_beside(package: &Package) -> usize {
     package.features.processes.map_or(0, |processes| processes.count.saturating_sub(1) as usize)
 }

@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 /// A submission as it was submitted.
 #[derive(Clone, Debug)]
 pub struct Submission {
-    /// How it is called: a path, as the user or the package names it.
+    /// Its path, as the user or the package names it.
     pub name: String,
     /// Its files.
     pub parts: Vec<LoadedFile>,
@@ -43,7 +43,7 @@ pub struct Submission {
     pub of_jury: bool,
 }
 
-/// A judged submission, with what only expectations ask for.
+/// A judged submission, with what only expectations need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgedSubmission {
     /// What it earned.
@@ -55,7 +55,7 @@ pub struct JudgedSubmission {
 }
 
 impl JudgedSubmission {
-    /// What the expectations of a package are held against.
+    /// The outcome that is compared with the package's expectations.
     pub fn outcome(&self) -> SubmissionOutcome {
         let test = |(result, messages): (&TestResult, &Vec<String>)| TestOutcome {
             name: result.name.clone(),

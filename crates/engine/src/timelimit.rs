@@ -35,7 +35,7 @@ pub struct TimeLimitInUse {
 }
 
 impl TimeLimitInUse {
-    /// A limit that is held against times and told nobody.
+    /// A limit that is compared with times and not reported.
     pub(crate) fn plain(limit: Nanos) -> TimeLimitInUse {
         TimeLimitInUse { limit, source: String::new(), stop_factor: 1.0, inferred: None }
     }

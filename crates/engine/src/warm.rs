@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 pub struct PendingWarmUps(Vec<BuildPlan>);
 
 impl PendingWarmUps {
-    /// Looks at every language that has something to compile once, and whose tools are here.
+    /// Finds the languages whose tools are installed and whose warm-up is not in the artifact cache.
     pub fn find(languages: &Languages, artifacts: &ArtifactCache) -> PendingWarmUps {
         let table = languages.table().languages().iter().filter(|language| language.warm_up.is_some());
         let build_plans = table.filter_map(|language| {
@@ -33,7 +33,7 @@ impl PendingWarmUps {
         PendingWarmUps(build_plans.collect())
     }
 
-    /// Nothing is to be compiled.
+    /// Whether nothing has to be compiled.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -11,7 +11,7 @@ pub const RECHECK_DAYS: i64 = 7;
 /// A part of which one turn varies by more than this share of its tolerance was not measured well enough to be compared.
 const WELL_MEASURED: f64 = 0.5;
 
-/// What came of asking for admission.
+/// The result of an admission check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "admission", rename_all = "snake_case")]
 pub enum Admission {

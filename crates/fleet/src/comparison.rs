@@ -1,4 +1,4 @@
-//! A node's statement beside what its pool asks for, point by point, for people who look at it.
+//! A node's statement compared with its pool's requirements, point by point, for display.
 
 use crate::admission::{beyond, memory, unequal};
 use crate::pool::Definition;
@@ -6,7 +6,7 @@ use crate::statement::{Feature, Statement};
 use model::{IndexPart, Reading};
 use serde::{Deserialize, Serialize};
 
-/// One point of a statement beside the pool's.
+/// One point of a statement, with the pool's requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// A feature, an index part, or `memory_bytes`.
@@ -15,7 +15,7 @@ pub struct Point {
     pub own: Reading<String>,
     /// What the pool asks for, in words; `None`: nothing.
     pub pool: Option<String>,
-    /// Whether it is as the pool asks; `None`: nothing is asked.
+    /// Whether it meets the requirement; `None`: the pool has none.
     pub fits: Option<bool>,
     /// How far an index part is from the pool's, in percent of what it costs; above 0 is slower.
     pub away_pct: Option<f64>,

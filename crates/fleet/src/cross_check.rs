@@ -10,7 +10,7 @@ use settle::Spread;
 /// The numbers of the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CrossPolicy {
-    /// The share of jobs that is checked whatever came of them, 0 to 1.
+    /// The share of jobs that is checked whatever their result, 0 to 1.
     pub share: f64,
     /// Times of one program on two nodes of a strict pool may differ by this part, besides what noise does
     /// ([`noise`]): two members may lie at both ends of the least tolerance of an index part of memory, 2 %.
@@ -20,7 +20,7 @@ pub struct CrossPolicy {
     pub relaxed_tolerance: f64,
     /// Times below this are not compared: caches and page faults at the start decide them.
     pub least_time: Nanos,
-    /// At most so many answers; then the most frequent verdict counts, as `open`.
+    /// The most answers of one job; after that the most frequent verdict counts, as `open`.
     pub most: u32,
     /// How many times as long a program may take on strict hardware as on a relaxed node that was not measured
     /// ([`crate::Definition::slower_at_most`] where it was).
@@ -39,21 +39,21 @@ impl CrossPolicy {
     };
 }
 
-/// What is asked about.
+/// The job that is cross-checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CheckedJob<'a> {
-    /// The job's name or number as text: by its hash it is drawn for a check.
+    /// The job's name or number as text; its hash decides whether it is drawn for a check.
     pub job: &'a str,
     /// What its verdict must be based on.
     pub strictness: Strictness,
     /// The time limit of a test.
     pub limit: Nanos,
-    /// Nodes that could still be asked, those of the answers left out: of the contest's pool where that has spoken or must, else of all.
-    /// 0: what there is must do.
+    /// Nodes without an answer that could still judge it: of the contest's pool if that has answered or must, else of all.
+    /// 0: the answers so far decide.
     pub others: usize,
 }
 
-/// What a node said.
+/// The result of one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeAnswer {
     /// Which node.
@@ -75,7 +75,7 @@ pub struct NodeAnswer {
     pub slower_at_most: Option<f64>,
 }
 
-/// Why another node is asked.
+/// Why another node judges the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckReason {
@@ -110,7 +110,7 @@ impl CheckReason {
     }
 }
 
-/// A node that stood against the others.
+/// A node whose result disagrees with the others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disagreement {
     /// Which.
@@ -119,7 +119,7 @@ pub struct Disagreement {
     pub why: String,
 }
 
-/// What the answers come to.
+/// The verdict on which the nodes agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agreed {
     /// The verdict.
@@ -128,11 +128,11 @@ pub struct Agreed {
     pub counts: usize,
     /// Nodes that agree on the verdict.
     pub agreeing: Vec<String>,
-    /// Nodes that are charged.
+    /// Nodes whose results disagreed.
     pub charged: Vec<Disagreement>,
-    /// Nodes of a comparison, charged or not.
+    /// All nodes that were compared.
     pub compared: Vec<String>,
-    /// No majority came about, or a check was due that nobody could make: why.
+    /// Why the result is open: no majority, or a due check that no node could make.
     pub open: Option<CheckReason>,
 }
 

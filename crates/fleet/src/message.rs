@@ -1,4 +1,4 @@
-//! What worker and service say to each other.
+//! Messages between worker and service over the socket.
 
 use crate::{Lease, Outcome, StatementError, Task, TimeLimit};
 use model::{Event, Forms, NodeFacts, NoiseFloor, Reading, Slot};
@@ -7,15 +7,15 @@ use serde_json::Value;
 
 /// The version of these messages. A service and a worker speak the newest that both know.
 pub const PROTOCOL: u32 = 2;
-/// The oldest that is spoken still: the one before, so that a fleet is upgraded while it works. Nothing was upgraded so before 2.
+/// The oldest version that is still understood: usually the previous one, so that a fleet can be upgraded while it works.
 pub const OLDEST: u32 = 2;
-/// What this program speaks.
+/// The versions that this program understands.
 pub const SPOKEN: Forms = Forms { what: "the protocol of workers", oldest: OLDEST, newest: PROTOCOL };
 
-/// The version that a service which speaks `here` and a worker speak with each other.
+/// The version that a service with the versions `here` and this worker use: the newest that both understand.
 ///
 /// # Errors
-/// There is none; with whom to upgrade.
+/// They have no version in common; the error says which side to upgrade.
 pub fn agreed(here: Forms, hello: &Hello) -> Result<u32, StatementError> {
     let (oldest, found) = (hello.oldest.unwrap_or(hello.protocol), hello.protocol);
     let newest = found.min(here.newest);
@@ -23,7 +23,7 @@ pub fn agreed(here: Forms, hello: &Hello) -> Result<u32, StatementError> {
     (newest >= oldest.max(here.oldest)).then_some(newest).ok_or_else(unlike)
 }
 
-/// What was spoken by services that do not tell.
+/// The version of services that do not state one.
 pub(crate) fn untold() -> u32 {
     2
 }
@@ -42,14 +42,14 @@ pub struct Hello {
     pub node: String,
     /// The slot it serves.
     pub slot: SlotFacts,
-    /// A task whose outcome it still has or still works at, from before the connection broke.
+    /// A task from before the connection broke that it still judges, or whose outcome it still has.
     pub holding: Option<Lease>,
-    /// It can infer time limits ([`crate::Work::Infer`]); workers before did not say so.
+    /// It can infer time limits ([`crate::Work::Infer`]); older workers do not state it.
     #[serde(default)]
     pub infers: bool,
 }
 
-/// A slot, as it is shown.
+/// A slot, for display.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlotFacts {
     /// Its number on the machine.
@@ -64,7 +64,7 @@ pub struct SlotFacts {
     pub floor: Reading<NoiseFloor>,
 }
 
-/// What a worker says.
+/// A message from a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum FromWorker {
@@ -101,12 +101,12 @@ pub enum FromWorker {
     Done {
         /// Which.
         lease: Lease,
-        /// What came of it.
+        /// Its outcome.
         outcome: Outcome,
     },
 }
 
-/// What the service says.
+/// A message from the service.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum ToWorker {
@@ -123,11 +123,11 @@ pub enum ToWorker {
     },
     /// Something to do. Only after [`FromWorker::Ready`].
     Task(Box<Task>),
-    /// The package that was asked for follows as frames of bytes, so many in all. Checked by the worker against its hash.
+    /// The requested package follows as frames of `bytes` bytes in all. The worker checks them against the hash.
     Package {
         /// Its hash.
         hash: String,
-        /// Its size; `None`: the service has it no more.
+        /// Its size in bytes; `None`: the service no longer has it.
         bytes: Option<u64>,
     },
     /// The limit in force.
@@ -137,12 +137,12 @@ pub enum ToWorker {
         /// The limit.
         limit: TimeLimit,
     },
-    /// What came of the task is stored, or is wanted no more. The worker may forget it.
+    /// The outcome is stored, or no longer needed. The worker may forget it.
     Heard {
         /// Which.
         lease: Lease,
     },
-    /// The task is to be left as it is.
+    /// The worker must abandon the task.
     Cancel {
         /// Which.
         lease: Lease,

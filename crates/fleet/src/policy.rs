@@ -1,4 +1,4 @@
-//! Where a job may be judged.
+//! In which pools a job may be judged.
 
 use crate::pool::{Pool, PoolKind};
 use model::SecondOpinions;
@@ -27,36 +27,36 @@ pub struct Contest {
     /// What its verdicts are based on.
     #[serde(default)]
     pub strictness: Strictness,
-    /// The number of its jobs at a time; `None`: no bound.
+    /// The most of its jobs that are judged at a time, 1 or more; `None`: no bound.
     #[serde(default)]
     pub at_once: Option<u32>,
-    /// Which results the reference clock judges too; `None`: as problem and service say.
+    /// Which results the reference clock also judges; `None`: as the problem or the service states.
     #[serde(default)]
     pub second_opinion: Option<SecondOpinions>,
 }
 
-/// Where a job waits.
+/// The nodes that a job waits for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Destination {
-    /// For a node of this pool.
+    /// Nodes of this pool.
     Pool(String),
-    /// For any node.
+    /// Any node.
     Anywhere,
 }
 
-/// In which stage a job is.
+/// The stage of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// The first judgement, or one that is to be like it on another node.
+    /// The first judgement, or a check of it on another node.
     Usual,
     /// Confirmation on strict hardware.
     Confirm,
 }
 
 impl Contest {
-    /// Where a job of it waits.
+    /// The nodes that a job of this contest waits for.
     pub fn place(&self, stage: Stage) -> Destination {
         match (self.strictness, stage) {
             (Strictness::Strict, _) | (Strictness::RelaxedThenStrict, Stage::Confirm) => {

@@ -78,7 +78,7 @@ pub struct TimeLimit {
     pub source: String,
 }
 
-/// When the reference clock is asked about a test, and by which limits.
+/// When the reference clock judges a test, and by which limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opinions {
     /// When.
@@ -89,7 +89,7 @@ pub struct Opinions {
     pub scales: Vec<ReferenceScale>,
 }
 
-/// What came of a task.
+/// The outcome of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
@@ -113,7 +113,7 @@ pub enum Outcome {
         /// The scales.
         found: Box<InferredScales>,
     },
-    /// The input cannot be judged, here or elsewhere: a language that is not taken, a package whose programs fail.
+    /// The input cannot be judged on any node: a language that is not accepted, a package whose programs fail.
     Refused {
         /// Why, with the remedy.
         why: String,
@@ -123,7 +123,7 @@ pub enum Outcome {
         /// Why.
         why: String,
     },
-    /// It was not done: the worker is ending, or was told to leave it.
+    /// It was not done: the worker is ending, or the service withdrew the task.
     Returned {
         /// Why.
         why: String,

@@ -19,13 +19,13 @@ pub enum Frame<T> {
     Bytes(Vec<u8>),
 }
 
-/// Why a frame cannot be read.
+/// An error in reading a frame.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
     /// The connection broke.
     #[error("connection: {0}")]
     Io(#[from] io::Error),
-    /// What came is no frame of this protocol.
+    /// The bytes are no frame of this protocol.
     #[error("not a message of this version: {0}")]
     Form(String),
 }

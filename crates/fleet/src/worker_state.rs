@@ -1,24 +1,24 @@
-//! What a worker has of the service's, whichever way leads there: nothing, a job that it claimed, one it works at, an outcome that the service
-//! has not heard. Pure; the worker's loop asks it what is next, and transports say what happened.
+//! The state of a worker, over any transport: idle, a job claimed, a job in work, or an outcome that the service has not
+//! confirmed. Pure: the job loop asks for the next step, and transports report what happened.
 //!
 //! idle ─claimed─▶ claimed ─begin─▶ working ─ended─▶ handing in ─heard─▶ idle
 //!
-//! While an outcome is on its way the next job may be worked at, but no second outcome is told. A connection that breaks changes nothing here:
-//! whoever has a job finishes it, and tells what came of it when there is a service again.
+//! While an outcome is being reported the worker may judge its next job, but reports no second outcome. A broken connection
+//! changes nothing: the worker finishes its job and reports the outcome once a service is reachable.
 
 use crate::{Lease, Outcome};
 
 /// Why a task that was lost was given back.
 const LEFT: &str = "the service wanted it to be left";
 
-/// What a worker has.
+/// The state of a worker.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkerState {
     at: Option<At>,
     telling: Option<Lease>,
-    /// The service wants this to be left. It may be said before the job is had.
+    /// The service withdrew this job, perhaps before the worker had it.
     lost: Option<Lease>,
-    /// What is being told is to be heard before another job is claimed.
+    /// The service must confirm the current outcome before the worker claims another job.
     patient: bool,
     ending: bool,
     failed: Option<String>,
@@ -30,19 +30,19 @@ struct At {
     begun: bool,
 }
 
-/// What a worker without a task does next.
+/// The next step of a worker without a task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// It claims a job.
+    /// Claim a job.
     Claim,
-    /// It waits until what it tells is heard.
+    /// Wait until the service confirms the outcome.
     Wait,
-    /// It ends: nothing is left to do. The reason is what failed, which may be the worker itself.
+    /// End: nothing is left to do. With the failure that ends the worker, if one does.
     End(Option<String>),
 }
 
 impl WorkerState {
-    /// What is next.
+    /// The next step.
     pub fn next(&self) -> Step {
         match (self.telling.is_some(), self.ending) {
             (true, ending) if ending || self.patient => Step::Wait,
@@ -51,35 +51,36 @@ impl WorkerState {
         }
     }
 
-    /// A job is this worker's.
+    /// The worker claimed a job.
     pub fn claimed(&mut self, lease: Lease) {
         self.at = Some(At { lease, begun: false });
     }
 
-    /// Work at it begins. False: it is to be left as it is.
+    /// Begins the claimed job. False: the service withdrew it, and the worker must not begin.
     pub fn begin(&mut self) -> bool {
         let goes = !self.is_left();
         self.at.iter_mut().for_each(|at| at.begun = goes);
         goes
     }
 
-    /// The job is not this worker's any more. True: its runs are to be ended, as long as [`WorkerState::is_left`]; told again, false.
+    /// The service withdrew a job. True: end its runs, as long as [`WorkerState::is_left`] holds; false if this was known.
     pub fn lose(&mut self, lease: Lease) -> bool {
         let news = self.lost.replace(lease) != Some(lease);
         news && self.is_left()
     }
 
-    /// Whether what it is at is to be left.
+    /// Whether the current job was withdrawn.
     pub fn is_left(&self) -> bool {
         self.at.is_some_and(|at| self.lost == Some(at.lease))
     }
 
-    /// Whether it works at something that is to be left.
+    /// Whether the worker is judging a withdrawn job.
     pub fn is_leaving(&self) -> bool {
         self.is_left() && self.at.is_some_and(|at| at.begun)
     }
 
-    /// This came of what it was at: what is told of that. A worker that failed ends when it was heard, since what failed may be the worker.
+    /// Ends the current job; returns the outcome to report. After a failure the worker ends once the service confirms it, since
+    /// the worker itself may be at fault.
     pub fn ended(&mut self, outcome: Outcome) -> Outcome {
         let left = self.is_left();
         self.at = None;
@@ -93,34 +94,34 @@ impl WorkerState {
         }
     }
 
-    /// An outcome is on its way. There is none on its way yet.
+    /// Begins to report an outcome. No other report may be under way.
     pub fn tell(&mut self, lease: Lease, outcome: &Outcome) {
         self.telling = Some(lease);
         // Whoever gave something back hears first that it is not its own any more.
         self.patient = matches!(outcome, Outcome::Returned { .. } | Outcome::Failed { .. });
     }
 
-    /// Whether one is.
+    /// Whether an outcome is being reported.
     pub fn is_telling(&self) -> bool {
         self.telling.is_some()
     }
 
-    /// That outcome was heard.
+    /// The service confirmed an outcome.
     pub fn heard(&mut self, lease: Lease) {
         self.telling = self.telling.filter(|telling| *telling != lease);
     }
 
-    /// Nobody will hear what is told.
+    /// Gives up reporting: no service will confirm it.
     pub fn give_up(&mut self) {
         self.telling = None;
     }
 
-    /// What it works at or tells of: what a greeting says.
+    /// The job in work or being reported, for the greeting.
     pub fn holding(&self) -> Option<Lease> {
         self.at.map(|at| at.lease).or(self.telling)
     }
 
-    /// It is to end when it has told what it has.
+    /// Ends the worker once its outcome is reported.
     pub fn drain(&mut self) {
         self.ending = true;
     }

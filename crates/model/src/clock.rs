@@ -1,4 +1,4 @@
-//! What a program's time is measured by, and what is charged by it.
+//! The clocks, and charges in their units.
 
 use crate::{Limits, Nanos, Observation, Reading, grouped};
 use serde::{Deserialize, Serialize};
@@ -19,10 +19,10 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// All, as users name them.
+    /// All clocks.
     pub const ALL: [Clock; 3] = [Clock::Cpu, Clock::Instructions, Clock::Reference];
 
-    /// As users name it.
+    /// Its name on the command line and on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Clock::Cpu => "cpu",
@@ -31,7 +31,7 @@ impl Clock {
         }
     }
 
-    /// What it charges, in words.
+    /// What it counts, in words.
     pub fn label(self) -> &'static str {
         match self {
             Clock::Cpu => "CPU time",
@@ -66,7 +66,7 @@ impl Clock {
         self.unit() == "ns"
     }
 
-    /// Whether it varies from run to run, so that disturbance can add to it. One that counts says the same every time.
+    /// Whether its charges vary from run to run, so that disturbances can add to them. Those of a counting clock do not.
     pub fn varies(self) -> bool {
         self == Clock::Cpu
     }
@@ -131,7 +131,7 @@ impl Charge {
         Charge::for_time(Clock::Cpu, time)
     }
 
-    /// What a time stands for: limits are stated as times under every clock, and 1 000 000 000 instructions are a second.
+    /// The charge that a time limit stands for under `clock`: 1 000 000 000 instructions count as a second.
     pub fn for_time(clock: Clock, time: Nanos) -> Charge {
         Charge { clock, amount: time.0 }
     }
@@ -141,7 +141,7 @@ impl Charge {
         Nanos(self.amount)
     }
 
-    /// What a clock charges for a run; unknown where it was not counted.
+    /// The charge of a run by `clock`; unknown if that clock was not read.
     pub fn measured(clock: Clock, run: &Observation) -> Reading<Charge> {
         let amount = match clock {
             Clock::Cpu => Reading::Known(run.time.cpu.0),
@@ -151,7 +151,7 @@ impl Charge {
         amount.map(|amount| Charge { clock, amount })
     }
 
-    /// The most that these limits let a clock charge.
+    /// The most that `clock` may charge under these limits.
     pub fn limit(clock: Clock, limits: &Limits) -> Option<Charge> {
         let amount = match clock {
             Clock::Cpu => limits.cpu.map(|time| time.0),
@@ -161,7 +161,7 @@ impl Charge {
         amount.map(|amount| Charge { clock, amount })
     }
 
-    /// The limits with this as the most that its clock may charge.
+    /// The limits with this charge as the most of its clock.
     pub fn limiting(self, limits: Limits) -> Limits {
         let time = Some(self.as_time());
         match self.clock {

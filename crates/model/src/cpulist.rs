@@ -11,7 +11,7 @@ pub type Set = BTreeSet<u32>;
 /// Beyond the largest NR_CPUS of any distribution; keeps a malformed range from taking all memory.
 const MOST: u32 = 1 << 16;
 
-/// From a list such as `0-3,8` or `0-31:2/4`; `None` where it is none. An empty list is an empty set.
+/// Parses a list such as `0-3,8` or `0-31:2/4`; `None` if it is malformed. An empty list is an empty set.
 pub fn parse(list: &str) -> Option<Set> {
     let mut set = Set::new();
     for part in list.trim().split(',').filter(|_| !list.trim().is_empty()) {
@@ -28,7 +28,7 @@ pub fn parse(list: &str) -> Option<Set> {
     Some(set)
 }
 
-/// As a list: `0-3,8`. The inverse of [`parse`].
+/// Formats a set as a list: `0-3,8`. The inverse of [`parse`].
 pub fn to_list(set: &Set) -> String {
     let mut parts: Vec<(u32, u32)> = Vec::new();
     for &cpu in set {
@@ -41,7 +41,7 @@ pub fn to_list(set: &Set) -> String {
     parts.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
-/// From a hexadecimal mask such as `00ff` or `1,ffffffff`: words of 32 bits, the highest first.
+/// Parses a hexadecimal mask such as `00ff` or `1,ffffffff`: words of 32 bits, the highest first.
 pub fn parse_mask(mask: &str) -> Option<Set> {
     let mut set = Set::new();
     for (n, word) in mask.trim().split(',').rev().enumerate() {
@@ -52,7 +52,7 @@ pub fn parse_mask(mask: &str) -> Option<Set> {
     Some(set)
 }
 
-/// As a mask, in words of eight digits: `1,0000000f`. What the kernel accepts in any mask file.
+/// Formats a set as a mask in words of eight digits: `1,0000000f`. The kernel accepts it in any mask file.
 pub fn to_mask(set: &Set) -> String {
     let highest = set.last().copied().unwrap_or(0) / 32;
     let word = |n: u32| (0..32).filter(|bit| set.contains(&(n * 32 + bit))).fold(0u32, |w, bit| w | 1 << bit);

@@ -39,7 +39,7 @@ pub enum Disturbance {
 }
 
 impl Disturbance {
-    /// All there are.
+    /// All causes.
     pub const ALL: [Disturbance; 13] = [
         Disturbance::Steal,
         Disturbance::Irq,
@@ -98,7 +98,7 @@ impl Disturbance {
         }
     }
 
-    /// Its cost is that of the same switches: of several such causes the greatest stands for all.
+    /// Whether it stems from context switches: of several such causes only the greatest counts.
     pub fn is_by_switches(self) -> bool {
         use Disturbance::{Foreign, InvoluntarySwitches, RunQueueWait, Throttled};
         matches!(self, RunQueueWait | Foreign | Throttled | InvoluntarySwitches)

@@ -3,7 +3,7 @@
 use crate::{Nanos, TestResult, Verdict};
 use serde::{Deserialize, Serialize};
 
-/// What long work is being done.
+/// A phase of judging that takes time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JudgePhase {
@@ -23,7 +23,7 @@ pub enum JudgePhase {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// Something to tell about a package that does not prevent judging.
+    /// A problem with the package that does not prevent judging.
     Warning {
         /// Where: file, and line and field where they are known.
         place: String,
@@ -55,7 +55,7 @@ pub enum Event {
     },
     /// A test case was judged.
     TestFinished {
-        /// Whose.
+        /// The submission.
         submission: String,
         /// Its result.
         result: Box<TestResult>,

@@ -119,18 +119,18 @@ pub struct Execution {
     pub keep_output: Bytes,
 }
 
-/// The beginning of what a program wrote to a stream.
+/// The beginning of what a program wrote to a stream, and the size of all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapturedStream {
-    /// What was kept of it.
+    /// Its first bytes.
     pub content: Blob,
-    /// How much there was.
+    /// Bytes written in all.
     #[serde(rename = "total_bytes")]
     pub total: Bytes,
 }
 
 impl CapturedStream {
-    /// There was more than was kept.
+    /// Whether the program wrote more than was kept.
     pub fn is_truncated(&self) -> bool {
         self.total.0 > self.content.0.len() as u64
     }
@@ -139,14 +139,14 @@ impl CapturedStream {
 /// The compilation of an executed program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExecutedCompile {
-    /// A program came of it.
+    /// Whether compilation succeeded.
     pub ok: bool,
     /// What the compiler wrote to standard output.
     pub stdout: CapturedStream,
     /// What it wrote to standard error.
     pub stderr: CapturedStream,
-    /// Why no program came of it: lower case, no full stop; empty when one did. With no step run, what was submitted could
-    /// not be handed to the compiler at all.
+    /// Why compilation failed: lower case, no full stop; empty on success. If no step ran, the files could not be given to
+    /// the compiler.
     pub message: String,
     /// Its steps, in order, as far as they were run.
     pub steps: Vec<Observation>,
@@ -179,7 +179,7 @@ pub struct ExecutedRun {
     pub causes: Reading<Vec<Vec<Cause>>>,
 }
 
-/// What came of an [`Execution`].
+/// The result of an [`Execution`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Executed {
     /// Id of the language that was used; `scripts`, `executable` or `text` for programs of those kinds.
@@ -216,7 +216,7 @@ impl Executed {
         self.runs.iter().flat_map(|run| &run.runs)
     }
 
-    /// How firmly its times stand, all runs together.
+    /// How certain its times are, all runs together.
     pub fn settled(&self) -> Settled {
         let none = Settled { confidence: Confidence::Clear, runs: 0, void_runs: 0 };
         self.runs.iter().fold(none, |all, run| all.and(run.settled))
@@ -227,12 +227,12 @@ impl Executed {
         mean(self.runs.iter().map(|run| run.cpu.0)).map(Nanos)
     }
 
-    /// The same of elapsed time.
+    /// Mean wall time of these runs.
     pub fn mean_wall(&self) -> Option<Nanos> {
         mean(self.runs.iter().map(|run| run.wall.0)).map(Nanos)
     }
 
-    /// Mean of the most memory in each of the runs that were asked for; unknown as soon as that of one is.
+    /// Mean peak memory of the requested runs; unknown if one of them is.
     pub fn mean_memory_peak(&self) -> Reading<Bytes> {
         let unknown = self.runs.iter().map(|run| &run.memory_peak).find(|peak| peak.known().is_none());
         let peaks = self.runs.iter().filter_map(|run| run.memory_peak.known());

@@ -1,4 +1,4 @@
-//! What a node tells of itself: by the worker, to the store, in the API.
+//! What a node reports about itself: sent by the worker, stored, and served by the API.
 
 use crate::{Audit, HostLanguage, HostLanguages, Index, MeasuredSlots, Reading, Tuning};
 use crate::{not_told, told};

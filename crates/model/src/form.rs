@@ -1,32 +1,32 @@
-//! Numbered forms of what one version of this program writes and another reads: files, rows of a store, messages.
+//! Numbered forms of data that one version of this program writes and another reads: files, database rows, messages.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 
 /// The forms of one kind of thing that are read. The newest is the one that is written.
 ///
-/// What is kept is read in all forms from 1 on, for ever; what one did not have is a reading that is unknown, since it was not recorded
-/// then. Each form has a file in the tests of the crate that writes it, and [`Forms::hold`] refuses another one without a new number.
+/// Stored data is read in all forms from 1 on, for ever; what an old form lacks becomes an unknown reading. Each form has a file
+/// in the tests of the crate that writes it, and [`Forms::hold`] refuses another one without a new number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forms {
-    /// Of what, in words, such as `a judgement`.
+    /// The kind of data, such as `a judgement`.
     pub what: &'static str,
-    /// The first that is read.
+    /// The oldest form that is read.
     pub oldest: u32,
-    /// The one that is written.
+    /// The form that is written.
     pub newest: u32,
 }
 
 impl Forms {
-    /// Of what is kept.
+    /// The forms of stored data, of which all are read.
     pub const fn kept(what: &'static str, newest: u32) -> Forms {
         Forms { what, oldest: 1, newest }
     }
 
-    /// A form by its number.
+    /// Checks that the form of this number can be read.
     ///
     /// # Errors
-    /// It is not read here; with the remedy.
+    /// This version does not read it; the text says what to do.
     pub fn read(&self, form: impl Into<i64>) -> Result<u32, String> {
         let (form, Forms { what, oldest, newest }) = (form.into(), self);
         let known = u32::try_from(form).ok().filter(|form| (*oldest..=*newest).contains(form));
@@ -39,10 +39,10 @@ impl Forms {
         })
     }
 
-    /// For tests: holds what is written now against the files of all forms, the oldest first.
+    /// For tests: compares what is written now with the files of all forms, the oldest first.
     ///
     /// # Panics
-    /// What is written changed without a new number, or a number has no file; with what is written now.
+    /// The form changed without a new number, or a number has no file. The message shows what is written now.
     #[track_caller]
     pub fn hold<T: Display>(&self, written: &T, files: &[T], same: impl Fn(&T, &T) -> bool) {
         let (Forms { what, oldest, newest }, there) = (self, files.len());
@@ -57,17 +57,17 @@ impl Forms {
     }
 }
 
-/// A thing with the number of its form in it, as it is written.
+/// A value with the number of its form, as it is written.
 #[derive(Serialize)]
 pub struct Numbered<T> {
     /// Its form.
     pub form: u32,
-    /// The thing itself.
+    /// The value.
     #[serde(flatten)]
     pub thing: T,
 }
 
-/// The number in what [`Numbered`] wrote; 1 in what was written before there were numbers.
+/// The form number of a document that [`Numbered`] wrote; 1 if it has none.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Form {
     /// The number.

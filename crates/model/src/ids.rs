@@ -1,4 +1,4 @@
-//! What a service numbers, moments, and the right to a job, as distinct types. On the wire the first two are numbers.
+//! Identifiers, timestamps and leases as distinct types. On the wire identifiers and timestamps are numbers.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -31,7 +31,7 @@ id! {
     SubmissionId
     /// A request to judge a submission once. Later ones have higher numbers.
     JobId
-    /// What came of a job.
+    /// A judgement: the result of a job.
     JudgementId
     /// A request to judge many submissions again. Later ones have higher numbers.
     RejudgingId
@@ -45,23 +45,23 @@ id! {
 }
 
 impl Timestamp {
-    /// So many microseconds later; saturates.
+    /// This time plus `micros` microseconds; saturates.
     pub const fn plus_micros(self, micros: i64) -> Timestamp {
         Timestamp(self.0.saturating_add(micros))
     }
 
-    /// So many seconds later; saturates.
+    /// This time plus `secs` seconds; saturates.
     pub const fn plus_secs(self, secs: i64) -> Timestamp {
         self.plus_micros(secs.saturating_mul(1_000_000))
     }
 
-    /// Seconds from an earlier moment to this one; negative from a later one.
+    /// Seconds from `earlier` to this time; negative if `earlier` is later.
     pub fn secs_since(self, earlier: Timestamp) -> f64 {
         self.0.saturating_sub(earlier.0) as f64 / 1e6
     }
 }
 
-/// A worker's right to a job, good for one attempt. The service's own; a worker only gives it back.
+/// A worker's right to a job, for one attempt. Only the service creates leases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Lease {
     /// The job.
@@ -70,17 +70,17 @@ pub struct Lease {
     pub attempt: u64,
 }
 
-/// Which line a job waits in; the first goes before the others.
+/// The queue that a job waits in, the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Urgency {
-    /// Somebody waits for it, and it counts.
+    /// A submission that counts and that its author waits for.
     Contest,
-    /// What counts is judged again.
+    /// A rejudge of what counts.
     Rejudge,
-    /// Somebody waits for it: practice.
+    /// Practice: its author waits for it.
     Live,
-    /// When nothing else is waiting.
+    /// Judged when nothing else waits.
     Background,
 }
 

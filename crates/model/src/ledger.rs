@@ -34,7 +34,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Of one run. A part never exceeds what those before it have left, so that the sum is right whatever the clocks say.
+    /// The ledger of one run. A part never exceeds what those before it have left, so that the parts always sum to the elapsed time.
     pub fn for_run(run: &Observation) -> Ledger {
         let (time, evidence) = (&run.time, &run.evidence);
         let main = evidence.main_cpu.known().copied();
@@ -66,7 +66,7 @@ impl Ledger {
         }
     }
 
-    /// Whether other threads or processes did work worth a word: more than the clocks differ by.
+    /// Whether other threads or processes used more CPU time than the clocks differ by.
     pub fn has_others(&self) -> bool {
         let apart = Nanos::from_micros(100).max(self.cpu.scale(0.001));
         self.others_cpu.known().is_some_and(|others| *others > apart)

@@ -18,13 +18,13 @@ pub struct WallLimit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// User plus system time.
+    /// CPU time: user plus system time.
     pub cpu: Option<Nanos>,
     /// Instructions, under clocks that count them.
     pub instructions: Option<u64>,
     /// Time on the reference machine, under that clock.
     pub reference: Option<Nanos>,
-    /// Elapsed time. Never scored; it ends sleepers.
+    /// Wall time. Never scored; it ends programs that sleep.
     pub wall: Option<WallLimit>,
     /// Memory including page tables, kernel buffers and in-memory files; swap is off.
     pub memory: Option<Bytes>,

@@ -1,4 +1,4 @@
-//! What the reference clock says where the kernel's leaves a time verdict open.
+//! Second opinions of the reference clock on time verdicts that CPU time leaves open.
 
 use crate::{Charge, Clock, Nanos};
 use serde::{Deserialize, Serialize};

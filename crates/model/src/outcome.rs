@@ -1,4 +1,4 @@
-//! What judging leaves behind: judgements of submissions and of whole packages. Plain data that reports,
+//! Results of judging: judgements of submissions and verifications of packages. Plain data that reports,
 //! stores and the engine share.
 
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Of what was not kept when something was written.
+/// The unknown reading for a value that an older form did not record.
 pub fn not_recorded<T>() -> Reading<T> {
     Reading::unknown("not recorded then")
 }
@@ -15,31 +15,31 @@ pub fn not_recorded<T>() -> Reading<T> {
 /// How a compilation ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compilation {
-    /// A program came of it.
+    /// Whether compilation succeeded.
     pub ok: bool,
-    /// What the compiler said, clipped.
+    /// Output of the compiler, truncated.
     pub output: String,
 }
 
 /// How the time verdict of a submission was settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settled {
-    /// The least firm of its test cases.
+    /// The least certain confidence of its test cases.
     pub confidence: Confidence,
     /// Runs of the submission, all test cases together.
     pub runs: u32,
-    /// Runs that their evidence condemned.
+    /// Discarded runs.
     pub void_runs: u32,
 }
 
 impl Settled {
-    /// Of all test cases together: the least firm confidence, and all runs.
+    /// All test cases combined: the least certain confidence, and the sum of the runs.
     pub fn combined(tests: &[TestResult]) -> Settled {
         let none = Settled { confidence: Confidence::Clear, runs: 0, void_runs: 0 };
         tests.iter().fold(none, |all, test| all.and(test.settled))
     }
 
-    /// Of both together.
+    /// Both combined.
     pub fn and(self, other: Settled) -> Settled {
         Settled {
             confidence: self.confidence.max(other.confidence),
@@ -78,9 +78,9 @@ pub struct Judgement {
     /// What its test groups earned, in scoring problems.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupScore>,
-    /// What its tests are charged by.
+    /// The clock that its tests are charged by.
     pub clock: Clock,
-    /// What counted, and in which version, under clocks that count.
+    /// What counted, with its version, under counting clocks.
     pub counted_by: Option<String>,
     /// Time that a test case may take, with the language's factor; what it stands for under the clock is [`Judgement::limit`].
     #[serde(rename = "time_limit_ns")]
@@ -101,7 +101,7 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// One that could not be: our fault or the package's, never the program's. `why` says so to people.
+    /// A judgement of JE: a fault of the judge or the package, never of the program. `why` explains it.
     pub fn fault(submission: impl Into<String>, why: impl Into<String>) -> Judgement {
         Judgement {
             submission: submission.into(),
@@ -122,7 +122,7 @@ impl Judgement {
         }
     }
 
-    /// The most that a test case may be charged.
+    /// The most that a test case may be charged: its time limit in the unit of the clock.
     pub fn limit(&self) -> Charge {
         Charge::for_time(self.clock, self.time_limit)
     }
@@ -159,7 +159,7 @@ impl Judgement {
         said().find(|opinion| !opinion.passes).or_else(nearest)
     }
 
-    /// Most memory of any test case; unknown as soon as that of one is.
+    /// Peak memory of all test cases; unknown if that of one is.
     pub fn memory_peak(&self) -> Reading<Bytes> {
         let most = |a: Reading<Bytes>, b: &Reading<Bytes>| match (a, b) {
             (Reading::Known(a), Reading::Known(b)) => Reading::Known(a.max(*b)),
@@ -175,7 +175,7 @@ impl Judgement {
 }
 
 impl Judgement {
-    /// What was weaker than it should be in any of its runs, each once.
+    /// Protections and measurements that were missing in any of its runs, each once.
     pub fn weaker(&self) -> Vec<&str> {
         let mut all: Vec<&str> = Vec::new();
         for what in self.tests.iter().flat_map(|test| &test.runs).flat_map(|run| &run.evidence.weaker) {
@@ -195,14 +195,14 @@ impl Judgement {
     }
 }
 
-/// A jury submission beside its promise.
+/// A jury submission with its expected verdicts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checked {
     /// Its path in the package.
     pub path: String,
     /// Final verdicts it may have; empty: any.
     pub expected: Vec<Verdict>,
-    /// What came of it.
+    /// The result.
     pub outcome: CheckOutcome,
 }
 
@@ -216,7 +216,7 @@ impl Checked {
     }
 }
 
-/// What came of checking a jury submission.
+/// The result of checking a jury submission.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckOutcome {
@@ -224,7 +224,7 @@ pub enum CheckOutcome {
     Judged {
         /// What it earned.
         judgement: Box<Judgement>,
-        /// Everything it promised and did not keep, in words; empty when all is well.
+        /// Every expectation that it misses, in words; empty: it meets all.
         broken: Vec<String>,
     },
     /// It could not be judged here, for this reason: no toolchain for its language.
@@ -245,9 +245,9 @@ pub struct Verification {
     pub time_limit_source: Option<String>,
     /// Its jury submissions, ordered by path.
     pub submissions: Vec<Checked>,
-    /// Why the package as a whole is wrong, such as a time limit that cannot be; `None` otherwise.
+    /// Why the package as a whole is wrong, such as an impossible time limit; `None` otherwise.
     pub fault: Option<String>,
-    /// What is untidy about it, each with its place.
+    /// Warnings, each with its place in the package.
     pub warnings: Vec<String>,
 }
 
@@ -299,7 +299,7 @@ impl Verification {
         self.fault.is_none() && self.mismatches() == 0
     }
 
-    /// Submissions that did not keep a promise.
+    /// Submissions that miss an expectation.
     pub fn mismatches(&self) -> usize {
         let broken =
             |c: &&Checked| matches!(&c.outcome, CheckOutcome::Judged { broken, .. } if !broken.is_empty());

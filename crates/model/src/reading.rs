@@ -79,12 +79,12 @@ mod schema {
 }
 
 impl<T> Reading<T> {
-    /// Not known, for this reason.
+    /// An unknown reading, with the reason.
     pub fn unknown(why: impl Into<Cow<'static, str>>) -> Reading<T> {
         Reading::Unknown(why.into())
     }
 
-    /// The value, when there is one.
+    /// The value, if it is known.
     pub fn known(&self) -> Option<&T> {
         match self {
             Reading::Known(v) => Some(v),
@@ -92,7 +92,7 @@ impl<T> Reading<T> {
         }
     }
 
-    /// The same of a borrowed value.
+    /// A reading that borrows the value.
     pub fn as_ref(&self) -> Reading<&T> {
         match self {
             Reading::Known(v) => Reading::Known(v),
@@ -108,7 +108,7 @@ impl<T> Reading<T> {
         }
     }
 
-    /// A known value's `f`, which may turn out not to be known either.
+    /// Applies `f`, which may give an unknown reading, to a known value.
     pub fn and_then<U>(self, f: impl FnOnce(T) -> Reading<U>) -> Reading<U> {
         match self {
             Reading::Known(v) => f(v),
@@ -181,11 +181,11 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Reading<T> {
     }
 }
 
-/// Reads what another version of this program told: what cannot be read here, or was not told, is a reading that is unknown and spoils
-/// nothing else. Goes with `default = "model::not_told"`.
+/// Deserializes a reading that another version of this program wrote. A missing value, or one in an unknown form, becomes an
+/// unknown reading. Use it together with `default = "model::not_told"`.
 ///
 /// # Errors
-/// Only those of `d` itself, such as text that is no JSON.
+/// Only those of `d` itself, such as malformed JSON.
 pub fn told<'de, T: Deserialize<'de>, D: Deserializer<'de>>(d: D) -> Result<Reading<T>, D::Error> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]
@@ -201,7 +201,7 @@ pub fn told<'de, T: Deserialize<'de>, D: Deserializer<'de>>(d: D) -> Result<Read
     })
 }
 
-/// Of what another version of this program does not tell, or does not tell yet.
+/// The unknown reading for a value that another version of this program does not write.
 pub fn not_told<T>() -> Reading<T> {
     Reading::unknown("not reported")
 }

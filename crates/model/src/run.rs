@@ -24,7 +24,7 @@ pub struct BoxMount {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Found<T> {
-    /// There is nothing.
+    /// Nothing.
     Nothing,
     /// A regular file.
     File(T),
@@ -41,7 +41,7 @@ impl<T> Found<T> {
         }
     }
 
-    /// The same of what is held elsewhere.
+    /// A version that borrows the file.
     pub fn as_ref(&self) -> Found<&T> {
         match self {
             Found::Nothing => Found::Nothing,
@@ -67,7 +67,7 @@ pub struct ViewMount {
     pub host: String,
     /// Absolute path inside, most often the same.
     pub inside: String,
-    /// It is no fault when the host has no such path.
+    /// The path may be absent on the host.
     pub optional: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What times are judged by: the rule's numbers and the noise floor of a slot, as they are stored with a judgement.
+//! Thresholds of the settle rule and the noise floor of a slot, as stored with a judgement.
 
 use crate::Nanos;
 use serde::{Deserialize, Serialize};
@@ -66,8 +66,7 @@ pub struct NoiseFloor {
 }
 
 impl NoiseFloor {
-    /// How far submissions are taken to vary: as the worse of both programs, since nobody can know what a submission
-    /// is.
+    /// The assumed variation of submissions: the worse of both programs, since a submission may compute or wait for memory.
     pub fn spread(&self) -> Spread {
         let (a, b) = (self.memory.spread, self.compute.spread);
         Spread {
@@ -76,14 +75,14 @@ impl NoiseFloor {
         }
     }
 
-    /// The slowdown of the memory-bound program, against the fastest run of it that is known, from which on the machine is
-    /// taken to be slower than it can be. One run in five is as slow by chance; where it is, it costs some more runs.
+    /// The slowdown of the memory-bound program, relative to its fastest known run, from which the machine counts as slow. One
+    /// run in five is this slow by chance; that costs a few more runs.
     pub fn slow_from(&self) -> f64 {
         1.0 + self.memory.spread.median_excess + self.memory.spread.tail_scale
     }
 
-    /// The same floor, by the fastest run of the memory-bound program that both know. Machines are slow for minutes when
-    /// others use their memory, the one that was measured first perhaps just then.
+    /// This floor with the fastest run of the memory-bound program that either has. A machine can be slow for minutes while
+    /// others use its memory, perhaps while one of the floors was measured.
     pub fn knowing(mut self, earlier: &NoiseFloor) -> NoiseFloor {
         if !earlier.assumed {
             self.memory.least = self.memory.least.min(earlier.memory.least);
@@ -91,7 +90,7 @@ impl NoiseFloor {
         self
     }
 
-    /// Where nothing was measured.
+    /// The floor of a slot that was not measured.
     pub fn assumed() -> NoiseFloor {
         let noise = Noise { n: 0, least: Nanos::ZERO, median: Nanos::ZERO, spread: ASSUMED };
         let quiet = Quiet {
@@ -123,7 +122,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// So often at most, for all tests of a submission together, repeats look whether a slow machine has become calm.
+    /// The most checks per submission for whether a slow machine has become quiet.
     pub const CALM_LOOKS: u32 = 40;
 
     /// The published rule.

@@ -73,7 +73,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Text that names no verdict.
+/// The text names no verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseVerdictError(pub String);
 
@@ -92,7 +92,7 @@ impl FromStr for Verdict {
     }
 }
 
-/// How firmly a time verdict stands.
+/// How certain a time verdict is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
@@ -151,10 +151,10 @@ pub struct TestResult {
     pub settled: Settled,
     /// Every run, in order.
     pub runs: Vec<Observation>,
-    /// For each run what disturbed it, by the thresholds of the judgement.
+    /// The disturbances of each run, by the thresholds of the judgement.
     #[serde(default = "crate::outcome::not_recorded")]
     pub causes: Reading<Vec<Vec<Cause>>>,
-    /// What the reference clock says, where it was asked: it decides.
+    /// The second opinion of the reference clock, if there is one: it decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second_opinion: Option<SecondOpinion>,
     /// What the validator or the judge says about it.

@@ -1,4 +1,4 @@
-//! What disturbed a run, by its evidence, and what that can have cost at most.
+//! The disturbances that the evidence of a run shows, and the most CPU time that each can have cost.
 
 use model::{Cause, Disturbance, Nanos, NoiseFloor, Observation, Reading};
 
@@ -14,7 +14,7 @@ const REMOTE: f64 = 0.5;
 /// as that of the machine in docs/benchmarks.md does; the loss of a turbo step or of heat is more.
 const SLOWER: f64 = 0.03;
 
-/// Names what was beyond what quiet runs on this slot show. A reading that is unknown names nothing.
+/// The disturbances of a run: readings above those of quiet runs on this slot. An unknown reading adds none.
 pub fn disturbances(run: &Observation, floor: &NoiseFloor) -> Vec<Cause> {
     let evidence = &run.evidence;
     let wall = run.time.wall.0 as f64 / 1e9;
@@ -67,7 +67,8 @@ pub fn disturbances(run: &Observation, floor: &NoiseFloor) -> Vec<Cause> {
     causes
 }
 
-/// What all causes together can have cost: the same switches explain several of them, so of those the greatest counts.
+/// The most CPU time that all causes together can have cost. Causes that stem from the same switches count once, by the
+/// greatest of them.
 pub fn explained(causes: &[Cause]) -> Nanos {
     let (shared, own): (Vec<&Cause>, Vec<&Cause>) =
         causes.iter().partition(|cause| cause.name.is_by_switches());

@@ -13,8 +13,8 @@ const LOUD: f64 = 0.05;
 /// The same of switches, per second.
 const LOUD_SWITCHES: f64 = 50.0;
 
-/// From runs of both programs on the slot, in the order in which they were made. Runs that were disturbed are left out
-/// where enough others are left: what disturbs is told run by run. `None` where one program has fewer than five.
+/// The noise floor from runs of both control programs on the slot, in the order in which they were made. Disturbed runs are
+/// left out if at least five others remain. `None` if a program has fewer than five runs.
 pub fn floor_from_runs(compute: &[Observation], memory: &[Observation]) -> Option<NoiseFloor> {
     let (compute, memory) = (&undisturbed(compute)[..], &undisturbed(memory)[..]);
     let all: Vec<&Observation> = compute.iter().chain(memory).collect();

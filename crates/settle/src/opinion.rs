@@ -1,9 +1,9 @@
-//! When the reference clock is asked for a second opinion.
+//! When the reference clock gives a second opinion.
 
 use model::{Confidence, SecondOpinions};
 
-/// Whether a result of this confidence is judged by the reference clock too. `near`: it passes by runs so near the limit that its usual
-/// time may be above ([`crate::Decision::near`]).
+/// Whether the reference clock also judges a result of this confidence. `near`: it passes, but its usual time may be above the
+/// limit ([`crate::Decision::near`]).
 pub fn asks(opinions: SecondOpinions, confidence: Confidence, near: bool) -> bool {
     match opinions {
         SecondOpinions::Never => false,

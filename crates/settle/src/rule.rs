@@ -3,67 +3,66 @@
 use crate::explained;
 use model::{Cause, Charge, Confidence, Nanos, Policy, Spread};
 
-/// What has to speak against a program: the natural logarithm of 1/error, with an allowance for looking again after each run
-/// (Bonferroni).
+/// The evidence that fails a program: the natural logarithm of 1/error, corrected for a decision after each run (Bonferroni).
 fn needed(policy: &Policy) -> f64 {
     (f64::from(policy.runs) / policy.error).ln()
 }
 
-/// A run, as far as the rule looks at it.
+/// A run, reduced to what the rule uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timed {
-    /// What it is charged; where it was stopped, until then.
+    /// Its charge; of a stopped run, the charge until then.
     pub charge: Charge,
-    /// Its evidence names a disturbance that can have added to the charge.
+    /// Its evidence shows a disturbance that can have added to the charge.
     pub disturbed: bool,
-    /// What the disturbances can have added at most.
+    /// The most that the disturbances can have added.
     pub explained: Nanos,
 }
 
 impl Timed {
-    /// A run with such a charge that was disturbed like this. What disturbs a run adds time, and no counts.
+    /// A run with this charge and these disturbances. Disturbances add to times and never to counts.
     pub fn new(charge: Charge, causes: &[Cause]) -> Timed {
         let causes = if charge.clock.varies() { causes } else { &[] };
         Timed { charge, disturbed: !causes.is_empty(), explained: explained(causes) }
     }
 
-    /// Above the limit by no more than what disturbed it can have cost: it says nothing.
+    /// Whether the run is discarded: it is above the limit by no more than its disturbances can have cost.
     pub fn is_void(&self, limit: Charge) -> bool {
         self.charge > limit && self.explained >= self.charge.as_time() - limit.as_time()
     }
 }
 
-/// What a series of runs came to.
+/// What a series of runs decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The program keeps the limit.
     pub passes: bool,
-    /// How firmly.
+    /// How certain the decision is.
     pub confidence: Confidence,
-    /// It passes, but by runs so near the limit that usual ones may lie above it: another judgement could find none at or under it.
+    /// It passes, but its usual time may be above the limit, so that another judgement could fail it.
     pub near: bool,
-    /// The charge that counts: the least of all runs. What disturbs a run adds time, so a discarded one says what the program can do, too.
+    /// The settled charge: the least of all runs, discarded ones included, since disturbances only add time.
     pub charge: Charge,
-    /// How many runs were discarded.
+    /// The number of discarded runs.
     pub void_runs: u32,
 }
 
-/// What to do after some runs.
+/// The next step after some runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// One more run.
     Again,
-    /// It is decided.
+    /// The runs decide.
     Decided(Decision),
 }
 
-/// How far above the limit one undisturbed run must be to decide: the grey zone, as a fraction of the limit.
+/// The decisive margin: how far above the limit a single undisturbed run decides, as a fraction of the limit.
 pub fn band(spread: Spread, policy: &Policy) -> f64 {
     (1.0 + spread.median_excess) * (1.0 + spread.tail_scale * (needed(policy) - std::f64::consts::LN_2)) - 1.0
 }
 
-/// Where a run is stopped: beyond the band of a disturbed run, so that an endless program costs one run, but at most at
-/// twice the limit.
+/// The time at which a run is stopped: beyond the decisive margin of a disturbed run, so that an endless program costs one
+/// run; at most twice the limit.
 pub fn stop_at(limit: Nanos, spread: Spread, policy: &Policy) -> Nanos {
     // A little more, since the decision is taken on the time at which the run was really stopped.
     let furthest =
@@ -79,7 +78,7 @@ pub fn stop_at(limit: Nanos, spread: Spread, policy: &Policy) -> Nanos {
 /// with exp(−x/(disturbed·tail)). It fails when runs that are all as far above as the nearest of them have, together, at
 /// most the probability `error`. So no other judgement of it passes, but for so rare a one.
 ///
-/// A clock that counts says the same every time, so one run decides.
+/// Under a counting clock all runs are equal, so one run decides.
 pub fn settle(limit: Charge, spread: Spread, policy: &Policy, runs: &[Timed]) -> Step {
     let under = runs.iter().filter(|run| run.charge <= limit).count() as u32;
     let valid: Vec<&Timed> = runs.iter().filter(|run| !run.is_void(limit)).collect();

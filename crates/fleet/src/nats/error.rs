@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt::Display;
 use std::time::Duration;
 
-/// Why something could not be done over NATS.
+/// An error of an operation over NATS.
 #[derive(Debug, thiserror::Error)]
 pub enum NatsError {
     /// An option cannot be used.
@@ -49,7 +49,7 @@ pub enum NatsError {
         /// The brokers.
         at: String,
     },
-    /// What lies in the cluster is another service's.
+    /// The cluster belongs to another service.
     #[error(
         "the cluster belongs to another service: it says {found}, the database of this one says {own}; give this service \
          brokers or an account of its own"
@@ -63,7 +63,7 @@ pub enum NatsError {
     /// The credentials do not suffice.
     #[error("NATS does not permit this: {0}: see the permissions in SECURITY.md")]
     Denied(String),
-    /// Nobody listens for questions.
+    /// No server answers requests.
     #[error(
         "no service answers at this cluster: does `tauto serve --nats` run, at the same brokers and in the same account?"
     )]

@@ -1,5 +1,5 @@
-//! What workers ask of the servers of a fleet, and what they are answered. Each question is answered by one server, whichever it is,
-//! and may be asked again of another one when no answer came: all of them are such that asking twice does no harm.
+//! Requests of workers to the servers of a fleet, and their replies. Any server answers a request. A worker may repeat one that
+//! got no reply: all requests are idempotent.
 
 use crate::{Hello, Lease, Outcome, Probe, Statement, Task, TimeLimit, Timestamp};
 use model::{Event, NodeFacts};
@@ -37,7 +37,7 @@ pub enum Ask {
     },
     /// Its index was probed between two tasks. Answered by [`Reply::Heard`].
     Probe {
-        /// What came of it.
+        /// Its result.
         probe: Probe,
     },
     /// It took a ticket and wants to begin. Answered by [`Reply::Begun`] or [`Reply::NotBegun`].
@@ -48,7 +48,7 @@ pub enum Ask {
         #[serde(default)]
         infers: bool,
     },
-    /// It is at the task. Answered by [`Reply::Heard`] or [`Reply::Cancel`].
+    /// It is still judging the task. Answered by [`Reply::Heard`] or [`Reply::Cancel`].
     Keep {
         /// Which.
         lease: Lease,
@@ -68,11 +68,11 @@ pub enum Ask {
         /// The limit.
         found: TimeLimit,
     },
-    /// The task is done. Answered by [`Reply::Heard`] when what came of it is stored or wanted no more.
+    /// The task is done. Answered by [`Reply::Heard`] when its outcome is stored or no longer needed.
     Done {
         /// Which.
         lease: Lease,
-        /// What came of it: [`Outcome`].
+        /// Its [`Outcome`].
         outcome: Body<Outcome>,
     },
 }
@@ -86,7 +86,7 @@ pub struct Greeting {
     pub statement: Option<Statement>,
     /// By its own clock.
     pub at: Timestamp,
-    /// What keeps it from working, in words, such as a full disk; empty: nothing.
+    /// What keeps it from working, such as a full disk; empty: nothing.
     pub troubles: Vec<String>,
     /// This process has begun no task yet: what a worker of its name had begun ended with that one.
     #[serde(default)]
@@ -97,29 +97,29 @@ pub struct Greeting {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "snake_case")]
 pub enum Reply {
-    /// How its node stands.
+    /// The standing of its node.
     Standing(Standing),
     /// This worker cannot be used: another version, another service.
     Refused {
         /// Why, with the remedy.
         why: String,
     },
-    /// It is stored, or wanted no more.
+    /// It is stored, or no longer needed.
     Heard,
     /// It may begin.
     Begun {
-        /// What is to be done: [`Task`].
+        /// The [`Task`].
         task: Body<Task>,
-        /// The submission, whose watchers are told of events.
+        /// The submission that its events belong to.
         submission: i64,
     },
     /// It may not begin.
     NotBegun(NotBegun),
-    /// The task is to be left as it is.
+    /// The worker must abandon the task.
     Cancel,
     /// The package.
     Package {
-        /// Whether it is in the object store now; false: the service has it no more.
+        /// Whether it is in the object store now; false: the service no longer has it.
         there: bool,
     },
     /// The limit in force.
@@ -127,14 +127,14 @@ pub enum Reply {
         /// The limit.
         limit: TimeLimit,
     },
-    /// Not now, such as a database that cannot be reached: ask again.
+    /// The service cannot answer now, for example because its database is unreachable: repeat the request.
     Unavailable {
         /// Why.
         why: String,
     },
 }
 
-/// How a node stands.
+/// Whether a node gets work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
 pub enum Standing {
@@ -146,36 +146,36 @@ pub enum Standing {
         #[serde(default = "crate::message::untold")]
         protocol: u32,
     },
-    /// It gets none until something has changed.
+    /// It gets no work until something changes.
     Waits {
         /// Why, in words: not admitted, drained, suspected.
         reasons: Vec<String>,
     },
 }
 
-/// Why a worker may not begin with what a ticket is for.
+/// Why a worker may not begin the job of a ticket.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "not", rename_all = "snake_case")]
 pub enum NotBegun {
-    /// The job is judged, cancelled, or has another ticket by now: this one is to be thrown away.
+    /// The job is judged, cancelled or has another ticket: discard this one.
     Over,
-    /// Another node is to do it, or another one has it as far as is known: the ticket is to be put back for so long.
+    /// Another node must do it, or seems to have it: put the ticket back for this long.
     Later {
         /// Milliseconds.
         millis: u32,
     },
-    /// This node gets no work now: the ticket is to be put back at once.
+    /// This node gets no work now: put the ticket back at once.
     Stopped {
         /// Why.
         reasons: Vec<String>,
     },
 }
 
-/// What may be too large for a message.
+/// A value that may be too large for a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Body<T> {
-    /// Here.
+    /// In the message.
     Inline(Box<T>),
     /// As JSON in the object store for bodies.
     Stored {
@@ -189,15 +189,15 @@ pub enum Body<T> {
 pub struct Presence {
     /// Who it is.
     pub hello: Hello,
-    /// Since when this process is there, by its own clock.
+    /// When this process started, by its own clock.
     pub since: Timestamp,
-    /// The submission it is at.
+    /// The submission it judges.
     pub judging: Option<i64>,
-    /// Tasks it has finished since then.
+    /// Tasks it has finished since its start.
     pub finished: u64,
 }
 
-/// Something that is told to all servers, for whoever watches a submission.
+/// News for all servers, for those who watch a submission.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum News {

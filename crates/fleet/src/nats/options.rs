@@ -17,7 +17,7 @@ pub struct Options {
     pub url: String,
     /// A file of credentials (JWT and seed), as `nsc` writes it.
     pub creds: Option<PathBuf>,
-    /// Certificates, as PEM, of those whose word is taken for a broker's identity; `None`: the system's.
+    /// Certificate authorities that are trusted for the brokers, as PEM; `None`: the system's.
     pub ca: Option<PathBuf>,
     /// Our certificate, as PEM, where brokers ask for one.
     pub cert: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! What has to be there in the cluster: made by servers, as often as they start.
+//! Streams, buckets and stores of the cluster. Servers create what is missing when they start.
 
 use super::error::{Failure, NatsError};
 use super::name;
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// How long things are kept, where tests want it shorter.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// Until a ticket comes to another worker.
+    /// Time after which an unacknowledged ticket goes to another worker.
     pub ack_wait: Duration,
     /// Until a worker that was not heard of is not there.
     pub presence: Duration,

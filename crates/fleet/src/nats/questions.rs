@@ -1,4 +1,4 @@
-//! Questions: asked by workers, answered by one of the servers; and news, told to all of them.
+//! Requests of workers, which one of the servers answers; and news for all servers.
 
 use super::error::NatsError;
 use super::name;
