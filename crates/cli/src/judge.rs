@@ -1,6 +1,6 @@
 //! `tauto judge`: compile and judge one submission, with a package or with tests alone.
 
-mod loose;
+mod test_files;
 
 use crate::Done;
 use crate::clocks;
@@ -24,13 +24,13 @@ use engine::submission::{Submission, check, judge_submission};
 use engine::timelimit::time_limit;
 use judge::package::TimeLimit;
 use judge::scoring::JudgeMode;
-use loose::{Laid, TestArgs};
 use model::{Event, Judgement, Verdict};
 use report::json::{JudgeDocument, Judged, to_text};
 use report::text::judgement_lines;
 use settle::NoiseFloor;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use test_files::{TemporaryPackage, TestArgs};
 
 const USAGE: &str = "tauto judge [OPTIONS] <PACKAGE> <SUBMISSION>...
        tauto judge [OPTIONS] --in <FILE> --answer <FILE> <SUBMISSION>...
@@ -81,7 +81,7 @@ struct Plan {
     opinions: Opinions,
     kept: LimitDirectory,
     /// Of tests without a package: there as long as they are read.
-    _laid: Option<Laid>,
+    _laid: Option<TemporaryPackage>,
 }
 
 pub(crate) fn main(args: JudgeArgs) -> Result<Done, Failure> {
@@ -136,7 +136,7 @@ fn plan(args: &JudgeArgs) -> Result<Plan, Failure> {
 }
 
 /// What is judged by what.
-fn subject(args: &JudgeArgs) -> Result<(Opened, &[PathBuf], Option<Laid>), Failure> {
+fn subject(args: &JudgeArgs) -> Result<(Opened, &[PathBuf], Option<TemporaryPackage>), Failure> {
     if args.tests.without_package() {
         let laid = args.tests.lay_out()?;
         let mut opened = open(&laid.package())?;

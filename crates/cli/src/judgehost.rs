@@ -3,8 +3,8 @@
 
 mod batch;
 mod bundles;
-mod courier;
 mod host;
+mod report_sender;
 mod testcases;
 mod words;
 mod workdirs;
@@ -244,10 +244,10 @@ fn serve(args: &JudgehostArgs, account: &Account, name: &str, slot: SlotChoice) 
     let runner = BundleRunner { slot: first, floor, view, cancel: &site.cancel };
     let tests = testcases::Tests::new(directory.join("tests"))?;
     let server = || Ok::<_, Failure>(Server::new(client(account)?, name.clone()));
-    let courier = courier::Courier::start(server()?)?;
+    let report_sender = report_sender::ReportSender::start(server()?)?;
     let mut host = Host {
         server: server()?,
-        courier,
+        report_sender,
         url: account.url.clone(),
         name: name.clone(),
         journal,

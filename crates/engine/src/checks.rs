@@ -46,7 +46,7 @@ pub(crate) fn complaints(bench: &PreparedSlot) -> Result<Option<String>, Fault> 
     }
     let accepted = rejected.into_iter().filter(|(_, rejected)| all_ran && !rejected);
     bad.extend(accepted.map(|(file, _)| format!("no input validator rejects {file}")));
-    for test in &job.package.features.proofs {
+    for test in &job.package.features.validator_tests {
         bad.extend(wrong(bench, test)?);
     }
     let more = bad.len().saturating_sub(NAMED);

@@ -50,7 +50,8 @@ pub fn verify_package(
     };
     submissions.iter().for_each(|jury| warn_of_language(&job, jury));
     let features = &job.package.features;
-    let first = benches.first().filter(|_| !(features.checks.is_empty() && features.proofs.is_empty()));
+    let first =
+        benches.first().filter(|_| !(features.checks.is_empty() && features.validator_tests.is_empty()));
     let complaints = first.map(complaints).transpose()?.flatten();
     let submissions = spread(&benches, submissions, |bench, jury| {
         let known = judged.get(&jury.program.path).and_then(|result| under(result, &time, bench));

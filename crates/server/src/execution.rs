@@ -36,7 +36,7 @@ pub(crate) struct Program<'a> {
 }
 
 /// Takes a program in: when this returns it is on disk and will be run.
-pub(crate) async fn hand_in(
+pub(crate) async fn submit_program(
     service: &Service,
     caller: &Caller,
     program: Program<'_>,

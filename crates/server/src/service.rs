@@ -1,7 +1,7 @@
 //! The service as a whole: what its parts share, how it starts and how it ends.
 
 use crate::accounts::{Access, Accounts};
-use crate::callbacks::{self, Courier};
+use crate::callbacks::{self, CallbackSender};
 use crate::connections::Bounds;
 use crate::errors::Refusal;
 use crate::faces::{self, judge0};
@@ -161,8 +161,8 @@ impl Startup {
         let reaping = tokio::spawn(work::take_back_lost(service.clone()));
         let upkeep = tokio::spawn(upkeep::serve(service.clone()));
         let looking = tokio::spawn(fleet::serve(service.clone()));
-        let courier = Courier::of_system(service.settings.callbacks.clone());
-        let delivering = tokio::spawn(callbacks::deliver(service.clone(), courier, callbacks::HOLD));
+        let sender = CallbackSender::of_system(service.settings.callbacks.clone());
+        let delivering = tokio::spawn(callbacks::deliver(service.clone(), sender, callbacks::HOLD));
         let options = service.settings.nats.clone();
         let fleet = options.map(|options| tokio::spawn(serve_fleet(service.clone(), options)));
         let ending = service.clone();

@@ -1,7 +1,7 @@
 //! Taking in submissions, whichever face they come through.
 
 mod check;
-pub(crate) mod loose;
+pub(crate) mod own_tests;
 
 use check::names;
 pub(crate) use check::{Checked, FILES, Submitted, check, check_program, code_limit};
@@ -33,7 +33,7 @@ pub(crate) struct Details {
     pub(crate) infers: Option<InfersLimit>,
     /// It is judged by a package of its own, of tests or samples.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) loose: Option<loose::Loose>,
+    pub(crate) loose: Option<own_tests::OwnTests>,
     /// It is an execution: its only file is the `model::Execution` as JSON.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) execution: bool,
@@ -122,6 +122,6 @@ pub(crate) async fn submit(service: &Service, incoming: Incoming<'_>) -> Result<
 /// The files that were submitted, without what a run keeps among them for itself.
 pub(crate) async fn handed_in(service: &Service, submission: SubmissionId) -> Result<Vec<StoredFile>, Error> {
     let mut files = service.store.files(submission).await?;
-    files.retain(|file| file.name != loose::PACKAGE);
+    files.retain(|file| file.name != own_tests::PACKAGE);
     Ok(files)
 }

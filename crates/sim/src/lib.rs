@@ -4,9 +4,9 @@
 //! is proved to be that of its store; made up are programs, the noise of their times, machines and what befalls them, and the network. Everything
 //! comes from one seed: the same scenario gives the same figures on every machine.
 
+mod faults;
 mod figures;
 mod judging;
-mod mishaps;
 mod node;
 mod queue;
 mod quiet;

@@ -139,7 +139,7 @@ impl Host {
             if !self.flush()? {
                 return Ok(false);
             }
-            self.courier.send(task.id, body.clone());
+            self.report_sender.send(task.id, body.clone());
             // Only a result that decides nothing is not waited for, as DOMjudge's own judgehost does.
             if !report::is_correct(&body) && !self.flush()? {
                 return Ok(false);
@@ -150,7 +150,7 @@ impl Host {
 
     /// Waits for the report that is on its way. False: no more of this judging is wanted.
     fn flush(&mut self) -> Result<bool, Stop> {
-        let Some((task, told)) = self.courier.wait() else { return Ok(true) };
+        let Some((task, told)) = self.report_sender.wait() else { return Ok(true) };
         let wanted = told?;
         self.journal.note(Entry::Done { task })?;
         Ok(wanted)

@@ -2,7 +2,7 @@
 
 use super::batch::{Judging, Stop};
 use super::bundles::Bundles;
-use super::courier::Courier;
+use super::report_sender::ReportSender;
 use super::testcases::Tests;
 use super::workdirs::Workdirs;
 use crate::Done;
@@ -34,7 +34,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) struct Host {
     pub(super) server: Server,
     /// Who reports results.
-    pub(super) courier: Courier,
+    pub(super) report_sender: ReportSender,
     pub(super) url: String,
     pub(super) name: String,
     pub(super) journal: Journal,

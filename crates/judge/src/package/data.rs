@@ -1,8 +1,8 @@
 //! Test data: the tree of groups and cases below `data/` (legacy and 2025-09, "Test data").
 
-mod proofs;
+mod validator_tests;
 
-pub(super) use proofs::proofs;
+pub(super) use validator_tests::validator_tests;
 
 use super::field::{self, Section, some_of};
 use super::problem::Problem;

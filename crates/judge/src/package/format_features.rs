@@ -21,7 +21,7 @@ pub struct FormatFeatures {
     /// Programs that look at the tests themselves. Only verification of the package runs them.
     pub checks: Vec<TestCheck>,
     /// What validators are tried with. Only verification of the package does.
-    pub proofs: Vec<ValidatorTest>,
+    pub validator_tests: Vec<ValidatorTest>,
 }
 
 /// What decides after an interactor that accepted.

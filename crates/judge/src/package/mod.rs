@@ -91,8 +91,8 @@ pub fn read(tree: &FileTree) -> Result<(Package, Vec<Warning>), PackageError> {
     let problem = problem::read(tree, &mut warnings)?;
     let validator = program::validator(tree, &problem, &mut warnings)?;
     let data = data::read(tree, &problem, &mut warnings)?;
-    let proofs = data::proofs(tree, &problem, &mut warnings)?;
-    let checks = program::checks(tree, &data, &proofs, &mut warnings);
+    let validator_tests = data::validator_tests(tree, &problem, &mut warnings)?;
+    let checks = program::checks(tree, &data, &validator_tests, &mut warnings);
     let package = Package {
         short_name: tree.name.clone(),
         title: problem.title.clone().unwrap_or_else(|| tree.name.clone()),
@@ -104,7 +104,7 @@ pub fn read(tree: &FileTree) -> Result<(Package, Vec<Warning>), PackageError> {
         limits: problem.limits.clone(),
         validator,
         grader: program::grader(tree, &data, &mut warnings)?,
-        features: FormatFeatures { checks, proofs, ..FormatFeatures::default() },
+        features: FormatFeatures { checks, validator_tests, ..FormatFeatures::default() },
         data,
         include: program::includes(tree, &mut warnings),
         submissions: submission::read(tree, &problem, &mut warnings)?,

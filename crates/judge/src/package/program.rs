@@ -119,11 +119,11 @@ pub(super) fn validator(
 pub(super) fn checks(
     tree: &FileTree,
     data: &TestGroup,
-    proofs: &[ValidatorTest],
+    validator_tests: &[ValidatorTest],
     warnings: &mut Vec<Warning>,
 ) -> Vec<TestCheck> {
     let judged = data.all_cases().into_iter().map(|case| (case, true));
-    let tried = proofs.iter().map(|proof| (&proof.case, proof.good || proof.output.is_some()));
+    let tried = validator_tests.iter().map(|test| (&test.case, test.good || test.output.is_some()));
     let cases: Vec<(&TestCase, bool)> = judged.chain(tried).collect();
     let mut found = Vec::new();
     for directory in ["input_validators", "input_format_validators", "answer_validators"] {

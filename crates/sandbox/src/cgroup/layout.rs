@@ -2,7 +2,7 @@
 
 use super::file::SETTLING;
 use super::quota::{self, Quotas};
-use super::{partition, room};
+use super::{leaf_parent, partition};
 use model::Slot;
 use os::retry::{CONTROLLING, repeat};
 use std::collections::BTreeMap;
@@ -92,15 +92,16 @@ impl Layout {
         let needed: Vec<&str> = wanted.filter(|c| !self.v1.contains_key(*c)).collect();
         let partition = slot.map(|slot| partition::find(root, slot));
         let outside = match partition {
-            Some(Ok(partition)) => match room::make_inside(&partition, root, &needed, name) {
+            Some(Ok(partition)) => match leaf_parent::make_inside(&partition, root, &needed, name) {
                 Ok(()) => return Ok((partition, Rung::Partition)),
                 Err(e) => Some(format!("{} takes no group of ours: {e}", partition.display())),
             },
             Some(Err(why)) => Some(why),
             None => None,
         };
-        let home = room::home(own, root);
-        let parent = room::make_leaf(&home, root, &needed, name).map_err(|e| format!("{e}; {REMEDY}"))?;
+        let home = leaf_parent::home(own, root);
+        let parent =
+            leaf_parent::make_leaf(&home, root, &needed, name).map_err(|e| format!("{e}; {REMEDY}"))?;
         Ok((parent, outside.map_or(Rung::NoSlot, Rung::Outside)))
     }
 
@@ -132,13 +133,13 @@ impl Layout {
         let name = group_name(keeper, pid_namespace());
         self.parents().iter().for_each(|parent| remove(parent, &name));
         if let Some((own, root)) = &self.v2 {
-            room::tidy(&room::home(own, root));
+            leaf_parent::tidy(&leaf_parent::home(own, root));
         }
     }
 
     fn parents(&self) -> Vec<PathBuf> {
         let v2 = self.v2.iter().flat_map(|(own, root)| {
-            [room::home(own, root), root.clone()].into_iter().chain(partition::all(root))
+            [leaf_parent::home(own, root), root.clone()].into_iter().chain(partition::all(root))
         });
         self.v1.values().cloned().chain(v2).collect()
     }
@@ -198,7 +199,7 @@ impl Places {
         let parents = [&self.v2, &self.memory, &self.pids].into_iter().flatten();
         parents.for_each(|parent| remove(parent, &self.name));
         if let Ok(parent) = &self.v2 {
-            room::tidy(parent);
+            leaf_parent::tidy(parent);
         }
     }
 }

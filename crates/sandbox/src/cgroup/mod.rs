@@ -15,11 +15,11 @@
 mod file;
 mod group;
 mod layout;
+mod leaf_parent;
 mod memory;
 mod numa;
 mod partition;
 mod quota;
-mod room;
 
 pub(crate) use layout::{Layout, Places};
 pub(crate) use memory::MemoryUse;

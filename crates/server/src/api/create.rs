@@ -6,7 +6,7 @@ use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
 use crate::secret;
 use crate::service::Service;
-use crate::submit::loose::{Comparing, Test, WithTests, with_tests};
+use crate::submit::own_tests::{Comparing, Test, WithTests, with_tests};
 use crate::submit::{Accepted, Checked, Details, FILES, Incoming, Submitted, check, submit};
 use axum::extract::State;
 use axum::extract::multipart::MultipartError;

@@ -6,11 +6,11 @@
 //! followed; little is sent, in little time, and nothing of the answer but its status is used.
 
 mod address;
-mod courier;
+mod sender;
 
 pub(crate) use address::check;
 pub use address::{Allowed, Network, NoNetwork};
-pub(crate) use courier::Courier;
+pub(crate) use sender::CallbackSender;
 
 use crate::errors::Refusal;
 use crate::faces::judge0;
@@ -33,8 +33,8 @@ const WAITS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(15)];
 pub(crate) const HOLD: Duration = Duration::from_secs(15);
 
 /// Delivers what is due, until it is dropped.
-pub(crate) async fn deliver(service: Arc<Service>, courier: Courier, hold: Duration) {
-    let courier = Arc::new(courier);
+pub(crate) async fn deliver(service: Arc<Service>, sender: CallbackSender, hold: Duration) {
+    let sender = Arc::new(sender);
     let mut tasks = JoinSet::new();
     let mut every = tokio::time::interval(LOOK);
     every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -50,7 +50,7 @@ pub(crate) async fn deliver(service: Arc<Service>, courier: Courier, hold: Durat
         for callback in due {
             let until = now().plus_micros(i64::try_from(hold.as_micros()).unwrap_or(i64::MAX));
             match service.store.take_callback(&callback, until).await {
-                Ok(true) => drop(tasks.spawn(one(service.clone(), courier.clone(), callback))),
+                Ok(true) => drop(tasks.spawn(one(service.clone(), sender.clone(), callback))),
                 Ok(false) => {}
                 Err(error) => tracing::error!(%error, "taking a callback"),
             }
@@ -59,9 +59,9 @@ pub(crate) async fn deliver(service: Arc<Service>, courier: Courier, hold: Durat
 }
 
 /// One try.
-async fn one(service: Arc<Service>, courier: Arc<Courier>, callback: Callback) {
+async fn one(service: Arc<Service>, sender: Arc<CallbackSender>, callback: Callback) {
     let sent = match body(&service, &callback).await {
-        Ok(body) => courier.put(&callback.url, body).await.map_err(|error| error.to_string()),
+        Ok(body) => sender.put(&callback.url, body).await.map_err(|error| error.to_string()),
         Err(refusal) => Err(refusal.to_string()),
     };
     let noted = match &sent {
@@ -161,7 +161,7 @@ mod tests {
         let deliver_now = || {
             tokio::spawn(deliver(
                 kit.service.clone(),
-                Courier::of_system(allowed.clone()),
+                CallbackSender::of_system(allowed.clone()),
                 Duration::from_secs(1),
             ))
         };

@@ -9,7 +9,6 @@ mod docs;
 mod evidence;
 pub(crate) mod filters;
 mod frame;
-mod hand_in;
 mod hosts;
 mod lists;
 mod node;
@@ -20,6 +19,7 @@ mod refused;
 mod rejudging;
 mod rows;
 mod submission;
+mod submit_form;
 #[cfg(test)]
 pub(crate) mod tests;
 mod theme;
@@ -48,8 +48,8 @@ pub(crate) fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
         )
         .route("/problems/{name}", get(problems::one))
         .route("/problems/{name}/files/{file}", get(problems::file))
-        .route("/problems/{name}/submit", post(hand_in::hand_in))
-        .route("/problems/{name}/run", post(hand_in::run))
+        .route("/problems/{name}/submit", post(submit_form::handle_submit))
+        .route("/problems/{name}/run", post(submit_form::run))
         .route("/problems/{name}/verification", get(upload::page).post(upload::order))
         .route("/problems/{name}/time-limits", post(upload::infer_again))
         .route("/problems/{name}/verification/part", get(upload::part_alone))

@@ -8,7 +8,7 @@ use crate::errors::Refusal;
 use crate::problems::Opened;
 use crate::service::Service;
 use crate::statement::{self, Statement};
-use crate::submit::loose::{has_samples, takes_input};
+use crate::submit::own_tests::{has_samples, takes_input};
 use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};

@@ -1,7 +1,7 @@
 //! Packages: handing one in, and whether its jury's submissions keep their promises.
 
 use super::filters;
-use super::hand_in::broken;
+use super::submit_form::broken;
 use super::{Frame, Refused, show, words};
 use crate::accounts::Right;
 use crate::errors::Refusal;

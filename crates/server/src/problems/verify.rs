@@ -72,7 +72,7 @@ pub(crate) async fn verify(service: &Service, problem: &str, by: Option<UserId>)
         match known.get(&submission.program.path) {
             Some(known) if known.state == State::Judged && known.forgotten.is_none() => again.push(known.id),
             Some(known) if known.state != State::Judged => waiting += 1,
-            _ => hand_in(service, &problem, &opened, submission, by).await?,
+            _ => submit_jury(service, &problem, &opened, submission, by).await?,
         }
     }
     tracing::info!(problem = problem.name, again = again.len(), waiting, "verifying a package");
@@ -83,7 +83,7 @@ pub(crate) async fn verify(service: &Service, problem: &str, by: Option<UserId>)
     Ok(problem.newest)
 }
 
-async fn hand_in(
+async fn submit_jury(
     service: &Service,
     problem: &Problem,
     opened: &Arc<Opened>,

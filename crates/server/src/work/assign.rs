@@ -4,7 +4,7 @@ use crate::errors::Refusal;
 use crate::problems::limits::{self, Needs};
 use crate::service::Service;
 use crate::submit::Details;
-use crate::submit::loose::{Loose, PACKAGE};
+use crate::submit::own_tests::{OwnTests, PACKAGE};
 use fleet::{Opinions, Task, TimeLimit, Work};
 use model::{Blob, ProgramFile};
 use store::{Error, Job, LimitOf, Store, Submission, SubmissionId, Version};
@@ -42,7 +42,7 @@ pub(crate) async fn task(service: &Service, job: &Job) -> Result<Assignment, Ref
             judging(&submission, problem, (package, time_limit, Some(opinions)), details, files)
         }
         None => match details.loose.clone() {
-            Some(Loose { package, name, time_limit }) => {
+            Some(OwnTests { package, name, time_limit }) => {
                 let own = files.into_iter().filter(|file| file.name != PACKAGE).collect();
                 judging(&submission, name, (package, time_limit, None), details, own)
             }

@@ -7,7 +7,7 @@ use super::request::{self, ARCHIVE, Against, Wanted};
 use super::{Fault, ORIGIN, config};
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
-use crate::execution::{Program, hand_in, wait};
+use crate::execution::{Program, submit_program, wait};
 use crate::service::Service;
 use crate::submit::Accepted;
 use axum::body::Bytes;
@@ -228,7 +228,7 @@ async fn accept(service: &Service, caller: &Caller, wanted: &Wanted) -> Result<A
         face: serde_json::to_value(&wanted.face).map_err(|e| Refusal::Fault(e.to_string()))?,
         callback: wanted.face.callback_url.as_deref(),
     };
-    hand_in(service, caller, program).await
+    submit_program(service, caller, program).await
 }
 
 /// How many of this face's submissions were waiting when they were last counted, and those that came since: counting takes

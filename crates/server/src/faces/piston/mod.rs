@@ -8,7 +8,7 @@ mod selector;
 use super::Face;
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
-use crate::execution::{self, Program, hand_in, wait};
+use crate::execution::{self, Program, submit_program, wait};
 use crate::service::Service;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -126,7 +126,7 @@ async fn execute(
         face: json!({"language": wanted.runtime.language, "version": wanted.runtime.version}),
         callback: None,
     };
-    let accepted = hand_in(&service, &caller, program).await?;
+    let accepted = submit_program(&service, &caller, program).await?;
     let submission = wait(&service, accepted.id, PATIENCE).await?;
     let ran = execution::ran(&service, &submission).await?;
     let late =

@@ -31,7 +31,7 @@ const SHOWN: Bytes = Bytes::from_kib(64);
 
 /// A package that is not of a problem, as it is noted with a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Loose {
+pub(crate) struct OwnTests {
     /// SHA-256 of the package, which is among the run's files.
     pub(crate) package: String,
     /// What it is called in messages.
@@ -85,7 +85,7 @@ pub(crate) async fn with_tests(
     names(asked.files.iter().map(|(name, _)| name.as_str()), FILES)?;
     let language = languages::detect(service, asked.language, asked.files).await?;
     let package = laid_out(&asked)?;
-    let loose = Loose { package: String::new(), name: "tests".into(), time_limit: None };
+    let loose = OwnTests { package: String::new(), name: "tests".into(), time_limit: None };
     let details = Details { request, ..asked.details };
     take(service, caller, (&language, asked.files), (package, loose), details, Some(token)).await
 }
@@ -209,7 +209,7 @@ pub(crate) async fn on_samples(
     };
     let read = tokio::task::spawn_blocking(move || of_samples(&opened));
     let package = read.await.map_err(|e| Refusal::Fault(format!("reading a package: {e}")))??;
-    let loose = Loose { package: String::new(), name: problem.name.clone(), time_limit };
+    let loose = OwnTests { package: String::new(), name: problem.name.clone(), time_limit };
     let details = Details { mode: Mode::AllTests, ..Details::default() };
     take(service, caller, (&language, submitted.files), (package, loose), details, None).await
 }
@@ -274,7 +274,7 @@ pub(crate) async fn on_input(
         face: serde_json::Value::Null,
         callback: None,
     };
-    execution::hand_in(service, caller, program).await
+    execution::submit_program(service, caller, program).await
 }
 
 /// Stores a run with its package.
@@ -282,11 +282,11 @@ async fn take(
     service: &Service,
     caller: &Caller,
     (language, own): (&str, &[(String, Vec<u8>)]),
-    (package, loose): (Vec<u8>, Loose),
+    (package, loose): (Vec<u8>, OwnTests),
     details: Details,
     token: Option<&str>,
 ) -> Result<Accepted, Refusal> {
-    let loose = Loose { package: store::Hash::digest(&package).as_str().to_owned(), ..loose };
+    let loose = OwnTests { package: store::Hash::digest(&package).as_str().to_owned(), ..loose };
     let mut files: Vec<(&str, &[u8])> =
         own.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
     files.push((PACKAGE, &package));

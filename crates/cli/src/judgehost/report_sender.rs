@@ -5,16 +5,16 @@ use ::judgehost::server::{NotDone, Server};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// Who carries them.
-pub(super) struct Courier {
+pub(super) struct ReportSender {
     orders: Sender<(u64, String)>,
     answers: Receiver<Result<bool, NotDone>>,
     /// The task whose report is on its way.
     carries: Option<u64>,
 }
 
-impl Courier {
+impl ReportSender {
     /// Starts the thread, which asks by a client of its own. After the launchers are forked.
-    pub(super) fn start(server: Server) -> Result<Courier, Failure> {
+    pub(super) fn start(server: Server) -> Result<ReportSender, Failure> {
         let (orders, ordered) = channel::<(u64, String)>();
         let (answer, answers) = channel();
         let carry = move || {
@@ -25,7 +25,7 @@ impl Courier {
             }
         };
         std::thread::Builder::new().name("courier".into()).spawn(carry).map_err(Failure::system)?;
-        Ok(Courier { orders, answers, carries: None })
+        Ok(ReportSender { orders, answers, carries: None })
     }
 
     /// Sends a report on its way. The one before must have been waited for.

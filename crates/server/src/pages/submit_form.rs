@@ -6,7 +6,7 @@ use super::{Frame, Refused, words};
 use crate::accounts::Right;
 use crate::errors::Refusal;
 use crate::service::Service;
-use crate::submit::loose::{on_input, on_samples};
+use crate::submit::own_tests::{on_input, on_samples};
 use crate::submit::{Checked, Details, FILES, Incoming, Submitted, check, submit};
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{Multipart, Path, State};
@@ -34,7 +34,7 @@ struct Posted {
 }
 
 /// `POST /problems/{name}/submit`.
-pub(super) async fn hand_in(
+pub(super) async fn handle_submit(
     State(service): State<Arc<Service>>,
     frame: Frame,
     Path(name): Path<String>,

@@ -18,7 +18,7 @@ const PROOFS: [(&str, bool, bool); 6] = [
 ];
 
 /// What the validators must accept or reject. Packages of legacy have none.
-pub(in crate::package) fn proofs(
+pub(in crate::package) fn validator_tests(
     tree: &FileTree,
     problem: &Problem,
     warnings: &mut Vec<Warning>,
@@ -85,8 +85,11 @@ mod tests {
             ("data/valid_output/3.out", ""),
         ];
         let features = read_clean(&files).features;
-        let told: Vec<_> =
-            features.proofs.iter().map(|p| (p.case.name.as_str(), p.output.as_deref(), p.good)).collect();
+        let told: Vec<_> = features
+            .validator_tests
+            .iter()
+            .map(|p| (p.case.name.as_str(), p.output.as_deref(), p.good))
+            .collect();
         assert_eq!(
             told,
             [
@@ -95,7 +98,7 @@ mod tests {
                 ("valid_output/3", Some("data/valid_output/3.out"), true),
             ]
         );
-        assert_eq!(features.proofs[2].case.validator_flags, ["loose"]);
+        assert_eq!(features.validator_tests[2].case.validator_flags, ["loose"]);
         // The inputs of outputs are valid (2025-09, "Invalid output").
         let runs: Vec<_> = features.checks[0]
             .runs
@@ -124,6 +127,6 @@ mod tests {
         let files = [interactive, ("output_validator/v.py", ""), ("data/valid_output/1.in", "")];
         read_warned(&files, &["data/valid_output: is not checked"]);
         // Legacy knows no such data.
-        assert!(read_clean(&[("data/invalid_input/1.in", "")]).features.proofs.is_empty());
+        assert!(read_clean(&[("data/invalid_input/1.in", "")]).features.validator_tests.is_empty());
     }
 }

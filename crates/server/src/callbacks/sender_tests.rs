@@ -26,8 +26,8 @@ fn answering(answers: Vec<Vec<&'static str>>) -> (Resolve, Arc<AtomicUsize>) {
     (Arc::new(resolve), asked)
 }
 
-fn courier(resolve: Resolve) -> Courier {
-    Courier::new(allowed(), resolve, RootCertStore::empty())
+fn sender(resolve: Resolve) -> CallbackSender {
+    CallbackSender::new(allowed(), resolve, RootCertStore::empty())
 }
 
 /// A server that answers every connection with this, and keeps what it was sent.
@@ -68,7 +68,7 @@ async fn a_callback_arrives_as_judge0_sends_it() {
     let server = server(OPEN, "HTTP/1.1 204 No Content\r\n\r\n").await;
     let (resolve, _) = answering(vec![vec![OPEN]]);
     let url = format!("http://judge.example:{}/done?id=1", server.port);
-    courier(resolve).put(&url, b"{\"token\":1}".to_vec()).await.unwrap();
+    sender(resolve).put(&url, b"{\"token\":1}".to_vec()).await.unwrap();
     let heard = server.heard.lock().unwrap().join("");
     assert!(heard.starts_with("PUT /done?id=1 HTTP/1.1\r\n"), "{heard}");
     assert!(heard.ends_with("\r\n\r\n{\"token\":1}"), "{heard}");
@@ -91,11 +91,11 @@ async fn a_name_that_changes_its_address_reaches_nothing_else() {
     let port = secret.local_addr().unwrap().port();
     // First answer public, every later one loopback: what is checked is what is connected to.
     let (resolve, asked) = answering(vec![vec![OPEN], vec!["127.0.0.1"], vec!["127.0.0.1"]]);
-    let courier = courier(resolve);
-    courier.put(&format!("http://rebind.example:{}/", public.port), b"{}".to_vec()).await.unwrap();
+    let sender = sender(resolve);
+    sender.put(&format!("http://rebind.example:{}/", public.port), b"{}".to_vec()).await.unwrap();
     assert_eq!((asked.load(Ordering::SeqCst), public.heard.lock().unwrap().len()), (1, 1));
     // The second try sees the second answer, and goes nowhere.
-    let why = courier.put(&format!("http://rebind.example:{port}/"), b"{}".to_vec()).await.unwrap_err();
+    let why = sender.put(&format!("http://rebind.example:{port}/"), b"{}".to_vec()).await.unwrap_err();
     assert!(matches!(why, Undeliverable::Address(address) if address.is_loopback()), "{why}");
     assert_eq!(asked.load(Ordering::SeqCst), 2);
     let nobody = tokio::time::timeout(Duration::from_millis(100), secret.accept()).await;
@@ -113,7 +113,7 @@ async fn one_closed_address_closes_a_name() {
     ] {
         let (resolve, _) = answering(vec![answer]);
         let url = format!("http://mixed.example:{}/", server.port);
-        let why = courier(resolve).put(&url, b"{}".to_vec()).await.unwrap_err().to_string();
+        let why = sender(resolve).put(&url, b"{}".to_vec()).await.unwrap_err().to_string();
         assert!(why.contains(says), "{says}: {why}");
     }
     assert_eq!(server.heard.lock().unwrap().len(), 0);
@@ -130,7 +130,7 @@ async fn redirects_are_not_followed_and_refusals_count_as_failures() {
         let server = server(OPEN, answer).await;
         let (resolve, asked) = answering(vec![vec![OPEN]]);
         let url = format!("http://judge.example:{}/", server.port);
-        let why = courier(resolve).put(&url, b"{}".to_vec()).await.unwrap_err().to_string();
+        let why = sender(resolve).put(&url, b"{}".to_vec()).await.unwrap_err().to_string();
         assert!(why.contains(says), "{says}: {why}");
         assert_eq!(asked.load(Ordering::SeqCst), 1);
     }
@@ -146,7 +146,7 @@ async fn an_endless_answer_is_not_read() {
         while stream.write_all(&[b'x'; 65536]).await.is_ok() {}
     });
     let (resolve, _) = answering(vec![vec![OPEN]]);
-    courier(resolve).put(&format!("http://judge.example:{port}/"), b"{}".to_vec()).await.unwrap();
+    sender(resolve).put(&format!("http://judge.example:{port}/"), b"{}".to_vec()).await.unwrap();
     // The connection was closed, else this never ends.
     tokio::time::timeout(Duration::from_secs(5), sending).await.expect("still connected").unwrap();
 }
@@ -174,7 +174,9 @@ async fn over_tls_the_name_must_be_certified() {
     });
     let put = async |roots: RootCertStore, name: &str| {
         let (resolve, _) = answering(vec![vec![OPEN]]);
-        Courier::new(allowed(), resolve, roots).put(&format!("https://{name}:{port}/"), b"{}".to_vec()).await
+        CallbackSender::new(allowed(), resolve, roots)
+            .put(&format!("https://{name}:{port}/"), b"{}".to_vec())
+            .await
     };
     let mut roots = RootCertStore::empty();
     roots.add(cert.der().clone()).unwrap();

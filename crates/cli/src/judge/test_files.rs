@@ -30,7 +30,7 @@ pub(super) struct TestArgs {
 }
 
 /// A package of tests, gone when this is dropped.
-pub(super) struct Laid {
+pub(super) struct TemporaryPackage {
     directory: TempDir,
 }
 
@@ -44,7 +44,7 @@ fn tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
-impl Laid {
+impl TemporaryPackage {
     /// The directory to be read as a package.
     pub(super) fn package(&self) -> PathBuf {
         self.directory.path().join(NAME)
@@ -69,10 +69,10 @@ impl TestArgs {
     }
 
     /// Lays out the package.
-    pub(super) fn lay_out(&self) -> Result<Laid, Failure> {
+    pub(super) fn lay_out(&self) -> Result<TemporaryPackage, Failure> {
         let tests = self.pairs()?;
         let directory = tempfile::Builder::new().prefix("tauto-tests-").tempdir().map_err(Failure::system)?;
-        let laid = Laid { directory };
+        let laid = TemporaryPackage { directory };
         let package = laid.package();
         let secret = package.join("data/secret");
         fs::create_dir_all(&secret).map_err(Failure::system)?;

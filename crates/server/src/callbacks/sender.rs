@@ -25,15 +25,15 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) type Resolve = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
 
 /// Delivers callbacks.
-pub(crate) struct Courier {
+pub(crate) struct CallbackSender {
     allowed: Allowed,
     resolve: Resolve,
     tls: TlsConnector,
 }
 
-impl Courier {
+impl CallbackSender {
     /// By the system's resolver and certificate authorities.
-    pub(crate) fn of_system(allowed: Allowed) -> Courier {
+    pub(crate) fn of_system(allowed: Allowed) -> CallbackSender {
         let mut roots = RootCertStore::empty();
         let found = rustls_native_certs::load_native_certs();
         for error in &found.errors {
@@ -50,17 +50,17 @@ impl Courier {
                 Ok(found.map(|address| address.ip()).collect())
             })
         };
-        Courier::new(allowed, Arc::new(resolve), roots)
+        CallbackSender::new(allowed, Arc::new(resolve), roots)
     }
 
     /// By these.
-    pub(crate) fn new(allowed: Allowed, resolve: Resolve, roots: RootCertStore) -> Courier {
+    pub(crate) fn new(allowed: Allowed, resolve: Resolve, roots: RootCertStore) -> CallbackSender {
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap_or_else(|_| unreachable!("the provider has the protocol versions that rustls has"))
             .with_root_certificates(roots)
             .with_no_client_auth();
-        Courier { allowed, resolve, tls: TlsConnector::from(Arc::new(config)) }
+        CallbackSender { allowed, resolve, tls: TlsConnector::from(Arc::new(config)) }
     }
 
     /// Puts a JSON document to an address. Done is whatever answers with a status of success.
@@ -146,5 +146,5 @@ async fn exchange(
 }
 
 #[cfg(test)]
-#[path = "courier_tests.rs"]
+#[path = "sender_tests.rs"]
 mod tests;
