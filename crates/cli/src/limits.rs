@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::reservation::reserve;
 use crate::terminal::{Failure, print};
 use clap::Args;
-use engine::calibrate::{Measuring, calibrate};
+use engine::calibrate::{CalibrationOptions, calibrate};
 use engine::clocks::{Counter, Meter};
 use engine::job::Job;
 use engine::languages::Languages;
@@ -184,7 +184,7 @@ fn measure(
         Ok(())
     };
     let load: Option<&dyn Fn(bool) -> Result<(), Fault>> = if args.load { Some(&load) } else { None };
-    calibrate(&bench, &Measuring { runs, load, tell: &tell })
+    calibrate(&bench, &CalibrationOptions { runs, load, tell: &tell })
 }
 
 /// A load on every CPU that this process may use, until it is dropped.

@@ -7,7 +7,7 @@ use crate::clocks::Meter;
 use crate::interact::{Interaction, Pipes, Side, interact};
 use crate::limits::Allowance;
 use crate::program::{Built, CompileBounds, RunContext, RunInputs, compile_to, duplicate};
-use crate::settled::{Ruling, limits_to_settle, settle_attempts};
+use crate::settled::{SettleContext, limits_to_settle, settle_attempts};
 use crate::slot::{Slot, Station};
 use crate::validate::Validating;
 use crate::{Fault, SystemError, files};
@@ -368,10 +368,15 @@ impl<'a> BundleRunner<'a> {
         limits.stop.wall = Some(WallLimit { time: case.wall.max(computing), excuse_waiting: true });
         let control = self.slot.control.as_ref().map(|control| (control, program.0.context));
         let looks = Cell::new(0);
-        let ruling =
-            Ruling { meter: Meter::Kernel, limits: &limits, floor: self.floor, control, looks: &looks };
+        let settle_context = SettleContext {
+            meter: Meter::Kernel,
+            limits: &limits,
+            floor: self.floor,
+            control,
+            looks: &looks,
+        };
         let mut attempts = Vec::new();
-        let settled = settle_attempts(&ruling, || {
+        let settled = settle_attempts(&settle_context, || {
             let (judged, attempt) = attempt(program, jury, case, &limits)?;
             attempts.push(attempt);
             Ok(judged)

@@ -27,7 +27,7 @@ const MATTERS: f64 = 0.1;
 const BEYOND: f64 = 2.0;
 
 /// How measuring is done.
-pub struct Measuring<'a> {
+pub struct CalibrationOptions<'a> {
     /// Runs of each test that matters: idle, and as many under load.
     pub runs: u32,
     /// Makes all CPUs busy, or lets them rest; `None`: load is not asked for.
@@ -66,12 +66,12 @@ struct Run {
 ///
 /// # Errors
 /// The package cannot be judged, or has no program that must pass; or the system failed.
-pub fn calibrate(bench: &PreparedSlot, measuring: &Measuring) -> Result<Calibration, Fault> {
+pub fn calibrate(bench: &PreparedSlot, options: &CalibrationOptions) -> Result<Calibration, Fault> {
     let job = &bench.job;
     let limit_cache = job.limit_cache;
     let key = limit_cache.directory.map(|_| limit_cache::key(bench)).transpose()?;
-    let load = if measuring.load.is_some() { "-load" } else { "" };
-    let name = key.as_ref().map(|key| format!("{key}.times-{}{load}", measuring.runs));
+    let load = if options.load.is_some() { "-load" } else { "" };
+    let name = key.as_ref().map(|key| format!("{key}.times-{}{load}", options.runs));
     if let (Some(directory), Some(name), false) = (limit_cache.directory, &name, limit_cache.fresh)
         && let Some(known) = limit_cache::read(directory, name, &TIMES)
     {
@@ -86,7 +86,7 @@ pub fn calibrate(bench: &PreparedSlot, measuring: &Measuring) -> Result<Calibrat
     };
     let own = bench.with_emit(&emit);
     let earlier = key.as_deref().and_then(|key| earlier(limit_cache, key)).map(|limit| limit.limit);
-    let measured = measure(&own, measuring, earlier)?;
+    let measured = measure(&own, options, earlier)?;
     let calibration = Calibration {
         warnings: std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner)),
         ..measured
@@ -101,7 +101,7 @@ pub fn calibrate(bench: &PreparedSlot, measuring: &Measuring) -> Result<Calibrat
 
 fn measure(
     bench: &PreparedSlot,
-    measuring: &Measuring,
+    options: &CalibrationOptions,
     earlier: Option<Nanos>,
 ) -> Result<Calibration, Fault> {
     let job = &bench.job;
@@ -111,7 +111,7 @@ fn measure(
     let mut subjects = subjects(bench, &generous, LimitSide::Passes)?;
     let refuse = |why: String| Fault::Input { place: job.package.short_name.clone(), why };
     for subject in &mut subjects {
-        first_look(bench, subject, measuring, None)?;
+        first_look(bench, subject, options, None)?;
     }
     let slowest = subjects.iter().filter_map(|subject| subject.slowest(floor, meter)).max_by_key(|t| t.time);
     let found = suggest(rule, slowest.map(|slowest| (slowest.time, slowest.interval)), None, None);
@@ -123,17 +123,17 @@ fn measure(
     let enough = at_least.scale(too_slow * if meter.clock().varies() { BEYOND } else { 1.0 });
     let mut others = self::subjects(bench, &TimeLimitInUse::plain(enough), LimitSide::TooSlow)?;
     for subject in &mut others {
-        first_look(bench, subject, measuring, Some(enough))?;
+        first_look(bench, subject, options, Some(enough))?;
     }
     subjects.append(&mut others);
     // By turns, so that what changes meanwhile changes all of them alike.
-    for round in 1..=measuring.runs {
+    for round in 1..=options.runs {
         if round > 1 {
-            again(bench, &mut subjects, measuring, round, false)?;
+            again(bench, &mut subjects, options, round, false)?;
         }
-        if let Some(load) = measuring.load {
+        if let Some(load) = options.load {
             load(true)?;
-            let done = again(bench, &mut subjects, measuring, round, true);
+            let done = again(bench, &mut subjects, options, round, true);
             load(false)?;
             done?;
         }
@@ -153,7 +153,7 @@ fn measure(
     let fastest = time_of(LimitSide::TooSlow, false).min();
     let suggestion = suggest(rule, slowest, fastest, earlier).map_err(|e| refuse(e.to_string()))?;
     let loaded = |time: Nanos| suggest(rule, Some((time, [time; 2])), None, None).ok().map(|s| s.limit);
-    let under_load = measuring.load.and_then(|_| time_of(LimitSide::Passes, true).max()).and_then(loaded);
+    let under_load = options.load.and_then(|_| time_of(LimitSide::Passes, true).max()).and_then(loaded);
     let stated = match &job.package.limits.time {
         TimeLimit::Stated { limit, .. } => Some(*limit),
         TimeLimit::Inferred(_) => None,
@@ -206,11 +206,11 @@ fn subjects<'a>(
 fn first_look<'a>(
     bench: &'a PreparedSlot,
     subject: &mut CompiledProgram<'a>,
-    measuring: &Measuring,
+    options: &CalibrationOptions,
     enough: Option<Nanos>,
 ) -> Result<(), Fault> {
     for case in bench.job.package.data.all_cases() {
-        let (run, verdict) = run(bench, subject, case, measuring, 1)?;
+        let (run, verdict) = run(bench, subject, case, options, 1)?;
         let over = verdict == Verdict::TimeLimit;
         if over && enough.is_none() {
             let why = format!("must pass, but takes longer than {WHILE_INFERRING}; state a time limit");
@@ -234,7 +234,7 @@ fn first_look<'a>(
 fn again(
     bench: &PreparedSlot,
     subjects: &mut [CompiledProgram],
-    measuring: &Measuring,
+    options: &CalibrationOptions,
     round: u32,
     loaded: bool,
 ) -> Result<(), Fault> {
@@ -250,7 +250,7 @@ fn again(
             if series.ended || series.idle.first().is_some_and(|run| run.time < matters) {
                 continue;
             }
-            let (run, _) = run(bench, subject, series.case, measuring, round)?;
+            let (run, _) = run(bench, subject, series.case, options, round)?;
             if let Some(series) = subject.tests.get_mut(n) {
                 let runs = if loaded { &mut series.loaded } else { &mut series.idle };
                 runs.push(run);
@@ -264,12 +264,12 @@ fn run(
     bench: &PreparedSlot,
     subject: &CompiledProgram,
     case: &TestCase,
-    measuring: &Measuring,
+    options: &CalibrationOptions,
     round: u32,
 ) -> Result<(Run, Verdict), Fault> {
-    let options = &bench.job.options;
+    let job_options = &bench.job.options;
     bench.job.phase(Some(subject.path), JudgePhase::InferringTimeLimit);
-    (measuring.tell)(round, &format!("{}: {}", subject.path, case.name));
+    (options.tell)(round, &format!("{}: {}", subject.path, case.name));
     let judged = bench.context().judge(&subject.built, &subject.limits, case)?;
     if judged.verdict == Verdict::JudgeError {
         return Err(Fault::Package {
@@ -277,12 +277,12 @@ fn run(
             why: format!("{}: {}", case.name, judged.message),
         });
     }
-    let charged = judged.runs.iter().map(|run| Ok((options.meter.charge(run)?, run)));
+    let charged = judged.runs.iter().map(|run| Ok((job_options.meter.charge(run)?, run)));
     let charged = charged.collect::<Result<Vec<_>, Fault>>()?;
     let slowest = charged.into_iter().max_by_key(|(charge, _)| *charge);
     let timed = slowest.map_or_else(
-        || Timed::new(Charge { clock: options.meter.clock(), amount: 0 }, &[]),
-        |(charge, run)| Timed::new(charge, &disturbances(run, &options.floor)),
+        || Timed::new(Charge { clock: job_options.meter.clock(), amount: 0 }, &[]),
+        |(charge, run)| Timed::new(charge, &disturbances(run, &job_options.floor)),
     );
     let own = |time: Nanos| time.scale(1.0 / subject.built.allowance.time_factor);
     let time = timed.charge.as_time();

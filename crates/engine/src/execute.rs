@@ -10,7 +10,7 @@ use crate::clocks::Meter;
 use crate::languages::Languages;
 use crate::limits::Allowance;
 use crate::program::{Built, CompileBounds, RunContext, RunInputs, compile_to, duplicate};
-use crate::settled::{Ruling, SettledCase, limits_to_settle, settle_attempts};
+use crate::settled::{SettleContext, SettledCase, limits_to_settle, settle_attempts};
 use crate::slot::{Control, Slot};
 use crate::{Fault, SystemError, files};
 use intake::{Intake, intake};
@@ -165,10 +165,11 @@ impl Runs<'_> {
     ) -> Result<(), Fault> {
         let control = control.map(|control| (control, self.built.context));
         let looks = Cell::new(0);
-        let ruling = Ruling { meter: Meter::Kernel, limits: &self.limits, floor, control, looks: &looks };
+        let settle_context =
+            SettleContext { meter: Meter::Kernel, limits: &self.limits, floor, control, looks: &looks };
         for _ in 0..self.asked.runs.max(1) {
             let mut written = Vec::new();
-            let settled = settle_attempts(&ruling, || {
+            let settled = settle_attempts(&settle_context, || {
                 let (judged, streams) = self.once()?;
                 written.push(streams);
                 Ok(judged)

@@ -51,7 +51,7 @@ struct Attempt {
 }
 
 /// What an attempt is judged by, apart from itself.
-pub(crate) struct Ruling<'a> {
+pub(crate) struct SettleContext<'a> {
     pub(crate) meter: Meter,
     pub(crate) limits: &'a CaseLimits,
     pub(crate) floor: &'a NoiseFloor,
@@ -72,8 +72,8 @@ pub(crate) fn judge_settled(
     case: &TestCase,
 ) -> Result<SettledCase, Fault> {
     let control = control.map(|control| (control, built.context));
-    let ruling = Ruling { meter: context.meter, limits, floor, control, looks };
-    settle_attempts(&ruling, || context.judge(built, limits, case))
+    let settle_context = SettleContext { meter: context.meter, limits, floor, control, looks };
+    settle_attempts(&settle_context, || context.judge(built, limits, case))
 }
 
 /// Makes attempts until their times decide.
@@ -81,10 +81,10 @@ pub(crate) fn judge_settled(
 /// While none has kept the limit and the best is near it, the control program is run after each: neighbours that share caches and memory
 /// slow a machine for seconds, in which all runs agree and no other evidence shows it. Where it is slow, the next attempt waits until it is not.
 pub(crate) fn settle_attempts(
-    ruling: &Ruling<'_>,
+    settle_context: &SettleContext<'_>,
     mut attempt: impl FnMut() -> Result<Judged, Fault>,
 ) -> Result<SettledCase, Fault> {
-    let Ruling { meter, limits, floor, control, looks } = *ruling;
+    let SettleContext { meter, limits, floor, control, looks } = *settle_context;
     let limit = Charge::limit(meter.clock(), &limits.judge);
     let mut attempts: Vec<Attempt> = Vec::new();
     loop {

@@ -3,8 +3,8 @@
 use crate::db::{Row, values};
 use crate::jobs::{columns, job};
 use crate::judgements::make_stand;
+use crate::queue::take_turn;
 use crate::rounds::Ended;
-use crate::turns::take_turn;
 use crate::{Job, JobId, JudgementId, Purpose, Result, Store, Timestamp, callbacks};
 
 impl Store {

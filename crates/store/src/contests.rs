@@ -1,7 +1,7 @@
 //! Pools, and contests, which are bound to them. What a pool is, and how a contest is judged, are documents of those who schedule.
 
 use crate::db::{Row, Tx, values};
-use crate::turns::take_turn;
+use crate::queue::take_turn;
 use crate::{ContestId, Error, Result, Store, Timestamp};
 use serde_json::Value as Json;
 

@@ -1,8 +1,8 @@
 //! Jobs. A job asks for one judgement of one submission: queued → claimed by a worker, with a lease → judged, or cancelled. Who gets
-//! which is in [`crate::turns`], what becomes of a claim in [`crate::leases`], and what several jobs come to together in [`crate::rounds`].
+//! which is in [`crate::queue`], what becomes of a claim in [`crate::leases`], and what several jobs come to together in [`crate::rounds`].
 
 use crate::db::{Row, Tx, Value, numbered, values};
-use crate::turns::last_ticket;
+use crate::queue::last_ticket;
 use crate::{
     ContestId, Error, JobId, JudgementId, Lease, RejudgingId, Result, Store, SubmissionId, Timestamp, UserId,
     VersionId,

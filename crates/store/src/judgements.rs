@@ -4,9 +4,9 @@
 use crate::db::{Row, Tx, values};
 use crate::evidence::{self, FORM, Packed};
 use crate::leases::lost;
-use crate::rounds::{self, Conclusion, Ended, Then};
+use crate::queue::take_turn;
+use crate::rounds::{self, Conclusion, Ended, RoundStep};
 use crate::submissions::missing;
-use crate::turns::take_turn;
 use crate::{
     Error, Finished, JobId, JudgementId, Lease, Output, Purpose, Result, Store, SubmissionId, Timestamp,
     callbacks, outputs,
@@ -212,7 +212,7 @@ impl Store {
             return Ok(before);
         };
         let submission = ended.submission;
-        let stands = matches!(conclusion.then, Then::Stand { counts: None });
+        let stands = matches!(conclusion.then, RoundStep::Stand { counts: None });
         let verdict = ended.purpose == Purpose::Verdict;
         let current = stands && verdict && becomes_current(&mut tx, &ended, judgement.verdict).await?;
         if current {
@@ -224,11 +224,11 @@ impl Store {
             outputs::insert(&mut tx, id, output).await?;
         }
         match conclusion.then {
-            Then::Stand { counts: Some(counts) } => make_stand(&mut tx, &ended, counts).await?,
-            Then::Stand { counts: None } => {}
-            Then::Ask(ask) => rounds::ask(&mut tx, &ended, ask, now).await?,
+            RoundStep::Stand { counts: Some(counts) } => make_stand(&mut tx, &ended, counts).await?,
+            RoundStep::Stand { counts: None } => {}
+            RoundStep::Continue(ask) => rounds::ask(&mut tx, &ended, ask, now).await?,
         }
-        if verdict && matches!(conclusion.then, Then::Stand { .. }) {
+        if verdict && matches!(conclusion.then, RoundStep::Stand { .. }) {
             callbacks::verdict_is_there(&mut tx, submission, now).await?;
         }
         if let Some(inferred) = inferred.filter(|_| verdict) {

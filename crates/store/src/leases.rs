@@ -5,7 +5,7 @@
 
 use crate::db::{Row, Tx, Value, values};
 use crate::jobs::{columns, job, missing};
-use crate::turns::{refund, take_turn};
+use crate::queue::{refund, take_turn};
 use crate::{Error, Job, JobId, JobState, Lease, Result, Store, Timestamp};
 
 /// What comes of beginning a job by its ticket.

@@ -24,6 +24,7 @@ mod leases;
 mod nodes;
 mod outputs;
 mod problems;
+mod queue;
 mod reference_scales;
 mod rejudgings;
 mod removal;
@@ -33,7 +34,6 @@ mod schema;
 mod settings;
 mod submissions;
 mod time_limits;
-mod turns;
 mod upkeep;
 
 pub use accounts::{ApiToken, NewToken, NewUser, Role, Session, User};
@@ -53,14 +53,14 @@ pub use model::{
 pub use nodes::{Node, NodeChange, NodeEvent, NodeState, Sample};
 pub use outputs::Output;
 pub use problems::{NewVersion, Problem, Version};
+pub use queue::{Anywhere, Claim, DEFAULT_POOL};
 pub use reference_scales::StoredScales;
 pub use rejudgings::{Rejudge, Rejudged, Rejudging};
 pub use retention::Forgotten;
-pub use rounds::{Answered, Ask, Conclusion, Then};
+pub use rounds::{Conclusion, JobAnswer, RoundJob, RoundStep};
 pub use schema::SCHEMA;
 pub use submissions::{NewSubmission, PARTICIPANT, RUN, State, StoredFile, Submission};
 pub use time_limits::{AskLimit, Found, FoundLimit, Inferred, LIMITS, LimitOf, StoredLimit};
-pub use turns::{Anywhere, Claim, DEFAULT_POOL};
 pub use upkeep::Counts;
 
 use db::Database;

@@ -1,7 +1,7 @@
 //! What is taken out of a fleet again: nodes. (Pools: [`Store::remove_pool`]; contests: [`Store::remove_contest`].)
 
 use crate::db::values;
-use crate::turns::take_turn;
+use crate::queue::take_turn;
 use crate::{Error, JobId, Result, Store, SubmissionId, Timestamp};
 
 impl Store {

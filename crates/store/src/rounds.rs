@@ -3,8 +3,8 @@
 
 use crate::db::{Row, Tx, values};
 use crate::jobs::{NewJob, Next, Purpose, Urgency, enqueue, missing};
+use crate::queue::take_turn;
 use crate::submissions;
-use crate::turns::take_turn;
 use crate::{
     ContestId, JobId, JudgementId, Lease, RejudgingId, Result, Store, SubmissionId, Timestamp, VersionId,
 };
@@ -16,24 +16,24 @@ pub struct Conclusion<'a> {
     /// What the next jobs of the round are to know of it; see [`Store::answers`].
     pub answer: Option<&'a Json>,
     /// Whether the round is at its end.
-    pub then: Then<'a>,
+    pub then: RoundStep<'a>,
 }
 
 /// Whether a round is at its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Then<'a> {
+pub enum RoundStep<'a> {
     /// It is.
     Stand {
         /// The judgement of this round that counts; `None`: the one that is stored now.
         counts: Option<JudgementId>,
     },
     /// One more job is to be done.
-    Ask(Ask<'a>),
+    Continue(RoundJob<'a>),
 }
 
 /// One more job of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ask<'a> {
+pub struct RoundJob<'a> {
     /// The pool that must do it; `None`: any.
     pub place: Option<&'a str>,
     /// It confirms on strict hardware.
@@ -47,13 +47,13 @@ pub struct Ask<'a> {
 impl Conclusion<'_> {
     /// The judgement that is stored now is what the round comes to.
     pub const fn stands() -> Conclusion<'static> {
-        Conclusion { answer: None, then: Then::Stand { counts: None } }
+        Conclusion { answer: None, then: RoundStep::Stand { counts: None } }
     }
 }
 
 /// What came of a job of a round.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answered {
+pub struct JobAnswer {
     /// The job.
     pub job: JobId,
     /// Its judgement.
@@ -131,7 +131,7 @@ pub(crate) async fn end(
 }
 
 /// Queues the next job of a round.
-pub(crate) async fn ask(tx: &mut Tx, ended: &Ended, ask: Ask<'_>, now: Timestamp) -> Result<()> {
+pub(crate) async fn ask(tx: &mut Tx, ended: &Ended, ask: RoundJob<'_>, now: Timestamp) -> Result<()> {
     let not_on =
         Some(ask.not_on).filter(|nodes| !nodes.is_empty()).map(|nodes| Json::from(nodes).to_string());
     let next = Next { round: ended.round, confirm: ask.confirm, not_on, why: ask.why.to_string() };
@@ -152,7 +152,7 @@ pub(crate) async fn ask(tx: &mut Tx, ended: &Ended, ask: Ask<'_>, now: Timestamp
 
 impl Store {
     /// What came of the jobs of a round so far, in the order they were asked for; nothing of those that were cancelled.
-    pub async fn answers(&self, round: JobId) -> Result<Vec<Answered>> {
+    pub async fn answers(&self, round: JobId) -> Result<Vec<JobAnswer>> {
         let mut tx = self.db.read().await?;
         let rows = tx
             .rows(
@@ -163,7 +163,7 @@ impl Store {
             .await?;
         let answered = |row: &Row| {
             let answer = row.get::<Option<String>>("answer")?;
-            Ok(Answered {
+            Ok(JobAnswer {
                 job: JobId(row.get("id")?),
                 judgement: JudgementId(row.get("judgement")?),
                 node: row.get("node")?,

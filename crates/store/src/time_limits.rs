@@ -7,9 +7,9 @@
 use crate::db::{Row, Tx, values};
 use crate::jobs::{self, NewJob};
 use crate::leases::{self, lost};
+use crate::queue::{refund, take_turn};
 use crate::reference_scales;
 use crate::submissions::{self, NewSubmission};
-use crate::turns::{refund, take_turn};
 use crate::{Error, JobId, Lease, Purpose, Result, Store, SubmissionId, Timestamp, Urgency, VersionId};
 use model::{Forms, InferredLimit, InferredScales, Nanos};
 use serde_json::Value as Json;

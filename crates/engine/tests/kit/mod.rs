@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "every test binary uses a part of the kit")]
 
-use engine::calibrate::{Measuring, calibrate};
+use engine::calibrate::{CalibrationOptions, calibrate};
 use engine::execute::{Conditions, execute};
 use engine::job::{Job, Options};
 use engine::languages::Languages;
@@ -339,7 +339,7 @@ impl Kit {
     ) -> Result<Calibration, Fault> {
         self.with_job(JudgeMode::AllTests, 1, |job, slots| {
             let bench = PreparedSlot::new(job, &slots[0])?;
-            calibrate(&bench, &Measuring { runs, load, tell: &|_, _| {} })
+            calibrate(&bench, &CalibrationOptions { runs, load, tell: &|_, _| {} })
         })
     }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use settle::NoiseFloor;
 use std::collections::{BTreeMap, BTreeSet};
-use store::{Ask, Conclusion, Error, Job, JobId, JobState, JudgementId, Purpose, Then, Timestamp};
+use store::{Conclusion, Error, Job, JobId, JobState, JudgementId, Purpose, RoundJob, RoundStep, Timestamp};
 
 /// What is kept of a job, for the next ones of its round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,9 +66,9 @@ impl Concluded {
     /// As the store takes it.
     pub(crate) fn conclusion(&self) -> Conclusion<'_> {
         let then = match &self.next {
-            Step::Stand { counts, .. } => Then::Stand { counts: *counts },
+            Step::Stand { counts, .. } => RoundStep::Stand { counts: *counts },
             Step::Ask { place, confirm, not_on, why } => {
-                Then::Ask(Ask { place: place.as_deref(), confirm: *confirm, not_on, why })
+                RoundStep::Continue(RoundJob { place: place.as_deref(), confirm: *confirm, not_on, why })
             }
         };
         Conclusion { answer: self.answer.as_ref(), then }

@@ -6,8 +6,8 @@ use crate::common::{Database, run};
 use model::Verdict;
 use serde_json::json;
 use store::{
-    Ask, Begun, Claim, Conclusion, Error, JobId, JobState, JudgementId, NewContest, NewSubmission, Store,
-    Then,
+    Begun, Claim, Conclusion, Error, JobId, JobState, JudgementId, NewContest, NewSubmission, RoundJob,
+    RoundStep, Store,
 };
 
 pub(crate) const TESTS: &[(&str, Body)] = &[
@@ -20,8 +20,8 @@ pub(crate) const TESTS: &[(&str, Body)] = &[
 async fn checked(store: &Store, token: &str) -> (JobId, JudgementId) {
     let id = submit(store, token).await;
     let first = claim(store, "w/0").await.unwrap();
-    let ask = Ask { place: None, confirm: false, not_on: &["w".to_string()], why: "grey" };
-    let conclusion = Conclusion { answer: None, then: Then::Ask(ask) };
+    let ask = RoundJob { place: None, confirm: false, not_on: &["w".to_string()], why: "grey" };
+    let conclusion = Conclusion { answer: None, then: RoundStep::Continue(ask) };
     store.finish(lease(&first), &judgement(Verdict::Accepted), None, at(1), conclusion).await.unwrap();
     assert_eq!(store.submission(id).await.unwrap().current, None);
     let waiting = store.continuing(first.id, 9).await.unwrap();

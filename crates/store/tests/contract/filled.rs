@@ -8,8 +8,8 @@ use model::{InferredLimit, InferredScales, Nanos, ReferenceScale, Verdict};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use store::{
-    Anywhere, Ask, AskLimit, Conclusion, ContestId, Inferred, LimitOf, NewSubmission, NewToken, NewUser,
-    NodeChange, NodeState, Output, Role, Sample, Store, Then, UserId, VersionId,
+    Anywhere, AskLimit, Conclusion, ContestId, Inferred, LimitOf, NewSubmission, NewToken, NewUser,
+    NodeChange, NodeState, Output, Role, RoundJob, RoundStep, Sample, Store, UserId, VersionId,
 };
 
 /// Fills an empty database.
@@ -76,9 +76,10 @@ async fn nodes(store: &Store) {
 async fn rounds(store: &Store, finals: ContestId) {
     store.submit(&NewSubmission { contest: Some(finals), ..submission("third") }).await.unwrap();
     let job = store.claim(asks("c1", "cloud", Anywhere::Equally)).await.unwrap().unwrap();
-    let confirm = Ask { place: Some("metal"), confirm: true, not_on: &["c1".into()], why: "near the limit" };
+    let confirm =
+        RoundJob { place: Some("metal"), confirm: true, not_on: &["c1".into()], why: "near the limit" };
     let answer = json!({"cpu_ns": 7});
-    let asking = Conclusion { answer: Some(&answer), then: Then::Ask(confirm) };
+    let asking = Conclusion { answer: Some(&answer), then: RoundStep::Continue(confirm) };
     finish(store, &job, Verdict::Accepted, asking).await;
     store.submit(&submission("fourth")).await.unwrap();
     store.claim(ticket("cloud")).await.unwrap().unwrap();

@@ -6,7 +6,8 @@ use crate::common::{Database, run};
 use model::Verdict;
 use serde_json::json;
 use store::{
-    Anywhere, Ask, Conclusion, Error, NewContest, NewSubmission, NodeChange, NodeState, Then, Throughput,
+    Anywhere, Conclusion, Error, NewContest, NewSubmission, NodeChange, NodeState, RoundJob, RoundStep,
+    Throughput,
 };
 
 pub(crate) const TESTS: &[(&str, Body)] = &[
@@ -142,9 +143,13 @@ fn figures(database: &Database) {
         for token in ["1", "2", "3"] {
             store.submit(&submission(token)).await.unwrap();
         }
-        let ask = Ask { place: Some("p"), confirm: true, not_on: &[], why: "near" };
+        let ask = RoundJob { place: Some("p"), confirm: true, not_on: &[], why: "near" };
         let mut ids = Vec::new();
-        for then in [Then::Ask(ask), Conclusion::stands().then, Then::Ask(Ask { confirm: false, ..ask })] {
+        for then in [
+            RoundStep::Continue(ask),
+            Conclusion::stands().then,
+            RoundStep::Continue(RoundJob { confirm: false, ..ask }),
+        ] {
             let job = store.claim(asks("c", "cloud", Anywhere::Equally)).await.unwrap().unwrap();
             finish(&store, &job, Verdict::Accepted, Conclusion { answer: None, then }).await;
             ids.push((job.submission, job.id, at(20)));

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use sim::{Asker, Queue, Taken};
 use store::{
-    Anywhere, Ask, Claim, Conclusion, ContestId, Job, JobId, NewContest, NewSubmission, NewUser, Rejudge,
-    Role, Store, SubmissionId, Then, Urgency, UserId,
+    Anywhere, Claim, Conclusion, ContestId, Job, JobId, NewContest, NewSubmission, NewUser, Rejudge, Role,
+    RoundJob, RoundStep, Store, SubmissionId, Urgency, UserId,
 };
 
 pub(crate) const TESTS: &[(&str, Body)] = &[("simulations play this order", same_order)];
@@ -182,13 +182,13 @@ impl Both {
                 self.push((id, author), &jobs).await;
             }
             Event::Claim { pool, node } => drop(self.claim(pool, node).await),
-            Event::Finish { lease } => self.finish(lease, Then::Stand { counts: None }).await,
+            Event::Finish { lease } => self.finish(lease, RoundStep::Stand { counts: None }).await,
             Event::Ask { lease, place, elsewhere } => {
                 let here = [NAMES[place].to_string() + "-0"];
                 let not_on = if elsewhere { here.as_slice() } else { &[] };
                 let place = (place < 2).then_some(NAMES[place]);
-                let ask = Ask { place, confirm: false, not_on, why: "drawn" };
-                self.finish(lease, Then::Ask(ask)).await;
+                let ask = RoundJob { place, confirm: false, not_on, why: "drawn" };
+                self.finish(lease, RoundStep::Continue(ask)).await;
             }
             Event::GiveBack { lease } => {
                 let Some(at_random) = lease.checked_rem(self.claimed.len()) else { return };
@@ -213,7 +213,7 @@ impl Both {
     }
 
     /// A job that was claimed ends, and another may go on with its round.
-    async fn finish(&mut self, lease: usize, then: Then<'_>) {
+    async fn finish(&mut self, lease: usize, then: RoundStep<'_>) {
         let Some(at_random) = lease.checked_rem(self.claimed.len()) else { return };
         let (job, taken) = self.claimed.swap_remove(at_random);
         let before: Vec<JobId> =
@@ -235,7 +235,7 @@ impl Both {
         while idle < 6 {
             for (pool, node) in [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)] {
                 while !self.claimed.is_empty() {
-                    self.finish(0, Then::Stand { counts: None }).await;
+                    self.finish(0, RoundStep::Stand { counts: None }).await;
                 }
                 idle = if self.claim(pool, Some(node)).await { 0 } else { idle + 1 };
             }

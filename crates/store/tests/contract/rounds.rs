@@ -9,8 +9,8 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use store::{
-    Anywhere, Ask, Begun, CallbackState, Claim, Conclusion, Error, Finished, Job, JobId, JudgementId,
-    NewSubmission, Purpose, Rejudge, State, Store, SubmissionId, Then,
+    Anywhere, Begun, CallbackState, Claim, Conclusion, Error, Finished, Job, JobId, JudgementId,
+    NewSubmission, Purpose, Rejudge, RoundJob, RoundStep, State, Store, SubmissionId,
 };
 
 pub(crate) const TESTS: &[(&str, Body)] = &[
@@ -24,14 +24,15 @@ pub(crate) const TESTS: &[(&str, Body)] = &[
     ("any order of rounds", any_order),
 ];
 
-const CONFIRM: Ask<'_> = Ask { place: Some("p"), confirm: true, not_on: &[], why: "near the limit" };
+const CONFIRM: RoundJob<'_> =
+    RoundJob { place: Some("p"), confirm: true, not_on: &[], why: "near the limit" };
 
-fn asking<'a>(ask: Ask<'a>, answer: Option<&'a Json>) -> Conclusion<'a> {
-    Conclusion { answer, then: Then::Ask(ask) }
+fn asking<'a>(ask: RoundJob<'a>, answer: Option<&'a Json>) -> Conclusion<'a> {
+    Conclusion { answer, then: RoundStep::Continue(ask) }
 }
 
 fn counting(counts: JudgementId) -> Conclusion<'static> {
-    Conclusion { answer: None, then: Then::Stand { counts: Some(counts) } }
+    Conclusion { answer: None, then: RoundStep::Stand { counts: Some(counts) } }
 }
 
 async fn next(store: &Store, node: &str, pool: &str) -> Job {
@@ -52,7 +53,7 @@ fn stands(database: &Database) {
         let (id, job) = store.submit(&new).await.unwrap();
         let first = next(&store, "c1", "cloud").await;
         let (answer, other) = (json!({"cpu_ns": 7}), ["c1".to_string()]);
-        let on = Ask { place: None, not_on: &other, confirm: false, why: "drawn" };
+        let on = RoundJob { place: None, not_on: &other, confirm: false, why: "drawn" };
         finish(&store, &first, Verdict::Accepted, asking(on, Some(&answer))).await;
         assert_eq!(stand(&store, id).await, (State::Waiting, None));
         assert_eq!(store.callbacks(id).await.unwrap()[0].state, CallbackState::Waiting);
@@ -97,11 +98,15 @@ fn earlier_counts(database: &Database) {
         let store = database.open().await;
         let (id, other) = (submit(&store, "1").await, submit(&store, "2").await);
         let elsewhere = next(&store, "c1", "cloud").await;
-        let elsewhere =
-            finish(&store, &elsewhere, Verdict::Accepted, asking(Ask { place: Some("q"), ..CONFIRM }, None))
-                .await;
+        let elsewhere = finish(
+            &store,
+            &elsewhere,
+            Verdict::Accepted,
+            asking(RoundJob { place: Some("q"), ..CONFIRM }, None),
+        )
+        .await;
         let first = next(&store, "c1", "cloud").await;
-        let anywhere = Ask { place: None, ..CONFIRM };
+        let anywhere = RoundJob { place: None, ..CONFIRM };
         let first = finish(&store, &first, Verdict::Accepted, asking(anywhere, None)).await;
         let second = next(&store, "c2", "cloud").await;
         let refused = store
@@ -216,7 +221,8 @@ fn broken(database: &Database) {
         submit(&store, "1").await;
         let first = next(&store, "c1", "cloud").await;
         let not_on = ["c1".to_string()];
-        finish(&store, &first, Verdict::Accepted, asking(Ask { not_on: &not_on, ..CONFIRM }, None)).await;
+        finish(&store, &first, Verdict::Accepted, asking(RoundJob { not_on: &not_on, ..CONFIRM }, None))
+            .await;
         let second = next(&store, "n", "p").await;
         finish(&store, &second, Verdict::Accepted, Conclusion::stands()).await;
         submit(&store, "2").await;
@@ -382,7 +388,7 @@ impl Model {
         let conclusion = match (then, answers.first()) {
             (0, _) => asking(CONFIRM, None),
             (1, _) => asking(
-                Ask { place: job.place.as_deref(), confirm: false, not_on: &not_on, why: "drawn" },
+                RoundJob { place: job.place.as_deref(), confirm: false, not_on: &not_on, why: "drawn" },
                 None,
             ),
             (2, Some(first)) if first.job != job.id => counting(first.judgement),

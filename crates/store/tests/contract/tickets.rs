@@ -215,12 +215,13 @@ fn begin_or_reap(database: &Database) {
 fn finish_or_cancel(database: &Database) {
     run(async {
         let store = database.open().await;
-        let asks = store::Ask { place: None, confirm: false, not_on: &[], why: "drawn" };
+        let asks = store::RoundJob { place: None, confirm: false, not_on: &[], why: "drawn" };
         for round in 0..30 {
             let id = submit(&store, &round.to_string()).await;
             let job = out(&store).await;
             let (one, other) = (store.clone(), store.clone());
-            let then = if round % 2 == 0 { Conclusion::stands().then } else { store::Then::Ask(asks) };
+            let then =
+                if round % 2 == 0 { Conclusion::stands().then } else { store::RoundStep::Continue(asks) };
             let finished = tokio::spawn(async move {
                 let conclusion = Conclusion { answer: None, then };
                 one.finish(job.lease(), &judgement(Verdict::Accepted), None, at(20), conclusion).await

@@ -9,8 +9,8 @@ use model::Verdict;
 use serde_json::json;
 use std::time::{Duration, Instant};
 use store::{
-    Anywhere, Ask, Claim, Conclusion, ContestId, NewContest, NewSubmission, NewUser, Purpose, Rejudge, Role,
-    Store, SubmissionId, Then, Urgency, UserId,
+    Anywhere, Claim, Conclusion, ContestId, NewContest, NewSubmission, NewUser, Purpose, Rejudge, Role,
+    RoundJob, RoundStep, Store, SubmissionId, Urgency, UserId,
 };
 
 pub(crate) const TESTS: &[(&str, Body)] = &[
@@ -219,8 +219,8 @@ fn bounds(database: &Database) {
 async fn ask_another(store: &Store, claim: Claim<'_>, not_on: &[&str]) {
     let job = store.claim(claim).await.unwrap().expect("something waits");
     let not_on: Vec<String> = not_on.iter().map(|node| node.to_string()).collect();
-    let ask = Ask { place: Some("p"), confirm: false, not_on: &not_on, why: "drawn" };
-    finish(store, &job, Verdict::Accepted, Conclusion { answer: None, then: Then::Ask(ask) }).await;
+    let ask = RoundJob { place: Some("p"), confirm: false, not_on: &not_on, why: "drawn" };
+    finish(store, &job, Verdict::Accepted, Conclusion { answer: None, then: RoundStep::Continue(ask) }).await;
 }
 
 fn not_on(database: &Database) {
