@@ -51,7 +51,7 @@ const PRINTED: u64 = 1 << 20;
 pub struct BundleRunner<'a> {
     /// Its main station compiles and runs submissions; the auxiliary one runs compare scripts.
     pub slot: &'a Slot,
-    /// How far times vary there.
+    /// The noise floor of the slot.
     pub floor: &'a NoiseFloor,
     /// What scripts and programs see; see [`view`].
     pub view: &'a View,
@@ -147,7 +147,7 @@ pub struct Case<'a> {
     pub wall: Nanos,
     /// Its memory.
     pub memory: Bytes,
-    /// What it may print.
+    /// Most bytes that it may print.
     pub output: Bytes,
     /// Its processes.
     pub processes: u32,
@@ -173,7 +173,7 @@ pub struct Tested {
     pub last: Pass,
     /// How many passes it had.
     pub passes: u32,
-    /// What counts.
+    /// The settled time.
     pub time: Nanos,
     /// Elapsed time of the same run.
     pub wall: Nanos,
@@ -181,17 +181,17 @@ pub struct Tested {
     pub settled: Settled,
     /// All runs.
     pub runs: Vec<Observation>,
-    /// What disturbed each.
+    /// The disturbances of each run.
     pub causes: Vec<Vec<Cause>>,
 }
 
 /// One run and its comparison.
 pub struct Pass {
-    /// What was seen of the submission.
+    /// The run of the submission.
     pub run: Observation,
-    /// What it printed; empty where it was interactive.
+    /// Its output; empty if it was interactive.
     pub output: File,
-    /// What it wrote to its errors, cut.
+    /// The beginning of its standard error.
     pub errors: Vec<u8>,
     /// The compare script, if it ran.
     pub compared: Option<Compared>,
@@ -205,9 +205,9 @@ pub struct Compared {
     pub message: String,
     /// For the participant.
     pub team_message: String,
-    /// A score, where it left one.
+    /// Its score, if it left one.
     pub score: Option<f64>,
-    /// It ended before the submission did. Only where it talks to it.
+    /// It ended before the submission did; only of an interactive one.
     pub first: bool,
 }
 
@@ -231,7 +231,7 @@ impl<'a> BundleRunner<'a> {
         })
     }
 
-    /// Builds a bundle: its `build` is run, where it has one, and leaves a `run`.
+    /// Builds a bundle: runs its `build`, if it has one, which must leave a `run`.
     ///
     /// # Errors
     /// A fault of this machine.
@@ -275,7 +275,7 @@ impl<'a> BundleRunner<'a> {
         }))
     }
 
-    /// Runs a script of one file by itself, and gives what it printed.
+    /// Runs a script of one file and returns what it printed.
     ///
     /// # Errors
     /// A fault of this machine.
@@ -349,7 +349,7 @@ impl<'a> BundleRunner<'a> {
         })
     }
 
-    /// Judges a program at a test. `jury` was built beside the slot's main station.
+    /// Judges a program on a test. `jury` was built at the auxiliary station.
     ///
     /// # Errors
     /// A fault of this machine.

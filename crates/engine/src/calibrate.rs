@@ -1,4 +1,4 @@
-//! What a package's time limit should be here: the jury's programs measured repeatedly, by turns, idle and under load.
+//! Calibrates the time limit of a package on this machine: measures the jury's programs repeatedly, in turn, idle and under load.
 
 use crate::Fault;
 use crate::case::CaseLimits;
@@ -26,13 +26,13 @@ const MATTERS: f64 = 0.1;
 /// How far beyond what the rule asks for a program that must be too slow is followed, by a clock that is cheap to run by.
 const BEYOND: f64 = 2.0;
 
-/// How measuring is done.
+/// How the jury's programs are measured.
 pub struct CalibrationOptions<'a> {
     /// Runs of each test that matters: idle, and as many under load.
     pub runs: u32,
-    /// Makes all CPUs busy, or lets them rest; `None`: load is not asked for.
+    /// Starts or stops load on all CPUs; `None`: measure without load.
     pub load: Option<&'a dyn Fn(bool) -> Result<(), Fault>>,
-    /// Hears what is measured next: the round from 1, and the program with its test.
+    /// Called before each measurement with the round, from 1, and the program with its test.
     pub tell: &'a dyn Fn(u32, &str),
 }
 
@@ -62,7 +62,7 @@ struct Run {
     undisturbed: Nanos,
 }
 
-/// Measures the jury's programs on one slot, or tells what was kept of that.
+/// Measures the jury's programs on one slot, or returns the cached result.
 ///
 /// # Errors
 /// The package cannot be judged, or has no program that must pass; or the system failed.

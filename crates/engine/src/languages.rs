@@ -1,4 +1,4 @@
-//! The language table together with what this host has of it.
+//! The language table, with the tools of this host.
 
 use crate::toolchain::{Absent, Answers, Host, Toolchain, find, find_usable, version};
 use judge::language::{CompileLimits, Language, Table};
@@ -6,7 +6,7 @@ use model::{Bytes, Nanos, Reading};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// What was found for a language.
+/// A language and its tools.
 #[derive(Clone, Debug)]
 struct Found {
     /// Id of the language that is used.
@@ -15,7 +15,7 @@ struct Found {
     stands_in: Option<String>,
 }
 
-/// The languages and their tools. Tools are looked for when a program first needs them, once.
+/// The languages and their tools. Tools are searched once, when a program first needs them.
 pub struct Languages {
     table: Table,
     host: Host,
@@ -30,7 +30,7 @@ pub struct Usable<'a> {
     pub language: &'a Language,
     /// Its tools.
     pub toolchain: Toolchain,
-    /// Why it stands in for the language that was asked for, if it does.
+    /// Why it stands in for the requested language, if it does.
     pub stands_in: Option<String>,
 }
 
@@ -40,12 +40,12 @@ impl Languages {
         Languages { table, host, answers: Answers::default(), found: Mutex::default() }
     }
 
-    /// The same with what tools answered to earlier commands.
+    /// Adds the cached answers of tools.
     pub fn knowing(self, answers: Answers) -> Languages {
         Languages { answers, ..self }
     }
 
-    /// The same with toolchains that are known already and not looked for.
+    /// Adds known toolchains, which are not searched.
     pub fn with_toolchains(self, toolchains: Vec<Toolchain>) -> Languages {
         let known = toolchains.into_iter().map(|toolchain| {
             let language = toolchain.language.clone();

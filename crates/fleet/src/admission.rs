@@ -1,4 +1,4 @@
-//! Whether a node is admitted to a pool: by what it states and by what was measured, with every reason.
+//! Whether a pool admits a node, by its statement and its measured index, with every reason.
 
 use crate::Timestamp;
 use crate::pool::{Definition, MEMORY_TOLERANCE, Norm, Pool, PoolKind};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Days after which a node is looked at again: once a week a machine that varies slowly is measured in full.
 pub const RECHECK_DAYS: i64 = 7;
-/// A part of which one turn varies by more than this share of its tolerance was not measured well enough to be compared.
+/// A part whose turns vary by more than this share of its tolerance was not measured well enough to be compared.
 const WELL_MEASURED: f64 = 0.5;
 
 /// The result of an admission check.
@@ -20,14 +20,14 @@ pub enum Admission {
         /// What could not be checked, in words.
         notes: Vec<String>,
     },
-    /// It is the first member, and the pool is like it from now on.
+    /// It is the first member and defines the pool.
     Founds {
-        /// What its pool is like.
+        /// The definition of the pool.
         definition: Box<Definition>,
-        /// What could not be told, in words.
+        /// What could not be read, in words.
         notes: Vec<String>,
     },
-    /// It waits until this is remedied.
+    /// It waits until these reasons are remedied.
     Waits {
         /// Every reason.
         reasons: Vec<Reason>,
@@ -37,11 +37,11 @@ pub enum Admission {
 /// Why a node waits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reason {
-    /// What it is about: a feature, an index part, `memory_bytes`, `index`, `slots`, `pool`, `node`.
+    /// Its subject: a feature, an index part, `memory_bytes`, `index`, `slots`, `pool`, `node`.
     pub about: String,
     /// In words: lower case, no full stop.
     pub why: String,
-    /// Measuring again may remedy it; else something has to be changed.
+    /// Whether a new measurement may remedy it; otherwise the machine or the pool must change.
     pub measure_again: bool,
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn beyond(part: IndexPart, norm: &Norm, parts: &[StatedPart]) -> Opti
     None
 }
 
-/// Why a member is to be looked at again, in words; empty: it is not. `admitted` is what it stated when it was looked at last.
+/// Why a member must be checked again, in words; empty: it need not. `admitted` is its statement at the last check.
 pub fn rechecks(admitted: Option<&Statement>, now_stated: &Statement, now: Timestamp) -> Vec<String> {
     let Some(last) = admitted else { return vec!["it starts".into()] };
     let mut why = Vec::new();

@@ -1,8 +1,8 @@
-//! Whether a node is as it was when it was admitted: sequential statistics over what is seen of it between and in jobs.
+//! Whether a node still performs as when it was admitted: sequential tests over probes, cross-checks and jobs.
 //!
-//! Eight tests run on each node for ever: three groups of index parts, each for slower and for faster, by cumulative sums
-//! over probes; charges of cross-checks and disturbed jobs, by tallies. Each is allowed an eighth of a false alarm in a
-//! node-year. In plain words with every constant: docs/fleet.md.
+//! Eight tests run on each node as long as it is a member: three groups of index parts, each for slower and for faster, by
+//! cumulative sums over probes; disagreements in cross-checks and disturbed jobs, by cumulative sums over events. Each may
+//! give an eighth of a false alarm in a node-year. Every constant: docs/fleet.md.
 
 mod baseline;
 mod charts;
@@ -22,7 +22,7 @@ use model::IndexGroup;
 use serde::{Deserialize, Serialize};
 use stats::EventCusum;
 
-/// What a test of a node looks at.
+/// What a test of a node observes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "chart", rename_all = "snake_case")]
 pub enum Chart {
@@ -30,45 +30,45 @@ pub enum Chart {
     Power {
         /// The group.
         group: IndexGroup,
-        /// For slower; else for faster.
+        /// True: the test is for slower; false: for faster.
         slower: bool,
     },
-    /// Charges of cross-checks.
+    /// Disagreements in cross-checks.
     Charges,
     /// Jobs that were disturbed.
     Disturbed,
 }
 
-/// What speaks against a node.
+/// An alarm of a test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What was looked at.
+    /// What the test observes.
     #[serde(flatten)]
     pub chart: Chart,
     /// In words: lower case, no full stop.
     pub reason: String,
-    /// The last moment at which nothing spoke against it: what was judged later is to be judged again.
+    /// The last time without suspicion: what the node judged later should be rejudged.
     pub since: Timestamp,
     /// When it was found.
     pub found: Timestamp,
 }
 
-/// How a node is.
+/// The condition of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "condition", rename_all = "snake_case")]
 pub enum Condition {
-    /// So many probes are missing until its power can be tested. The other tests run.
+    /// Its level is still being learned; the tests that need no level run.
     Learning {
-        /// How many.
+        /// The number of probes that are missing.
         left: u32,
     },
-    /// Nothing speaks against it.
+    /// No test suspects it.
     Healthy,
     /// Some test is half way to an alarm: it is probed more often, and every job of it is cross-checked.
     Watched,
-    /// It is to be drained.
+    /// A test alarmed: drain it.
     Suspected {
-        /// Why: each test that alarmed, the first one first.
+        /// Each test that alarmed, the first one first.
         findings: Vec<Finding>,
     },
 }
@@ -105,7 +105,7 @@ impl Sum {
     }
 }
 
-/// What is known of a node's health. Kept with the node, and begun again when it is admitted (again).
+/// The state of a node's tests. Stored with the node, and reset when it is admitted again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Health {
     /// The first probes, until there are enough.
@@ -122,7 +122,7 @@ pub struct Health {
 }
 
 impl Health {
-    /// Of a node that was admitted just now.
+    /// The state of a node that was just admitted.
     pub fn new(now: Timestamp) -> Health {
         let sum = Sum::at(now);
         Health {
@@ -136,12 +136,12 @@ impl Health {
         }
     }
 
-    /// The same of one that was a member before and was only started again: what it learns now must not be far from its level then.
+    /// The state of a member that was restarted: its new level must be close to the old one.
     pub fn again(self, now: Timestamp) -> Health {
         Health { before: self.baseline.or(self.before), ..Health::new(now) }
     }
 
-    /// The index was probed between jobs. Probes that were disturbed are not to be given.
+    /// Adds a probe of the index. The caller leaves out disturbed probes.
     pub fn probe(&mut self, policy: &HealthPolicy, probe: Probe) {
         let Some(baseline) = &self.baseline else {
             return self.learn(policy, probe);
@@ -178,7 +178,7 @@ impl Health {
         }
     }
 
-    /// A job of it was cross-checked, and it was charged or not.
+    /// Adds a cross-check, with or without a disagreement of this node.
     pub fn checked(&mut self, policy: &HealthPolicy, at: Timestamp, charged: bool) {
         tally(&policy.charges, &mut self.charges, charged, at);
         if self.charges.value >= f64::from(policy.charges.threshold) {
@@ -186,7 +186,7 @@ impl Health {
         }
     }
 
-    /// It judged a job. Disturbed is one with a run whose evidence names a disturbance: above a limit, it is discarded.
+    /// Adds a judged job. It is disturbed if the evidence of a run shows a disturbance.
     pub fn judged(&mut self, policy: &HealthPolicy, at: Timestamp, disturbed: bool) {
         tally(&policy.voids, &mut self.voids, disturbed, at);
         if self.voids.value >= f64::from(policy.voids.threshold) {
@@ -194,7 +194,7 @@ impl Health {
         }
     }
 
-    /// Jobs and cross-checks until then had nothing against it, and were not told one by one: what comes next begins after them.
+    /// Notes that all jobs and cross-checks until then were good, without adding each of them.
     pub fn quiet_jobs_until(&mut self, at: Timestamp) {
         for sum in [&mut self.charges, &mut self.voids] {
             if sum.value == 0.0 {
@@ -214,7 +214,7 @@ impl Health {
         }
     }
 
-    /// How the node is.
+    /// The condition of the node.
     pub fn condition(&self, policy: &HealthPolicy) -> Condition {
         if self.is_suspected() {
             return Condition::Suspected { findings: self.findings.clone() };
@@ -239,7 +239,7 @@ impl Health {
         power.chain(tallies).any(|share| share >= 0.5)
     }
 
-    /// Since when the node is to be doubted: the earliest of its findings.
+    /// Since when the node is suspect: the earliest of its findings.
     pub fn doubted_since(&self) -> Option<Timestamp> {
         self.findings.iter().map(|finding| finding.since).min()
     }
@@ -250,7 +250,7 @@ impl Health {
         self.power.iter().flatten().map(|sum| sum.since).min().unwrap_or_default()
     }
 
-    /// Seconds until it should be probed again: soon while its level is learned, too.
+    /// Seconds until the next probe; shorter while its level is learned or a test is half way to an alarm.
     pub fn next_probe_secs(&self, policy: &HealthPolicy) -> u32 {
         if self.is_watched(policy) || self.baseline.is_none() { policy.watched_every } else { policy.every }
     }
@@ -261,7 +261,7 @@ fn tally(tally: &EventCusum, sum: &mut Sum, event: bool, at: Timestamp) {
     sum.take(f64::from(next), f64::from(u8::from(event)), at);
 }
 
-/// What a node's probes are set against, in words.
+/// The level that a node's probes are compared with, in words.
 const ADMITTED: &str = "after it was admitted";
 
 fn power(group: IndexGroup, slower: bool, sum: &Sum, than: &str) -> String {

@@ -1,9 +1,9 @@
-//! Handing work to judge nodes: what a task is, what comes of it, and how both travel between a service and its workers.
+//! Distributing work to judge nodes: tasks, outcomes, and their transport between a service and its workers.
 //!
-//! A worker connects, tells who it is ([`Hello`]), and asks for work. Each connection serves one slot and does one task at a
-//! time. While a task is being done its events are passed on; what came of it is stored by the service before the worker is
-//! told so, and a worker that hears nothing keeps it and tells it again after connecting again. So a connection may break at
-//! any moment on either side. Workers have no database and decide nothing about leases; the service runs nothing.
+//! A worker connects, identifies itself ([`Hello`]) and requests work. Each connection serves one slot and one task at a time.
+//! The worker forwards the events of its task. The service stores the outcome before it confirms it; without a confirmation the
+//! worker keeps the outcome and reports it again after it reconnects. So a connection may break at any time on either side.
+//! Workers have no database and decide nothing about leases; the service runs no programs.
 
 mod admission;
 mod comparison;

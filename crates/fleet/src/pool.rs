@@ -1,4 +1,4 @@
-//! A pool: nodes on which a time means the same. What its members must be equal in, and how equal.
+//! A pool: nodes whose times are comparable. In what its members must be equal, and how closely.
 
 use crate::health::cost;
 use crate::statement::{Feature, StatedPart, Statement};
@@ -82,13 +82,13 @@ const fn least_tolerance(group: IndexGroup) -> f64 {
 /// And at most this: beyond, a pool's members are not equal, whatever the noise.
 pub(crate) const MOST_TOLERANCE: f64 = 10.0;
 
-/// Why a text is no pool.
+/// An error in the text of a pool.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PoolError {
-    /// It is no TOML of that form; with the place.
+    /// It is no TOML of this form; the text names the place.
     #[error("{0}")]
     Text(String),
-    /// It cannot be.
+    /// A field has an impossible value.
     #[error("{field}: {why}")]
     Field {
         /// The field.
@@ -104,12 +104,12 @@ impl Pool {
         Pool { name: name.into(), kind, helps_after_secs: None, definition: None }.checked()
     }
 
-    /// From its file.
+    /// Reads a pool from its file.
     pub fn parse(text: &str) -> Result<Pool, PoolError> {
         toml::from_str::<Pool>(text).map_err(|e| PoolError::Text(e.to_string().trim().into()))?.checked()
     }
 
-    /// As its file.
+    /// Writes a pool as its file.
     pub fn to_text(&self) -> String {
         toml::to_string(self).unwrap_or_default()
     }
@@ -156,7 +156,7 @@ impl Definition {
     /// As a strict pool's first members are, who must be equal: everything they can tell, and the median of their indices.
     ///
     /// # Errors
-    /// What they lack to found one, in words.
+    /// The statements lack something that a definition needs; the text says what.
     pub fn founded_by(founders: &[&Statement]) -> Result<Definition, String> {
         let Some(first) = founders.first() else {
             return Err("a pool is founded by one node at least".into());

@@ -1,5 +1,5 @@
-//! Second opinions: a test whose CPU time decides nothing is judged by the reference clock, with the limit in reference time that the
-//! jury's programs give (docs/settling.md, "The second opinion").
+//! Second opinions: the reference clock judges a test whose CPU time does not decide. Its limit in reference time follows from the
+//! jury's programs (docs/settling.md, "The second opinion").
 
 mod scale;
 mod scale_cache;
@@ -25,7 +25,7 @@ use std::sync::{Mutex, PoisonError};
 /// differ by less (docs/clocks.md).
 const SURE: f64 = 0.1;
 
-/// Who is asked for second opinions on one package, when, and what its limits are in reference time.
+/// When a package gets second opinions, by which emulator, and its scales of reference time.
 pub struct Opinions {
     when: SecondOpinions,
     /// What follows programs, or why nothing does.
@@ -38,7 +38,7 @@ pub struct Opinions {
 }
 
 impl Opinions {
-    /// None.
+    /// No second opinions.
     pub fn none() -> Opinions {
         Opinions {
             when: SecondOpinions::Never,
@@ -49,20 +49,20 @@ impl Opinions {
         }
     }
 
-    /// By scales that were told, as a service tells those of a problem's version; there are no others.
+    /// Second opinions with these scales and no others, as a service sends them.
     pub fn told(when: SecondOpinions, scales: Vec<ReferenceScale>) -> Opinions {
         let scales = scales.into_iter().map(|scale| (scale.language.clone(), Ok(scale))).collect();
         let meter = meter(Clock::Reference, Counter::Best);
         Opinions { when, meter, scales: Mutex::new(scales), inferring: false, directory: None }
     }
 
-    /// By scales that are found with the jury's programs the first time one is asked for, and kept in a directory, which is made where it
-    /// is absent, until the package, the reference machine or the emulator is another.
+    /// Second opinions with scales that are inferred from the jury's programs when first needed. They are cached in a directory,
+    /// created if absent, for this package, reference machine and emulator.
     pub fn inferred(when: SecondOpinions, directory: Option<PathBuf>) -> Opinions {
         Opinions { inferring: true, directory, ..Opinions::told(when, Vec::new()) }
     }
 
-    /// The same with this in place of the emulator of this machine.
+    /// The same with this emulator.
     pub fn followed_by(self, meter: Meter) -> Opinions {
         Opinions { meter: Ok(meter), ..self }
     }
@@ -117,7 +117,7 @@ pub(crate) fn second_bench<'b>(bench: &'b PreparedSlot) -> Option<PreparedSlot<'
 /// follows programs.
 ///
 /// # Errors
-/// [`Fault::Input`] where nothing here follows programs, else those of judging.
+/// [`Fault::Input`] if this machine has no emulator; else the errors of judging.
 pub fn scales(bench: &PreparedSlot) -> Result<InferredScales, Fault> {
     let mut found = InferredScales::default();
     if !bench.job.options.meter.clock().varies() {

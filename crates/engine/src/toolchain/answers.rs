@@ -1,4 +1,4 @@
-//! What tools answered, kept from one command to the next: asking some twenty of them takes seconds.
+//! A cache of what tools report, from one command to the next: running some twenty of them takes seconds.
 //!
 //! An answer holds as long as the tool is the same file, unchanged, and is asked under the same circumstances: the
 //! variables and files by which shims (pyenv, rustup, …) choose what they start. What a stamp cannot see is bounded by age.
@@ -106,7 +106,7 @@ struct Answer {
 }
 
 impl Answers {
-    /// Kept in this directory, which is made where it is absent. It need not be writable: then nothing is kept.
+    /// A cache in this directory, created if absent. If it is not writable, nothing is cached.
     pub fn kept_in(directory: PathBuf) -> Answers {
         Answers { directory: Some(directory), kept: Mutex::default() }
     }

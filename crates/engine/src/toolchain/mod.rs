@@ -1,4 +1,4 @@
-//! Finds the tools of a language on this host, and what of the host its compiler and its programs must see.
+//! Finds the tools of a language on this host, and the paths that its compiler and its programs must see.
 //!
 //! A sandbox shows the system directories and those that a language names, nothing else, each at its own path. So a tool
 //! that is only a shim (rustup, pyenv) is of no use there: the table says how to ask it for its real directory.
@@ -24,7 +24,7 @@ pub struct Host {
     pub root: PathBuf,
     /// Directories of `PATH`, in order.
     pub path: Vec<PathBuf>,
-    /// Home directories whose toolchains count.
+    /// Home directories that are searched for toolchains.
     pub homes: Vec<PathBuf>,
 }
 
@@ -92,12 +92,12 @@ pub struct Usable<'a> {
     pub language: &'a Language,
     /// Its tools.
     pub toolchain: Toolchain,
-    /// Why it stands in for the language that was asked for, if it does. To be shown, since it changes times.
+    /// Why it stands in for the requested language, if it does. Show it, since it changes times.
     pub stands_in: Option<String>,
 }
 
 impl Host {
-    /// This host as the process sees it: `PATH`, `HOME`, and the home of whoever called sudo.
+    /// This host as the process sees it: `PATH`, `HOME`, and the home of the user who called sudo.
     pub fn current() -> Host {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let sudo_home = std::env::var("SUDO_USER").ok().map(|user| Path::new("/home").join(user));
@@ -141,8 +141,8 @@ impl Host {
     }
 }
 
-/// The tools of a language, or why it has none here. Asks the tools themselves (see [`Root::Probe`]), each for at most
-/// 10 s, where the answer is not known.
+/// The tools of a language, or why they are missing. Runs the tools themselves (see [`Root::Probe`]), each for at most 10 s,
+/// unless the answer is cached.
 pub fn find(host: &Host, answers: &Answers, language: &Language) -> Result<Toolchain, Absent> {
     find_with(host, language, &|argv| answers.get(host, "first", argv, probe::first_line))
 }

@@ -1,4 +1,4 @@
-//! The numbers by which a node is taken for degraded, and where they come from.
+//! The thresholds by which a node counts as degraded, and where they come from.
 
 use crate::PoolKind;
 use crate::pool::MOST_TOLERANCE;
@@ -9,7 +9,7 @@ const YEAR: f64 = 365.0 * 86_400.0;
 /// Tests that run on a node: three groups both ways, charges, discarded runs.
 const TESTS: f64 = 8.0;
 
-/// How much is looked at, in a node-year. More than that means more false alarms.
+/// Observations in a node-year. More of them give more false alarms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// Cross-checks.
@@ -18,44 +18,43 @@ pub struct Rates {
     pub jobs: f64,
 }
 
-/// The numbers of the tests.
+/// The parameters of the tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HealthPolicy {
-    /// Seconds from probe to probe.
+    /// Seconds between probes.
     pub every: u32,
-    /// The same while a test is half way to an alarm, and while the level is learned.
+    /// Seconds between probes while a test is half way to an alarm, and while the level is learned.
     pub watched_every: u32,
-    /// Probes from which a node's own level is learned.
+    /// The number of probes from which a node's level is learned.
     pub learn: u32,
-    /// Deviations are taken for at least this, as a part of the value: no participant notices less.
+    /// The least standard deviation, as a fraction of the value: participants do not notice less.
     pub least: f64,
     /// What a deviation of one probe must be beyond, in standard deviations, to speak against the node.
     pub allowance: f64,
     /// How much of [`HealthPolicy::allowance`] is for what the level is known by: 64 probes leave it uncertain by a sixth of
     /// a deviation, so that a half is three times that.
     pub uncertain: f64,
-    /// From where on a sum alarms.
+    /// The sum from which a test alarms.
     pub threshold: f64,
-    /// So many probes at least make an alarm, whatever they are.
+    /// The fewest probes that can cause an alarm.
     pub fewest: u32,
     /// While the level is learned: so many standard deviations must each of the last [`HealthPolicy::fewest`] probes be beyond the
     /// ones before. A median of eight is known to half a deviation and a deviation from eight to a third, so that this is
     /// three deviations at worst, four times in a row and one way.
     pub shift: f64,
-    /// A node that was started again may be away from its level before by so much, as a part of it, as members of a pool may be
-    /// at most.
+    /// How far the level of a restarted node may be from its old one, as a fraction of it: the tolerance of its pool.
     pub anew: f64,
-    /// How often a healthy node is charged in a cross-check.
+    /// The share of cross-checks in which a healthy node disagrees.
     pub usual_charges: f64,
-    /// Its test, against one that is charged in a tenth of them.
+    /// The test against a node that disagrees in a tenth of them.
     pub charges: EventCusum,
-    /// How many of a healthy node's jobs are disturbed.
+    /// The share of a healthy node's jobs that are disturbed.
     pub usual_voids: f64,
-    /// Its test, against a share at which judging is hardly worth it: a fifth, relaxed two fifths.
+    /// The test against a share of disturbed jobs of 1/5; 2/5 in relaxed pools.
     pub voids: EventCusum,
     /// False alarms in a node-year, all tests together.
     pub false_alarms: f64,
-    /// What was reckoned with.
+    /// The assumed rates.
     pub rates: Rates,
 }
 
@@ -75,12 +74,12 @@ const fn disturbed(kind: PoolKind) -> (f64, f64) {
 }
 
 impl HealthPolicy {
-    /// The published numbers for nodes of such pools: at most one false alarm in a node-year.
+    /// The published parameters for nodes of pools of this kind: at most one false alarm in a node-year.
     pub fn published(kind: PoolKind) -> HealthPolicy {
         HealthPolicy::for_pool(kind, 300, USUAL, 1.0)
     }
 
-    /// With a probe every so many seconds, at these rates, and so many false alarms in a node-year at most.
+    /// Parameters for a probe every `every` seconds, at these rates, with at most `false_alarms` in a node-year.
     pub fn for_pool(kind: PoolKind, every: u32, rates: Rates, false_alarms: f64) -> HealthPolicy {
         let (usual_voids, bad_voids) = disturbed(kind);
         let (allowance, uncertain) = (1.0, 0.5);

@@ -1,4 +1,4 @@
-//! What goes wrong between this program and the brokers, in words with the remedy. No password is ever part of them.
+//! Errors between this program and the brokers, with the remedy. They never contain a password.
 
 use async_nats::{ConnectError, ConnectErrorKind};
 use std::error::Error;
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// An error of an operation over NATS.
 #[derive(Debug, thiserror::Error)]
 pub enum NatsError {
-    /// An option cannot be used.
+    /// An option is invalid.
     #[error("{name}: {why}")]
     Option {
         /// Which.
@@ -16,7 +16,7 @@ pub enum NatsError {
         /// Why, with the remedy.
         why: String,
     },
-    /// The brokers do not know who we say we are.
+    /// The brokers reject our credentials.
     #[error(
         "NATS at {at} refuses the credentials: see user and password in TAUTO_NATS, or the file of --nats-creds, \
          and the brokers' `authorization`"
@@ -25,7 +25,7 @@ pub enum NatsError {
         /// The brokers.
         at: String,
     },
-    /// No encrypted connection can be made.
+    /// The encrypted connection fails.
     #[error("NATS at {at}: TLS: {why}: see --nats-ca, --nats-cert and --nats-key, and the brokers' `tls`")]
     Tls {
         /// The brokers.
@@ -41,7 +41,7 @@ pub enum NatsError {
         /// Why.
         why: String,
     },
-    /// The brokers are there, JetStream is not.
+    /// The brokers run without JetStream.
     #[error(
         "NATS at {at} has no JetStream: give the brokers `jetstream {{ store_dir: … }}`, and the account `jetstream: enabled`"
     )]
@@ -60,7 +60,7 @@ pub enum NatsError {
         /// This one's.
         own: String,
     },
-    /// The credentials do not suffice.
+    /// The credentials lack a permission.
     #[error("NATS does not permit this: {0}: see the permissions in SECURITY.md")]
     Denied(String),
     /// No server answers requests.
@@ -68,15 +68,15 @@ pub enum NatsError {
         "no service answers at this cluster: does `tauto serve --nats` run, at the same brokers and in the same account?"
     )]
     NoService,
-    /// No answer came.
+    /// No answer came in time.
     #[error("no answer within {} s{}", within.as_secs(), if *away { ": the brokers are away" } else { "" })]
     Silent {
-        /// How long it was waited for.
+        /// The time waited.
         within: Duration,
         /// Whether there is no connection to a broker.
         away: bool,
     },
-    /// It is not stored, or not any more.
+    /// The object is not stored, or no longer.
     #[error("{what} is not in {bucket}")]
     Missing {
         /// Its name.
@@ -84,7 +84,7 @@ pub enum NatsError {
         /// Where it should be.
         bucket: &'static str,
     },
-    /// It is not what was stored.
+    /// The object is damaged.
     #[error("{what} in {bucket} is damaged: {why}")]
     Damaged {
         /// Its name.
@@ -94,21 +94,21 @@ pub enum NatsError {
         /// How that was noticed.
         why: String,
     },
-    /// The one who is to take or give the content here cannot.
+    /// The content cannot be read or written on this machine.
     #[error("{0}")]
     Local(std::io::Error),
-    /// Anything else; it may go better later.
+    /// Any other error; a later attempt may succeed.
     #[error("NATS: {what}: {why}")]
     Failed {
-        /// What was to be done.
+        /// The operation.
         what: String,
-        /// Why it was not.
+        /// Why it failed.
         why: String,
     },
 }
 
 impl NatsError {
-    /// Whether trying again is of no use until somebody has changed something.
+    /// Whether a retry is useless until an operator changes something.
     pub fn is_lasting(&self) -> bool {
         use NatsError::*;
         matches!(

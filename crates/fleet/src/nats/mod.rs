@@ -1,7 +1,8 @@
-//! Work on NATS JetStream: names, messages, and both ends of the transport. No database here, and no decision.
+//! The transport over NATS JetStream: names, messages, and both of its ends. It has no database and decides nothing.
 //!
-//! The queue is the store's. What lies in JetStream are tickets: a job and an attempt. A worker takes one from its pool's consumer,
-//! begins by asking a server, keeps both alive while it judges, and acknowledges the ticket when a server has stored what came of it.
+//! The queue is in the store. JetStream holds tickets: a job and an attempt. A worker takes a ticket from its pool's consumer and
+//! requests the task from a server. It keeps both alive while it judges, and acknowledges the ticket once a server has stored the
+//! outcome.
 
 mod error;
 mod message;

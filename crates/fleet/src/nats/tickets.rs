@@ -22,8 +22,8 @@ const REST: Duration = Duration::from_millis(100);
 const ATTEMPTS: u32 = 4;
 
 impl Nats {
-    /// Hands a ticket to the nodes of a pool. It is there when this returns without an error; with one it may be there all the
-    /// same. Published twice it is there once.
+    /// Publishes a ticket for the nodes of a pool. After an error it may have been published all the same. A ticket that is
+    /// published twice exists once.
     pub async fn publish_ticket(&self, pool: &str, ticket: Lease) -> Result<(), NatsError> {
         let body = serde_json::to_vec(&ticket).map_err(|e| NatsError::failed("a ticket")(e.into()))?;
         let id = format!("{}.{}", ticket.job, ticket.attempt);
@@ -46,7 +46,7 @@ impl Nats {
         Err(self.or_denied(NatsError::Failed { what: "publishing a ticket".into(), why }))
     }
 
-    /// The end at which a worker takes tickets of its pool.
+    /// The worker's end: takes tickets of its pool.
     pub async fn tickets(&self, pool: &str) -> Result<Tickets, NatsError> {
         Ok(Tickets { nats: self.clone(), pool: pool.into(), pull: None, waiting: None })
     }
@@ -74,8 +74,8 @@ struct Pull {
 }
 
 impl Tickets {
-    /// The next ticket. `None`: none came within that time; the request for one stays, so that a ticket which comes before the
-    /// next call is had by that at once.
+    /// The next ticket; `None`: none came within that time. The request stays open, so that the next call gets a ticket that
+    /// came in between at once.
     pub async fn next(&mut self, within: Duration) -> Result<Option<Ticket>, NatsError> {
         let until = Instant::now() + within;
         loop {
@@ -206,7 +206,7 @@ fn ticket_subject(message: &Message) -> Option<Subject> {
 
 /// A ticket that was taken. Unless one of the ends here comes, it goes to another worker; dropped, it does so at once.
 pub struct Ticket {
-    /// What it gives the right to ask for.
+    /// The job and attempt that it is for.
     pub lease: Lease,
     nats: Nats,
     subject: Option<Subject>,
@@ -229,12 +229,12 @@ impl Ticket {
         }
     }
 
-    /// It is done.
+    /// Acknowledges it: the job is done.
     pub async fn ack(mut self) -> Result<(), NatsError> {
         self.finish(AckKind::Ack).await
     }
 
-    /// It is being done; no other worker gets it for another while.
+    /// Extends it: the job is in work, and no other worker gets the ticket for now.
     pub async fn progress(&self) -> Result<(), NatsError> {
         match &self.subject {
             Some(subject) => self.nats.say(subject.clone(), AckKind::Progress).await,
@@ -242,12 +242,12 @@ impl Ticket {
         }
     }
 
-    /// Somebody else is to have it, after that time.
+    /// Puts it back for another worker, after that time.
     pub async fn later(mut self, after: Duration) -> Result<(), NatsError> {
         self.finish(AckKind::Nak((!after.is_zero()).then_some(after))).await
     }
 
-    /// Nobody is to have it any more.
+    /// Discards it.
     pub async fn throw_away(mut self) -> Result<(), NatsError> {
         self.finish(AckKind::Term).await
     }
