@@ -422,7 +422,7 @@ fn attempt(
         runs.push(last.run.clone());
         let outcome = validation.as_ref().map(|validation| &validation.outcome);
         let bounds = Bounds { limit: case.limit, wall: case.wall, output: Some(case.output) };
-        let ended = Ended::of(&last.run, &bounds, length(&last.output)?);
+        let ended = Ended::from_run(&last.run, &bounds, length(&last.output)?);
         let mut result = run_result(ended, outcome, first, case.memory_verdict);
         let mut why = match outcome {
             Some(ValidationOutcome::Error(why)) => why.clone(),
@@ -472,7 +472,7 @@ fn run(
         program.0.context.run(&spec, fds)
     })?;
     let bounds = Bounds { limit: case.limit, wall: case.wall, output: Some(case.output) };
-    let ended = Ended::of(&run, &bounds, length(&output)?);
+    let ended = Ended::from_run(&run, &bounds, length(&output)?);
     if ended.too_slow || ended.failed || ended.cut {
         return Ok((Pass { run, output, errors, compared: None }, None, None));
     }

@@ -76,7 +76,7 @@ impl Baseline {
 
 impl Level {
     fn from_scores(scores: &[f64], least: f64) -> Option<Level> {
-        let fleet = Fleet::of(scores, least / UNCERTAIN)?;
+        let fleet = Fleet::from_values(scores, least / UNCERTAIN)?;
         let means: Vec<f64> =
             scores.chunks_exact(BATCH).map(|batch| batch.iter().sum::<f64>() / BATCH as f64).collect();
         let centre = means.iter().sum::<f64>() / means.len().max(1) as f64;

@@ -138,7 +138,7 @@ fn level(part: IndexPart, machines: &[&Machine], tested: bool) -> Tested {
     let levels: Vec<Option<f64>> = machines.iter().map(|machine| median(&costs(machine, part))).collect();
     let known: Vec<f64> = levels.iter().flatten().copied().collect();
     let centre = median(&known).unwrap_or_default();
-    let fleet = Fleet::of(&known, FINEST).filter(|_| tested);
+    let fleet = Fleet::from_values(&known, FINEST).filter(|_| tested);
     let z = levels.iter().map(|level| Some(fleet.as_ref()?.z((*level)?))).collect();
     Tested { fleet, differences: levels.iter().map(|level| level.map(|level| level - centre)).collect(), z }
 }
@@ -152,7 +152,7 @@ fn trend(part: IndexPart, machines: &[&Machine], tested: bool) -> Tested {
     };
     let drifts: Vec<Option<Drift>> = machines.iter().map(of).collect();
     let known: Vec<f64> = drifts.iter().flatten().map(|drift| drift.score).collect();
-    let fleet = Fleet::of(&known, FINEST).filter(|_| tested);
+    let fleet = Fleet::from_values(&known, FINEST).filter(|_| tested);
     let z = drifts.iter().map(|drift| Some(fleet.as_ref()?.z(drift.as_ref()?.score))).collect();
     Tested { fleet, differences: drifts.iter().map(|drift| drift.map(|drift| drift.change)).collect(), z }
 }
@@ -168,7 +168,7 @@ fn together(group: IndexGroup, parts: &[(IndexPart, Tested)]) -> Tested {
     };
     let scores: Vec<Option<f64>> = (0..machines).map(|machine| mean(|tested| &tested.z, machine)).collect();
     let known: Vec<f64> = scores.iter().flatten().copied().collect();
-    let fleet = Fleet::of(&known, FINEST_Z);
+    let fleet = Fleet::from_values(&known, FINEST_Z);
     Tested {
         z: scores.iter().map(|score| Some(fleet.as_ref()?.z((*score)?))).collect(),
         differences: (0..machines).map(|machine| mean(|tested| &tested.differences, machine)).collect(),
