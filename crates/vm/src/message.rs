@@ -80,7 +80,7 @@ pub(crate) struct NumberedRequest {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct NumberedResponse {
     pub(crate) serial: u64,
-    pub(crate) told: Told,
+    pub(crate) told: Response,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
