@@ -181,7 +181,10 @@ pub(super) fn notes(ground: &Ground, uncounted: Option<&String>) -> Vec<String> 
         "The program is bound to CPU {}. A disturbed run and its control run back to back, in random order. Every round has one pair of each trial.",
         list(&ground.bound())
     )];
-    notes.extend(uncounted.map(|why| format!("Instructions are not counted here: {why}.")));
+    notes.extend(
+        uncounted
+            .map(|why| format!("Instructions are not counted here: {}.", model::hint::in_one_line(&why))),
+    );
     notes
 }
 
