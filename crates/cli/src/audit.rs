@@ -60,7 +60,8 @@ fn open(root: Option<&Path>) -> Result<Machine, Failure> {
 /// What is wrong with a machine that the user named is for the user to put right.
 fn of_root(root: Option<&Path>, e: &std::io::Error) -> Failure {
     match root {
-        Some(path) => Failure::usage(format!("--root {}: {e}", path.display())),
+        Some(path) => Failure::usage(format!("--root {}: {e}", path.display()))
+            .hint("name a recording of `tauto audit --record FILE`, or a directory with proc and sys"),
         None => Failure::system(format!("cannot read this machine: {e}")),
     }
 }
@@ -69,12 +70,14 @@ fn of_root(root: Option<&Path>, e: &std::io::Error) -> Failure {
 fn record(path: &Path, text: &str) -> Result<(), Failure> {
     exports::create(path, text.as_bytes()).map_err(|e| match e.kind() {
         std::io::ErrorKind::AlreadyExists => Failure::usage(format!(
-            "--record {}: exists and is not overwritten; name another file",
+            "--record {}: exists and is not overwritten\nhint: name another file",
             path.display()
         )),
-        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
-            Failure::usage(format!("--record {}: its directory does not exist", path.display()))
-        }
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Failure::usage(format!(
+            "--record {}: its directory does not exist\n\
+             hint: create the directory first, or name a file elsewhere",
+            path.display()
+        )),
         _ => Failure::system(format!("--record {}: {e}", path.display())),
     })?;
     print_error(&format!(

@@ -10,7 +10,7 @@ use crate::isolation::{IsolationArgs, ProgramRunner};
 use crate::measured_program::{MeasuredProgramArgs, ended_well};
 use crate::options::{ClockArgs, PlacementArgs, SlotChoice};
 use crate::reservation::{Reservation, reserve};
-use crate::terminal::{self, Failure, print, print_error};
+use crate::terminal::{self, Failure, print, tell_error};
 use clap::Args;
 use engine::clocks::Meter;
 use host::busy;
@@ -209,14 +209,15 @@ fn programs(args: &BenchArgs) -> Result<Vec<Program>, Failure> {
     };
     if commands.iter().any(Vec::is_empty) {
         return Err(Failure::usage(
-            "no command: give it behind `--`, or several in quotes; see `tauto bench --help`",
+            "no command\nhint: give one after `--`, as in `tauto bench -- ./a.out`, or several in quotes",
         ));
     }
     for parameter in &args.parameter {
         let place = format!("{{{}}}", parameter.name);
         if !commands.iter().flatten().any(|word| word.contains(&place)) {
             return Err(Failure::usage(format!(
-                "--parameter {}: no command has {place} in it",
+                "--parameter {}: no command has {place} in it\n\
+                 hint: write {place} into a command where its value belongs",
                 parameter.name
             )));
         }
@@ -225,7 +226,8 @@ fn programs(args: &BenchArgs) -> Result<Vec<Program>, Failure> {
     let words = commands.iter().flatten();
     if let Some(name) = words.flat_map(|word| bench::places(word)).find(|name| !named(name)) {
         return Err(Failure::usage(format!(
-            "{{{name}}}: no parameter has this name; give its values with --parameter {name}=V1,V2, or write {{ {name} }} where it is not a parameter"
+            "{{{name}}}: no parameter has this name\n\
+             hint: give its values with --parameter {name}=V1,V2, or write {{ {name} }} where it is not a parameter"
         )));
     }
     let combinations =
@@ -253,9 +255,8 @@ fn prepared(
 fn forgotten_dashes(args: &BenchArgs, failure: Failure) -> Failure {
     let single_words = args.commands.len() > 1 && args.commands.iter().all(|c| !c.contains(' '));
     match failure {
-        Failure::Usage(e) if single_words => Failure::usage(format!(
-            "{e}; each of several commands is one argument in quotes, and `--` stands before a single one"
-        )),
+        failure @ Failure::Usage(_) if single_words => failure
+            .hint("each of several commands is one argument in quotes, and `--` stands before a single one"),
         other => other,
     }
 }
@@ -263,8 +264,8 @@ fn forgotten_dashes(args: &BenchArgs, failure: Failure) -> Failure {
 /// A run that did not end well is no measurement, unless the user says so.
 fn check(args: &BenchArgs, limits: &Limits, observation: Observation) -> Result<Observation, Failure> {
     match ended_well(&observation, limits) {
-        Err(Failure::Usage(how)) if !args.ignore_failure => {
-            Err(Failure::usage(format!("{how}; --ignore-failure counts such runs too")))
+        Err(failure @ Failure::Usage(_)) if !args.ignore_failure => {
+            Err(failure.hint("--ignore-failure counts such runs, too"))
         }
         _ => Ok(observation),
     }
@@ -296,7 +297,8 @@ fn answer(args: &BenchArgs, report: &BenchReport, failure: Option<Failure>) -> R
         let beyond = report.programs.iter().find(|p| spread(p).is_none_or(|spread| spread > most))?;
         Some(match spread(beyond) {
             Some(spread) => format!(
-                "{}: the spread of its time is {spread:.3} % of the median, above --max-spread {most} %",
+                "{}: the spread of its time is {spread:.3} % of the median, above --max-spread {most} %\n\
+                 hint: `tauto audit` lists this machine's sources of noise",
                 beyond.command
             ),
             None => format!(
@@ -307,14 +309,14 @@ fn answer(args: &BenchArgs, report: &BenchReport, failure: Option<Failure>) -> R
     };
     match (failure, &report.end) {
         (Some(Failure::System(e)), _) => {
-            print_error(&format!("tauto: {e:#}\n"));
+            tell_error(format!("{e:#}"));
             Ok(Done::Fault)
         }
         (Some(failure), _) => Err(failure),
         (None, BenchEnd::Interrupted) => Ok(Done::Interrupted),
         (None, _) => Ok(match args.max_spread.and_then(beyond) {
             Some(why) => {
-                print_error(&format!("tauto: {why}\n"));
+                tell_error(why);
                 Done::Bad
             }
             None => Done::Good,

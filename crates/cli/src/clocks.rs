@@ -44,9 +44,9 @@ pub(crate) fn meter(asked: ClockArgs, of_package: Option<Clock>) -> Result<Meter
         None => Config::read()?.clock.unwrap_or_default(),
     };
     let why = match (clock, asked.counter) {
-        (Clock::Cpu, Some(_)) => Some("the clock cpu counts nothing; add --clock instructions"),
+        (Clock::Cpu, Some(_)) => Some("the clock cpu counts nothing\nhint: add --clock instructions"),
         (Clock::Reference, Some(Counter::Processor)) => {
-            Some("the clock reference counts in the emulator; use --clock instructions")
+            Some("the clock reference counts in the emulator\nhint: give --clock instructions")
         }
         _ => None,
     };

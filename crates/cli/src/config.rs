@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// Read where `TAUTO_CONFIG` names no other file; it need not exist.
 const USUAL: &str = "/etc/tautochrone.toml";
+/// What to do about a configuration with a mistake.
+pub(crate) const EVERY_KEY: &str = "packaging/tautochrone.toml has every key with its default";
 /// Root's data directory, whose locks everybody minds.
 pub(crate) const OF_ROOT: &str = "/var/lib/tautochrone";
 /// Where what can be found out again is kept by root.
@@ -41,7 +43,7 @@ impl Config {
         let (named, path) = (named(), file());
         let fail = |e: &dyn std::fmt::Display| Failure::usage(format!("{}: {e}", path.display()));
         match inputs::text(&path) {
-            Ok(text) => parse(&text).map_err(|e| fail(&e)),
+            Ok(text) => parse(&text).map_err(|e| fail(&e).hint(EVERY_KEY)),
             Err(e) if named.is_none() && e.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
             Err(e) => Err(fail(&e)),
         }
@@ -91,7 +93,10 @@ pub(crate) fn data_directory() -> Result<PathBuf, Failure> {
     }
     let home = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")));
     let home = home.ok_or_else(|| {
-        Failure::usage("no place for data: set TAUTO_DATA_DIR, or HOME, to a directory of this user")
+        Failure::usage(
+            "no place for data: neither TAUTO_DATA_DIR nor HOME is set\n\
+             hint: set TAUTO_DATA_DIR to a directory that this user may write to",
+        )
     })?;
     Ok(home.join("tautochrone"))
 }

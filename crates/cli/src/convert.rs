@@ -5,7 +5,7 @@ use crate::clocks;
 use crate::judging::{Opened, Site, failure, languages, open, options, worst_floor};
 use crate::options::{ClockArgs, LimitArgs, PlacementArgs, SlotChoice};
 use crate::reservation::reserve;
-use crate::terminal::{Failure, print, print_error};
+use crate::terminal::{Failure, print, tell_warning};
 use clap::Args;
 use engine::job::Job;
 use engine::limit_cache::LimitCache;
@@ -50,7 +50,7 @@ pub(crate) fn main(args: ConvertArgs) -> Result<Done, Failure> {
         _ => None,
     });
     for warning in told.chain(warnings.iter().map(|warning| format!("{shown}: {warning}"))) {
-        print_error(&format!("warning: {warning}\n"));
+        tell_warning(warning);
     }
     let directory = args.directory.display();
     print(&format!("{} files in {directory}; check it with: tauto verify {directory}\n", files.len()));
@@ -61,7 +61,8 @@ pub(crate) fn main(args: ConvertArgs) -> Result<Done, Failure> {
 fn empty(directory: &Path) -> Result<(), Failure> {
     match fs::read_dir(directory).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(Failure::usage(format!("{}: is not empty", directory.display()))),
+        Ok(false) => Err(Failure::usage(format!("{}: is not empty", directory.display()))
+            .hint("name a directory that is empty or does not exist")),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(e) => Err(Failure::usage(format!("{}: {e}", directory.display()))),
     }

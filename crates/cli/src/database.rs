@@ -69,6 +69,9 @@ pub(crate) fn address(named: Option<&str>) -> Result<String, Failure> {
     named.map_or_else(|| service_database(&Config::read()?), |named| Ok(named.to_string()))
 }
 
+/// What to do where no database is.
+const NO_SERVICE: &str = "name the service's database with --database; `tauto serve` creates one";
+
 /// The error as the operator's or the system's.
 pub(crate) fn failure(error: store::Error) -> Failure {
     match error {
@@ -92,9 +95,7 @@ pub(crate) fn become_keeper(address: &str) -> Result<(), Failure> {
 fn keeper(address: &str) -> Result<Option<user::User>, Failure> {
     let file = Store::file_of(address).map_err(Failure::usage)?;
     let Some(file) = file.filter(|_| rustix::process::geteuid().is_root()) else { return Ok(None) };
-    user::keeper(file).map_err(|e| {
-        Failure::usage(format!("{}: {e}; is there a service here? see --database", file.display()))
-    })
+    user::keeper(file).map_err(|e| Failure::usage(format!("{}: {e}", file.display())).hint(NO_SERVICE))
 }
 
 fn wait<T>(work: impl Future<Output = Result<T, store::Error>>) -> Result<T, Failure> {
@@ -110,12 +111,19 @@ pub(crate) fn wait_for<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
 
 /// Opens a database whose schema is ours.
 pub(crate) async fn open(address: &str) -> Result<Store, store::Error> {
-    match Store::open_as_is(address).await? {
+    let opened = Store::open_as_is(address).await.map_err(|error| match error {
+        store::Error::NotFound(place) => {
+            store::Error::Unsupported(format!("{place}: not found\nhint: {NO_SERVICE}"))
+        }
+        error => error,
+    });
+    match opened? {
         (store, SCHEMA) => Ok(store),
         // Says that it is too new, without touching it.
         (_, found) if found > SCHEMA => Store::open(address).await,
         (store, found) => Err(store::Error::Unsupported(format!(
-            "{}: its schema is version {found} and this program works with {SCHEMA}; make a backup, then start the service, which brings it up",
+            "{}: its schema is version {found} and this program works with {SCHEMA}\n\
+             hint: `tauto database backup FILE`, then start the service: it upgrades the schema",
             store.place()
         ))),
     }
@@ -131,7 +139,7 @@ fn backup(address: &str, file: &Path, json: bool) -> Result<Done, Failure> {
     if file == Path::new("-") {
         if json {
             return Err(Failure::usage(
-                "backup - --json: the backup itself goes to standard output; leave out --json",
+                "backup - --json: the backup itself goes to standard output\nhint: leave out --json, or name a file",
             ));
         }
         become_keeper(address)?;
@@ -182,7 +190,7 @@ fn to_stdout(address: &str) -> Result<(), Failure> {
 fn by_another(address: &str, file: &Path) -> Result<(), Failure> {
     let fail = |e: io::Error| Failure::system(format!("{}: {e}", file.display()));
     if fs::exists(file).map_err(fail)? {
-        return Err(Failure::usage(format!("{}: a file is there; choose another name", file.display())));
+        return Err(Failure::usage(format!("{}: a file is there\nhint: name another file", file.display())));
     }
     let partial = PathBuf::from(format!("{}.partial", file.display()));
     match fs::remove_file(&partial) {
@@ -209,8 +217,8 @@ fn copied_into(to: &File, address: &str) -> Result<(), Failure> {
     match status.code() {
         Some(0) => Ok(()),
         // It has said why.
-        Some(2) => Err(Failure::usage("no backup was made; see above")),
-        _ => Err(Failure::system(format!("no backup was made ({status}); see above"))),
+        Some(2) => Err(Failure::usage("no backup was made, as told above")),
+        _ => Err(Failure::system(format!("no backup was made ({status}), as told above"))),
     }
 }
 

@@ -155,7 +155,6 @@ fn virtual_machines() -> Check {
         Check::not(state, ID, found, remedy)
     };
     if let Err(why) = config.vm.parts() {
-        let why = why.lines().next().unwrap_or_default();
         return not(
             format!("no slot can be a virtual machine: {why}"),
             "apt install qemu-system-x86 linux-image-amd64",

@@ -4,7 +4,7 @@ use crate::Done;
 use crate::database::{address, become_keeper, failure, open, wait_for};
 use crate::exports::Exports;
 use crate::inputs;
-use crate::terminal::{Failure, print, print_error};
+use crate::terminal::{Failure, print, tell_warning};
 use clap::{Args, Subcommand, ValueEnum};
 use contest_api::export::{Author, Contest, Judged, Language, People, Problem, Submission, Version, feed};
 use judge::language::Table;
@@ -82,7 +82,7 @@ pub(crate) fn main(args: &ExportArgs) -> Result<Done, Failure> {
         let file = args.teams.as_deref().unwrap_or(Path::new("--teams"));
         Failure::usage(format!("{}: {why}", file.display()))
     })?;
-    left.iter().for_each(|what| print_error(&format!("tauto: {what}\n")));
+    left.iter().for_each(tell_warning);
     lines.iter().for_each(|line| print(&format!("{line}\n")));
     Ok(Done::Good)
 }
@@ -106,8 +106,8 @@ fn into_file(args: &ContestApiArgs) -> Result<Done, Failure> {
     let told = again.stdin(Stdio::null()).stderr(Stdio::inherit()).output().map_err(Failure::system)?;
     match told.status.code() {
         Some(0) => {}
-        Some(2) => return Err(Failure::usage("nothing was written; see above")),
-        _ => return Err(Failure::system(format!("nothing was written ({}); see above", told.status))),
+        Some(2) => return Err(Failure::usage("nothing was written, as told above")),
+        _ => return Err(Failure::system(format!("nothing was written ({}), as told above", told.status))),
     }
     let text = String::from_utf8(told.stdout).map_err(Failure::system)?;
     exports.write([&|| text.clone()]);

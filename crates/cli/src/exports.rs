@@ -35,13 +35,14 @@ impl<const N: usize> Exports<N> {
             })?;
             if json && matches!(export.target, Target::Output) {
                 return Err(Failure::usage(format!(
-                    "{option} {} and --json: both go to standard output; name a file",
+                    "{option} {} and --json: both go to standard output\n\
+                     hint: name a file for {option}, or leave out --json",
                     path.display()
                 )));
             }
             if let Some((other, _)) = opened.iter().find(|(_, other)| same(other, &export)) {
                 return Err(Failure::usage(format!(
-                    "{other} and {option}: both name {}; name two files",
+                    "{other} and {option}: both name {}\nhint: name two different files",
                     path.display()
                 )));
             }

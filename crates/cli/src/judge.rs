@@ -120,7 +120,8 @@ pub(crate) fn main(args: JudgeArgs) -> Result<Done, Failure> {
 fn plan(args: &JudgeArgs) -> Result<Plan, Failure> {
     let languages = languages(args.languages.as_ref())?;
     if let Some(name) = &args.language {
-        languages.table().named(name).map_err(|e| Failure::usage(format!("--language: {e}")))?;
+        let unknown = |e| Failure::usage(format!("--language: {e}")).hint("`tauto languages` lists them");
+        languages.table().named(name).map_err(unknown)?;
     }
     let (opened, submission, laid) = subject(args)?;
     let submission = Submission::from_paths(submission, args.language.clone()).map_err(failure)?;
@@ -150,7 +151,8 @@ fn subject(args: &JudgeArgs) -> Result<(Opened, &[PathBuf], Option<TemporaryPack
     match args.paths.split_first() {
         Some((package, submission)) if !submission.is_empty() => Ok((open(package)?, submission, None)),
         _ => Err(Failure::usage(format!(
-            "{}: no submission given; name its files after the package, or use --in and --answer",
+            "{}: no submission given\n\
+             hint: name its files after the package, as in `tauto judge PACKAGE a.cpp`, or give --in and --answer",
             args.paths.first().map_or(Path::new("").display(), |path| path.display())
         ))),
     }

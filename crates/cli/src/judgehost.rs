@@ -150,7 +150,7 @@ fn all_once(slots: &[SlotChoice], name: &str) -> Result<Done, Failure> {
         let status = child.wait().map_err(Failure::system)?;
         match status.code() {
             Some(0) => {}
-            Some(2) => return Err(Failure::usage("a slot failed; see above")),
+            Some(2) => return Err(Failure::usage("a slot failed, as told above")),
             _ => done = Done::Fault,
         }
     }
@@ -167,7 +167,7 @@ fn account(args: &JudgehostArgs) -> Result<Account, Failure> {
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let base = || variable(BASE).map(|base| format!("{}/api/v4", base.trim_end_matches('/')));
     let url = args.url.clone().or_else(base).ok_or_else(|| {
-        Failure::usage("no server: give --url URL, such as https://judge.example.org/api/v4")
+        Failure::usage("no server given\nhint: give --url URL, such as https://judge.example.org/api/v4")
     })?;
     let password = match &args.password_file {
         Some(path) => {
@@ -175,8 +175,12 @@ fn account(args: &JudgehostArgs) -> Result<Account, Failure> {
             let text = text.map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
             text.trim_end_matches(['\r', '\n']).to_owned()
         }
-        None => variable(PASSWORD)
-            .ok_or_else(|| Failure::usage("no password: give --password-file FILE, or --secret-file FILE"))?,
+        None => variable(PASSWORD).ok_or_else(|| {
+            Failure::usage(
+                "no password given\n\
+                 hint: give --password-file FILE or --secret-file FILE",
+            )
+        })?,
     };
     Ok(Account { url, user: args.user.clone(), password })
 }
@@ -210,7 +214,8 @@ fn root(args: &JudgehostArgs) -> Result<Option<String>, Failure> {
     let Some(given) = &args.root else { return Ok(None) };
     let bad = |why: String| {
         Failure::usage(format!(
-            "--root {}: {why}\nhint: name a directory that has usr and bin/sh, such as one made by dj_make_chroot or debootstrap",
+            "--root {}: {why}\n\
+             hint: name a directory that has usr and bin/sh, such as one made by dj_make_chroot or debootstrap",
             given.display()
         ))
     };

@@ -53,7 +53,7 @@ fn on_host(languages: &Languages, language: &Language) -> HostLanguage {
     };
     let (tools, missing) = match found {
         Ok(toolchain) => (tools(toolchain), None),
-        Err(absent) => (Vec::new(), Some(absent.why)),
+        Err(absent) => (Vec::new(), Some(model::hint::in_one_line(&absent.why))),
     };
     HostLanguage {
         id: language.id.clone(),

@@ -77,7 +77,7 @@ pub(crate) fn main(args: LoadArgs) -> Result<Done, Failure> {
     }
     let only = |option: &str, kind: KindName, given: bool| match given && args.kind != kind {
         true => Err(Failure::usage(format!(
-            "{option} has no effect on the kind {}: it is for --kind {}",
+            "{option} has no effect on the kind {}\nhint: leave out {option}, or give --kind {}",
             args.kind.name(),
             kind.name()
         ))),

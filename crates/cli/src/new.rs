@@ -155,14 +155,14 @@ pub(crate) fn main(args: &NewArgs) -> Result<Done, Failure> {
     // The format's own rule for names (problem package format 2025-09, "Overview").
     if name.is_empty() || !name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !name.chars().all(plain) {
         return Err(Failure::usage(format!(
-            "{}: a package is named by lower-case letters, digits, `-` and `_`, such as two-sums",
+            "{}: is not a name of a package\nhint: use lower-case letters, digits, `-` and `_`, as in two-sums",
             args.name.display()
         )));
     }
     let files = files(name, args.kind, &args.language).map_err(Failure::usage)?;
     if args.name.exists() {
         return Err(Failure::usage(format!(
-            "{}: exists and is not changed; choose another name",
+            "{}: exists and is not changed\nhint: choose another name",
             args.name.display()
         )));
     }
@@ -185,7 +185,7 @@ fn files(name: &str, kind: Kind, language: &str) -> Result<Vec<(String, String)>
     let template = template(kind);
     let Some(at) = LANGUAGES.iter().position(|(id, _)| *id == language) else {
         let known = LANGUAGES.map(|(id, _)| id).join(", ");
-        return Err(format!("--language {language}: no template; choose one of {known}"));
+        return Err(format!("--language {language}: no template\nhint: choose one of {known}"));
     };
     let scoring = kind == Kind::Scoring;
     let (wrong, tests) = match scoring {

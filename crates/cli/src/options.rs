@@ -151,9 +151,10 @@ impl PlacementArgs {
             (None, Some(_)) => Ok(SlotChoice::None),
             (None, None) => Ok(usual),
             (Some(SlotChoice::None), _) | (Some(_), None) => Ok(self.slot.unwrap_or(usual)),
-            (Some(_), Some(_)) => {
-                Err(Failure::usage("--cpu and --slot: a slot has CPUs of its own; give one of them"))
-            }
+            (Some(_), Some(_)) => Err(Failure::usage(
+                "--cpu and --slot: a slot has CPUs of its own\n\
+                 hint: give only one of the two options",
+            )),
         }
     }
 
@@ -229,13 +230,16 @@ fn stack(text: &str) -> Result<Bytes, String> {
 fn at_least(text: &str, least: Bytes, usual: &str) -> Result<Bytes, String> {
     match size(text)? {
         enough if enough >= least => Ok(enough),
-        _ => Err(format!("no program starts in less than {}K; give more, such as {usual}", least.0 >> 10)),
+        _ => Err(format!(
+            "no program starts in less than {}K\nhint: give more, such as {usual}",
+            least.0 >> 10
+        )),
     }
 }
 
 pub(crate) fn cpu_list(text: &str) -> Result<CpuList, String> {
     let cpus = cpulist::parse(text).filter(|cpus| cpus.last().is_some_and(|last| *last < 4096));
-    let cpus = cpus.ok_or_else(|| format!("`{text}` is not a list of CPUs; write one as 0-3,8"))?;
+    let cpus = cpus.ok_or_else(|| format!("`{text}` is not a list of CPUs\nhint: write one as 0-3,8"))?;
     Ok(CpuList(cpus.into_iter().collect()))
 }
 

@@ -123,7 +123,8 @@ fn possible(typed: &PlacementArgs) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "--sched: a real-time class with priority {priority} needs root, or a limit as high, which is {most} for this user (ulimit -r; rtprio in limits.conf(5))"
+        "--sched: priority {priority} is above this user's limit of {most} (ulimit -r)\n\
+         hint: start as root, or raise rtprio in limits.conf(5)"
     )))
 }
 
@@ -132,11 +133,11 @@ fn there(wanted: &Placement, topology: &Topology) -> Result<(), String> {
     if let Some(cpu) = wanted.cpus.iter().find(|cpu| !topology.cpus.contains_key(*cpu)) {
         let there = list(topology.cpus.keys().copied().collect());
         let off = if topology.offline.contains(cpu) { "is switched off" } else { "is not on this machine" };
-        return Err(format!("--cpu {cpu}: CPU {cpu} {off}; online are {there}"));
+        return Err(format!("--cpu {cpu}: CPU {cpu} {off}\nhint: CPUs {there} are online"));
     }
     if let Some(node) = wanted.mem_node.filter(|node| !topology.nodes.contains_key(node)) {
         let there = list(topology.nodes.keys().copied().collect());
-        return Err(format!("--mem-node {node}: this machine has no such memory node; it has {there}"));
+        return Err(format!("--mem-node {node}: this machine has no such memory node\nhint: it has {there}"));
     }
     Ok(())
 }
@@ -175,7 +176,7 @@ fn in_slots(typed: &PlacementArgs, choice: SlotChoice, jobs: usize) -> Result<Ve
     if jobs > free.len() {
         let most = free.len().max(1);
         let why = format!(
-            "--jobs {jobs}: this machine has slots for {most} at a time; use --jobs {most}, or --slot none"
+            "--jobs {jobs}: this machine has slots for {most} at a time\nhint: give --jobs {most}, or --slot none"
         );
         return Err(Failure::usage(why));
     }
@@ -190,7 +191,7 @@ fn chosen(usable: Vec<&Slot>, choice: SlotChoice) -> Result<Vec<&Slot>, Failure>
         let last = usable.iter().map(|slot| slot.id).max();
         let there = last.map_or("it has none".into(), |last| format!("its slots are 0 to {last}"));
         return Err(Failure::usage(format!(
-            "--slot {n}: this machine has no such slot, {there}; see `tauto slots`"
+            "--slot {n}: this machine has no such slot, {there}\nhint: `tauto slots` lists them"
         )));
     }
     Ok(known)
@@ -246,7 +247,8 @@ fn tell_waiting(slot: &Slot, who: Option<u32>) {
 
 fn unlockable(e: io::Error) -> Failure {
     Failure::usage(format!(
-        "cannot lock a slot: {e}; set TAUTO_DATA_DIR to a directory that this user may write to, or use --slot none"
+        "cannot lock a slot: {e}\n\
+         hint: set TAUTO_DATA_DIR to a directory that this user may write to, or give --slot none"
     ))
 }
 
@@ -261,7 +263,8 @@ fn without_slot(typed: Placement, jobs: usize) -> Result<Vec<Reservation>, Failu
     let free = usize::from(typed.cpus.is_empty());
     let most = cpus.len().saturating_sub(free).max(1);
     if jobs > most {
-        let why = format!("--jobs {jobs}: this machine has CPUs for {most} at a time; use --jobs {most}");
+        let why =
+            format!("--jobs {jobs}: this machine has CPUs for {most} at a time\nhint: give --jobs {most}");
         return Err(Failure::usage(why));
     }
     let each = cpus.iter().skip(free).take(jobs);

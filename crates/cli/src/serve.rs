@@ -113,7 +113,7 @@ pub(crate) fn main(args: ServeArgs) -> Result<Done, Failure> {
 fn supervise(args: &ServeArgs, wanted: &ServeSettings) -> Result<Done, Failure> {
     let http = TcpListener::bind(wanted.listen).map_err(|e| {
         Failure::usage(format!(
-            "--listen {}: {e}; is another service there? choose another port",
+            "--listen {}: {e}\nhint: choose another port, or stop what listens there: ss -ltnp",
             wanted.listen
         ))
     })?;
@@ -199,7 +199,7 @@ fn service_directory(data: &Path, user: Option<User>) -> Result<PathBuf, Failure
     let path = data.join(SERVICE);
     let fail = |e: &dyn std::fmt::Display| {
         Failure::usage(format!(
-            "{}: {e}; set TAUTO_DATA_DIR to a directory that this user may write to",
+            "{}: {e}\nhint: set TAUTO_DATA_DIR to a directory that this user may write to",
             path.display()
         ))
     };
@@ -219,7 +219,7 @@ fn service_directory(data: &Path, user: Option<User>) -> Result<PathBuf, Failure
             rustix::fs::fchown(&service, Some(user.uid), Some(user.gid)).map_err(|e| fail(&e))?;
         } else if stat.st_uid != user.uid.as_raw() {
             let why = format!(
-                "belongs to user {}, not to {}, who is to run the service; see --user",
+                "belongs to user {}, not to {}, who is to run the service\nhint: name its owner with --user",
                 stat.st_uid,
                 user.uid.as_raw()
             );
@@ -250,8 +250,9 @@ fn passable(directory: &Path, user: User) -> Result<(), Failure> {
             };
             rustix::fs::access(step, wanted).map_err(|e| {
                 Failure::usage(format!(
-                    "{}: user {user}, who is to run the service, may not {word} it: {e}; let others pass (chmod o+x), set TAUTO_DATA_DIR \
-                     to a directory elsewhere, or see --user",
+                    "{}: user {user}, who is to run the service, may not {word} it: {e}\n\
+                     hint: let others pass (chmod o+x), set TAUTO_DATA_DIR to a directory elsewhere, or name \
+                     another user with --user",
                     step.display()
                 ))
             })?;

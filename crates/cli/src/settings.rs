@@ -106,7 +106,7 @@ fn check(file: Option<PathBuf>, json: bool) -> Result<Done, Failure> {
         (false, Ok(())) if file.exists() => print(&format!("{}: ok\n", file.display())),
         (false, Ok(())) => print(&format!("{}: does not exist; defaults apply\n", file.display())),
         (false, Err(why)) => {
-            print(&format!("{}: {why}\nhint: `tauto config show` lists every key\n", file.display()));
+            print(&format!("{}: {why}\nhint: {}\n", file.display(), config::EVERY_KEY));
         }
     }
     Ok(if found.is_ok() { Done::Good } else { Done::Bad })

@@ -146,7 +146,7 @@ fn authorization(args: &ShadowArgs) -> Result<Option<String>, Failure> {
         }
         None => std::env::var(PASSWORD).map_err(|_| {
             Failure::usage(format!(
-                "--user {user}: no password; give --password-file FILE, or set {PASSWORD}"
+                "--user {user}: no password\nhint: give --password-file FILE, or set {PASSWORD}"
             ))
         })?,
     };

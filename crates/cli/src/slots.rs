@@ -6,7 +6,7 @@ use crate::isolation::IsolationArgs;
 use crate::noise_floor;
 use crate::progress::Progress;
 use crate::reservation::{in_slot, planned, slots_config};
-use crate::terminal::{self, Failure, print, print_error};
+use crate::terminal::{self, Failure, print, tell_warning};
 use clap::Args;
 use host::busy;
 use host::machine::Machine;
@@ -96,15 +96,13 @@ fn measure(plan: &SlotPlan) -> Result<(), Failure> {
         let busy = machine_warnings(&Reading::from_result(load), &slot.cpus);
         for warning in &busy {
             let warning = warning_words(warning, Clock::Cpu);
-            print_error(&format!(
-                "tauto: warning: slot {}, measured on a busy machine: {warning}\n",
-                slot.id
-            ));
+            tell_warning(format!("slot {}, measured on a busy machine: {warning}", slot.id));
         }
         let known = noise_floor::of_slot(Some(slot));
         if !busy.is_empty() && !known.assumed && noise_floor::is_better(&known, &floor) {
-            print_error(&format!(
-                "tauto: slot {} keeps the noise floor that was measured before, which is better; measure again when the machine is idle\n",
+            tell_warning(format!(
+                "slot {} keeps the noise floor that was measured before, which is better\n\
+                 hint: `tauto slots --measure` on an idle machine",
                 slot.id
             ));
             continue;

@@ -2,7 +2,7 @@
 //! its end. Whoever is killed leaves a note of them, by which the next `tauto` puts them back.
 
 use crate::config::Config;
-use crate::terminal::{Failure, print_error};
+use crate::terminal::{Failure, print_error, tell_error};
 use crate::tune::{data_directory, open};
 use host::machine::Machine;
 use host::tune::{self, Change, Journal, Outcome, Standing, TuneConfig, Writer};
@@ -130,7 +130,7 @@ impl TemporaryChanges {
 impl Drop for TemporaryChanges {
     fn drop(&mut self) {
         if let Err(e) = self.put_back() {
-            print_error(&format!("tauto: {e}; `tauto tune undo` restores the previous values\n"));
+            tell_error(e.hint("`sudo tauto tune undo` restores the previous values"));
         }
     }
 }
@@ -184,8 +184,9 @@ pub(crate) fn recover() {
             print_error(&format!("tauto: {told}\n"));
             let _ = std::fs::remove_file(&path);
         }
-        Err(e) => print_error(&format!(
-            "tauto: an interrupted experiment left this machine changed, see {}: {e}; `sudo tauto tune undo` restores it\n",
+        Err(e) => tell_error(format!(
+            "an interrupted experiment left this machine changed, see {}: {e}\n\
+             hint: `sudo tauto tune undo` restores it",
             path.display()
         )),
     }

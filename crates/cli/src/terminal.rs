@@ -25,6 +25,14 @@ impl Failure {
     pub(crate) fn system(e: impl fmt::Display) -> Failure {
         Failure::System(anyhow::anyhow!("{e}"))
     }
+
+    /// The same failure with a line on what mends it.
+    pub(crate) fn hint(self, hint: impl fmt::Display) -> Failure {
+        match self {
+            Failure::Usage(e) => Failure::usage(format!("{e:#}\nhint: {hint}")),
+            Failure::System(e) => Failure::system(format!("{e:#}\nhint: {hint}")),
+        }
+    }
 }
 
 impl fmt::Display for Failure {
@@ -60,13 +68,13 @@ impl From<sandbox::SandboxError> for Failure {
 pub(crate) fn exit_code(result: Result<Done, Failure>) -> ExitCode {
     let lost = LOST.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(lost) = &lost {
-        print_error(&format!("tauto: {lost}\n"));
+        tell_error(lost);
     }
     let code = match result {
         Ok(Done::Good | Done::Bad) if lost.is_some() => Done::Fault as u8,
         Ok(done) => done as u8,
         Err(failure) => {
-            print_error(&format!("tauto: {failure}\n"));
+            tell_error(&failure);
             match failure {
                 Failure::Usage(_) => 2,
                 Failure::System(_) => 3,
@@ -79,7 +87,10 @@ pub(crate) fn exit_code(result: Result<Done, Failure>) -> ExitCode {
 /// What the command line's reader says instead of a command: help and the version on standard output, or what is wrong.
 pub(crate) fn tell_reader(told: &clap::Error) -> ExitCode {
     let text = told.render();
-    let shown = |style: Style| if style.colour { text.ansi().to_string() } else { text.to_string() };
+    let shown = |style: Style| match style.colour {
+        true => text.ansi().to_string().replace("\nhint: ", &format!("\n{} ", painted("hint:", HINT, style))),
+        false => text.to_string(),
+    };
     if told.use_stderr() {
         print_error(&shown(error_style()));
         return ExitCode::from(2);
@@ -150,7 +161,52 @@ pub(crate) fn print(text: &str) {
     output(Stream::Output, text.as_bytes());
 }
 
+/// SGR parameters of the words before what is said, as clap has them in its own errors.
+const ERROR: &str = "1;31";
+const WARNING: &str = "1;33";
+const HINT: &str = "36";
+
+fn painted(word: &str, colour: &str, style: Style) -> String {
+    if style.colour { format!("\u{1b}[{colour}m{word}\u{1b}[0m") } else { word.into() }
+}
+
+/// Tells what failed, and on lines of their own what mends it.
+pub(crate) fn tell_error(error: impl fmt::Display) {
+    print_error(&lines("error:", ERROR, &error.to_string(), error_style()));
+}
+
+/// Tells what is not as it should be and keeps nothing from going on.
+pub(crate) fn tell_warning(warning: impl fmt::Display) {
+    print_error(&lines("warning:", WARNING, &warning.to_string(), error_style()));
+}
+
+fn lines(kind: &str, colour: &str, text: &str, style: Style) -> String {
+    let (fact, hints) = model::hint::split(text);
+    let hint = painted("hint:", HINT, style);
+    let hints: String = hints.iter().map(|what| format!("{hint} {what}\n")).collect();
+    format!("{} {fact}\n{hints}", painted(kind, colour, style))
+}
+
 /// Says something besides the output. Where nobody can hear it, nothing is lost.
 pub(crate) fn print_error(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_a_fact_and_a_hint() {
+        let failure =
+            Failure::usage("--slot 9: this machine has no such slot").hint("`tauto slots` lists them");
+        let plain = lines("error:", ERROR, &failure.to_string(), Style::default());
+        assert_eq!(plain, "error: --slot 9: this machine has no such slot\nhint: `tauto slots` lists them\n");
+        let bright = Style { colour: true, ..Style::default() };
+        assert_eq!(
+            lines("error:", ERROR, "a: b\nhint: c", bright),
+            "\u{1b}[1;31merror:\u{1b}[0m a: b\n\u{1b}[36mhint:\u{1b}[0m c\n"
+        );
+        assert_eq!(lines("warning:", WARNING, "a", Style::default()), "warning: a\n");
+    }
 }

@@ -4,7 +4,7 @@ mod pause;
 
 use crate::Done;
 use crate::config::{Config, OF_ROOT};
-use crate::terminal::{self, Failure, print, print_error};
+use crate::terminal::{self, Failure, print, tell_warning};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use host::facts::Topology;
@@ -156,8 +156,9 @@ fn apply(args: &ApplyArgs) -> Result<Done, Failure> {
     let progress = bar(changes.len());
     let outcome = tune::apply(&changes, &mut journal, &mut *knobs, &mut between(&progress, &interrupted));
     progress.finish_and_clear();
-    let outcome = outcome
-        .map_err(|e| Failure::system(format!("{e}; `tauto tune undo` restores the previous values")))?;
+    let outcome = outcome.map_err(|e| {
+        Failure::system(format!("{e}\nhint: `sudo tauto tune undo` restores the previous values"))
+    })?;
     let boot = tune_config.boot.then(|| tune::boot(&machine, &slots, &tune_config));
     let quiet = args.no_measure || changes.is_empty() || outcome.stopped;
     let after = listen(&machine, &slots, quiet, &interrupted);
@@ -207,8 +208,9 @@ fn undo(args: &UndoArgs) -> Result<Done, Failure> {
 fn end(refused: bool, stopped: bool, state: &str, in_force: bool) -> Done {
     match (stopped, refused) {
         (true, _) => {
-            let remedy = if in_force { ": `tauto tune undo` restores the previous values" } else { "" };
-            print_error(&format!("tauto: interrupted; {state}{remedy}\n"));
+            let hint =
+                if in_force { "\nhint: `sudo tauto tune undo` restores the previous values" } else { "" };
+            tell_warning(format!("interrupted: {state}{hint}"));
             Done::Interrupted
         }
         (false, true) => Done::Bad,
@@ -251,7 +253,7 @@ fn needs_root(verb: &str) -> Result<(), Failure> {
     match rustix::process::geteuid().is_root() {
         true => Ok(()),
         false => Err(Failure::system(format!(
-            "changing this machine needs root: run `sudo tauto tune {verb}`; nothing was changed"
+            "changing this machine needs root, nothing was changed\nhint: `sudo tauto tune {verb}`"
         ))),
     }
 }
@@ -269,8 +271,8 @@ pub(crate) fn open(machine: &Machine, directory: &Path) -> Result<Journal, Failu
 
 fn unreadable(e: &tune::JournalError) -> Failure {
     let denied = matches!(e, tune::JournalError::Io { error, .. } if error.kind() == std::io::ErrorKind::PermissionDenied);
-    let remedy = if denied { "; run `sudo tauto tune status`" } else { "" };
-    Failure::system(format!("{e}{remedy}"))
+    let hint = if denied { "\nhint: `sudo tauto tune status`" } else { "" };
+    Failure::system(format!("{e}{hint}"))
 }
 
 /// For a plan, which anybody may see; the journal may be root's.

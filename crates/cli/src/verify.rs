@@ -12,7 +12,7 @@ use crate::judging::{
 use crate::options::{ClockArgs, KeepArgs, LimitArgs, OpinionArgs, PlacementArgs, SlotChoice};
 use crate::progress::Progress;
 use crate::reservation::reserve;
-use crate::terminal::{Failure, print, print_error};
+use crate::terminal::{Failure, print, print_error, tell_error};
 use clap::Args;
 use engine::Fault;
 use engine::clocks::Meter;
@@ -99,7 +99,7 @@ pub(crate) fn main(args: VerifyArgs) -> Result<Done, Failure> {
             match read(&args) {
                 Ok(packages) => break packages,
                 // Half of a change may have been read; the rest of it comes.
-                Err(e) => print_error(&format!("tauto: {e}\n")),
+                Err(e) => tell_error(e),
             }
         };
     }
@@ -111,7 +111,7 @@ fn read(args: &VerifyArgs) -> Result<Vec<Opened>, Failure> {
         let there = packages.iter().flat_map(|opened| &opened.package.submissions).map(below);
         let there: Vec<&str> = there.take(5).collect();
         return Err(Failure::usage(format!(
-            "--only matches no jury submission; there are {} and so on",
+            "--only matches no jury submission\nhint: there are {} and so on",
             there.join(", ")
         )));
     }

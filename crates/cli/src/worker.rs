@@ -100,13 +100,16 @@ pub(crate) enum ServiceAddress {
 impl ServiceAddress {
     fn from_args(args: &WorkerArgs) -> Result<ServiceAddress, Failure> {
         match (&args.connect, args.brokers.wanted()?) {
-            (Some(_), Some(_)) => Err(Failure::usage("--connect and --nats: give only one")),
+            (Some(_), Some(_)) => {
+                Err(Failure::usage("--connect and --nats: both are given\nhint: give only one"))
+            }
             (Some(path), None) => Ok(ServiceAddress::Socket(path.clone())),
             (None, brokers) => {
                 match brokers.map_or_else(|| args.brokers.of_environment(), |of| Ok(Some(of)))? {
                     Some(brokers) => Ok(ServiceAddress::Brokers(brokers)),
                     None => Err(Failure::usage(
-                        "no service: give --connect PATH for one on this machine, or --nats URL and --pool NAME for a fleet",
+                        "no service given\n\
+                         hint: give --connect PATH for one on this machine, or --nats URL and --pool NAME for a fleet",
                     )),
                 }
             }
@@ -119,9 +122,10 @@ impl ServiceAddress {
             (ServiceAddress::Socket(_), given) => Ok(given.or(host).unwrap_or_else(|| "this machine".into())),
             (ServiceAddress::Brokers(_), None) => Ok(name::node_of_host(host.as_deref().unwrap_or_default())),
             (ServiceAddress::Brokers(_), Some(given)) if name::is_node(&given) => Ok(given),
-            (ServiceAddress::Brokers(_), Some(given)) => {
-                Err(Failure::usage(format!("--node `{given}`: 1 to 63 of a-z, A-Z, 0-9, - and _")))
-            }
+            (ServiceAddress::Brokers(_), Some(given)) => Err(Failure::usage(format!(
+                "--node `{given}`: is not a name of a node\n\
+                 hint: use 1 to 63 of a-z, A-Z, 0-9, - and _"
+            ))),
         }
     }
 
@@ -140,8 +144,8 @@ fn warn_of_quotas() {
         tracing::warn!(
             file = quota.file,
             limit = quota.limit,
-            "a quota of CPU time stops programs while they are measured, and times vary by up to a period; give whole CPUs in \
-             place of it (docs/containers.md)"
+            "a quota of CPU time stops programs while they are measured, and times vary by up to a period\n\
+             hint: give whole CPUs in place of it (docs/containers.md)"
         );
     }
 }

@@ -84,7 +84,7 @@ impl Client {
     /// It is no such address, or this machine has no means to ask there.
     pub fn new(url: &str, authorization: Option<String>, agent: String) -> Result<Client, String> {
         let bad =
-            |why: &str| format!("--url {url}: {why}; give one such as https://judge.example.org/api/v4");
+            |why: &str| format!("--url {url}: {why}\nhint: write it as https://judge.example.org/api/v4");
         let uri: Uri = url.parse().map_err(|_| bad("is not an address"))?;
         let secure = match uri.scheme_str() {
             Some("https") => true,
@@ -277,7 +277,11 @@ fn connector() -> TlsConnector {
     }
     let (_, unusable) = roots.add_parsable_certificates(found.certs);
     if roots.is_empty() {
-        tracing::warn!(unusable, "no certificate authorities: a server behind https cannot be trusted");
+        tracing::warn!(
+            unusable,
+            "no certificate authorities: a server behind https cannot be trusted\n\
+             hint: apt install ca-certificates"
+        );
     }
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()

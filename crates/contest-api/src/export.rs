@@ -246,7 +246,7 @@ impl Times {
             None => Ok(None),
             Some(text) => match crate::feed::reltime(text) {
                 Some(millis) if millis >= 0 => Ok(Some(millis * 1000)),
-                _ => Err(format!("contest.{name}: `{text}` is not a duration; write it as 5:00:00")),
+                _ => Err(format!("contest.{name}: `{text}` is not a duration\nhint: write it as 5:00:00")),
             },
         };
         let all = || contest.submissions.iter().map(|submission| submission.at);
@@ -254,7 +254,7 @@ impl Times {
         let start = match &told.start_time {
             None => first - first.rem_euclid(60 * SECOND),
             Some(text) => text.parse::<Timestamp>().map(Timestamp::as_microsecond).map_err(|_| {
-                format!("contest.start_time: `{text}` is not a moment; write it as 2026-03-01T10:00:00+01:00")
+                format!("contest.start_time: `{text}` is not a moment\nhint: write it as 2026-03-01T10:00:00+01:00")
             })?,
         };
         let last = all().max().unwrap_or(start);
@@ -421,7 +421,7 @@ impl Teams {
         for team in &people.teams {
             let id = named("teams", team)?;
             if !ids.insert(id.clone()) {
-                return Err(format!("teams.{id}: is there twice"));
+                return Err(format!("teams.{id}: is there twice\nhint: remove one of the two"));
             }
             let mut object = team.clone();
             let account = object.remove("account").as_ref().and_then(crate::feed::text);

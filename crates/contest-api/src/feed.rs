@@ -28,7 +28,8 @@ impl Notice {
         let value: Value = serde_json::from_slice(line).map_err(|e| format!("no JSON: {e}"))?;
         if value.get("op").is_some() {
             return Err(
-                "a notification with `op`, as before version 2021-11; ask for the feed of 2023-06".into()
+                "a notification with `op`, as before version 2021-11\nhint: ask for the feed of 2023-06"
+                    .into(),
             );
         }
         let kind = text(&value["type"]).ok_or("a notification without `type`")?;

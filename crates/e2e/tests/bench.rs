@@ -114,7 +114,7 @@ fn wrong_usage_is_said_with_the_remedy() {
             (&["--csv", "/nowhere/at/all.csv", "--", "true"], "/nowhere/at/all.csv"),
             (
                 &["--", "sh", "-c", "exit 3"],
-                "run 1 of `sh -c 'exit 3'`: exited with code 3; --ignore-failure",
+                "run 1 of `sh -c 'exit 3'`: exited with code 3\nhint: --ignore-failure",
             ),
         ] {
             let ended = bench(place, arguments);

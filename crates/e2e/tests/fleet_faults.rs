@@ -160,7 +160,7 @@ fn wrong_credentials(fleet: &Fleet) -> Done {
     let ended = node.ends(SOON)?;
     assert_eq!(ended.code(), Some(2), "{}", node.log());
     assert!(
-        node.log().contains("refuses the credentials: see user and password in TAUTO_NATS"),
+        node.log().contains("refuses the credentials\nhint: check user and password in TAUTO_NATS"),
         "{}",
         node.log()
     );
@@ -212,7 +212,7 @@ fn brokers_without_a_service_or_memory(fleet: &Fleet) -> Done {
     open_to_all(&data)?;
     let service = Service::start(&data, ANYWHERE, &["--no-worker", "--nats", &url])?;
     soon("the service says that they keep nothing", || {
-        Ok(service.log().contains("has no JetStream: give the brokers"))
+        Ok(service.log().contains("has no JetStream; give the brokers"))
     })?;
     service.stop()?;
     Ok(())

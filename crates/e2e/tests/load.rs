@@ -52,7 +52,7 @@ fn denied(pass: Pass, kind: &str) -> Option<&'static str> {
     let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
     match (pass, kind) {
         (Pass::User, "rt") => Some("SCHED_RR is denied"),
-        (Pass::User, "irq") if paranoid.trim().parse().unwrap_or(2) > 0 => Some("they need root"),
+        (Pass::User, "irq") if paranoid.trim().parse().unwrap_or(2) > 0 => Some("CAP_PERFMON"),
         _ => None,
     }
 }

@@ -218,7 +218,7 @@ fn read_only() -> Done {
             Err(_) => std::thread::sleep(Duration::from_millis(100)),
         }
     };
-    assert!(is_refused(&refused, "the user who runs this must be able to write"), "{}", said(&refused));
+    assert!(is_refused(&refused, "let the user who runs this write"), "{}", said(&refused));
     assert!(stage.service.log().contains("Read-only file system"), "{}", stage.service.log());
     stage.inside(&["mount", "-o", "remount,rw", &place])?;
     let mut client = stage.service.client();

@@ -207,7 +207,7 @@ fn refused_without_rights() {
     for verb in ["apply", "undo"] {
         let ended = tune(&place, &[verb, "--json"]);
         assert_eq!((ended.code(), ended.stdout.as_str()), (Ok(3), ""));
-        let remedy = format!("needs root: run `sudo tauto tune {verb}`; nothing was changed");
+        let remedy = format!("needs root, nothing was changed\nhint: `sudo tauto tune {verb}`");
         assert!(ended.stderr.contains(&remedy), "{}", ended.stderr);
     }
     assert_eq!(changes(&document(&place, &["status"], 0)), []);
@@ -224,7 +224,7 @@ fn wrong_usage_names_what_is_known() {
     for (args, says) in [
         (&["plan", "--only", "hyperthreads"][..], "smt"),
         (&["apply", "--skip", "thp,x"], "numa_balancing"),
-        (&["plan", "--profile", profile], "unknown id `hyperthreads`; known are smt"),
+        (&["plan", "--profile", profile], "unknown id `hyperthreads`\nhint: known are smt"),
         (&["plan", "--profile", "/nowhere.toml"], "/nowhere.toml"),
         (&["plan", "--root", "/nowhere"], "/nowhere"),
     ] {

@@ -233,8 +233,8 @@ fn refused(language: &Language, parts: &[LoadedFile], plan: &Plan) -> Option<Str
     let (given, name) = plan.placed.iter().find_map(|(given, placed)| Some((given, long(placed)?)))?;
     let (start, bytes) = (name.chars().take(40).collect::<String>(), name.len());
     Some(format!(
-        "`{given}` would be placed as `{start}…`, a file name of {bytes} bytes, more than {LONGEST_NAME}: \
-         shorten its class's name"
+        "`{given}` would be placed as `{start}…`, a file name of {bytes} bytes, more than {LONGEST_NAME}\n\
+         hint: shorten its class's name"
     ))
 }
 

@@ -213,7 +213,10 @@ fn first_look<'a>(
         let (run, verdict) = run(bench, subject, case, options, 1)?;
         let over = verdict == Verdict::TimeLimit;
         if over && enough.is_none() {
-            let why = format!("must pass, but takes longer than {WHILE_INFERRING}; state a time limit");
+            let why = format!(
+                "must pass, but takes longer than {WHILE_INFERRING}\n\
+                 hint: state a time limit in problem.yaml"
+            );
             return Err(Fault::Package { place: subject.path.to_owned(), why });
         }
         let ended = enough.is_some_and(|enough| over || run.time >= enough);

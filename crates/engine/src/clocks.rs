@@ -2,6 +2,7 @@
 //! instructions and time on the reference machine in QEMU's user-mode emulator, with a plugin of ours.
 
 use crate::{SystemError, files};
+use model::hint;
 use model::{Bytes, Charge, Clock, Exit, FileMount, Limits, Nanos, Observation, Reading, RunSpec, WallLimit};
 use reference_machine::machine::{TICKS_PER_SECOND, VERSION};
 use reference_machine::tally::{self, End};
@@ -55,7 +56,7 @@ pub fn emulator() -> Result<&'static Emulator, String> {
 
 fn emulator_in(places: &[&str]) -> Result<Emulator, String> {
     let found = places.iter().map(|place| Path::new(place).join(EMULATOR)).find(|path| path.is_file());
-    let missing = || format!("no {EMULATOR} in {}: install the package {PACKAGE}", places.join(" or "));
+    let missing = || format!("no {EMULATOR} in {}\nhint: apt install {PACKAGE}", places.join(" or "));
     let path = found.ok_or_else(missing)?;
     let output =
         Command::new(&path).arg("--version").output().map_err(|e| format!("{}: {e}", path.display()))?;
@@ -142,7 +143,9 @@ pub fn meter(clock: Clock, counter: Counter) -> Result<Meter, String> {
         (Clock::Instructions, Counter::Processor) => sandbox::counters().map(|()| Meter::Processor),
         (Clock::Instructions, Counter::Emulator) => emulator().map(Meter::Emulator),
         (Clock::Instructions, Counter::Best) => emulator().map(Meter::Emulator).or_else(|missing| {
-            sandbox::counters().map(|()| Meter::Processor).map_err(|why| format!("{missing}; and {why}"))
+            let also =
+                |why: String| hint::with_detail(&missing, &format!("; and {}", hint::in_one_line(&why)));
+            sandbox::counters().map(|()| Meter::Processor).map_err(also)
         }),
         (Clock::Reference, _) => emulator().map(Meter::Reference),
     }
@@ -340,7 +343,8 @@ pub fn is_program(file: &File) -> bool {
 pub fn uncountable(meter: Meter, program: &Path) -> Option<String> {
     meter.emulator()?;
     let file = File::open(program).ok()?;
-    let why = "is not a program that the emulator can load; name the interpreter of a script before it";
+    let why = "is not a program that the emulator can load\n\
+               hint: name the interpreter of a script before it, as in python3 a.py";
     (!is_program(&file)).then(|| format!("{}: {why}", program.display()))
 }
 
@@ -351,7 +355,7 @@ mod tests {
     #[test]
     fn a_missing_emulator_is_told_with_the_package() {
         let why = emulator_in(&["/nowhere", "/nor here"]).unwrap_err();
-        assert_eq!(why, "no qemu-x86_64 in /nowhere or /nor here: install the package qemu-user");
+        assert_eq!(why, "no qemu-x86_64 in /nowhere or /nor here\nhint: apt install qemu-user");
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(EMULATOR);
         std::fs::copy("/bin/true", &path).unwrap();

@@ -98,8 +98,8 @@ impl<'a> PreparedSlot<'a> {
         let (wanted, there) = (processes_beside(self.job.package), &self.slot.beside);
         if wanted > there.len() {
             let why = format!(
-                "its submissions run as {} processes at a time, and this slot has sandboxes for {}; judge it with \
-                 `tauto judge` or `tauto verify`",
+                "its submissions run as {} processes at a time, and this slot has sandboxes for {}\n\
+                 hint: judge it with `tauto judge` or `tauto verify`",
                 wanted + 1,
                 there.len() + 1
             );

@@ -162,7 +162,7 @@ fn part_of(path: &Path) -> Result<LoadedFile, Fault> {
     let file = file.map_err(|e| refuse(e.to_string()))?;
     let metadata = file.metadata().map_err(|e| refuse(e.to_string()))?;
     if !metadata.is_file() {
-        return Err(refuse("is not a regular file; give files or one directory".to_owned()).into());
+        return Err(refuse("is not a regular file\nhint: name files or one directory".to_owned()).into());
     }
     let mut content = Vec::new();
     file.take(SUBMISSION_LIMITS.file_size + 1)

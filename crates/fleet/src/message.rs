@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(
             speak(next, Some(1), 1).unwrap_err(),
             format!(
-                "the node speaks protocol 1 (tauto 9), and tauto {} speaks 2 to 3 here: upgrade the node",
+                "the node speaks protocol 1 (tauto 9), and tauto {} speaks 2 to 3 here\nhint: upgrade the node",
                 env!("CARGO_PKG_VERSION")
             )
         );

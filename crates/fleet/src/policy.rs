@@ -71,7 +71,7 @@ impl Contest {
         let Some(pool) = pools.iter().find(|pool| pool.name == self.pool) else {
             let known: Vec<&str> = pools.iter().map(|pool| pool.name.as_str()).collect();
             return Some(format!(
-                "contest {}: no pool {}; there are: {}",
+                "contest {}: no pool {}\nhint: the pools are: {}",
                 self.name,
                 self.pool,
                 known.join(", ")
@@ -126,7 +126,7 @@ mod tests {
         let bound = |pool: &str, strictness| Contest { pool: pool.into(), ..contest(strictness) };
         assert_eq!(bound("cloud", Strictness::Relaxed).fault(&pools), None);
         for (contest, told) in [
-            (bound("iron", Strictness::Strict), "no pool iron; there are: metal, cloud"),
+            (bound("iron", Strictness::Strict), "no pool iron\nhint: the pools are: metal, cloud"),
             (bound("cloud", Strictness::RelaxedThenStrict), "pool cloud is relaxed"),
             (Contest { at_once: Some(0), ..contest(Strictness::Strict) }, "at_once must be 1"),
         ] {

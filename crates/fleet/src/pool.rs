@@ -122,7 +122,7 @@ impl Pool {
         if self.kind == PoolKind::Relaxed && self.helps_after_secs.is_some() {
             return Err(wrong(
                 "helps_after_secs",
-                "is for strict pools; a relaxed one takes relaxed work anyway",
+                "is for strict pools: a relaxed one takes relaxed work anyway",
             ));
         }
         for (part, norm) in self.definition.iter().flat_map(|definition| &definition.index) {
@@ -138,7 +138,7 @@ impl Pool {
             if accepted.is_empty() {
                 return Err(wrong(
                     &format!("definition.equal.{feature}"),
-                    "name at least one value, or leave it out",
+                    "has no value\nhint: name at least one value, or leave it out",
                 ));
             }
         }

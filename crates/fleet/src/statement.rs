@@ -89,7 +89,7 @@ pub enum StatementError {
     #[error("{0}")]
     Form(String),
     /// Of another protocol.
-    #[error("the node speaks protocol {} (tauto {version}), and tauto {} speaks {} here: upgrade the {}",
+    #[error("the node speaks protocol {} (tauto {version}), and tauto {} speaks {} here\nhint: upgrade the {}",
         span(*oldest, *found), env!("CARGO_PKG_VERSION"), span(here.oldest, here.newest), late(*found < here.oldest))]
     Protocol {
         /// The oldest that it speaks.

@@ -7,7 +7,10 @@ use model::{Nanos, Suggestion};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum InferenceError {
     /// Nothing bounds the limit from below.
-    #[error("no jury submission bounds the time limit from below: add an accepted one, or state the limit")]
+    #[error(
+        "no jury submission bounds the time limit from below\n\
+         hint: add an accepted one, or state the limit in problem.yaml"
+    )]
     NoLowerBound,
     /// A factor or the resolution is unusable.
     #[error("`{field}` must be a positive number, found {value}")]

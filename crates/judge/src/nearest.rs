@@ -11,9 +11,9 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
         .map(|(_, k)| k)
 }
 
-/// `; did you mean …?` for the end of a message, or nothing.
+/// A line `hint: did you mean …?` for the end of a message, or nothing.
 pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(name, known).map_or_else(String::new, |k| format!("; did you mean `{k}`?"))
+    nearest(name, known).map_or_else(String::new, |k| format!("\nhint: did you mean `{k}`?"))
 }
 
 /// Levenshtein distance in characters; words too long to be names are far from everything.

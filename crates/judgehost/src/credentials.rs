@@ -32,7 +32,7 @@ impl Account {
             },
             [] => Err("it names no server".into()),
             _ => Err(format!(
-                "it names {} servers: keep one line, and start one judgehost for each",
+                "it names {} servers\nhint: keep one line, and start one judgehost for each",
                 lines.len()
             )),
         }

@@ -16,7 +16,10 @@ const WAIT: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotDone {
     /// The server does not know us: no use to try again.
-    #[error("the server refuses this user and password (401)")]
+    #[error(
+        "the server refuses this user and password (401)\n\
+         hint: correct --user and --password-file, or copy etc/restapi.secret of the server to --secret-file"
+    )]
     Unauthorized,
     /// It does not want this, and will not when asked again.
     #[error("{0}")]

@@ -105,7 +105,10 @@ pub struct Share {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// A thread cannot be bound to a CPU.
-    #[error("CPU {cpu} cannot be used: {source}; it must be online and allowed to this process")]
+    #[error(
+        "CPU {cpu} cannot be used: {source}\n\
+         hint: name CPUs that are online and allowed to this process, as `taskset -pc $$` prints them"
+    )]
     Cpu {
         /// Which one.
         cpu: u32,
@@ -114,17 +117,18 @@ pub enum LoadError {
     },
     /// The real-time class is denied.
     #[error(
-        "the scheduling class SCHED_RR is denied: {0}; it needs root (CAP_SYS_NICE), and no control group that sets \
-         real-time tasks aside"
+        "the scheduling class SCHED_RR is denied: {0}\n\
+         hint: start as root (CAP_SYS_NICE), outside of control groups that set real-time tasks aside"
     )]
     Realtime(io::Error),
     /// No memory for a buffer.
-    #[error("no memory for a buffer of {0} bytes; name fewer CPUs")]
+    #[error("no memory for a buffer of {0} bytes\nhint: name fewer CPUs")]
     Memory(usize),
     /// Interrupts on a CPU are denied.
     #[error(
-        "interrupts of CPU {cpu} are denied: {source}; they need root (CAP_PERFMON), or kernel.perf_event_paranoid at 0 or below, \
-         and no system call filter of a container that denies perf_event_open"
+        "interrupts of CPU {cpu} are denied: {source}\n\
+         hint: start as root (CAP_PERFMON), or set kernel.perf_event_paranoid to 0; in a container, allow \
+         perf_event_open"
     )]
     Interrupts {
         /// Which one.
@@ -133,7 +137,7 @@ pub enum LoadError {
         source: io::Error,
     },
     /// No file can be made.
-    #[error("{0}: no temporary file can be made: {1}; name another directory")]
+    #[error("{0}: no temporary file can be made: {1}\nhint: name another directory")]
     Directory(PathBuf, io::Error),
     /// It began, and then went wrong.
     #[error("the load on CPU {cpu} failed: {source}")]

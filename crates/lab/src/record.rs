@@ -48,10 +48,13 @@ pub enum RecordError {
         source: io::Error,
     },
     /// Another process writes it.
-    #[error("{0}: another tauto is measuring this very experiment")]
+    #[error(
+        "{0}: another tauto is measuring this very experiment\n\
+         hint: wait for it, or name another file with --record"
+    )]
     Busy(String),
     /// It holds something else.
-    #[error("{path}: line {line}: {why}")]
+    #[error("{path}: line {line}: {why}\nhint: --fresh restarts from scratch")]
     Line {
         /// Which file.
         path: String,
@@ -62,7 +65,8 @@ pub enum RecordError {
     },
     /// It is the record of something else.
     #[error(
-        "{path}: this is the record of another experiment ({differs}); name another file with --record, or use --fresh to restart from scratch"
+        "{path}: this is the record of another experiment ({differs})\n\
+         hint: name another file with --record, or give --fresh to restart from scratch"
     )]
     Other {
         /// Which file.

@@ -32,7 +32,7 @@ impl Forms {
         let known = u32::try_from(form).ok().filter(|form| (*oldest..=*newest).contains(form));
         known.ok_or_else(|| {
             let remedy = match form > i64::from(*newest) {
-                true => "; upgrade tauto here",
+                true => "\nhint: upgrade tauto here",
                 false => "",
             };
             format!("form {form} of {what}, and this version knows {oldest} to {newest}{remedy}")
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!([1, 3].map(|form| forms.read(form)), [Ok(1), Ok(3)]);
         assert_eq!(forms.read(0), Err("form 0 of a thing, and this version knows 1 to 3".into()));
         let later = forms.read(4_i64).unwrap_err();
-        assert_eq!(later, "form 4 of a thing, and this version knows 1 to 3; upgrade tauto here");
+        assert_eq!(later, "form 4 of a thing, and this version knows 1 to 3\nhint: upgrade tauto here");
         assert!(forms.read(i64::from(u32::MAX) + 2).is_err(), "no number is cut off");
     }
 

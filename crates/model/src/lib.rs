@@ -15,6 +15,7 @@ mod event;
 mod execution;
 mod facts;
 mod form;
+pub mod hint;
 mod host;
 mod ids;
 mod index;

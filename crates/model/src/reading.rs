@@ -1,5 +1,6 @@
 //! A reading that was taken, or the reason why it could not be.
 
+use crate::hint;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor,
@@ -79,9 +80,10 @@ mod schema {
 }
 
 impl<T> Reading<T> {
-    /// An unknown reading, with the reason.
+    /// An unknown reading, with the reason. An error with a hint becomes one line, because tables and sentences show it.
     pub fn unknown(why: impl Into<Cow<'static, str>>) -> Reading<T> {
-        Reading::Unknown(why.into())
+        let why = why.into();
+        Reading::Unknown(if why.contains('\n') { hint::in_one_line(&why).into() } else { why })
     }
 
     /// The value, if it is known.
@@ -125,7 +127,7 @@ impl<T> Reading<T> {
     pub fn from_result<E: fmt::Display>(r: Result<T, E>) -> Reading<T> {
         match r {
             Ok(v) => Reading::Known(v),
-            Err(e) => Reading::Unknown(Cow::Owned(e.to_string())),
+            Err(e) => Reading::unknown(e.to_string()),
         }
     }
 }

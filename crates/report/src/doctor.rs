@@ -47,14 +47,15 @@ impl Check {
         Check { id, state: CheckState::Ok, found: found.into(), remedy: None }
     }
 
-    /// A part that does not, or not as well as it could.
+    /// A part that does not, or not as well as it could. Its remedy is in place of the hints of an error that was found.
     pub fn not(
         state: CheckState,
         id: &'static str,
         found: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Check {
-        Check { id, state, found: found.into(), remedy: Some(remedy.into()) }
+        let (found, _) = model::hint::split(&found.into());
+        Check { id, state, found, remedy: Some(remedy.into()) }
     }
 }
 

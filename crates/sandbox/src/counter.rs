@@ -201,31 +201,37 @@ pub(crate) fn read_count(counter: &OwnedFd) -> io::Result<Count> {
 pub(crate) fn refusal(error: &io::Error, paranoid: impl FnOnce() -> io::Result<String>) -> String {
     match error.raw_os_error() {
         Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => {
-            "this machine has no such counter, as virtual machines often do not: have the hypervisor pass it on (QEMU: \
-             -cpu host,pmu=on) or take a machine of its own"
+            "this machine has no such counter, as virtual machines often do not\n\
+             hint: have the hypervisor pass it on (QEMU: -cpu host,pmu=on), or take a machine of its own"
                 .into()
         }
         Some(libc::EACCES | libc::EPERM) => {
             let paranoid = paranoid().map(|text| text.trim().to_string());
             match paranoid.as_ref().map(|text| text.parse::<i32>()) {
                 Ok(Ok(level)) if level > 2 => format!(
-                    "kernel.perf_event_paranoid is {level}, which keeps counters to root: set it to 2 (sysctl -w \
-                     kernel.perf_event_paranoid=2), or start as root"
+                    "kernel.perf_event_paranoid is {level}, which keeps counters to root\n\
+                     hint: sysctl -w kernel.perf_event_paranoid=2, or start as root"
                 ),
                 Ok(Ok(level)) => format!(
-                    "perf_event_open is refused although kernel.perf_event_paranoid is {level}: a container's system call filter or a \
-                     security module does so; allow it there, or start as root"
+                    "perf_event_open is refused although kernel.perf_event_paranoid is {level}: a container's \
+                     system call filter or a security module does so\n\
+                     hint: allow it there, or start as root"
                 ),
-                _ => "perf_event_open is refused, and kernel.perf_event_paranoid cannot be read: set it to 2, allow the call in \
-                      the container's system call filter, or start as root"
+                _ => "perf_event_open is refused, and kernel.perf_event_paranoid cannot be read\n\
+                      hint: set it to 2, allow the call in the container's system call filter, or start as root"
                     .into(),
             }
         }
-        Some(libc::EBUSY) => "another user holds the counter for itself alone: end the profiler that does so".into(),
+        Some(libc::EBUSY) => "another user holds the counter for itself alone\n\
+                              hint: end the profiler that does so"
+            .into(),
         Some(libc::EMFILE) => {
-            "no file descriptor is free for the counter: raise the limit of open files (ulimit -n)".into()
+            "no file descriptor is free for the counter\nhint: raise the limit of open files (ulimit -n)"
+                .into()
         }
-        Some(libc::ENOSYS) => "this kernel has no performance events: one built with CONFIG_PERF_EVENTS has".into(),
+        Some(libc::ENOSYS) => "this kernel has no performance events\n\
+                               hint: start a kernel that is built with CONFIG_PERF_EVENTS"
+            .into(),
         _ => format!("perf_event_open: {error}"),
     }
 }

@@ -156,7 +156,8 @@ fn mapped(event: &OwnedFd, size: &mut usize) -> Result<Ring, String> {
             Err(_) if *size > LEAST => *size /= 2,
             Err(e) => {
                 return Err(format!(
-                    "no memory for samples: {e}; raise kernel.perf_event_mlock_kb, or the limit of locked memory (ulimit -l)"
+                    "no memory for samples: {e}\n\
+                     hint: raise kernel.perf_event_mlock_kb, or the limit of locked memory (ulimit -l)"
                 ));
             }
         }

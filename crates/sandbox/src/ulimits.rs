@@ -107,8 +107,8 @@ impl Ulimit {
         SandboxError::bad_request(
             format!("the caller's limit on {} (ulimit -{letter})", self.name),
             format!(
-                "{} is less than {who} ({needs}), and only root may raise it: ulimit -H{letter} {raised} in a shell that may, \
-                 limits.conf(5), or start as root",
+                "{} is less than {who} ({needs}), and only root may raise it\n\
+                 hint: ulimit -H{letter} {raised} in a shell that may, limits.conf(5), or start as root",
                 shown(found)
             ),
         )
@@ -211,8 +211,9 @@ mod tests {
         let error = ALL[1].refusal(102_400, 256 * MIB, "the run may use").to_string();
         assert_eq!(
             error,
-            "the caller's limit on file size (ulimit -f): 100 KiB is less than the run may use (262144 KiB), and only root may \
-             raise it: ulimit -Hf 262144 in a shell that may, limits.conf(5), or start as root"
+            "the caller's limit on file size (ulimit -f): 100 KiB is less than the run may use (262144 KiB), and \
+             only root may raise it\n\
+             hint: ulimit -Hf 262144 in a shell that may, limits.conf(5), or start as root"
         );
         let error = ALL[0].refusal(1, NONE, "the run may use").to_string();
         assert!(

@@ -31,7 +31,7 @@ pub enum Refusal {
     #[error("{0}")]
     TooLarge(String),
     /// Asked too often; again after so many seconds.
-    #[error("too many requests; try again in {0} s")]
+    #[error("too many requests\nhint: try again in {0} s")]
     TooMany(u64),
     /// It cannot be done now: the database is busy, full, read-only or away.
     #[error("{0}")]

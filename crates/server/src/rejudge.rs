@@ -57,7 +57,9 @@ pub(crate) async fn again(
     let judgements = submissions.len().saturating_mul(times as usize);
     if submissions.len() > MOST_SUBMISSIONS || judgements > MOST_JUDGEMENTS {
         let all = format!("{judgements} judgements of {} submissions", submissions.len());
-        return Err(Refusal::Bad(format!("submissions: {all}, more than {MOST_JUDGEMENTS}; choose fewer")));
+        return Err(Refusal::Bad(format!(
+            "submissions: {all}, more than {MOST_JUDGEMENTS}\nhint: choose fewer"
+        )));
     }
     if reason.len() > MOST_REASON {
         return Err(Refusal::Bad(format!("reason: at most {MOST_REASON} bytes")));

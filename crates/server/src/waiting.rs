@@ -26,7 +26,7 @@ pub async fn open_when_possible(
         let opened = match bind() {
             Ok(work) => open(settings.clone()).await.map(|startup| (startup, work)),
             Err(e) => Err(Refusal::Unavailable(format!(
-                "{}: {e}; the user who runs this must be able to write the directory",
+                "{}: {e}\nhint: let the user who runs this write the directory",
                 settings.directory.display()
             ))),
         };

@@ -52,7 +52,7 @@ impl Archive {
         let zip = ZipArchive::new(BufReader::new(file))
             .map_err(|e| refuse(format!("neither a directory nor a zip archive: {e}")))?;
         if zip.has_duplicate_names() {
-            return Err(refuse("two entries have the same name; create the archive again".to_owned()));
+            return Err(refuse("two entries have the same name\nhint: create the archive again".to_owned()));
         }
         if zip.len() > limits.entries {
             let why = format!("has {} entries, more than {}", zip.len(), limits.entries);
@@ -124,11 +124,11 @@ fn item(
         return Ok(None);
     }
     if data.encrypted() {
-        return Err(refuse("is encrypted"));
+        return Err(refuse("is encrypted\nhint: create the archive without a password"));
     }
     let mode = data.unix_mode().unwrap_or(0);
     if data.is_symlink() || !kind(mode) {
-        return Err(refuse("is neither a file nor a directory; put the file itself into the archive"));
+        return Err(refuse("is neither a file nor a directory\nhint: put the file itself into the archive"));
     }
     let name = clean_name(&name).map_err(|why| refuse(&why))?;
     if name.is_empty() {
@@ -155,14 +155,16 @@ pub(super) fn kind(mode: u32) -> bool {
 /// The name as a path of the tree, or why there is none.
 pub(super) fn clean_name(name: &str) -> Result<String, String> {
     if name.contains(['\0', '\\']) {
-        return Err("its name has a backslash or a zero byte; use `/` between directories".to_owned());
+        return Err("its name has a backslash or a zero byte\nhint: use `/` between directories".to_owned());
     }
     if name.starts_with('/') {
-        return Err("its name is absolute; make the archive from inside the package".to_owned());
+        return Err("its name is absolute\nhint: make the archive from inside the package".to_owned());
     }
     let parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     if parts.contains(&"..") {
-        return Err("its name leaves the archive by `..`".to_owned());
+        return Err(
+            "its name leaves the archive by `..`\nhint: make the archive from inside the package".to_owned()
+        );
     }
     Ok(parts.join("/"))
 }
@@ -197,7 +199,7 @@ fn arrange(items: Vec<Item>, path: &Path) -> Result<(FileTree, BTreeMap<String, 
     let twice = |entry: &str| SourceError::Entry {
         path: path.to_owned(),
         entry: entry.to_owned(),
-        why: "appears twice; create the archive again".to_owned(),
+        why: "appears twice\nhint: create the archive again".to_owned(),
     };
     for item in items {
         let inner = item.name.match_indices('/').map(|(at, _)| item.name[..at].to_owned());

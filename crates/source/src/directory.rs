@@ -94,7 +94,7 @@ impl Walk<'_> {
                 Ok(name) => self.entry(fd, prefix, &name)?,
                 Err(e) => {
                     let name = String::from_utf8_lossy(e.as_bytes()).into_owned();
-                    self.leave_out(prefix, &name, "its name is not UTF-8; rename it");
+                    self.leave_out(prefix, &name, "its name is not UTF-8\nhint: rename it");
                 }
             }
         }
@@ -111,10 +111,10 @@ impl Walk<'_> {
                 Err(e) => {
                     let why = match Errno::from_io_error(&e) {
                         Some(Errno::XDEV) => {
-                            "a symbolic link that leaves the package; put the file itself there"
+                            "a symbolic link that leaves the package\nhint: put the file itself there"
                         }
                         Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
-                            "a symbolic link that leads nowhere; remove it or fix its target"
+                            "a symbolic link that leads nowhere\nhint: remove it, or correct its target"
                         }
                         // Any other fault says nothing about the link, so no test may vanish for it.
                         _ => return Err(SourceError::Read { file: path, why: e.to_string() }),
@@ -135,7 +135,7 @@ impl Walk<'_> {
             FileType::Directory if name == ".git" || name == ".hg" => Ok(()),
             FileType::Directory => self.descend(&path, prefix, name, identity(&stat)),
             _ => {
-                self.leave_out(prefix, name, "neither a file nor a directory; remove it");
+                self.leave_out(prefix, name, "neither a file nor a directory\nhint: remove it");
                 Ok(())
             }
         }
@@ -149,7 +149,7 @@ impl Walk<'_> {
         identity: (u64, u64),
     ) -> Result<(), SourceError> {
         if self.above.contains(&identity) {
-            self.leave_out(prefix, name, "a symbolic link to a directory above it; remove it");
+            self.leave_out(prefix, name, "a symbolic link to a directory above it\nhint: remove it");
             return Ok(());
         }
         if self.above.len() > self.limits.depth {

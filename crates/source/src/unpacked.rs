@@ -70,7 +70,7 @@ fn file(
     let refuse = |why: &str| NotUnpacked(format!("`{raw}` {why}"));
     let mode = entry.unix_mode().unwrap_or(0);
     if entry.is_symlink() || !kind(mode) {
-        return Err(refuse("is neither a file nor a directory; put the file itself into the archive"));
+        return Err(refuse("is neither a file nor a directory\nhint: put the file itself into the archive"));
     }
     let name = entry.name().map_err(|e| refuse(&e.to_string()))?.into_owned();
     let name = clean_name(&name).map_err(|why| refuse(&why))?;

@@ -266,7 +266,7 @@ impl Store {
             )
             .await
             .map_err(|e| {
-                let taken = || format!("token {}: this secret is in use; make another", new.name);
+                let taken = || format!("token {}: this secret is in use", new.name);
                 e.in_words(taken, || format!("user {}", new.owner))
             })?;
         let id = TokenId(row.get("id")?);
@@ -341,9 +341,7 @@ impl Store {
             values![&Hash::digest(secret.as_bytes()), user, details.to_string(), now, expires],
         )
         .await
-        .map_err(|e| {
-            e.in_words(|| "a session of this secret is there; make another".into(), || format!("user {user}"))
-        })?;
+        .map_err(|e| e.in_words(|| "a session of this secret is there".into(), || format!("user {user}")))?;
         tx.commit().await
     }
 

@@ -163,6 +163,6 @@ impl Store {
         }
         let there = tx.row("SELECT id FROM callbacks WHERE id = $1", values![id]).await?;
         there.ok_or_else(|| Error::NotFound(format!("callback {id}")))?;
-        Err(Error::Conflict(format!("callback {id}: it is not due; leave it")))
+        Err(Error::Conflict(format!("callback {id}: it is not due")))
     }
 }

@@ -14,7 +14,7 @@ pub enum Error {
     #[error("{0}")]
     Conflict(String),
     /// Others held the database for too long. Trying again is right.
-    #[error("{place}: busy ({why}); try again")]
+    #[error("{place}: busy ({why})")]
     Busy {
         /// Which database.
         place: String,
@@ -22,7 +22,9 @@ pub enum Error {
         why: String,
     },
     /// No space is left.
-    #[error("{place}: the disk is full ({why}); make room on its file system, nothing has to be restarted")]
+    #[error(
+        "{place}: the disk is full ({why})\nhint: make room on its file system, nothing has to be restarted"
+    )]
     DiskFull {
         /// Which database.
         place: String,
@@ -31,7 +33,7 @@ pub enum Error {
     },
     /// It cannot be written.
     #[error(
-        "{place}: read-only ({why}); the user who runs this must be able to write the database and its directory"
+        "{place}: read-only ({why})\nhint: let the user who runs this write the database and its directory"
     )]
     ReadOnly {
         /// Which database.
@@ -41,7 +43,8 @@ pub enum Error {
     },
     /// A later version of this program has changed the schema.
     #[error(
-        "{place}: its schema is version {found} and this program knows {known}; install a newer tauto, or restore a backup from before the upgrade"
+        "{place}: its schema is version {found} and this program knows {known}\n\
+         hint: install a newer tauto, or restore a backup from before the upgrade"
     )]
     NewerSchema {
         /// Which database.
@@ -52,7 +55,7 @@ pub enum Error {
         known: i64,
     },
     /// It does not answer, refuses us, or is no database of ours. Of a commit that was going on nobody knows.
-    #[error("{place}: {why}; check the address, and that the database runs and lets this user in")]
+    #[error("{place}: {why}\nhint: check the address, and that the database runs and lets this user in")]
     Connection {
         /// Which database.
         place: String,
@@ -60,7 +63,7 @@ pub enum Error {
         why: String,
     },
     /// What was read makes no sense.
-    #[error("{place}: damaged: {why}; check it, and restore a backup if it is")]
+    #[error("{place}: damaged: {why}\nhint: `tauto database check`, and restore a backup if it finds damage")]
     Damaged {
         /// Which database.
         place: String,
@@ -118,7 +121,7 @@ impl Error {
         let (place, why) = (place.to_string(), format!("{doing}: {error}"));
         match error.kind() {
             io::ErrorKind::AlreadyExists => {
-                Error::Conflict(format!("{place}: a file is there; choose another name"))
+                Error::Conflict(format!("{place}: a file is there\nhint: name another file"))
             }
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::DiskFull { place, why },
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
@@ -221,9 +224,9 @@ mod tests {
         let place = || "judge.db".to_string();
         let why = || "reason".to_string();
         for (error, remedy) in [
-            (Error::Busy { place: place(), why: why() }, "try again"),
+            (Error::Busy { place: place(), why: why() }, "busy"),
             (Error::DiskFull { place: place(), why: why() }, "make room"),
-            (Error::ReadOnly { place: place(), why: why() }, "write"),
+            (Error::ReadOnly { place: place(), why: why() }, "let the user"),
             (Error::NewerSchema { place: place(), found: 3, known: 1 }, "install a newer"),
             (Error::Connection { place: place(), why: why() }, "check the address"),
             (Error::Damaged { place: place(), why: why() }, "restore a backup"),

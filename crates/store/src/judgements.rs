@@ -322,10 +322,7 @@ async fn none_is_current(tx: &mut Tx, submission: SubmissionId) -> Result<()> {
 /// An earlier judgement is what the round comes to.
 pub(crate) async fn make_stand(tx: &mut Tx, ended: &Ended, counts: JudgementId) -> Result<()> {
     if rounds::round_of(tx, counts, ended.submission).await? != Some(ended.round) {
-        let why = format!(
-            "judgement {counts}: it is not one of the round of job {}; name one that is",
-            ended.round
-        );
+        let why = format!("judgement {counts}: it is not one of the round of job {}", ended.round);
         return Err(Error::Conflict(why));
     }
     let row =

@@ -248,6 +248,6 @@ pub(crate) async fn lost(tx: &mut Tx, lease: Lease) -> Result<Error> {
     let Some(job) = find(tx, id).await? else { return Ok(missing(id)) };
     let now = stands(&job);
     Ok(Error::Conflict(format!(
-        "job {id}: the lease of attempt {attempt} is lost: {now}; drop what came of it"
+        "job {id}: the lease of attempt {attempt} is lost: {now}, so what came of it is dropped"
     )))
 }

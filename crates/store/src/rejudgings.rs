@@ -211,7 +211,8 @@ async fn ask_again(
     for submission in submissions {
         let row = found.get(submission).ok_or_else(|| missing(*submission))?;
         if row.get::<Option<i64>>("forgotten")?.is_some() {
-            let why = format!("submission {submission}: its sources were deleted; it cannot be judged again");
+            let why =
+                format!("submission {submission}: its sources were deleted, so it cannot be judged again");
             return Err(Error::Conflict(why));
         }
         let version = ask.version.or(row.get::<Option<i64>>("version")?.map(VersionId));

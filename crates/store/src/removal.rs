@@ -28,7 +28,8 @@ impl Store {
         if let Some(row) = tx.row(at, values![name]).await? {
             let job: i64 = row.get("id")?;
             return Err(Error::Conflict(format!(
-                "node {name}: it is at job {job}; drain it, and wait until that is done"
+                "node {name}: it is at job {job}\n\
+                 hint: `tauto node drain {name} --reason TEXT`, and wait until the job is done"
             )));
         }
         tx.run("DELETE FROM node_samples WHERE node = $1", values![name]).await?;

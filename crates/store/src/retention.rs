@@ -82,7 +82,7 @@ impl Store {
         let open = "SELECT id FROM jobs WHERE submission = $1 AND state <> 'judged' LIMIT 1";
         if let Some(job) = tx.row(open, values![id]).await? {
             let job = job.get::<i64>("id")?;
-            let why = format!("submission {id}: job {job} is still to be judged; delete it afterwards");
+            let why = format!("submission {id}: job {job} is still to be judged\nhint: delete it afterwards");
             return Err(Error::Conflict(why));
         }
         let files = tx.rows("SELECT hash FROM files WHERE submission = $1", values![id]).await?;

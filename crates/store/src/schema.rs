@@ -75,7 +75,10 @@ async fn version(tx: &mut Tx, engine: Engine) -> Result<i64> {
     match names.first() {
         None => Ok(0),
         Some(name) => {
-            let why = format!("it has a table {name} and none of ours: this is another program's database");
+            let why = format!(
+                "it has a table {name} and none of ours: this is another program's database\n\
+                 hint: name a database of its own with --database"
+            );
             Err(Error::Connection { place: tx.place().to_string(), why })
         }
     }

@@ -299,7 +299,7 @@ pub(crate) async fn add(
         .await
         .map_err(|e| {
             let token = new.token;
-            let taken = || format!("submission {token}: there is one of this name; ask for it instead");
+            let taken = || format!("submission {token}: there is one of this name");
             e.in_words(taken, || format!("the problem version or the author of submission {token}"))
         })?;
     let submission = SubmissionId(row.get("id")?);
@@ -331,7 +331,8 @@ async fn add_files(tx: &mut Tx, submission: SubmissionId, files: &[(&str, &[u8])
         )
         .await
         .map_err(|e| {
-            let taken = || format!("file {name}: two files of the submission have this name; rename one");
+            let taken =
+                || format!("file {name}: two files of the submission have this name\nhint: rename one");
             e.in_words(taken, || format!("the content of file {name}"))
         })?;
     }

@@ -185,14 +185,20 @@ impl Store {
     pub async fn backup(&self, to: &Path) -> Result<()> {
         if self.db.engine() == Engine::Postgres {
             let place = self.place();
-            return Err(Error::Unsupported(format!("{place}: back it up with pg_dump --format=custom")));
+            return Err(Error::Unsupported(format!(
+                "{place}: PostgreSQL has a tool of its own for backups\n\
+                 hint: back it up with pg_dump --format=custom"
+            )));
         }
         let partial = PathBuf::from(format!("{}.partial", to.display()));
         let fails = |what: &Path, error: io::Error| {
             Error::of_file(&what.display().to_string(), "writing the backup", &error)
         };
         if fs::exists(to).map_err(|e| fails(to, e))? {
-            return Err(Error::Conflict(format!("{}: a file is there; choose another name", to.display())));
+            return Err(Error::Conflict(format!(
+                "{}: a file is there\nhint: name another file",
+                to.display()
+            )));
         }
         match fs::remove_file(&partial) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fails(&partial, error)),

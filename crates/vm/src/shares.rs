@@ -49,7 +49,7 @@ impl Shares {
         };
         if !plain(path) {
             return Err(format!(
-                "{path}: cannot be shown to a virtual machine; it needs an absolute path without commas"
+                "{path}: cannot be shown to a virtual machine\nhint: use an absolute path without commas"
             ));
         }
         let real = |path: &str| Path::new(path).canonicalize();

@@ -28,5 +28,6 @@ pub use rules::{
 };
 pub use tree::{File, Tree};
 pub use words::{
-    documents_are_wrapped, one_line_help_has_no_dot, sentences_are_short, texts_use_known_words, wrap,
+    documents_are_wrapped, one_line_help_has_no_dot, remedies_are_hints, sentences_are_short,
+    texts_use_known_words, wrap,
 };

@@ -49,6 +49,12 @@ const REFUSED: [(&str, &str); 39] = [
     ("canceled", "cancelled"),
 ];
 
+/// What begins a remedy behind a semicolon.
+const REMEDIES: [&str; 24] = [
+    "add", "ask", "check", "choose", "create", "drain", "drop", "give", "install", "leave", "make", "name",
+    "put", "raise", "remove", "rename", "run", "see", "set", "start", "try", "upgrade", "use", "write",
+];
+
 /// Words a sentence of a document may have (docs/style.md).
 const MOST_WORDS: usize = 25;
 
@@ -63,6 +69,26 @@ pub fn texts_use_known_words(tree: &Tree) -> Vec<String> {
         found.into_iter().map(|(word, term)| format!("{place}: `{word}`; write {term}")).collect::<Vec<_>>()
     };
     tree.files.iter().flat_map(texts).flat_map(told).collect()
+}
+
+/// What mends an error stands on its line `hint: `. Errors begin small and end without a dot, other than sentences; what
+/// the crate `report` writes is no error.
+pub fn remedies_are_hints(tree: &Tree) -> Vec<String> {
+    let is_error = |text: &str| !text.starts_with(char::is_uppercase) && !text.ends_with(['.', '!']);
+    let told = |file: &File| {
+        let errors = literals(file).into_iter().filter(|(_, text)| is_error(text) && !text.ends_with("\\n"));
+        let hidden = errors.filter_map(|(line, text)| {
+            // Without line ends that are escaped.
+            let text: String = text.split("\\\n").map(str::trim_start).collect();
+            let fact = text.split("\\nhint: ").next().unwrap_or_default();
+            let verb = REMEDIES.iter().find(|verb| fact.contains(&format!("; {verb} ")))?;
+            Some((line, *verb))
+        });
+        let told = |(line, verb)| format!("{}:{line}: `; {verb} …`; write `\\nhint: {verb} …`", file.path);
+        hidden.map(told).collect::<Vec<_>>()
+    };
+    let speaks = |file: &&File| speaks(file) && file.crate_name() != "report";
+    tree.files.iter().filter(speaks).flat_map(told).collect()
 }
 
 /// Sentences of documents can be read at once.
@@ -130,8 +156,6 @@ fn texts(file: &File) -> Vec<(String, String)> {
     let lines = |bare: fn(&str) -> String| {
         each(file.text.lines().enumerate().map(|(n, line)| (n + 1, bare(line))).collect())
     };
-    let is_test = path.contains("/tests") || path.contains("_tests") || path.ends_with("tests.rs");
-    let of_the_house = ["xtask", "e2e", "sim"].contains(&file.crate_name());
     if path.starts_with("docs/man/") {
         lines(str::to_string)
     } else if path == "docs/openapi.json" {
@@ -143,14 +167,26 @@ fn texts(file: &File) -> Vec<(String, String)> {
         each(parts.into_iter().map(|(line, text)| (line, markdown::bare(&text))).collect())
     } else if path.starts_with("crates/server/templates/") {
         lines(without_marks)
-    } else if path.ends_with(".rs") && path.starts_with("crates/") && !is_test && !of_the_house {
-        let own = file.text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    } else if speaks(file) {
         // What is no sentence is a name: of a field, an element, a keyword.
-        let sentences = code::literals(own).into_iter().filter(|(_, text)| text.contains(' '));
+        let sentences = literals(file).into_iter().filter(|(_, text)| text.contains(' '));
         each(sentences.map(|(line, text)| (line, without_marks(&text))).collect())
     } else {
         Vec::new()
     }
+}
+
+/// Whether texts of a source file reach users.
+fn speaks(file: &File) -> bool {
+    let path = &file.path;
+    let is_test = path.contains("/tests") || path.contains("_tests") || path.ends_with("tests.rs");
+    let of_the_house = ["xtask", "e2e", "sim"].contains(&file.crate_name());
+    path.ends_with(".rs") && path.starts_with("crates/") && !is_test && !of_the_house
+}
+
+/// What stands in string literals of a source file, without its tests.
+fn literals(file: &File) -> Vec<(usize, String)> {
+    code::literals(file.text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default())
 }
 
 fn documents_path(path: &str) -> bool {
@@ -222,6 +258,24 @@ mod tests {
             ("crates/server/templates/a.html", "<td class=\"void small\">{{ test.void }} {% if void %}</td>"),
         ] {
             check(texts_use_known_words, path, text, false);
+        }
+    }
+
+    #[test]
+    fn a_remedy_in_the_fact_is_found() {
+        for (text, broken) in [
+            (r#"e("{path}: is locked; wait for it; use another")"#, true),
+            ("e(\"{path}: is locked; \\\n    use another\")", true),
+            (r#"e("{path}: is locked\nhint: wait; use another")"#, false),
+            ("e(\"{path}: is locked\\n\\\n    hint: wait; use another\")", false),
+            (r#"p("3 files; see tauto verify\n")"#, false),
+            (r#"p("The service is away; try again.")"#, false),
+            (r#"f("cpu: 3; used by others")"#, false),
+            (r#"f("see {}; {user}")"#, false),
+        ] {
+            check(remedies_are_hints, "crates/cli/src/a.rs", text, broken);
+            check(remedies_are_hints, "crates/report/src/a.rs", text, false);
+            check(remedies_are_hints, "crates/cli/src/a_tests.rs", text, false);
         }
     }
 

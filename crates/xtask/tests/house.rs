@@ -103,6 +103,11 @@ fn dependencies_may_be_shipped() {
 }
 
 #[test]
+fn remedies_are_hints() {
+    holds(xtask::remedies_are_hints);
+}
+
+#[test]
 fn texts_use_known_words() {
     holds(xtask::texts_use_known_words);
 }

@@ -236,15 +236,15 @@ fn text(path: &Path) -> Result<String, Failure> {
 
 fn read_report(path: &Path) -> Result<ConsistencyReport, Failure> {
     read_consistency(&text(path)?).map_err(|why| {
-        let hint = "hint: it is what `tauto lab consistency --json` prints on the other machine";
-        Failure::usage(format!("{}: {why}\n{hint}", path.display()))
+        let hint = "name a file with what `tauto lab consistency --json` printed on the other machine";
+        Failure::usage(format!("{}: {why}\nhint: {hint}", path.display()))
     })
 }
 
 fn of_times(path: &Path) -> Result<ConsistencyReport, Failure> {
     let series = read_times(&text(path)?).map_err(|(line, why)| {
-        let hint = "hint: --csv reads times; the first line is program,load,time, and times are in seconds";
-        Failure::usage(format!("{}: line {line}: {why}\n{hint}", path.display()))
+        let hint = "--csv reads times in seconds; the first line is program,load,time";
+        Failure::usage(format!("{}: line {line}: {why}\nhint: {hint}", path.display()))
     })?;
     let note = "Times of another judge, whose runs have no evidence; settled as on a slot whose noise floor was not measured.";
     Ok(ConsistencyReport {
@@ -356,7 +356,7 @@ impl Consistency {
             let unlike = || {
                 let line = n + 2;
                 Failure::usage(format!(
-                    "line {line} of the record does not match this experiment; --fresh restarts from scratch"
+                    "line {line} of the record does not match this experiment\nhint: --fresh restarts from scratch"
                 ))
             };
             let next = self.next().ok_or_else(unlike)?;

@@ -48,8 +48,10 @@ impl Disturber {
             // What can be read of it is all there is to tell.
             let _ = stderr.read_to_string(&mut said);
         }
-        let last = said.lines().last().unwrap_or("it ended without a message");
-        last.strip_prefix("tauto: ").unwrap_or(last).to_string()
+        match said.rsplit_once("error: ") {
+            Some((_, why)) => why.trim_end().to_string(),
+            None => said.lines().last().unwrap_or("it ended without a message").to_string(),
+        }
     }
 }
 

@@ -116,7 +116,7 @@ impl Climb<'_> {
                 LadderLine::Refused { rung, why } if rung < self.planned.len() => self.refuse(rung, why),
                 _ => {
                     let why = format!(
-                        "line {} of the record does not match this experiment; --fresh restarts from scratch",
+                        "line {} of the record does not match this experiment\nhint: --fresh restarts from scratch",
                         n + 2
                     );
                     return Err(Failure::usage(why));

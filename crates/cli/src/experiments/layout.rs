@@ -131,7 +131,7 @@ fn resumed(plan: Plan, kept: &[LayoutRun]) -> Result<Sweep, Failure> {
     for (n, run) in kept.iter().enumerate() {
         if sweep.next() != Some(run.at) {
             let why = format!(
-                "run {} of the record does not match this experiment; --fresh restarts from scratch",
+                "run {} of the record does not match this experiment\nhint: --fresh restarts from scratch",
                 n + 1
             );
             return Err(Failure::usage(why));
@@ -251,5 +251,7 @@ fn drawn_up(
 fn other(path: &PathBuf) -> Result<LayoutReport, Failure> {
     let fail = |e: &dyn std::fmt::Display| Failure::usage(format!("--environments {}: {e}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|e| fail(&e))?;
-    serde_json::from_str(&text).map_err(|e| fail(&e))
+    serde_json::from_str(&text).map_err(|e| {
+        fail(&e).hint("name a file with what `tauto lab layout --json` printed on the other machine")
+    })
 }

@@ -144,7 +144,7 @@ fn linked(args: &LinkOrderArgs, inputs: &Inputs, workshop: &Path) -> Result<Subj
     let names = plan.names();
     if names.len() < 2 {
         return Err(Failure::usage(format!(
-            "{}: one object has one order; give several objects, or a project of several sources",
+            "{}: one object has one order\nhint: name several objects, or a project of several sources",
             args.inputs[0].display()
         )));
     }
@@ -168,7 +168,7 @@ fn resumed(args: &LinkOrderArgs, subjects: &Subjects, kept: &[LinkOrderRun]) -> 
     for (n, run) in kept.iter().enumerate() {
         if rounds.next().map(|order| subjects.orders[order].0) != Some(run.seed) {
             let why = format!(
-                "run {} of the record does not match this experiment; --fresh restarts from scratch",
+                "run {} of the record does not match this experiment\nhint: --fresh restarts from scratch",
                 n + 1
             );
             return Err(Failure::usage(why));

@@ -158,7 +158,7 @@ impl Perturb<'_> {
             let next = self.order.get(self.runs.len());
             if next.map(|step| (self.trial_of(*step).perturbation, step.pair, step.disturbed)) != Some(made) {
                 let why = format!(
-                    "line {} of the record does not match this experiment; --fresh restarts from scratch",
+                    "line {} of the record does not match this experiment\nhint: --fresh restarts from scratch",
                     n + 2
                 );
                 return Err(Failure::usage(why));

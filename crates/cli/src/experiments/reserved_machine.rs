@@ -30,7 +30,8 @@ impl ReservedMachine {
     pub(super) fn take(typed: &PlacementArgs) -> Result<ReservedMachine, Failure> {
         if typed.cpu.is_some() || typed.mem_node.is_some() || typed.slot == Some(SlotChoice::None) {
             return Err(Failure::usage(
-                "--cpu, --mem-node, --slot none: this experiment places the program itself, in a slot; choose one with --slot N",
+                "--cpu, --mem-node, --slot none: this experiment places the program itself, in a slot\n\
+                 hint: choose a slot with --slot N; `tauto slots` lists them",
             ));
         }
         let mut reservations = whole_machine(typed)?;
@@ -85,7 +86,8 @@ pub(super) fn program(command: &[String], numbers: Option<u64>) -> Result<(Vec<S
     if let Some(free) = memory(&machine, "MemAvailable").filter(|free| 4 * numbers > free / 2) {
         let most = free / 8;
         return Err(Failure::usage(format!(
-            "a sieve over {numbers} numbers takes {} MiB, more than half of the memory that is free; use --numbers {most} or less",
+            "a sieve over {numbers} numbers takes {} MiB, more than half of the memory that is free\n\
+             hint: --numbers {most} or less",
             (4 * numbers) >> 20
         )));
     }

@@ -3,7 +3,7 @@
 use crate::Done;
 use crate::config::data_directory;
 use crate::exports::Exports;
-use crate::terminal::{Failure, print, print_error};
+use crate::terminal::{Failure, print, print_error, tell_error};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::record::{Record, RecordError};
@@ -140,7 +140,7 @@ impl Session {
 fn ended(end: &BenchEnd, failure: Option<Failure>) -> Result<Done, Failure> {
     match (failure, end) {
         (Some(Failure::System(e)), _) => {
-            print_error(&format!("tauto: {e:#}\n"));
+            tell_error(format!("{e:#}"));
             Ok(Done::Fault)
         }
         (Some(failure), _) => Err(failure),
@@ -154,7 +154,7 @@ fn usual_path(experiment: &str, asked: &Value) -> Result<PathBuf, Failure> {
     let directory = data_directory()?.join("lab");
     let fail = |e: std::io::Error| {
         Failure::usage(format!(
-            "{}: {e}; name a file with --record, or set TAUTO_DATA_DIR",
+            "{}: {e}\nhint: name a file with --record, or set TAUTO_DATA_DIR",
             directory.display()
         ))
     };

@@ -62,7 +62,8 @@ impl TestArgs {
         let named = [("--tolerance", self.tolerance.is_some()), ("--checker", self.checker.is_some())];
         match named.iter().find(|(_, given)| *given) {
             Some((option, _)) => Err(Failure::usage(format!(
-                "{option} has no effect: the package says how output is compared; use it with --in or --tests"
+                "{option} has no effect: the package says how output is compared\n\
+                 hint: give {option} together with --in or --tests"
             ))),
             None => Ok(()),
         }
@@ -101,7 +102,8 @@ impl TestArgs {
         if self.inputs.len() != self.answers.len() {
             let (inputs, answers) = (self.inputs.len(), self.answers.len());
             return Err(Failure::usage(format!(
-                "--in is given {inputs} times and --answer {answers} times; each input needs its answer"
+                "--in is given {inputs} times and --answer {answers} times\n\
+                 hint: give an --answer for each --in, in the same order"
             )));
         }
         let digits = self.inputs.len().to_string().len();
@@ -127,13 +129,17 @@ fn in_directory(directory: &Path) -> Result<Vec<Test>, Failure> {
     inputs.retain(|path| path.extension().is_some_and(|extension| extension == "in"));
     inputs.sort();
     if inputs.is_empty() {
-        return Err(named(directory, &"has no tests; name them NAME.in and NAME.ans"));
+        return Err(named(directory, &"has no tests\nhint: a test is a pair of files NAME.in and NAME.ans"));
     }
     let test = |input: PathBuf| {
         let answer = input.with_extension("ans");
         let name = input.file_stem().and_then(|stem| stem.to_str()).map(str::to_string);
         match (answer.is_file(), name) {
-            (false, _) => Err(named(&input, &"has no answer; put it beside, with the extension .ans")),
+            (false, _) => Err(named(
+                &input,
+                &"has no answer\n\
+                  hint: put the answer beside it, with the extension .ans",
+            )),
             (_, None) => Err(named(&input, &"the name is not UTF-8")),
             (true, Some(name)) => Ok(Test { name, input, answer }),
         }

@@ -57,9 +57,10 @@ pub(super) struct Host {
 /// Opens the journal of a host. A process that was just killed holds it for a moment longer.
 pub(super) fn journal(directory: &Path, name: &str) -> Result<Journal, Failure> {
     let told = |e: io::Error| match e.kind() {
-        io::ErrorKind::WouldBlock => {
-            Failure::usage(format!("another process is the judgehost {name}; give another --name"))
-        }
+        io::ErrorKind::WouldBlock => Failure::usage(format!(
+            "another process is the judgehost {name}\n\
+             hint: give this one another --name, or stop the other"
+        )),
         _ => Failure::system(format!("{}: {e}", directory.display())),
     };
     std::fs::create_dir_all(directory.join("work")).map_err(told)?;

@@ -144,7 +144,10 @@ fn wanted(
         None => Pool::new(name, kind.unwrap_or(PoolKind::Strict)).map_err(Failure::usage)?,
     };
     if kind.is_some_and(|kind| kind != pool.kind) {
-        return Err(Failure::usage("--kind: the file has another kind; leave one out"));
+        return Err(Failure::usage(
+            "--kind: the file has another kind\n\
+             hint: leave out --kind, or change `kind` in the file",
+        ));
     }
     Ok(Pool { helps_after_secs: helps_after_secs.or(pool.helps_after_secs), ..pool })
 }
@@ -245,11 +248,8 @@ fn shown(pool: &PoolView) -> String {
     };
     let members: Vec<Vec<String>> = pool.members.iter().map(member).collect();
     match members.is_empty() {
-        true => text += "\nno nodes; add one with: tauto worker --pool ",
+        true => text += &format!("\nno nodes\nhint: tauto worker --pool {} --nats URL\n", pool.name),
         false => text += &format!("\n{}", table(&["node", "state", "health", "why"], &members)),
-    }
-    if members.is_empty() {
-        text += &format!("{} --nats URL\n", pool.name);
     }
     let bound = if pool.contests.is_empty() { "none".into() } else { pool.contests.join(", ") };
     text + &format!("\ncontests: {bound}; waiting jobs: {}\n", pool.waiting)

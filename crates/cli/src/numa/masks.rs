@@ -65,7 +65,8 @@ fn show(generation: &Generation, mask: u64, json: bool) -> Done {
 fn generation(asked: Option<&str>) -> Result<&'static Generation, Failure> {
     let all = || offcore::generations().iter().map(|g| &*g.id).collect::<Vec<_>>().join(", ");
     if let Some(asked) = asked {
-        let unknown = || Failure::usage(format!("--cpu {asked}: no such generation; there are {}", all()));
+        let unknown =
+            || Failure::usage(format!("--cpu {asked}: no such generation\nhint: choose one of {}", all()));
         return offcore::generation(asked).ok_or_else(unknown);
     }
     let platform = Platform::read(&Machine::this().map_err(Failure::system)?);
@@ -78,7 +79,7 @@ fn generation(asked: Option<&str>) -> Result<&'static Generation, Failure> {
     };
     found.ok_or_else(|| {
         Failure::usage(format!(
-            "no masks are known for this processor; name a generation by --cpu: {}",
+            "no masks are known for this processor\nhint: name a generation with --cpu: {}",
             all()
         ))
     })

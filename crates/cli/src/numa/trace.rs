@@ -86,7 +86,7 @@ pub(crate) fn gate() -> ExitCode {
     }
     // Comes back only when it could not.
     let why = Command::new(path).arg0(name).args(arguments).exec();
-    crate::terminal::print_error(&format!("tauto: {}: {why}\n", name.to_string_lossy()));
+    crate::terminal::tell_error(format!("{}: {why}", name.to_string_lossy()));
     ExitCode::from(127)
 }
 
@@ -228,7 +228,9 @@ fn begin(args: &TraceArgs, machine: &Machine) -> Result<TracedProgram, Failure> 
             return Err(Failure::usage(format!("--pid {number}: there is no such process")));
         }
         machine.read(&maps).map_err(|e| {
-            Failure::usage(format!("{maps}: {e}; processes of other users are shown to root only"))
+            Failure::usage(format!("{maps}: {e}\n\
+                                    hint: processes of other users are shown to root only: sudo tauto numa trace \
+                                    --pid {number}"))
         })?;
         return Ok(TracedProgram::Running(pid));
     }

@@ -74,8 +74,11 @@ pub(crate) fn find_program(name: &str) -> Result<PathBuf, Failure> {
     }
     let callers = std::env::var("PATH").unwrap_or_default();
     let candidates = PATH.split(':').chain(callers.split(':')).filter(|d| !d.is_empty());
-    candidates
-        .map(|dir| Path::new(dir).join(name))
-        .find(|p| p.is_file())
-        .ok_or_else(|| Failure::usage(format!("{name}: no such program in {PATH} or $PATH")))
+    candidates.map(|dir| Path::new(dir).join(name)).find(|p| p.is_file()).ok_or_else(|| {
+        let failure = Failure::usage(format!("{name}: no such program in {PATH} or $PATH"));
+        match Path::new(name).is_file() {
+            true => failure.hint(format!("./{name} is the file of this name here")),
+            false => failure,
+        }
+    })
 }

@@ -179,7 +179,9 @@ impl ServeConfig {
 
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.retention_days == Some(0) {
-            return Err("serve.retention_days: must be 1 or more; leave it out to keep everything".into());
+            return Err(
+                "serve.retention_days: must be 1 or more\nhint: leave it out to keep everything".into()
+            );
         }
         if self.attempts == Some(0) {
             return Err("serve.attempts: must be 1 or more".into());
@@ -242,14 +244,17 @@ impl ServeSettings {
         let second_opinion = config.second_opinion.unwrap_or_default();
         let wanted = ServeSettings { second_opinion, ..ServeSettings::merged(args, config.serve) };
         match &wanted.nats {
-            Some(nats) if nats.cert.is_some() != nats.key.is_some() => {
-                Err(Failure::usage("--nats-cert and --nats-key: give both or neither"))
-            }
+            Some(nats) if nats.cert.is_some() != nats.key.is_some() => Err(Failure::usage(
+                "--nats-cert and --nats-key: only one is given\nhint: give both or neither",
+            )),
             None if [&args.nats_creds, &args.nats_ca, &args.nats_cert, &args.nats_key]
                 .iter()
                 .any(|file| file.is_some()) =>
             {
-                Err(Failure::usage(format!("--nats-…: no brokers; give --nats URL, or set {NATS}")))
+                Err(Failure::usage(format!(
+                    "--nats-creds, --nats-ca, --nats-cert, --nats-key: no brokers\n\
+                     hint: give --nats URL, or set {NATS}"
+                )))
             }
             _ => Ok(wanted),
         }

@@ -128,7 +128,10 @@ fn look_after(
             // It has said why; that will not change by itself.
             Ok(status) if status.code() == Some(2) => {
                 drop(
-                    tell.send(End::Hopeless(format!("the process `{}` cannot work; see above", child.name))),
+                    tell.send(End::Hopeless(format!(
+                        "the process `{}` cannot work, as told above",
+                        child.name
+                    ))),
                 );
                 break;
             }

@@ -52,14 +52,20 @@ impl FromStr for User {
 pub(crate) fn of_service(named: Option<&str>) -> Result<Option<User>, Failure> {
     if !rustix::process::geteuid().is_root() {
         return match named {
-            Some(_) => Err(Failure::usage("--user: only root can become another user")),
+            Some(_) => Err(Failure::usage(
+                "--user: only root can become another user\n\
+                 hint: leave out --user, or start as root",
+            )),
             None => Ok(None),
         };
     }
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let found = choose(named, &passwd).map_err(Failure::usage)?;
     if found.uid.is_root() || found.gid.is_root() {
-        return Err(Failure::usage("--user: the web process must not be root"));
+        return Err(Failure::usage(
+            "--user: the web process must not be root\n\
+             hint: name another user; tautochrone is the usual one",
+        ));
     }
     Ok(Some(found))
 }
@@ -70,7 +76,9 @@ fn choose(named: Option<&str>, passwd: &str) -> Result<User, String> {
     };
     let by_number = || name.parse().ok().map(|uid| User::new(uid, uid));
     let found = name.parse().ok().or_else(|| of_passwd(passwd, name)).or_else(by_number);
-    found.ok_or_else(|| format!("--user {name}: there is no such user"))
+    found.ok_or_else(|| {
+        format!("--user {name}: there is no such user\nhint: create it: useradd --system {name}")
+    })
 }
 
 /// Uid and gid of a user (passwd(5)).

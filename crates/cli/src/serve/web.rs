@@ -5,7 +5,7 @@ use super::user::User;
 use super::{ServeArgs, die_with_parent};
 use crate::Done;
 use crate::reservation::{planned, slots_config};
-use crate::terminal::{Failure, print_error};
+use crate::terminal::{Failure, print_error, tell_error};
 use host::machine::Machine;
 use landlock::{
     ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
@@ -135,7 +135,7 @@ async fn serve(settings: Settings, http: TcpListener, base: &str, new_link: bool
         }
         Ok(None) => {}
         // A full disk, most likely; the service says so to everybody, and serves what it can.
-        Err(error) => tracing::error!(%error, "no link for an admin; start again with --admin-link"),
+        Err(error) => tracing::error!(%error, "no link for an admin: `tauto serve --admin-link` makes one"),
     }
     startup.serve(listeners, stop).await.map_err(|refusal| match refusal {
         // Starting again is no use.
@@ -148,7 +148,7 @@ async fn serve(settings: Settings, http: TcpListener, base: &str, new_link: bool
 async fn told_to_end() {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut term) = signal(SignalKind::terminate()) else {
-        print_error("tauto: cannot hear SIGTERM\n");
+        tell_error("cannot hear SIGTERM");
         return std::future::pending().await;
     };
     // Ctrl-C reaches every process of the terminal; whoever started us decides what it means.

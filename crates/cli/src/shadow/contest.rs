@@ -159,7 +159,10 @@ impl<'a> Following<'a> {
                 self.out.insert(id.to_owned());
                 judges.order(order);
             }
-            Some(Err(why)) => drop(self.not.insert(id.to_owned(), Not { why, tried: false })),
+            Some(Err(why)) => {
+                let why = model::hint::in_one_line(&why);
+                self.not.insert(id.to_owned(), Not { why, tried: false });
+            }
         }
     }
 
@@ -205,7 +208,10 @@ impl<'a> Following<'a> {
                 // It may be another one by now.
                 self.consider(&id, judges);
             }
-            Outcome::Not(why) => drop(self.not.insert(id.clone(), Not { why, tried: true })),
+            Outcome::Not(why) => {
+                let why = model::hint::in_one_line(&why);
+                self.not.insert(id.clone(), Not { why, tried: true });
+            }
             Outcome::Later(why) => {
                 let tried = self.tried.entry(id.clone()).or_default();
                 *tried += 1;

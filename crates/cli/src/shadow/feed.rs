@@ -79,7 +79,7 @@ pub(super) fn address(args: &ShadowArgs, authorization: Option<String>) -> Resul
         [only] => Ok(Address { contest: segment(only), ..address }),
         [] => Err(Failure::usage(format!("{}: this user sees no contest", address.api))),
         _ => Err(Failure::usage(format!(
-            "{}: several contests; give --contest {}",
+            "{}: several contests\nhint: give --contest {}",
             address.api,
             ids.join(" or ")
         ))),
@@ -90,7 +90,7 @@ fn refused(address: &Address, path: &str, answer: &Answer) -> Failure {
     let said: String = String::from_utf8_lossy(&answer.body).chars().take(200).collect();
     let hint = match answer.status {
         401 => "\nhint: give --user and --password-file",
-        403 => "\nhint: the user may not read this; an administrator of the contest grants it",
+        403 => "\nhint: have an administrator of the contest let this user read it",
         404 => "\nhint: check --url and --contest",
         _ => "",
     };

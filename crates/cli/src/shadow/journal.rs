@@ -59,9 +59,9 @@ pub(super) fn open(
     let path = directory.join("journal");
     let shown = path.display().to_string();
     let told = |e: io::Error| match e.kind() {
-        io::ErrorKind::WouldBlock => {
-            Failure::usage(format!("{shown}: another tauto shadows this contest; wait for it or stop it"))
-        }
+        io::ErrorKind::WouldBlock => Failure::usage(format!(
+            "{shown}: another tauto shadows this contest\nhint: wait for it, or stop it"
+        )),
         _ => Failure::system(format!("{shown}: {e}")),
     };
     std::fs::create_dir_all(&directory).map_err(told)?;

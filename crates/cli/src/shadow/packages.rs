@@ -2,7 +2,7 @@
 
 use crate::inputs;
 use crate::judging::{Opened, open};
-use crate::terminal::{Failure, print_error};
+use crate::terminal::{Failure, tell_warning};
 use contest_api::contest::Problem;
 use engine::languages::Languages;
 use serde::Deserialize;
@@ -93,7 +93,7 @@ impl Packages {
                 continue;
             }
             if let Err(why) = self.add(&one) {
-                print_error(&format!("tauto: {why}; left out\n"));
+                tell_warning(model::hint::with_detail(&why.to_string(), ", left out"));
             }
         }
         match self.opened.len() > before {
@@ -132,12 +132,19 @@ impl Packages {
                 [] => {}
                 [only] => return Ok(only),
                 _ => {
-                    return Err(format!("{} packages are called `{name}`; name one in a table", found.len()));
+                    return Err(format!(
+                        "{} packages are called `{name}`\n\
+                         hint: name one in a table of --packages",
+                        found.len()
+                    ));
                 }
             }
         }
         let names = problem.names.join("`, `");
-        Err(format!("no package is called `{names}`; name one in a table: [problems] `ID` = `PATH`"))
+        Err(format!(
+            "no package is called `{names}`\n\
+             hint: name one in a table of --packages: [problems] `ID` = `PATH`"
+        ))
     }
 
     /// The language of ours for a contest's.
@@ -158,7 +165,10 @@ impl Packages {
             found.next().map(|language| language.id.clone())
         };
         named(id).or_else(|| named(&id.to_ascii_lowercase())).or_else(called).ok_or_else(|| {
-            format!("no language is called `{id}` here; name one in a table: [languages] `{id}` = `ID`")
+            format!(
+                "no language is called `{id}` here\n\
+                 hint: name one in a table of --packages: [languages] `{id}` = `ID`"
+            )
         })
     }
 }

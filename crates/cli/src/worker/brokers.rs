@@ -57,7 +57,9 @@ impl BrokerArgs {
     }
 
     fn with(&self, url: String, typed: bool) -> Result<Brokers, Failure> {
-        let pool = self.pool.clone().ok_or_else(|| Failure::usage("--nats: needs --pool NAME"))?;
+        let pool = self.pool.clone().ok_or_else(|| Failure::usage("--nats: no pool given\n\
+                                                                   hint: give --pool NAME; `tauto pool list` on the \
+                                                                   service lists them"))?;
         if !fleet::is_name(&pool) {
             let form = "the name of a pool has 1 to 32 of a-z, 0-9 and -";
             return Err(Failure::usage(format!("--pool `{pool}`: {form}")));

@@ -79,7 +79,9 @@ impl JobLoop<'_> {
                         {
                             let upgrade = if protocol < OLDEST { "the service" } else { "this node" };
                             return Err(Failure::usage(format!(
-                                "the service speaks protocol {protocol}, and tauto {} speaks {OLDEST} to {PROTOCOL} here: upgrade {upgrade}",
+                                "the service speaks protocol {protocol}, and tauto {} speaks {OLDEST} to {PROTOCOL} \
+                                 here\n\
+                                 hint: upgrade {upgrade}",
                                 crate::VERSION
                             )));
                         }

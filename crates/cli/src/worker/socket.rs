@@ -70,7 +70,7 @@ fn to_owner(path: &Path) -> std::io::Result<UnixStream> {
     let stat = rustix::fs::fstat(&directory)?;
     if stat.st_mode & 0o002 != 0 {
         return Err(std::io::Error::other(
-            "every user may write to its directory; name the socket in the service's own",
+            "every user may write to its directory\nhint: name the socket in the service's own directory",
         ));
     }
     // By descriptor: what was looked at is what is connected to, and the path is never too long for an address.

@@ -210,7 +210,8 @@ fn limit(job: &Job, asked: &JudgeRequest) -> Result<TimeLimitInUse, NotDone> {
         (Some(told), _) => (told.limit, told.source.clone()),
         (None, PackageLimit::Stated { limit, source }) => (*limit, source.clone()),
         (None, PackageLimit::Inferred(_)) => {
-            let why = "the service told no time limit: it is of a version before; upgrade the servers before their workers, and rejudge";
+            let why = "the service told no time limit: its version is older than this worker's\n\
+                       hint: upgrade the servers before their workers, and rejudge";
             return Err(NotDone::Refused(why.into()));
         }
     };

@@ -81,7 +81,7 @@ impl Opinions {
             return Ok(match told {
                 Some(scale) if scale.counted_by == here => Ok(scale.clone()),
                 Some(scale) => Err(format!(
-                    "its limit was inferred by {}, and this host has {here}: infer the scales again",
+                    "its limit was inferred by {}, and this host has {here}\nhint: infer the scales again",
                     scale.counted_by
                 )),
                 None => Err(format!("no limit in reference time is known for {language}")),

@@ -206,7 +206,11 @@ fn find_with(host: &Host, language: &Language, ask: Ask<'_>) -> Result<Toolchain
             .map(|(_, view)| view)
             .collect();
         let inside = paths::visible(&host.root, Path::new(&paths[tool]), &views).ok_or_else(|| {
-            absent(format!("`{}` lies outside of what the language mounts; add its directory", paths[tool]))
+            absent(format!(
+                "`{}` lies outside of what the language mounts\n\
+                 hint: add its directory to compile_mounts and run_mounts of the language",
+                paths[tool]
+            ))
         })?;
         paths.insert(tool.clone(), text(&inside));
     }
@@ -230,7 +234,12 @@ fn find_tool(
         }
     }
     let wanted = candidates.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(" or ");
-    Err(refused.unwrap_or_else(|| format!("no {wanted} on PATH or in the usual places; install it")))
+    Err(refused.unwrap_or_else(|| {
+        format!(
+            "no {wanted} on PATH or in the usual places\n\
+             hint: install it, or name its place in a table (--languages)"
+        )
+    }))
 }
 
 fn find_roots(

@@ -75,7 +75,11 @@ fn a_tool_keeps_its_name_as_long_as_its_links_are_visible() {
         (&["/usr/bin/t -> t"], Err("no `t` on PATH")),
         (&["/usr/bin/t -> gone"], Err("no `t` on PATH")),
         (&["/usr/bin/t/"], Err("no `t` on PATH")),
-        (&["/usr/"], Err("no toolchain for X here: no `t` on PATH or in the usual places; install it")),
+        (
+            &["/usr/"],
+            Err("no toolchain for X here: no `t` on PATH or in the usual places\n\
+                 hint: install it, or name its place in a table (--languages)"),
+        ),
     ] {
         let root = tree(entries);
         match (found(&root, keys, &no_probe), path) {

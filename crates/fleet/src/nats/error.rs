@@ -18,15 +18,17 @@ pub enum NatsError {
     },
     /// The brokers reject our credentials.
     #[error(
-        "NATS at {at} refuses the credentials: see user and password in TAUTO_NATS, or the file of --nats-creds, \
-         and the brokers' `authorization`"
+        "NATS at {at} refuses the credentials\n\
+         hint: check user and password in TAUTO_NATS, or the file of --nats-creds, and the brokers' `authorization`"
     )]
     Credentials {
         /// The brokers.
         at: String,
     },
     /// The encrypted connection fails.
-    #[error("NATS at {at}: TLS: {why}: see --nats-ca, --nats-cert and --nats-key, and the brokers' `tls`")]
+    #[error(
+        "NATS at {at}: TLS: {why}\nhint: check --nats-ca, --nats-cert and --nats-key, and the brokers' `tls`"
+    )]
     Tls {
         /// The brokers.
         at: String,
@@ -34,7 +36,10 @@ pub enum NatsError {
         why: String,
     },
     /// No broker can be reached.
-    #[error("NATS at {at} cannot be reached: {why}: are the brokers running?")]
+    #[error(
+        "NATS at {at} cannot be reached: {why}\n\
+         hint: start the brokers, or correct the address in --nats or TAUTO_NATS"
+    )]
     Unreachable {
         /// The brokers.
         at: String,
@@ -43,7 +48,8 @@ pub enum NatsError {
     },
     /// The brokers run without JetStream.
     #[error(
-        "NATS at {at} has no JetStream: give the brokers `jetstream {{ store_dir: … }}`, and the account `jetstream: enabled`"
+        "NATS at {at} has no JetStream\n\
+         hint: give the brokers `jetstream {{ store_dir: … }}`, and the account `jetstream: enabled`"
     )]
     NoJetStream {
         /// The brokers.
@@ -51,8 +57,8 @@ pub enum NatsError {
     },
     /// The cluster belongs to another service.
     #[error(
-        "the cluster belongs to another service: it says {found}, the database of this one says {own}; give this service \
-         brokers or an account of its own"
+        "the cluster belongs to another service: it says {found}, the database of this one says {own}\n\
+         hint: give this service brokers or an account of its own"
     )]
     WrongCluster {
         /// The service's UUID in the cluster.
@@ -61,11 +67,12 @@ pub enum NatsError {
         own: String,
     },
     /// The credentials lack a permission.
-    #[error("NATS does not permit this: {0}: see the permissions in SECURITY.md")]
+    #[error("NATS does not permit this: {0}\nhint: grant the permissions of SECURITY.md")]
     Denied(String),
     /// No server answers requests.
     #[error(
-        "no service answers at this cluster: does `tauto serve --nats` run, at the same brokers and in the same account?"
+        "no service answers at this cluster\n\
+         hint: start `tauto serve --nats URL` at the same brokers and in the same account"
     )]
     NoService,
     /// No answer came in time.

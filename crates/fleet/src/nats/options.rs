@@ -72,16 +72,16 @@ fn wrong(name: &str, why: impl Into<String>) -> NatsError {
 
 /// Takes a URL apart. Errors do not repeat it, since it may hold a password.
 fn address(url: &str) -> Result<Address, NatsError> {
-    let form = "the form is nats://user:password@host:4222,host2:4222 or tls://…";
+    let form = "\nhint: write it as nats://user:password@host:4222,host2:4222 or tls://…";
     let (scheme, rest) = url.trim().split_once("://").unwrap_or(("nats", url.trim()));
     if !["nats", "tls"].contains(&scheme) {
-        return Err(wrong("--nats", format!("`{scheme}` is not a way to NATS; {form}")));
+        return Err(wrong("--nats", format!("`{scheme}` is not a way to NATS{form}")));
     }
     let (user, hosts) = match rest.split_once('@') {
         None => (None, rest),
         Some((user, hosts)) => {
             let decoded = |text: &str| {
-                decoded(text).ok_or_else(|| wrong("--nats", format!("a % in it begins no %XX; {form}")))
+                decoded(text).ok_or_else(|| wrong("--nats", format!("a % in it begins no %XX{form}")))
             };
             let (user, password) = match user.split_once(':') {
                 Some((user, password)) => (decoded(user)?, Some(decoded(password)?)),
@@ -97,7 +97,7 @@ fn address(url: &str) -> Result<Address, NatsError> {
     };
     let hosts: Vec<String> = hosts.map(host).collect();
     if hosts.iter().any(String::is_empty) {
-        return Err(wrong("--nats", format!("a host is missing; {form}")));
+        return Err(wrong("--nats", format!("a host is missing{form}")));
     }
     let hosts = hosts.iter().map(|host| format!("{scheme}://{host}")).collect();
     Ok(Address { hosts, user })
@@ -199,7 +199,11 @@ fn secured(mut asked: ConnectOptions, options: &Options) -> Result<ConnectOption
         asked = asked.credentials(&text).map_err(|_| {
             wrong(
                 "--nats-creds",
-                format!("{}: it is not a file of credentials as `nsc` writes it", path.display()),
+                format!(
+                    "{}: it is not a file of credentials\n\
+                     hint: write one with `nsc generate creds`",
+                    path.display()
+                ),
             )
         })?;
     }
@@ -214,9 +218,11 @@ fn secured(mut asked: ConnectOptions, options: &Options) -> Result<ConnectOption
             asked = asked.add_client_certificate(cert.clone(), key.clone());
         }
         (None, None) => {}
-        (Some(_), None) => return Err(wrong("--nats-cert", "its key is missing: give --nats-key as well")),
+        (Some(_), None) => {
+            return Err(wrong("--nats-cert", "its key is missing\nhint: give --nats-key as well"));
+        }
         (None, Some(_)) => {
-            return Err(wrong("--nats-key", "its certificate is missing: give --nats-cert as well"));
+            return Err(wrong("--nats-key", "its certificate is missing\nhint: give --nats-cert as well"));
         }
     }
     Ok(asked)

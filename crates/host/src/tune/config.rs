@@ -63,7 +63,7 @@ impl TuneConfig {
     pub fn check(&self) -> Result<(), String> {
         let all = known().collect::<Vec<_>>();
         match self.only.iter().chain(&self.skip).find(|id| !all.contains(&id.as_str())) {
-            Some(unknown) => Err(format!("unknown id `{unknown}`; known are {}", all.join(", "))),
+            Some(unknown) => Err(format!("unknown id `{unknown}`\nhint: known are {}", all.join(", "))),
             None => Ok(()),
         }
     }
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(Profile::parse("").unwrap(), Profile::default());
         for (bad, says) in [
             ("[tune]\nskipp = []", "unknown field `skipp`"),
-            ("[tune]\nonly = ['hyperthreads']", "unknown id `hyperthreads`; known are smt, turbo"),
+            ("[tune]\nonly = ['hyperthreads']", "unknown id `hyperthreads`\nhint: known are smt, turbo"),
             ("[slots]\ncores = 0", "slots.cores"),
             ("[tuned]", "unknown field `tuned`"),
             ("[tune]\nboot = 1", "line 2"),

@@ -83,10 +83,10 @@ pub enum JournalError {
         error: io::Error,
     },
     /// Somebody else could have written it.
-    #[error("{0} belongs to another user or can be written by others: make it yours, with mode 0755 or less")]
+    #[error("{0} belongs to another user or can be written by others\nhint: chown root {0}; chmod 755 {0}")]
     NotOurs(PathBuf),
     /// Another process is at work.
-    #[error("{0} is locked: another `tauto tune` is running; wait for it")]
+    #[error("{0} is locked: another `tauto tune` is running\nhint: wait until it has ended")]
     Busy(PathBuf),
     /// It says what cannot be understood.
     #[error("{path}:{line}: {why}; nothing was changed")]

@@ -164,7 +164,7 @@ impl Knobs for Writer {
 fn switch(name: &str, value: &str) -> io::Result<()> {
     let verb = if value == ACTIVE { "start" } else { "stop" };
     if !Path::new("/run/systemd/system").is_dir() {
-        return Err(io::Error::other(format!("no systemd here: {verb} {name} by hand")));
+        return Err(io::Error::other(format!("no systemd here\nhint: {verb} {name} by hand")));
     }
     let output = Command::new("systemctl").args([verb, name]).stdin(Stdio::null()).output()?;
     if output.status.success() {

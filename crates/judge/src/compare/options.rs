@@ -21,7 +21,7 @@ pub struct CompareOptions {
 pub enum CompareFlagError {
     /// No flag of that name.
     #[error(
-        "unknown output validator flag `{0}`: the default validator takes case_sensitive, \
+        "unknown output validator flag `{0}`\nhint: the default validator takes case_sensitive, \
          space_change_sensitive, float_tolerance, float_relative_tolerance and float_absolute_tolerance"
     )]
     Unknown(String),

@@ -11,12 +11,12 @@ pub enum DetectError {
     UnknownName {
         /// As asked for.
         name: String,
-        /// `; did you mean …?`, or nothing.
+        /// A line `hint: did you mean …?`, or nothing.
         suggestion: String,
     },
     /// No file has an extension or a `#!` line that any language claims.
     #[error(
-        "no file of a known language among {files}; name the language, or use a known extension: {extensions}"
+        "no file of a known language among {files}\nhint: name the language, or use a known extension: {extensions}"
     )]
     NothingKnown {
         /// The files' names.
@@ -25,7 +25,7 @@ pub enum DetectError {
         extensions: String,
     },
     /// Files of languages that do not go together.
-    #[error("files of several languages ({claims}); name the language")]
+    #[error("files of several languages ({claims})\nhint: name the language")]
     Conflict {
         /// Each claimed file with its language.
         claims: String,

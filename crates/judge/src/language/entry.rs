@@ -20,7 +20,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// None of the files can be compiled.
-    #[error("no {language} source file; its extensions are {extensions}")]
+    #[error("no {language} source file\nhint: its extensions are {extensions}")]
     NoSource {
         /// Name of the language.
         language: String,
@@ -28,7 +28,7 @@ pub enum PlanError {
         extensions: String,
     },
     /// The entry point asked for is not there.
-    #[error("no entry point `{wanted}`; there is {found}")]
+    #[error("no entry point `{wanted}`\nhint: there is {found}")]
     NoEntry {
         /// As asked for.
         wanted: String,

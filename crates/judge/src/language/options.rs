@@ -18,7 +18,7 @@ pub enum WordsError {
 
 /// An option that a language does not take.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{language} does not take the compiler option `{option}`; it takes {taken}")]
+#[error("{language} does not take the compiler option `{option}`\nhint: it takes {taken}")]
 pub struct OptionRefused {
     /// Name of the language.
     pub language: String,

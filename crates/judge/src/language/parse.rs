@@ -218,7 +218,7 @@ fn build(written: Sources) -> Result<Table, TableError> {
 fn language(raw: &RawLanguage, all: &Sources) -> Result<Language, String> {
     let id = raw.id.get_ref().clone();
     if id.is_empty() || !id.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_')) {
-        return Err("id: use lower-case letters, digits and `_`".to_owned());
+        return Err("id: must have only lower-case letters, digits and `_`".to_owned());
     }
     let ids = || all.languages.iter().map(|w| w.raw.id.get_ref().as_str());
     if let Some(other) = raw.fallback.as_deref().filter(|f| *f == id || !ids().any(|i| i == *f)) {

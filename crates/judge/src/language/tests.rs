@@ -111,7 +111,7 @@ fn what_is_wrong_with_a_table_is_told_with_its_place() {
         (
             language("extension = [\"x\"]"),
             5,
-            "unknown key `extension` of a language; did you mean `extensions`?",
+            "unknown key `extension` of a language\nhint: did you mean `extensions`?",
         ),
         (language("extensions = 3"), 5, "invalid type"),
         (language("extensions = [\".x\"]"), 2, "write `.x` without its dot"),
@@ -202,7 +202,7 @@ fn the_language_is_told_by_extension_shebang_and_hint() {
         (&[("a.cpp", ""), ("b", "#!python2\n")], None, Err("files of several languages")),
         (&[("a.txt", "")], Some("py"), Ok("py")),
         (&[("a.cpp", "")], Some("python3"), Ok("py")),
-        (&[("a.cpp", "")], Some("pyhton3"), Err("unknown language `pyhton3`; did you mean `python3`?")),
+        (&[("a.cpp", "")], Some("pyhton3"), Err("unknown language `pyhton3`\nhint: did you mean `python3`?")),
         (&[("a.cpp", "")], Some("cobol"), Err("unknown language `cobol`")),
     ];
     for (given, hint, expected) in cases {
@@ -312,9 +312,9 @@ fn the_entry_file_is_found() {
         (
             &[("z.py", ""), ("a.py", "")],
             Some("main.py"),
-            Err("no entry point `main.py`; there is `a.py`, `z.py`"),
+            Err("no entry point `main.py`\nhint: there is `a.py`, `z.py`"),
         ),
-        (&[("a.txt", ""), ("b.txt", "")], None, Err("no Python source file; its extensions are .py")),
+        (&[("a.txt", ""), ("b.txt", "")], None, Err("no Python source file\nhint: its extensions are .py")),
     ];
     for (given, wanted, expected) in cases {
         // `+` marks what the package includes.

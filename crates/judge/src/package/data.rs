@@ -47,7 +47,7 @@ pub(super) fn read(
     let mut data = group(&context, "data", &Inherited::default(), warnings)?;
     data.groups.retain(|group| !group.all_cases().is_empty());
     if data.all_cases().is_empty() {
-        let message = "has no test case; each is a pair of files such as 1.in and 1.ans";
+        let message = "has no test case\nhint: each is a pair of files such as 1.in and 1.ans";
         return Err(PackageError::new("data/secret", message));
     }
     if !data.groups.iter().any(|group| group.name == "secret") {

@@ -147,7 +147,7 @@ impl<'a> Section<'a> {
             let message = match foreign.iter().find(|(name, _)| name == key) {
                 Some((_, why)) => format!("belongs to another format; {why}"),
                 None => match nearest(key, known.iter().copied()) {
-                    Some(name) => format!("unknown key, ignored; did you mean `{name}`?"),
+                    Some(name) => format!("unknown key, ignored\nhint: did you mean `{name}`?"),
                     None => "unknown key, ignored".to_string(),
                 },
             };
@@ -197,7 +197,8 @@ pub(super) fn document(
         Err(error) => match yaml::parse(&untab(&text)) {
             Ok(document) if text.contains('\t') => {
                 let place = place(path, Some(error.line), "");
-                warnings.push(Warning::new(place, "indented with tabs, which yaml forbids; use spaces"));
+                warnings
+                    .push(Warning::new(place, "indented with tabs, which yaml forbids\nhint: use spaces"));
                 document
             }
             _ => return Err(PackageError::new(place(path, Some(error.line), ""), error.message)),

@@ -182,8 +182,9 @@ fn check_resolution(limits: &Section, limit: Nanos, rule: Inference, warnings: &
     let Inference::V2025_09 { resolution, .. } = rule else { return };
     let steps = limit.as_secs_f64() / resolution;
     if (steps - steps.round()).abs() > 1e-6 {
-        let message =
-            format!("is not a multiple of time_resolution ({resolution} s); state the resolution as well");
+        let message = format!(
+            "is not a multiple of time_resolution ({resolution} s)\nhint: state the resolution as well"
+        );
         warnings.push(limits.warning("time_limit", message));
     }
 }

@@ -71,9 +71,10 @@ impl PackageError {
 
     /// Several in one; `None`: there is none.
     pub(crate) fn all(several: Vec<PackageError>) -> Option<PackageError> {
-        several
-            .into_iter()
-            .reduce(|all, next| PackageError { message: format!("{}; and {next}", all.message), ..all })
+        several.into_iter().reduce(|all, next| PackageError {
+            message: model::hint::with_detail(&all.message, &format!("; and {next}")),
+            ..all
+        })
     }
 }
 
@@ -140,7 +141,7 @@ mod tests {
     fn what_prevents_judging_names_its_place() {
         let table: [(&[(&str, &str)], &str); 6] = [
             (&[], "problem.yaml: is missing"),
-            (&[("a/problem.yaml", "")], "problem.yaml: is missing; there is one in a/"),
+            (&[("a/problem.yaml", "")], "problem.yaml: is missing\nhint: there is one in a/"),
             (&[("problem.yaml", "limits: {memory: -1}\n")], "problem.yaml:1: limits.memory: must be above 0"),
             (&[("problem.yaml", "a: [\n")], "problem.yaml:1: not readable as yaml"),
             (&[("problem.yaml", "- a\n")], "problem.yaml:1: must be a map, not a list"),

@@ -86,7 +86,7 @@ fn missing(tree: &FileTree) -> PackageError {
         Some(directory) => format!("there is one in {directory}/, which seems to be the package"),
         None => "a package has it in its root directory".to_string(),
     };
-    PackageError::new(FILE, format!("is missing; {remedy}"))
+    PackageError::new(FILE, format!("is missing\nhint: {remedy}"))
 }
 
 fn format(section: &Section, warnings: &mut Vec<Warning>) -> Result<(Format, bool), PackageError> {
@@ -203,7 +203,9 @@ fn constants(section: &Section) -> Result<Vec<(String, String)>, PackageError> {
     for (name, node) in constants.entries() {
         let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if name.is_empty() || !name.chars().all(word) || name.starts_with(|c: char| c.is_ascii_digit()) {
-            return Err(constants.error(name, "is not a name of a constant; use letters, digits and `_`"));
+            return Err(
+                constants.error(name, "is not a name of a constant\nhint: use letters, digits and `_`")
+            );
         }
         match &node.value {
             Value::Scalar(text) => {
@@ -278,8 +280,8 @@ mod tests {
         read_warned(
             &[("problem.yaml", "nam: x\nlimits: {memori: 5}\n")],
             &[
-                "problem.yaml:1: nam: unknown key, ignored; did you mean `name`?",
-                "problem.yaml:2: limits.memori: unknown key, ignored; did you mean `memory`?",
+                "problem.yaml:1: nam: unknown key, ignored\nhint: did you mean `name`?",
+                "problem.yaml:2: limits.memori: unknown key, ignored\nhint: did you mean `memory`?",
             ],
         );
         let tabs = read_warned(

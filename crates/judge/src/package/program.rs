@@ -265,7 +265,7 @@ pub(super) fn includes(tree: &FileTree, warnings: &mut Vec<Warning>) -> Vec<Incl
     let mut includes = Vec::new();
     for child in tree.children("include") {
         if !child.directory {
-            let message = "is in no language's directory and not included; move it to include/default/";
+            let message = "is in no language's directory and not included\nhint: move it to include/default/";
             warnings.push(Warning::new(child.path, message));
             continue;
         }

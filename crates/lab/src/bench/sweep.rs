@@ -41,7 +41,7 @@ pub fn parse_parameter(text: &str) -> Result<Parameter, ParameterError> {
         text.split_once('=').ok_or_else(|| bad("must be NAME=V1,V2 or NAME=FROM..TO:STEP"))?;
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if name.is_empty() || !name.chars().all(fits) {
-        return Err(bad(format!("`{name}` is not a name; letters, digits, `_` and `-` make one")));
+        return Err(bad(format!("`{name}` is not a name\nhint: use letters, digits, `_` and `-`")));
     }
     let values = match range(values) {
         Some(values) => values?,
@@ -175,8 +175,8 @@ mod tests {
             ("file=a..b", "file: a..b"),
             ("n=5..5", "n: 5"),
             ("n", "must be NAME=V1,V2 or NAME=FROM..TO:STEP"),
-            ("=1", "`` is not a name; letters, digits, `_` and `-` make one"),
-            ("a b=1", "`a b` is not a name; letters, digits, `_` and `-` make one"),
+            ("=1", "`` is not a name\nhint: use letters, digits, `_` and `-`"),
+            ("a b=1", "`a b` is not a name\nhint: use letters, digits, `_` and `-`"),
             ("n=", "`n` has an empty value"),
             ("n=1,,2", "`n` has an empty value"),
             ("n=4..1", "`4..1` must run upwards, by a step above 0"),

@@ -31,7 +31,7 @@ pub enum BuildError {
     #[error("{0}")]
     Input(String),
     /// A tool cannot be started.
-    #[error("{tool}: {source}; install it, or name another with --link")]
+    #[error("{tool}: {source}\nhint: install it, or name another with --link")]
     Tool {
         /// Which one.
         tool: String,
@@ -106,7 +106,7 @@ pub fn prepare(inputs: &Inputs, dir: &Path) -> Result<LinkPlan, BuildError> {
     let paths = match &inputs.paths[..] {
         [] => {
             return Err(BuildError::Input(
-                "nothing to link: name objects, sources or a project's directory".into(),
+                "nothing to link\nhint: name objects, sources or a project's directory".into(),
             ));
         }
         [one] if one.is_dir() && one.join("Cargo.toml").is_file() => return rust(one, inputs, dir),
@@ -207,7 +207,7 @@ exec cc "$@"
 /// A Rust source or project: built once by its own tools, and linked again from what its linker was given.
 fn rust(path: &Path, inputs: &Inputs, dir: &Path) -> Result<LinkPlan, BuildError> {
     if inputs.link.is_some() {
-        let why = "--link: a Rust program is linked as its compiler asks for; leave --link out";
+        let why = "--link: a Rust program is linked as its compiler asks for\nhint: leave out --link";
         return Err(BuildError::Input(why.into()));
     }
     let path = std::path::absolute(path).map_err(|source| at(path, source))?;

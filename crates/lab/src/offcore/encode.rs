@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
     /// The generation has no such name.
-    #[error("{generation} has no {part} `{name}`: it has {known}")]
+    #[error("{generation} has no {part} `{name}`\nhint: it has {known}")]
     Unknown {
         /// The generation's name.
         generation: String,
@@ -20,7 +20,8 @@ pub enum EncodeError {
     },
     /// The vendor uses the name for several sums of bits.
     #[error(
-        "`{name}` stands for several masks on {generation} ({masks}), depending on the request: name the bits instead"
+        "`{name}` stands for several masks on {generation} ({masks}), depending on the request\n\
+         hint: name the bits instead"
     )]
     Ambiguous {
         /// The generation's name.
@@ -31,7 +32,7 @@ pub enum EncodeError {
         masks: String,
     },
     /// AMD's requests are events, of which a counter has one.
-    #[error("{generation} counts one event at a time: name one request, not {n}")]
+    #[error("{generation} counts one event at a time, not {n}\nhint: name one request")]
     OneRequest {
         /// The generation's name.
         generation: String,

@@ -21,5 +21,5 @@ pub fn parse_mask(text: &str) -> Result<u64, String> {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => plain.parse(),
     };
-    number.map_err(|_| format!("`{text}` is not a mask: write it as 0x20ff, or in decimal"))
+    number.map_err(|_| format!("`{text}` is not a mask\nhint: write it as 0x20ff, or in decimal"))
 }

@@ -33,9 +33,14 @@ pub fn read_index(file: &str, text: &str) -> Result<SavedIndex, String> {
     let document = document.as_object().ok_or("no JSON object, as `tauto index --json` prints it")?;
     let form = document.get("form").map_or(Some(1), Value::as_i64).ok_or("form: must be a number")?;
     FORMS.read(form).map_err(|why| format!("form: {why}"))?;
-    let fingerprint =
-        text_of(document, "fingerprint")?.ok_or("fingerprint: missing; this is not an index")?;
-    let parts = document.get("parts").ok_or("parts: missing; this is not an index")?;
+    let fingerprint = text_of(document, "fingerprint")?.ok_or(
+        "fingerprint: missing, so this is not an index\n\
+         hint: name a file that `tauto index --json` wrote",
+    )?;
+    let parts = document.get("parts").ok_or(
+        "parts: missing, so this is not an index\n\
+         hint: name a file that `tauto index --json` wrote",
+    )?;
     let parts = parts.as_object().ok_or("parts: must be an object")?;
     let mut values = Vec::new();
     for part in IndexPart::ALL {
@@ -53,7 +58,10 @@ pub fn read_index(file: &str, text: &str) -> Result<SavedIndex, String> {
     let unknown: Vec<&String> =
         parts.keys().filter(|name| IndexPart::ALL.iter().all(|part| part.name() != *name)).collect();
     if let Some(name) = unknown.first() {
-        return Err(format!("parts.{name}: no such part; it is from another version of tauto"));
+        return Err(format!(
+            "parts.{name}: no such part, so it is from another version of tauto\n\
+             hint: measure both machines with the same version"
+        ));
     }
     Ok(SavedIndex {
         file: file.into(),

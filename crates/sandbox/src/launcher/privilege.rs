@@ -40,7 +40,7 @@ impl Privilege {
         sys::unshare(libc::CLONE_NEWUSER).map_err(|e| {
             SandboxError::system(
                 "making a user namespace",
-                format!("{e}; run as root, or allow user namespaces ({USERNS_KNOBS})"),
+                format!("{e}\nhint: start as root, or allow user namespaces ({USERNS_KNOBS})"),
             )
         })?;
         // user_namespaces(7), "Defining user and group ID mappings": setgroups must be denied first.
@@ -81,7 +81,7 @@ impl Privilege {
     }
 
     pub(super) fn weaker(&self) -> Vec<String> {
-        let uid = "runs have the caller's uid (user namespace); start as root for a uid of their own";
+        let uid = "runs have the caller's uid (user namespace); as root they have a uid of their own";
         let landlock = "no Landlock (Linux 5.13, and `landlock` among the boot parameter lsm=); the mounts alone hide files";
         let lacks = [(!self.root, uid), (sys::Rules::version().is_err(), landlock)];
         lacks.into_iter().filter(|(lacks, _)| *lacks).map(|(_, what)| what.into()).collect()

@@ -506,7 +506,7 @@ fn asked(step: Step, spec: &RunSpec) -> (String, &'static str) {
         ),
         Step::Scheduler => (
             format!("scheduling class {:?}", place.sched),
-            ": needs root, or a limit of real-time priority (ulimit -r) as high",
+            "\nhint: start as root, or raise the limit of real-time priority (ulimit -r)",
         ),
         _ => (format!("{} {}", step.words(), spec.cwd), ""),
     }

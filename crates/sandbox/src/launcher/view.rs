@@ -45,13 +45,16 @@ const COVERED: [&str; 6] = ["/w", "/tmp", "/dev/shm", "/dev/pts", "/run", "/proc
 pub fn covered(mount: &ViewMount) -> Option<String> {
     let (host, inside) = (mount.host.as_str(), mount.inside.as_str());
     if inside == "/" {
-        return Some("nothing can be shown in place of the root; name a directory below it".into());
+        return Some("nothing can be shown in place of the root\nhint: name a directory below it".into());
     }
     if SYSTEM.contains(&inside) && host != inside {
-        return Some(format!("every run sees the host's own {inside} there; name another place"));
+        return Some(format!(
+            "every run sees the host's own {inside} there\n\
+             hint: name another place, as in {host}:/data"
+        ));
     }
     let place = COVERED.into_iter().find(|place| Path::new(inside).starts_with(place))?;
-    Some(format!("what a run sees in {place} is its own; name another place, as in {host}:/data"))
+    Some(format!("what a run sees in {place} is its own\nhint: name another place, as in {host}:/data"))
 }
 
 type Key = (View, BTreeSet<String>);

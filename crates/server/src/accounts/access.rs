@@ -44,13 +44,14 @@ impl Access {
     pub fn check(&self, anonymous: bool, listening: SocketAddr) -> Result<(), String> {
         if anonymous && !listening.ip().is_loopback() {
             return Err(format!(
-                "without accounts everyone who reaches {listening} may submit; listen on 127.0.0.1, or start with --accounts"
+                "without accounts everyone who reaches {listening} may submit\n\
+                 hint: listen on 127.0.0.1, or start with --accounts"
             ));
         }
         let loopback = |name: &str| ["localhost", "127.0.0.1", "[::1]"].contains(&name);
         if anonymous && (!self.proxies.is_empty() || !self.public_name().is_none_or(loopback)) {
             return Err(
-                "a proxy or a public URL lets others in: everyone must sign in there; start with --accounts"
+                "a proxy or a public URL lets others in: everyone must sign in there\nhint: start with --accounts"
                     .into(),
             );
         }
@@ -60,7 +61,8 @@ impl Access {
                 match host {
                     Some(host) if !host.is_empty() && !host.contains(['/', '?', '#', '@', ' ']) => Ok(()),
                     _ => Err(format!(
-                        "public URL `{url}`: it is http:// or https:// and a host, without a path"
+                        "public URL `{url}`: is not an address of a host\n\
+                         hint: write it as https://judge.example.org, without a path"
                     )),
                 }
             }

@@ -161,7 +161,11 @@ impl Caller {
             (false, None) => Err(Refusal::Unauthenticated("sign in first".into())),
             (false, Some(user)) if !self.has_one_of(Scope::needed(right)) => {
                 let scope = Scope::needed(right)[0].name();
-                Err(Refusal::Forbidden(format!("this token of {} has no scope `{scope}`", user.name)))
+                Err(Refusal::Forbidden(format!(
+                    "this token of {} has no scope `{scope}`\n\
+                     hint: create a token that has it, on the page /account",
+                    user.name
+                )))
             }
             (false, Some(user)) => Err(Refusal::Forbidden(format!("{} may not do this", user.name))),
         }
@@ -171,7 +175,9 @@ impl Caller {
     pub(crate) fn must_have_signed_in(&self) -> Result<&User, Refusal> {
         match (&self.user, &self.by) {
             (Some(user), By::Session) => Ok(user),
-            (Some(_), _) => Err(Refusal::Forbidden("no token may do this; sign in with the password".into())),
+            (Some(_), _) => {
+                Err(Refusal::Forbidden("no token may do this\nhint: sign in with the password".into()))
+            }
             (None, _) => Err(Refusal::Unauthenticated("sign in first".into())),
         }
     }
@@ -182,7 +188,9 @@ impl Caller {
         if !self.csrf.is_empty() && csrf == self.csrf {
             return Ok(());
         }
-        Err(Refusal::Forbidden("this form is out of date; load the page again, with cookies allowed".into()))
+        Err(Refusal::Forbidden(
+            "this form is out of date\nhint: load the page again, with cookies allowed".into(),
+        ))
     }
 
     /// Whether they have to sign in to do anything.

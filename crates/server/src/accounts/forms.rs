@@ -138,7 +138,8 @@ async fn resume(
     (posted, resumed): (Posted, Resumed),
     next: Next,
 ) -> Result<Response, Refused> {
-    let bad = || Refusal::Bad("the form that was kept cannot be read; go back and send it again".into());
+    let bad =
+        || Refusal::Bad("the form that was kept cannot be read\nhint: go back and send it again".into());
     let body = URL_SAFE_NO_PAD.decode(&resumed.kept).map_err(|_| bad())?;
     let mut inner = Posted { parts: posted.parts.clone(), body: body.into() };
     let form = HeaderValue::from_str(&resumed.kept_form).map_err(|_| bad())?;

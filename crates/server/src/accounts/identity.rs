@@ -71,7 +71,7 @@ pub(crate) fn is_for_us(
         ["x-forwarded-for", "forwarded", "x-real-ip"].iter().find(|n| headers.contains_key(**n))
     {
         let why = format!(
-            "{name}: without accounts this service is not for others; start it with --accounts behind a proxy"
+            "{name}: without accounts this service is not for others\nhint: behind a proxy, start it with --accounts"
         );
         return Err(Refusal::Forbidden(why));
     }
@@ -82,7 +82,7 @@ pub(crate) fn is_for_us(
         return Ok(());
     }
     Err(Refusal::Forbidden(format!(
-        "host `{name}` is not a name of this service; use 127.0.0.1 or localhost"
+        "host `{name}` is not a name of this service\nhint: use 127.0.0.1 or localhost"
     )))
 }
 
@@ -102,8 +102,12 @@ pub(crate) fn is_same_site(
         return Ok(());
     }
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("not text"));
-    let refuse =
-        |from: &str| Err(Refusal::Forbidden(format!("this came from a page of another site ({from})")));
+    let refuse = |from: &str| {
+        Err(Refusal::Forbidden(format!(
+            "this came from a page of another site ({from})\n\
+             hint: scripts send an API token in place of a cookie"
+        )))
+    };
     match (text("sec-fetch-site"), text("origin")) {
         (Some("same-origin" | "none"), _) => Ok(()),
         (Some(site), origin) => refuse(origin.unwrap_or(site)),
@@ -117,9 +121,9 @@ pub(crate) fn is_same_site(
                 refuse(origin)
             }
         }
-        (None, None) if headers.contains_key(header::COOKIE) => Err(Refusal::Forbidden(
-            "a cookie, and neither Origin nor Sec-Fetch-Site: use an API token".into(),
-        )),
+        (None, None) if headers.contains_key(header::COOKIE) => {
+            Err(Refusal::Forbidden("a cookie, and neither Origin nor Sec-Fetch-Site".into()))
+        }
         (None, None) => Ok(()),
     }
 }
@@ -202,7 +206,13 @@ pub(crate) fn form_secret(cookie: &str) -> String {
 }
 
 async fn by_token(service: &Service, token: &str, caller: &mut Caller) -> Result<(), Refusal> {
-    let bad = || Refusal::Unauthenticated("this API token is unknown, revoked or expired".into());
+    let bad = || {
+        Refusal::Unauthenticated(
+            "this API token is unknown, revoked or expired\n\
+             hint: create another one on the page /account"
+                .into(),
+        )
+    };
     let now = now();
     let (token, user) = match service.store.token_of_secret(token, now).await {
         Err(Error::NotFound(_)) => return Err(bad()),

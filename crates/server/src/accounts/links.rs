@@ -61,7 +61,8 @@ pub(crate) async fn has_admin(service: &Service) -> Result<bool, Refusal> {
 /// # Errors
 /// [`Refusal::NotFound`] where it is not.
 pub(crate) async fn look(service: &Service, what: For, secret: &str) -> Result<Json, Refusal> {
-    let gone = || Refusal::NotFound("this link was used, replaced or has expired; ask for a new one".into());
+    let gone =
+        || Refusal::NotFound("this link was used, replaced or has expired\nhint: ask for a new one".into());
     let kept = service.store.setting(&what.setting()).await?.ok_or_else(gone)?;
     // Of a secret that is compared by its hash, the time of the comparison tells nothing.
     let same = kept["hash"].as_str() == Some(Hash::digest(secret.as_bytes()).as_str());
@@ -74,7 +75,7 @@ async fn take(service: &Service, what: For, kept: &Json) -> Result<(), Refusal> 
     if service.store.take_setting(&what.setting(), kept).await? {
         return Ok(());
     }
-    Err(Refusal::NotFound("this link was used; ask for a new one".into()))
+    Err(Refusal::NotFound("this link was used\nhint: ask for a new one".into()))
 }
 
 /// Makes whoever has the admin's link an admin of this name and password: a new user, or one that is there.

@@ -114,7 +114,7 @@ pub(super) async fn change(
             |u: &User| u.id != id && u.role == Role::Admin && u.disabled.is_none() && u.password.is_some();
         if !service.store.users().await?.iter().any(other) {
             return Err(Refusal::Conflict(format!(
-                "{} is the only admin; make another one first",
+                "{} is the only admin\nhint: make another user an admin first",
                 user.name
             )));
         }
@@ -207,9 +207,9 @@ fn imported(row: &[String]) -> Result<(Imported, Role), Refusal> {
 pub(super) fn role_of(text: &str) -> Result<Role, Refusal> {
     let known = [(Role::Participant, "participant"), (Role::Jury, "jury"), (Role::Admin, "admin")];
     let found = known.into_iter().find(|(_, name)| name.eq_ignore_ascii_case(text));
-    found
-        .map(|(role, _)| role)
-        .ok_or_else(|| Refusal::Bad(format!("role: `{text}` is unknown; use participant, jury or admin")))
+    found.map(|(role, _)| role).ok_or_else(|| {
+        Refusal::Bad(format!("role: `{text}` is unknown\nhint: use participant, jury or admin"))
+    })
 }
 
 /// Changes one's own password. All sessions end; the secret of a new one is returned.
@@ -260,7 +260,7 @@ pub(super) async fn new_token(
     let good =
         |token: &&store::ApiToken| token.revoked.is_none() && token.expires.is_none_or(|end| end > created);
     if service.store.tokens(owner.id).await?.iter().filter(good).count() >= TOKENS {
-        return Err(Refusal::Conflict(format!("there are {TOKENS} tokens; revoke one first")));
+        return Err(Refusal::Conflict(format!("there are {TOKENS} tokens\nhint: revoke one first")));
     }
     let secret = format!("{TOKEN_PREFIX}{}", secret::secret()?);
     let names: Vec<&str> = Scope::ALL.into_iter().filter(|s| scopes.contains(s)).map(Scope::name).collect();

@@ -223,7 +223,10 @@ fn of_json(create: Create, caller: &Caller) -> Result<Parts, Refusal> {
     let what = match (create.problem, create.tests) {
         (Some(problem), None) => {
             if let Some((field, _)) = only_with_tests.iter().find(|(_, given)| *given) {
-                return Err(bad(&format!("{field}: only with tests; the problem says how it is judged")));
+                return Err(bad(&format!(
+                    "{field}: only with tests: the problem says how it is judged\n\
+                     hint: leave out {field}, or give tests in place of problem"
+                )));
             }
             What::Problem(problem)
         }
@@ -236,7 +239,8 @@ fn of_json(create: Create, caller: &Caller) -> Result<Parts, Refusal> {
                 (Some(tolerance), None) => Comparing::Tolerance(tolerance),
                 (None, Some(checker)) => Comparing::Checker(contents("checker", checker)?),
                 (Some(_), Some(_)) => {
-                    return Err(bad("tolerance: a checker compares by itself; give one of them"));
+                    return Err(bad("tolerance: a checker compares by itself\n\
+                                    hint: give either tolerance or checker"));
                 }
             };
             let tests = tests.into_iter().enumerate().map(|(n, test)| {
@@ -247,8 +251,10 @@ fn of_json(create: Create, caller: &Caller) -> Result<Parts, Refusal> {
             let tests = tests.collect::<Result<_, Refusal>>()?;
             What::Tests { tests, comparing, limits: create.limits.unwrap_or_default() }
         }
-        (Some(_), Some(_)) => return Err(bad("tests: a problem has its own; give one of them")),
-        (None, None) => return Err(bad("problem: missing; name one, or give tests")),
+        (Some(_), Some(_)) => {
+            return Err(bad("tests: a problem has its own\nhint: give either problem or tests"));
+        }
+        (None, None) => return Err(bad("problem: missing\nhint: name one, or give tests")),
     };
     let details = Details { mode, clock: create.clock, ..Details::default() };
     let language = create.language.filter(|language| !language.is_empty());
@@ -260,7 +266,7 @@ fn contents(field: &str, files: Vec<File>) -> Result<Vec<(String, Vec<u8>)>, Ref
     let bytes = |(n, file): (usize, File)| {
         let at = format!("{field}[{n}].content");
         if file.content.is_none() && file.content_base64.is_none() {
-            return Err(Refusal::Bad(format!("{at}: give either content or content_base64")));
+            return Err(Refusal::Bad(format!("{at}: missing\nhint: give either content or content_base64")));
         }
         Ok((file.name, bytes_of(&at, file.content, file.content_base64)?))
     };
@@ -272,7 +278,7 @@ fn bytes_of(field: &str, text: Option<String>, encoded: Option<String>) -> Resul
     match (text, encoded) {
         (Some(_), Some(_)) => {
             let name = field.rsplit('.').next().unwrap_or(field);
-            Err(Refusal::Bad(format!("{field}: give either {name} or {name}_base64")))
+            Err(Refusal::Bad(format!("{field}: is given twice\nhint: give either {name} or {name}_base64")))
         }
         (None, Some(encoded)) => STANDARD
             .decode(encoded)
@@ -344,7 +350,7 @@ async fn take(
             let known =
                 service.store.submission_of_token(&token).await.map_err(|_| Refusal::Conflict(why))?;
             if crate::work::details(&known)?.request != request {
-                let why = "Idempotency-Key: it was used for another submission; take a new one";
+                let why = "Idempotency-Key: it was used for another submission\nhint: take a new one";
                 return Err(Refusal::Conflict(why.into()));
             }
             (StatusCode::OK, known.id)

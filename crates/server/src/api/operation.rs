@@ -49,8 +49,11 @@ pub(super) async fn ready(State(service): State<Arc<Service>>) -> Result<Json<Re
     let brokers = service.brokers.as_ref().map(|brokers| told(brokers.trouble()));
     if service.workers.connected().is_empty() {
         let brokers = brokers.map_or(String::new(), |brokers| format!("; brokers: {brokers}"));
-        let why = "no worker is connected: submissions are accepted and wait; start one, or see the log for why none stays";
-        return Err(Refusal::Unavailable(format!("{why}{brokers}")).into());
+        return Err(Refusal::Unavailable(format!(
+            "no worker is connected: submissions are accepted and wait{brokers}\n\
+             hint: start one with `tauto worker`; the service's log tells why none stays"
+        ))
+        .into());
     }
     Ok(Json(Ready { status: "ok", brokers }))
 }

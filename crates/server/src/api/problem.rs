@@ -144,7 +144,7 @@ impl IntoResponse for Problem {
             Refusal::Fault(error) => {
                 tracing::error!(error, "fault");
                 // What failed inside is for the log alone.
-                detail = "the service failed; its log says how".into();
+                detail = "the service failed\nhint: its log tells how".into();
             }
             Refusal::Unavailable(error) => tracing::warn!(error, "refused for now"),
             _ => {}

@@ -11,6 +11,7 @@ use crate::timestamp::to_rfc3339;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use model::hint::in_one_line;
 use model::{InferredLimit, InferredScales};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -95,7 +96,7 @@ fn state(stands: Inferring, remedy: &str) -> (StateName, Option<String>) {
         Inferring::UnderWay(store::State::Judging) => (StateName::Inferring, None),
         Inferring::UnderWay(_) => (StateName::Waiting, None),
         Inferring::Done => (StateName::Done, None),
-        Inferring::Failed(why) => (StateName::Failed, Some(format!("{why}; {remedy}"))),
+        Inferring::Failed(why) => (StateName::Failed, Some(format!("{}\nhint: {remedy}", in_one_line(&why)))),
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Network(IpNet);
 
 /// Text that is no network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a network; write one as 10.1.0.0/16, fd00:1::/32 or as an address")]
+#[error("`{0}` is not a network\nhint: write one as 10.1.0.0/16, fd00:1::/32 or as an address")]
 pub struct NoNetwork(String);
 
 impl FromStr for Network {
@@ -118,10 +118,13 @@ pub(crate) enum Undeliverable {
     #[error("port {0} is not open to callbacks here")]
     Port(u16),
     /// The address is not public.
-    #[error("{0} is not public; callbacks to it must be allowed by the operator")]
+    #[error("{0} is not public\nhint: the operator can allow callbacks to it: serve.callbacks.networks")]
     Address(IpAddr),
     /// The name stands for the machine itself.
-    #[error("{0} is this machine, which is not public; callbacks to it must be allowed by the operator")]
+    #[error(
+        "{0} is this machine, which is not public\n\
+         hint: the operator can allow callbacks to it: serve.callbacks.networks"
+    )]
     ThisMachine(String),
     /// The name has no address.
     #[error("{0}: {1}")]

@@ -94,7 +94,7 @@ pub(crate) async fn standing(
             return Ok(stands(&node, pool.as_ref(), protocol));
         }
     }
-    Err(Refusal::Unavailable(format!("node {}: it changes all the time; try again", from.node)))
+    Err(Refusal::Unavailable(format!("node {}: it changes all the time", from.node)))
 }
 
 fn waits(reasons: Vec<String>) -> Reply {
@@ -138,7 +138,7 @@ async fn taken(service: &Service, from: &WorkerId) -> Result<Option<String>, Ref
 
 fn no_pool(name: &str, there: &[&str]) -> String {
     format!(
-        "pool: no pool {name}; there are: {}; make it: tauto pool add {name} --kind strict",
+        "pool: no pool {name} (there are: {}): `tauto pool add {name} --kind strict` makes it",
         there.join(", ")
     )
 }
@@ -372,6 +372,7 @@ pub(crate) async fn refuse(service: &Service, from: &WorkerId, why: &str) -> Res
             }
             Err(error) => return Err(error.into()),
         };
+        let why = &model::hint::in_one_line(why);
         let waits = Some(json!([format!("{SLOT}{}: {why}", from.slot)]));
         // A node of another pool is not for this one to stop.
         if node.pool != from.pool || node.waits == waits {

@@ -358,7 +358,7 @@ pub async fn drain(
 }
 
 fn changes(name: &str) -> Refusal {
-    Refusal::Unavailable(format!("node {name} keeps changing; try again"))
+    Refusal::Unavailable(format!("node {name} keeps changing"))
 }
 
 async fn already_out(store: &Store, node: &Node) -> Result<Refusal, Refusal> {
@@ -421,7 +421,7 @@ pub async fn remove_node(store: &Store, name: &str) -> Result<(), Refusal> {
     let node = node_named(store, name).await?;
     if node.gets_work() {
         return Err(Refusal::Conflict(format!(
-            "node {name}: is in service; drain it first: tauto node drain {name} --reason TEXT"
+            "node {name}: is in service\nhint: drain it first: tauto node drain {name} --reason TEXT"
         )));
     }
     Ok(store.remove_node(name).await?)

@@ -102,7 +102,7 @@ pub async fn show_pool(store: &Store, name: &str) -> Result<PoolView, Refusal> {
 pub async fn add_pool(store: &Store, pool: &Pool, now: Timestamp) -> Result<(), Refusal> {
     match store.pool(&pool.name).await {
         Ok(there) => Err(Refusal::Conflict(format!(
-            "pool {}: exists since {}; change it with `tauto pool set`",
+            "pool {}: exists since {}\nhint: change it with `tauto pool set`",
             pool.name,
             to_rfc3339(there.created)
         ))),
@@ -149,7 +149,7 @@ pub async fn accept(
     }
     let mut pool = form(&pool_named(store, name).await?)?;
     let not_asked =
-        || Refusal::Conflict(format!("pool {name}: does not require {feature}; any value is accepted"));
+        || Refusal::Conflict(format!("pool {name}: does not require {feature}, so any value is accepted"));
     let definition = pool.definition.as_mut().ok_or_else(not_asked)?;
     let accepted = definition.equal.get_mut(&feature).ok_or_else(not_asked)?;
     if accepted.iter().any(|known| known == value) {

@@ -135,7 +135,7 @@ async fn all(service: &Service, filter: &Filter) -> Result<Vec<SubmissionId>, Re
             some.iter().filter(|submission| submission.forgotten.is_none()).map(|submission| submission.id),
         );
         if found.len() > MOST_SUBMISSIONS {
-            let why = format!("more than {MOST_SUBMISSIONS} submissions match; narrow the filter");
+            let why = format!("more than {MOST_SUBMISSIONS} submissions match\nhint: narrow the filter");
             return Err(Refusal::Bad(why));
         }
         page = Page::after(last, 500);

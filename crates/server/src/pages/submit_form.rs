@@ -139,19 +139,21 @@ fn files(posted: &Posted) -> Result<Vec<(String, Vec<u8>)>, Refusal> {
     if !posted.files.is_empty() {
         if typed {
             // Whichever is taken, the other would be thrown away unseen.
-            let why = "a file was chosen and the editor has a program, too: clear one of them";
+            let why = "a file was chosen and the editor has a program, too\nhint: clear one of them";
             return Err(Refusal::Bad(why.into()));
         }
         return Ok(named_for(&posted.language, posted.files.clone()));
     }
     if !typed {
-        return Err(Refusal::Bad("nothing to judge: choose a file or write a program".into()));
+        return Err(Refusal::Bad("nothing to judge\nhint: choose a file or write a program".into()));
     }
     // Browsers post line ends as CR LF.
     let source = posted.source.replace("\r\n", "\n");
     let language = match (posted.language.as_str(), posted.named.as_str()) {
         ("", "") => {
-            return Err(Refusal::Bad("language: choose one; the text does not tell which it is".into()));
+            return Err(Refusal::Bad(
+                "language: the text does not tell which it is\nhint: choose one".into(),
+            ));
         }
         ("", named) => words::table().detect(&[(named, source.as_bytes())], None),
         (language, _) => words::table().named(language),

@@ -13,6 +13,7 @@ use axum::Form;
 use axum::extract::{Multipart, Path, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
+use model::hint::in_one_line;
 use model::{InferredLimit, ReferenceScale, TimedProgram};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -165,7 +166,9 @@ fn stands(inferring: Inferring, remedy: &str) -> (String, Option<String>) {
     match inferring {
         Inferring::UnderWay(state) => (words::state(state).to_string(), None),
         Inferring::Done => ("Inferred".into(), None),
-        Inferring::Failed(why) => ("Not inferred".into(), Some(format!("{why}; {remedy}"))),
+        Inferring::Failed(why) => {
+            ("Not inferred".into(), Some(format!("{}\nhint: {remedy}", in_one_line(&why))))
+        }
     }
 }
 

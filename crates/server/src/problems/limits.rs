@@ -11,6 +11,7 @@ use crate::submit::{Details, InfersLimit};
 use crate::timestamp::now;
 use fleet::{Opinions, TimeLimit};
 use judge::package;
+use model::hint::in_one_line;
 use model::{Confidence, Judgement, SecondOpinions};
 use std::collections::BTreeMap;
 use store::{AskLimit, ContestId, Inferred, LimitOf, State, StoredScales, SubmissionId, Version, VersionId};
@@ -213,7 +214,7 @@ pub(crate) const REMEDY: &str =
 
 /// What a jury does where scales cannot be inferred.
 pub(crate) const SCALES_REMEDY: &str =
-    "results that CPU time leaves open stay open; infer it again once a node can";
+    "infer it again once a node can; until then, results that CPU time leaves open stay open";
 
 /// Has a time limit and scales inferred again, of contests bound to that pool or of what is of no contest.
 ///
@@ -266,7 +267,8 @@ pub(crate) async fn awaited(
         (Inferring::UnderWay(_) | Inferring::Done, _) => {
             "Waiting for the time limit: the jury's submissions are run first.".into()
         }
-        (Inferring::Failed(why), true) => format!("Waiting for the time limit, which could not be inferred: {why}; {REMEDY}."),
+        (Inferring::Failed(why), true) => format!("Waiting for the time limit, which could not be inferred: {}\n\
+                                                   hint: {REMEDY}", in_one_line(&why)),
         (Inferring::Failed(_), false) => {
             "Waiting for the time limit, which could not be inferred. It does not count against you; the jury can see why.".into()
         }

@@ -227,7 +227,7 @@ pub(crate) async fn on_input(
     let Checked { problem, contest, language } = check(service, submitted).await?;
     let opened = service.packages.get(&service.store, &problem.newest.package, &problem.name).await?;
     if !takes_input(&opened) {
-        let why = "problem: programs for it cannot be run alone; run them on the samples";
+        let why = "problem: programs for it cannot be run alone\nhint: run them on the samples";
         return Err(Refusal::Bad(why.into()));
     }
     let limit = match &opened.package.limits.time {

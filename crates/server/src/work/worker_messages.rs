@@ -76,7 +76,8 @@ pub(crate) async fn begin(service: &Service, from: &WorkerId, job: &Job) -> Resu
         let last = job.returned.as_deref().unwrap_or("no reason is known");
         let failed = job.failed;
         format!(
-            "set aside: {failed} workers failed or died while they judged it; the last: {last}; rejudge it once that is mended"
+            "set aside: {failed} workers failed or died while they judged it; the last: {last}\n\
+             hint: mend that, then rejudge it"
         )
     } else {
         match assign::task(service, job).await {

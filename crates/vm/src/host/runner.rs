@@ -320,7 +320,8 @@ impl Runner for Machine {
         let room = Bytes(settings.memory.0.saturating_sub(OWN.0));
         if let Some(limit) = spec.limits.memory.filter(|limit| *limit > room) {
             return Err(fault(format!(
-                "a memory limit of {} MiB, when a machine of {} MiB has {} MiB for programs; give it more by --vm-memory or `vm.memory`",
+                "a memory limit of {} MiB, when a machine of {} MiB has {} MiB for programs\n\
+                 hint: give it more with --vm-memory or `vm.memory`",
                 limit.mib(),
                 settings.memory.mib(),
                 room.mib()

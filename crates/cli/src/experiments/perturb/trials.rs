@@ -181,7 +181,10 @@ pub(super) fn notes(reserved: &ReservedMachine, uncounted: Option<&String>) -> V
         "The program is bound to CPU {}. A disturbed run and its control run back to back, in random order. Every round has one pair of each trial.",
         list(&reserved.bound())
     )];
-    notes.extend(uncounted.map(|why| format!("Instructions are not counted here: {why}.")));
+    notes.extend(
+        uncounted
+            .map(|why| format!("Instructions are not counted here: {}.", model::hint::in_one_line(&why))),
+    );
     notes
 }
 

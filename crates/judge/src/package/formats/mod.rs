@@ -73,7 +73,7 @@ pub(super) fn refuse_pointers(tree: &FileTree) -> Result<(), PackageError> {
     let mut found = tree.files.iter().filter(|(_, entry)| entry.content.as_ref().is_some_and(pointer));
     let Some((first, _)) = found.next() else { return Ok(()) };
     let message = format!(
-        "is a Git LFS pointer and not the file itself, as {} others are; run `git lfs pull`",
+        "is a Git LFS pointer and not the file itself, as {} others are\nhint: git lfs pull",
         found.count()
     );
     Err(PackageError::new(first.as_str(), message))

@@ -104,7 +104,10 @@ impl From<store::Error> for Fault {
 
 impl From<answer::NotText> for Fault {
     fn from(_: answer::NotText) -> Fault {
-        Fault::new(StatusCode::BAD_REQUEST, "something here is not UTF-8; ask again with base64_encoded=true")
+        Fault::new(
+            StatusCode::BAD_REQUEST,
+            "something here is not UTF-8\nhint: ask again with base64_encoded=true",
+        )
     }
 }
 

@@ -72,7 +72,8 @@ pub(super) async fn create(
     let submission = wait(&service, accepted.id, PATIENCE).await?;
     let shown = view(&service, submission, &fields).await?;
     let shown = shown.json(&fields, asked.base64()).unwrap_or_else(|NotText| {
-        json!({"token": accepted.token, "error": "something here is not UTF-8; ask again with base64_encoded=true"})
+        json!({"token": accepted.token, "error": "something here is not UTF-8\n\
+                                                  hint: ask again with base64_encoded=true"})
     });
     Ok((StatusCode::CREATED, Json(shown)))
 }

@@ -104,7 +104,7 @@ async fn packages(State(service): State<Arc<Service>>, _: Asker) -> Result<Json<
 }
 
 async fn install(_: Asker) -> Fault {
-    let why = "the languages of a judge node are what is installed on it; ask its operator";
+    let why = "the languages of a judge node are what is installed on it\nhint: ask its operator";
     Fault(StatusCode::NOT_FOUND, why.to_owned())
 }
 

@@ -125,7 +125,7 @@ async fn a_worker_of_no_pool_or_of_another_version_is_told_the_remedy() {
     let told = world.says_hello("a", "steel").await;
     assert_eq!(
         told,
-        ["pool: no pool steel; there are: default; make it: tauto pool add steel --kind strict"]
+        ["pool: no pool steel (there are: default): `tauto pool add steel --kind strict` makes it"]
     );
     assert_eq!(world.node("a").await.waits, Some(json!(told)), "its page shows it");
     let mut strange = greeting(Some(statement("a", "steel")), "a");

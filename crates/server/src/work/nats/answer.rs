@@ -45,7 +45,8 @@ async fn one(service: &Service, nats: &Nats, question: Question, came: Timestamp
         Ok(ask) => answer(service, nats, &from, ask, came).await,
         Err(why) => {
             let why = format!(
-                "this service speaks version {PROTOCOL} with workers and did not understand the question: {why}; install the same tauto on both"
+                "this service speaks version {PROTOCOL} with workers and did not understand the question: {why}\n\
+                 hint: install the same tauto on both"
             );
             crate::fleet::refuse(service, &from, &why).await
         }

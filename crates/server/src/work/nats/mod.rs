@@ -190,7 +190,7 @@ async fn connected(service: &Service, brokers: &Brokers, options: &Options) -> R
             (Ok(()), None) => {}
             (Err(hopeless @ NatsError::WrongCluster { .. }), _) => return Err(hopeless),
             (Err(error), _) => {
-                let why = error.to_string();
+                let why = model::hint::in_one_line(&error.to_string());
                 let before = brokers.state().trouble.replace(why.clone());
                 if before.as_ref() != Some(&why) {
                     tracing::error!(why, "no work for the fleet; trying again");

@@ -68,7 +68,7 @@ async fn what_is_wrong_with_a_worker_is_told_and_shown_and_keeps_it_from_work() 
     waits(&stolen, "belongs to pool cloud");
     let nowhere = WorkerId { pool: "none".into(), ..from.clone() };
     let lost = nats.ask(&nowhere, &Ask::Hello(Box::new(greeting(&nowhere))), PATIENCE).await.unwrap();
-    waits(&lost, "no pool none; there are: ");
+    waits(&lost, "no pool none (there are: ");
 }
 
 #[tokio::test]

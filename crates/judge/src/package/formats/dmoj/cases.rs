@@ -318,8 +318,8 @@ impl Reader<'_> {
             }
             _ if name.contains('.') => {
                 let message = format!(
-                    "`{name}` is Python that DMOJ runs inside its judge; nothing else can run it. \
-                     A `bridged` checker, a program of its own, can be read"
+                    "`{name}` is Python that only DMOJ's own judge can run\n\
+                     hint: give the problem a `bridged` checker, a program of its own"
                 );
                 return Err(spec.error(key, message));
             }

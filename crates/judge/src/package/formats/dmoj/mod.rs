@@ -90,12 +90,15 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
     refuse_dynamic(&root, "")?;
     let section = Section::root(FILE, &root)?;
     if section.entries().is_empty() {
-        return Err(PackageError::new(FILE, "is empty; it must have at least `test_cases` or `archive`"));
+        return Err(PackageError::new(
+            FILE,
+            "is empty\nhint: it must have at least `test_cases` or `archive`",
+        ));
     }
     section.unknown(&KNOWN, &[], warnings);
     if section.has("custom_judge") {
-        let message = "is Python that DMOJ runs inside its judge; nothing else can run it. \
-                       An interactor (`interactive`) or a `bridged` checker can be read";
+        let message = "is Python that only DMOJ's own judge can run\n\
+                       hint: give the problem an interactor (`interactive`) or a `bridged` checker";
         return Err(section.error("custom_judge", message));
     }
     if section.flag("unbuffered")?.unwrap_or(false) {
@@ -126,8 +129,8 @@ fn refuse_dynamic(node: &Node, place: &str) -> Result<(), PackageError> {
             let place = format!("{place}{key}");
             if key.ends_with('+') {
                 let place = field::place(FILE, Some(inner.line), &place);
-                let message = "is Python that DMOJ runs to find the value; write the value itself under the key \
-                               without `+`";
+                let message = "is Python that DMOJ runs to find the value\n\
+                               hint: write the value itself under the key without `+`";
                 return Err(PackageError::new(place, message));
             }
             refuse_dynamic(inner, &format!("{place}."))

@@ -36,7 +36,8 @@ pub(super) const CONTEST: Importer = Importer {
     read: |tree, _| {
         let inside =
             tree.files.keys().filter_map(|path| path.strip_suffix("/problem.xml")).collect::<Vec<_>>();
-        let message = format!("is a contest of Polygon; name one of its problems: {}", inside.join(", "));
+        let message =
+            format!("is a contest of Polygon\nhint: name one of its problems: {}", inside.join(", "));
         Err(PackageError::new(CONTEST_FILE, message))
     },
 };
@@ -140,7 +141,7 @@ impl Reader<'_> {
             let other = format!("{}.exe", path.rsplit_once('.').map_or(path, |(stem, _)| stem));
             let message = match self.tree.files.contains_key(&other) {
                 true => format!(
-                    "`{path}` is not in the package, only the Windows program {other}; export it with sources"
+                    "`{path}` is not in the package, only the Windows program {other}\nhint: export it with sources"
                 ),
                 false => format!("`{path}` is not in the package"),
             };
@@ -181,7 +182,7 @@ impl Reader<'_> {
             return Err(error(
                 source,
                 owner,
-                format!("`{}` includes windows.h; it can only be compiled on Windows", file.path),
+                format!("`{}` includes windows.h, so it can only be compiled on Windows", file.path),
             ));
         }
         let mut files = vec![file.clone()];
@@ -196,7 +197,7 @@ impl Reader<'_> {
         });
         if needs && !files.iter().any(|file| file.name == "testlib.h") {
             let message = format!(
-                "`{}` includes testlib.h, which is not in the package; put it into files/",
+                "`{}` includes testlib.h, which is not in the package\nhint: put it into files/",
                 file.path
             );
             return Err(error(source, owner, message));
@@ -389,7 +390,7 @@ impl Reader<'_> {
             return Err(error(
                 test,
                 "test.cmd",
-                format!("`{cmd}` writes files of its own; export the package with its tests (Linux)"),
+                format!("`{cmd}` writes files of its own\nhint: export the package with its tests (Linux)"),
             ));
         }
         let mut words = cmd.split_whitespace().map(str::to_string);
