@@ -2,6 +2,9 @@
 //! other in one shell for each page, and what they print is compared. Numbers with their units are masked; an ellipsis
 //! stands for any text of a line, or for any lines where it is a line of its own.
 
+#[path = "docs/book.rs"]
+mod book;
+
 use e2e::stage::{self, Pass, Stage};
 use e2e::tauto;
 use std::fs;

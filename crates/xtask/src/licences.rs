@@ -31,6 +31,16 @@ fn list<'a>(deny: &'a Table, section: &str, key: &str) -> Result<BTreeSet<&'a st
     Ok(found.iter().filter_map(toml::Value::as_str).collect())
 }
 
+/// Licences that are allowed for one package alone.
+fn exceptions<'a>(deny: &'a Table, package: &Value) -> BTreeSet<&'a str> {
+    let all = deny.get("licenses").and_then(|section| section.get("exceptions"));
+    let all = all.and_then(toml::Value::as_array).into_iter().flatten();
+    let own = all
+        .filter(|exception| exception.get("crate").and_then(toml::Value::as_str) == package["name"].as_str());
+    let lists = own.filter_map(|exception| exception.get("allow").and_then(toml::Value::as_array));
+    lists.flatten().filter_map(toml::Value::as_str).collect()
+}
+
 fn refused(metadata: &Value, deny: &Table) -> Result<Vec<String>, String> {
     let (allowed, registries) = (list(deny, "licenses", "allow")?, list(deny, "sources", "allow-registry")?);
     let packages = metadata["packages"].as_array().ok_or("cargo metadata names no packages")?;
@@ -41,9 +51,11 @@ fn refused(metadata: &Value, deny: &Table) -> Result<Vec<String>, String> {
             return Some(format!("comes from {source}"));
         }
         let Some(licence) = package["license"].as_str() else { return Some("names no licence".into()) };
+        let excepted = exceptions(deny, package);
+        let may = |part: &str| allowed.contains(part) || excepted.contains(part);
         match Expression::parse_mode(licence, ParseMode::LAX) {
             Err(e) => Some(format!("its licence cannot be read: {e}")),
-            Ok(expression) => (!expression.evaluate(|part| allowed.contains(part.to_string().as_str())))
+            Ok(expression) => (!expression.evaluate(|part| may(part.to_string().as_str())))
                 .then(|| format!("its licence {licence} is not allowed")),
         }
     };
@@ -61,19 +73,26 @@ mod tests {
 
     #[test]
     fn licences_and_sources_are_held_to_the_lists() {
-        let deny: Table = "[licenses]\nallow = ['MIT', 'Zlib']\n[sources]\nallow-registry = ['https://r']\n"
+        let deny: Table = "[licenses]\nallow = ['MIT', 'Zlib']\nexceptions = [{crate = 'i', allow = ['ISC']}]\n[sources]\nallow-registry = ['https://r']\n"
             .parse()
             .unwrap();
         let package = |name: &str, source: &str, licence: &str| json!({"name": name, "version": "1", "source": source, "license": licence});
-        let good = [("a", "MIT"), ("b", "GPL-3.0-only OR MIT"), ("c", "MIT AND Zlib"), ("d", "MIT/GPL-2.0")];
-        let bad = [("e", "GPL-3.0-only"), ("f", "MIT AND GPL-3.0-only"), ("g", "no licence at all")];
+        let good = [
+            ("a", "MIT"),
+            ("b", "GPL-3.0-only OR MIT"),
+            ("c", "MIT AND Zlib"),
+            ("d", "MIT/GPL-2.0"),
+            ("i", "ISC AND MIT"),
+        ];
+        let bad =
+            [("e", "GPL-3.0-only"), ("f", "MIT AND GPL-3.0-only"), ("g", "no licence at all"), ("j", "ISC")];
         let all = good.iter().chain(&bad).map(|(name, licence)| package(name, "registry+https://r", licence));
         let elsewhere = package("h", "git+https://example.org/h", "MIT");
         let own = json!({"name": "ours", "version": "1", "source": null, "license": null});
         let metadata = json!({"packages": all.chain([elsewhere, own]).collect::<Vec<_>>()});
         let refused = refused(&metadata, &deny).unwrap();
         let names: String = refused.iter().filter_map(|line| line.chars().next()).collect();
-        assert_eq!(names, "efgh", "{refused:#?}");
+        assert_eq!(names, "efgjh", "{refused:#?}");
         assert!(super::refused(&metadata, &Table::new()).is_err());
     }
 }
