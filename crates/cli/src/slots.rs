@@ -44,8 +44,8 @@ pub(crate) fn main(args: SlotsArgs) -> Result<Done, Failure> {
         measure(&plan)?;
     }
     if args.root.is_none() {
-        let holds = IsolationArgs::default().holds(&Config::read()?);
-        plan.slots = plan.slots.iter().map(|slot| holds.slot(slot)).collect();
+        let isolation_mode = IsolationArgs::default().isolation_mode(&Config::read()?);
+        plan.slots = plan.slots.iter().map(|slot| isolation_mode.slot(slot)).collect();
     }
     match args.json {
         true => print(&to_text(&measured(&plan, args.root.is_none()))),
