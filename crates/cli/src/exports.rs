@@ -193,7 +193,7 @@ mod tests {
         assert!(refused(false, &at("x"), &scratch.path().join(".").join("x")).contains("--csv and --html"));
         fs::write(at("y"), "").expect("a file");
         fs::hard_link(at("y"), at("z")).expect("a link");
-        assert!(refused(false, &at("y"), &at("z")).contains("two files"));
+        assert!(refused(false, &at("y"), &at("z")).contains("two different files"));
         let dash = Path::new("-");
         assert!(refused(false, dash, Path::new("/dev/stdout")).contains("--csv and --html"));
         assert!(refused(true, dash, &at("x")).contains("--json"));

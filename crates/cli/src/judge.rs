@@ -120,7 +120,10 @@ pub(crate) fn main(args: JudgeArgs) -> Result<Done, Failure> {
 fn plan(args: &JudgeArgs) -> Result<Plan, Failure> {
     let languages = languages(args.languages.as_ref())?;
     if let Some(name) = &args.language {
-        let unknown = |e| Failure::usage(format!("--language: {e}")).hint("`tauto languages` lists them");
+        let unknown = |e: judge::language::DetectError| match e.to_string() {
+            told if told.contains("\nhint: ") => Failure::usage(format!("--language: {told}")),
+            told => Failure::usage(format!("--language: {told}")).hint("`tauto languages` lists them"),
+        };
         languages.table().named(name).map_err(unknown)?;
     }
     let (opened, submission, laid) = subject(args)?;

@@ -181,6 +181,6 @@ mod tests {
             assert_eq!(read(text), Ok(Measured { boot_id: "b00t".into(), floor: sample() }));
         }
         let later = read(r#"{"form": 3}"#).unwrap_err();
-        assert_eq!(later, "form 3 of a noise floor, and this version knows 1 to 2; upgrade tauto here");
+        assert_eq!(later, "form 3 of a noise floor, and this version knows 1 to 2\nhint: upgrade tauto here");
     }
 }

@@ -123,8 +123,11 @@ mod tests {
             (Some("tautochrone"), Ok("998:997")),
             (Some("7"), Ok("7:7")),
             (Some("7:8"), Ok("7:8")),
-            (Some("bad"), Err("--user bad: there is no such user")),
-            (Some("tauto"), Err("--user tauto: there is no such user")),
+            (Some("bad"), Err("--user bad: there is no such user\nhint: create it: useradd --system bad")),
+            (
+                Some("tauto"),
+                Err("--user tauto: there is no such user\nhint: create it: useradd --system tauto"),
+            ),
         ] {
             let expected = found.map(String::from).map_err(String::from);
             assert_eq!(choose(named, PASSWD).map(|user| user.to_string()), expected, "{named:?}");
