@@ -6,6 +6,7 @@ use super::rows::{author, names};
 use super::{Frame, Refused, rows, show, words};
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
+use crate::execution;
 use crate::live::LiveEvent;
 use crate::problems::limits;
 use crate::service::Service;
@@ -368,16 +369,31 @@ async fn sources(service: &Service, submission: &Submission) -> Result<Vec<Sourc
     if submission.forgotten.is_some() {
         return Ok(sources);
     }
+    if details(submission)?.execution
+        && let Some(execution) = execution::asked(service, submission).await?
+    {
+        let files = execution.files.into_iter().map(|file| (file.name, file.content.0));
+        let input = ("Standard input".to_string(), execution.stdin.0);
+        for (name, bytes) in files.chain([input]).filter(|(_, bytes)| !bytes.is_empty()) {
+            let size = bytes.len() as u64;
+            sources.push(source(name, size, String::from_utf8(bytes).ok().filter(|_| size <= SHOWN)));
+        }
+        return Ok(sources);
+    }
     for file in handed_in(service, submission.id).await? {
         let text = match file.size > SHOWN {
             true => None,
             false => String::from_utf8(service.store.blob(&file.hash).await?).ok(),
         };
-        let text = text.unwrap_or_else(|| "(not shown: too large, or not text)".into());
-        let lines = (1..=text.lines().count().max(1)).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
-        let size = words::memory(model::Bytes(file.size));
-        let steers = text.contains(filters::steers);
-        sources.push(Source { name: file.name, text, lines, size, steers });
+        sources.push(source(file.name, file.size, text));
     }
     Ok(sources)
+}
+
+/// A file as it is shown; without its text where that is too large, or no text.
+fn source(name: String, size: u64, text: Option<String>) -> Source {
+    let text = text.unwrap_or_else(|| "(not shown: too large, or not text)".into());
+    let lines = (1..=text.lines().count().max(1)).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
+    let steers = text.contains(filters::steers);
+    Source { name, text, lines, size: words::memory(model::Bytes(size)), steers }
 }

@@ -322,5 +322,6 @@ async fn a_run_leads_back_to_its_problem() {
         assert!(shown.contains(&title), "{shown}");
         assert!(shown.contains("href=\"/problems/snowwall\">Back to the problem</a>"), "{shown}");
         assert!(shown.contains("by <bdi>visitor</bdi>"), "{shown}");
+        assert!(shown.contains(">int main;</code>"), "{shown}");
     }
 }
