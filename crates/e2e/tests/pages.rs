@@ -196,6 +196,11 @@ fn nothing_that_was_entered_is_lost() {
     visit.explicit_language();
     visit.contest();
     visit.send("#hand-in > .actions > button.plain", "snowwall", "python3", RIGHT, "Accepted");
+    assert_eq!(
+        visit.script("return document.querySelector('.head .actions a').getAttribute('href')"),
+        "/problems/snowwall",
+        "a run leads back to its problem"
+    );
     visit.look_at("run-samples");
     visit.without_scripts();
     visit.long_names(&token);

@@ -79,15 +79,15 @@ function start() {
     const [fits, name] = byName();
     const looks = field.value.length > 20 ? guess(field.value) : undefined;
     const [id, why] = option(chosen) ? [chosen, ""]
-      : option(fits) ? [fits, `by the name ${name}`]
-      : option(remembered) ? [remembered, "as the last time"]
-      : option(looks) ? [looks, "as the text looks"]
+      : option(fits) ? [fits, `from the file name ${name}`]
+      : option(remembered) ? [remembered, "your last choice"]
+      : option(looks) ? [looks, "detected from the program"]
       : ["", ""];
     choice.value = id;
     const text = option(id)?.text;
     const other = option(fits) && fits !== id ? `The name ${name} looks like ${option(fits).text}, but ${text} is chosen.` : "";
-    const opened = named.value && !files.files.length ? `${named.value} is open in the editor: what stands there is submitted. ` : "";
-    const about = other || (why ? `${text}, ${why}. Choose another if that is wrong.` : "");
+    const opened = named.value && !files.files.length ? `${named.value} is open in the editor; the text in the editor is submitted. ` : "";
+    const about = other || (why ? `Language: ${text}, ${why}.` : "");
     if (opened || about || id) said.textContent = opened + about;
     paint();
   };
@@ -96,7 +96,7 @@ function start() {
     const some = files.files.length > 0;
     attached.hidden = !some;
     editor.closest(".field").hidden = field.disabled = some;
-    attached.querySelector("span").textContent = `Submitted as chosen: ${[...files.files].map((file) => file.name).join(", ")}.`;
+    attached.querySelector("span").textContent = `Files to submit: ${[...files.files].map((file) => file.name).join(", ")}.`;
   };
 
   field.addEventListener("input", () => {

@@ -29,6 +29,8 @@ pub(crate) struct Program<'a> {
     pub(crate) execution: &'a Execution,
     /// Further files that the face wants to show again.
     pub(crate) kept: Vec<(&'a str, &'a [u8])>,
+    /// The problem on whose page it is run.
+    pub(crate) problem: Option<String>,
     /// What the face wants to know later.
     pub(crate) face: Json,
     /// An address to be told of the result.
@@ -53,7 +55,12 @@ pub(crate) async fn submit_program(
         visitor: caller.visitor.as_deref(),
         language: program.language,
         files,
-        details: Details { execution: true, face: program.face, ..Details::default() },
+        details: Details {
+            execution: true,
+            problem: program.problem,
+            face: program.face,
+            ..Details::default()
+        },
         urgency: Urgency::Live,
         contest: None,
         callback: program.callback,

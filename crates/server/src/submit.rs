@@ -34,6 +34,9 @@ pub(crate) struct Details {
     /// It is judged by a package of its own, of tests or samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loose: Option<own_tests::OwnTests>,
+    /// The problem on whose page it was run, of what is no submission to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) problem: Option<String>,
     /// It is an execution: its only file is the `model::Execution` as JSON.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) execution: bool,

@@ -1,8 +1,8 @@
 //! A submission judged many times: how far its times vary.
 
 use super::filters;
-use super::submission::found;
-use super::{Frame, Refused, rows, show};
+use super::submission::{found, home};
+use super::{Frame, Refused, show};
 use crate::accounts::Right;
 use crate::api::judgements::may_try;
 use crate::errors::Refusal;
@@ -53,7 +53,10 @@ struct PartPage {
 struct ConsistencyPage {
     frame: Frame,
     submission: Submission,
+    /// Of its problem; empty where it has none.
     title: String,
+    /// The name of the problem whose page leads here.
+    home: Option<String>,
     part: TrialsProgress,
     may_try: bool,
 }
@@ -72,14 +75,11 @@ pub(super) async fn page(
     Query(which): Query<Which>,
 ) -> Result<Response, Refused> {
     let submission = found(&service, &frame.caller, &token).await?;
-    let titles = rows::titles(&service).await?;
-    let of = submission.problem.as_ref();
-    let title =
-        of.map_or("program without a problem".into(), |of| titles.get(&of.name).unwrap_or(&of.name).clone());
+    let (home, title) = home(&service, &submission).await?;
     let part = part(&service, &submission, which.test.as_deref()).await?;
     let may_try =
         submission.forgotten.is_none() && may_try(&service, &frame.caller, &submission, 1).await.is_ok();
-    Ok(show(&ConsistencyPage { frame, submission, title, part, may_try }))
+    Ok(show(&ConsistencyPage { frame, submission, title, home, part, may_try }))
 }
 
 /// `GET /submissions/{token}/consistency/part`: what changes.

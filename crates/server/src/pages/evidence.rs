@@ -72,7 +72,7 @@ impl Weight {
     /// The class of its tag, and what the tag says.
     pub(crate) fn tag(self) -> (&'static str, &'static str) {
         match self {
-            Weight::Good => ("good", "sure"),
+            Weight::Good => ("good", "ok"),
             Weight::Note => ("", "note"),
             Weight::Weak => ("mark", "weaker"),
         }
@@ -125,16 +125,16 @@ fn run_shown(number: usize, run: &Observation, limit: Charge, causes: &[Cause]) 
     let time = |reading: &Reading<Nanos>| read(reading, Nanos::to_string);
     let count = |reading: &Reading<u64>| read(reading, u64::to_string);
     let readings = vec![
-        ("waited for a CPU", time(&e.run_queue_wait)),
+        ("run-queue wait", time(&e.run_queue_wait)),
         ("steal time", time(&e.steal)),
         ("interrupts", time(&e.irq)),
-        ("other work", time(&e.foreign)),
+        ("other processes", time(&e.foreign)),
         ("throttled", time(&e.throttled)),
-        ("CPU taken away", count(&e.involuntary_switches)),
-        ("moved", count(&e.migrations)),
-        ("page faults", count(&e.minor_faults)),
-        ("read from disk", count(&e.major_faults)),
-        ("clock rate", read(&e.frequency_ratio, |ratio| format!("{:.1} %", ratio * 100.0))),
+        ("preemptions", count(&e.involuntary_switches)),
+        ("migrations", count(&e.migrations)),
+        ("minor page faults", count(&e.minor_faults)),
+        ("major page faults", count(&e.major_faults)),
+        ("CPU frequency", read(&e.frequency_ratio, |ratio| format!("{:.1} %", ratio * 100.0))),
     ];
     let cost = |cause: &Cause| match cause.bound {
         Nanos::ZERO => "no CPU time".to_string(),
@@ -144,8 +144,8 @@ fn run_shown(number: usize, run: &Observation, limit: Charge, causes: &[Cause]) 
         number,
         time: read(&charge, Charge::to_string).unwrap_or_else(|why| format!("unknown ({why})")),
         spent: match limit.clock.varies() {
-            true => format!("of CPU time in {}", run.time.wall),
-            false => format!("with {} of CPU time in {}", run.time.cpu, run.time.wall),
+            true => format!("of CPU time in {} of wall time", run.time.wall),
+            false => format!("with {} of CPU time in {} of wall time", run.time.cpu, run.time.wall),
         },
         readings,
         void: charge.known().is_some_and(|charge| is_void(*charge, limit, causes)),
@@ -206,7 +206,7 @@ pub(super) fn belief(judgement: &Judgement) -> Belief {
         let clock = judgement.clock.name();
         sentences.push((
             Weight::Good,
-            format!("Times are those of the clock “{clock}”, counted by {by}: the same on every machine, however busy it is."),
+            format!("Times are from the clock “{clock}”, counted by {by}: they are the same on every machine and at any load."),
         ));
     }
     sentences.extend(second_opinions(judgement));
@@ -218,13 +218,18 @@ pub(super) fn belief(judgement: &Judgement) -> Belief {
 
 /// The slowest test against the limit, and whether its runs were disturbed.
 fn line(judgement: &Judgement) -> String {
-    let Some(slowest) = judgement.tests.iter().max_by_key(|test| test.charge.amount) else {
-        return String::new();
-    };
+    // What the verdict names is shown, where the clock alone does not tell it.
+    let stopped = judgement
+        .tests
+        .iter()
+        .find(|test| judgement.verdict == Verdict::TimeLimit && test.verdict == Verdict::TimeLimit);
+    let slowest = || judgement.tests.iter().max_by_key(|test| test.charge.amount);
+    let Some(slowest) = stopped.or_else(slowest) else { return String::new() };
     let limit = judgement.limit();
     let share = 100.0 * slowest.charge.amount as f64 / limit.amount.max(1) as f64;
     let share = match slowest.verdict {
         Verdict::TimeLimit if slowest.charge > limit => format!("over the limit of {limit}"),
+        Verdict::TimeLimit => format!("stopped by the wall-time limit after {}", slowest.wall),
         _ if share < 10.0 => format!("{share:.1} % of the limit"),
         _ => format!("{share:.0} % of the limit"),
     };
@@ -233,7 +238,8 @@ fn line(judgement: &Judgement) -> String {
     let evidence = match disturbed {
         _ if judgement.settled.confidence == Confidence::Open => "too close to be certain".to_string(),
         0 => "undisturbed".to_string(),
-        some => format!("{some} of {} disturbed", words::counted(runs.len() as u64, "run", "runs")),
+        1 if runs.len() == 1 => "disturbed".to_string(),
+        some => format!("{some} of {} runs disturbed", runs.len()),
     };
     format!("{share}, {evidence}")
 }
@@ -245,8 +251,12 @@ fn counts(judgement: &Judgement) -> (Weight, String) {
     let void = match settled.void_runs {
         0 => "None was discarded.".to_string(),
         n => format!(
-            "{}: the disturbance may have cost as much as they were over the limit. They do not count and were repeated.",
-            words::counted(u64::from(n), "run was discarded", "runs were discarded")
+            "{}: a disturbance may explain the time over the limit.",
+            words::counted(
+                u64::from(n),
+                "run was discarded and repeated",
+                "runs were discarded and repeated"
+            )
         ),
     };
     let weight = if settled.confidence == Confidence::Open { Weight::Weak } else { Weight::Good };
@@ -259,8 +269,8 @@ fn second_opinions(judgement: &Judgement) -> Vec<(Weight, String)> {
         let opinion = test.second_opinion?;
         let (side, end) = if opinion.passes { ("at most", "passes") } else { ("more than", "fails") };
         let sentence = format!(
-            "{} took {} of {}, too near to be sure. On the reference machine it takes {:#}, {side} the {:#} that its limit is there: \
-             it {end}, whatever machine judges it.",
+            "{} took {} of {}: too close to the limit to be certain. On the reference clock it takes {:#}, {side} its limit there, \
+             {:#}. It {end} on every machine.",
             test.name,
             test.charge,
             judgement.limit(),
@@ -321,7 +331,7 @@ fn places(runs: &[&Observation]) -> Vec<(Weight, String)> {
     let sentence = |((isolation, place), count): (&(Isolation, String), &u64)| {
         let who = if only { "Every run".to_string() } else { words::counted(count, "run", "runs") };
         let weight = if *isolation >= Isolation::Cpuset { Weight::Good } else { Weight::Weak };
-        let verb = if place.starts_with("bound") { "was" } else { "had" };
+        let verb = if place.starts_with("bound") { "was" } else { "used" };
         (weight, format!("{who} {verb} {place}{}.", nodes(isolation).unwrap_or_default()))
     };
     places.iter().map(sentence).collect()
@@ -334,10 +344,8 @@ fn waited(judgement: &Judgement) -> Option<(Weight, String)> {
         |test: &&TestResult| test.verdict == Verdict::TimeLimit && test.charge <= limit && limit.amount > 0;
     let test = judgement.tests.iter().find(over)?;
     let (charge, wall) = (test.charge, test.wall);
-    let text = format!(
-        "Test {} was stopped by the wall-time limit after {wall}, of which it used {charge}.",
-        test.name
-    );
+    let text =
+        format!("Test {} was stopped by the wall-time limit after {wall}; it used {charge}.", test.name);
     Some((Weight::Note, text))
 }
 
@@ -362,10 +370,10 @@ fn disturbed(judgement: &Judgement) -> Vec<(Weight, String)> {
     };
     let parts: Vec<String> = causes.into_values().map(part).collect();
     let so = match kept_although_disturbed(judgement) {
-        true => "a run within the limit is proof all the same",
-        false => "a run over the limit is discarded if the disturbance may explain it",
+        true => "a run within the limit still counts",
+        false => "a run over the limit is discarded if a disturbance may explain it",
     };
-    let text = format!("Disturbances: {}. They only ever add time: {so}.", parts.join("; "));
+    let text = format!("Disturbances: {}. They only add time: {so}.", parts.join("; "));
     vec![(Weight::Note, text)]
 }
 
@@ -377,14 +385,12 @@ fn noise(floor: &NoiseFloor) -> (Weight, String) {
         true => (
             Weight::Weak,
             format!(
-                "The noise floor of this slot was not measured. A median excess of {reach} and a tail of {tail} are assumed, which widens the grey zone."
+                "The noise floor of this slot was not measured. A median excess of {reach} and a tail scale of {tail} are assumed, which widens the grey zone."
             ),
         ),
         false => (
             Weight::Good,
-            format!(
-                "Noise floor of this slot, measured: the median run of one unchanged program lies {reach} above its fastest, slower runs {tail} above that on average."
-            ),
+            format!("Noise floor of this slot (measured): median excess {reach}, tail scale {tail}."),
         ),
     }
 }
@@ -396,10 +402,10 @@ fn unknown(runs: &[&Observation]) -> Option<(Weight, String)> {
     let nodes = why(&e.pages_by_node).filter(|_| e.mem_nodes.len() > 1);
     let all: [(&str, Option<&str>); 6] = [
         ("steal time", why(&e.steal)),
-        ("waiting for a CPU", why(&e.run_queue_wait)),
+        ("run-queue wait", why(&e.run_queue_wait)),
         ("interrupts", why(&e.irq)),
-        ("other work", why(&e.foreign)),
-        ("the clock rate", why(&e.frequency_ratio)),
+        ("other processes", why(&e.foreign)),
+        ("CPU frequency", why(&e.frequency_ratio)),
         ("memory placement", nodes),
     ];
     let lacking: Vec<String> =
@@ -567,15 +573,15 @@ mod tests {
         };
         let quiet = judgement(vec![test("secret/1", &[(100, 0)], Confidence::Clear)]);
         has(&quiet, Weight::Good, "1 run of 1 test. None was discarded.");
-        has(&quiet, Weight::Good, "Every run had CPU 3 in a cpuset of its own; memory on node 0.");
+        has(&quiet, Weight::Good, "Every run used CPU 3 in a cpuset of its own; memory on node 0.");
         has(&quiet, Weight::Good, "No run was disturbed");
         assert!(belief(&quiet).line.ends_with(" % of the limit, undisturbed"), "{}", belief(&quiet).line);
         has(&quiet, Weight::Note, "secret/1, took 100.0 ms: 10 % of the limit of 1.000 s");
         has(&quiet, Weight::Weak, "was not measured");
-        has(&quiet, Weight::Weak, "Not readable on this host: waiting for a CPU (no machine)");
+        has(&quiet, Weight::Weak, "Not readable on this host: run-queue wait (no machine)");
         let floor = NoiseFloor { assumed: false, ..NoiseFloor::assumed() };
         let measured = Judgement { thresholds: Reading::Known(settle::thresholds(&floor)), ..quiet.clone() };
-        has(&measured, Weight::Good, "Noise floor of this slot, measured");
+        has(&measured, Weight::Good, "Noise floor of this slot (measured)");
         let open = judgement(vec![test("secret/1", &[(1010, 0); 10], Confidence::Open)]);
         has(&open, Weight::Weak, "too close to the limit to be certain");
         has(&open, Weight::Note, "1 % over the limit of 1.000 s. This is in the grey zone");
@@ -611,18 +617,26 @@ mod tests {
             sentence(&judgement(vec![test]))
         };
         let slow = timed(Verdict::TimeLimit, &[(1200, 300), (1900, 100), (1900, 0)]);
-        assert!(slow.ends_with("is discarded if the disturbance may explain it."), "{slow}");
+        assert!(slow.ends_with("is discarded if a disturbance may explain it."), "{slow}");
         // Stopped by real time, its CPU time below the limit.
         let late =
             TestResult { verdict: Verdict::TimeLimit, ..test("secret/1", &[(1900, 0)], Confidence::Clear) };
         assert_eq!(belief(&judgement(vec![late])).line, "over the limit of 1.000 s, undisturbed");
+        let slept = Judgement {
+            verdict: Verdict::TimeLimit,
+            ..judgement(vec![
+                test("secret/1", &[(100, 0)], Confidence::Clear),
+                TestResult { verdict: Verdict::TimeLimit, ..test("secret/2", &[(10, 0)], Confidence::Clear) },
+            ])
+        };
+        assert_eq!(belief(&slept).line, "stopped by the wall-time limit after 10.0 ms, undisturbed");
         let asleep = timed(Verdict::TimeLimit, &[(10, 300)]);
-        assert!(!asleep.contains("proof"), "{asleep}");
+        assert!(!asleep.contains("still counts"), "{asleep}");
         // The run that kept it was not disturbed.
         let beside = timed(Verdict::Accepted, &[(1200, 300), (900, 0)]);
-        assert!(!beside.contains("proof"), "{beside}");
+        assert!(!beside.contains("still counts"), "{beside}");
         let kept = timed(Verdict::Accepted, &[(900, 300)]);
-        assert!(kept.contains("a run within the limit is proof all the same"), "{kept}");
+        assert!(kept.contains("a run within the limit still counts"), "{kept}");
         let test =
             TestResult { verdict: Verdict::TimeLimit, ..test("secret/1", &[(10, 0)], Confidence::Clear) };
         let all = belief(&judgement(vec![test])).sentences;

@@ -56,10 +56,15 @@ impl Host {
             Some(NodeState::Draining) => ("mark", "draining"),
             Some(NodeState::Drained) => ("bad", "out of service"),
             Some(NodeState::Active) if self.node.as_ref().is_some_and(|node| node.waits.is_some()) => {
-                ("mark", "waits for admission")
+                ("mark", "waiting for admission")
             }
             Some(NodeState::Active) | None => ("good", "in service"),
         }
+    }
+
+    /// It is connected, or has reported something.
+    fn is_known(&self) -> bool {
+        !self.slots.is_empty() || self.audit.known().is_some() || !self.index.is_empty()
     }
 
     fn in_state(&self, state: FindingState) -> Vec<&Finding> {
@@ -146,10 +151,10 @@ async fn host(
 fn slot(worker: &Worker) -> SlotShown {
     let (plan, floor) = (worker.slot.plan.known(), worker.slot.floor.known());
     let (isolation, good) = match plan.map(|plan| plan.isolation) {
-        Some(Isolation::Vm) => ("a virtual machine of its own", true),
-        Some(Isolation::Partition) => ("a partition where the kernel schedules nothing else", true),
-        Some(Isolation::Cpuset) => ("a cpuset of its own", true),
-        Some(Isolation::Affinity) => ("bound to its CPUs; other programs may run there", false),
+        Some(Isolation::Vm) => ("virtual machine", true),
+        Some(Isolation::Partition) => ("partition", true),
+        Some(Isolation::Cpuset) => ("cpuset", true),
+        Some(Isolation::Affinity) => ("affinity", false),
         Some(Isolation::None) | None => ("none", false),
     };
     let list = |numbers: Option<&Vec<u32>>| numbers.map(|numbers| words::list(numbers)).unwrap_or_default();

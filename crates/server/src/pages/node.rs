@@ -61,7 +61,7 @@ impl NodePage {
     fn fits(&self, point: &Point) -> (&'static str, String) {
         let away = point.away_pct.map_or(String::new(), |away| format!(" ({away:+.1} %)"));
         match point.fits {
-            None => ("", "not asked".into()),
+            None => ("", "not required".into()),
             Some(true) if point.away_pct.is_some() => ("good", format!("within{away}")),
             Some(true) => ("good", "equal".into()),
             Some(false) => ("bad", format!("no{away}")),
@@ -97,7 +97,13 @@ pub(super) async fn page(
     Path(name): Path<String>,
 ) -> Result<Response, Refused> {
     frame.caller.must(Right::Watch)?;
-    let whole = manage::details(&service.store, &name).await?;
+    let mut whole = manage::details(&service.store, &name).await?;
+    // What keeps it out of its pool comes first, what nobody requires last.
+    whole.points.sort_by_key(|point| match point.fits {
+        Some(false) => 0,
+        Some(true) => 1,
+        None => 2,
+    });
     let suspects = manage::suspects(&service.store, &name, LISTED, now()).await?;
     let charts = charts(&whole.index, now());
     let mut parts: Vec<IndexPart> =

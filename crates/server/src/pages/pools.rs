@@ -58,7 +58,7 @@ pub(super) fn class(standing: &str) -> &'static str {
 pub(super) fn standing_words(standing: &str) -> &'static str {
     match standing {
         "active" => "in service",
-        "waiting" => "waits for admission",
+        "waiting" => "waiting for admission",
         "draining" => "draining",
         _ => "out of service",
     }

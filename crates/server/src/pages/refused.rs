@@ -86,7 +86,7 @@ impl ErrorPage {
             StatusCode::CONFLICT => "Conflict",
             StatusCode::PAYLOAD_TOO_LARGE => "Too large",
             StatusCode::TOO_MANY_REQUESTS => "Too many requests",
-            StatusCode::SERVICE_UNAVAILABLE => "Not now",
+            StatusCode::SERVICE_UNAVAILABLE => "Service unavailable",
             status if status.is_client_error() => "Bad request",
             _ => "Internal error",
         }

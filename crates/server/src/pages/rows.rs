@@ -120,7 +120,8 @@ pub(crate) fn author(submission: &Submission, names: &HashMap<UserId, String>) -
         (Some(name), "jury") => format!("{name} (jury)"),
         (None, "jury") => "jury".into(),
         (Some(name), _) => name.clone(),
-        (None, store::PARTICIPANT) => "visitor".into(),
+        (None, store::PARTICIPANT | store::RUN) => "visitor".into(),
+        (None, store::LIMITS) => "limit inference".into(),
         (None, origin) => origin.to_string(),
     }
 }

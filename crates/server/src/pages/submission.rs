@@ -6,6 +6,7 @@ use super::rows::{author, names};
 use super::{Frame, Refused, rows, show, words};
 use crate::accounts::{Caller, Right};
 use crate::errors::Refusal;
+use crate::execution;
 use crate::live::LiveEvent;
 use crate::problems::limits;
 use crate::service::Service;
@@ -116,7 +117,7 @@ impl SubmissionProgress {
                 format!("{}: {} tests done", going.phase, going.tests.len())
             }
             (Some(Going { awaits: Some(awaits), .. }), _) => awaits.clone(),
-            (Some(going), _) => format!("Waiting, {} before it", going.ahead),
+            (Some(going), _) => format!("Waiting, {} ahead in the queue", going.ahead),
             (None, Some(judged)) => words::verdict(judged.stored.summary.verdict).to_string(),
             (None, None) => String::new(),
         }
@@ -144,7 +145,10 @@ struct Source {
 struct SubmissionPage {
     frame: Frame,
     part: SubmissionProgress,
+    /// Of its problem; empty where it has none.
     title: String,
+    /// The name of the problem whose page leads here.
+    home: Option<String>,
     author: String,
     /// Its contest; empty: none.
     contest: String,
@@ -158,6 +162,19 @@ struct SubmissionPage {
 }
 
 impl SubmissionPage {
+    /// What it is that is no submission to a problem.
+    fn heading(&self) -> &'static str {
+        let submission = &self.part.submission;
+        match (submission.origin.as_str(), details(submission)) {
+            (store::RUN, Ok(details)) if details.loose.is_some() && details.problem.is_some() => {
+                "Run on the samples"
+            }
+            (store::RUN, Ok(details)) if details.loose.is_some() => "Run on given tests",
+            (store::RUN, _) => "Run on custom input",
+            _ => "Program without a problem",
+        }
+    }
+
     fn may_rejudge(&self) -> bool {
         self.frame.caller.may(Right::Rejudge) && self.part.submission.forgotten.is_none()
     }
@@ -200,10 +217,7 @@ pub(super) async fn one(
     };
     let history: Vec<_> =
         all.into_iter().filter(|judgement| judgement.purpose == Purpose::Verdict).rev().collect();
-    let of = submission.problem.as_ref();
-    let titles = rows::titles(&service).await?;
-    let title =
-        of.map_or(by_itself(&submission).into(), |of| titles.get(&of.name).unwrap_or(&of.name).clone());
+    let (home, title) = home(&service, &submission).await?;
     let names = names(&service, vec![submission.author]).await?;
     let author = author(&submission, &names);
     let jury = details(&submission)?.jury.filter(|_| frame.caller.may(Right::SeeAll)).map(|jury| {
@@ -216,17 +230,25 @@ pub(super) async fn one(
     };
     let sources = sources(&service, &submission).await?;
     let part = part(&service, &frame.caller, submission, asked).await?;
-    let page = SubmissionPage { frame, part, title, author, contest, history, trials, sources, jury, older };
+    let page =
+        SubmissionPage { frame, part, title, home, author, contest, history, trials, sources, jury, older };
     Ok(show(&page))
 }
 
-/// What it is that belongs to no problem.
-fn by_itself(submission: &Submission) -> &'static str {
-    match (submission.origin.as_str(), details(submission)) {
-        (store::RUN, Ok(details)) if details.loose.is_some() => "Run on given tests",
-        (store::RUN, _) => "Run on custom input",
-        _ => "Program without a problem",
-    }
+/// The name and the title of the problem that a submission is to, or on whose page a run was made.
+pub(super) async fn home(
+    service: &Service,
+    submission: &Submission,
+) -> Result<(Option<String>, String), Refusal> {
+    let name = match &submission.problem {
+        Some(of) => Some(of.name.clone()),
+        None => details(submission)?.problem,
+    };
+    let Some(name) = name else { return Ok((None, String::new())) };
+    Ok(match rows::titles(service).await?.remove(&name) {
+        Some(title) => (Some(name), title),
+        None => (None, name),
+    })
 }
 
 /// `GET /submissions/{token}/part`: what changes while it is judged. The header `x-tauto-live` says whether it still does.
@@ -347,16 +369,31 @@ async fn sources(service: &Service, submission: &Submission) -> Result<Vec<Sourc
     if submission.forgotten.is_some() {
         return Ok(sources);
     }
+    if details(submission)?.execution
+        && let Some(execution) = execution::asked(service, submission).await?
+    {
+        let files = execution.files.into_iter().map(|file| (file.name, file.content.0));
+        let input = ("Standard input".to_string(), execution.stdin.0);
+        for (name, bytes) in files.chain([input]).filter(|(_, bytes)| !bytes.is_empty()) {
+            let size = bytes.len() as u64;
+            sources.push(source(name, size, String::from_utf8(bytes).ok().filter(|_| size <= SHOWN)));
+        }
+        return Ok(sources);
+    }
     for file in handed_in(service, submission.id).await? {
         let text = match file.size > SHOWN {
             true => None,
             false => String::from_utf8(service.store.blob(&file.hash).await?).ok(),
         };
-        let text = text.unwrap_or_else(|| "(not shown: too large, or not text)".into());
-        let lines = (1..=text.lines().count().max(1)).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
-        let size = words::memory(model::Bytes(file.size));
-        let steers = text.contains(filters::steers);
-        sources.push(Source { name: file.name, text, lines, size, steers });
+        sources.push(source(file.name, file.size, text));
     }
     Ok(sources)
+}
+
+/// A file as it is shown; without its text where that is too large, or no text.
+fn source(name: String, size: u64, text: Option<String>) -> Source {
+    let text = text.unwrap_or_else(|| "(not shown: too large, or not text)".into());
+    let lines = (1..=text.lines().count().max(1)).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
+    let steers = text.contains(filters::steers);
+    Source { name, text, lines, size: words::memory(model::Bytes(size)), steers }
 }

@@ -298,3 +298,30 @@ async fn pages_that_wait_load_themselves_without_the_fragment() {
     let refresh = format!("<noscript><meta http-equiv=\"refresh\" content=\"2; url={path}\"></noscript>");
     assert!(page.contains(&refresh), "{page}");
 }
+
+#[tokio::test]
+async fn a_run_leads_back_to_its_problem() {
+    let kit = Kit::new(true).await;
+    crate::problems::install_examples(&kit.service).await.unwrap();
+    let visitor = format!("cookie: tauto-visitor={}", "a".repeat(43));
+    let page = look(&kit, &visitor, "/problems/snowwall").await;
+    let csrf = page.csrf();
+    for (on, heading) in [("samples", "Run on the samples"), ("input", "Run on custom input")] {
+        let field = |(name, value): (&str, &str)| {
+            format!("--x\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+        };
+        let fields = [("csrf", csrf.as_str()), ("language", "c"), ("on", on), ("source", "int main;")];
+        let body = fields.map(field).concat() + "--x--\r\n";
+        let form = "content-type: multipart/form-data; boundary=x";
+        let headers = [form, &visitor, "sec-fetch-site: same-origin", "accept: text/html"];
+        let taken = kit.send("POST /problems/snowwall/run", &headers, body).await;
+        assert_eq!(taken.status, 303, "{}", taken.text);
+        let place = taken.headers["location"].to_str().unwrap();
+        let shown = look(&kit, &visitor, place).await.text;
+        let title = format!("<h1>{heading} <span class=\"dim\">of <bdi>Snow Wall</bdi></span></h1>");
+        assert!(shown.contains(&title), "{shown}");
+        assert!(shown.contains("href=\"/problems/snowwall\">Back to the problem</a>"), "{shown}");
+        assert!(shown.contains("by <bdi>visitor</bdi>"), "{shown}");
+        assert!(shown.contains(">int main;</code>"), "{shown}");
+    }
+}

@@ -48,7 +48,7 @@ pub(crate) fn confidence_words(confidence: impl Borrow<Confidence>) -> &'static 
             "Repeated runs decide. Another judgement gives the same verdict with a probability above 99.9 %."
         }
         Confidence::Confirmed => {
-            "A test was too close to the limit for CPU time. The reference clock decides: it is equal on every machine, and final."
+            "A test was too close to the limit for CPU time. The reference clock, which is equal on every machine, decided. This is final."
         }
         Confidence::Open => {
             "A test is too close to the limit to be certain. The published rule decides; another judgement may decide otherwise."

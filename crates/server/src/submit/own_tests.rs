@@ -210,7 +210,7 @@ pub(crate) async fn on_samples(
     let read = tokio::task::spawn_blocking(move || of_samples(&opened));
     let package = read.await.map_err(|e| Refusal::Fault(format!("reading a package: {e}")))??;
     let loose = OwnTests { package: String::new(), name: problem.name.clone(), time_limit };
-    let details = Details { mode: Mode::AllTests, ..Details::default() };
+    let details = Details { mode: Mode::AllTests, problem: Some(problem.name), ..Details::default() };
     take(service, caller, (&language, submitted.files), (package, loose), details, None).await
 }
 
@@ -271,6 +271,7 @@ pub(crate) async fn on_input(
         language: &language,
         execution: &execution,
         kept: Vec::new(),
+        problem: Some(problem.name),
         face: serde_json::Value::Null,
         callback: None,
     };

@@ -226,6 +226,7 @@ async fn accept(service: &Service, caller: &Caller, wanted: &Wanted) -> Result<A
         language: wanted.language.short(),
         execution: &wanted.execution,
         kept: wanted.archive.iter().map(|archive| (ARCHIVE, archive.as_slice())).collect(),
+        problem: None,
         face: serde_json::to_value(&wanted.face).map_err(|e| Refusal::Fault(e.to_string()))?,
         callback: wanted.face.callback_url.as_deref(),
     };

@@ -123,6 +123,7 @@ async fn execute(
         language: wanted.runtime.id,
         execution: &wanted.execution,
         kept: Vec::new(),
+        problem: None,
         face: json!({"language": wanted.runtime.language, "version": wanted.runtime.version}),
         callback: None,
     };
