@@ -21,10 +21,10 @@ pub(crate) struct AuditArgs {
     /// Print Markdown, to paste into an issue
     #[arg(long)]
     markdown: bool,
-    /// Check another machine: a directory with its /proc and /sys, or a recording
+    /// Check a recorded machine: a file of `tauto audit --record`, or a directory with its /proc and /sys
     #[arg(long, value_name = "DIR|FILE")]
     root: Option<PathBuf>,
-    /// Record everything that was read in a new file, for --root on another machine
+    /// Write everything that the audit reads to a new file, for --root on another machine
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 }

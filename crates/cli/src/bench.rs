@@ -31,8 +31,8 @@ use std::time::{Duration, Instant};
 
 #[derive(Args, Debug)]
 pub(crate) struct BenchArgs {
-    /// Commands to compare, each in quotes, such as './a 1' './b 1'; they take turns. Words are split as a shell would, but
-    /// there is no shell
+    /// Commands to compare, each in quotes, such as './a 1' './b 1'; their runs are interleaved. tauto splits words as a
+    /// shell does, without running a shell
     #[arg(value_name = "COMMAND")]
     commands: Vec<String>,
     /// One command, as for `tauto run`
@@ -41,13 +41,13 @@ pub(crate) struct BenchArgs {
     /// Number of measured runs of each command
     #[arg(short = 'n', long, visible_short_alias = 'r', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     runs: u32,
-    /// Number of warm-up runs of each command, which are not counted
+    /// Number of warm-up runs of each command; they are not counted
     #[arg(short = 'w', long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     warmup: u32,
     /// Keep running until the 95 % confidence interval of the median is within ±PCT percent
     #[arg(long, value_name = "PCT", value_parser = percent, allow_negative_numbers = true)]
     until_ci: Option<f64>,
-    /// Run each command at most N times with --until-ci, discarded runs included; also bounds --runs
+    /// With --until-ci, run each command at most N times, including discarded runs; a larger --runs is reduced to N
     #[arg(long, value_name = "N", requires = "until_ci", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     max_runs: u32,
     /// Exit with status 1 if the spread of CPU time (max − min) exceeds PCT percent of the median
@@ -57,7 +57,7 @@ pub(crate) struct BenchArgs {
     /// combination
     #[arg(short = 'p', long, visible_aliases = ["parameter-list", "parameter-range"], value_name = "NAME=VALUES", value_parser = bench::parse_parameter)]
     parameter: Vec<Parameter>,
-    /// Also count runs that exit with a status other than 0; without this, the first such run stops the benchmark
+    /// Count runs with a nonzero exit status too [default: the first such run stops the benchmark]
     #[arg(short = 'i', long)]
     ignore_failure: bool,
     /// Print one JSON document

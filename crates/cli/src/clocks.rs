@@ -13,7 +13,7 @@ use report::json::{ClocksDocument, to_text};
 use report::text::clocks_table;
 
 /// What measures CPU time.
-const KERNEL: &str = "the kernel's account of the process tree";
+const KERNEL: &str = "CPU time of the process tree, as the kernel counts it";
 
 #[derive(Args, Debug)]
 pub(crate) struct ClocksArgs {

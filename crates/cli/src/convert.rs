@@ -21,10 +21,10 @@ use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
 pub(crate) struct ConvertArgs {
-    /// The problem package, a directory or a zip archive, of any format that `verify` reads
+    /// Problem package to convert: a directory or zip archive in any format that `tauto verify` reads
     #[arg(value_name = "PACKAGE")]
     package: PathBuf,
-    /// Directory to write the package to, which must be empty or absent
+    /// Directory to write the package to; it must be empty or absent
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Merge this language table over the built-in one

@@ -21,7 +21,7 @@ use store::{SCHEMA, Store, Timestamp};
 pub(crate) struct DatabaseArgs {
     #[command(subcommand)]
     action: Action,
-    /// The database: a file, or postgres://… [default: that of the configuration, else of the service in the data directory]
+    /// Database: a file or postgres://… [default: from the configuration, else the file in the data directory]
     #[arg(long, value_name = "URL", global = true)]
     database: Option<String>,
     /// Print one JSON document
@@ -33,14 +33,14 @@ pub(crate) struct DatabaseArgs {
 enum Action {
     /// Copy the database to a new file; the service may keep running
     Backup {
-        /// The new file, or - for standard output
+        /// File to create, or - for standard output
         file: PathBuf,
     },
     /// Check the integrity of the database
     Check,
     /// Delete sources, runs and outputs of old submissions; their verdicts stay
     Forget {
-        /// Delete submissions older than DAYS days
+        /// Delete the data of submissions older than DAYS days
         #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
         older_than: u32,
     },

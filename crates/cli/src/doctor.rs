@@ -85,7 +85,7 @@ fn sandbox() -> Check {
         false => "in a user namespace; programs run as the caller".into(),
     };
     let lacks = [
-        (!can.memory_of_tree, "memory is limited for each process, not for all of a program's together"),
+        (!can.memory_of_tree, "memory is limited per process, not for the whole process tree"),
         (!can.cpu_of_tree, "CPU time of processes that a program leaves behind is not counted"),
     ];
     let lacks = lacks.iter().filter(|(lacks, _)| *lacks).map(|(_, what)| *what);
@@ -137,7 +137,7 @@ fn machine() -> Vec<Check> {
     let noise = match bad {
         0 => Check::ok("noise", "no source of noise found"),
         _ => {
-            let found = format!("{bad} sources of noise; times vary more than they need to");
+            let found = format!("{bad} sources of noise; times vary more than necessary");
             Check::not(CheckState::Weaker, "noise", found, "tauto audit; as root: tauto tune apply")
         }
     };
@@ -163,7 +163,7 @@ fn virtual_machines() -> Check {
     if !wanted {
         return Check::ok(
             ID,
-            "slots can be virtual machines (--isolation vm); none was booted, since the configuration does not want them",
+            "slots can be virtual machines (--isolation vm); none was booted because the configuration does not enable them",
         );
     }
     match boot_one() {
@@ -194,7 +194,7 @@ fn boot_one() -> Result<(Accelerator, Duration), Failure> {
     let mut reservations = vec![Reservation::default()];
     IsolationArgs::default().apply(&mut reservations, false, Vec::new)?;
     let settings = reservations.pop().and_then(|reservation| reservation.machine().cloned());
-    let settings = settings.ok_or_else(|| Failure::system("the configuration wants none"))?;
+    let settings = settings.ok_or_else(|| Failure::system("the configuration does not enable them"))?;
     Ok(vm::Machine::new(settings).ready()?)
 }
 
@@ -210,14 +210,14 @@ fn slots(plan: &SlotPlan) -> Check {
         (0, _) => Check::not(
             CheckState::Weaker,
             ID,
-            "no CPU can be kept for a program",
+            "no CPU can be reserved for a program",
             "give this machine two cores or more",
         ),
         (_, 0) => Check::ok(ID, found),
         _ => Check::not(
             CheckState::Weaker,
             ID,
-            format!("{found}, {none} of them on CPUs that others use, too"),
+            format!("{found}, {none} of them on CPUs that other processes use too"),
             "run `tauto slots` and `tauto audit`; slots need a cpuset that this user may write, and two cores or more",
         ),
     }
@@ -335,7 +335,7 @@ fn room(data: &Path) -> Check {
         Some((facts.f_bavail.saturating_mul(facts.f_frsize), path.display().to_string()))
     };
     let Some((bytes, place)) = places.iter().filter_map(free).min() else {
-        return Check::not(CheckState::Unknown, ID, "cannot be asked how much is free", "run `df`");
+        return Check::not(CheckState::Unknown, ID, "the free space is unknown", "run `df`");
     };
     let found = format!("{:.1} GiB free at {place}", bytes as f64 / (1u64 << 30) as f64);
     let remedy = "free disk space, or set TAUTO_DATA_DIR or TMPDIR to another disk";
@@ -410,7 +410,7 @@ fn database(config: &Config) -> Check {
                 CheckState::Weaker,
                 ID,
                 found,
-                "tauto database backup FILE; then start the service, which brings it up",
+                "tauto database backup FILE; then start the service, which upgrades it",
             )
         }
         Ok(Ok((place, found))) => {

@@ -35,7 +35,7 @@ pub(crate) struct LabArgs {
 
 #[derive(Subcommand, Debug)]
 enum Experiment {
-    /// Measure how far times and verdicts of this machine can be believed: programs × loads × clocks
+    /// Measure how consistent times and verdicts are on this machine: programs × loads × clocks
     Consistency(consistency::ConsistencyArgs),
     /// Measure how each isolation step, from none to a quiet slot, reduces variation, idle and under load
     Ladder(ladder::LadderArgs),

@@ -25,7 +25,7 @@ pub(crate) struct ExportArgs {
 
 #[derive(Subcommand, Debug)]
 enum Form {
-    /// Write the event feed of a contest (CLICS Contest API): lines of JSON
+    /// Write a contest's event feed (CLICS Contest API) as lines of JSON
     // `--version` is the specification's.
     #[command(disable_version_flag = true)]
     ContestApi(ContestApiArgs),
@@ -33,20 +33,20 @@ enum Form {
 
 #[derive(Args, Debug)]
 struct ContestApiArgs {
-    /// The contest's name
+    /// Name of the contest
     #[arg(long, value_name = "NAME")]
     contest: String,
-    /// Contest, groups, organizations and teams, as JSON: {"contest": {…}, "groups": […], "organizations": […], "teams": […]} [default: a team for
-    /// each user who submitted]
+    /// JSON file with the contest, groups, organizations and teams: {"contest": {…}, "groups": […], "organizations": […],
+    /// "teams": […]} [default: one team for each user with a submission]
     #[arg(long, value_name = "FILE")]
     teams: Option<PathBuf>,
-    /// Version of the specification
+    /// Version of the Contest API specification
     #[arg(long, value_enum, default_value = "2026-01")]
     version: ContestApiVersion,
     /// Write to FILE; - is standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// The database: a file, or postgres://… [default: that of the configuration, else of the service in the data directory]
+    /// Database: a file or postgres://… [default: from the configuration, else the file in the data directory]
     #[arg(long, value_name = "URL")]
     database: Option<String>,
 }

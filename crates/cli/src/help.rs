@@ -25,7 +25,7 @@ pub(crate) const EXIT_STATUS: [(&str, &str); 5] = [
     ("0", "Success."),
     ("1", "A negative result."),
     ("2", "Wrong usage or bad input. The message names the option, or file, line and field."),
-    ("3", "The system, or a program of the package, failed. This is never a verdict on a submission."),
+    ("3", "The system or a program of the package failed. This is never a verdict on a submission."),
     ("130", "Interrupted."),
 ];
 
@@ -34,36 +34,36 @@ const NEGATIVE: [(&str, &str); 14] = [
     ("verify", "A submission got an unexpected verdict, or a package has no jury submission."),
     ("limits", "No time limit satisfies both sides of the package's rule."),
     ("bench", "The spread exceeds --max-spread."),
-    ("audit", "The host has a source of timing noise."),
+    ("audit", "The host has at least one source of timing noise."),
     ("tune apply", "A change was refused."),
     ("tune undo", "A previous value could not be restored."),
-    ("index", "With --compare: a machine is an outlier."),
+    ("index", "With --compare: at least one machine is an outlier."),
     ("numa decode", "The mask counts nothing."),
     ("numa encode", "The mask counts nothing."),
-    ("numa trace", "The program reads memory of other nodes more than it should."),
+    ("numa trace", "The program reads too much memory of other NUMA nodes."),
     ("database check", "The database is damaged or inconsistent."),
-    ("shadow", "A submission was judged differently by the contest, or could not be judged here."),
-    ("doctor", "Judging is impossible here."),
-    ("config check", "The configuration has a mistake."),
+    ("shadow", "The contest gave a submission a different verdict, or tauto could not judge it."),
+    ("doctor", "This installation cannot judge."),
+    ("config check", "The configuration is invalid."),
 ];
 
 /// Variables that commands read.
 pub(crate) const ENVIRONMENT: [(&str, &str); 7] = [
     (
         "TAUTO_DATA_DIR",
-        "Database, packages, noise floors, records of experiments, the journal of tuning, locks [default: \
+        "Directory for the database, packages, noise floors, experiment records, the tuning journal and locks [default: \
          /var/lib/tautochrone for root, else ~/.local/share/tautochrone].",
     ),
     (
         "TAUTO_CACHE_DIR",
-        "Answers of toolchains; may be deleted at any time [default: /var/cache/tautochrone for root, else \
+        "Directory for cached paths and versions of language tools; may be deleted at any time [default: /var/cache/tautochrone for root, else \
          ~/.cache/tautochrone].",
     ),
-    ("TAUTO_CONFIG", "The site's configuration [default: /etc/tautochrone.toml]."),
-    ("TAUTO_LANGUAGES", "A language table that is merged over the built-in one."),
-    ("TAUTO_NATS", "Address of the NATS brokers, if it holds a password."),
-    ("NO_COLOR", "Any value switches colour off."),
-    ("TMPDIR", "Directory for test data from archives and for other unnamed files [default: /tmp]."),
+    ("TAUTO_CONFIG", "The site's configuration file [default: /etc/tautochrone.toml]."),
+    ("TAUTO_LANGUAGES", "Language table to merge over the built-in one."),
+    ("TAUTO_NATS", "URLs of the NATS brokers; keeps a password in them out of the process list."),
+    ("NO_COLOR", "Disables colour if set to any value."),
+    ("TMPDIR", "Directory for unnamed temporary files, such as test data from archives [default: /tmp]."),
 ];
 
 /// The command line with its help texts.

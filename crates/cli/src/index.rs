@@ -31,13 +31,13 @@ const LONGEST: Nanos = Nanos::from_secs(3600);
 
 #[derive(Args, Debug)]
 pub(crate) struct IndexArgs {
-    /// Compare saved results of --json instead of measuring; a machine may have several
+    /// Compare saved results of --json instead of measuring; several files may belong to one machine
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["seconds", "name", "slot", "cpu"])]
     compare: Vec<PathBuf>,
-    /// How long to measure, 1 to 3600
+    /// Seconds to measure for, 1 to 3600
     #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = bounded, allow_negative_numbers = true)]
     seconds: Nanos,
-    /// A name for this machine in comparisons [default: a hash of its machine-id(5)]
+    /// Name of this machine in comparisons [default: a hash of its machine-id(5)]
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<String>,
     /// Print one JSON document
@@ -46,10 +46,10 @@ pub(crate) struct IndexArgs {
     /// Write a page with charts to FILE
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// The slot to measure in: auto (the first that is free), none, or its number [default: auto; none with --cpu]
+    /// Slot to measure in: auto (the first free slot), none, or a slot number [default: auto; none with --cpu]
     #[arg(long, value_name = "auto|none|N", value_parser = slot_choice)]
     slot: Option<SlotChoice>,
-    /// The CPU to measure on; it is not locked as a slot is [default: the slot's]
+    /// CPU to measure on; unlike a slot, it is not locked [default: the slot's]
     #[arg(long, value_name = "N", value_parser = one_cpu)]
     cpu: Option<CpuList>,
 }

@@ -38,15 +38,14 @@ impl IsolationMode {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Isolation")]
 pub(crate) struct IsolationArgs {
-    /// What holds the programs: sandbox, or vm, a small virtual machine around it that is thrown away after each submission
-    /// (docs/vm.md) [default: sandbox, or `isolation` of the configuration]
+    /// Isolation of programs: sandbox, or vm (the sandbox inside a small virtual machine, discarded after each
+    /// submission; see docs/vm.md) [default: `isolation` in the configuration, else sandbox]
     #[arg(long, value_name = "sandbox|vm", hide_possible_values = true)]
     pub(crate) isolation: Option<IsolationMode>,
-    /// Memory of the virtual machine, such as 4G; programs can have it but for 384M [default: 3G]
+    /// Memory of the virtual machine, such as 4G; 384M of it are not available to programs [default: 3G]
     #[arg(long, value_name = "SIZE", value_parser = machine_memory, allow_negative_numbers = true)]
     vm_memory: Option<Bytes>,
-    /// What runs the virtual machine: kvm, the processor, or tcg, software, which is many times slower [default: kvm where it
-    /// works]
+    /// Accelerator of the virtual machine: kvm (hardware) or tcg (software, many times slower) [default: kvm if it works]
     #[arg(long, value_name = "kvm|tcg")]
     vm_accelerator: Option<Accelerator>,
 }

@@ -39,13 +39,13 @@ const USAGE: &str = "tauto judge [OPTIONS] <PACKAGE> <SUBMISSION>...
 #[derive(Args, Debug)]
 #[command(override_usage = USAGE)]
 pub(crate) struct JudgeArgs {
-    /// The problem package (a directory or a zip archive), then the submission: its source files, or one directory. With --in or
-    /// --tests the submission alone
+    /// Problem package (a directory or zip archive), then the submission (source files or one directory). With --in or
+    /// --tests, only the submission
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     #[command(flatten)]
     tests: TestArgs,
-    /// Language of the submission, as `tauto languages` lists it [default: by its file names]
+    /// Language of the submission, as `tauto languages` lists it [default: from its file names]
     #[arg(long, value_name = "ID")]
     language: Option<String>,
     /// Run all tests instead of stopping when the verdict is known

@@ -46,25 +46,26 @@ pub(crate) struct JudgehostArgs {
     /// File with that user's password [default: $JUDGEDAEMON_PASSWORD]
     #[arg(long, value_name = "FILE", env = "JUDGEDAEMON_PASSWORD_FILE")]
     password_file: Option<PathBuf>,
-    /// Address, user and password from a file like DOMjudge's etc/restapi.secret, with one server
+    /// File with the address, user and password of one server, in the format of DOMjudge's etc/restapi.secret
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "password_file"])]
     secret_file: Option<PathBuf>,
-    /// Name of this machine at the server, to which the number of the slot is added [default: its host name]
+    /// Name of this machine on the server; the slot number is appended [default: the host name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Slots that judge, such as 0 or 0,2 [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = crate::options::slot_choice)]
     slots: Vec<SlotChoice>,
-    /// Most tests to take at one time [default: the server's choice]
+    /// Maximum number of tests to fetch at a time [default: the server's choice]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     batch: Option<u32>,
-    /// What the server is told of a program killed for its memory
+    /// Verdict to report if a program exceeds its memory limit
     #[arg(long, value_enum, default_value = "rte")]
     memory_verdict: ToldMemory,
-    /// Directory with the /usr, /bin and /lib that programs and scripts see, such as a chroot of DOMjudge [default: this machine's]
+    /// Directory that provides /usr, /bin and /lib to programs and scripts, such as a DOMjudge chroot [default: this
+    /// machine's root]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// End when there is nothing to do
+    /// Exit when the queue is empty
     #[arg(long)]
     once: bool,
     #[command(flatten)]
@@ -74,7 +75,7 @@ pub(crate) struct JudgehostArgs {
 /// What the server is told of a program killed for its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ToldMemory {
-    /// A run-time error, as DOMjudge's own judgehost says
+    /// Run-time error, as DOMjudge's own judgehost reports
     Rte,
     /// A memory limit
     Mle,

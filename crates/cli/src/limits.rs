@@ -30,20 +30,20 @@ use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
 pub(crate) struct LimitsArgs {
-    /// The problem packages: directories or zip archives
+    /// Problem packages: directories or zip archives
     #[arg(required = true, value_name = "PACKAGE")]
     packages: Vec<PathBuf>,
-    /// What time is measured by: cpu, instructions or reference as elsewhere, or all of them one after the other [default: as the package or
-    /// the site says]
+    /// Clock: cpu, instructions, reference, or all of them one after the other [default: the setting of the package, else
+    /// of the configuration]
     #[arg(long, value_name = "cpu|instructions|reference|all", value_parser = clocks_of)]
     clock: Option<Clocks>,
-    /// What counts instructions: the emulator or the processor's own counter
+    /// Instruction counter: emulator or processor (the processor's own counter)
     #[arg(long, value_name = "emulator|processor", value_parser = counter)]
     counter: Option<Counter>,
-    /// Measure each test also with all CPUs kept busy, as in a contest
+    /// Measure each test with all CPUs busy too, as in a contest
     #[arg(long)]
     load: bool,
-    /// Runs of each test by CPU time, and as many under load; clocks that count need one
+    /// Number of runs of each test by CPU time, and again under load; the other clocks need one
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     runs: u32,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub(crate) struct LimitsArgs {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// Write a page with a picture to FILE
+    /// Write a page with a chart to FILE
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Merge this language table over the built-in one

@@ -21,16 +21,16 @@ pub(crate) struct LoadArgs {
     /// What to load
     #[arg(long, value_enum, default_value = "cpu")]
     kind: KindName,
-    /// CPUs, such as 1 or 2-3,6; one thread on each [default: all this process may use]
+    /// CPUs to load, such as 1 or 2-3,6, with one thread on each [default: all that this process may use]
     #[arg(long, value_name = "LIST", value_parser = cpu_list)]
     cpus: Option<CpuList>,
-    /// Duration, at most 3600
+    /// Duration in seconds, at most 3600
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = bounded, allow_negative_numbers = true)]
     seconds: Nanos,
     /// Real-time priority of the kind rt (1-98) [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(priorities()))]
     priority: Option<u8>,
-    /// Where the kind io has its files, which have no name there [default: TMPDIR, or /tmp]
+    /// Directory for the files of the kind io; they are never visible there [default: TMPDIR, or /tmp]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
     /// Print one JSON document at the end
@@ -47,21 +47,22 @@ pub(crate) struct LoadArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum KindName {
-    /// Multiplications that wait for each other
+    /// Multiplications that each depend on the previous one
     Cpu,
-    /// Reads at random places of a buffer as large as the last-level cache
+    /// Random reads in a buffer as large as the last-level cache
     Cache,
-    /// Reads and writes through a buffer much larger than that
+    /// Reads and writes in a buffer much larger than the last-level cache
     Memory,
-    /// As cpu, in the class SCHED_RR: ordinary tasks get what the kernel sets aside for them, or nothing (needs root)
+    /// As cpu, in the class SCHED_RR: other tasks get only the time that the kernel reserves for them, or none (needs
+    /// root)
     Rt,
-    /// A pipeline: text is written into a pipe and compressed
+    /// A pipeline: one process writes text to a pipe, another compresses it
     Compress,
-    /// Processes that are started and end at once, one after the other
+    /// Processes that start and exit immediately, one after the other
     Fork,
-    /// A file of up to 64 MiB for each CPU that is written, synchronised and read back
+    /// Writing, syncing and reading back a file of up to 64 MiB for each CPU
     Io,
-    /// Interrupts, 50 000 a second, with no task on the CPU (needs root)
+    /// 50 000 interrupts per second without a task on the CPU (needs root)
     Irq,
 }
 

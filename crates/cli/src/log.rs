@@ -12,9 +12,9 @@ use tracing_subscriber::fmt::format::{Writer, debug_fn};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum LogForm {
-    /// For people.
+    /// Lines of text.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 

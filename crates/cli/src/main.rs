@@ -67,7 +67,7 @@ enum Command {
     Judge(judge::JudgeArgs),
     /// Judge all jury submissions of packages and compare with the expected verdicts
     Verify(verify::VerifyArgs),
-    /// Measure what the time limit of packages should be on this machine, with margins, idle and under load
+    /// Measure suitable time limits for packages on this machine, with margins, idle and under load
     Limits(limits::LimitsArgs),
     /// Create a problem package that passes `tauto verify`, as a starting point
     New(new::NewArgs),
@@ -104,11 +104,11 @@ enum Command {
     Config(settings::ConfigArgs),
     /// Judge for a service on this machine or in a fleet
     Worker(worker::WorkerArgs),
-    /// Judge for a DOMjudge server, in place of its own judgehost
+    /// Judge for a DOMjudge server, in place of DOMjudge's own judgehost
     Judgehost(judgehost::JudgehostArgs),
-    /// Judge a contest of another system beside it, and show what differs
+    /// Judge another system's contest in parallel and show which verdicts differ
     Shadow(shadow::ShadowArgs),
-    /// Write what the service knows in the forms of other systems
+    /// Export the service's data in formats of other systems
     Export(export::ExportArgs),
     /// Back up, check and clean the service's database
     Database(database::DatabaseArgs),
@@ -116,11 +116,11 @@ enum Command {
     Pool(manage::PoolArgs),
     /// Manage the nodes of a fleet: list, drain, return
     Node(manage::NodeArgs),
-    /// Manage contests: the pool of each and how strictly it is judged
+    /// Manage contests: their pools and strictness
     Contest(manage::ContestArgs),
     /// Write the manual pages to a directory
     Manual(manual::ManualArgs),
-    /// Print completions for a shell
+    /// Print shell completions
     Completions(manual::CompletionsArgs),
 }
 

@@ -23,7 +23,7 @@ use store::{Store, Timestamp};
 /// Where, and how it is told.
 #[derive(Args, Debug)]
 struct Where {
-    /// The database: a file, or postgres://… [default: that of the configuration, else of the service in the data directory]
+    /// Database: a file or postgres://… [default: from the configuration, else the file in the data directory]
     #[arg(long, value_name = "URL", global = true)]
     database: Option<String>,
     /// Print one JSON document

@@ -12,13 +12,13 @@ use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 pub(crate) struct ManualArgs {
-    /// The directory to write the pages to
+    /// Directory to write the pages to
     directory: PathBuf,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct CompletionsArgs {
-    /// The shell they are for
+    /// Shell to print completions for
     shell: Shell,
 }
 

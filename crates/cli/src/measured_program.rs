@@ -12,13 +12,13 @@ use std::path::PathBuf;
 /// What every run is given.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MeasuredProgramArgs {
-    /// Read standard input of every run from FILE
+    /// Read the standard input of every run from FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) stdin: Option<PathBuf>,
     /// Set an environment variable; the caller's environment is not passed on
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) env: Vec<(String, String)>,
-    /// Show a directory or file of the host to the command, read-only, at the same path or at INSIDE
+    /// Make a directory or file of the host readable by the command, at the same path or at INSIDE
     #[arg(long, value_name = "PATH[:INSIDE]", value_parser = shown)]
     pub(crate) show: Vec<ViewMount>,
     // Last, since its heading holds for what comes after it too.

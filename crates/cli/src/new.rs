@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
 pub(crate) struct NewArgs {
-    /// The package's directory, which is made: lower-case letters, digits, `-` and `_`
+    /// Name of the directory to create: lower-case letters, digits, `-` and `_`
     name: PathBuf,
-    /// What kind of problem it is
+    /// Type of the problem
     #[arg(long = "type", value_enum, value_name = "TYPE", default_value_t = Kind::PassFail)]
     kind: Kind,
-    /// The language of the accepted solution: c, cpp, java or python3
+    /// Language of the accepted solution: c, cpp, java or python3
     #[arg(long, value_name = "ID", default_value = "cpp")]
     language: String,
 }
@@ -22,15 +22,15 @@ pub(crate) struct NewArgs {
 /// Kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// Output is compared with the answer
+    /// The output is compared with the answer
     PassFail,
-    /// A checker decides which outputs are right
+    /// A checker decides whether the output is right
     Checker,
-    /// The program talks to another one
+    /// The submission talks to an interactor
     Interactive,
-    /// Groups of tests give points
+    /// Test groups give points
     Scoring,
-    /// The program is run several times, each run fed by the one before
+    /// The submission runs several times; the result of one run is the input of the next
     MultiPass,
 }
 

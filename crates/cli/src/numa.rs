@@ -19,9 +19,9 @@ pub(crate) struct NumaArgs {
 enum Command {
     /// Show the NUMA nodes: CPUs, packages, memory and distances
     Topology(topology::TopologyArgs),
-    /// Run or watch a program and report whether it uses memory of its own NUMA node
+    /// Run or watch a program and report how much memory of other NUMA nodes it uses
     Trace(trace::TraceArgs),
-    /// Decode an offcore mask: the requests it counts, by where they are answered
+    /// Decode an offcore mask: which requests it counts, by where they are answered
     Decode(masks::DecodeArgs),
     /// Encode an offcore mask
     Encode(masks::EncodeArgs),

@@ -11,25 +11,25 @@ use model::{
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
-    /// CPU time (user + system, whole process tree) in seconds
+    /// Maximum CPU time in seconds (user + system, whole process tree)
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) cpu_time: Option<Nanos>,
-    /// Elapsed time in seconds
+    /// Maximum elapsed time in seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) wall_time: Option<Nanos>,
-    /// Memory of the whole process tree, such as 256M
+    /// Maximum memory of the whole process tree, such as 256M
     #[arg(long, value_name = "SIZE", value_parser = memory, allow_negative_numbers = true)]
     pub(crate) memory: Option<Bytes>,
-    /// Stack of the main thread [default: as --memory]
+    /// Maximum stack of the main thread [default: same as --memory]
     #[arg(long, value_name = "SIZE", value_parser = stack, allow_negative_numbers = true)]
     pub(crate) stack: Option<Bytes>,
-    /// Standard output + standard error + files
+    /// Maximum size of standard output, standard error and files together
     #[arg(long, value_name = "SIZE", value_parser = size, allow_negative_numbers = true)]
     pub(crate) output: Option<Bytes>,
-    /// Processes and threads at one time
+    /// Maximum number of simultaneous processes and threads
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) processes: Option<u32>,
-    /// Open files of each process
+    /// Maximum number of open files of each process
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..))]
     pub(crate) open_files: Option<u32>,
 }
@@ -59,12 +59,12 @@ impl LimitArgs {
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Clock")]
 pub(crate) struct ClockArgs {
-    /// What time is measured by: cpu, the kernel's account; instructions in user space, of which 1 000 000 000 make a second;
-    /// or reference, the time on a published reference machine. The last two are equal on every machine
+    /// Clock: cpu (CPU time, as the kernel counts it), instructions (in user space; 1 000 000 000 count as a second) or
+    /// reference (time on a published simulated machine). The last two give the same result on every machine
     #[arg(long, value_name = "cpu|instructions|reference", value_parser = clock)]
     pub(crate) clock: Option<Clock>,
-    /// What counts instructions: the emulator, alike on every machine, or the processor's own counter, which is quicker and
-    /// nearly so [default: the emulator, or the processor where there is none]
+    /// Instruction counter: emulator (the same count on every machine) or processor (the processor's own counter: faster,
+    /// almost the same count) [default: emulator, or processor if there is no emulator]
     #[arg(long, value_name = "emulator|processor", value_parser = counter)]
     pub(crate) counter: Option<Counter>,
 }
@@ -72,7 +72,7 @@ pub(crate) struct ClockArgs {
 /// What is done with what was measured before.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct KeepArgs {
-    /// Measure again what inferred time limits rest on, whatever was kept of this package on this machine
+    /// Measure the times for inferred time limits again, ignoring those stored on this machine
     #[arg(long)]
     pub(crate) fresh: bool,
 }
@@ -80,8 +80,8 @@ pub(crate) struct KeepArgs {
 /// Who is asked where CPU time decides nothing.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct OpinionArgs {
-    /// Which results the reference clock judges too, whose verdict is final: open, those too close to the limit to be certain; grey,
-    /// all that one run did not decide; never [default: open]
+    /// Results to judge by the reference clock too, which then decides: open (too close to the limit to be certain), grey
+    /// (not decided by one run) or never [default: open]
     #[arg(long, value_name = "open|grey|never", value_parser = second_opinion)]
     pub(crate) second_opinion: Option<SecondOpinions>,
 }
@@ -112,29 +112,29 @@ const USUAL_PRIORITY: u8 = 50;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Placement")]
 pub(crate) struct PlacementArgs {
-    /// The slot to run in: auto (the first that is free), none, or its number [default: auto for judge and verify, none for
+    /// Slot to run in: auto (the first free slot), none, or a slot number [default: auto for judge and verify, none for
     /// run and with --cpu]
     #[arg(long, value_name = "auto|none|N", value_parser = slot_choice)]
     pub(crate) slot: Option<SlotChoice>,
-    /// CPUs to bind to, such as 1 or 2-3,6; they are not locked as slots are
+    /// CPUs to bind to, such as 1 or 2-3,6; unlike slots, they are not locked
     #[arg(long, value_name = "LIST", value_parser = cpu_list)]
     pub(crate) cpu: Option<CpuList>,
-    /// Memory node to bind to
+    /// NUMA node to allocate memory from
     #[arg(long, value_name = "N")]
     pub(crate) mem_node: Option<u32>,
-    /// Scheduling class: other, fifo or rr, or with a priority (1-99) as fifo:PRIORITY or rr:PRIORITY
+    /// Scheduling class: other, fifo, rr, fifo:PRIORITY or rr:PRIORITY, with a priority of 1 to 99
     #[arg(long, value_name = "CLASS", value_parser = sched, default_value = "other")]
     pub(crate) sched: Sched,
     /// Address space layout randomisation
     #[arg(long, value_enum, default_value = "off")]
     pub(crate) aslr: OnOff,
-    /// Bytes by which to grow the environment
+    /// Bytes to add to the environment
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=65536))]
     pub(crate) env_padding: u32,
-    /// Bytes by which to grow argv[0], by leading slashes
+    /// Bytes to add to argv[0], as leading slashes
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=65536))]
     pub(crate) argv0_padding: u32,
-    /// Bytes by which to move the stack down, a multiple of 16
+    /// Bytes to move the stack down by, a multiple of 16
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = stack_padding)]
     pub(crate) stack_padding: u32,
 }

@@ -38,11 +38,11 @@ pub(crate) struct RunArgs {
     /// Set an environment variable; the caller's environment is not passed on
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     env: Vec<(String, String)>,
-    /// Show a directory or file of the host to the command, read-only, at the same path or at INSIDE
+    /// Make a directory or file of the host readable by the command, at the same path or at INSIDE
     #[arg(long, value_name = "PATH[:INSIDE]", value_parser = shown)]
     show: Vec<ViewMount>,
-    /// The command. It runs in an empty writable directory. It can read /usr and its own program or script, which is shown in
-    /// /program if it lies elsewhere; --show makes more visible
+    /// Command to run in an empty writable directory. It can read /usr and its own program or script; if that is outside
+    /// /usr, it appears in /program. --show makes other files readable
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,
     // Last, since their headings hold for what comes after them too.

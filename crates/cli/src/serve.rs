@@ -37,44 +37,44 @@ pub(crate) struct ServeArgs {
     /// Address and port to serve HTTP on [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
-    /// The database: a file, or postgres://… [default: a file in the data directory]
+    /// Database: a file or postgres://… [default: a file in the data directory]
     #[arg(long, value_name = "URL")]
     database: Option<String>,
-    /// Hand work to a fleet through these NATS brokers: nats://HOST:PORT or tls://…, comma-separated. Use the variable if the URL
-    /// has a password
+    /// Distribute jobs to a fleet through these NATS brokers: nats://HOST:PORT or tls://…, comma-separated. Use the
+    /// variable TAUTO_NATS if the URL has a password
     #[arg(long, value_name = "URL", env = NATS, hide_env_values = true)]
     pub(crate) nats: Option<String>,
-    /// Credentials for the brokers, a .creds file
+    /// Credentials file (.creds) for the brokers
     #[arg(long, value_name = "FILE")]
     pub(crate) nats_creds: Option<PathBuf>,
-    /// Certificate authorities of the brokers, a PEM file [default: the system's]
+    /// PEM file with the certificate authorities of the brokers [default: the system's]
     #[arg(long, value_name = "FILE")]
     pub(crate) nats_ca: Option<PathBuf>,
-    /// Client certificate for the brokers, a PEM file
+    /// PEM file with the client certificate for the brokers
     #[arg(long, value_name = "FILE")]
     pub(crate) nats_cert: Option<PathBuf>,
-    /// Key of the client certificate, a PEM file
+    /// PEM file with the key of the client certificate
     #[arg(long, value_name = "FILE")]
     pub(crate) nats_key: Option<PathBuf>,
     /// Slots that judge, such as 0 or 0,2 [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = crate::options::slot_choice)]
     slots: Vec<SlotChoice>,
-    /// Start no workers; they connect through the socket in the service's directory
+    /// Start no workers; start them with `tauto worker --connect` instead
     #[arg(long, conflicts_with = "slots")]
     no_worker: bool,
-    /// User that the web process runs as, when started by root [default: tautochrone where there is one, else a number of its own]
+    /// User that the web process runs as, if root starts the service [default: tautochrone if it exists, else UID 60780]
     #[arg(long, value_name = "NAME|UID")]
     user: Option<String>,
     /// Require accounts, also on the loopback address
     #[arg(long)]
     accounts: bool,
-    /// Where browsers find the service, such as https://judge.example.org [default: the listening address]
+    /// URL at which browsers reach the service, such as https://judge.example.org [default: the listening address]
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
-    /// Reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed
+    /// Reverse proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted
     #[arg(long, value_name = "ADDR", value_delimiter = ',')]
     proxy: Vec<IpAddr>,
-    /// Print a new one-time link to become an admin, even if there is an admin
+    /// Print a new one-time link for becoming an admin, even if an admin exists
     #[arg(long)]
     admin_link: bool,
     /// Seconds to let running jobs finish on shutdown [default: 20]

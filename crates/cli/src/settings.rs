@@ -26,7 +26,7 @@ enum Action {
     Show,
     /// Check a configuration file: unknown keys, wrong types, values out of range
     Check {
-        /// The file [default: the one in use]
+        /// Configuration file to check [default: the one in use]
         file: Option<PathBuf>,
     },
 }

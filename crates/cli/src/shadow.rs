@@ -42,35 +42,35 @@ const LOOK: Duration = Duration::from_millis(100);
 
 #[derive(Args, Debug)]
 pub(crate) struct ShadowArgs {
-    /// Address of the contest, such as https://judge.example.org/api/contests/finals, or of its API
+    /// URL of the contest, such as https://judge.example.org/api/contests/finals, or of its API
     #[arg(long, value_name = "URL")]
     url: String,
-    /// Id of the contest [default: the one in the address, else the only one there is]
+    /// ID of the contest [default: from the URL, else the only contest]
     #[arg(long, value_name = "ID")]
     contest: Option<String>,
-    /// User that may read submissions there [default: nobody]
+    /// User that may read the contest's submissions [default: no login]
     #[arg(long, value_name = "USER")]
     user: Option<String>,
     /// File with that user's password [default: $TAUTO_SHADOW_PASSWORD]
     #[arg(long, value_name = "FILE", requires = "user")]
     password_file: Option<PathBuf>,
-    /// The problem packages: a package, a directory of packages, or a table (.toml) that says which problem is which package and which
-    /// language is which; can be given several times
+    /// Problem packages: a package, a directory of packages, or a table (.toml) that maps the contest's problems to
+    /// packages and its languages to tauto's; may be repeated
     #[arg(long, required = true, value_name = "DIR|FILE", num_args = 1..)]
     packages: Vec<PathBuf>,
-    /// End when all that the feed tells now has been judged
+    /// Exit when all submissions that are now in the feed are judged
     #[arg(long)]
     once: bool,
-    /// Forget what was read and judged before of this contest
+    /// Restart from scratch, ignoring what was read and judged of this contest before
     #[arg(long)]
     fresh: bool,
-    /// Print one JSON document at the end, in place of lines
+    /// Print one JSON document at the end instead of lines
     #[arg(long)]
     json: bool,
-    /// Write a page, again whenever something changes
+    /// Write a page to FILE, and rewrite it after each change
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Number of submissions judged in parallel, each in its own slot [default: as many as there are slots]
+    /// Number of submissions judged in parallel, each in its own slot [default: the number of slots]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
     /// Merge this language table over the built-in one

@@ -29,7 +29,7 @@ pub(crate) struct SlotsArgs {
     /// Plan for a recorded machine: a file of `tauto audit --record`, or a directory with its /proc and /sys
     #[arg(long, value_name = "PATH")]
     root: Option<PathBuf>,
-    /// Measure and store the noise floor of each slot; it settles times near a limit until the next reboot
+    /// Measure and store the noise floor of each slot; until the next reboot, tauto uses it for times near a limit
     #[arg(long, conflicts_with = "root")]
     measure: bool,
 }
@@ -72,7 +72,7 @@ fn lines(floor: Option<NoiseFloor>) -> Option<String> {
     };
     let band = 100.0 * settle::band(floor.spread(), &Policy::PUBLISHED);
     Some(format!(
-        "compute {}, memory {}, one run decides {band:.1} % above a limit",
+        "compute {}, memory {}, decisive margin {band:.1} %",
         percent(floor.compute.spread),
         percent(floor.memory.spread)
     ))
@@ -101,7 +101,7 @@ fn measure(plan: &SlotPlan) -> Result<(), Failure> {
         let known = noise_floor::of_slot(Some(slot));
         if !busy.is_empty() && !known.assumed && noise_floor::is_better(&known, &floor) {
             tell_warning(format!(
-                "slot {} keeps the noise floor that was measured before, which is better\n\
+                "slot {} keeps its earlier noise floor, which is lower\n\
                  hint: `tauto slots --measure` on an idle machine",
                 slot.id
             ));

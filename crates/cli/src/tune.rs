@@ -49,7 +49,7 @@ struct ChoiceArgs {
     /// Apply only these changes (comma-separated IDs)
     #[arg(long, value_name = "IDS", value_delimiter = ',', value_parser = ids(), hide_possible_values = true)]
     only: Vec<String>,
-    /// Skip these (comma-separated)
+    /// Skip these changes (comma-separated)
     #[arg(long, value_name = "IDS", value_delimiter = ',', value_parser = ids(), hide_possible_values = true)]
     skip: Vec<String>,
 }
@@ -61,7 +61,7 @@ struct SiteArgs {
     /// Read the sections [tune] and [slots] from this TOML file
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
-    /// Include the kernel command line for the next boot and the boot loader's drop-in
+    /// Include the kernel command line for the next boot, set by a drop-in file of the boot loader
     #[arg(long)]
     boot: bool,
     /// Print one JSON document
@@ -304,7 +304,7 @@ fn listen(machine: &Machine, slots: &SlotPlan, skip: bool, interrupted: &AtomicB
     let listened = chosen
         .take_while(|_| !interrupted.load(Ordering::SeqCst))
         .map(|slot| {
-            progress.set_message(format!("listening to slot {}", slot.id));
+            progress.set_message(format!("measuring slot {}", slot.id));
             progress.inc(1);
             noise::measure(machine, slot, LISTEN)
         })

@@ -33,10 +33,10 @@ use std::sync::{Mutex, PoisonError};
 
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
-    /// The problem packages: directories or zip archives
+    /// Problem packages: directories or zip archives
     #[arg(required = true, value_name = "PACKAGE")]
     packages: Vec<PathBuf>,
-    /// Judge only submissions whose path below submissions/ matches, such as 'accepted/*' or '*.py'; can be given several times
+    /// Judge only submissions whose path below submissions/ matches, such as 'accepted/*' or '*.py'; may be repeated
     #[arg(long, value_name = "PATTERN", value_parser = Glob::parse)]
     only: Vec<Glob>,
     /// Keep running and verify again whenever a file of the packages changes
@@ -47,10 +47,10 @@ pub(crate) struct VerifyArgs {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// Write a JUnit report, which most CI systems read: a test case for each submission
+    /// Write a JUnit report for CI systems: one test case for each submission
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     junit: Option<PathBuf>,
-    /// Write a SARIF report, by which code hosts mark files: a result for each unexpected verdict and warning
+    /// Write a SARIF report, with which code hosts annotate files: one result for each unexpected verdict and warning
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     sarif: Option<PathBuf>,
     /// Number of submissions judged in parallel, each in its own slot

@@ -45,7 +45,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Args, Debug)]
 pub(crate) struct WorkerArgs {
-    /// The service's socket for workers, on the same machine
+    /// Socket for workers of a service on this machine
     #[arg(long, value_name = "PATH")]
     connect: Option<PathBuf>,
     #[command(flatten)]

@@ -213,8 +213,8 @@ fn tasks(log: &Path) -> Result<Tasks, String> {
         let (at, job) = (line["timestamp"].as_str().and_then(seconds), line["fields"]["job"].as_i64());
         let (Some(at), Some(job)) = (at, job) else { continue };
         match line["fields"]["message"].as_str() {
-            Some("a task begins") => drop(tasks.insert(job, (at, None))),
-            Some("a task ends") => {
+            Some("task started") => drop(tasks.insert(job, (at, None))),
+            Some("task finished") => {
                 tasks.entry(job).and_modify(|task| task.1 = Some(at));
             }
             _ => {}

@@ -124,11 +124,7 @@ fn wrong_usage_is_said_with_the_remedy() {
         }
         let ended = bench(place, &["-n", "3", "-i", "--", "sh", "-c", "exit 3"]);
         assert_eq!(ended.code().expect("no signal"), 0, "{}", ended.stderr);
-        assert!(
-            ended.stdout.contains("3 runs that count did not end well: exited with code 3"),
-            "{}",
-            ended.stdout
-        );
+        assert!(ended.stdout.contains("3 runs that count failed: exited with code 3"), "{}", ended.stdout);
     });
 }
 
@@ -198,7 +194,7 @@ fn busy_cores_are_told_in_words() {
         let json = bench(place, &["-n", "10", "--json", "--", "sh", "-c", WORK]);
         end(load, Signal::TERM);
         assert_eq!(plain.code().expect("no signal"), 0, "{}", plain.stderr);
-        let words = "busy with other work while the bench ran";
+        let words = "busy with other work during the benchmark";
         assert!(plain.stdout.contains(words), "{pass:?}: {}", plain.stdout);
         let document = json.document().expect("document");
         let told =

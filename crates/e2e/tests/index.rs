@@ -117,7 +117,7 @@ fn without_slot_and_by_name() {
         assert!(is_unknown(&document["armour"]["slot"]), "{document}");
         let table = index(place, &["--seconds", "1", "--slot", "none"]);
         assert_eq!(table.code().expect("no signal"), 0, "{}", table.stderr);
-        assert!(table.stdout.contains("lacked: slot: --slot none"), "{}", table.stdout);
+        assert!(table.stdout.contains("missing: slot: --slot none"), "{}", table.stdout);
         for line in ["core clock", "read from memory", "fork and exec"] {
             assert!(table.stdout.contains(line), "{line}: {}", table.stdout);
         }

@@ -92,11 +92,11 @@ fn told_in_words(pass: Pass) -> Result<(), Failed> {
     let program = program.to_string_lossy();
     let ended = trace(&place, &["--html", &page, "--", &program, "serial", "2", "64", "100"])?;
     let html = std::fs::read_to_string(&*page).map_err(|e| format!("{page}: {e}"))?;
-    let seen = ended.stdout.contains("first touch: seen fault by fault");
+    let seen = ended.stdout.contains("first touch: observed fault by fault");
     for (what, text) in [("text", &ended.stdout), ("page", &html)] {
         let named = text.contains("first written in main+") || text.contains(">in main+");
         expect(what, !seen || named && text.contains("(sum) by thread"), text)?;
-        expect(what, seen || text.contains("first touch: guessed from counts"), text)?;
+        expect(what, seen || text.contains("first touch: estimated from counts"), text)?;
     }
     expect("its own output", ended.stdout.contains("2 threads, serial"), &ended.stdout)?;
     let wrong = trace(&place, &["--pid", "999999999"])?;

@@ -86,7 +86,7 @@ fn one<'a>(
     };
     let mut runs: Vec<BenchRun> = runs.map(run).collect();
     condemn(&mut runs, Clock::Cpu);
-    let why = made.as_ref().err().cloned().unwrap_or_else(|| "no run was finished".into());
+    let why = made.as_ref().err().cloned().unwrap_or_else(|| "no run finished".into());
     let of = |sample: Vec<f64>| Reading::from_option(figures(&sample, 1), || why.clone());
     let weakest = runs.iter().map(|run| run.observation.evidence.isolation).min();
     LadderStage {

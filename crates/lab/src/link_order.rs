@@ -61,7 +61,7 @@ pub fn compared(orders: &[(u64, Vec<usize>)], runs: Vec<Vec<(Observation, bool)>
     let one = |n: usize, (seed, order): &(u64, Vec<usize>), runs: Vec<(Observation, bool)>| LinkOrder {
         seed: *seed,
         order: order.clone(),
-        cpu: Reading::from_option(figures(&counted(&runs, cpu), 1), || "no run was finished".into()),
+        cpu: Reading::from_option(figures(&counted(&runs, cpu), 1), || "no run finished".into()),
         cycles: cycles(&runs),
         n: samples[n].len(),
         against_given: (n > 0).then(|| against(&samples[0], &samples[n], level)).flatten(),
@@ -95,7 +95,7 @@ fn cycles(runs: &[(Observation, bool)]) -> Reading<u64> {
         }
     }
     Reading::from_option(stats::median(&known).map(|median| median.round() as u64), || {
-        "no run was finished".into()
+        "no run finished".into()
     })
 }
 

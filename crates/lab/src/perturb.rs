@@ -49,7 +49,7 @@ pub fn trial(
     };
     let runs: Vec<PerturbRun> = runs.iter().map(run).collect();
     let pairs = pairs(&runs);
-    let why = made.as_ref().err().cloned().unwrap_or_else(|| "no pair was finished".into());
+    let why = made.as_ref().err().cloned().unwrap_or_else(|| "no pair finished".into());
     let of = |clock: &dyn Fn(&Observation) -> Reading<u64>| effect(&pairs, clock, &why);
     PerturbTrial {
         perturbation,

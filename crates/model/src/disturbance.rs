@@ -82,19 +82,17 @@ impl Disturbance {
             Disturbance::Irq => "interrupts were served on these CPUs",
             Disturbance::RunQueueWait => "it waited for a CPU (run queue)",
             Disturbance::Foreign => "other processes ran on these CPUs",
-            Disturbance::Throttled => "a CPU quota held it back",
-            Disturbance::InvoluntarySwitches => {
-                "its CPU was taken from it, and its caches were not as it had left them"
-            }
-            Disturbance::Migrations => "it was moved between CPUs, to cold caches",
-            Disturbance::MajorFaults => "it waited for its own pages to come from a disk",
-            Disturbance::Frequency => "the CPU was slower than it usually is",
+            Disturbance::Throttled => "a CPU quota throttled it",
+            Disturbance::InvoluntarySwitches => "it was preempted, and its caches were cold afterwards",
+            Disturbance::Migrations => "it moved between CPUs, to cold caches",
+            Disturbance::MajorFaults => "it waited for its pages to be read from a disk",
+            Disturbance::Frequency => "the CPU was slower than usual",
             Disturbance::SlowMachine => {
-                "the machine was slower than it can be: a control program beside it showed it"
+                "the machine was slower than at its best, as a control program showed"
             }
             Disturbance::Swap => "the machine read memory back from swap",
-            Disturbance::RemoteMemory => "some of its memory was on another node",
-            Disturbance::Unknown => "another version of tauto named a cause that this one does not know",
+            Disturbance::RemoteMemory => "some of its memory was on another NUMA node",
+            Disturbance::Unknown => "a cause that this version of tauto does not know",
         }
     }
 

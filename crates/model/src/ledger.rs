@@ -49,7 +49,7 @@ impl Ledger {
         let steal = part(&evidence.steal);
         let blocked = match (&run_queue_wait, &evidence.voluntary_switches) {
             (Reading::Unknown(_), _) => {
-                Reading::unknown("it cannot be told from waiting for a CPU, which is not known")
+                Reading::unknown("it cannot be separated from waiting for a CPU, which is unknown")
             }
             // Its end is one.
             (_, Reading::Known(0 | 1)) => Reading::Known(Nanos::ZERO),

@@ -4,9 +4,9 @@ use model::{Audit, Finding, FindingState, MachineKind, Remedy, Scope, Severity};
 
 /// Severities, the worst first, with what each means.
 pub(crate) const SEVERITIES: [(Severity, &str, &str); 3] = [
-    (Severity::High, "high", "percents of a program's time"),
+    (Severity::High, "high", "several percent of a program's time"),
     (Severity::Medium, "medium", "tenths of a percent, or rare bursts"),
-    (Severity::Low, "low", "microseconds, or a matter of comparing machines"),
+    (Severity::Low, "low", "microseconds, or only relevant when machines are compared"),
 ];
 
 /// Findings of one state, in the audit's order.
@@ -25,7 +25,7 @@ pub(crate) fn summary(audit: &Audit) -> String {
     let severities = SEVERITIES.map(|(severity, word, _)| (bad(audit, severity).len(), word));
     let severities: Vec<_> = severities.into_iter().filter_map(counted).collect();
     let bad = match &severities[..] {
-        [] => "nothing bad".into(),
+        [] => "no source of noise found".into(),
         _ => format!("{} bad ({})", with(audit, FindingState::Bad).len(), severities.join(", ")),
     };
     let rest = [

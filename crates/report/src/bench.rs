@@ -9,34 +9,33 @@ pub fn words(warning: &BenchWarning, clock: Clock) -> String {
             saturated(busy, *of, *ours, load_average)
         }
         BenchWarning::Waiting { percent } => format!(
-            "the runs spent {percent:.0} % of their time waiting for a CPU: other processes ran on the one they were given. \
-             Wall times say nothing; free the CPU or use another slot"
+            "the runs spent {percent:.0} % of their time waiting for a CPU: other processes used it. Wall times are not meaningful; free the CPU or use another slot"
         ),
         BenchWarning::UnknownLoad { why } => {
-            format!("whether CPUs were busy with other work meanwhile cannot be known: {why}")
+            format!("it is unknown whether other work kept CPUs busy meanwhile: {why}")
         }
         BenchWarning::SlowStart { ratio } => format!(
-            "the first run took {ratio:.2} times as long as the others: caches or files were cold; --warmup 1 keeps it out"
+            "the first run took {ratio:.2} times as long as the others: caches or files were cold; use --warmup 1 to exclude it"
         ),
         BenchWarning::Trend { percent } => {
             let way = if *percent >= 0.0 { "rose" } else { "fell" };
             format!(
-                "times {way} by {:.1} % during the bench: heat, frequency or a neighbour; look again when it has settled",
+                "times {way} by {:.1} % during the benchmark, because of temperature, frequency or other work; measure again when times are stable",
                 percent.abs()
             )
         }
         BenchWarning::TwoModes { low, high } => format!(
-            "times fall into two groups, around {} and around {}: the median describes neither; look for what differs between runs",
+            "times fall into two groups, around {} and around {}: the median describes neither; find out what differs between the runs",
             exact(clock, *low),
             exact(clock, *high)
         ),
         BenchWarning::Shift { run, ratio } => format!(
-            "from run {run} on, times are {:.1} % {}: something changed in the middle of the bench",
+            "from run {run} on, times are {:.1} % {}: something changed during the benchmark",
             100.0 * (ratio - 1.0).abs(),
             if *ratio >= 1.0 { "higher" } else { "lower" }
         ),
         BenchWarning::Correlated { correlation } => format!(
-            "runs are like those before them (correlation {correlation:.2}): something varies slowly, and the true median may lie outside its interval; measure longer"
+            "the times of successive runs are correlated ({correlation:.2}): something varies slowly, and the true median may be outside its interval; measure longer"
         ),
         BenchWarning::TooManyVoid { void, counted } => format!(
             "{void} runs were discarded and could not all be repeated: only {counted} count; `tauto audit` shows what disturbs this machine"
@@ -52,12 +51,12 @@ pub fn words(warning: &BenchWarning, clock: Clock) -> String {
         }
         BenchWarning::Short { median } => {
             let (little, label) = (exact(clock, *median), clock.label());
-            format!("{little} is little {label}: starting the program is a large part of it")
+            format!("{little} of {label} is short: starting the program is a large part of it")
         }
         BenchWarning::Failing { runs, how } => {
             let which =
                 if *runs == 1 { "1 run that counts".into() } else { format!("{runs} runs that count") };
-            format!("{which} did not end well: {how}")
+            format!("{which} failed: {how}")
         }
     }
 }
@@ -74,13 +73,13 @@ fn saturated(busy: &[CpuLoad], of: usize, ours: bool, load_average: &Reading<f64
         (false, _) => format!("{} of {of} cores were", busy.len()),
     };
     let meaning = if ours {
-        "the runs had to share theirs, so wall times say nothing and CPU times may be too high"
+        "the runs had to share theirs, so wall times are not meaningful and CPU times may be too high"
     } else {
         "the runs had theirs to themselves, but share caches, memory and frequency with them"
     };
     let load = load_average.known().map_or(String::new(), |load| format!("; load average {load:.2}"));
     format!(
-        "{who} busy with other work while the bench ran ({}{more}{load}): {meaning}. End that work, then measure again",
+        "{who} busy with other work during the benchmark ({}{more}{load}): {meaning}. End that work, then measure again",
         shown.join(", ")
     )
 }

@@ -6,8 +6,7 @@ use model::{Calibration, Clock, Inference, LimitSide, Nanos};
 pub(crate) fn rule_words(rule: Inference) -> String {
     match rule {
         Inference::Legacy { multiplier, safety_margin } => format!(
-            "legacy: the slowest that must pass × {multiplier} (time_multiplier), in whole seconds, at least 1 s; what must be too slow is to take more \
-             than {safety_margin} × the limit (time_safety_margin)"
+            "legacy: the slowest that must pass × {multiplier} (time_multiplier), in whole seconds, at least 1 s; what must be too slow must take more than {safety_margin} × the limit (time_safety_margin)"
         ),
         Inference::V2025_09 { ac_to_time_limit, time_limit_to_tle, resolution } => format!(
             "2025-09: the least multiple of {resolution} s (time_resolution) that is at least {ac_to_time_limit} × the slowest that must pass \
@@ -32,12 +31,11 @@ pub(crate) fn findings(calibration: &Calibration) -> Vec<String> {
     found.extend(suggestion.clash.as_ref().map(|clash| format!("Warning: {clash}.")));
     if suggestion.kept {
         found.push(format!(
-            "The limit stays at {limit}, which was found before: this measurement alone gives another step, but within its noise."
+            "The limit stays at {limit}, as measured earlier: this measurement alone gives another step, but within its noise."
         ));
     } else if !suggestion.firm {
         found.push(format!(
-            "The slowest that must pass lies so near a step of the rule that noise decides between two limits; {limit} is kept from now on while it is within \
-             the noise. A limit one step higher is as safe."
+            "The slowest that must pass is so close to a step of the rule that noise decides between two limits. tauto keeps {limit} while it is within the noise; a limit one step higher is equally safe."
         ));
     }
     if let Some(stated) = calibration.stated.filter(|stated| *stated != limit) {
@@ -60,7 +58,7 @@ pub(crate) fn findings(calibration: &Calibration) -> Vec<String> {
     }
     if calibration.bound(LimitSide::TooSlow).is_none() {
         found.push(
-            "No program of the jury must be too slow, so nothing shows that the limit stops what it should."
+            "No jury submission must be too slow, so nothing shows that the limit stops slow programs."
                 .into(),
         );
     }

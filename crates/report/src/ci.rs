@@ -86,8 +86,8 @@ pub fn sarif(document: &VerifyDocument, paths: &[String], version: &str) -> Valu
                 "version": version,
                 "rules": [
                     {"id": "promise", "shortDescription": {"text": "A jury submission did not get the verdict that its directory or submissions.yaml expects"}},
-                    {"id": "package", "shortDescription": {"text": "The package as a whole is wrong"}},
-                    {"id": "warning", "shortDescription": {"text": "Something in the package is untidy"}},
+                    {"id": "package", "shortDescription": {"text": "The package has an error"}},
+                    {"id": "warning", "shortDescription": {"text": "The package has a warning"}},
                 ],
             }},
             "results": results,

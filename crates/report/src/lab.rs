@@ -17,11 +17,11 @@ pub(crate) fn layout_findings(report: &LayoutReport) -> Vec<String> {
     let unit = layout_unit(report.clock);
     if let (Reading::Known(seen), Reading::Known(chance)) = (&report.sensitivity_pct, &report.chance_pct) {
         let verdict = match seen > chance {
-            true => format!("the {what} alone moves this program by so much"),
-            false => "that is no more than chance makes of runs that vary as these do".to_string(),
+            true => format!("the {what} alone changes this program's time by this much"),
+            false => "that is no more than chance causes in runs that vary like these".to_string(),
         };
         found.push(format!(
-            "Layout sensitivity {seen:.2} % (greatest less least median of {unit}, over the mean; chance alone: {chance:.2} %): {verdict}."
+            "Layout sensitivity {seen:.2} % (maximum minus minimum median of {unit}, over the mean; chance alone: {chance:.2} %): {verdict}."
         ));
     }
     match report.peaks.len() {
@@ -48,10 +48,10 @@ pub(crate) fn layout_findings(report: &LayoutReport) -> Vec<String> {
         ));
     }
     if let Some(why) = &report.why_clock {
-        found.push(format!("CPU time was measured, as cycles are not counted here: {why}."));
+        found.push(format!("CPU time was measured because cycles cannot be counted here: {why}."));
     }
     if report.quick {
-        found.push("Layouts were sampled, and looked at closely only where neighbours differed.".into());
+        found.push("Layouts were sampled, and refined only where neighbours differed.".into());
     }
     found
 }
@@ -68,21 +68,21 @@ pub(crate) fn link_order_findings(report: &LinkOrderReport) -> Vec<String> {
     let mut found = Vec::new();
     found.push(match report.outputs_agree {
         true => format!(
-            "{} orders of {} objects; all runs wrote the same.",
+            "{} orders of {} objects; all runs wrote the same output.",
             report.orders.len(),
             report.objects.len()
         ),
         false => {
-            "Outputs differ between link orders: the program depends on what its language leaves open.".into()
+            "Outputs differ between link orders: the program depends on behaviour that its language leaves unspecified.".into()
         }
     });
     if let (Reading::Known(seen), Reading::Known(chance)) = (&report.sensitivity_pct, &report.chance_pct) {
         let verdict = match seen > chance {
-            true => "the link order alone moves this program by so much",
-            false => "no more than chance makes of runs that vary as these do",
+            true => "the link order alone changes this program's time by this much",
+            false => "no more than chance causes in runs that vary like these",
         };
         found.push(format!(
-            "Link-order sensitivity {seen:.2} % (greatest less least median of {}, over their mean; chance alone: {chance:.2} %): {verdict}.",
+            "Link-order sensitivity {seen:.2} % (maximum minus minimum median of {}, over their mean; chance alone: {chance:.2} %): {verdict}.",
             layout_unit(report.clock)
         ));
     }
@@ -94,7 +94,7 @@ pub(crate) fn link_order_findings(report: &LinkOrderReport) -> Vec<String> {
         .collect();
     if !different.is_empty() {
         found.push(format!(
-            "Different from the order as given, by {}: seeds {}.",
+            "Orders that differ from the given order, by {}: seeds {}.",
             layout_unit(report.clock),
             different.join(", ")
         ));

@@ -253,7 +253,7 @@ pub(crate) fn tuning() -> Tuning {
         reason: reason.map(String::from),
     };
     let irq = |n: u32| format!("/proc/irq/{n}/smp_affinity_list");
-    let refused = Some("EIO: the kernel does not let it be changed");
+    let refused = Some("EIO: the kernel refuses the change");
     Tuning {
         changes: vec![
             change("irq_affinity", &irq(24), ["0-7", "0-1"], Verified, None),

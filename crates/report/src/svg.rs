@@ -139,7 +139,7 @@ fn cache_group(map: &NumaMap, shared: Option<&[u32]>, cores: &[&NumaCore]) -> Pa
         })
         .collect();
     let mut panel = Panel::group("cache", "", NODE_WIDE - 40.0, panels);
-    panel.lines = if names.is_empty() { vec!["caches not told".into()] } else { names };
+    panel.lines = if names.is_empty() { vec!["caches not reported".into()] } else { names };
     let inside = |cpu: &u32| cores.iter().any(|core| core.cpus.contains(cpu));
     if let Some(first) = panel.lines.first_mut()
         && shared.is_some_and(|cpus| !cpus.iter().all(inside))
@@ -162,7 +162,7 @@ fn cache_size(size: &str) -> String {
 
 fn distances(map: &NumaMap, rows: &[Vec<u32>]) -> Panel {
     let mut panel = Panel::group("table", "distance between nodes", WIDE, Vec::new());
-    panel.lines = vec!["as the firmware tells it: 10 is a node's own memory".into()];
+    panel.lines = vec!["reported by the firmware: 10 is a node's own memory".into()];
     panel.grid =
         Some(Grid { heads: map.nodes.iter().map(|node| node.id).collect(), rows: rows.to_vec(), near: 10 });
     panel

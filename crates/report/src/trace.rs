@@ -18,7 +18,7 @@ pub(crate) fn method(report: &TraceReport) -> String {
             "by the processors' counters of requests answered by their own and by other nodes' memory".into()
         }
         (model::TraceMethod::Placement, why) => format!(
-            "by where pages lie and where threads run{}; which thread used which page is not known, so this is the least that can be remote",
+            "by where pages lie and where threads run{}; which thread used which page is unknown, so the remote share is a lower bound",
             why.as_ref().map_or(String::new(), |why| format!(", as there are no counters: {why}"))
         ),
     }
@@ -29,17 +29,17 @@ pub(crate) fn first_touch(seen: &Reading<SeenFaults>) -> String {
     let seen = match seen {
         Reading::Known(seen) => seen,
         Reading::Unknown(why) => {
-            return format!("first touch: guessed from counts of page faults, because {why}");
+            return format!("first touch: estimated from counts of page faults, because {why}");
         }
     };
-    let mut text = format!("first touch: seen fault by fault ({}", seen.faults);
+    let mut text = format!("first touch: observed fault by fault ({}", seen.faults);
     if seen.lost > 0 {
         text.push_str(&format!("; {} more were lost", seen.lost));
     }
     if seen.unwatched_pct > 0.0 {
         let away = seen.unwatched_pct;
         text.push_str(&format!(
-            "; {away:.0} % of the time was left out, so that the program is not slowed down"
+            "; {away:.0} % of the time was not observed, so that the program is not slowed down"
         ));
     }
     if !seen.in_system_calls {
@@ -97,13 +97,12 @@ mod tests {
     fn how_they_are_known_is_told() {
         let all = SeenFaults { faults: 65_610, lost: 0, unwatched_pct: 0.0, in_system_calls: true };
         for (seen, wanted) in [
-            (Reading::Known(all), "seen fault by fault (65610)"),
+            (Reading::Known(all), "observed fault by fault (65610)"),
             (
                 Reading::Known(SeenFaults { lost: 5, unwatched_pct: 12.0, in_system_calls: false, ..all }),
-                "seen fault by fault (65610; 5 more were lost; 12 % of the time was left out, so that the program is not slowed \
-                 down; those in system calls are shown to root only, or with kernel.perf_event_paranoid 1)",
+                "observed fault by fault (65610; 5 more were lost; 12 % of the time was not observed, so that the program is not slowed down; those in system calls are shown to root only, or with kernel.perf_event_paranoid 1)",
             ),
-            (Reading::unknown("of this"), "guessed from counts of page faults, because of this"),
+            (Reading::unknown("of this"), "estimated from counts of page faults, because of this"),
         ] {
             assert_eq!(first_touch(&seen), format!("first touch: {wanted}"));
         }

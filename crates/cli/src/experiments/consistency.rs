@@ -47,10 +47,11 @@ const JAVA: &str = "class Loop { public static void main(String[] a) { int[] t =
 
 #[derive(Args, Debug)]
 pub(crate) struct ConsistencyArgs {
-    /// Number of runs of each program under each load by CPU time; clocks that count get three at most [default: 20, with --quick 6]
+    /// Number of runs of each program under each load by CPU time; the other clocks use at most three [default: 20, with
+    /// --quick 6]
     #[arg(short = 'n', long, visible_short_alias = 'r', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: Option<u32>,
-    /// Only compute, memory and syscalls, idle and beside busy CPUs, with few runs
+    /// Run only compute, memory and syscalls, without load and with busy CPUs, a few times each
     #[arg(long)]
     quick: bool,
     /// Run only these programs (comma-separated)
@@ -59,13 +60,13 @@ pub(crate) struct ConsistencyArgs {
     /// Run only under these loads (comma-separated)
     #[arg(long, value_name = "LOADS", value_enum, value_delimiter = ',')]
     loads: Vec<LoadName>,
-    /// Run only by these clocks (comma-separated) [default: those that this machine has]
+    /// Run only by these clocks (comma-separated) [default: all clocks that work on this machine]
     #[arg(long, value_name = "CLOCKS", value_enum, value_delimiter = ',')]
     clocks: Vec<ClockName>,
-    /// Show the machine of FILE, the document of another run with --json, beside this one
+    /// Compare with the machine of FILE, the output of another run with --json
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
-    /// Run nothing: read times of any other judge from FILE, whose first line is program,load,time (seconds)
+    /// Read another judge's times from FILE instead of running programs; its first line is program,load,time (seconds)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "quick", "only", "loads", "clocks", "record", "fresh"])]
     csv: Option<PathBuf>,
     /// Write a page with plots to FILE; - is standard output
@@ -74,8 +75,8 @@ pub(crate) struct ConsistencyArgs {
     /// Print one JSON document
     #[arg(long)]
     pub(super) json: bool,
-    /// Record every run in FILE and resume from the runs it holds [default: a file in the data directory, chosen by what is
-    /// measured; a complete experiment there restarts from scratch]
+    /// Record every run in FILE and resume from the runs it holds [default: one file per experiment in the data
+    /// directory; a complete experiment restarts from scratch]
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Restart from scratch, ignoring recorded runs
@@ -87,17 +88,17 @@ pub(crate) struct ConsistencyArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Program {
-    /// Multiplications and shifts without memory
+    /// Multiplications and shifts without memory access
     Compute,
     /// A sieve larger than the caches
     Memory,
-    /// Fresh pages and small objects
+    /// Allocation of fresh pages and small objects
     Allocation,
-    /// Calls of the kernel
+    /// System calls
     Syscalls,
-    /// A loop in JavaScript, where there is node
+    /// A loop in JavaScript, if node is installed
     Node,
-    /// A loop in Java, where there is a JDK
+    /// A loop in Java, if a JDK is installed
     Java,
 }
 
@@ -107,7 +108,7 @@ enum LoadName {
     Idle,
     /// A busy thread on every CPU
     Cpu,
-    /// Memory read and written from the other CPUs, or from all where there is one
+    /// Memory reads and writes on the other CPUs, or on the only CPU
     Memory,
 }
 
@@ -269,7 +270,7 @@ impl Consistency {
         for program in chosen(&args.only, programs) {
             match subject(program) {
                 Ok(subject) => subjects.push(subject),
-                Err(why) => notes.push(format!("{}: not here: {why}", name_of(&program))),
+                Err(why) => notes.push(format!("{}: not available here: {why}", name_of(&program))),
             }
         }
         let mut clocks = Vec::new();
@@ -281,7 +282,7 @@ impl Consistency {
             };
             match meter(clock, Counter::Best) {
                 Ok(meter) => clocks.push(meter),
-                Err(why) => notes.push(format!("clock {}: not here: {why}", clock.name())),
+                Err(why) => notes.push(format!("clock {}: not available here: {why}", clock.name())),
             }
         }
         if subjects.is_empty() || clocks.is_empty() {
@@ -498,7 +499,7 @@ impl Consistency {
         let floor = self.reserved.reservation.floor();
         let refused = self.refused.iter().map(|(program, clock, why)| {
             let (program, clock) = (&self.subjects[*program].name, self.clocks[*clock].clock().name());
-            format!("{program} by the clock {clock}: not here: {why}")
+            format!("{program} by the clock {clock}: not available here: {why}")
         });
         let spread = floor.spread();
         let settled = format!(

@@ -33,10 +33,11 @@ pub(crate) struct LadderArgs {
     /// Number of runs of each stage
     #[arg(short = 'n', long, visible_short_alias = 'r', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
-    /// Numbers of the built-in sieve [default: by caches and memory; the published experiment has 500000000]
+    /// Number of integers that the built-in sieve covers [default: from cache and memory sizes; 500000000 in the
+    /// published experiment]
     #[arg(long, value_name = "N", conflicts_with = "command", value_parser = clap::value_parser!(u64).range(1000..=1 << 32))]
     numbers: Option<u64>,
-    /// The command, as for `tauto run` [default: a sieve of Eratosthenes]
+    /// Command, as for `tauto run` [default: a sieve of Eratosthenes]
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
     #[command(flatten)]

@@ -29,10 +29,10 @@ const SEED: u64 = 20_261_121;
 
 #[derive(Args, Debug)]
 pub(crate) struct LayoutArgs {
-    /// First layout, in bytes of padding
+    /// Padding of the first layout in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=MOST))]
     from: u32,
-    /// Last layout, in bytes of padding
+    /// Padding of the last layout in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(0..=MOST))]
     to: u32,
     /// Bytes between two layouts [default: 1; 16 for the stack]
@@ -44,13 +44,13 @@ pub(crate) struct LayoutArgs {
     /// Sample coarsely and refine only where the time changes: minutes instead of hours
     #[arg(long)]
     quick: bool,
-    /// What is padded
+    /// What to pad
     #[arg(long, value_enum, default_value = "environment")]
     vary: VaryName,
     /// Plot curves of other machines (files of --json) beside this one's
     #[arg(long, value_name = "FILE", num_args = 1..)]
     environments: Vec<PathBuf>,
-    /// The command, as for `tauto run` [default: a loop that adds to three static counters]
+    /// Command, as for `tauto run` [default: a loop that increments three static counters]
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
     #[command(flatten)]
@@ -64,11 +64,11 @@ pub(crate) struct LayoutArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum VaryName {
-    /// One more variable, longer and longer
+    /// An additional environment variable that grows
     Environment,
-    /// The program's name, by leading slashes
+    /// The program's name (argv[0]), with leading slashes
     Argv0,
-    /// Where the stack begins, in steps of 16
+    /// The start of the stack, in steps of 16 bytes
     Stack,
 }
 

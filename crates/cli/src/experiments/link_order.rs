@@ -32,10 +32,10 @@ pub(crate) struct LinkOrderArgs {
     /// Objects, archives, C and C++ sources; or one directory with C or C++ sources or a Cargo.toml; or one Rust source
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Arguments of the program, behind `--`
+    /// Arguments of the program, after `--`
     #[arg(last = true, value_name = "ARG")]
     args: Vec<String>,
-    /// Number of orders, the given one included; fewer if there are not as many
+    /// Number of link orders, including the given one; at most as many as exist
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(2..=1000))]
     orders: u32,
     /// Number of measured runs of each order

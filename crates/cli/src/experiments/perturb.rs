@@ -33,19 +33,19 @@ const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
 #[derive(Args, Debug)]
 pub(crate) struct PerturbArgs {
-    /// Number of pairs of each trial: a disturbed run and its control
+    /// Number of pairs of runs in each trial: one disturbed, one control
     #[arg(short = 'n', long, visible_aliases = ["runs"], visible_short_alias = 'r', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pairs: u32,
     /// Run only these trials (comma-separated)
     #[arg(long, value_name = "TRIALS", value_delimiter = ',', value_parser = names())]
     only: Vec<String>,
-    /// Skip these (comma-separated)
+    /// Skip these trials (comma-separated)
     #[arg(long, value_name = "TRIALS", value_delimiter = ',', value_parser = names(), hide_possible_values = true)]
     skip: Vec<String>,
-    /// Numbers of the built-in sieve [default: by caches and memory]
+    /// Number of integers that the built-in sieve covers [default: from cache and memory sizes]
     #[arg(long, value_name = "N", conflicts_with = "command", value_parser = clap::value_parser!(u64).range(1000..=1 << 32))]
     numbers: Option<u64>,
-    /// The command, as for `tauto run` [default: a sieve of Eratosthenes]
+    /// Command, as for `tauto run` [default: a sieve of Eratosthenes]
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
     #[command(flatten)]

@@ -20,14 +20,14 @@ pub(crate) struct SessionArgs {
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write every figure to FILE; - is standard output
+    /// Write every measured value to FILE as CSV; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
     /// Write a page with plots to FILE; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Record every run in FILE and resume from the runs it holds [default: a file in the data directory, chosen by what is
-    /// measured; a complete experiment there restarts from scratch]
+    /// Record every run in FILE and resume from the runs it holds [default: one file per experiment in the data
+    /// directory; a complete experiment restarts from scratch]
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// Restart from scratch, ignoring recorded runs

@@ -22,7 +22,7 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     (
         "judge",
         [
-            ("Judge a file by a package", "tauto judge snowwall solution.py"),
+            ("Judge a file against a package", "tauto judge snowwall solution.py"),
             (
                 "Judge it on tests in files, without a package",
                 "tauto judge --tests tests --cpu-time 2 solution.cpp",
@@ -42,9 +42,9 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     (
         "limits",
         [
-            ("Measure the limit that each package's rule gives here", "tauto limits contest/*"),
+            ("Measure the time limit that each package's rule gives on this host", "tauto limits contest/*"),
             (
-                "Also with all CPUs busy, as a page with a picture",
+                "Measure with all CPUs busy too, and write a page with a chart",
                 "tauto limits --load --html limits.html snowwall",
             ),
         ],
@@ -52,9 +52,12 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     (
         "new",
         [
-            ("Create a package whose output is compared", "tauto new two-sums --type pass-fail"),
             (
-                "Create an interactive one with a Python solution",
+                "Create a package that compares the output with the answer",
+                "tauto new two-sums --type pass-fail",
+            ),
+            (
+                "Create an interactive package with a Python solution",
                 "tauto new guess --type interactive --language python3",
             ),
         ],
@@ -62,8 +65,8 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     (
         "convert",
         [
-            ("Convert a package of Polygon", "tauto convert 'pairs-7$linux.zip' pairs"),
-            ("Convert a task of CMS", "tauto convert cms/sums sums"),
+            ("Convert a Polygon package", "tauto convert 'pairs-7$linux.zip' pairs"),
+            ("Convert a CMS task", "tauto convert cms/sums sums"),
         ],
     ),
     (
@@ -87,7 +90,7 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         "audit",
         [
             ("Check this host", "tauto audit"),
-            ("Check another host by a recording of it", "tauto audit --root judge7.txt"),
+            ("Check another host from its recording", "tauto audit --root judge7.txt"),
         ],
     ),
     (
@@ -104,14 +107,14 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     (
         "tune",
         [
-            ("List the changes that would make this host quiet", "tauto tune plan"),
+            ("List the changes that reduce timing noise on this host", "tauto tune plan"),
             ("Restore every previous value", "sudo tauto tune undo"),
         ],
     ),
     (
         "tune plan",
         [
-            ("List the changes with previous and wanted values", "tauto tune plan"),
+            ("List the changes with current and planned values", "tauto tune plan"),
             ("Include kernel parameters for the next boot", "tauto tune plan --boot"),
         ],
     ),
@@ -142,7 +145,7 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     (
         "numa",
         [
-            ("Show the memory nodes", "tauto numa topology"),
+            ("Show the NUMA nodes", "tauto numa topology"),
             ("Diagnose remote memory access of a program", "tauto numa trace -- ./simulate"),
         ],
     ),
@@ -150,7 +153,7 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         "numa topology",
         [
             ("Show nodes, CPUs, memory and distances", "tauto numa topology"),
-            ("Draw them", "tauto numa topology --svg nodes.svg"),
+            ("Draw them as SVG", "tauto numa topology --svg nodes.svg"),
         ],
     ),
     (
@@ -163,7 +166,7 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     (
         "numa decode",
         [
-            ("Name what an offcore mask counts", "tauto numa decode 0x20ff --cpu nehalem"),
+            ("Show what an offcore mask counts", "tauto numa decode 0x20ff --cpu nehalem"),
             ("Print it as JSON", "tauto numa decode 0x20ff --cpu nehalem --json"),
         ],
     ),
@@ -171,11 +174,11 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         "numa encode",
         [
             (
-                "Compose the mask of reads from remote memory",
+                "Encode the mask for reads from remote memory",
                 "tauto numa encode --request DEMAND_DATA_RD --response REMOTE_DRAM --cpu nehalem",
             ),
             (
-                "Compose it for this processor",
+                "Encode a mask for this processor",
                 "tauto numa encode --request ANY_REQUEST --response REMOTE_DRAM",
             ),
         ],
@@ -183,9 +186,9 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     (
         "lab",
         [
-            ("Measure what each step of isolation is worth here", "tauto lab ladder -- ./sieve 500000"),
+            ("Measure how much each isolation step helps on this host", "tauto lab ladder -- ./sieve 500000"),
             (
-                "Measure how the size of the environment affects a program",
+                "Measure how the size of the environment affects a program's time",
                 "tauto lab layout --quick -- ./sieve 500000",
             ),
         ],
@@ -194,11 +197,11 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         "lab consistency",
         [
             (
-                "Show briefly how far this machine can be believed",
+                "Check the consistency of this machine quickly",
                 "tauto lab consistency --quick --html here.html",
             ),
             (
-                "Set another judge beside it",
+                "Compare the times of another judge with this machine's",
                 "tauto lab consistency --csv other.csv --compare here.json --html both.html",
             ),
         ],
@@ -208,7 +211,7 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         [
             ("Measure a program at every stage, idle and under load", "tauto lab ladder -- ./sieve 500000"),
             (
-                "Start over, 40 runs a stage, with a page",
+                "Restart from scratch with 40 runs per stage, and write a page",
                 "tauto lab ladder --fresh -n 40 --html ladder.html -- ./sieve 500000",
             ),
         ],
@@ -216,7 +219,10 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     (
         "lab perturb",
         [
-            ("Measure what eight kinds of disturbance cost a program", "tauto lab perturb -- ./sieve 500000"),
+            (
+                "Measure how much eight kinds of disturbance slow a program",
+                "tauto lab perturb -- ./sieve 500000",
+            ),
             (
                 "Measure one of them with 60 pairs",
                 "tauto lab perturb --only cache_load -n 60 -- ./sieve 500000",
@@ -226,7 +232,7 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     (
         "lab layout",
         [
-            ("Sample the sizes of the environment coarsely", "tauto lab layout --quick -- ./sieve 500000"),
+            ("Sample environment sizes coarsely", "tauto lab layout --quick -- ./sieve 500000"),
             ("Move the start of the stack instead", "tauto lab layout --vary stack -- ./sieve 500000"),
         ],
     ),
@@ -235,7 +241,7 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         [
             ("Link the sources of a directory in 16 orders", "tauto lab link-order src"),
             (
-                "Link objects by a command of your own",
+                "Link objects with your own command",
                 "tauto lab link-order --link 'gcc -o {out} {objects} -lm' a.o b.o",
             ),
         ],
@@ -251,10 +257,7 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         "index",
         [
             ("Measure this machine", "tauto index --json --name judge7"),
-            (
-                "Find machines that differ from the others",
-                "tauto index --compare judge1.json judge2.json judge3.json",
-            ),
+            ("Find outlier machines", "tauto index --compare judge1.json judge2.json judge3.json"),
         ],
     ),
     (
@@ -275,7 +278,7 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         "config",
         [
             ("Show every key, its value and where it comes from", "tauto config show"),
-            ("Check a file before it is installed", "tauto config check tautochrone.toml"),
+            ("Check a file before installing it", "tauto config check tautochrone.toml"),
         ],
     ),
     (
@@ -289,7 +292,7 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         "config check",
         [
             ("Check the site's configuration", "tauto config check"),
-            ("Check a file before it is installed", "tauto config check tautochrone.toml"),
+            ("Check a file before installing it", "tauto config check tautochrone.toml"),
         ],
     ),
     (
@@ -306,11 +309,11 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         "shadow",
         [
             (
-                "Judge a contest beside its own system until it ends",
+                "Judge a contest in parallel with its own system until it ends",
                 "sudo tauto shadow --url https://judge.example.org/api/contests/finals --packages problems --html page.html",
             ),
             (
-                "Compare what has been judged so far, by a table of problems",
+                "Compare the verdicts so far, with a table of problems",
                 "sudo tauto shadow --url https://judge.example.org/api --contest finals --packages map.toml --once",
             ),
         ],
@@ -319,11 +322,11 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         "export",
         [
             (
-                "Write the event feed of a contest",
+                "Write a contest's event feed",
                 "sudo tauto export contest-api --contest finals --output event-feed.ndjson",
             ),
             (
-                "Print it in the older version",
+                "Print it in version 2023-06",
                 "sudo tauto export contest-api --contest finals --version 2023-06",
             ),
         ],
@@ -332,11 +335,11 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         "export contest-api",
         [
             (
-                "Write the event feed of a contest with its teams, for a resolver",
+                "Write a contest's event feed with its teams, for a resolver",
                 "sudo tauto export contest-api --contest finals --teams teams.json --output event-feed.ndjson",
             ),
             (
-                "Print it in the older version",
+                "Print it in version 2023-06",
                 "sudo tauto export contest-api --contest finals --version 2023-06",
             ),
         ],
@@ -348,7 +351,10 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
                 "Judge for a DOMjudge server",
                 "sudo tauto judgehost --url https://judge.example.org/api/v4 --password-file secret",
             ),
-            ("Judge what is waiting, then end", "sudo tauto judgehost --secret-file restapi.secret --once"),
+            (
+                "Judge the queued submissions, then exit",
+                "sudo tauto judgehost --secret-file restapi.secret --once",
+            ),
         ],
     ),
     (
@@ -414,10 +420,7 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         "pool set",
         [
             ("Replace the requirements of a pool", "tauto pool set metal --file metal.toml"),
-            (
-                "Do so in another database",
-                "tauto pool set metal --file metal.toml --database postgres://db/judge",
-            ),
+            ("Use another database", "tauto pool set metal --file metal.toml --database postgres://db/judge"),
         ],
     ),
     (
@@ -431,7 +434,7 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         "pool remove",
         [
             ("Remove a pool that nothing uses", "tauto pool remove metal"),
-            ("Do so in another database", "tauto pool remove metal --database postgres://db/judge"),
+            ("Use another database", "tauto pool remove metal --database postgres://db/judge"),
         ],
     ),
     (
@@ -451,7 +454,7 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     (
         "node show",
         [
-            ("Show what a node states and what its pool requires", "tauto node show judge7"),
+            ("Compare a node's features with its pool's requirements", "tauto node show judge7"),
             ("Print it as JSON", "tauto node show judge7 --json"),
         ],
     ),
@@ -463,7 +466,7 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
                 "tauto node drain judge7 --reason 'new memory'",
             ),
             (
-                "Do so in another database",
+                "Use another database",
                 "tauto node drain judge7 --reason 'new fan' --database postgres://db/judge",
             ),
         ],
@@ -478,8 +481,8 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     (
         "node remove",
         [
-            ("Remove a node that will not come back", "tauto node remove judge7"),
-            ("Do so in another database", "tauto node remove judge7 --database postgres://db/judge"),
+            ("Remove a node that will not return", "tauto node remove judge7"),
+            ("Use another database", "tauto node remove judge7 --database postgres://db/judge"),
         ],
     ),
     (
@@ -520,8 +523,8 @@ pub(super) const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     (
         "contest remove",
         [
-            ("Remove a contest's settings", "tauto contest remove finals"),
-            ("Do so in another database", "tauto contest remove finals --database postgres://db/judge"),
+            ("Remove a contest", "tauto contest remove finals"),
+            ("Use another database", "tauto contest remove finals --database postgres://db/judge"),
         ],
     ),
     (

@@ -11,20 +11,20 @@ use tempfile::TempDir;
 /// Options that stand for a package.
 #[derive(Args, Debug)]
 pub(super) struct TestArgs {
-    /// Judge without a package: the input of a test; once for each test
+    /// Input file of a test, to judge without a package; repeat the option for each test
     #[arg(long = "in", value_name = "FILE", requires = "answers")]
     inputs: Vec<PathBuf>,
-    /// The right answer to that input; as many as inputs, in the same order
+    /// Answer file of a test: one for each --in, in the same order
     #[arg(long = "answer", value_name = "FILE", requires = "inputs")]
     answers: Vec<PathBuf>,
-    /// Judge without a package: a directory of tests, NAME.in and NAME.ans
+    /// Directory of tests (NAME.in and NAME.ans), to judge without a package
     #[arg(long, value_name = "DIR", conflicts_with = "inputs")]
     tests: Option<PathBuf>,
-    /// Numbers may differ from the answer by this much, absolutely or relatively
+    /// Accept numbers that differ from the answer by at most X, absolutely or relatively
     #[arg(long, value_name = "X", conflicts_with = "checker", value_parser = tolerance)]
     tolerance: Option<f64>,
-    /// The source of a checker (output validator): it gets the files of input and answer and a directory as arguments and the output
-    /// on standard input, and ends with 42 for right and 43 for wrong
+    /// Source file of a checker (output validator). Its arguments are the input file, the answer file and a directory; it
+    /// reads the output on standard input and exits with 42 (right) or 43 (wrong)
     #[arg(long, value_name = "FILE")]
     checker: Option<PathBuf>,
 }

@@ -20,11 +20,11 @@ pub(crate) struct ContestArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Strictness {
-    /// Judged in its pool, never elsewhere
+    /// Only nodes of its pool
     Strict,
-    /// Judged anywhere
+    /// Any node
     Relaxed,
-    /// Judged anywhere, and again in its pool where a limit was missed or is near; the latter counts
+    /// Any node; a result over or near a limit is judged again in the pool, and that result counts
     RelaxedThenStrict,
 }
 
@@ -44,29 +44,30 @@ enum Action {
     List,
     /// Show one contest
     Show {
-        /// Its name
+        /// Name of the contest
         name: String,
     },
-    /// Create or change a contest; its waiting jobs move to the new pool
+    /// Create or change a contest; its queued jobs move to the new pool
     Set {
-        /// Its name: 1 to 64 of a-z, A-Z, 0-9, `.`, `_` and `-`
+        /// Name of the contest: 1 to 64 of a-z, A-Z, 0-9, `.`, `_` and `-`
         name: String,
-        /// The pool it is bound to
+        /// Pool of the contest
         #[arg(long, value_name = "POOL")]
         pool: String,
-        /// What its verdicts on time are based on
+        /// Nodes that may judge its submissions
         #[arg(long, value_enum)]
         strictness: Strictness,
         /// Run at most N of its jobs at a time [default: no limit]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         at_once: Option<u32>,
-        /// Let the reference clock judge too what is left open, all that one run did not decide, or nothing [default: as problem and service say]
+        /// Results to judge by the reference clock too: open (too close to the limit to be certain), grey (not decided by
+        /// one run) or never [default: the setting of the problem, else of the service]
         #[arg(long, value_name = "open|grey|never", value_parser = second_opinion)]
         second_opinion: Option<SecondOpinions>,
     },
     /// Remove a contest that has no submissions
     Remove {
-        /// Its name
+        /// Name of the contest
         name: String,
     },
 }

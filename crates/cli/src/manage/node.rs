@@ -25,14 +25,14 @@ pub(crate) struct NodeArgs {
 enum Action {
     /// List the nodes with their state and its reason
     List,
-    /// Show one node: its features against its pool's requirements, its speed over time, its health and its history
+    /// Show one node: features against its pool's requirements, speed over time, health and history
     Show {
-        /// Its name
+        /// Name of the node
         name: String,
     },
     /// Drain a node: it finishes running jobs and accepts no new ones
     Drain {
-        /// Its name
+        /// Name of the node
         name: String,
         /// Reason, shown with the node
         #[arg(long, value_name = "TEXT")]
@@ -40,20 +40,20 @@ enum Action {
     },
     /// Return a node to service after it passes admission
     Return {
-        /// Its name
+        /// Name of the node
         name: String,
-        /// What was done
+        /// What was done; recorded in the node's history
         #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
         reason: String,
     },
     /// Remove a node that is out of service or was never admitted
     Remove {
-        /// Its name
+        /// Name of the node
         name: String,
     },
     /// List the judgements of a suspect node
     Suspects {
-        /// Its name
+        /// Name of the node
         name: String,
         /// Rejudge all of them
         #[arg(long)]

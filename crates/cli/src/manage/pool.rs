@@ -20,7 +20,7 @@ pub(crate) struct PoolArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Kind {
-    /// Equal hardware and equal measured power: verdicts on time count
+    /// Equal hardware and equal power index; verdicts on time count
     Strict,
     /// Any machine
     Relaxed,
@@ -30,50 +30,50 @@ enum Kind {
 enum Action {
     /// List the pools, their members and contests
     List,
-    /// Show one pool: requirements, members and waiting work
+    /// Show one pool: requirements, members and queued jobs
     Show {
-        /// Its name
+        /// Name of the pool
         name: String,
-        /// Print its file, which `set` takes
+        /// Print its requirements as a file for `tauto pool set`
         #[arg(long, conflicts_with = "json")]
         as_file: bool,
     },
-    /// Create a pool; its first member defines its requirements unless a file does
+    /// Create a pool; its first member defines its requirements unless --file is given
     Add {
-        /// Its name: 1 to 32 of a-z, 0-9 and -
+        /// Name of the pool: 1 to 32 of a-z, 0-9 and -
         name: String,
-        /// How alike its members must be
+        /// How similar its members must be
         #[arg(long, value_enum, required_unless_present = "file")]
         kind: Option<Kind>,
-        /// Requirements of its members, as docs/fleet.md describes them
+        /// File with the requirements of its members (docs/fleet.md)
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
-        /// Seconds after which a strict pool's idle nodes take relaxed work that nobody else has taken [default: never]
+        /// Seconds after which idle nodes of a strict pool take waiting relaxed jobs [default: never]
         #[arg(long, value_name = "SECONDS")]
         helps_after: Option<u32>,
     },
     /// Change the requirements of a pool
     Set {
-        /// Its name
+        /// Name of the pool
         name: String,
-        /// Requirements of its members, as docs/fleet.md describes them
+        /// File with the requirements of its members (docs/fleet.md)
         #[arg(long, value_name = "FILE")]
         file: PathBuf,
     },
-    /// Accept one more value of a feature: before an upgrade, such as that of a kernel
+    /// Accept an additional value of a feature, such as a new kernel before an upgrade
     Accept {
-        /// Its name
+        /// Name of the pool
         name: String,
-        /// Which feature
+        /// Feature of a node
         #[arg(long, value_name = "FEATURE", value_parser = PossibleValuesParser::new(Feature::ALL.map(Feature::name)))]
         feature: String,
-        /// The value, as `tauto node show` prints it
+        /// Value to accept, as `tauto node show` prints it
         #[arg(long, value_name = "VALUE")]
         value: String,
     },
     /// Remove a pool that no node, contest or job uses
     Remove {
-        /// Its name
+        /// Name of the pool
         name: String,
     },
 }

@@ -11,7 +11,7 @@ use report::text::mask_lines;
 
 #[derive(Args, Debug)]
 pub(crate) struct DecodeArgs {
-    /// The mask, such as 0x20ff; for AMD the unit mask, or raw event 0xUUEE: unit mask and code
+    /// Mask, such as 0x20ff; for AMD, the unit mask or the raw event 0xUUEE (unit mask and event code)
     #[arg(value_parser = offcore::parse_mask)]
     mask: u64,
     #[command(flatten)]
@@ -20,10 +20,10 @@ pub(crate) struct DecodeArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct EncodeArgs {
-    /// Requests, such as ANY_REQUEST or DEMAND_DATA_RD,DEMAND_RFO
+    /// Requests to count, such as ANY_REQUEST or DEMAND_DATA_RD,DEMAND_RFO
     #[arg(long, value_name = "LIST", value_delimiter = ',', required = true)]
     request: Vec<String>,
-    /// Where they are answered, such as REMOTE_DRAM
+    /// Where the requests are answered, such as REMOTE_DRAM
     #[arg(long, value_name = "LIST", value_delimiter = ',', required = true)]
     response: Vec<String>,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub(crate) struct EncodeArgs {
 /// Whose mask, and how it is shown.
 #[derive(Args, Debug)]
 struct FormArgs {
-    /// Generation of the processor, such as nehalem, haswellx or zen4 [default: this processor's]
+    /// Processor generation, such as nehalem, haswellx or zen4 [default: this processor's]
     #[arg(long, value_name = "GENERATION")]
     cpu: Option<String>,
     /// Print one JSON document

@@ -17,10 +17,10 @@ pub(crate) struct TopologyArgs {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// Also draw packages, nodes, caches and CPUs, as an SVG picture
+    /// Write an SVG drawing of packages, nodes, caches and CPUs to FILE
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Check another machine: a directory with its /proc and /sys, or a recording
+    /// Check a recorded machine: a file of `tauto audit --record`, or a directory with its /proc and /sys
     #[arg(long, value_name = "DIR|FILE")]
     root: Option<PathBuf>,
 }

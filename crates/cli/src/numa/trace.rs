@@ -52,7 +52,7 @@ pub(crate) struct TraceArgs {
     /// Watch this process and its children instead of starting one
     #[arg(long, value_name = "PID", conflicts_with = "command", value_parser = clap::value_parser!(i32).range(1..))]
     pid: Option<i32>,
-    /// Watch for at most this long; the program keeps running [default: until it ends]
+    /// Watch for at most SECONDS; the program keeps running [default: until it ends]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     seconds: Option<Nanos>,
     /// Skip measuring the latency of remote memory (about two seconds if there are several nodes)
@@ -67,7 +67,7 @@ pub(crate) struct TraceArgs {
     /// Write a page with tables and bars to FILE
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// The program. It is started as a shell would, with the caller's environment and streams, and in no sandbox
+    /// Program to run. It starts as from a shell: with the caller's environment and streams, outside the sandbox
     #[arg(last = true, value_name = "CMD", required_unless_present = "pid")]
     command: Vec<String>,
 }

@@ -104,7 +104,7 @@ impl<'a> Following<'a> {
             Err(why) => {
                 self.unread += 1;
                 if self.unread <= TOLD {
-                    tracing::warn!(why, "a line of the feed is passed over");
+                    tracing::warn!(why, "a line of the feed is ignored");
                 }
                 return Ok(false);
             }
@@ -218,7 +218,7 @@ impl<'a> Following<'a> {
                 if *tried >= TRIES[usize::from(once)] {
                     self.not.insert(id.clone(), Not { why, tried: true });
                 } else {
-                    tracing::warn!(submission = id, why, "it is tried again");
+                    tracing::warn!(submission = id, why, "retrying");
                     let wait = (AGAIN.0 * 2u32.saturating_pow(*tried - 1)).min(AGAIN.1);
                     self.later.insert(id.clone(), Instant::now() + wait);
                 }

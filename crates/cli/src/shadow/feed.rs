@@ -200,7 +200,7 @@ impl Reader<'_> {
             Ok(Streamed::Ended) => Ok(Ended::Lost("the server ended the feed".into())),
             Ok(Streamed::Refused(answer)) => match answer.status {
                 400 if self.token.take().is_some() => Ok(Ended::Lost(
-                    "the server no longer knows our position; reading the feed from the start".into(),
+                    "the server no longer knows this position; reading the feed from the start".into(),
                 )),
                 400 if std::mem::take(streams) && self.once => {
                     Ok(Ended::Lost("the server does not know `stream=false`".into()))

@@ -11,23 +11,23 @@ const VARIABLE: &str = "TAUTO_NATS";
 
 #[derive(Args, Debug)]
 pub(super) struct BrokerArgs {
-    /// Take work of a fleet from these NATS brokers: nats://HOST:PORT or tls://…, comma-separated. Use the variable TAUTO_NATS if the URL
-    /// has a password
+    /// Take jobs of a fleet from these NATS brokers: nats://HOST:PORT or tls://…, comma-separated. Use the variable
+    /// TAUTO_NATS if the URL has a password
     #[arg(long, value_name = "URL")]
     nats: Option<String>,
     /// Pool to join (with --nats)
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
-    /// Credentials for the brokers, a .creds file
+    /// Credentials file (.creds) for the brokers
     #[arg(long, value_name = "FILE")]
     nats_creds: Option<PathBuf>,
-    /// Trusted certificate authorities of the brokers, a PEM file [default: the system's]
+    /// PEM file with the trusted certificate authorities of the brokers [default: the system's]
     #[arg(long, value_name = "FILE")]
     nats_ca: Option<PathBuf>,
-    /// Client certificate for the brokers, a PEM file
+    /// PEM file with the client certificate for the brokers
     #[arg(long, value_name = "FILE", requires = "nats_key")]
     nats_cert: Option<PathBuf>,
-    /// Key of the client certificate, a PEM file
+    /// PEM file with the key of the client certificate
     #[arg(long, value_name = "FILE", requires = "nats_cert")]
     nats_key: Option<PathBuf>,
 }

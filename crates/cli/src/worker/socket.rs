@@ -208,7 +208,7 @@ impl Socket<'_> {
 
     /// A task that came too late.
     fn give_back(&mut self, task: &fleet::Task) {
-        let why = "the worker was told to end".to_string();
+        let why = "the worker was asked to stop".to_string();
         self.say(&FromWorker::Done { lease: task.lease, outcome: Outcome::Returned { why } });
     }
 }

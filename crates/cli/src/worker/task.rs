@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Does a task. What goes wrong is part of the outcome.
 pub(super) fn perform(worker: &mut Worker, service: &dyn TaskService, task: &Task) -> Outcome {
-    tracing::debug!(job = task.lease.job.0, attempt = task.lease.attempt, "a task begins");
+    tracing::debug!(job = task.lease.job.0, attempt = task.lease.attempt, "task started");
     let done = match &task.work {
         Work::Judge { package, problem, language, files, jury, mode, clock, time_limit, opinions } => {
             let (mode, clock) = (*mode, *clock);
@@ -32,7 +32,7 @@ pub(super) fn perform(worker: &mut Worker, service: &dyn TaskService, task: &Tas
         Work::Infer { package, problem, scales } => infer(worker, service, task, (package, problem), *scales),
         Work::Execute(execution) => run(worker, service, task, execution),
     };
-    tracing::debug!(job = task.lease.job.0, attempt = task.lease.attempt, "a task ends");
+    tracing::debug!(job = task.lease.job.0, attempt = task.lease.attempt, "task finished");
     match done {
         Ok(outcome) => outcome,
         Err(NotDone::Refused(why)) => Outcome::Refused { why },
@@ -51,7 +51,7 @@ enum NotDone {
 impl From<Fault> for NotDone {
     fn from(fault: Fault) -> NotDone {
         match fault {
-            Fault::Cancelled => NotDone::Returned("the worker was told to end".into()),
+            Fault::Cancelled => NotDone::Returned("the worker was asked to stop".into()),
             // The worker is as good as before, and another one would do no better.
             Fault::System(error) if error.blame == Blame::Content => NotDone::Refused(error.to_string()),
             Fault::System(error) => NotDone::Failed(error.to_string()),
@@ -210,7 +210,7 @@ fn limit(job: &Job, asked: &JudgeRequest) -> Result<TimeLimitInUse, NotDone> {
         (Some(told), _) => (told.limit, told.source.clone()),
         (None, PackageLimit::Stated { limit, source }) => (*limit, source.clone()),
         (None, PackageLimit::Inferred(_)) => {
-            let why = "the service told no time limit: its version is older than this worker's\n\
+            let why = "the service sent no time limit: its version is older than this worker's\n\
                        hint: upgrade the servers before their workers, and rejudge";
             return Err(NotDone::Refused(why.into()));
         }

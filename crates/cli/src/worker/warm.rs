@@ -39,10 +39,10 @@ pub(super) fn begin(languages: Option<&Path>, log: LogForm) {
         match command.args(args).stdin(Stdio::null()).status() {
             Ok(status) if status.success() => {}
             Ok(status) => {
-                tracing::warn!(%status, "languages were not prepared; the first program of each waits for that")
+                tracing::warn!(%status, "languages were not prepared; the first submission in each waits for it")
             }
             Err(error) => {
-                tracing::warn!(%error, "languages were not prepared; the first program of each waits for that")
+                tracing::warn!(%error, "languages were not prepared; the first submission in each waits for it")
             }
         }
     });

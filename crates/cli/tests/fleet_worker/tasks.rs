@@ -85,7 +85,7 @@ async fn a_worker_that_is_ended_gives_its_task_back() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     worker.terminate();
     let Outcome::Returned { why } = service.outcome(1).await else { panic!("it was given back") };
-    assert_eq!(why, "the worker was told to end");
+    assert_eq!(why, "the worker was asked to stop");
     worker.ends().await;
     assert!(service.nats.present().await.unwrap().is_empty(), "it said that it leaves");
     let mut tickets = service.nats.tickets("metal").await.unwrap();

@@ -10,7 +10,7 @@ pub(super) fn isolated_cpus(seen: &Seen) -> Finding {
     let f = finding(
         "isolated_cpus",
         Severity::High,
-        "other tasks are put on the run's CPU: 229 ms became 372 ms on a busy machine and 230 ms when isolated (Stinner, \
+        "the scheduler puts other tasks on the run's CPU: 229 ms became 372 ms on a busy machine and 230 ms when isolated (Stinner, \
          FOSDEM 2017)",
     )
     .read_from(format!("{SYSTEM}/isolated, cpuset.cpus.partition of the slots"));
@@ -32,7 +32,7 @@ pub(super) fn isolated_cpus(seen: &Seen) -> Finding {
 }
 
 /// Why a row has nothing to say of a machine that keeps no core free.
-pub(super) const ONE_CORE: &str = "the machine has one core, which is kept free of nothing";
+pub(super) const ONE_CORE: &str = "the machine has one core, which cannot be isolated";
 
 /// CPUs on which the scheduler puts nobody who did not ask for them.
 pub(super) fn isolated(seen: &Seen) -> Set {
@@ -80,7 +80,7 @@ pub(super) fn rcu_nocbs(seen: &Seen) -> Finding {
     let f = finding(
         "rcu_nocbs",
         Severity::Low,
-        "memory is freed on the CPU that used it, later: microseconds at a time",
+        "the kernel frees memory later, on the CPU that used it: microseconds at a time",
     )
     .read_from("/proc/cmdline");
     let quiet = seen.quiet_cpus();
@@ -91,12 +91,12 @@ pub(super) fn rcu_nocbs(seen: &Seen) -> Finding {
         (Reading::Known(a), Reading::Known(b))
             if a.union(&b).copied().collect::<Set>().is_superset(&quiet) =>
         {
-            f.ok(format!("callbacks of CPUs {} are done elsewhere", cpulist::to_list(&quiet)))
+            f.ok(format!("callbacks of CPUs {} run elsewhere", cpulist::to_list(&quiet)))
         }
         (Reading::Known(_), Reading::Known(_)) => {
             let list = cpulist::to_list(&quiet);
             f.bad(
-                format!("CPUs {list} do their own callbacks"),
+                format!("CPUs {list} run their own callbacks"),
                 at_boot_by("rcu_nocbs", &format!("rcu_nocbs={list}")),
             )
         }

@@ -14,7 +14,7 @@ pub(super) fn quota_throttling(seen: &Seen) -> Finding {
     let f = finding(
         "quota_throttling",
         Severity::High,
-        "a group that has used up its quota stands still until the period ends: gaps of up to 100 ms",
+        "a group that has used up its quota is stopped until the period ends: gaps of up to 100 ms",
     )
     .read_from("/proc/self/cgroup, cpu.max or cpu.cfs_quota_us of our group and those above");
     let quotas = match &seen.facts.cgroups.quotas {
@@ -24,9 +24,9 @@ pub(super) fn quota_throttling(seen: &Seen) -> Finding {
     if quotas.is_empty() {
         return match seen.kind {
             MachineKind::Container => {
-                f.unknown("no quota in the groups that are seen here; those above are the host's")
+                f.unknown("no quota in the groups visible here; those above belong to the host")
             }
-            _ => f.ok("no quota on our group or above"),
+            _ => f.ok("no quota on this group or above"),
         };
     }
     let shown = quotas.iter().map(|quota| match &quota.throttled {
@@ -48,7 +48,7 @@ pub(super) fn cgroup_layout(seen: &Seen) -> Finding {
     let f = finding(
         "cgroup_layout",
         Severity::High,
-        "only version 2 has isolated partitions, which keep others off a slot without a restart: 229 ms became 372 ms on a \
+        "only version 2 has isolated partitions, which keep other work off a slot without a reboot: 229 ms became 372 ms on a \
          busy CPU, 230 ms on an isolated one (Stinner 2017)",
     )
     .read_from("/proc/self/mountinfo, cgroup.controllers");
@@ -103,7 +103,7 @@ pub(super) fn cgroup_locks(seen: &Seen) -> Finding {
     let f = finding(
         "cgroup_locks",
         Severity::Low,
-        "before Linux 6.3 making and removing sandboxes waits for locks of the whole machine: seconds with 21 to 30 judges \
+        "before Linux 6.3, creating and removing sandboxes waits for machine-wide locks: seconds with 21 to 30 judges \
          on one host (DOMjudge #2277)",
     )
     .read_from("/proc/sys/kernel/osrelease");
@@ -148,7 +148,7 @@ mod tests {
             &[
                 (&mine, Ok, "no quota"),
                 (&format!("{mine}/sys/fs/cgroup/a/b/cpu.max\n\tmax 100000\n"), Ok, "no quota"),
-                (&format!("{CONTAINER}{mine}"), Unknown, "the host's"),
+                (&format!("{CONTAINER}{mine}"), Unknown, "belong to the host"),
                 (&above, Bad, "/sys/fs/cgroup/a/cpu.max: 50000 of 100000 µs"),
                 (&counted, Bad, "stopped 7 times"),
                 (&v1, Bad, "/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us: 20000 of 100000 µs"),

@@ -23,7 +23,7 @@ pub(super) fn clocksource(seen: &Seen) -> Finding {
     let f = finding(
         "clocksource",
         Severity::High,
-        "each reading of hpet or acpi_pm takes a microsecond and more, of the processor's counter some nanoseconds",
+        "reading hpet or acpi_pm takes a microsecond or more, reading the processor's counter some nanoseconds",
     )
     .read_from(FILE);
     let clock = &seen.facts.clock;
@@ -35,12 +35,12 @@ pub(super) fn clocksource(seen: &Seen) -> Finding {
             match better {
                 Some(better) => f.bad(source.clone(), at_run_time(format!("echo {better} > {FILE}"))),
                 None => f.bad(
-                    format!("{source}; no quick one is available (journalctl -k -g tsc tells why)"),
+                    format!("{source}; no fast one is available (journalctl -k -g tsc shows why)"),
                     at_boot_by("clocksource", "tsc=reliable"),
                 ),
             }
         }
-        Reading::Known(source) => f.unknown(format!("`{source}`: not known how quick it is")),
+        Reading::Known(source) => f.unknown(format!("`{source}`: its speed is unknown")),
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) fn steal(seen: &Seen) -> Finding {
     let f = finding(
         "steal",
         Severity::High,
-        "while the hypervisor runs another machine wall time passes and caches cool: 1.59 s over 15 loaded runs of 1 s \
+        "while the hypervisor runs another machine, wall time passes and caches become cold: 1.59 s over 15 loaded runs of 1 s \
          (measured); such runs are discarded and repeated",
     )
     .read_from("/proc/stat");
@@ -64,8 +64,8 @@ pub(super) fn steal(seen: &Seen) -> Finding {
     let all = of(&mut stolen.keys());
     let slots = of(&mut seen.slot_cpus().iter());
     match (all.0, seen.is_guest()) {
-        (0, false) => f.not_applicable("no hypervisor is seen and no time was stolen since the start"),
-        (0, true) => f.unknown("none since the start, or the hypervisor does not tell"),
+        (0, false) => f.not_applicable("no hypervisor is detected and there was no steal time since boot"),
+        (0, true) => f.unknown("none since boot, or the hypervisor does not report it"),
         (ticks, _) => f.bad(
             format!(
                 "{:.2} s since boot, {:.3} % of the time of all CPUs, {:.3} % of the slots'",
@@ -97,9 +97,9 @@ mod tests {
             &[
                 (&files("tsc", "tsc hpet acpi_pm"), Ok, "tsc"),
                 (&files("kvm-clock", "kvm-clock tsc"), Ok, "kvm-clock"),
-                (&hpet, Bad, "no quick one is available"),
+                (&hpet, Bad, "no fast one is available"),
                 (&tsc, Bad, "acpi_pm"),
-                (&files("tsc-early", "tsc-early"), Unknown, "not known how quick"),
+                (&files("tsc-early", "tsc-early"), Unknown, "its speed is unknown"),
                 ("", Unknown, "no /sys"),
             ],
         );
@@ -119,9 +119,9 @@ mod tests {
         check(
             "steal",
             &[
-                (&none, NotApplicable, "no hypervisor is seen"),
+                (&none, NotApplicable, "no hypervisor is detected"),
                 (&format!("{CONTAINER}{none}"), NotApplicable, ""),
-                (&format!("{GUEST}{none}"), Unknown, "does not tell"),
+                (&format!("{GUEST}{none}"), Unknown, "does not report it"),
                 (
                     &format!("{GUEST}{}", stat(20)),
                     Bad,

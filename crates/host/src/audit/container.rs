@@ -20,13 +20,12 @@ pub(super) fn container(seen: &Seen) -> Finding {
     let f = finding(
         "container",
         Severity::High,
-        "the sandbox makes namespaces, mounts and control groups; what the container withholds makes it weaker, or its \
-         limits less exact",
+        "the sandbox creates namespaces, mounts and control groups; if the container does not permit them, the sandbox is weaker or its limits are less exact",
     )
     .read_from("/proc/self/status, uid_map, mountinfo, attr/current");
     let platform = &seen.facts.platform;
     let Some(why) = platform.container.as_deref().filter(|_| seen.kind == MachineKind::Container) else {
-        return f.not_applicable("no container is seen");
+        return f.not_applicable("no container is detected");
     };
     let grants = &seen.facts.grants;
     let mode = match mode(grants) {
@@ -92,7 +91,7 @@ fn missing(grants: &Grants, mode: &Mode) -> Vec<Missing> {
     let mut missing = vec![];
     if *mode == Mode::Nothing {
         missing.push(Missing {
-            what: "CAP_SYS_ADMIN, by which namespaces and mounts are made".into(),
+            what: "CAP_SYS_ADMIN, needed for namespaces and mounts".into(),
             docker: "--cap-add SYS_ADMIN --security-opt seccomp=seccomp.json",
             podman: "--cap-add SYS_ADMIN --security-opt seccomp=seccomp.json",
             kubernetes: "securityContext.capabilities.add: [SYS_ADMIN]",

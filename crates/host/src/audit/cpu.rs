@@ -41,7 +41,7 @@ pub(super) fn smt(seen: &Seen) -> Finding {
     } else if seen.slots.slots.iter().all(|slot| siblings(seen, slot).is_empty()) {
         "SMT is on; the siblings of slot CPUs are offline"
     } else {
-        "SMT is on; the siblings of slot CPUs are held empty by isolated partitions"
+        "SMT is on; isolated partitions keep the siblings of slot CPUs empty"
     };
     match seen.is_guest() && seen.facts.topology.shows_smt() {
         // Taken at its word, as for which CPUs are siblings.
@@ -67,7 +67,7 @@ pub(super) fn c_states(seen: &Seen) -> Finding {
     let f = finding(
         "c_states",
         Severity::Low,
-        "a core that slept deeply wakes late and cold: it hits the first milliseconds of a run, little after that",
+        "a core in a deep idle state wakes up late and with cold caches: this affects mainly the first milliseconds of a run",
     )
     .read_from(format!("{CPUS}/cpuidle/current_driver, cpu*/cpuidle/state*/disable"));
     let idle = &seen.facts.idle;
@@ -108,9 +108,11 @@ pub(super) fn hybrid_cores(seen: &Seen) -> Finding {
     let f = finding(
         "hybrid_cores",
         Severity::High,
-        "the same program takes another time on another kind of core, whatever else is quiet; isolate only warns of it",
+        "the same program takes a different time on another kind of core; isolate only warns about it",
     )
-    .read_from("/sys/devices/cpu_core/cpus, /sys/devices/cpu_atom/cpus, /sys/devices/system/cpu/cpu*/cpu_capacity");
+    .read_from(
+        "/sys/devices/cpu_core/cpus, /sys/devices/cpu_atom/cpus, /sys/devices/system/cpu/cpu*/cpu_capacity",
+    );
     let capacity = |cpu: u32| seen.facts.topology.cpus.get(&cpu).and_then(|cpu| cpu.capacity);
     let fastest = seen.facts.topology.cpus.values().filter_map(|cpu| cpu.capacity).max();
     let Some(fastest) = fastest else {
@@ -173,7 +175,7 @@ mod tests {
                 (FOUR, Bad, "online: 3"),
                 (&guest_with, Bad, "online: 3"),
                 (&sibling_off, Ok, "siblings of slot CPUs are offline"),
-                (&partition("tauto-slot-2", "2-3", "isolated"), Ok, "held empty by isolated partitions"),
+                (&partition("tauto-slot-2", "2-3", "isolated"), Ok, "isolated partitions keep the siblings"),
                 (&format!("{GUEST}{}", partition("tauto-slot-2", "2-3", "isolated")), Ok, "hypervisor shows"),
                 (&format!("{GUEST}{CPUS}/smt/control\n\toff\n"), Ok, "hypervisor shows"),
                 (&format!("{GUEST}{CPUS}/smt/control\n\tnotsupported\n"), Unknown, "hypervisor"),

@@ -12,7 +12,7 @@ pub(super) fn turbo(seen: &Seen) -> Finding {
     let f = finding(
         "turbo",
         Severity::High,
-        "the clock follows heat and what other cores do: under load 13.5 % of a run's time, 2.5 % with turbo off \
+        "the clock frequency depends on temperature and on other cores: under load 13.5 % of a run's time, 2.5 % with turbo off \
          (Yandex.Contest)",
     );
     let switches = &seen.facts.frequency.turbo;
@@ -51,7 +51,7 @@ fn no_turbo_switch(seen: &Seen, f: Finding) -> Finding {
         Some(driver) if driver.starts_with("amd-pstate") => {
             f.unknown(format!("driver `{driver}` of this kernel has no switch for boost"))
         }
-        Some(driver) => f.not_applicable(format!("driver `{driver}` knows no turbo on this processor")),
+        Some(driver) => f.not_applicable(format!("driver `{driver}` supports no turbo on this processor")),
     }
 }
 
@@ -83,7 +83,7 @@ pub(super) fn governor(seen: &Seen) -> Finding {
     {
         Some(why) => f.unknown(why.clone()),
         None if ranges.values().all(|r| governor(r) == "performance") => unless_hidden(seen, f.ok(shown)),
-        None => unless_hidden(seen, f.ok(format!("{shown}, where least and most are the same"))),
+        None => unless_hidden(seen, f.ok(format!("{shown}, with equal minimum and maximum"))),
     }
 }
 
@@ -103,8 +103,7 @@ pub(super) fn frequency_range(seen: &Seen) -> Finding {
     let f = finding(
         "frequency_range",
         Severity::High,
-        "where least and most differ the clock moves between them; CPUs held at unequal clocks differ by as much: 59 % \
-         spread, 0.6 % once all were held equal (benchmarkoor #326)",
+        "if minimum and maximum differ, the clock moves between them; CPUs at unequal clocks differ by as much: 59 % spread, 0.6 % once all were equal (benchmarkoor #326)",
     )
     .read_from(format!("{CPUS}/cpu*/cpufreq/scaling_min_freq, scaling_max_freq"));
     let ranges = match of_slots(seen) {
@@ -165,7 +164,7 @@ pub(super) fn uncore(seen: &Seen) -> Finding {
         let why = match intel {
             true => "the driver is not loaded (modprobe intel-uncore-frequency), or this processor has none",
             false => {
-                "the kernel has no file that tells this processor's memory clock; the firmware set-up may fix it"
+                "the kernel has no file that shows this processor's memory clock; the firmware set-up may fix it"
             }
         };
         return unless_hidden(seen, f.unknown(why));
@@ -180,7 +179,10 @@ pub(super) fn uncore(seen: &Seen) -> Finding {
     }
     let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_string();
     let Some((path, min, max)) = moving.first() else {
-        return unless_hidden(seen, f.ok(format!("{} domains, least and most equal in each", domains.len())));
+        return unless_hidden(
+            seen,
+            f.ok(format!("{} domains, minimum and maximum equal in each", domains.len())),
+        );
     };
     let observed = format!(
         "{}: {} to {} MHz; {} of {} domains move",
@@ -204,7 +206,7 @@ pub(super) fn power_cap(seen: &Seen) -> Finding {
     .read_from("/sys/class/powercap/intel-rapl:*/constraint_*_power_limit_uw");
     let limits = &seen.facts.frequency.power;
     if limits.is_empty() {
-        return unless_hidden(seen, f.unknown("no limit of power is told (/sys/class/powercap)"));
+        return unless_hidden(seen, f.unknown("no power limit is reported (/sys/class/powercap)"));
     }
     let watt = |uw: u64| uw as f64 / 1e6;
     let below = |limit: &&crate::facts::PowerLimit| {
@@ -226,7 +228,7 @@ pub(super) fn power_cap(seen: &Seen) -> Finding {
         seen,
         match (rated, told.is_empty()) {
             (true, _) => f.ok(told),
-            (false, true) => f.unknown("limits of power may not be read by this user"),
+            (false, true) => f.unknown("the power limits may not be read by this user"),
             (false, false) => f.unknown(format!("{told}; the processor's base frequency is not reported")),
         },
     )
@@ -236,7 +238,7 @@ pub(super) fn thermal_throttle(seen: &Seen) -> Finding {
     let f = finding(
         "thermal_throttle",
         Severity::High,
-        "a processor that was too hot slows down, for seconds, wherever the heat came from (BenchExec #926)",
+        "an overheated processor slows down for seconds, whatever caused the heat (BenchExec #926)",
     )
     .read_from(format!("{CPUS}/cpu*/thermal_throttle/core_throttle_count, package_throttle_count"));
     let counts = &seen.facts.frequency.throttled;
@@ -248,7 +250,7 @@ pub(super) fn thermal_throttle(seen: &Seen) -> Finding {
         return unless_hidden(seen, f.unknown("this processor's throttling is not counted by the kernel"));
     }
     if shown.is_empty() {
-        return unless_hidden(seen, f.ok("never since the start"));
+        return unless_hidden(seen, f.ok("never since boot"));
     }
     let remedy = Remedy {
         command: "cool it better, run fewer slots, or hold a lower frequency (see frequency_range)".into(),
@@ -257,7 +259,7 @@ pub(super) fn thermal_throttle(seen: &Seen) -> Finding {
         reboot: false,
         reversible: true,
     };
-    f.bad(format!("since the start: {shown}"), Some(remedy))
+    f.bad(format!("since boot: {shown}"), Some(remedy))
 }
 
 #[cfg(test)]
@@ -308,7 +310,7 @@ mod tests {
                 (&format!("{}{}", boost("0"), each("1")), Bad, "cpu1/cpufreq/boost is 1"),
                 (&format!("{}{}", boost("0"), each("0")), Ok, ""),
                 (&format!("{CPUS}/cpufreq/boost ! 13 Permission denied\n"), Unknown, "may not be read"),
-                (&driver("acpi-cpufreq"), NotApplicable, "`acpi-cpufreq` knows no turbo"),
+                (&driver("acpi-cpufreq"), NotApplicable, "`acpi-cpufreq` supports no turbo"),
                 (&driver("amd-pstate-epp"), Unknown, "no switch"),
                 ("", Unknown, "no driver"),
                 (GUEST, Unknown, "hypervisor"),
@@ -341,7 +343,7 @@ mod tests {
                 // The sibling left untuned.
                 (&core("performance", "powersave"), Bad, "performance on 2, powersave on 3"),
                 (&core("schedutil", "schedutil"), Bad, "schedutil on 2-3"),
-                (&fixed, Ok, "least and most are the same"),
+                (&fixed, Ok, "with equal minimum and maximum"),
                 (&format!("{GUEST}{}", core("performance", "performance")), Unknown, "hypervisor"),
                 (&format!("{}{}", smt(), cpu(2, "x", "performance", 1, 1)), Unknown, "CPU 3 has no"),
                 (&denied, Unknown, "may not be read"),
@@ -439,7 +441,7 @@ mod tests {
                 (&zone(150_000_000, &rated), Ok, "package-0 long_term: 150 W"),
                 (&zone(100_500_000, &rated), Bad, "100.5 W, made for 150 W"),
                 (&zone(100_000_000, ""), Unknown, "is not reported"),
-                ("", Unknown, "no limit of power"),
+                ("", Unknown, "no power limit"),
                 (GUEST, Unknown, "hypervisor"),
             ],
         );

@@ -40,7 +40,7 @@ pub(super) fn irq_affinity(seen: &Seen) -> Finding {
         };
     }
     let observed = match (open.len(), to_come) {
-        (0, _) => "interrupts that are yet to come may be served on slot CPUs (default_smp_affinity)".into(),
+        (0, _) => "new interrupts may be served on slot CPUs (default_smp_affinity)".into(),
         (n, _) => format!("{n} interrupts of devices may be served on CPUs {}", cpulist::to_list(&quiet)),
     };
     let mut f = f.bad(observed, at_run_time("tauto tune apply --only irq_affinity"));
@@ -102,7 +102,7 @@ pub(super) fn managed_irq(seen: &Seen) -> Finding {
         return f;
     }
     match likely.is_empty() {
-        true => f.unknown("no device is known for such interrupts here; whether one has them is told only by trying to move them"),
+        true => f.unknown("no device with such interrupts is known here; only an attempt to move them shows whether a device has them"),
         false => unless_hidden(seen, f.ok(format!("no such queue is served on CPUs {list} now"))),
     }
 }
@@ -167,7 +167,7 @@ mod tests {
             &[
                 (&irq("eth0", "0-1", "1"), Bad, "1 interrupts of devices may be served on CPUs 1"),
                 (&off, Ok, "no device's interrupt"),
-                (&to_come, Bad, "yet to come"),
+                (&to_come, Bad, "new interrupts may be served"),
                 (&denied, Unknown, "may not be read"),
                 ("", Unknown, "no /proc/interrupts"),
                 ("/sys/devices/system/cpu/online\n\t0\n", NotApplicable, "one core"),
@@ -189,7 +189,7 @@ mod tests {
                 (&booted, Ok, "isolcpus=managed_irq"),
                 (&irq("nvme0q1", "0", "0"), Ok, "now"),
                 (&format!("{GUEST}{}", irq("virtio1-req.0", "0", "0")), Unknown, "hypervisor"),
-                (&irq("eth0", "0", "0"), Unknown, "trying to move"),
+                (&irq("eth0", "0", "0"), Unknown, "attempt to move"),
             ],
         );
     }

@@ -14,7 +14,7 @@ pub(super) fn workqueues(seen: &Seen) -> Finding {
     let f = finding(
         "workqueues",
         Severity::Low,
-        "work that the kernel defers, writing back files for one, is done on any CPU that its mask allows",
+        "the kernel runs deferred work, such as writing back files, on any CPU that the mask allows",
     )
     .read_from("/sys/devices/virtual/workqueue/cpumask, /sys/devices/virtual/workqueue/*/cpumask");
     let (quiet, queues) = (seen.quiet_cpus(), &seen.facts.kernel.workqueues);
@@ -34,7 +34,7 @@ pub(super) fn workqueues(seen: &Seen) -> Finding {
             (Some(why), _) => f.unknown(why.clone()),
             (None, true) => f.unknown("this kernel shows no masks"),
             (None, false) => {
-                f.ok(format!("{} masks keep off CPUs {}", queues.len(), cpulist::to_list(&quiet)))
+                f.ok(format!("{} masks exclude CPUs {}", queues.len(), cpulist::to_list(&quiet)))
             }
         }
     }
@@ -112,7 +112,7 @@ pub(super) fn rt_starvation_guard(seen: &Seen) -> Finding {
     let f = finding(
         "rt_starvation_guard",
         Severity::Low,
-        "a real-time run gives way for 50 ms of each second where an ordinary task waits for its CPU: 5.3 % of wall time \
+        "a real-time run loses its CPU for 50 ms of each second if an ordinary task waits for it: 5.3 % of wall time \
          (measured)",
     )
     .read_from("/sys/kernel/debug/sched/fair_server/cpu*/runtime, /proc/sys/kernel/sched_rt_runtime_us");
@@ -131,7 +131,7 @@ pub(super) fn rt_starvation_guard(seen: &Seen) -> Finding {
             }
             let command = "echo 0 > /sys/kernel/debug/sched/fair_server/cpu$cpu/runtime";
             let held: Set = held.into_iter().collect();
-            let observed = format!("fair servers are at work on CPUs {}", cpulist::to_list(&held));
+            let observed = format!("fair servers are active on CPUs {}", cpulist::to_list(&held));
             return f.bad(observed, at_run_time(super::on_each(&held, command)));
         }
         None => {}
@@ -144,12 +144,11 @@ pub(super) fn rt_starvation_guard(seen: &Seen) -> Finding {
         .and_then(|release| version(release))
         .is_none_or(|v| v >= FAIR_SERVER)
     {
-        return f.unknown(
-            "fair servers hold real-time tasks back since Linux 6.12, and their files are not to be seen",
-        );
+        return f
+            .unknown("fair servers limit real-time tasks since Linux 6.12, and their files are not visible");
     }
     match &kernel.rt_runtime {
-        None => f.not_applicable("this kernel holds real-time tasks back in no way"),
+        None => f.not_applicable("this kernel does not limit real-time tasks"),
         Some(Reading::Unknown(why)) => f.unknown(why.clone()),
         Some(Reading::Known(-1)) => f.ok("sched_rt_runtime_us is -1"),
         Some(Reading::Known(us)) => f.bad(
@@ -180,7 +179,7 @@ mod tests {
             &[
                 (&mask("3", "3"), Bad, "2 masks allow CPUs 1"),
                 (&mask("1", "3"), Bad, "1 masks"),
-                (&mask("1", "1"), Ok, "keep off CPUs 1"),
+                (&mask("1", "1"), Ok, "exclude CPUs 1"),
                 ("", Unknown, "no masks"),
                 (
                     "/sys/devices/virtual/workqueue/cpumask ! 13 Permission denied\n",
@@ -239,7 +238,7 @@ mod tests {
             &[
                 (&format!("{old}{}", runtime("950000")), Bad, "950000"),
                 (&format!("{old}{}", runtime("-1")), Ok, "-1"),
-                (&format!("{new}{}", runtime("-1")), Unknown, "not to be seen"),
+                (&format!("{new}{}", runtime("-1")), Unknown, "not visible"),
                 (&server("50000000"), Bad, "CPUs 1"),
                 (&server("0"), Ok, "no time"),
                 (&format!("{new}{at}/cpu0/runtime ! 13 Permission denied\n"), Unknown, "may not be read"),

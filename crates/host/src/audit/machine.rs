@@ -10,7 +10,7 @@ pub(super) fn mitigations(seen: &Seen) -> Finding {
     let f = finding(
         "mitigations",
         Severity::Low,
-        "another set of mitigations is another machine: a bias between machines, seen in system calls and page faults first",
+        "machines with different mitigations differ in speed, mainly in system calls and page faults",
     )
     .read_from(format!("{VULNERABILITIES}/*"));
     let known: Vec<(&str, &str)> = seen
@@ -41,7 +41,7 @@ pub(super) fn microcode(seen: &Seen) -> Finding {
     let f = finding(
         "microcode",
         Severity::Low,
-        "microcode changes how fast instructions are: a bias between machines, or between the CPUs of one",
+        "microcode changes the speed of instructions: a bias between machines, or between the CPUs of one",
     )
     .read_from("/proc/cpuinfo");
     let revisions: Vec<&str> = platform.microcode.iter().map(String::as_str).collect();

@@ -9,7 +9,7 @@ pub(super) fn aslr(seen: &Seen) -> Finding {
     let f = finding(
         "aslr",
         Severity::Medium,
-        "another layout is another time: the variation of 60 runs of one loop was 3.0 % with fixed addresses, 13 % with \
+        "the memory layout changes the time: the variation of 60 runs of one loop was 3.0 % with fixed addresses, 13 % with \
          random ones (measured)",
     )
     .read_from("/proc/sys/kernel/randomize_va_space, /proc/self/status");
@@ -17,10 +17,10 @@ pub(super) fn aslr(seen: &Seen) -> Finding {
     match (memory.randomize.known().map(String::as_str), memory.seccomp.known().map(String::as_str)) {
         (Some("0"), _) => f.ok("addresses are fixed for all programs"),
         (_, Some("0")) => {
-            f.ok("the sandbox fixes the addresses of each program it runs; that is not refused here")
+            f.ok("the sandbox fixes the addresses of each program it runs; that is permitted here")
         }
         (_, Some(_)) => f.unknown(
-            "a filter of system calls is in force and may refuse what the sandbox does for each program",
+            "a system call filter is in force and may refuse what the sandbox does for each program",
         ),
         (_, None) => f.unknown("whether the sandbox may fix the addresses of each program is not reported"),
     }
@@ -31,13 +31,13 @@ pub(super) fn thp(seen: &Seen) -> Finding {
     let f = finding(
         "thp",
         Severity::Medium,
-        "whether a huge page is free decides how long a page fault takes: user time 1.01 to 1.09 s and up to 0.5 s of \
+        "the duration of a page fault depends on whether a huge page is free: user time 1.01 to 1.09 s and up to 0.5 s of \
          system time for one sieve, 1.00 to 1.02 s without (measured); runs are not exempt",
     )
     .read_from("/sys/kernel/mm/transparent_hugepage/enabled");
     let memory = &seen.facts.memory;
     if memory.huge_pages.is_empty() {
-        return f.not_applicable("this kernel makes no huge pages by itself");
+        return f.not_applicable("this kernel has no transparent huge pages");
     }
     let value = |(_, value): &&(String, Reading<String>)| value.known().cloned();
     let always: Vec<&(String, Reading<String>)> =
@@ -100,7 +100,7 @@ pub(super) fn compaction(seen: &Seen) -> Finding {
     let f = finding(
         "compaction",
         Severity::Low,
-        "kcompactd moves pages ahead of need: programs meet unmapped pages and flushed translations",
+        "kcompactd moves pages in advance: programs then find unmapped pages and flushed TLB entries",
     )
     .read_from("/proc/sys/vm/compaction_proactiveness");
     let off = at_run_time("sysctl -w vm.compaction_proactiveness=0");
@@ -118,7 +118,7 @@ pub(super) fn swap(seen: &Seen) -> Finding {
         Reading::Unknown(why) => f.unknown(why.clone()),
         Reading::Known(areas) if areas.is_empty() => f.ok("no swap area"),
         Reading::Known(areas) => f.bad(
-            format!("{}; runs' own groups may not swap, everything else may", areas.join(", ")),
+            format!("{}; the groups of runs may not swap, everything else may", areas.join(", ")),
             at_run_time("swapoff -a"),
         ),
     }
@@ -129,7 +129,7 @@ pub(super) fn balloon(seen: &Seen) -> Finding {
     let f = finding(
         "balloon",
         Severity::Medium,
-        "memory the host has taken back costs at the next touch: 0.02 to 0.51 s of system time for the same 200 MB \
+        "memory that the host has reclaimed costs time at the next access: 0.02 to 0.51 s of system time for the same 200 MB \
          (measured)",
     )
     .read_from("/sys/bus/virtio/drivers/virtio_balloon/*/features");
@@ -143,10 +143,10 @@ pub(super) fn balloon(seen: &Seen) -> Finding {
                 "at the hypervisor, for this guest: no free page reporting (QEMU: free-page-reporting=off)",
             ),
         ),
-        (false, []) => f.not_applicable("no hypervisor is seen that could take memory back"),
-        (true, []) if balloons.is_empty() => {
-            f.unknown("no balloon is seen; whether the host has memory for all of ours is not reported")
-        }
+        (false, []) => f.not_applicable("no hypervisor is detected that could reclaim memory"),
+        (true, []) if balloons.is_empty() => f.unknown(
+            "no balloon is detected; whether the host has memory for this whole guest is not reported",
+        ),
         (true, []) => {
             f.unknown("a balloon without free page reporting; when the host inflates it is not reported")
         }
@@ -193,7 +193,7 @@ mod tests {
                 (&files("always [madvise] never", none), Ok, "only programs that ask"),
                 (&files("always madvise [never]", none), Ok, "never"),
                 (&format!("{at}/enabled ! 13 Permission denied\n"), Unknown, "may not be read"),
-                ("", NotApplicable, "no huge pages"),
+                ("", NotApplicable, "no transparent huge pages"),
             ],
         );
         assert_eq!(command("thp", &size), format!("echo madvise > {at}/hugepages-64kB/enabled"));
@@ -268,7 +268,7 @@ mod tests {
             "balloon",
             &[
                 ("", NotApplicable, "no hypervisor"),
-                (GUEST, Unknown, "no balloon is seen"),
+                (GUEST, Unknown, "no balloon is detected"),
                 (&with("011001"), Bad, "virtio0"),
                 (&with("011110"), Unknown, "without free page reporting"),
             ],

@@ -10,7 +10,7 @@ pub(super) fn numa_balancing(seen: &Seen) -> Finding {
     let f = finding(
         "numa_balancing",
         Severity::Medium,
-        "pages are unmapped so that the faults tell who uses them, and are then moved: extra faults within the run",
+        "the kernel unmaps pages to see by the faults who uses them, and then moves them: extra faults during the run",
     )
     .read_from("/proc/sys/kernel/numa_balancing");
     let off = at_run_time("sysctl -w kernel.numa_balancing=0");

@@ -10,9 +10,9 @@ use model::{Finding, MachineKind, Reading, Severity};
 /// What a thread that belongs to one CPU does there, by the beginning of its name.
 const BOUND: [(&str, &str); 8] = [
     ("ksoftirqd", "deferred interrupt work when there is much of it"),
-    ("migration", "moves tasks off and on; idle while nobody is moved"),
+    ("migration", "moves tasks off and on; idle while no task is moved"),
     ("cpuhp", "switches the CPU off and on"),
-    ("kworker", "work begun on this CPU: fewer with a longer vm.stat_interval and without the watchdog"),
+    ("kworker", "work queued on this CPU: less with a longer vm.stat_interval and without the watchdog"),
     ("idle_inject", "cools a hot CPU"),
     ("irq/", "the threaded half of an interrupt: moves with it"),
     ("rcuc", "callbacks of this CPU: none with rcu_nocbs"),
@@ -24,7 +24,7 @@ pub(super) fn kernel_threads(seen: &Seen) -> Finding {
     let f = finding(
         "kernel_threads",
         Severity::Medium,
-        "threads of the kernel are scheduled on cores that were set apart; one platform patched its kernel for it",
+        "kernel threads are scheduled on isolated cores; one platform patched its kernel to prevent it",
     )
     .read_from("/proc/*/stat, /proc/*/status");
     let quiet = seen.quiet_cpus();
@@ -36,7 +36,7 @@ pub(super) fn kernel_threads(seen: &Seen) -> Finding {
     let here = |task: &&&Task| !task.allowed.is_disjoint(&quiet);
     let kernel: Vec<&Task> = tasks.iter().filter(|task| task.kernel).collect();
     if kernel.is_empty() {
-        return f.unknown("no thread of the kernel is to be seen");
+        return f.unknown("no kernel thread is visible");
     }
     let movable: Vec<&&Task> = kernel.iter().filter(|task| !task.bound).filter(here).collect();
     let bound = kernel.iter().filter(|task| task.bound).filter(here).collect::<Vec<_>>();
@@ -69,7 +69,7 @@ pub(super) fn background_load(seen: &Seen) -> Finding {
     let f = finding(
         "background_load",
         Severity::High,
-        "a run that is bound to a CPU others use too is worse off than one that is not bound: the variation of wall time \
+        "a run bound to a CPU that other processes use varies more than an unbound one: the variation of wall time \
          went from 2.4 % to 19.9 % (measured)",
     )
     .read_from("/proc/*/stat, /proc/*/status, /proc/loadavg");
@@ -120,7 +120,7 @@ fn tasks<'a>(seen: &'a Seen) -> Result<&'a [Task], String> {
         Reading::Known(_) if seen.kind == MachineKind::Container => {
             Err("a container sees its own processes only".into())
         }
-        Reading::Known(tasks) if tasks.is_empty() => Err("no process is to be seen".into()),
+        Reading::Known(tasks) if tasks.is_empty() => Err("no process is visible".into()),
         Reading::Known(tasks) => Ok(tasks),
     }
 }
@@ -151,7 +151,7 @@ mod tests {
                 (&format!("{bound}{movable}"), Bad, "1 that can be moved may use CPUs 1; 1 belong"),
                 (&format!("{bound}{elsewhere}"), Ok, "none that can be moved"),
                 (&format!("{CONTAINER}{bound}{movable}"), Unknown, "container"),
-                (&task(1, "init", "S", 0, "0-1"), Unknown, "no thread of the kernel"),
+                (&task(1, "init", "S", 0, "0-1"), Unknown, "no kernel thread"),
             ],
         );
         let who = judged("kernel_threads", &format!("{bound}{movable}")).who;

@@ -82,13 +82,13 @@ fn read_back(change: &Change, value: &str, knobs: &dyn Knobs) -> Standing {
 /// A refusal in words, with what the kernel means by it.
 pub(super) fn refusal(e: &io::Error) -> String {
     let meaning = match e.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::IO) => "EIO: the kernel does not let it be changed",
+        Some(Errno::IO) => "EIO: the kernel refuses the change",
         Some(Errno::PERM) => "EPERM: the kernel does not permit it",
-        Some(Errno::ACCESS) => "EACCES: it may not be written",
-        Some(Errno::INVAL) => "EINVAL: the kernel does not take this value",
+        Some(Errno::ACCESS) => "EACCES: it is not writable",
+        Some(Errno::INVAL) => "EINVAL: the kernel rejects this value",
         Some(Errno::ROFS) => "EROFS: mounted read-only, as in a container",
         Some(Errno::BUSY) => "EBUSY: it is in use",
-        Some(Errno::NOENT) => "ENOENT: it is gone",
+        Some(Errno::NOENT) => "ENOENT: it no longer exists",
         _ => return e.to_string(),
     };
     meaning.to_string()

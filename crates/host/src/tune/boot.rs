@@ -26,7 +26,7 @@ fn told(view: &View<'_>) -> Boot {
     let mut advice = Vec::new();
     let grub = has_grub(view);
     if parameters.is_empty() {
-        advice.push("no slot can be isolated here, so there is nothing to say to the kernel".to_string());
+        advice.push("no slot can be isolated here, so no kernel parameters are needed".to_string());
     } else if grub {
         advice
             .push(format!("`tauto tune apply --boot` writes {DROP_IN}; then run `update-grub` and restart"));
@@ -46,10 +46,7 @@ fn told(view: &View<'_>) -> Boot {
         );
     }
     if !parameters.is_empty() && advice.is_empty() {
-        advice.push(
-            "no boot loader known here: add the parameters where this machine's command line comes from"
-                .into(),
-        );
+        advice.push("unknown boot loader: add the parameters to this machine's kernel command line".into());
     }
     Boot { drop_in: (grub && !parameters.is_empty()).then(|| drop_in(&parameters)), parameters, advice }
 }

@@ -223,7 +223,7 @@ fn what_others_changed_since_is_told_and_put_back() {
     use model::ChangeState::{Foreign, Undone, Verified};
     let (verified, foreign) = ((Verified, None), (Foreign, Some("is `foreign` now".to_string())));
     assert_eq!(told(&fake, "boot"), [verified.clone(), foreign, verified]);
-    let gone = (Undone, Some("went with the restart of the system".to_string()));
+    let gone = (Undone, Some("was reset by a reboot".to_string()));
     assert_eq!(told(&fake, "other"), [gone.clone(), gone.clone(), gone]);
     let undone = undo(directory.path(), "boot", &mut fake);
     assert_eq!(

@@ -56,12 +56,12 @@ fn is_made(record: &Record) -> bool {
 fn restore(record: &Record, boot: &str, knobs: &mut dyn Knobs) -> Standing {
     let change = &record.change;
     if !record.is_live(boot) {
-        return Standing::Undone(Some("went with the restart of the system".into()));
+        return Standing::Undone(Some("was reset by a reboot".into()));
     }
     let now = match knobs.read(&change.target) {
         Ok(now) => now,
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            return Standing::Undone(Some("is there no more".into()));
+            return Standing::Undone(Some("no longer exists".into()));
         }
         Err(e) => return Standing::Otherwise(format!("cannot be read: {}", refusal(&e))),
     };
@@ -87,7 +87,7 @@ pub fn present(record: &Record, boot: &str, knobs: &dyn Knobs) -> model::Change 
     let told = tell(record);
     if !record.is_live(boot) {
         let restarted = matches!(told.state, model::ChangeState::Applied | model::ChangeState::Verified);
-        let why = "went with the restart of the system".to_string();
+        let why = "was reset by a reboot".to_string();
         return match restarted {
             true => model::Change { state: model::ChangeState::Undone, reason: Some(why), ..told },
             false => told,
@@ -106,10 +106,10 @@ pub fn present(record: &Record, boot: &str, knobs: &dyn Knobs) -> model::Change 
         Ok(now)
             if knobs.same(&change.target, &now, &change.found) && record.standing == Standing::Intended =>
         {
-            model::Change { reason: Some("not made: cut off before".into()), ..told }
+            model::Change { reason: Some("not applied: interrupted before".into()), ..told }
         }
         Ok(now) => foreign(format!("is `{}` now", now.trim_end())),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => foreign("is there no more".into()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => foreign("no longer exists".into()),
         Err(e) => model::Change {
             state: model::ChangeState::Applied,
             reason: Some(format!("cannot be read: {}", refusal(&e))),
@@ -122,7 +122,7 @@ pub fn present(record: &Record, boot: &str, knobs: &dyn Knobs) -> model::Change 
 fn tell(record: &Record) -> model::Change {
     use model::ChangeState::{Applied, Refused, Undone, Verified};
     let (state, reason) = match &record.standing {
-        Standing::Intended => (Applied, Some("cut off before its outcome was noted".to_string())),
+        Standing::Intended => (Applied, Some("interrupted before the result was recorded".to_string())),
         Standing::Applied(why) => (Applied, Some(why.clone())),
         Standing::Verified => (Verified, None),
         Standing::Refused(why) | Standing::Otherwise(why) => (Refused, Some(why.clone())),

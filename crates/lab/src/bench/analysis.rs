@@ -81,7 +81,7 @@ fn one(
 ) -> Benched {
     let valid: Vec<&Observation> = runs.iter().filter(|run| !run.void).map(|run| &run.observation).collect();
     let figures =
-        |sample: &[f64]| Reading::from_option(figures(sample, asked.looks), || "no run was finished".into());
+        |sample: &[f64]| Reading::from_option(figures(sample, asked.looks), || "no run finished".into());
     let charged = figures(&counted(&runs, clock));
     let wall = figures(&valid.iter().map(|run| run.time.wall.0 as f64).collect::<Vec<_>>());
     let mut warnings = shape(&runs, clock);

@@ -72,7 +72,7 @@ fn frequency_held(facts: &Facts, cpu: u32) -> Reading<bool> {
     }
     match below_turbo || frequency.turbo.iter().any(|s| s.value.known().is_some()) {
         true => Reading::Known(true),
-        false => Reading::unknown("no switch of turbo tells whether it is on"),
+        false => Reading::unknown("no file shows whether turbo is on"),
     }
 }
 

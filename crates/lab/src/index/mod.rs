@@ -224,7 +224,7 @@ fn controlled(figure: IndexFigure, control: Option<f64>) -> Reading<IndexFigure>
     const WRONG: f64 = 0.1;
     match control {
         Some(ratio) if (ratio - 1.0).abs() > WRONG => Reading::unknown(format!(
-            "multiplications told {ratio:.3} times the clock that additions told in the same slices"
+            "multiplications gave {ratio:.3} times the clock that additions gave in the same slices"
         )),
         control => Reading::Known(IndexFigure { control, ..figure }),
     }

@@ -22,7 +22,7 @@ pub(super) fn advice(
 ) -> Vec<String> {
     let mut advice = Vec::new();
     if verdict == TraceVerdict::CannotKnow {
-        advice.push("let it run longer, or give it more to do".to_string());
+        advice.push("let it run longer, or give it more work".to_string());
         return advice;
     }
     let mut serial = false;
@@ -33,7 +33,7 @@ pub(super) fn advice(
         let users = users.join(", ");
         if placed.mapping.policy.contains("interleave") {
             advice.push(format!(
-                "{} ({size}) is interleaved: that spreads the load over all nodes, and most of what a thread reads is then on another one; bind it where each thread has a part of its own",
+                "{} ({size}) is interleaved: this spreads the load over all nodes, but most of what a thread reads is then on another one; if each thread has a part of its own, bind the parts instead",
                 mapping.name
             ));
             continue;
@@ -60,7 +60,7 @@ pub(super) fn advice(
     }
     if serial {
         advice.push(
-            "where that cannot be: interleave it (numactl --interleave=all), give each node's threads a copy, or use an allocator that knows nodes (libnuma, jemalloc with arenas for each node)".into(),
+            "if that is impossible: interleave it (numactl --interleave=all), give each node's threads a copy, or use a NUMA-aware allocator (libnuma, jemalloc with arenas for each node)".into(),
         );
     }
     if facts.balancing && verdict != TraceVerdict::CannotKnow {
@@ -79,7 +79,7 @@ pub(super) fn advice(
         .collect();
     if !varying.is_empty() {
         advice.push(format!(
-            "threads {} ran on several nodes: bind each to one (OMP_PROC_BIND=spread and OMP_PLACES=cores for OpenMP, numactl, pthread_setaffinity_np), or its memory stays behind",
+            "threads {} ran on several nodes: bind each to one (OMP_PROC_BIND=spread and OMP_PLACES=cores for OpenMP, numactl, pthread_setaffinity_np), or their memory stays on the old node",
             varying.join(", ")
         ));
     }
@@ -90,7 +90,7 @@ pub(super) fn advice(
         let part = total.remote_pct / 100.0;
         let gain = part * (latency.ratio - 1.0) / (1.0 + part * (latency.ratio - 1.0));
         advice.push(format!(
-            "memory of another node takes {:.2} times as long here: with everything at home, time spent waiting for memory would be about {:.0} % less",
+            "memory of another node takes {:.2} times as long here: with all memory local, time spent waiting for memory would be about {:.0} % less",
             latency.ratio,
             100.0 * gain.max(0.0)
         ));

@@ -212,7 +212,7 @@ fn judged(
     let counters = method == TraceMethod::Counters;
     if (looks < LOOKS && !counters) || time < LEAST_TIME {
         let why = format!(
-            "the program was seen {looks} times and used {} ms of CPU time, which is too little to say anything",
+            "the program was seen {looks} times and used {} ms of CPU time, too little for a diagnosis",
             time.0 / 1_000_000
         );
         return (TraceVerdict::CannotKnow, why);

@@ -77,8 +77,7 @@ fn scatter(program: &Benched, figures: &Figures, clock: Clock) -> String {
         _ => " Crosses are discarded runs, which do not count.",
     };
     format!(
-        "<div class=\"wide\">{}</div>\n<p class=\"dim\">Each dot is a run.{void} The lines are the least, the middle and the greatest of the runs \
-         that count; their distance is the spread. The axis does not begin at 0.</p>\n",
+        "<div class=\"wide\">{}</div>\n<p class=\"dim\">Each dot is a run.{void} The lines are the minimum, the median and the maximum of the runs that count; the spread is maximum minus minimum. The axis does not start at 0.</p>\n",
         svg(&chart)
     )
 }
@@ -135,7 +134,7 @@ fn outliers(program: &Benched, clock: Clock) -> String {
     let item = |o: &model::BenchOutlier| format!("<li>run {}: {}</li>\n", o.run, escape(&ledger(o, clock)));
     let items: String = program.outliers.iter().map(item).collect();
     format!(
-        "<p>Runs that stand apart from the median, and what their evidence can explain of it:</p>\n<ul>\n{items}</ul>\n"
+        "<p>Runs far from the median, and how much of the difference their evidence explains:</p>\n<ul>\n{items}</ul>\n"
     )
 }
 
@@ -198,7 +197,7 @@ fn comparison(programs: &[Benched], clock: Clock) -> String {
         let against = match program.comparison {
             None => [String::new(), String::new(), String::new(), String::new()],
             Some(c) => {
-                let verdict = if c.different { "differs" } else { "no difference to be seen" };
+                let verdict = if c.different { "differs" } else { "no measurable difference" };
                 let [low, high] = c.ratio_ci95;
                 [
                     format!("{:.4}", c.ratio),
@@ -270,7 +269,7 @@ mod tests {
     fn several_programs() {
         let page = bench_page(&bench::sweep());
         assert_eq!(page.matches("<svg ").count(), 6);
-        assert!(page.contains("no difference to be seen") && page.contains("median CPU time over n"));
+        assert!(page.contains("no measurable difference") && page.contains("median CPU time over n"));
         let mut words = bench::sweep();
         words.programs[1].parameters[0].1 = "two".into();
         assert_eq!(bench_page(&words).matches("<svg ").count(), 5);

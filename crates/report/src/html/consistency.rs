@@ -82,7 +82,7 @@ fn chart(reports: &[ConsistencyReport], load: &str) -> String {
         .collect();
     format!(
         "<h2>Load: {}</h2>\n<div class=\"wide\">{}</div>\n<p class=\"dim\">Each dot is a run, above or below the median of the program's \
-         idle runs. What lies above a line would have failed there by that run alone.{}</p>\n",
+         idle runs. With the limit at a line, a run above it would have failed by itself.{}</p>\n",
         escape(load),
         boxes(&frame, &columns, &limits),
         others.concat()

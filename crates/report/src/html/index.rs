@@ -25,7 +25,7 @@ pub fn index_page(index: &Index) -> String {
         escape(&index.version),
         escape(&conditions(index))
     );
-    body.extend(index.conditions.lacks.iter().map(|lack| warning(&format!("Lacked: {lack}."))));
+    body.extend(index.conditions.lacks.iter().map(|lack| warning(&format!("Missing: {lack}."))));
     body.extend(stolen(index).map(|stolen| warning(&stolen)));
     let rows = index.figures().map(|(part, figure)| match figure {
         Reading::Known(figure) => row("", &cells(part, figure)),
@@ -36,8 +36,7 @@ pub fn index_page(index: &Index) -> String {
         rows,
     );
     body += &turns(index);
-    body += "<p class=\"dim\">All parts took turns. A dot is one turn: the median of its slices, of the clock what one in twenty reaches. The box \
-             reaches from the first to the third quartile; a triangle at the edge is a turn beyond it. Slices in which another process had the CPU are \
+    body += "<p class=\"dim\">The parts were measured in turns. A dot is one turn: the median of its slices, or for the clock the value that one slice in twenty reaches. The box spans the first to the third quartile; a triangle at the edge is a turn outside the chart. Slices in which another process had the CPU are \
              discarded.</p>\n";
     let known = |reading: &Reading<String>| match reading {
         Reading::Known(text) => text.clone(),
@@ -179,7 +178,7 @@ fn section(model: &ComparedModel, strays: &[IndexStray]) -> String {
     if let Some(z) = model.level_z {
         html += &format!(
             "<p class=\"dim\">A machine is an outlier beyond {z:.2} deviations: chance does that to one healthy comparison in a hundred, all \
-             its tests together. Crosses are outliers in that part or in its group. The axis does not begin at 0.</p>\n"
+             its tests together. Crosses are outliers in that part or in its group. The axis does not start at 0.</p>\n"
         );
     }
     html + &model.parts.iter().map(|part| scatter(part, model, strays)).collect::<String>()
@@ -271,7 +270,7 @@ mod tests {
                 Reading::Unknown(why) => assert!(html.contains(why.as_ref())),
             }
         }
-        assert!(html.contains("as &lt;it&gt; is done") && html.contains("Lacked: frequency held"));
+        assert!(html.contains("as &lt;it&gt; is done") && html.contains("Missing: frequency held"));
         assert_eq!(html.matches("class=\"box c").count(), 10);
     }
 

@@ -48,8 +48,7 @@ fn chart(report: &LadderReport, clock: &str, values: impl Fn(&LadderStage) -> Ve
     let y_label = format!("{clock} (ms)");
     let frame = Frame { title: &title, x_label: "stage", y_label: &y_label, x_ticks: Ticks::Names(&names) };
     format!(
-        "<h2>{clock}</h2>\n<div class=\"wide\">{}</div>\n<p class=\"dim\">Each dot is a run, in the order in which they were made; boxes hold \
-         the middle half of them, with a line at the median. The axis does not begin at 0.</p>\n",
+        "<h2>{clock}</h2>\n<div class=\"wide\">{}</div>\n<p class=\"dim\">Each dot is a run, in the order in which they were made; boxes span the middle half of them, with a line at the median. The axis does not start at 0.</p>\n",
         boxes(&frame, &columns, &[])
     )
 }
@@ -94,8 +93,7 @@ fn stages(report: &LadderReport) -> String {
         "published spread",
     ];
     table(&head, rows)
-        + "<p class=\"dim\">Times are CPU time where nothing else is said. Spread is greatest less least of all runs, over the median; discarded runs are \
-           those whose evidence would have a judge repeat them. Published: Yandex.Contest, a sieve of about 10 s, 20 runs.</p>\n"
+        + "<p class=\"dim\">Times are CPU time unless stated otherwise. Spread is maximum minus minimum of all runs, relative to the median; discarded runs are those that a judge would repeat because of their evidence. Published: Yandex.Contest, a sieve of about 10 s, 20 runs.</p>\n"
 }
 
 fn percent(value: f64) -> String {
@@ -106,7 +104,7 @@ fn made(report: &LadderReport) -> String {
     let sentence = |stage: &LadderStage| {
         let name = format!("{}, {}", stage.rung.name(), ladder_words(stage.load));
         match (&stage.made, &stage.isolation) {
-            (Err(why), _) => format!("{name}: not here: {why}."),
+            (Err(why), _) => format!("{name}: not available here: {why}."),
             (Ok(words), Reading::Known(rung)) => {
                 format!("{name}: {words}; isolation {}.", isolation_name(*rung))
             }

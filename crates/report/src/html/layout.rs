@@ -57,7 +57,7 @@ fn unit(report: &LayoutReport) -> (&'static str, f64) {
 fn whole(report: &LayoutReport) -> String {
     let what = format!("Median {} by {}", layout_unit(report.clock), report.vary.words());
     chart(report, &what, &report.points, false)
-        + "<p class=\"dim\">The line joins the medians of each layout's runs. The axis does not begin at 0.</p>\n"
+        + "<p class=\"dim\">The line joins the medians of each layout's runs. The axis does not start at 0.</p>\n"
 }
 
 fn chart(report: &LayoutReport, title: &str, points: &[LayoutPoint], bands: bool) -> String {
@@ -72,7 +72,7 @@ fn chart(report: &LayoutReport, title: &str, points: &[LayoutPoint], bands: bool
     let x_label = format!("{} (bytes added)", report.vary.words());
     let frame = Frame { title, x_label: &x_label, y_label: unit, x_ticks: Ticks::Whole };
     let note = match bands {
-        true => "<p class=\"dim\">The band reaches from the least run of each layout to its median.</p>\n",
+        true => "<p class=\"dim\">The band spans from the fastest run of each layout to its median.</p>\n",
         false => "",
     };
     let mean: Vec<Limit> = mean.into_iter().collect();

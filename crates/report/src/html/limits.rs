@@ -50,9 +50,7 @@ fn package(path: &str, calibration: &Calibration) -> String {
     html.push_str(&list(&told));
     html.push_str(&format!("<div class=\"wide\">{}</div>\n", picture(path, calibration)));
     html.push_str(
-        "<p class=\"dim\">Each row is a program of the jury at its slowest test; dots are settled times with the interval in which other measurements of them lie, rings the \
-         same with all CPUs busy, and an arrow says that it was ended there and takes longer. What must pass is to lie in the left field, what must be too slow in the right \
-         one: the fields are what the rule asks for around the limit. The axis is logarithmic.</p>\n",
+        "<p class=\"dim\">Each row is a program of the jury at its slowest test; dots are settled times with the interval in which repeated measurements lie; rings are the same with all CPUs busy; an arrow marks a program that was stopped there and takes longer. What must pass belongs in the left field, what must be too slow in the right one: the fields show what the rule requires around the limit. The axis is logarithmic.</p>\n",
     );
     html + &tests(calibration)
 }

@@ -56,8 +56,8 @@ fn chart(report: &LinkOrderReport) -> String {
     };
     let lines: Vec<Limit> = line.into_iter().collect();
     format!(
-        "<div class=\"wide\">{}</div>\n<p class=\"dim\">Each dot is a run; boxes hold the middle half of them, with a line at the median. \
-         The axis does not begin at 0.</p>\n",
+        "<div class=\"wide\">{}</div>\n<p class=\"dim\">Each dot is a run; boxes span the middle half of them, with a line at the median. \
+         The axis does not start at 0.</p>\n",
         boxes(&frame, &columns, &lines)
     )
 }

@@ -54,7 +54,7 @@ fn chart(report: &PerturbReport, clock: &str, of: fn(&Times) -> Nanos) -> String
     let zero = [Limit { y: 0.0, label: "no effect".into() }];
     format!(
         "<h2>{clock}</h2>\n<div class=\"wide\">{}</div>\n<p class=\"dim\">Each dot is a pair: the disturbed run over its control, made one \
-         after the other. Boxes hold the middle half of them, with a line at the median. A \
+         after the other. Boxes span the middle half of them, with a line at the median. A \
          triangle at the edge is a pair beyond it.</p>\n",
         boxes(&frame, &columns, &zero)
     )
@@ -114,7 +114,7 @@ fn made(report: &PerturbReport) -> String {
     let sentence = |trial: &PerturbTrial| {
         let words = match &trial.made {
             Ok(words) => words.clone(),
-            Err(why) => format!("not here: {why}"),
+            Err(why) => format!("not available here: {why}"),
         };
         format!("{}: {words}.", trial.perturbation.name())
     };

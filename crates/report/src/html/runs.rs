@@ -71,7 +71,7 @@ pub fn runs_chart(chart: &RunsChart) -> String {
             put(
                 svg,
                 format_args!(
-                    "<rect class=\"zone\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"><title>grey band</title></rect>\n"
+                    "<rect class=\"zone\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"><title>grey zone</title></rect>\n"
                 ),
             );
         }

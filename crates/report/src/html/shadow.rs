@@ -24,7 +24,7 @@ pub fn shadow_page(shadow: &Shadow) -> String {
     ];
     let head = numbers.map(|(name, _)| name);
     body.push_str(&table(&head, [row("", &numbers.map(|(_, n)| n.to_string()))].into_iter()));
-    let state = if shadow.ended { "The contest has ended." } else { "The contest goes on." };
+    let state = if shadow.ended { "The contest has ended." } else { "The contest is running." };
     body.push_str(&format!("<p class=\"dim\">{} {state}</p>\n", escape(&shadow.url)));
     let of = |states: &'static [Agreement]| {
         shadow.results.iter().rev().filter(|row| states.contains(&row.state)).collect::<Vec<_>>()
@@ -40,7 +40,7 @@ pub fn shadow_page(shadow: &Shadow) -> String {
     if !rest.is_empty() {
         body.push_str("<h2>All others</h2>\n");
         if rest.len() > SHOWN {
-            let text = format!("The latest {SHOWN} of {}; the document of --json has all.", rest.len());
+            let text = format!("The latest {SHOWN} of {}; the --json document has all.", rest.len());
             body.push_str(&warning(&text));
         }
         body.push_str(&rows(&rest[..rest.len().min(SHOWN)]));

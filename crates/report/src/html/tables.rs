@@ -48,9 +48,9 @@ fn is_prose(cell: &str) -> bool {
 pub(super) fn end(end: &BenchEnd) -> Option<String> {
     match end {
         BenchEnd::Complete => None,
-        BenchEnd::Interrupted => Some("Interrupted: these are the runs until then.".into()),
+        BenchEnd::Interrupted => Some("Interrupted: results of the runs so far.".into()),
         BenchEnd::Failed(why) => {
-            Some(format!("Ended by a run that failed ({why}): these are the runs before it."))
+            Some(format!("Stopped by a failed run ({why}): results of the runs before it."))
         }
     }
 }

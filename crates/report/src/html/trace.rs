@@ -13,7 +13,7 @@ pub fn trace_page(report: &TraceReport) -> String {
     let mut body = format!("<h1>Memory nodes of <code>{}</code></h1>\n", escape(&report.command));
     let class = if report.verdict == TraceVerdict::WorksRight { "" } else { " class=\"warning\"" };
     body.push_str(&format!(
-        "<p{class}><strong>{}</strong>: {}.</p>\n<p class=\"dim\">Told {}.</p>\n",
+        "<p{class}><strong>{}</strong>: {}.</p>\n<p class=\"dim\">Determined {}.</p>\n",
         escape(verdict(report)),
         escape(&report.because),
         escape(&method(report))

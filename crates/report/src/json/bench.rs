@@ -209,9 +209,9 @@ mod tests {
         report.end = BenchEnd::Failed("no cgroup".into());
         let program = &mut report.programs[0];
         program.runs.clear();
-        program.charged = Reading::unknown("no run was finished");
+        program.charged = Reading::unknown("no run finished");
         let document = serde_json::to_value(BenchDocument::new(&report)).unwrap();
-        assert_eq!(document["cpu"]["unknown"], "no run was finished");
+        assert_eq!(document["cpu"]["unknown"], "no run finished");
         assert_eq!((&document["n"], &document["end"]["failed"]), (&0.into(), &"no cgroup".into()));
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn consistency_findings(report: &ConsistencyReport) -> Vec<String> {
         };
         if let Some(first) = all.first() {
             found.push(format!(
-                "With the limit {:.0} % above the usual time {:.1} of 100 verdicts by a single run flip, and {:.1} by the settle rule.",
+                "With a limit {:.0} % above the usual time, {:.1} of 100 verdicts flip if a single run decides, and {:.1} if repeats settle the time.",
                 first.above_pct,
                 mean(|verdicts| verdicts.single_pct),
                 mean(|verdicts| verdicts.settled_pct)
@@ -32,7 +32,7 @@ fn varies<'a>(cells: impl Iterator<Item = &'a ConsistencyCell>) -> Option<String
     let known = cells.filter_map(|cell| Some((*cell.cv_pct.known()?, cell)));
     let (cv, cell) = known.max_by(|a, b| a.0.total_cmp(&b.0))?;
     Some(format!(
-        "CPU time varies most of {} ({}): coefficient of variation {cv:.2} %, from least to greatest {:.1} %.",
+        "CPU time varies most of {} ({}): coefficient of variation {cv:.2} %, range {:.1} %.",
         cell.program, cell.load, cell.spread_pct
     ))
 }
@@ -54,10 +54,14 @@ fn counted<'a>(clock: Clock, cells: impl Iterator<Item = &'a ConsistencyCell>) -
         others.iter().map(|(name, range)| format!("{name} by {:.4} %", percent(*range))).collect();
     let said = match (names.is_empty(), others.is_empty()) {
         (true, true) => return None,
-        (false, true) => format!("all runs of {} come to the same", names.join(", ")),
+        (false, true) => format!("all runs of {} give the same count", names.join(", ")),
         (true, false) => format!("runs differ: {}", others.join(", ")),
         (false, false) => {
-            format!("all runs of {} come to the same; others differ: {}", names.join(", "), others.join(", "))
+            format!(
+                "all runs of {} give the same count; others differ: {}",
+                names.join(", "),
+                others.join(", ")
+            )
         }
     };
     Some(format!("By the clock {}, {said}, under every load.", clock.name()))

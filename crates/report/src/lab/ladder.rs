@@ -37,12 +37,12 @@ fn bought(name: &str, step: &LadderStep, runs: usize) -> String {
     let median = 100.0 * (step.median_ratio - 1.0);
     let median = if median.abs() < 0.5 { String::new() } else { format!("; median {median:+.1} %") };
     let verdict = match (&step.p, step.differs) {
-        (Reading::Unknown(why), _) => format!(" ({why} tell nothing)"),
+        (Reading::Unknown(why), _) => format!(" (inconclusive: {why})"),
         (Reading::Known(_), false) => format!(", no difference that {runs} runs can show"),
         (Reading::Known(p), true) if step.to_spread_pct <= step.from_spread_pct => {
-            format!(", bought by that (p = {p})")
+            format!(", an improvement (p = {p})")
         }
-        (Reading::Known(p), true) => format!(", the price of that (p = {p})"),
+        (Reading::Known(p), true) => format!(", a deterioration (p = {p})"),
     };
     format!("{spread}{verdict}{median}.")
 }
@@ -57,7 +57,7 @@ fn under_load(stage: &LadderStage) -> Option<String> {
             stage.rung.name()
         ),
         false => format!(
-            "{}: no effect of the load on the level of CPU time shows ({ratio:+.2} %, 95 %: {low:+.2} to {high:+.2}).",
+            "{}: no measurable effect of the load on CPU time ({ratio:+.2} %, 95 %: {low:+.2} to {high:+.2}).",
             stage.rung.name()
         ),
     })

@@ -8,7 +8,8 @@ pub(crate) fn perturb_findings(report: &PerturbReport) -> Vec<String> {
     let tested = report.trials.iter().filter(|trial| trial.pairs > 0).count();
     if tested > 1 {
         found.push(
-            "Each interval holds in 19 of 20 experiments, so of twenty effects that are not there one looks found.".into(),
+            "Intervals are 95 % intervals: of twenty effects that do not exist, about one appears to exist."
+                .into(),
         );
     }
     found
@@ -18,7 +19,7 @@ fn sentence(trial: &PerturbTrial) -> String {
     let published = trial.perturbation.published().map_or(String::new(), |p| format!(" Published: {p}."));
     let name = trial.perturbation.name();
     if let Err(why) = &trial.made {
-        return format!("{name}: not here: {why}.{published}");
+        return format!("{name}: not available here: {why}.{published}");
     }
     let clocks: Vec<String> =
         [("CPU time", &trial.cpu), ("wall time", &trial.wall), ("instructions", &trial.instructions)]
@@ -26,7 +27,7 @@ fn sentence(trial: &PerturbTrial) -> String {
             .filter_map(|(clock, effect)| Some(clause(clock, effect.known()?)))
             .collect();
     match clocks.is_empty() {
-        true => format!("{name}: no pair was finished.{published}"),
+        true => format!("{name}: no pair finished.{published}"),
         false => format!("{name}: {}.{published}", clocks.join("; ")),
     }
 }
@@ -39,13 +40,13 @@ fn clause(clock: &str, effect: &Effect) -> String {
     match (&effect.found, interval, &effect.detectable_pct) {
         (Reading::Known(true), Some(interval), _) => format!("{clock} {pct} % ({interval})"),
         (Reading::Known(_), Some(interval), Reading::Known(least)) => format!(
-            "no effect on {clock} ({pct} %, {interval}), where one of {} % would have been found in four of five such experiments",
+            "no effect on {clock} ({pct} %, {interval}), where an effect of {} % would have been found in 80 % of such experiments",
             signed(*least).trim_start_matches('+')
         ),
         (Reading::Known(_), Some(interval), Reading::Unknown(_)) => {
-            format!("no effect on {clock} that so few pairs can show ({pct} %, {interval})")
+            format!("no effect on {clock} that this number of pairs can show ({pct} %, {interval})")
         }
-        _ => format!("{clock} {pct} %, of which too few pairs say nothing for sure"),
+        _ => format!("{clock} {pct} %, uncertain because of too few pairs"),
     }
 }
 

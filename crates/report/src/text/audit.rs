@@ -21,18 +21,12 @@ pub fn audit_table(audit: &Audit, style: Style) -> String {
         findings.into_iter().for_each(|finding| text += &bad_row(finding, paint_of(severity), style));
     }
     let unknown = with(audit, FindingState::Unknown);
-    text += &heading(
-        "unknown",
-        "could not be looked at here, so may be bad",
-        Paint::Magenta,
-        unknown.len(),
-        style,
-    );
+    text += &heading("unknown", "could not be checked and may be bad", Paint::Magenta, unknown.len(), style);
     for finding in unknown {
         text += &folded(&id(finding, Paint::Magenta, style), &finding.observed, style);
     }
     let ok = with(audit, FindingState::Ok);
-    text += &heading("ok", "looked at and quiet", Paint::Green, ok.len(), style);
+    text += &heading("ok", "checked and quiet", Paint::Green, ok.len(), style);
     for finding in ok {
         let observed = style.rest(INDENT, &one_line(&finding.observed));
         text += &format!("{}{observed}\n", id(finding, Paint::Green, style));
@@ -85,7 +79,7 @@ fn bad_row(finding: &Finding, paint: Paint, style: Style) -> String {
         text += &folded(&margin, &format!("who: {}", finding.who.join(", ")), style);
     }
     let (command, last) = match &finding.remedy {
-        None => (String::new(), "no remedy from here".into()),
+        None => (String::new(), "no remedy on this machine".into()),
         Some(remedy) => {
             let command = harmless(&one_line(&remedy.command));
             (format!("{margin}> {command}\n"), badges(remedy).join(" · "))

@@ -78,7 +78,7 @@ fn block(program: &Benched, clock: Clock, style: Style) -> String {
         line(&format!("run {}", outlier.run), &format!("{}{void}", ledger(outlier, clock)));
     }
     if program.outliers.len() > OUTLIERS {
-        line("", &format!("and {} more that stand apart", program.outliers.len() - OUTLIERS));
+        line("", &format!("and {} more outliers", program.outliers.len() - OUTLIERS));
     }
     let lines = |warning| warning_lines(warning, clock, "", style);
     text + &program.warnings.iter().map(lines).collect::<String>()
@@ -173,7 +173,7 @@ fn compared(comparison: Option<&BenchComparison>, clock: Clock) -> String {
     );
     match c.different {
         true => change,
-        false => format!("no difference to be seen: {change}"),
+        false => format!("no measurable difference: {change}"),
     }
 }
 
@@ -193,7 +193,7 @@ fn table(programs: &[Benched], clock: Clock, style: Style) -> String {
         let (ratio, verdict) = match program.comparison {
             None => (String::new(), ""),
             Some(c) => {
-                (format!("{:.3}", c.ratio), if c.different { "differs" } else { "no difference to be seen" })
+                (format!("{:.3}", c.ratio), if c.different { "differs" } else { "no measurable difference" })
             }
         };
         let row = format!(
@@ -248,10 +248,10 @@ mod tests {
         report.end = BenchEnd::Failed("run 57: exited with code 1".into());
         report.programs[0].command = "a\u{1b}[2J".into();
         report.programs[0].runs.clear();
-        report.programs[0].charged = Reading::unknown("no run was finished");
+        report.programs[0].charged = Reading::unknown("no run finished");
         let text = shown(&report);
-        assert!(text.starts_with("a·[2J\n  cpu time    unknown (no run was finished)\n"), "{text}");
-        assert!(text.contains("ended by a run that failed (run 57: exited with code 1)"), "{text}");
+        assert!(text.starts_with("a·[2J\n  cpu time    unknown (no run finished)\n"), "{text}");
+        assert!(text.contains("stopped by a failed run (run 57: exited with code 1)"), "{text}");
         let mut equal = bench::one_program();
         if let Reading::Known(figures) = &mut equal.programs[0].charged {
             figures.spread = Nanos::ZERO;

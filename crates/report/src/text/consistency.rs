@@ -51,9 +51,11 @@ mod tests {
     fn the_report_says_how_often_verdicts_flip() {
         let text = consistency_report(&[consistency("here"), consistency("there")], Style::default());
         assert!(text.starts_with("here\n") && text.contains("\nthere\n"), "{text}");
-        assert!(text.contains("With the limit 5 % above the usual time 10.0 of 100 verdicts by a single run flip, and 2.5 by the settle rule."), "{text}");
+        assert!(text.contains("With a limit 5 % above the usual time, 10.0 of 100 verdicts flip if a single run decides, and 2.5 if repeats settle the time."), "{text}");
         assert!(
-            text.contains("By the clock reference, all runs of compute come to the same, under every load."),
+            text.contains(
+                "By the clock reference, all runs of compute give the same count, under every load."
+            ),
             "{text}"
         );
         assert!(

@@ -15,7 +15,7 @@ pub fn doctor_lines(checks: &[Check], style: Style) -> String {
         (0, _) => {
             (Paint::Yellow, format!("This machine can judge; {} could be better.", count(weaker, "part")))
         }
-        _ => (Paint::Red, format!("This machine cannot judge: {} must be mended.", count(bad, "part"))),
+        _ => (Paint::Red, format!("This machine cannot judge: {} must be fixed.", count(bad, "part"))),
     };
     let lines: String = checks.iter().map(|check| lines(check, style)).collect();
     format!("{lines}\n{}\n", style.paint(paint, &summary))
@@ -55,6 +55,6 @@ mod tests {
         assert!(DoctorDocument::new(&checks).ok);
         let bad = [Check::not(CheckState::Bad, "sandbox", "no", "yes")];
         assert!(!DoctorDocument::new(&bad).ok);
-        assert!(doctor_lines(&bad, Style::default()).ends_with("cannot judge: 1 part must be mended.\n"));
+        assert!(doctor_lines(&bad, Style::default()).ends_with("cannot judge: 1 part must be fixed.\n"));
     }
 }

@@ -15,7 +15,7 @@ pub fn index_table(index: &Index, style: Style) -> String {
         conditions(index)
     );
     for lack in &index.conditions.lacks {
-        text += &style.paint(Paint::Dim, &style.rest(0, &format!("lacked: {lack}")));
+        text += &style.paint(Paint::Dim, &style.rest(0, &format!("missing: {lack}")));
         text.push('\n');
     }
     if let Some(stolen) = stolen(index) {

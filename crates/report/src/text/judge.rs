@@ -47,7 +47,7 @@ pub(super) fn weaker_lines(weaker: &[&str], style: Style) -> String {
         some => {
             let short: Vec<&str> =
                 some.iter().map(|what| what.split([':', ';']).next().unwrap_or(what)).collect();
-            style.paragraph(0, &format!("weaker: {} (--json tells why)", short.join(", ")))
+            style.paragraph(0, &format!("weaker: {} (see --json for the reason)", short.join(", ")))
         }
     }
 }
@@ -87,7 +87,7 @@ fn details(judgement: &Judgement) -> String {
             parts.push(format!("by the clock {}", judgement.clock.name()));
         }
         if judgement.stopped_beyond() {
-            parts.push("stopped beyond the limit to be sure".into());
+            parts.push("stopped above the limit".into());
         }
         parts.push(shown(&judgement.memory_peak()));
     }

@@ -25,7 +25,7 @@ pub fn ladder_report(report: &LadderReport, style: Style) -> String {
     );
     text.push_str(&format!("{}\n", style.paint(Paint::Dim, &head)));
     text.extend(report.stages.iter().map(|stage| line(stage, style) + "\n"));
-    let about = "spread: greatest less least CPU time of all runs; wall: the same of wall time; discarded: runs a judge would repeat; \
+    let about = "spread: maximum minus minimum CPU time of all runs; wall: the same for wall time; discarded: runs a judge would repeat; \
                  published: a sieve of about 10 s";
     text.push_str(&format!("  {}\n\n", style.paint(Paint::Dim, about)));
     let told = ladder_findings(report);
@@ -41,11 +41,11 @@ fn line(stage: &LadderStage, style: Style) -> String {
             let shown = if published.is_empty() { published } else { format!(" (published: {published})") };
             return format!(
                 "{name}    – {}",
-                style.paint(Paint::Dim, &format!("not here: {}{shown}", harmless(why)))
+                style.paint(Paint::Dim, &format!("not available here: {}{shown}", harmless(why)))
             );
         }
         (_, Reading::Known(cpu), Reading::Known(wall)) => (cpu, wall),
-        _ => return format!("{name}    – {}", style.paint(Paint::Dim, "no run was finished")),
+        _ => return format!("{name}    – {}", style.paint(Paint::Dim, "no run finished")),
     };
     let isolation = stage.isolation.known().map_or("unknown", |rung| isolation(*rung));
     let line = format!(

@@ -18,9 +18,9 @@ pub fn layout_report(report: &LayoutReport, style: Style) -> String {
 pub(crate) fn end_line(end: &BenchEnd, style: Style) -> String {
     let end = match end {
         BenchEnd::Complete => return String::new(),
-        BenchEnd::Interrupted => "interrupted: these are the runs until then".to_string(),
+        BenchEnd::Interrupted => "interrupted: results of the runs so far".to_string(),
         BenchEnd::Failed(why) => {
-            format!("ended by a run that failed ({}): these are the runs before it", harmless(why))
+            format!("stopped by a failed run ({}): results of the runs before it", harmless(why))
         }
     };
     style.paint(Paint::Yellow, &end) + "\n"

@@ -13,30 +13,28 @@ pub fn ledger_lines(ledger: &Ledger, causes: &[Cause], style: Style) -> String {
         (
             "blocked",
             ledger.blocked.clone(),
-            "it had given its CPU away: for input, a disk, a lock, a clock or another process",
+            "it waited for input, a disk, a lock, a timer or another process",
         ),
         ("stolen", ledger.steal.clone(), "steal time: the hypervisor ran something else"),
         (
             "unexplained",
             known(ledger.unexplained),
-            "what is left: the notice of its end, and what no clock shows",
+            "the remainder: noticing its exit, and time that no clock shows",
         ),
     ];
     let mut lines =
         vec![format!("where the {} went{}", ledger.wall, if threads { ", of the main thread" } else { "" })];
     lines.extend(parts.iter().map(|(name, time, words)| part(ledger.wall, name, time, words, style)));
     if threads && let Some(others) = ledger.others_cpu.known() {
-        lines.push(format!(
-            "other threads and processes ran for {others} beside it; their waits are not in these figures"
-        ));
+        lines.push(format!("other threads and processes ran for {others}; their waits are not included"));
     }
     if let Reading::Unknown(why) = &ledger.others_cpu {
         lines.push(format!(
-            "the CPU time may be that of several threads: that of the main thread is unknown ({why})"
+            "the CPU time may include several threads: that of the main thread is unknown ({why})"
         ));
     }
     lines.push(if causes.is_empty() {
-        "nothing is known to have disturbed it".into()
+        "no known disturbance".into()
     } else {
         "what disturbed it".to_string()
     });
@@ -60,8 +58,8 @@ fn part(wall: Nanos, name: &str, time: &Reading<Nanos>, words: &str, style: Styl
 
 fn bound(bound: Nanos) -> String {
     match bound {
-        Nanos::ZERO => "it cost elapsed time, and no CPU time".into(),
-        most => format!("it cost {most} of CPU time at most"),
+        Nanos::ZERO => "it added elapsed time, but no CPU time".into(),
+        most => format!("it added at most {most} of CPU time"),
     }
 }
 
@@ -76,7 +74,7 @@ mod tests {
         let ledger = Ledger::for_run(&samples::observation(Exit::Code(0)));
         insta::assert_snapshot!("ledger", ledger_lines(&ledger, &samples::causes(), Style::default()));
         let quiet = ledger_lines(&ledger, &[], Style::default());
-        assert_eq!(quiet.lines().last(), Some("nothing is known to have disturbed it"));
+        assert_eq!(quiet.lines().last(), Some("no known disturbance"));
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn distances(map: &NumaMap, rows: &[Vec<u32>]) -> String {
     for column in table.column_iter_mut() {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    format!("\ndistances, as the firmware tells them: 10 is a node's own memory\n{}", lines(&table))
+    format!("\ndistances as the firmware reports them; 10 is a node's own memory\n{}", lines(&table))
 }
 
 fn plain() -> Table {

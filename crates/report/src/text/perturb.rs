@@ -26,7 +26,7 @@ fn line(trial: &PerturbTrial, style: Style) -> String {
     if let Err(why) = &trial.made {
         return format!(
             "  {name:<16}     – {}",
-            style.paint(Paint::Dim, &format!("not here: {}", harmless(why)))
+            style.paint(Paint::Dim, &format!("not available here: {}", harmless(why)))
         );
     }
     let detectable = trial.cpu.known().and_then(|effect| effect.detectable_pct.known());

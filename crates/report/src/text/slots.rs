@@ -39,7 +39,7 @@ fn rung(isolation: Isolation) -> &'static str {
         Isolation::Partition => "partition",
         Isolation::Cpuset => "cpuset",
         Isolation::Affinity => "affinity",
-        Isolation::None => "none: there is but one core",
+        Isolation::None => "none: there is only one core",
     }
 }
 
@@ -66,6 +66,6 @@ mod tests {
         let plan = SlotPlan { housekeeping: vec![0, 1], slots };
         insta::assert_snapshot!(slots_table(&plan, &[Some("quiet".into()), None], Style::default()));
         let alone = SlotPlan { housekeeping: vec![0], slots: vec![slot(0, &[0], &[], Isolation::None)] };
-        assert!(slots_table(&alone, &[], Style::default()).contains("but one core"));
+        assert!(slots_table(&alone, &[], Style::default()).contains("only one core"));
     }
 }

@@ -88,7 +88,7 @@ fn summary(tuning: &Tuning, style: Style) -> String {
 
 /// What to do for the next start. Ends with a line end.
 pub fn boot_lines(boot: &BootPlan) -> String {
-    let mut lines = vec!["for the next start of the system:".to_string()];
+    let mut lines = vec!["for the next boot:".to_string()];
     if !boot.parameters.is_empty() {
         lines.push(format!("  {}", boot.parameters));
     }

@@ -98,7 +98,7 @@ pub(super) async fn be_present(shared: Arc<Shared>) {
             Presence { hello, since: shared.since, judging: state.judging, finished: state.finished }
         };
         if let Err(error) = shared.nats.be_present(&shared.from, &presence).await {
-            tracing::debug!(%error, "not said to be there");
+            tracing::debug!(%error, "the presence of this worker was not reported");
         }
         tokio::time::sleep(PRESENT.1).await;
         let _ = tokio::time::timeout(PRESENT.0 - PRESENT.1, shared.change.notified()).await;

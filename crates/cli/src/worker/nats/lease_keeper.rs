@@ -104,7 +104,7 @@ async fn conclude(shared: &Shared, ticket: Ticket, outcome: Outcome) {
         tokio::time::sleep(REST).await;
     }
     if let Err(error) = ticket.ack().await {
-        tracing::debug!(job = lease.job.0, %error, "a ticket was not acknowledged; it comes again and is thrown away");
+        tracing::debug!(job = lease.job.0, %error, "a ticket was not acknowledged; it will be delivered again and discarded");
     }
     shared.worker_state.state().heard(lease);
 }

@@ -256,7 +256,7 @@ impl Transport for Fleet<'_> {
         state.facts = Some(facts);
         match stated {
             Ok(stated) => state.statement = Some(stated),
-            Err(error) => tracing::warn!(error, "this machine cannot state what it is"),
+            Err(error) => tracing::warn!(error, "the features of this machine cannot be read"),
         }
         drop(state);
         self.shared.news.notify_one();
@@ -271,7 +271,7 @@ impl Transport for Fleet<'_> {
         let shared = self.shared.clone();
         self.runtime.spawn(async move {
             if let Err(error) = shared.nats.ask(&shared.from, &Ask::Probe { probe }, BEGIN).await {
-                tracing::debug!(%error, "a probe was not told");
+                tracing::debug!(%error, "a probe was not reported");
             }
         });
     }

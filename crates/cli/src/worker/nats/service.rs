@@ -44,7 +44,7 @@ impl Events {
         tokio::spawn(async move {
             while let Some((submission, news)) = take.recv().await {
                 if let Err(error) = shared.nats.tell(submission, &news).await {
-                    tracing::debug!(%error, "an event was not told");
+                    tracing::debug!(%error, "an event was not published");
                 }
             }
         });

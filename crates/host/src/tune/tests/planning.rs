@@ -366,7 +366,7 @@ fn the_next_start() {
     let parameters = "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1 nosmt";
     let (plain, changes) = boot(&[], &[]);
     assert_eq!((plain.parameters.as_str(), plain.drop_in, changes.len()), (parameters, None, 0));
-    assert!(plain.advice[0].contains("no boot loader"), "{:?}", plain.advice);
+    assert!(plain.advice[0].contains("unknown boot loader"), "{:?}", plain.advice);
     let (grub, changes) = boot(&[("/etc/default/grub", "GRUB_TIMEOUT=1")], &[]);
     let drop_in = grub.drop_in.unwrap();
     assert!(drop_in.contains(&format!("=\"$GRUB_CMDLINE_LINUX_DEFAULT {parameters}\"\n")), "{drop_in}");
