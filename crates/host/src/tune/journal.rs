@@ -7,7 +7,7 @@
 //! outcome: it is cut off.
 
 use super::{Change, Target};
-use model::Forms;
+use model::{Forms, hint};
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,7 @@ pub enum JournalError {
     #[error("{0} is locked: another `tauto tune` is running\nhint: wait until it has ended")]
     Busy(PathBuf),
     /// It says what cannot be understood.
-    #[error("{path}:{line}: {why}; nothing was changed")]
+    #[error("{}", hint::with_detail(&format!("{}:{line}: {why}", path.display()), "; nothing was changed"))]
     Malformed {
         /// The journal.
         path: PathBuf,
@@ -429,7 +429,7 @@ mod tests {
         let error = parse(&later, Path::new("journal")).unwrap_err().to_string();
         assert!(
             error
-                .contains("form 2 of a journal of tuning, and this version knows 1 to 1; upgrade tauto here"),
+                .contains("form 2 of a journal of tuning, and this version knows 1 to 1; nothing was changed\nhint: upgrade tauto here"),
             "{error}"
         );
     }
