@@ -301,7 +301,7 @@ async fn pages_that_wait_load_themselves_without_the_fragment() {
 
 #[tokio::test]
 async fn a_run_leads_back_to_its_problem() {
-    let kit = Kit::new(true).await;
+    let kit = TestService::new(true).await;
     crate::problems::install_examples(&kit.service).await.unwrap();
     let visitor = format!("cookie: tauto-visitor={}", "a".repeat(43));
     let page = look(&kit, &visitor, "/problems/snowwall").await;
