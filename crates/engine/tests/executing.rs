@@ -143,7 +143,7 @@ fn what_cannot_be_compiled_is_told_and_nothing_is_run() {
         (with(|a| a.args = vec![String::new(); 1 << 13]), "the arguments are too long"),
         (
             with(|a| a.compiler_options = vec!["-x".into()]),
-            "does not take the compiler option `-x`; it takes -O*",
+            "does not take the compiler option `-x`\nhint: it takes -O*",
         ),
         (with(|a| a.files[0].content = Blob(vec![0])), "`main.sim` is binary, not source text"),
         (with(|a| a.files.push(file("b.sim", ""))).with_entry("c.sim"), "no entry point `c.sim`"),

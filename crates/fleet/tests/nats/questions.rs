@@ -89,7 +89,7 @@ async fn where_no_service_answers_that_is_told() {
     let begun = Instant::now();
     let error = nats.ask(&worker(0), &keep(1), Duration::from_secs(1)).await.unwrap_err();
     assert!(matches!(error, NatsError::NoService), "{error}");
-    assert!(error.to_string().contains("does `tauto serve --nats` run"), "{error}");
+    assert!(error.to_string().contains("hint: start `tauto serve --nats URL`"), "{error}");
     assert!(begun.elapsed() < PATIENCE, "patience was a second");
     let unwilling = |question: Question| async move {
         question.answer(&Reply::Unavailable { why: "no".into() }).await.expect("answered");

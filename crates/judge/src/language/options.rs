@@ -228,7 +228,7 @@ mod tests {
             assert!(refused.to_string().contains("does not take the compiler option"), "{refused}");
         }
         let java = check("java", "-x").unwrap_err().to_string();
-        assert!(java.starts_with("Java does not take the compiler option `-x`; it takes -"), "{java}");
+        assert!(java.starts_with("Java does not take the compiler option `-x`\nhint: it takes -"), "{java}");
         assert!(check("lua", "-x").unwrap_err().to_string().ends_with("it takes none"));
     }
 }

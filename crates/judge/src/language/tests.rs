@@ -136,7 +136,7 @@ fn what_is_wrong_with_a_table_is_told_with_its_place() {
         (language("fallback = \"x\""), 2, "fallback: no other language `x`"),
         (language("like = \"y\""), 2, "like: no language `y` before this one"),
         (language("") + &language(""), 6, "language `x` is defined twice"),
-        ("[[language]]\nid = \"X\"\nrun = [\"a\"]".to_owned(), 2, "id: use lower-case letters"),
+        ("[[language]]\nid = \"X\"\nrun = [\"a\"]".to_owned(), 2, "id: must have only lower-case letters"),
         ("[[language]]\nid = \"x\"\nrun = [\"a\"]".to_owned(), 2, "name: is missing"),
         ("[[language]]\nid = \"x\"\nname = \"X\"".to_owned(), 2, "run: the command is missing"),
         ("[[language]]\nid = \"x\"\nid = \"x\"".to_owned(), 3, "duplicate key"),

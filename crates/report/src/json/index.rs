@@ -183,7 +183,7 @@ mod tests {
             ("{}".into(), "fingerprint: missing"),
             (
                 with("\"form\": 2", "\"form\": 3"),
-                "form: form 3 of an index, and this version knows 1 to 2; upgrade",
+                "form: form 3 of an index, and this version knows 1 to 2\nhint: upgrade",
             ),
             (with("\"form\": 2", "\"form\": \"2\""), "form: must be a number"),
             (with("\"fingerprint\": \"dfee\"", "\"fingerprint\": 7"), "fingerprint: must be text, is `7`"),

@@ -86,7 +86,11 @@ fn refusals_name_the_remedy() {
         (libc::ENOENT, "2", "no such counter"),
         (libc::EOPNOTSUPP, "2", "no such counter"),
         (libc::ENODEV, "2", "no such counter"),
-        (libc::EACCES, "4\n", "kernel.perf_event_paranoid is 4, which keeps counters to root: set it to 2"),
+        (
+            libc::EACCES,
+            "4\n",
+            "kernel.perf_event_paranoid is 4, which keeps counters to root\nhint: sysctl -w kernel.perf_event_paranoid=2",
+        ),
         (libc::EPERM, "3\n", "kernel.perf_event_paranoid is 3, which"),
         (libc::EPERM, "2\n", "although kernel.perf_event_paranoid is 2: a container's"),
         (libc::EPERM, "-1\n", "although kernel.perf_event_paranoid is -1: a container's"),

@@ -146,7 +146,10 @@ async fn refuse(store: &Store, lease: Lease, why: &str) {
             .await
             .unwrap_err(),
     ] {
-        let lost = format!("job {}: the lease of attempt {} is lost: {why}; drop", lease.job, lease.attempt);
+        let lost = format!(
+            "job {}: the lease of attempt {} is lost: {why}, so what came of it is dropped",
+            lease.job, lease.attempt
+        );
         assert!(matches!(error, Error::Conflict(_)) && error.to_string().starts_with(&lost), "{error}");
     }
 }
