@@ -24,6 +24,7 @@ use crate::options::{PlacementArgs, SlotChoice};
 use crate::place::{Place, places};
 use crate::serve::by_slot::{ProcessArgs, Serves};
 use crate::serve::nursery::{Child, Nursery};
+use crate::strangers::StrangersArgs;
 use crate::terminal::Failure;
 use brokers::BrokerArgs;
 use clap::Args;
@@ -60,6 +61,8 @@ pub(crate) struct WorkerArgs {
     #[arg(long, value_name = "FILE", env = "TAUTO_LANGUAGES")]
     languages: Option<PathBuf>,
     #[command(flatten)]
+    strangers: StrangersArgs,
+    #[command(flatten)]
     process: ProcessArgs,
     /// Compile what languages have in common, and end
     #[arg(long, hide = true, conflicts_with = "single")]
@@ -82,6 +85,7 @@ pub(crate) fn main(args: WorkerArgs) -> Result<Done, Failure> {
     match args.process.serves(&args.slots)? {
         Serves::One(slot) => serve(&args, &way, slot),
         Serves::Each(slots) => {
+            args.strangers.admit()?;
             let (node, languages) = (args.node.as_deref(), args.languages.as_deref());
             Nursery::start(children(&slots, &way, node, languages, args.process.log, &args.isolation))?
                 .attend(|_| {})
