@@ -96,7 +96,7 @@ fn sandbox() -> Check {
     let found = format!("works {who}; weaker: {}", weaker.join("; "));
     let remedy = match (can.privileged, can.memory_of_tree && can.cpu_of_tree) {
         (true, true) => {
-            "SECURITY.md says what each protection is for; in a container grant root the missing capability"
+            "SECURITY.md says what each protection is for; in a container grant what is missing, such as --cap-add SYS_RESOURCE"
         }
         (true, false) => "run `tauto audit`: its row cgroup_layout has the command",
         (false, _) => "run as root, or as a user whose control group is delegated (systemd: Delegate=yes)",

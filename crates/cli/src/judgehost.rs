@@ -17,6 +17,7 @@ use crate::options::{PlacementArgs, SlotChoice};
 use crate::reservation::reserve;
 use crate::serve::by_slot::{ProcessArgs, Serves};
 use crate::serve::supervisor::{SupervisedCommand, Supervisor};
+use crate::strangers::StrangersArgs;
 use crate::terminal::Failure;
 use ::judgehost::credentials::{Account, is_host_name};
 use ::judgehost::server::Server;
@@ -69,6 +70,8 @@ pub(crate) struct JudgehostArgs {
     #[arg(long)]
     once: bool,
     #[command(flatten)]
+    strangers: StrangersArgs,
+    #[command(flatten)]
     process: ProcessArgs,
 }
 
@@ -98,7 +101,11 @@ pub(crate) fn main(args: &JudgehostArgs) -> Result<Done, Failure> {
     client(&account)?;
     let name = name(args)?;
     root(args)?;
-    match args.process.serves(&args.slots)? {
+    let serves = args.process.serves(&args.slots)?;
+    if let Serves::Each(_) = serves {
+        args.strangers.admit()?;
+    }
+    match serves {
         Serves::One(slot) => serve(args, &account, &name, slot),
         Serves::Each(slots) if args.once => all_once(&slots, &name),
         Serves::Each(slots) => {

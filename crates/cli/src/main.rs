@@ -37,6 +37,7 @@ mod serve;
 mod settings;
 mod shadow;
 mod slots;
+mod strangers;
 mod temporary_changes;
 mod terminal;
 mod tune;

@@ -12,6 +12,7 @@ use crate::config::data_directory;
 use crate::isolation::IsolationArgs;
 use crate::log::{LogForm, begin};
 use crate::options::SlotChoice;
+use crate::strangers::StrangersArgs;
 use crate::terminal::{Failure, print_error};
 use crate::worker;
 use clap::Args;
@@ -98,6 +99,8 @@ pub(crate) struct ServeArgs {
     /// The service's directory, of the web process
     #[arg(long, hide = true, value_name = "DIR")]
     directory: Option<PathBuf>,
+    #[command(flatten)]
+    strangers: StrangersArgs,
     // Last, since its heading holds for what comes after it too.
     #[command(flatten)]
     isolation: IsolationArgs,
@@ -111,6 +114,9 @@ pub(crate) fn main(args: ServeArgs) -> Result<Done, Failure> {
 }
 
 fn supervise(args: &ServeArgs, wanted: &ServeSettings) -> Result<Done, Failure> {
+    if !args.no_worker {
+        args.strangers.admit()?;
+    }
     let http = TcpListener::bind(wanted.listen).map_err(|e| {
         Failure::usage(format!(
             "--listen {}: {e}\nhint: choose another port, or stop what listens there: ss -ltnp",

@@ -24,6 +24,7 @@ use crate::options::{PlacementArgs, SlotChoice};
 use crate::reservation::{Reservation, reserve};
 use crate::serve::by_slot::{ProcessArgs, Serves};
 use crate::serve::supervisor::{SupervisedCommand, Supervisor};
+use crate::strangers::StrangersArgs;
 use crate::terminal::Failure;
 use brokers::BrokerArgs;
 use clap::Args;
@@ -60,6 +61,8 @@ pub(crate) struct WorkerArgs {
     #[arg(long, value_name = "FILE", env = "TAUTO_LANGUAGES")]
     languages: Option<PathBuf>,
     #[command(flatten)]
+    strangers: StrangersArgs,
+    #[command(flatten)]
     process: ProcessArgs,
     /// Compile what languages have in common, and end
     #[arg(long, hide = true, conflicts_with = "single")]
@@ -82,6 +85,7 @@ pub(crate) fn main(args: WorkerArgs) -> Result<Done, Failure> {
     match args.process.serves(&args.slots)? {
         Serves::One(slot) => serve(&args, &address, slot),
         Serves::Each(slots) => {
+            args.strangers.admit()?;
             let (node, languages) = (args.node.as_deref(), args.languages.as_deref());
             Supervisor::start(children(&slots, &address, node, languages, args.process.log, &args.isolation))?
                 .attend(|_| {})

@@ -224,6 +224,7 @@ impl Workspace<'_> {
     pub fn command(&self, program: &Path) -> Command {
         let mut command = crate::child::command(program);
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env(SECRET.0, SECRET.1);
+        command.env(crate::child::WEAK_ISOLATION.0, crate::child::WEAK_ISOLATION.1);
         command.env("TMPDIR", self.path("tmp")).env("HOME", self.path("home"));
         command.env("TAUTO_DATA_DIR", self.path("data")).current_dir(&self.root);
         // One for the whole stage, so that toolchains are not asked again for each place.

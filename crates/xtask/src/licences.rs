@@ -1,8 +1,8 @@
-//! What the released binary is made of may be shipped: licences and sources of all dependencies, by the lists of deny.toml.
+//! What the released binary is made of may be shipped: licences and sources of all dependencies, by the lists of deny.toml, and none that it bans.
 
 use serde_json::Value;
 use spdx::{Expression, ParseMode};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 use toml::Table;
@@ -41,14 +41,29 @@ fn exceptions<'a>(deny: &'a Table, package: &Value) -> BTreeSet<&'a str> {
     lists.flatten().filter_map(toml::Value::as_str).collect()
 }
 
+/// Crates that deny.toml bans, with its reasons.
+fn banned(deny: &Table) -> Result<BTreeMap<&str, &str>, String> {
+    let found = deny.get("bans").and_then(|bans| bans.get("deny")).and_then(toml::Value::as_array);
+    let found = found.ok_or("deny.toml: no list bans.deny")?;
+    found
+        .iter()
+        .map(|entry| Some((entry.get("crate")?.as_str()?, entry.get("reason")?.as_str()?)))
+        .collect::<Option<_>>()
+        .ok_or_else(|| "deny.toml: an entry of bans.deny has no `crate` or no `reason`".into())
+}
+
 fn refused(metadata: &Value, deny: &Table) -> Result<Vec<String>, String> {
     let (allowed, registries) = (list(deny, "licenses", "allow")?, list(deny, "sources", "allow-registry")?);
+    let banned = banned(deny)?;
     let packages = metadata["packages"].as_array().ok_or("cargo metadata names no packages")?;
     let why = |package: &Value| {
         // Ours has none.
         let source = package["source"].as_str()?;
         if !source.strip_prefix("registry+").is_some_and(|registry| registries.contains(registry)) {
             return Some(format!("comes from {source}"));
+        }
+        if let Some(reason) = banned.get(package["name"].as_str().unwrap_or_default()) {
+            return Some(format!("is banned: {reason}"));
         }
         let Some(licence) = package["license"].as_str() else { return Some("names no licence".into()) };
         let excepted = exceptions(deny, package);
@@ -72,10 +87,10 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn licences_and_sources_are_held_to_the_lists() {
-        let deny: Table = "[licenses]\nallow = ['MIT', 'Zlib']\nexceptions = [{crate = 'i', allow = ['ISC']}]\n[sources]\nallow-registry = ['https://r']\n"
-            .parse()
-            .unwrap();
+    fn licences_sources_and_bans_are_held_to_the_lists() {
+        let deny = "[licenses]\nallow = ['MIT', 'Zlib']\nexceptions = [{crate = 'i', allow = ['ISC']}]\n\
+                    [sources]\nallow-registry = ['https://r']\n[bans]\ndeny = [{ crate = 'k', reason = 'no C' }]\n";
+        let deny: Table = deny.parse().unwrap();
         let package = |name: &str, source: &str, licence: &str| json!({"name": name, "version": "1", "source": source, "license": licence});
         let good = [
             ("a", "MIT"),
@@ -84,15 +99,20 @@ mod tests {
             ("d", "MIT/GPL-2.0"),
             ("i", "ISC AND MIT"),
         ];
-        let bad =
-            [("e", "GPL-3.0-only"), ("f", "MIT AND GPL-3.0-only"), ("g", "no licence at all"), ("j", "ISC")];
+        let bad = [
+            ("e", "GPL-3.0-only"),
+            ("f", "MIT AND GPL-3.0-only"),
+            ("g", "no licence at all"),
+            ("j", "ISC"),
+            ("k", "MIT"),
+        ];
         let all = good.iter().chain(&bad).map(|(name, licence)| package(name, "registry+https://r", licence));
         let elsewhere = package("h", "git+https://example.org/h", "MIT");
         let own = json!({"name": "ours", "version": "1", "source": null, "license": null});
         let metadata = json!({"packages": all.chain([elsewhere, own]).collect::<Vec<_>>()});
         let refused = refused(&metadata, &deny).unwrap();
         let names: String = refused.iter().filter_map(|line| line.chars().next()).collect();
-        assert_eq!(names, "efgjh", "{refused:#?}");
+        assert_eq!(names, "efgjkh", "{refused:#?}");
         assert!(super::refused(&metadata, &Table::new()).is_err());
     }
 }
