@@ -183,7 +183,7 @@ pub(super) fn notes(reserved: &ReservedMachine, uncounted: Option<&String>) -> V
     )];
     notes.extend(
         uncounted
-            .map(|why| format!("Instructions are not counted here: {}.", model::hint::in_one_line(&why))),
+            .map(|why| format!("Instructions are not counted here: {}.", model::hint::in_one_line(why))),
     );
     notes
 }
