@@ -182,8 +182,7 @@ pub(super) fn notes(reserved: &ReservedMachine, uncounted: Option<&String>) -> V
         list(&reserved.bound())
     )];
     notes.extend(
-        uncounted
-            .map(|why| format!("Instructions are not counted here: {}.", model::hint::in_one_line(why))),
+        uncounted.map(|why| format!("Instructions are not counted here: {}.", model::hint::in_one_line(why))),
     );
     notes
 }
