@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(controlled(clock.clone(), Some(1.002)).known().unwrap().control, Some(1.002));
         assert_eq!(controlled(clock.clone(), None), Reading::Known(clock.clone()));
         let Reading::Unknown(why) = controlled(clock, Some(1.3334)) else { panic!("a cycle too many") };
-        assert!(why.contains("told 1.333 times the clock"), "{why}");
+        assert!(why.contains("gave 1.333 times the clock"), "{why}");
     }
 
     #[test]

@@ -126,9 +126,10 @@ fn chart(test: &SeriesTest, clock: Clock) -> String {
         let title = format!("trial {}, run {}: {time}{void}{why}", column(point.judgement) + 1, point.run);
         ChartedRun { column: column(point.judgement), time: Nanos(point.time_ns), void: point.void, title }
     };
-    let lines = test.runs.iter().flat_map(|spread| {
-        [("minimum", spread.min_ns), ("median", spread.median_ns), ("maximum", spread.max_ns)]
-    });
+    let lines = test
+        .runs
+        .iter()
+        .flat_map(|spread| [("min", spread.min_ns), ("median", spread.median_ns), ("max", spread.max_ns)]);
     runs_chart(&RunsChart {
         title: format!("{} of every run of {} through the trials", clock.label(), test.name),
         clock,
