@@ -126,7 +126,8 @@ fn brokers_of(service: &Service) -> Result<String, String> {
     let path = "/api/v1/health/ready";
     let answer = service.client().get(path).map_err(|e| format!("GET {path}: {e}"))?.json();
     let said = if answer["brokers"].is_null() { &answer["detail"] } else { &answer["brokers"] };
-    Ok(said.as_str().unwrap_or_default().to_string())
+    let (fact, _) = model::hint::split(said.as_str().unwrap_or_default());
+    Ok(fact)
 }
 
 fn open_to_all(path: &Path) -> Result<(), String> {

@@ -260,7 +260,7 @@ fn operated() -> Done {
     let copy = path.join("copy.db");
     let copy_name = copy.display().to_string();
     expect(path, &["backup", &copy_name], 0, &copy_name)?;
-    expect(path, &["backup", &copy_name], 2, "choose another name")?;
+    expect(path, &["backup", &copy_name], 2, "name another file")?;
     expect(path, &["backup", "-", "--json"], 2, "standard output")?;
     let found = expect(path, &["check", "--json", "--database", &copy_name], 0, "\"wrong\": []")?;
     let document: serde_json::Value = serde_json::from_str(&found)?;
