@@ -299,7 +299,8 @@ fn another_version(fleet: &Fleet) -> Done {
     let told = fake.hello(PROTOCOL + 7, 0)?;
     let why = told["why"].as_str().unwrap_or_default();
     assert!(told["reply"] == "refused" && why.contains("upgrade the service"), "{told}");
-    fleet.waits_for("newer", why)?;
+    // Reasons stand on one line.
+    fleet.waits_for("newer", &model::hint::in_one_line(why))?;
     // What is said in a form that nobody here understands.
     let told = fake.ask(&json!({ "ask": "sing" }))?;
     let why = told["why"].as_str().unwrap_or_default();
