@@ -161,11 +161,11 @@ fn what_is_not_compiled_says_why() {
     let values = ARRAY.replace("20]", "20] = {1}");
     let cases = [
         ("binary.c", "int main(void) { }\0", "`binary.c` is binary, not source text"),
-        ("long.java", &java, "a file name of 256 bytes, more than 255: shorten its class's name"),
+        ("long.java", &java, "a file name of 256 bytes, more than 255\nhint: shorten its class's name"),
         (
             "values.c",
             &values,
-            "is larger than 256 MiB, which compilations may write; arrays with initial values",
+            "is larger than 256 MiB, which compilations may write\nhint: arrays with initial values",
         ),
     ];
     stage::for_each_user(&e2e::scratch!(), "no-program", |place| {

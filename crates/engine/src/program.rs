@@ -194,8 +194,8 @@ fn out_of_room(output: &str) -> bool {
 
 fn too_much_written(limit: model::Bytes) -> String {
     format!(
-        "the program or a file made on the way is larger than {} MiB, which compilations may write; \
-         arrays with initial values are part of the program's file",
+        "the program or a file made on the way is larger than {} MiB, which compilations may write\n\
+         hint: arrays with initial values are part of the program's file",
         limit.mib()
     )
 }
