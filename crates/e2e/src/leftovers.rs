@@ -93,6 +93,13 @@ fn is_deserted(group: &Path) -> bool {
         .all(|path| fs::read_to_string(path.join("cgroup.procs")).is_ok_and(|text| text.trim().is_empty()))
 }
 
+/// Shared memory whose creator lives and is not below us is somebody else's, such as a database's (`cpid` is the fifth field of
+/// /proc/sysvipc/shm, proc_sysvipc(5)).
+fn is_of_another(fields: &[&str]) -> bool {
+    let creator = fields.get(4).and_then(|pid| pid.parse().ok());
+    creator.is_some_and(|pid| state_and_parent(pid).is_some() && !descendants().contains(&pid))
+}
+
 fn other_traces() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for directory in ["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", "/run/netns", "/sys/class/net"] {
@@ -105,9 +112,9 @@ fn other_traces() -> BTreeSet<String> {
     }
     for kind in ["shm", "msg", "sem"] {
         let text = fs::read_to_string(format!("/proc/sysvipc/{kind}")).unwrap_or_default();
-        let objects =
-            text.lines().skip(1).map(|line| line.split_whitespace().take(2).collect::<Vec<_>>().join(" "));
-        found.extend(objects.map(|object| format!("System V {kind} {object}")));
+        let objects = text.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let objects = objects.filter(|fields| kind != "shm" || !is_of_another(fields));
+        found.extend(objects.map(|fields| format!("System V {kind} {}", fields[..2].join(" "))));
     }
     found
 }

@@ -4,6 +4,8 @@
 
 #[path = "pages/fleet.rs"]
 mod fleet;
+#[path = "pages/participant.rs"]
+mod participant;
 
 use e2e::browser::{Browser, axe};
 use e2e::http::Client;
@@ -205,6 +207,7 @@ fn nothing_that_was_entered_is_lost() {
     visit.look_at("run-samples");
     visit.without_scripts();
     visit.long_names(&token);
+    participant::look_at(&mut visit, &token);
     assert!(visit.faults.is_empty(), "{}", visit.faults.join("\n"));
 }
 

@@ -38,9 +38,8 @@ const MACHINES: [Chosen; 5] = [
     ("e2e::vm_slots", &[]),
 ];
 
-/// Tests that mostly wait, for services, brokers, databases, browsers, and programs that wait for ever; they run beside those in virtual machines.
-const WAITING: [Chosen; 18] = [
-    ("cli::fleet_worker", &[]),
+/// Tests that judge in slots, of which a small machine has one: beside each other they would wait for it. Virtual machines compute meanwhile.
+const JUDGING: [Chosen; 13] = [
     ("e2e::api", &[]),
     ("e2e::export", &[]),
     ("e2e::fleet_chaos", &[]),
@@ -54,28 +53,46 @@ const WAITING: [Chosen; 18] = [
     ("e2e::service_chaos", &[]),
     ("e2e::service_faults", &[]),
     ("e2e::service_operation", &[]),
+];
+
+/// Tests that mostly wait, for brokers, databases and other judges, and need no slot.
+const WAITING: [Chosen; 5] = [
+    ("cli::fleet_worker", &[]),
     ("e2e::shadow", &[]),
     ("fleet::nats", &[]),
     ("store::contract", &[]),
     ("store::killed", &[]),
 ];
 
-/// Tests of the binary in which little is computed and nothing is timed: fuzzing beside them uses what they leave idle.
-const UNTIMED: [Chosen; 6] = [
+/// Tests of the binary in which nothing is timed, or by clocks that count: fuzzing beside them uses what they leave idle.
+const UNTIMED: [Chosen; 8] = [
+    ("e2e::clocks", &[]),
     ("e2e::commands", &[]),
     ("e2e::docs", &[]),
     ("e2e::first_steps", &[]),
     ("e2e::formats", &[]),
     ("e2e::interrupt", &[]),
+    (
+        "e2e::judging",
+        &[
+            "a_validator_that_fails",
+            "bad_input",
+            "binary_garbage",
+            "no_runtime_stands_in_the_way",
+            "renames_on_the_machine",
+            "what_is_not_compiled",
+        ],
+    ),
     ("e2e::tune", &[]),
 ];
 
-/// The unit tests that take longest; they run beside the others.
-const LONGEST_UNITS: [Chosen; 1] = [("server", &[])];
+/// The unit tests that take longest and start no program: they run beside the binary's, which mostly wait.
+const LONGEST_UNITS: [Chosen; 3] = [("lab", &[]), ("lab::against_itself", &[]), ("server", &[])];
 
 /// All lists.
 fn lists() -> impl Iterator<Item = &'static Chosen> {
-    BRIEF.iter().chain(&LONG).chain(&MACHINES).chain(&WAITING).chain(&UNTIMED).chain(&LONGEST_UNITS)
+    let tiers = BRIEF.iter().chain(&LONG);
+    tiers.chain(&MACHINES).chain(&JUDGING).chain(&WAITING).chain(&UNTIMED).chain(&LONGEST_UNITS)
 }
 
 /// Part of a suite, as one process runs it.
@@ -109,23 +126,25 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
         }
     }
     let parts = |tier| suites.iter().filter_map(move |suite| part(suite, tier));
-    let one = |name, parts: Vec<_>| Stage { name, lanes: vec![parts], fuzzing: false };
+    let stage = |name, lanes, fuzzing| Stage { name, lanes, fuzzing };
     let short = || {
         let (inside, outside): (Vec<_>, _) =
             parts(Tier::Short).partition(|part| !drives_the_binary(part.suite));
         let (longest, others) = divided(inside, &LONGEST_UNITS);
-        let units = Stage { name: "unit tests", lanes: vec![others, longest], fuzzing: false };
-        vec![units, one("the binary, in brief", outside)]
+        vec![
+            stage("unit tests", vec![others], false),
+            stage("the binary, in brief, and the longest unit tests", vec![outside, longest], false),
+        ]
     };
     let rest = |tier| {
         let (machines, others) = divided(parts(tier), &MACHINES);
+        let (judging, others) = divided(others, &JUDGING);
         let (waiting, alone) = divided(others, &WAITING);
         let (untimed, alone) = divided(alone, &UNTIMED);
-        let stage = |name, lanes, fuzzing| Stage { name, lanes, fuzzing };
         vec![
-            stage("virtual machines and services", vec![waiting, machines], false),
+            stage("virtual machines, services and examples", vec![judging, waiting, machines], false),
             stage("nothing timed, and fuzzing", vec![untimed], true),
-            one("one at a time", alone),
+            stage("one at a time", vec![alone], false),
         ]
     };
     let stages = match tier {
