@@ -34,15 +34,16 @@ pub(crate) fn router() -> OpenApiRouter<Arc<Service>> {
         .routes(routes!(password_link))
 }
 
-/// What a user may do at most.
+/// Role of a user. `admin`: can do everything. `jury`: manages problems and verdicts. `participant`: submits, and
+/// sees their own submissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum RoleName {
-    /// Everything.
+    /// Can do everything.
     Admin,
-    /// What concerns problems and verdicts.
+    /// Manages problems and verdicts.
     Jury,
-    /// Hand in, and see their own.
+    /// Submits, and sees their own submissions.
     Participant,
 }
 
@@ -69,20 +70,20 @@ impl From<Role> for RoleName {
 /// A user.
 #[derive(Debug, Serialize, ToSchema)]
 struct UserView {
-    /// Their number.
+    /// Number of the user.
     id: i64,
-    /// The name they sign in with.
+    /// Sign-in name.
     name: String,
-    /// The name that is shown.
+    /// Display name.
     display: String,
     role: RoleName,
-    /// Since when they are known.
+    /// When the user was added.
     #[schema(format = DateTime)]
     created: String,
-    /// Since when they may do nothing.
+    /// When the user was disabled. Null if the user is enabled.
     #[schema(format = DateTime)]
     disabled: Option<String>,
-    /// Whether they have set a password.
+    /// Whether the user has a password.
     has_password: bool,
 }
 
@@ -100,22 +101,22 @@ impl From<User> for UserView {
     }
 }
 
-/// Who is asking.
+/// The caller and their permissions.
 #[derive(Debug, Serialize, ToSchema)]
 struct Me {
-    /// Who is signed in; null where nobody is.
+    /// Signed-in user. Null if there is none.
     user: Option<UserView>,
-    /// What an API token that was sent is good for; null without one.
+    /// Scopes of the API token. Null if the request has none.
     scopes: Option<Vec<Scope>>,
-    /// Whether they may submit.
+    /// Whether the caller may submit.
     may_submit: bool,
-    /// Whether they see all submissions.
+    /// Whether the caller may see all submissions.
     may_see_all: bool,
-    /// Whether they may add problems.
+    /// Whether the caller may add problems.
     may_add_problems: bool,
-    /// Whether they may have submissions judged again.
+    /// Whether the caller may rejudge submissions.
     may_rejudge: bool,
-    /// Whether they may administer the service.
+    /// Whether the caller may administer the service.
     may_administer: bool,
 }
 
@@ -136,29 +137,29 @@ impl From<Caller> for Me {
     }
 }
 
-/// Who am I
+/// Get the current user
 #[utoipa::path(get, path = "/me", tag = "accounts",
-    responses((status = 200, description = "Who is asking, and what they may do", body = Me)))]
+    responses((status = 200, description = "The caller and their permissions", body = Me)))]
 async fn me(caller: Caller) -> axum::Json<Me> {
     axum::Json(caller.into())
 }
 
-/// Name and password.
+/// Credentials of a user.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct SignIn {
-    /// The name to sign in with.
+    /// Sign-in name.
     name: String,
-    /// The password.
+    /// Password.
     #[schema(format = Password)]
     password: String,
 }
 
 /// Sign in
 ///
-/// For browsers: the answer sets a cookie. Programs use API tokens.
+/// For browsers: the response sets a cookie. Programs use API tokens.
 #[utoipa::path(post, path = "/session", tag = "accounts", request_body = SignIn,
-    responses((status = 200, description = "Signed in", body = Me)))]
+    responses((status = 200, description = "The signed-in user and their permissions", body = Me)))]
 async fn sign_in_by_password(
     State(service): State<Arc<Service>>,
     origin: Origin,
@@ -178,7 +179,7 @@ async fn sign_in_by_password(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct SignOut {
-    /// End all sessions of the user, not this one alone.
+    /// Whether to end all sessions of the user instead of only this one. Default: false.
     #[serde(default)]
     #[param(required = false)]
     everywhere: bool,
@@ -204,23 +205,23 @@ async fn sign_out(
     Ok((StatusCode::NO_CONTENT, cookie).into_response())
 }
 
-/// The old and the new password.
+/// The current and the new password.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NewPassword {
-    /// The password as it is.
+    /// Current password.
     #[schema(format = Password)]
     old: String,
-    /// The password as it shall be: at least 8 characters.
+    /// New password, of at least 8 characters.
     #[schema(format = Password)]
     new: String,
 }
 
-/// Change one's password
+/// Change your password
 ///
-/// Needs a session. All other sessions end.
+/// Requires a session. Ends all other sessions.
 #[utoipa::path(put, path = "/me/password", tag = "accounts", request_body = NewPassword,
-    responses((status = 204, description = "Changed")))]
+    responses((status = 204, description = "The password was changed")))]
 async fn change_password(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -234,25 +235,25 @@ async fn change_password(
     Ok((StatusCode::NO_CONTENT, cookie).into_response())
 }
 
-/// An API token, without the token itself.
+/// An API token, without its secret.
 #[derive(Debug, Serialize, ToSchema)]
 struct TokenView {
-    /// Its number.
+    /// Number of the token.
     id: i64,
-    /// What its owner calls it.
+    /// Name of the token.
     name: String,
-    /// What it is good for.
+    /// Scopes of the token.
     scopes: Vec<String>,
-    /// When it was made.
+    /// When the token was created.
     #[schema(format = DateTime)]
     created: String,
-    /// When it ends.
+    /// When the token expires. Null: never.
     #[schema(format = DateTime)]
     expires: Option<String>,
-    /// When it was last used, to ten minutes.
+    /// When the token was last used, accurate to ten minutes. Null: never.
     #[schema(format = DateTime)]
     used: Option<String>,
-    /// When it was revoked.
+    /// When the token was revoked. Null if it was not.
     #[schema(format = DateTime)]
     revoked: Option<String>,
 }
@@ -271,11 +272,11 @@ impl From<ApiToken> for TokenView {
     }
 }
 
-/// List one's API tokens
+/// List your API tokens
 ///
-/// Needs a session.
+/// Requires a session.
 #[utoipa::path(get, path = "/tokens", tag = "accounts",
-    responses((status = 200, description = "Oldest first, expired and revoked ones included", body = [TokenView])))]
+    responses((status = 200, description = "Tokens, oldest first, including expired and revoked ones", body = [TokenView])))]
 async fn tokens(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -284,34 +285,34 @@ async fn tokens(
     Ok(axum::Json(service.store.tokens(owner.id).await?.into_iter().map(TokenView::from).collect()))
 }
 
-/// An API token to be made.
+/// An API token to create.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NewApiToken {
-    /// What to call it.
+    /// Name of the token.
     name: String,
-    /// What it shall be good for.
+    /// Scopes of the token.
     scopes: Vec<Scope>,
-    /// After how many days it ends; never, where nothing is said.
+    /// Number of days until the token expires. Default: it does not expire.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 3653)]
     days: Option<u32>,
 }
 
-/// An API token that was made.
+/// A created API token.
 #[derive(Debug, Serialize, ToSchema)]
 struct MadeToken {
-    /// Its number.
+    /// Number of the token.
     id: i64,
-    /// The token. It is shown here and never again.
+    /// The token. It is shown only once.
     token: String,
 }
 
-/// Make an API token
+/// Create an API token
 ///
-/// Needs a session: no token can make another.
+/// Requires a session: a token cannot create another one.
 #[utoipa::path(post, path = "/tokens", tag = "accounts", request_body = NewApiToken,
-    responses((status = 201, description = "Made", body = MadeToken)))]
+    responses((status = 201, description = "The created token", body = MadeToken)))]
 async fn new_token(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -325,9 +326,9 @@ async fn new_token(
 
 /// Revoke an API token
 ///
-/// Needs a session.
+/// Requires a session.
 #[utoipa::path(delete, path = "/tokens/{id}", tag = "accounts", params(("id" = i64, Path, description = "Number of the token")),
-    responses((status = 204, description = "The token is revoked")))]
+    responses((status = 204, description = "The token was revoked")))]
 async fn revoke_token(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -349,33 +350,34 @@ async fn users(
     Ok(axum::Json(service.store.users().await?.into_iter().map(UserView::from).collect()))
 }
 
-/// A user to be added.
+/// A user to add.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NewUser {
-    /// The name to sign in with: letters a to z, digits and `. _ - @ +`.
+    /// Sign-in name: letters a to z, digits and `. _ - @ +`.
     name: String,
-    /// The name that is shown; the other one, where nothing is said.
+    /// Display name. Default: the sign-in name.
     #[serde(default)]
     display: String,
     role: RoleName,
-    /// The password: at least 8 characters. Without one they get a link to set it.
+    /// Password, of at least 8 characters. Without one, the response has a link to set it.
     #[serde(default)]
     #[schema(format = Password)]
     password: Option<String>,
 }
 
-/// A user that was added.
+/// An added user.
 #[derive(Debug, Serialize, ToSchema)]
 struct AddedUser {
     user: UserView,
-    /// Where they set their password, below the address of the service. Good once, and for a day.
+    /// Address at which the user sets a password, relative to the service. It works once, for one day. Null if a
+    /// password was given.
     link: Option<String>,
 }
 
 /// Add a user
 #[utoipa::path(post, path = "/users", tag = "accounts", request_body = NewUser,
-    responses((status = 201, description = "Added", body = AddedUser)))]
+    responses((status = 201, description = "The added user", body = AddedUser)))]
 async fn add_user(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -393,17 +395,18 @@ async fn add_user(
 #[schema(as = ImportForm)]
 #[expect(dead_code, reason = "describes the form, which is read part by part")]
 struct ImportForm {
-    /// The file.
+    /// CSV file.
     #[schema(format = Binary, content_media_type = "text/csv")]
     table: String,
 }
 
 /// Add many users
 ///
-/// A table as spreadsheets write it (RFC 4180): rows of name, name to be shown, role, password. What is left out at the end of a row is the name, `participant`, and
-/// a password that is made here. All of them are added, or none.
+/// The body is a CSV table (RFC 4180) with the columns name, display name, role and password. Only the name is
+/// required: the role defaults to `participant`, and missing passwords are generated. A first row that begins with
+/// `name` is skipped. All users are added, or none.
 #[utoipa::path(post, path = "/users/import", tag = "accounts", request_body(content((String = "text/csv"), (ImportForm = "multipart/form-data"))),
-    responses((status = 201, description = "Users added; the passwords are not shown again", body = [Imported])))]
+    responses((status = 201, description = "The added users, with their passwords, which are shown only once", body = [Imported])))]
 async fn import_users(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -432,23 +435,23 @@ async fn table_of(body: Body<()>) -> Result<String, Refusal> {
     table.ok_or_else(|| Refusal::Bad("table: missing".into()))
 }
 
-/// What shall be different about a user.
+/// Changes to a user. Omitted fields do not change.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Change {
-    /// Another role.
+    /// New role.
     #[serde(default)]
     role: Option<RoleName>,
-    /// Whether they may do nothing.
+    /// Whether the user is disabled.
     #[serde(default)]
     disabled: Option<bool>,
 }
 
-/// Change a user
+/// Update a user
 ///
-/// Their sessions end. The only admin stays one.
+/// A change ends all sessions of the user. The only admin can be neither demoted nor disabled.
 #[utoipa::path(patch, path = "/users/{id}", tag = "accounts", params(("id" = i64, Path, description = "Number of the user")),
-    request_body = Change, responses((status = 200, description = "The user after the change", body = UserView)))]
+    request_body = Change, responses((status = 200, description = "The updated user", body = UserView)))]
 async fn change_user(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -461,18 +464,18 @@ async fn change_user(
     Ok(axum::Json(manage::change(&service, UserId(id), role, change.disabled).await?.into()))
 }
 
-/// A link that is good once, and for a day.
+/// A link to set a password. It works once, for one day.
 #[derive(Debug, Serialize, ToSchema)]
 struct Link {
-    /// Below the address of the service.
+    /// Address relative to the service.
     link: String,
 }
 
-/// Make a link to set a user's password
+/// Create a link to set a user's password
 ///
-/// For who has forgotten it. The one of before is not good any more.
+/// For users who forgot their password. Invalidates the previous link.
 #[utoipa::path(post, path = "/users/{id}/link", tag = "accounts", params(("id" = i64, Path, description = "Number of the user")),
-    responses((status = 201, description = "Made", body = Link)))]
+    responses((status = 201, description = "The link", body = Link)))]
 async fn password_link(
     State(service): State<Arc<Service>>,
     caller: Caller,

@@ -27,19 +27,19 @@ pub(crate) enum Right {
     Administer,
 }
 
-/// What an API token is good for. It never gives more than its owner may do.
+/// Scope of an API token. A token never allows more than its owner may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Scope {
-    /// Submitting, and seeing what came of what its owner submitted.
+    /// Submit, and see the results of the owner's submissions.
     Submit,
-    /// Seeing what its owner sees.
+    /// See what the owner sees.
     Read,
-    /// Adding problems and verifying them.
+    /// Add and verify problems.
     Problems,
-    /// Judging again.
+    /// Rejudge submissions.
     Rejudge,
-    /// Accounts, settings and nodes: as good as the account of an admin.
+    /// Manage accounts, settings and nodes. As powerful as the account of an admin.
     Admin,
 }
 
@@ -198,8 +198,8 @@ impl Caller {
         self.user.is_none() && !self.anonymous_allowed
     }
 
-    /// Whether they are held to the limits of strangers and participants, and not to the wide ones of those who run a contest. In anonymous mode
-    /// whoever is at the machine is trusted with it.
+    /// Whether the limits for trusted callers apply, instead of those for strangers and participants. Without
+    /// accounts, every local caller is trusted.
     pub(crate) fn is_trusted(&self) -> bool {
         match &self.user {
             Some(user) => user.role != Role::Participant,

@@ -130,14 +130,14 @@ pub(super) async fn change(
     Ok(service.store.user(id).await?)
 }
 
-/// A user of a list that was taken in.
+/// A user that was added from a list.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, utoipa::ToSchema)]
 pub(super) struct Imported {
-    /// The name to sign in with.
+    /// Sign-in name.
     pub(super) name: String,
-    /// The name that is shown.
+    /// Display name.
     pub(super) display: String,
-    /// The password: shown here and never again.
+    /// Password. It is shown only once.
     pub(super) password: String,
 }
 

@@ -1,4 +1,4 @@
-//! Contests: where their submissions are judged, and what verdicts on time are based on.
+//! Contests: create, update, delete and list them.
 
 use super::extract::{Body, Path};
 use super::problem::Problem;
@@ -15,8 +15,9 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::ToSchema;
 
-/// What a contest's verdicts on time are based on: judged in its own pool and never elsewhere; judged anywhere; judged anywhere, and again in
-/// its own pool where that missed a limit or came near one, which then counts.
+/// Where the submissions of a contest are judged. `strict`: only in the contest's pool. `relaxed`: on any node.
+/// `relaxed_then_strict`: on any node first; the contest's pool judges uncertain results again, and its judgement
+/// counts.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = Strictness)]
 #[serde(rename_all = "snake_case")]
@@ -31,45 +32,45 @@ enum StrictnessName {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Contest)]
 pub(super) struct ContestView {
-    /// Its name.
+    /// Name of the contest.
     name: String,
-    /// The pool it is bound to.
+    /// Pool that the contest is bound to.
     pool: String,
-    /// What its verdicts are based on.
+    /// Where its submissions are judged.
     strictness: StrictnessName,
-    /// The number of its jobs at a time; null: no bound.
+    /// Maximum number of jobs that are judged at the same time. Null: unlimited.
     at_once: Option<u32>,
-    /// Which results the reference clock judges too; null: as problem and service say.
+    /// Results that the reference clock also judges. Null: as the problem or the service is configured.
     second_opinion: Option<SecondOpinions>,
-    /// When it was first set.
+    /// When the contest was created.
     #[schema(format = DateTime)]
     created: String,
 }
 
-/// The contests.
+/// A list of contests.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Contests {
-    /// The newest first.
+    /// Contests, newest first.
     contests: Vec<ContestView>,
 }
 
-/// What a contest is to be.
+/// Settings of a contest.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"pool": "metal", "strictness": "relaxed_then_strict", "at_once": 20}))]
 pub(super) struct SetContest {
-    /// The pool it is bound to. Strict judging needs a strict one.
+    /// Pool that the contest is bound to. It must be strict unless `strictness` is `relaxed`.
     #[schema(min_length = 1, max_length = 32, pattern = "^[a-z0-9-]{1,32}$")]
     pool: String,
-    /// What its verdicts are based on; strict where nothing is said.
+    /// Where its submissions are judged. Default: `strict`.
     #[serde(default)]
     strictness: StrictnessName,
-    /// The number of its jobs at a time; left out or null: no bound.
+    /// Maximum number of jobs that are judged at the same time. Default: unlimited.
     #[serde(default)]
     #[schema(minimum = 1)]
     at_once: Option<u32>,
-    /// Which results the reference clock judges too: those left open, all that one run did not decide, or none. Left out or null: as problem
-    /// and service say.
+    /// Results that the reference clock also judges. `open`: those that CPU time leaves open, and narrow passes.
+    /// `grey`: all that one run did not decide. `never`: none. Default: as the problem or the service is configured.
     #[serde(default)]
     second_opinion: Option<SecondOpinions>,
 }
@@ -94,7 +95,7 @@ impl ContestView {
 }
 
 /// List contests
-#[utoipa::path(get, path = "/contests", tag = "contests", responses((status = 200, description = "Contests", body = Contests)))]
+#[utoipa::path(get, path = "/contests", tag = "contests", responses((status = 200, description = "All contests, newest first", body = Contests)))]
 pub(super) async fn list(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -105,8 +106,8 @@ pub(super) async fn list(
     Ok(axum::Json(Contests { contests }))
 }
 
-/// Show a contest
-#[utoipa::path(get, path = "/contests/{name}", tag = "contests", params(("name" = String, Path, description = "Its name")),
+/// Get a contest
+#[utoipa::path(get, path = "/contests/{name}", tag = "contests", params(("name" = String, Path, description = "Name of the contest")),
     responses((status = 200, description = "The contest", body = ContestView)))]
 pub(super) async fn one(
     State(service): State<Arc<Service>>,
@@ -118,11 +119,12 @@ pub(super) async fn one(
     Ok(axum::Json(ContestView::from_contest(contest)?))
 }
 
-/// Set a contest
+/// Create or update a contest
 ///
-/// New or not. Where it is bound to another pool than before, what waits and was not begun moves there.
-#[utoipa::path(put, path = "/contests/{name}", tag = "contests", params(("name" = String, Path, description = "Its name")),
-    request_body = SetContest, responses((status = 200, description = "It is so now", body = ContestView)))]
+/// Replaces all settings. If the pool or the strictness changes, jobs that have not started move to the matching
+/// queue.
+#[utoipa::path(put, path = "/contests/{name}", tag = "contests", params(("name" = String, Path, description = "Name of the contest")),
+    request_body = SetContest, responses((status = 200, description = "The contest was created or updated", body = ContestView)))]
 pub(super) async fn set(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -145,11 +147,11 @@ pub(super) async fn set(
     Ok(axum::Json(ContestView::from_contest(contest)?))
 }
 
-/// Remove a contest
+/// Delete a contest
 ///
-/// Only one that nothing was submitted for.
-#[utoipa::path(delete, path = "/contests/{name}", tag = "contests", params(("name" = String, Path, description = "Its name")),
-    responses((status = 204, description = "It is there no more")))]
+/// Fails if the contest has submissions.
+#[utoipa::path(delete, path = "/contests/{name}", tag = "contests", params(("name" = String, Path, description = "Name of the contest")),
+    responses((status = 204, description = "The contest was deleted")))]
 pub(super) async fn remove(
     State(service): State<Arc<Service>>,
     caller: Caller,

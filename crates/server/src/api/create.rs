@@ -21,9 +21,9 @@ use std::sync::Arc;
 use store::Urgency;
 use utoipa::ToSchema;
 
-/// Bytes of a request, base64 and what is around the files included.
+/// Maximum size of a request, base64 and everything around the files included.
 pub(super) const REQUEST_LIMIT: usize = 8 << 20;
-/// Bytes of an `Idempotency-Key`.
+/// Maximum size of an `Idempotency-Key`, in bytes.
 const KEY: usize = 255;
 
 /// A submission to a problem, or a run with tests of its own.
@@ -31,91 +31,96 @@ const KEY: usize = 255;
 #[serde(deny_unknown_fields)]
 #[schema(as = NewSubmission, example = json!({"problem": "fence", "files": [{"name": "fence.py", "content": "print(8)\n"}]}))]
 pub(super) struct Create {
-    /// Short name of the problem; left out where there are `tests`.
+    /// Short name of the problem. Omit it if `tests` is given.
     #[serde(default)]
     problem: Option<String>,
-    /// In place of a problem: tests of its own, compiled for once. What comes of it is read as of a submission; it is none, and `origin` is `run`.
+    /// Tests to run instead of those of a problem. The program is compiled once. The result has the form of a
+    /// submission with the origin `run`; it does not count as a submission.
     #[serde(default)]
     #[schema(min_items = 1, max_items = 1000)]
     tests: Option<Vec<NewTest>>,
-    /// With `tests`: numbers may differ from the answer by this much, absolutely or relatively.
+    /// With `tests`: maximum absolute or relative difference of numbers from the answer.
     #[serde(default)]
     #[schema(minimum = 0)]
     tolerance: Option<f64>,
-    /// With `tests`: the files of a checker in place of the comparison. It gets the files of input and answer and a directory as arguments and the
-    /// output on standard input, and ends with 42 for right and 43 for wrong.
+    /// With `tests`: files of a checker, which replaces the built-in comparison. Its arguments are the input file,
+    /// the answer file and a directory. It reads the output from standard input and exits with 42 to accept or 43 to
+    /// reject.
     #[serde(default)]
     #[schema(min_items = 1, max_items = 100)]
     checker: Option<Vec<File>>,
-    /// With `tests`: the limits of each.
+    /// With `tests`: limits of each test.
     #[serde(default)]
     limits: Option<NewLimits>,
-    /// The contest it is for (see `/contests`); left out: none.
+    /// Contest to submit to (see `/contests`). Default: none.
     #[serde(default)]
     contest: Option<String>,
-    /// Language id (see `/languages`) or code of the package format; told by the files where it is left out or empty.
+    /// Language id (see `/languages`), or language code of the package format. Default: detected from the files.
     #[serde(default)]
     language: Option<String>,
-    /// Its files, in the order in which they are compiled.
+    /// Source files, in compilation order.
     #[schema(min_items = 1, max_items = 100)]
     files: Vec<File>,
-    /// How far judging goes. Only the jury, and everyone on a service without accounts, may choose; with `tests` everyone, and `all_tests` is usual.
+    /// How far judging goes. Default: `stop_early`; with `tests`, `all_tests`. Without `tests`, only the jury may set
+    /// it, or anyone on a service without accounts.
     #[serde(default)]
     mode: Option<ModeName>,
-    /// What its times are measured by, where it is to differ from what the package says. Likewise.
+    /// Clock that measures the times. Default: the clock of the package. Only the jury may set it, or anyone on a
+    /// service without accounts.
     #[serde(default)]
     clock: Option<Clock>,
 }
 
-/// A test of a run: texts, or any bytes in base64 (RFC 4648, section 4).
+/// A test of a run, as text or in base64 (RFC 4648, section 4).
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NewTest {
-    /// Its input.
+    /// Input as text.
     #[serde(default)]
     input: Option<String>,
-    /// The same in base64.
+    /// Input in base64.
     #[serde(default)]
     input_base64: Option<String>,
-    /// The right answer; empty where a checker needs none.
+    /// Expected answer as text. May be omitted if a checker needs none.
     #[serde(default)]
     answer: Option<String>,
-    /// The same in base64.
+    /// Expected answer in base64.
     #[serde(default)]
     answer_base64: Option<String>,
 }
 
-/// The limits of each test of a run.
+/// Limits of each test of a run.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NewLimits {
-    /// Time of a test without the language's factor: 10 s where it is left out.
+    /// Time limit of a test, without the language's factor. Default: 10 s.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 60_000_000_000_u64)]
     time_ns: Option<u64>,
-    /// Memory: 2 GiB where it is left out.
+    /// Memory limit of a test. Default: 2 GiB.
     #[serde(default)]
     #[schema(minimum = 1_048_576, maximum = 17_179_869_184_u64)]
     memory_bytes: Option<u64>,
 }
 
-/// A file: its text in `content`, or any bytes in `content_base64`.
+/// A file, with text in `content` or arbitrary bytes in `content_base64`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewFile)]
 struct File {
-    /// Its name: relative, `/` between at most 32 parts, without `.`, `..`, backslashes and control characters; at most 249 bytes.
+    /// Relative path of at most 249 bytes, with at most 32 components separated by `/`. The components `.` and `..`,
+    /// backslashes and control characters are not allowed.
     #[schema(min_length = 1, max_length = 249)]
     name: String,
-    /// Its text.
+    /// Content as text.
     #[serde(default)]
     content: Option<String>,
-    /// Its bytes in base64 (RFC 4648, section 4).
+    /// Content in base64 (RFC 4648, section 4).
     #[serde(default)]
     content_base64: Option<String>,
 }
 
-/// How far judging goes: until the verdict is known, or through all tests.
+/// How far judging goes. `stop_early`: until the verdict is known. `all_tests`: through all tests.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[schema(as = Mode)]
 #[serde(rename_all = "snake_case")]
@@ -124,36 +129,36 @@ enum ModeName {
     AllTests,
 }
 
-/// The same as a form.
+/// A submission as a form.
 #[derive(ToSchema)]
 #[schema(as = NewSubmissionForm)]
 #[expect(dead_code, reason = "describes the form, which is read part by part")]
 pub(super) struct Form {
     /// Short name of the problem.
     problem: String,
-    /// The contest it is for; left out: none.
+    /// Contest to submit to. Default: none.
     contest: Option<String>,
-    /// Language id; told by the files where it is left out.
+    /// Language id. Default: detected from the files.
     language: Option<String>,
-    /// One part for each file, with its file name.
+    /// One part per file, with its file name.
     #[schema(format = Binary, content_media_type = "application/octet-stream")]
     file: Vec<String>,
 }
 
-/// What was taken in.
+/// An accepted submission.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Taken {
-    /// Its name in addresses. Nobody can guess it.
+    /// Token of the submission, used in addresses. It cannot be guessed.
     token: String,
-    /// Its number.
+    /// Number of the submission.
     id: i64,
-    /// Its address.
+    /// Address of the submission.
     url: String,
-    /// Where what happens is told as it happens.
+    /// Address of the event stream of the submission.
     events: String,
 }
 
-/// What is submitted, whichever way.
+/// The parts of a submission, from JSON or a form.
 struct Parts {
     what: What,
     contest: Option<String>,
@@ -164,7 +169,7 @@ struct Parts {
 
 /// What a program is judged by.
 enum What {
-    /// A problem of this name.
+    /// The problem with this name.
     Problem(String),
     Tests {
         tests: Vec<Test>,
@@ -173,16 +178,17 @@ enum What {
     },
 }
 
-/// Submit a program to a problem, or with tests of its own
+/// Submit a program
 ///
-/// When this answers, the submission is on disk and will be judged. A request with an `Idempotency-Key` can be repeated when its answer
-/// was lost: the same key of the same user is the same submission.
+/// Submits to a problem, or runs the program with tests of its own. After the response, the submission is on disk and
+/// will be judged. If a response is lost, repeat the request with the same `Idempotency-Key`: the same key of the
+/// same user returns the same submission. A different submission with that key is refused with 409.
 #[utoipa::path(post, path = "/submissions", tag = "submissions",
-    params(("Idempotency-Key" = Option<String>, Header, description = "Any text of at most 255 bytes, a new one for each submission", max_length = 255)),
+    params(("Idempotency-Key" = Option<String>, Header, description = "Any text of at most 255 bytes, unique for each submission", max_length = 255)),
     request_body(content((Create = "application/json"), (Form = "multipart/form-data"))),
     responses(
-        (status = 201, description = "It was accepted", body = Taken, headers(("Location" = String, description = "Its address"))),
-        (status = 200, description = "It was accepted before, under this key", body = Taken)))]
+        (status = 201, description = "The submission was accepted", body = Taken, headers(("Location" = String, description = "Address of the submission"))),
+        (status = 200, description = "The submission was already accepted with this key", body = Taken)))]
 pub(super) async fn create(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -261,7 +267,7 @@ fn of_json(create: Create, caller: &Caller) -> Result<Parts, Refusal> {
     Ok(Parts { what, contest: create.contest, language, files, details })
 }
 
-/// The bytes of files.
+/// Names and bytes of files.
 fn contents(field: &str, files: Vec<File>) -> Result<Vec<(String, Vec<u8>)>, Refusal> {
     let bytes = |(n, file): (usize, File)| {
         let at = format!("{field}[{n}].content");
@@ -273,7 +279,7 @@ fn contents(field: &str, files: Vec<File>) -> Result<Vec<(String, Vec<u8>)>, Ref
     files.into_iter().enumerate().map(bytes).collect()
 }
 
-/// Bytes that were given as text or in base64; nothing is none.
+/// Bytes that were given as text or in base64; empty if neither was given.
 fn bytes_of(field: &str, text: Option<String>, encoded: Option<String>) -> Result<Vec<u8>, Refusal> {
     match (text, encoded) {
         (Some(_), Some(_)) => {
@@ -408,7 +414,7 @@ fn key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// The token that a key of this caller stands for. Nobody else can tell it, even from the key.
+/// The token that a key of this caller stands for. Nobody else can derive it, even from the key.
 async fn token_of(service: &Service, caller: &Caller, key: &str) -> Result<String, Refusal> {
     let hidden = service.store.setting_or("idempotency/secret", &secret::secret()?.into()).await?;
     let owner = match (caller.id(), &caller.visitor) {
@@ -426,7 +432,7 @@ async fn token_of(service: &Service, caller: &Caller, key: &str) -> Result<Strin
     Ok(secret::as_uuid(bytes))
 }
 
-/// What tells whether two requests are the same.
+/// A hash that tells whether two requests are the same.
 fn fingerprint(parts: &Parts) -> String {
     let mut hasher = Sha256::new();
     let mut add = |part: &[u8]| {

@@ -1,4 +1,4 @@
-//! The OpenAPI document: what holds of all addresses.
+//! The OpenAPI document: what applies to all addresses.
 
 use super::problem::{PROBLEM_JSON, ProblemDetails};
 use utoipa::openapi::path::Operation;
@@ -6,46 +6,46 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{Components, ContentBuilder, OpenApi, PathItem, Ref, RefOr, ResponseBuilder, Server};
 use utoipa::{PartialSchema, ToSchema};
 
-/// What stands at the head of the document.
+/// Head of the document.
 #[derive(utoipa::OpenApi)]
 #[openapi(
     info(
         title = "Tautochrone",
         version = "1",
-        description = "A judge whose times can be believed: problems, submissions, judgements with every run and its evidence. \
-            Times are whole nanoseconds (`_ns`), memory is whole bytes (`_bytes`), moments are RFC 3339 in UTC. A reading that could not be taken \
-            is `{\"unknown\": \"why\"}`. Errors are problem details (RFC 9457).",
+        description = "API of Tautochrone, a judge that stores the evidence behind every measured time: problems, submissions, and judgements \
+            with every run. Times are integer nanoseconds (`_ns`), memory is integer bytes (`_bytes`), timestamps are RFC 3339 in UTC. \
+            A reading that could not be taken is `{\"unknown\": \"why\"}`. Errors are problem details (RFC 9457).",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     tags(
-        (name = "problems", description = "What is to be solved"),
-        (name = "submissions", description = "What is submitted"),
-        (name = "judgements", description = "What was found, and judging again"),
-        (name = "contests", description = "What submissions can be for, and where they are judged"),
-        (name = "nodes", description = "The machines that judge"),
-        (name = "service", description = "Whether the service is well"),
+        (name = "problems", description = "Problems, their packages, time limits and verification"),
+        (name = "submissions", description = "Submit programs and follow their judging"),
+        (name = "judgements", description = "Judgements, rejudging and trials"),
+        (name = "contests", description = "Contests, and where their submissions are judged"),
+        (name = "nodes", description = "Nodes, pools and languages"),
+        (name = "service", description = "Health, version and queue of the service"),
     ),
     components(schemas(ProblemDetails)),
 )]
 pub(super) struct Head;
 
-/// Answers that any address may give: status, and what it says.
+/// Error responses of every address: status and description.
 const ANSWERS: [(&str, &str); 12] = [
-    ("400", "What was sent is not of the form it claims to have"),
-    ("401", "Nobody is signed in, and somebody must be"),
-    ("403", "The signed-in user may not do this"),
-    ("404", "It is not there, or not for the caller to see"),
-    ("405", "This address knows other methods"),
-    ("409", "It does not fit what is there"),
-    ("413", "It is larger than may be"),
-    ("415", "Another content type is needed"),
-    ("422", "It makes no sense; `field` says where"),
-    ("429", "Too many requests; `Retry-After` says how long to wait"),
+    ("400", "The content does not have the form that it claims"),
+    ("401", "Authentication is missing or wrong"),
+    ("403", "The user or token lacks the permission"),
+    ("404", "It does not exist, or the caller may not see it"),
+    ("405", "The address supports other methods"),
+    ("409", "The request conflicts with existing data"),
+    ("413", "The request is too large"),
+    ("415", "Another content type is required"),
+    ("422", "A value is invalid; `field` names it"),
+    ("429", "Too many requests; `Retry-After` gives the time to wait"),
     ("500", "The service failed"),
-    ("503", "The database is busy, full, read-only or away; try again"),
+    ("503", "The database is busy, full, read-only or unreachable; try again"),
 ];
 
-/// Adds what holds of all addresses: where they are, how to sign in, what can go wrong.
+/// Adds what applies to all addresses: the base address, authentication and error responses.
 pub(super) fn complete(api: &mut OpenApi) {
     api.servers = Some(vec![Server::new("/api/v1")]);
     let components = api.components.get_or_insert_with(Components::new);
@@ -66,7 +66,7 @@ pub(super) fn complete(api: &mut OpenApi) {
     }
 }
 
-/// The id of an operation, which no other has: `get_submissions_token` of `GET /submissions/{token}`.
+/// Unique id of an operation, such as `get_submissions_token` for `GET /submissions/{token}`.
 fn id_of(method: &str, path: &str) -> String {
     let words = path.split(['/', '{', '}', '.', '-']).filter(|word| !word.is_empty());
     words.fold(method.to_string(), |id, word| id + "_" + word)
@@ -89,7 +89,7 @@ fn add_answers(operation: &mut Operation) {
     }
 }
 
-/// The document as text, one line for each value.
+/// The document as text, with one line per value.
 pub(super) fn text(api: &OpenApi) -> String {
     serde_json::to_string_pretty(api).unwrap_or_default() + "\n"
 }
@@ -111,7 +111,7 @@ mod tests {
         assert!(ids.len() > 25 && distinct.len() == ids.len(), "{ids:?}");
     }
 
-    /// Places below `value` where a schema stands that says nothing of what may be there.
+    /// Places below `value` with a schema that does not describe its values.
     fn holes(value: &Value, at: &str, found: &mut Vec<String>) {
         let Some(members) = value.as_object() else {
             for (n, item) in value.as_array().into_iter().flatten().enumerate() {
@@ -165,7 +165,7 @@ mod tests {
         assert!(is_hole(&serde_json::json!({"type": ["object", "null"]})) && is_hole(&serde_json::json!({})));
     }
 
-    /// With `TAUTO_WRITE_OPENAPI` set the file is written again.
+    /// Writes the file if `TAUTO_WRITE_OPENAPI` is set.
     #[test]
     fn the_committed_document_is_current() {
         let current = openapi();

@@ -1,4 +1,4 @@
-//! What happens to a submission, as it happens: server-sent events (WHATWG HTML, "Server-sent events").
+//! Live events of a submission: server-sent events (WHATWG HTML, "Server-sent events").
 
 use super::extract::Path;
 use super::problem::Problem;
@@ -24,22 +24,25 @@ use store::SubmissionId;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-/// A comment is sent this often, so that nobody between takes the connection for dead; and the store is looked at, since another
-/// service on the same database may be the one that judges.
+/// Interval at which a comment is sent, so that no proxy closes the connection as idle. The store is read at the same
+/// interval, since another service on the same database may be the one that judges.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How long clients wait before they connect again.
+/// Time that clients wait before they reconnect.
 const RETRY: Duration = Duration::from_secs(2);
 
 /// Watch a submission
 ///
-/// Server-sent events: `submission` (as `GET /submissions/{token}`) at first and whenever a judgement is stored; `started` (a worker has it),
-/// `test` (one is judged, with its runs), `phase`, `returned` (it waits again, and why), `judged` (with the verdict), and `end` when nothing
-/// more is to come. Who connects late, or again with `Last-Event-ID`, is told what they have missed of the judgement that is going on. After
-/// `end` a client that connects again is answered 204, at which browsers stop.
+/// Returns server-sent events. `submission` has the form of `GET /submissions/{token}`; it comes first and after
+/// every stored judgement. `started`: a worker began the job. `phase`: judging entered a phase. `time_limit`: the
+/// time limit is known. `test`: a test was judged; contains its runs. `returned`: the job waits again; contains the
+/// reason. `judged`: a judgement was stored; contains the verdict. `end`: no more events follow.
+///
+/// A client that connects late, or reconnects with `Last-Event-ID`, receives the events of the current judgement that
+/// it missed. If a client reconnects after `end`, the response is 204, and browsers stop reconnecting.
 #[utoipa::path(get, path = "/submissions/{token}/events", tag = "submissions",
-    params(("token" = String, Path, description = "Token of the submission"), ("Last-Event-ID" = Option<String>, Header, description = "The last event that was heard")),
-    responses((status = 200, description = "The events", body = String, content_type = "text/event-stream"),
-              (status = 204, description = "There is nothing more to come")))]
+    params(("token" = String, Path, description = "Token of the submission"), ("Last-Event-ID" = Option<String>, Header, description = "Id of the last received event")),
+    responses((status = 200, description = "Stream of events", body = String, content_type = "text/event-stream"),
+              (status = 204, description = "No more events follow")))]
 pub(super) async fn watch(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -76,19 +79,19 @@ pub(super) async fn watch(
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response())
 }
 
-/// Whether judgements are still to come, trials included.
+/// Whether judgements are outstanding, trials included.
 async fn is_open(service: &Service, id: SubmissionId) -> Result<bool, Refusal> {
     let jobs = service.store.jobs(id).await?;
     Ok(jobs.iter().any(|job| job.is_open()))
 }
 
-/// The id of the last event, once all judgements that were asked for are there.
+/// The id of the last event, once all requested judgements are stored.
 async fn end_id(service: &Service, id: SubmissionId) -> Result<String, Refusal> {
     let last = service.store.history(id).await?.last().map_or(0, |judgement| judgement.number);
     Ok(format!("end.{last}"))
 }
 
-/// Which event: the job, the attempt at it, and which of that.
+/// Position of an event: the job, its attempt, and the number within the attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct EventId {
     job: i64,
@@ -97,7 +100,7 @@ struct EventId {
 }
 
 impl EventId {
-    /// From the id of an event; before all others where it is none.
+    /// From the id of an event; before all others if it is not a valid id.
     fn parse(id: &str) -> EventId {
         let mut parts = id.split('.').map(|part| part.parse::<u64>().ok());
         match (parts.next().flatten(), parts.next().flatten(), parts.next().flatten()) {
@@ -112,7 +115,7 @@ impl EventId {
         format!("{}.{}.{}", self.job, self.attempt, self.n)
     }
 
-    /// Where the event is that comes next.
+    /// The position of the next event.
     fn then(self, event: &LiveEvent) -> EventId {
         match event {
             LiveEvent::Started { job, attempt, .. } => EventId { job: job.0, attempt: *attempt, n: 0 },
@@ -126,7 +129,7 @@ struct Watcher {
     id: SubmissionId,
     sees_all: bool,
     place: EventId,
-    /// Up to where the client had heard before it connected again.
+    /// Position up to which the client had received events before it reconnected.
     heard: EventId,
     waiting: VecDeque<Event>,
     coming: Receiver<LiveEvent>,
@@ -173,7 +176,7 @@ impl Watcher {
         }
     }
 
-    /// Looks at the store, and ends where nothing more is to come.
+    /// Reads the store, and ends the stream if no more events follow.
     async fn look(&mut self) {
         let looked = async {
             self.snapshot().await?;
@@ -188,7 +191,7 @@ impl Watcher {
         }
     }
 
-    /// The submission as it stands.
+    /// The submission in its current state.
     async fn snapshot(&mut self) -> Result<(), Refusal> {
         let submission = self.service.store.submission(self.id).await?;
         let names = Names::read(&self.service, &[submission.author]).await?;
@@ -220,7 +223,7 @@ fn named(name: &str, data: &Json) -> Event {
     Event::default().event(name).data(data.to_string())
 }
 
-/// An event as it is told: its name and data; `None` where it is not for this watcher.
+/// An event as it is sent: its name and data; `None` if this watcher may not see it.
 fn shown(event: &LiveEvent, sees_all: bool) -> Option<(&'static str, Json)> {
     Some(match event {
         LiveEvent::Started { worker, attempt, .. } => {
@@ -242,7 +245,7 @@ fn shown(event: &LiveEvent, sees_all: bool) -> Option<(&'static str, Json)> {
     })
 }
 
-/// A test as it is told: in short, since the limits by which runs are named are in the judgement.
+/// A test as it is sent: a summary without limits, which are in the judgement.
 fn test(result: &TestResult, sees_all: bool) -> Json {
     let run = |(run, causes): (&Observation, Vec<Cause>)| {
         json!({"cpu_ns": run.time.cpu, "charge": Charge::measured(result.charge.clock, run), "wall_ns": run.time.wall, "memory_peak_bytes": run.memory_peak,

@@ -1,5 +1,5 @@
-//! Extractors whose refusals are problem details. What was sent is read by the handler itself, once it has seen to it that the caller may
-//! ask for this at all: whoever may not learns nothing of what would be taken.
+//! Extractors whose errors are problem details. Handlers read the query and body only after they have checked the
+//! caller's rights, so that callers without rights learn nothing about the expected form.
 
 use super::problem::Problem;
 use crate::errors::Refusal;
@@ -16,13 +16,13 @@ use std::convert::Infallible;
 use std::fmt::{self, Formatter};
 use std::marker::PhantomData;
 
-/// A body that nobody has read yet.
+/// A body that was not read yet.
 pub(crate) struct Body<T> {
     request: Request,
     of: PhantomData<fn() -> T>,
 }
 
-/// The query of an address; what is wrong with it is told to those who may ask.
+/// The query of an address. Its errors are reported only to callers with the required rights.
 pub(crate) struct Query<T>(Result<T, Refusal>);
 
 /// Parts of the path.
@@ -37,24 +37,24 @@ impl<S: Send + Sync, T> FromRequest<S> for Body<T> {
 }
 
 impl<T> Body<T> {
-    /// Its media type, in lower case and without parameters; empty where it has none.
+    /// The media type, in lower case and without parameters; empty if there is none.
     pub(crate) fn media_type(&self) -> String {
         let kind = self.request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
     }
 
-    /// All of it.
+    /// The whole body as bytes.
     pub(crate) async fn bytes(self) -> Result<axum::body::Bytes, Refusal> {
         axum::body::Bytes::from_request(self.request, &()).await.map_err(|rejection| of_bytes(&rejection))
     }
 
-    /// As text.
+    /// The whole body as text.
     pub(crate) async fn text(self) -> Result<String, Refusal> {
         let bytes = self.bytes().await?;
         String::from_utf8(bytes.into()).map_err(|_| Refusal::Malformed("the body is not UTF-8".into()))
     }
 
-    /// As a form with files.
+    /// The body as a form with files.
     pub(crate) async fn form(self) -> Result<Multipart, Refusal> {
         let form = Multipart::from_request(self.request, &()).await;
         form.map_err(|rejection| of_status(rejection.status(), &rejection.body_text()))
@@ -62,7 +62,7 @@ impl<T> Body<T> {
 }
 
 impl<T: DeserializeOwned> Body<T> {
-    /// As JSON.
+    /// The body as JSON.
     pub(crate) async fn json(self) -> Result<T, Refusal> {
         match axum::Json::from_request(self.request, &()).await {
             Ok(axum::Json(Object(value))) => Ok(value),
@@ -71,7 +71,7 @@ impl<T: DeserializeOwned> Body<T> {
     }
 }
 
-/// What is written as a JSON object. Structures are also read from arrays of their fields, which no document of ours promises.
+/// A JSON object. Serde also reads structures from arrays of their fields, which the API does not document.
 struct Object<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
@@ -104,12 +104,12 @@ fn of_json(rejection: JsonRejection) -> Refusal {
     }
 }
 
-/// Why the body of a request could not be had.
+/// Why the body of a request could not be read.
 fn of_bytes(rejection: &BytesRejection) -> Refusal {
     of_status(rejection.status(), &rejection.body_text())
 }
 
-/// Why a form could not be had: too large, or not of the form.
+/// Why a form could not be read: too large, or malformed.
 pub(crate) fn of_status(status: StatusCode, text: &str) -> Refusal {
     match status {
         StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLarge("the request is too large".into()),
@@ -117,7 +117,7 @@ pub(crate) fn of_status(status: StatusCode, text: &str) -> Refusal {
     }
 }
 
-/// The innermost reason: what axum puts before it says nothing more.
+/// The innermost cause: the outer errors of axum add nothing.
 fn cause(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source().filter(|source| !source.to_string().is_empty()) {
@@ -130,7 +130,7 @@ fn cause(error: &dyn std::error::Error) -> String {
     error.to_string()
 }
 
-/// Errors may quote what was sent.
+/// Shortens an error, since it may quote the request.
 fn in_short(text: &str) -> String {
     text.chars().take(500).collect()
 }
@@ -150,7 +150,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Query<T
 }
 
 impl<T> Query<T> {
-    /// What is asked for.
+    /// The query, or its error.
     pub(crate) fn read(self) -> Result<T, Refusal> {
         self.0
     }

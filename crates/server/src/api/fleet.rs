@@ -1,4 +1,4 @@
-//! Pools, and taking nodes out of service and back. What each does is in [`crate::manage`].
+//! Pools, and draining and returning nodes. [`crate::manage`] does the work.
 
 use super::extract::{Body, Path, Query};
 use super::judgements::RejudgeAccepted;
@@ -15,14 +15,14 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 
-/// The pools.
+/// A list of pools.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Pools {
-    /// By name.
+    /// Pools, ordered by name.
     pools: Vec<PoolView>,
 }
 
-/// How equal the members of a pool are: equal hardware and equal measured power; whatever there is.
+/// How similar the members of a pool are. `strict`: equal hardware and equal measured power. `relaxed`: any machine.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = PoolKind)]
 #[serde(rename_all = "snake_case")]
@@ -31,22 +31,22 @@ enum PoolKindName {
     Relaxed,
 }
 
-/// What a pool is to be like.
+/// Settings of a pool.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WantedPool {
-    /// How equal its members are.
+    /// How similar the members must be.
     kind: PoolKindName,
-    /// Seconds after which a strict pool's idle nodes take relaxed work that nobody else has taken; null: never.
+    /// Seconds that relaxed work must wait before idle nodes of a strict pool take it. Null: never.
     #[serde(default)]
     helps_after_secs: Option<u32>,
-    /// What its members must be like, as docs/fleet.md has it; null: as the first one that is admitted.
+    /// Requirements for members (see docs/fleet.md). Null: the first admitted node of a strict pool defines them.
     #[serde(default)]
     definition: Option<Definition>,
 }
 
 /// List pools
-#[utoipa::path(get, path = "/pools", tag = "nodes", responses((status = 200, description = "Every pool, with its members and contests", body = Pools)))]
+#[utoipa::path(get, path = "/pools", tag = "nodes", responses((status = 200, description = "All pools, with their members and contests", body = Pools)))]
 pub(super) async fn pools(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -55,7 +55,7 @@ pub(super) async fn pools(
     Ok(axum::Json(Pools { pools: manage::pools(&service.store).await? }))
 }
 
-/// A pool
+/// Get a pool
 #[utoipa::path(get, path = "/pools/{name}", tag = "nodes", params(("name" = String, Path, description = "Name of the pool")),
     responses((status = 200, description = "The pool, with its members and contests", body = PoolView)))]
 pub(super) async fn pool(
@@ -67,11 +67,11 @@ pub(super) async fn pool(
     Ok(axum::Json(manage::show_pool(&service.store, &name).await?))
 }
 
-/// Make or change a pool
+/// Create or update a pool
 ///
-/// Its member nodes are checked again by its requirements when they are next heard of.
+/// Replaces all settings. Member nodes are checked against the requirements when they next report.
 #[utoipa::path(put, path = "/pools/{name}", tag = "nodes", params(("name" = String, Path, description = "Name of the pool: 1 to 32 of a-z, 0-9 and -")),
-    request_body = WantedPool, responses((status = 200, description = "The pool as it is now", body = PoolView)))]
+    request_body = WantedPool, responses((status = 200, description = "The pool was created or updated", body = PoolView)))]
 pub(super) async fn put_pool(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -91,9 +91,11 @@ pub(super) async fn put_pool(
     Ok(axum::Json(manage::show_pool(&service.store, &pool.name).await?))
 }
 
-/// Remove a pool
+/// Delete a pool
+///
+/// Fails if a contest, a node or an open job uses the pool.
 #[utoipa::path(delete, path = "/pools/{name}", tag = "nodes", params(("name" = String, Path, description = "Name of the pool")),
-    responses((status = 204, description = "It is removed")))]
+    responses((status = 204, description = "The pool was deleted")))]
 pub(super) async fn remove_pool(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -105,12 +107,12 @@ pub(super) async fn remove_pool(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// How many.
+/// Page size.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct HowMany {
-    /// How many, 100 where nothing is said.
+    /// Maximum number of entries. Default: 100.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
@@ -124,16 +126,16 @@ impl HowMany {
     }
 }
 
-/// What happened to a node.
+/// Events of a node.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct NodeEvents {
-    /// Newest first.
+    /// Events, newest first.
     events: Vec<EventView>,
 }
 
-/// What happened to a node
+/// List the events of a node
 #[utoipa::path(get, path = "/nodes/{name}/events", tag = "nodes", params(("name" = String, Path, description = "Name of the node"), HowMany),
-    responses((status = 200, description = "Its events, newest first", body = NodeEvents)))]
+    responses((status = 200, description = "Events, newest first", body = NodeEvents)))]
 pub(super) async fn events(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -146,9 +148,11 @@ pub(super) async fn events(
     Ok(axum::Json(NodeEvents { events }))
 }
 
-/// What a node judged while it is doubted
+/// List the suspect submissions of a node
+///
+/// Returns what the node judged since it became suspect.
 #[utoipa::path(get, path = "/nodes/{name}/suspects", tag = "nodes", params(("name" = String, Path, description = "Name of the node"), HowMany),
-    responses((status = 200, description = "The submissions, those that were judged first first", body = Suspects)))]
+    responses((status = 200, description = "The suspect submissions, ordered by number", body = Suspects)))]
 pub(super) async fn suspects(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -161,9 +165,11 @@ pub(super) async fn suspects(
     Ok(axum::Json(manage::suspects(&service.store, &name, shown, now()).await?))
 }
 
-/// Judge again what a node judged while it is doubted
+/// Rejudge the suspect submissions of a node
+///
+/// Skips submissions whose sources were deleted. Fails if no suspect submission can be rejudged.
 #[utoipa::path(post, path = "/nodes/{name}/suspects/rejudge", tag = "nodes", params(("name" = String, Path, description = "Name of the node")),
-    responses((status = 202, description = "They will be judged again", body = RejudgeAccepted)))]
+    responses((status = 202, description = "The submissions are queued for rejudging", body = RejudgeAccepted)))]
 pub(super) async fn rejudge(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -177,7 +183,7 @@ pub(super) async fn rejudge(
     ))
 }
 
-/// The same, for all faces.
+/// Rejudges the suspect submissions, for pages and the API.
 pub(crate) async fn again(
     service: &Service,
     caller: &Caller,
@@ -189,30 +195,30 @@ pub(crate) async fn again(
     Ok(id)
 }
 
-/// Why.
+/// Reason for draining a node.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Why {
-    /// Reason, for others who find it drained.
+    /// Reason, for others who find the node drained.
     #[schema(min_length = 1, max_length = 1000)]
     reason: String,
 }
 
-/// What was done.
+/// Reason for returning a node to service.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WhyPerhaps {
-    /// What was done about it.
+    /// What was done about the problem.
     #[serde(default)]
     #[schema(max_length = 1000)]
     reason: String,
 }
 
-/// Take a node out of service
+/// Drain a node
 ///
-/// What it is at it ends, and it gets no more.
+/// The node finishes its running jobs and gets no new ones.
 #[utoipa::path(post, path = "/nodes/{name}/drain", tag = "nodes", params(("name" = String, Path, description = "Name of the node")),
-    request_body = Why, responses((status = 200, description = "The node as it is now", body = NodeView)))]
+    request_body = Why, responses((status = 200, description = "The node with its new state", body = NodeView)))]
 pub(super) async fn drain(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -224,11 +230,12 @@ pub(super) async fn drain(
     Ok(axum::Json(manage::drain(&service.store, &name, &why.reason, &who(&caller), now()).await?))
 }
 
-/// Put a node back into service
+/// Return a node to service
 ///
-/// It has to pass admission first. What it judged is not doubted any more.
+/// A node that reports its features must pass admission first. Its judgements are no longer suspect, so rejudge them
+/// before.
 #[utoipa::path(post, path = "/nodes/{name}/return", tag = "nodes", params(("name" = String, Path, description = "Name of the node")),
-    request_body = WhyPerhaps, responses((status = 200, description = "The node as it is now", body = NodeView)))]
+    request_body = WhyPerhaps, responses((status = 200, description = "The node with its new state", body = NodeView)))]
 pub(super) async fn give_back(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -240,11 +247,11 @@ pub(super) async fn give_back(
     Ok(axum::Json(manage::return_node(&service.store, &name, &why.reason, &who(&caller), now()).await?))
 }
 
-/// Forget a node
+/// Delete a node
 ///
-/// One that is out of service or was never admitted. When it comes again it is new.
+/// Fails if the node is in service or runs a job. If it connects again, it is a new node.
 #[utoipa::path(delete, path = "/nodes/{name}", tag = "nodes", params(("name" = String, Path, description = "Name of the node")),
-    responses((status = 204, description = "It is forgotten")))]
+    responses((status = 204, description = "The node was deleted")))]
 pub(super) async fn remove_node(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -256,7 +263,7 @@ pub(super) async fn remove_node(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Who does it, for the events of a node.
+/// Name of the caller, for the events of a node.
 pub(crate) fn who(caller: &Caller) -> String {
     caller.user.as_ref().map_or_else(|| "somebody at the service's machine".into(), |user| user.name.clone())
 }

@@ -1,4 +1,4 @@
-//! Judgements: what was found, and asking for more.
+//! Judgements: show them, and request more.
 
 use super::extract::{Body, Path, Query};
 use super::problem::Problem;
@@ -16,48 +16,48 @@ use std::sync::Arc;
 use store::{Job, JudgementSummary, Purpose, RejudgingId, Submission, Urgency};
 use utoipa::{IntoParams, ToSchema};
 
-/// Trials that whoever submitted may have at a time, on a service without accounts.
+/// Maximum number of waiting judgements of an author's submission, on a service without accounts.
 const OWN_TRIALS: u32 = 30;
 
-/// Every judgement of a submission.
+/// All judgements of a submission.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct History {
-    /// In the order they came. None is ever overwritten.
+    /// Judgements, oldest first. None is ever overwritten.
     judgements: Vec<Judged>,
-    /// Judgements that were asked for and are not there yet.
+    /// Number of judgements that were requested and are not finished.
     waiting: u64,
 }
 
-/// A judgement in short, and where it was made.
+/// Summary of a judgement, with its job and node.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = JudgementInHistory)]
 struct Judged {
     #[serde(flatten)]
     brief: Brief,
-    /// Number of the job that it came of; each has one judgement at most.
+    /// Number of the job. A job has at most one judgement.
     job: i64,
-    /// Number of the first job of its round: jobs of one round come to one verdict together.
+    /// Number of the first job of the round. The jobs of a round lead to one verdict.
     round: i64,
-    /// Whether it was judged as usual, or to confirm on strict hardware what was found elsewhere.
+    /// Whether this is an ordinary judgement or a confirmation on strict hardware.
     stage: Stage,
-    /// Why another node was asked, such as `grey` or `drawn`; null for the first job of a round.
+    /// Why another node judged, such as `grey` or `drawn`. Null for the first job of a round.
     why: Option<String>,
-    /// The round ended without a majority, or without a check that was due: why another node should have spoken, such as `verdicts`; null: it did
-    /// not end so.
+    /// Set if the round ended without a majority or without a due check: why another node was needed, such as
+    /// `verdicts`. Null otherwise.
     open: Option<String>,
-    /// The node that judged; null where it was judged before nodes were noted.
+    /// Node that judged. Null if it was not recorded.
     node: Option<String>,
-    /// The pool that the node belonged to then.
+    /// Pool of the node at that time.
     pool: Option<String>,
-    /// When the job was asked for.
+    /// When the job was requested.
     #[schema(format = DateTime)]
     queued: String,
-    /// When the node began with it.
+    /// When the node began the job.
     #[schema(format = DateTime)]
     started: Option<String>,
 }
 
-/// The stage of a round.
+/// Stage of a round. `usual`: a judgement or a check of it. `confirm`: a confirmation on strict hardware.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[schema(as = Stage)]
 #[serde(rename_all = "snake_case")]
@@ -83,9 +83,9 @@ impl Judged {
     }
 }
 
-/// The judgements of a submission
+/// List the judgements of a submission
 #[utoipa::path(get, path = "/submissions/{token}/judgements", tag = "judgements", params(("token" = String, Path, description = "Token of the submission")),
-    responses((status = 200, description = "In the order they came", body = History)))]
+    responses((status = 200, description = "Judgements, oldest first", body = History)))]
 pub(super) async fn history(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -111,9 +111,9 @@ async fn waiting(service: &Service, submission: &Submission) -> Result<u64, Refu
     Ok(open as u64)
 }
 
-/// The judgement that counts, whole
+/// Get the current judgement
 ///
-/// With every run and its evidence.
+/// Includes every run with its evidence.
 #[utoipa::path(get, path = "/submissions/{token}/judgement", tag = "judgements", params(("token" = String, Path, description = "Token of the submission")),
     responses((status = 200, description = "The judgement", body = JudgementView)))]
 pub(super) async fn current(
@@ -127,9 +127,11 @@ pub(super) async fn current(
     Ok(axum::Json(whole(&service, &judgement, caller.may(Right::SeeAll)).await?))
 }
 
-/// One of the judgements, whole
+/// Get a judgement
+///
+/// Includes every run with its evidence.
 #[utoipa::path(get, path = "/submissions/{token}/judgements/{number}", tag = "judgements",
-    params(("token" = String, Path, description = "Token of the submission"), ("number" = u64, Path, description = "1 for the first", minimum = 1)),
+    params(("token" = String, Path, description = "Token of the submission"), ("number" = u64, Path, description = "Number of the judgement, from 1", minimum = 1)),
     responses((status = 200, description = "The judgement", body = JudgementView)))]
 pub(super) async fn one(
     State(service): State<Arc<Service>>,
@@ -144,33 +146,33 @@ pub(super) async fn one(
     Ok(axum::Json(whole(&service, &judgement, caller.may(Right::SeeAll)).await?))
 }
 
-/// How one submission is to be judged again.
+/// How to rejudge a submission.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schema(as = Again)]
 pub(super) struct RejudgeAsk {
-    /// Why, for people.
+    /// Reason, as free text.
     #[schema(max_length = 1000)]
     reason: String,
-    /// By the newest version of the problem, in place of the one it was submitted to.
+    /// Whether to use the newest version of the problem instead of the version of the submission.
     newest_version: bool,
 }
 
-/// What was asked for.
+/// An accepted request for judgements.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Asked)]
 pub(super) struct RejudgeAccepted {
-    /// Its number.
+    /// Number of the rejudging.
     pub(super) rejudging: i64,
-    /// Where what comes of it is to be seen.
+    /// Address of the results.
     pub(super) url: String,
 }
 
-/// Judge a submission again
+/// Rejudge a submission
 ///
-/// The new verdict counts, unless it is a fault of the judge; what was judged before stays.
+/// The new verdict replaces the current one, unless it is JE. Earlier judgements are kept.
 #[utoipa::path(post, path = "/submissions/{token}/rejudge", tag = "judgements", params(("token" = String, Path, description = "Token of the submission")),
-    request_body = RejudgeAsk, responses((status = 202, description = "It will be judged again", body = RejudgeAccepted)))]
+    request_body = RejudgeAsk, responses((status = 202, description = "The submission is queued for rejudging", body = RejudgeAccepted)))]
 pub(super) async fn rejudge(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -191,25 +193,25 @@ pub(super) async fn rejudge(
     Ok((StatusCode::ACCEPTED, axum::Json(RejudgeAccepted { rejudging: id.0, url })))
 }
 
-/// How often a submission is to be judged.
+/// Trials to run.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Trials {
-    /// How often.
+    /// Number of trials.
     #[schema(minimum = 1, maximum = 100)]
     times: u32,
-    /// Why, for people.
+    /// Reason, as free text.
     #[serde(default)]
     #[schema(max_length = 1000)]
     reason: String,
 }
 
-/// Judge a submission many times
+/// Run trials of a submission
 ///
-/// To see how far its times vary. None of these judgements is ever its verdict. For the jury; on a service without accounts also
-/// for its author, up to 30 at a time.
+/// Judges the submission repeatedly to show how much its times vary. Trials never change the verdict. Only the jury
+/// may run them. On a service without accounts, authors may as well, with at most 30 judgements waiting.
 #[utoipa::path(post, path = "/submissions/{token}/trials", tag = "judgements", params(("token" = String, Path, description = "Token of the submission")),
-    request_body = Trials, responses((status = 202, description = "It will be judged so often", body = RejudgeAccepted)))]
+    request_body = Trials, responses((status = 202, description = "The trials are queued", body = RejudgeAccepted)))]
 pub(super) async fn trials(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -229,7 +231,7 @@ pub(super) async fn trials(
     Ok((StatusCode::ACCEPTED, axum::Json(RejudgeAccepted { rejudging: id.0, url })))
 }
 
-/// Whether the caller may have submissions judged again to see how far their times vary.
+/// Checks that the caller may run trials.
 fn has_right_to_try(caller: &Caller) -> Result<(), Refusal> {
     match caller.may(Right::Rejudge) || !caller.anonymous_allowed {
         true => caller.must(Right::Rejudge),
@@ -237,7 +239,7 @@ fn has_right_to_try(caller: &Caller) -> Result<(), Refusal> {
     }
 }
 
-/// Whether the caller may have a submission judged so often; see [`trials`].
+/// Checks that the caller may run this number of trials; see [`trials`].
 pub(crate) async fn may_try(
     service: &Service,
     caller: &Caller,
@@ -256,20 +258,21 @@ pub(crate) async fn may_try(
     Ok(())
 }
 
-/// Of which series.
+/// Which trials to return.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct SeriesOf {
-    /// Only the trials that were asked for at once under this number.
+    /// Number of a rejudging. Only its trials are included. Default: all trials.
     rejudging: Option<i64>,
 }
 
-/// How far the times of a submission vary
+/// Get the time variation of a submission
 ///
-/// All its trials, or those of one series: least, median, greatest and spread of each test, and every run.
+/// Returns minimum, median, maximum and spread for each test, and every run. Includes all trials, or those of one
+/// rejudging.
 #[utoipa::path(get, path = "/submissions/{token}/series", tag = "judgements", params(("token" = String, Path, description = "Token of the submission"), SeriesOf),
-    responses((status = 200, description = "Figures and runs", body = Series)))]
+    responses((status = 200, description = "Statistics and runs", body = Series)))]
 pub(super) async fn series_of(
     State(service): State<Arc<Service>>,
     caller: Caller,

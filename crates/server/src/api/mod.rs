@@ -1,5 +1,5 @@
-//! The native API, version 1, and its document. What each address does is documented where it is done; docs/openapi.json is the
-//! document as it was last written.
+//! The native API, version 1, and its OpenAPI document. Each handler documents its address; docs/openapi.json is the
+//! committed document.
 
 use crate::errors::Refusal;
 use crate::limits::Class;
@@ -35,7 +35,7 @@ mod time_limits;
 
 pub(crate) use problem::Problem;
 
-/// Bytes of a request that has no reason to be large.
+/// Maximum size of an ordinary request, in bytes.
 const REQUEST_LIMIT: usize = 256 << 10;
 
 /// All routes below `/api/v1`.
@@ -54,7 +54,7 @@ pub(crate) fn router() -> Router<Arc<Service>> {
         .layer(CatchPanicLayer::custom(panicked))
 }
 
-/// The routes with what is said of them.
+/// The routes with their documentation.
 fn documented() -> OpenApiRouter<Arc<Service>> {
     OpenApiRouter::with_openapi(document::Head::openapi())
         .routes(
@@ -118,7 +118,7 @@ fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     Problem(Refusal::Fault("a handler panicked".into())).into_response()
 }
 
-/// The document of the native API, as it is served.
+/// The OpenAPI document as it is served.
 pub fn openapi() -> String {
     let mut api: OpenApi = documented().split_for_parts().1;
     document::complete(&mut api);

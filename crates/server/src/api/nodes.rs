@@ -1,4 +1,4 @@
-//! The machines that judge: who is connected, what each told of itself, and its measurements over time.
+//! Nodes: their workers, the facts that they report, and their measurements over time.
 
 use super::extract::{Path, Query};
 use super::problem::Problem;
@@ -18,30 +18,31 @@ use std::sync::Arc;
 use store::Timestamp;
 use utoipa::{IntoParams, ToSchema};
 
-/// The languages.
+/// A list of languages.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Languages {
-    /// In the order of the table.
+    /// Languages, in the order of the language table. Those that only nodes know come last.
     languages: Vec<Language>,
 }
 
 /// A language.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Language {
-    /// Its id.
+    /// Language id.
     id: String,
-    /// Its name for people.
+    /// Display name.
     name: String,
     /// File name extensions, without the dot.
     extensions: Vec<String>,
-    /// Some node can judge it.
+    /// Whether at least one node can judge this language.
     available: bool,
-    /// What each node says of it, by name: tools, versions and commands, as `tauto languages --json` prints them.
+    /// What each node reports about the language, by node name: tools, versions and commands, in the form of `tauto
+    /// languages --json`.
     nodes: BTreeMap<String, HostLanguage>,
 }
 
 /// List languages
-#[utoipa::path(get, path = "/languages", tag = "nodes", responses((status = 200, description = "Languages, and where they can be judged", body = Languages)))]
+#[utoipa::path(get, path = "/languages", tag = "nodes", responses((status = 200, description = "Languages, and the nodes that can judge them", body = Languages)))]
 pub(super) async fn languages(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -58,37 +59,38 @@ pub(super) async fn languages(
     Ok(Json(Languages { languages }))
 }
 
-/// A machine that judges.
+/// A node.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Node)]
 pub(super) struct NodeView {
-    /// How it stands.
+    /// State of the node.
     #[serde(flatten)]
     node: manage::NodeView,
-    /// Its slots that are connected now.
+    /// Connected workers of the node, one per slot.
     workers: Vec<WorkerView>,
 }
 
-/// A slot that is connected.
+/// A connected worker, which judges on one slot.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Worker)]
 pub(super) struct WorkerView {
     /// Number of the slot on its node.
     slot: u32,
-    /// Its CPUs.
+    /// CPUs of the slot.
     cpus: Vec<u32>,
-    /// How it is kept from other work, and its memory nodes, as `tauto slots --json` prints it; unknown where there is no slot.
+    /// Isolation and memory nodes of the slot, in the form of `tauto slots --json`. Unknown if the worker has no
+    /// slot.
     plan: Reading<Slot>,
-    /// The noise floor in use there.
+    /// Noise floor that the worker uses.
     floor: Reading<NoiseFloor>,
-    /// Version of its program.
+    /// Version of the worker's program.
     version: String,
-    /// Since when it is connected.
+    /// When the worker connected.
     #[schema(format = DateTime)]
     since: String,
-    /// It is judging now.
+    /// Whether the worker is judging.
     busy: bool,
-    /// Tasks it has finished since then.
+    /// Number of tasks finished since the worker connected.
     finished: u64,
 }
 
@@ -114,15 +116,15 @@ impl NodeView {
     }
 }
 
-/// The nodes.
+/// A list of nodes.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Nodes {
-    /// By pool and name.
+    /// Nodes, ordered by pool and name.
     nodes: Vec<NodeView>,
 }
 
 /// List nodes
-#[utoipa::path(get, path = "/nodes", tag = "nodes", responses((status = 200, description = "Every node that was ever heard of, with its slots that are connected", body = Nodes)))]
+#[utoipa::path(get, path = "/nodes", tag = "nodes", responses((status = 200, description = "All known nodes, with their connected workers", body = Nodes)))]
 pub(super) async fn list(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -133,19 +135,19 @@ pub(super) async fn list(
     Ok(Json(Nodes { nodes: nodes.map(|node| NodeView::new(node, &connected)).collect() }))
 }
 
-/// A node whole.
+/// A node with the facts that it reported.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct NodeWhole {
-    /// In short.
+    /// State and workers of the node.
     #[serde(flatten)]
     node: NodeView,
-    /// What it told of itself the last time.
+    /// Facts from the latest report of the node.
     facts: NodeFacts,
 }
 
-/// A node
+/// Get a node
 ///
-/// With what it told of itself, audit findings among it.
+/// Includes the facts that the node reported last, such as audit findings.
 #[utoipa::path(get, path = "/nodes/{name}", tag = "nodes", params(("name" = String, Path, description = "Name of the node")),
     responses((status = 200, description = "The node", body = NodeWhole)))]
 pub(super) async fn one(
@@ -167,15 +169,15 @@ fn found<T>(node: store::Result<T>) -> Result<T, Refusal> {
     }
 }
 
-/// Which measurements.
+/// Which measurements to return.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct WhichSamples {
-    /// Made then or later (RFC 3339).
+    /// Only measurements made at this time or later (RFC 3339).
     #[param(format = DateTime)]
     since: Option<String>,
-    /// How many, 100 where nothing is said.
+    /// Maximum number of measurements. Default: 100.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
@@ -183,24 +185,24 @@ pub(super) struct WhichSamples {
 /// Measurements of a node.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Samples {
-    /// Newest first.
+    /// Measurements, newest first.
     samples: Vec<SampleView>,
 }
 
-/// A measurement.
+/// A measurement of the power index.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Measurement)]
 pub(super) struct SampleView {
-    /// When.
+    /// When the measurement was made.
     #[schema(format = DateTime)]
     at: String,
-    /// What, as `tauto index --json` prints it.
+    /// Power index, in the form of `tauto index --json`.
     value: Reading<Index>,
 }
 
-/// The power index of a node over time
+/// List the power index measurements of a node
 #[utoipa::path(get, path = "/nodes/{name}/index", tag = "nodes", params(("name" = String, Path, description = "Name of the node"), WhichSamples),
-    responses((status = 200, description = "Its index, newest first", body = Samples)))]
+    responses((status = 200, description = "Measurements, newest first", body = Samples)))]
 pub(super) async fn index(
     State(service): State<Arc<Service>>,
     caller: Caller,

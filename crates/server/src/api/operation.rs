@@ -1,4 +1,4 @@
-//! Whether the service is well, and how much it has to do.
+//! Health, version and queue of the service.
 
 use super::problem::Problem;
 use crate::accounts::{Caller, Right};
@@ -14,35 +14,35 @@ use serde::Serialize;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
-/// The service lives.
+/// Health of the service.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Health {
     /// Always `ok`.
     status: &'static str,
 }
 
-/// Whether the service lives
+/// Check that the service is running
 ///
-/// Answered without looking at anything.
-#[utoipa::path(get, path = "/health", tag = "service", responses((status = 200, description = "It lives", body = Health)))]
+/// Succeeds while the service runs. Does not check the database or the workers.
+#[utoipa::path(get, path = "/health", tag = "service", responses((status = 200, description = "The service is running", body = Health)))]
 pub(super) async fn live() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// The service can judge submissions.
+/// Readiness of the service.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Ready {
     /// Always `ok`.
     status: &'static str,
-    /// `connected`, or why no work goes to the fleet: submissions wait then. Null without a fleet.
+    /// `connected`, or why the fleet gets no work; submissions then wait. Null without a fleet.
     brokers: Option<String>,
 }
 
-/// Whether the service can judge submissions
+/// Check that the service can judge submissions
 ///
-/// Something is written to the database to see, and a worker must be connected; 503 says what is missing. Submissions that come while no worker
-/// is there wait for one.
-#[utoipa::path(get, path = "/health/ready", tag = "service", responses((status = 200, description = "It can", body = Ready)))]
+/// Writes to the database and checks that a worker is connected; otherwise 503 gives the reason. Submissions that
+/// arrive without a worker wait for one.
+#[utoipa::path(get, path = "/health/ready", tag = "service", responses((status = 200, description = "The service can judge submissions", body = Ready)))]
 pub(super) async fn ready(State(service): State<Arc<Service>>) -> Result<Json<Ready>, Problem> {
     service.readiness.check(&service.store).await?;
     let told = |trouble: Option<String>| trouble.unwrap_or_else(|| "connected".into());
@@ -58,47 +58,47 @@ pub(super) async fn ready(State(service): State<Arc<Service>>) -> Result<Json<Re
     Ok(Json(Ready { status: "ok", brokers }))
 }
 
-/// The program that serves.
+/// Name and version of the program.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ProgramVersion)]
 pub(super) struct Version {
-    /// Its name.
+    /// Name of the program.
     name: &'static str,
-    /// Its version.
+    /// Version of the program.
     version: &'static str,
 }
 
-/// Which version serves
-#[utoipa::path(get, path = "/version", tag = "service", responses((status = 200, description = "Name and version", body = Version)))]
+/// Get the version of the program
+#[utoipa::path(get, path = "/version", tag = "service", responses((status = 200, description = "Name and version of the program", body = Version)))]
 pub(super) async fn version() -> Json<Version> {
     Json(Version { name: "tautochrone", version: env!("CARGO_PKG_VERSION") })
 }
 
-/// How much there is to do.
+/// Length of the queue.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Queue {
-    /// Judgements that somebody waits for.
+    /// Waiting jobs of urgency `live`: submissions outside contests.
     live: u64,
-    /// Judgements that wait until nothing else does.
+    /// Waiting jobs of urgency `background`, which are judged when nothing else waits.
     background: u64,
-    /// Judgements that workers are at.
+    /// Jobs that workers have, including tickets that no worker has started.
     judging: u64,
-    /// Workers that are connected.
+    /// Number of connected workers.
     workers: u64,
-    /// When the judgement was asked for that has waited longest.
+    /// When the job that has waited longest was requested. Null if no job waits.
     #[schema(format = DateTime)]
     oldest: Option<String>,
-    /// How long it has waited.
+    /// Waiting time of that job. Null if no job waits.
     oldest_age_ns: Option<u64>,
-    /// Where it waits, and how much is done.
+    /// Queues, running work and completed work.
     #[serde(flatten)]
     lines: Lines,
 }
 
-/// How long the queue is
+/// Get the length of the queue
 ///
-/// As it was some seconds ago at the earliest.
-#[utoipa::path(get, path = "/queue", tag = "service", responses((status = 200, description = "How much waits and where, and how much is done", body = Queue)))]
+/// The figures are up to two seconds old.
+#[utoipa::path(get, path = "/queue", tag = "service", responses((status = 200, description = "Waiting jobs by queue, jobs in progress by pool, and completed work", body = Queue)))]
 pub(super) async fn queue(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -118,7 +118,8 @@ pub(super) async fn queue(
     }))
 }
 
-/// Metrics in the text format of Prometheus (OpenMetrics 1.0), at `/metrics`. For the jury, and everybody on a service without accounts.
+/// Metrics in the text format of Prometheus (OpenMetrics 1.0), at `/metrics`. On a service with accounts, only the
+/// jury may read them.
 pub(crate) async fn metrics(
     State(service): State<Arc<Service>>,
     caller: Caller,

@@ -11,22 +11,22 @@ use utoipa::ToSchema;
 /// The media type of problem details.
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 
-/// A kind of error: its status, the end of its `type`, its title, and what it means.
+/// A type of error: its status, the last part of `type`, its title and its meaning.
 #[derive(Debug)]
 pub(super) struct Kind(StatusCode, &'static str, &'static str, &'static str);
 
-/// Why something was not done.
+/// An error, as problem details (RFC 9457).
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct ProblemDetails {
-    /// What kind of error it is: an address below this API that says more. It never changes.
+    /// Type of the error: a stable address below this API that explains it.
     pub(crate) r#type: String,
-    /// The same in a few words.
+    /// Title of this type of error.
     pub(crate) title: String,
-    /// The status of the answer.
+    /// HTTP status code.
     pub(crate) status: u16,
-    /// What it is this time, with the remedy.
+    /// Description of this error. If there is a remedy, the last line is `hint: …`.
     pub(crate) detail: String,
-    /// The part of the request that it is about: a field, a parameter or a header.
+    /// Part of the request that the error is about: a field, a parameter or a header.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false)]
     pub(crate) field: Option<String>,
@@ -36,63 +36,60 @@ static MALFORMED: Kind = Kind(
     StatusCode::BAD_REQUEST,
     "malformed",
     "Malformed request",
-    "What was sent is not of the form it claims to have.",
+    "The content does not have the form that it claims.",
 );
 pub(super) static METHOD: Kind = Kind(
     StatusCode::METHOD_NOT_ALLOWED,
     "method",
     "Method not allowed",
-    "This address knows other methods: see `Allow`.",
+    "The address supports other methods: see `Allow`.",
 );
 static MEDIA_TYPE: Kind = Kind(
     StatusCode::UNSUPPORTED_MEDIA_TYPE,
     "media-type",
     "Media type not supported",
-    "Send another `Content-Type`.",
+    "Send a supported `Content-Type`.",
 );
 static BAD: Kind = Kind(
     StatusCode::UNPROCESSABLE_ENTITY,
     "bad-input",
     "Bad input",
-    "What was sent is well formed and makes no sense; `field` says where.",
+    "The form is valid, a value is not; `field` names it.",
 );
 static NOT_FOUND: Kind =
-    Kind(StatusCode::NOT_FOUND, "not-found", "Not found", "It is not there, or not for you to see.");
+    Kind(StatusCode::NOT_FOUND, "not-found", "Not found", "It does not exist, or you may not see it.");
 static UNAUTHENTICATED: Kind = Kind(
     StatusCode::UNAUTHORIZED,
     "sign-in",
     "Not signed in",
     "Send an API token: `Authorization: Bearer TOKEN`.",
 );
-static FORBIDDEN: Kind = Kind(
-    StatusCode::FORBIDDEN,
-    "not-allowed",
-    "Not allowed",
-    "The signed-in user, or this token, may not do this.",
-);
-static CONFLICT: Kind = Kind(StatusCode::CONFLICT, "conflict", "Conflict", "It does not fit what is there.");
+static FORBIDDEN: Kind =
+    Kind(StatusCode::FORBIDDEN, "not-allowed", "Not allowed", "The user or token lacks the permission.");
+static CONFLICT: Kind =
+    Kind(StatusCode::CONFLICT, "conflict", "Conflict", "The request conflicts with existing data.");
 static TOO_LARGE: Kind =
-    Kind(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", "It is larger than may be.");
+    Kind(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", "The request is too large.");
 static TOO_MANY: Kind = Kind(
     StatusCode::TOO_MANY_REQUESTS,
     "too-many",
     "Too many requests",
-    "Wait as long as `Retry-After` says.",
+    "Wait for the time that `Retry-After` gives.",
 );
 static UNAVAILABLE: Kind = Kind(
     StatusCode::SERVICE_UNAVAILABLE,
     "unavailable",
-    "Not now",
-    "The database is busy, full, read-only or away. Nothing was done; try again.",
+    "Service unavailable",
+    "The database is busy, full, read-only or unreachable. Nothing was changed; try again.",
 );
 static FAULT: Kind = Kind(
     StatusCode::INTERNAL_SERVER_ERROR,
     "fault",
-    "Fault of the service",
-    "The service failed; its log says how.",
+    "Internal error",
+    "The service failed; its log has the cause.",
 );
 
-/// Every kind.
+/// All types.
 static KINDS: [&Kind; 12] = [
     &MALFORMED,
     &UNAUTHENTICATED,
@@ -167,7 +164,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// An answer of this kind.
+/// The response for an error of this type.
 pub(super) fn problem(kind: &Kind, detail: String) -> Response {
     let Kind(status, name, title, _) = kind;
     let details = ProblemDetails {
@@ -186,31 +183,31 @@ fn address(name: &str) -> String {
     format!("/api/v1/errors/{name}")
 }
 
-/// The field that an error is about: what stands before the first colon, where that looks like one.
+/// The field that an error is about: the text before the first colon, if it looks like a field.
 fn field_of(detail: &str) -> Option<String> {
     let (field, _) = detail.split_once(": ")?;
     let fits = |c: char| c.is_ascii_alphanumeric() || "_-.[]".contains(c);
     (!field.is_empty() && field.len() <= 100 && field.chars().all(fits)).then(|| field.to_string())
 }
 
-/// A kind of error, explained.
+/// Explanation of a type of error.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ErrorKind {
-    /// Its `type`.
+    /// Type of the error.
     r#type: String,
-    /// Its title.
+    /// Title of this type of error.
     title: &'static str,
-    /// The status it comes with.
+    /// HTTP status code.
     status: u16,
-    /// What it means, with the remedy.
+    /// Meaning of the error, with the remedy.
     description: &'static str,
 }
 
-/// What a kind of error means
+/// Explain a type of error
 ///
-/// The `type` of every error leads here.
-#[utoipa::path(get, path = "/errors/{name}", tag = "service", params(("name" = String, Path, description = "The end of a `type`", example = "not-found")),
-    responses((status = 200, description = "It is explained", body = ErrorKind)))]
+/// The `type` of every error is an address of this operation.
+#[utoipa::path(get, path = "/errors/{name}", tag = "service", params(("name" = String, Path, description = "Last part of a `type`", example = "not-found")),
+    responses((status = 200, description = "Explanation of the error", body = ErrorKind)))]
 pub(super) async fn explain(Path(name): Path<String>) -> Result<Json<ErrorKind>, Problem> {
     let found = KINDS.iter().find(|kind| kind.1 == name);
     let Kind(status, name, title, description) =

@@ -1,4 +1,4 @@
-//! Problems: list, look at, add, verify.
+//! Problems: list, show, add and verify them.
 
 use super::extract::{Body, Path, Query, of_status};
 use super::problem::Problem as Failure;
@@ -22,25 +22,25 @@ use std::sync::Arc;
 use store::{Problem, Version};
 use utoipa::{IntoParams, ToSchema};
 
-/// Bytes of a sample that are shown.
+/// Maximum size of a sample in a response, in bytes.
 const SAMPLE: u64 = 64 << 10;
-/// Samples that are shown.
+/// Maximum number of samples in a response.
 const SAMPLES: usize = 20;
 
-/// A problem in short.
+/// Summary of a problem.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ProblemInShort)]
 pub(super) struct ProblemBrief {
-    /// Its short name, which stands in addresses.
+    /// Short name of the problem, used in addresses.
     name: String,
-    /// Its title.
+    /// Title of the problem.
     title: String,
-    /// Number of its newest version.
+    /// Number of the newest version.
     version: u32,
-    /// When its first version came.
+    /// When the first version was added.
     #[schema(format = DateTime)]
     created: String,
-    /// When its newest version came.
+    /// When the newest version was added.
     #[schema(format = DateTime)]
     updated: String,
 }
@@ -57,10 +57,10 @@ impl ProblemBrief {
     }
 }
 
-/// The problems.
+/// A list of problems.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Problems {
-    /// By name.
+    /// Problems, ordered by name.
     problems: Vec<ProblemBrief>,
 }
 
@@ -79,52 +79,52 @@ pub(super) async fn list(
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(super) struct ProblemView {
-    /// In short.
+    /// Summary of the problem.
     #[serde(flatten)]
     brief: ProblemBrief,
-    /// CPU time of a test, without factors of languages, of what is of no contest; null while it has to be inferred from jury submissions. See `GET` on
-    /// `time-limits`.
+    /// CPU time limit of a test for submissions outside contests, without language factors. Null until an inferred
+    /// limit is available; see `GET /problems/{name}/time-limits`.
     time_limit_ns: Option<u64>,
-    /// Where the time limit comes from; only the jury sees it.
+    /// Source of the time limit. Null for callers outside the jury.
     time_limit_source: Option<String>,
-    /// Memory of a run, where the package says.
+    /// Memory limit of a run. Null if the package sets none.
     memory_limit_bytes: Option<u64>,
-    /// Output of a run, where the package says.
+    /// Output limit of a run. Null if the package sets none.
     output_limit_bytes: Option<u64>,
-    /// Size of a submission, all files together.
+    /// Maximum size of a submission, all files together.
     code_limit_bytes: u64,
-    /// Points in place of pass or fail.
+    /// Whether the problem awards points instead of pass or fail.
     scoring: bool,
-    /// The judge talks to the submission.
+    /// Whether submissions communicate with an interactor.
     interactive: bool,
-    /// The submission is run again with what the judge hands on.
+    /// Whether a submission runs in several passes, each with input from the previous one.
     multi_pass: bool,
-    /// Submissions are answers and no programs.
+    /// Whether submissions consist of answers instead of a program.
     submit_answer: bool,
-    /// Codes of the languages that may be used; null: all.
+    /// Codes of the allowed languages. Null: all languages.
     languages: Option<Vec<String>>,
-    /// How many tests there are.
+    /// Number of tests.
     tests: u64,
-    /// The samples of the statement.
+    /// Sample tests of the statement, at most 20.
     samples: Vec<Sample>,
 }
 
-/// A sample.
+/// A sample test.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Sample {
-    /// Path below `data/` without extension.
+    /// Path below `data/`, without extension.
     name: String,
-    /// What the program is given, clipped at 64 KiB.
+    /// Input, truncated to 64 KiB.
     input: String,
-    /// What it may answer, likewise; null where the package has no answer.
+    /// Expected answer, truncated to 64 KiB. Null if the package has none.
     answer: Option<String>,
 }
 
-/// A problem
+/// Get a problem
 ///
-/// Its limits, languages and samples.
+/// Returns the newest version with its limits, languages and samples.
 #[utoipa::path(get, path = "/problems/{name}", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence")),
-    responses((status = 200, description = "Its newest version", body = ProblemView)))]
+    responses((status = 200, description = "The newest version of the problem", body = ProblemView)))]
 pub(super) async fn one(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -157,12 +157,13 @@ pub(super) async fn one(
     }))
 }
 
-/// In which language.
+/// Language of the statement.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct WhichLanguage {
-    /// Code of the language to read it in; where there is none in it, in English, else in any.
+    /// Code of the preferred language. If the statement does not exist in it, the service returns English, or else
+    /// any other language.
     #[param(example = "en")]
     language: Option<String>,
 }
@@ -171,21 +172,22 @@ pub(super) struct WhichLanguage {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Statement)]
 pub(super) struct StatementView {
-    /// Code of the language it is in, where the package says so.
+    /// Language code of this text. Null if the package does not state it.
     language: Option<String>,
-    /// Codes of all languages it can be had in.
+    /// Codes of all languages that the statement exists in.
     languages: Vec<String>,
-    /// Its text as HTML without scripts, styles and what else could do harm; pictures are addresses of this service. Null: there is a PDF only, or nothing.
+    /// Statement as HTML without scripts and styles; image addresses lead to this service. Null if there is only a
+    /// PDF, or no statement.
     html: Option<String>,
-    /// Address of the statement as PDF.
+    /// Address of the statement as PDF. Null if there is none.
     pdf: Option<String>,
 }
 
-/// The statement of a problem
+/// Get the statement of a problem
 ///
-/// As the page of the problem shows it. Samples are in the problem itself.
+/// Returns the text that the problem's page shows. `GET /problems/{name}` returns the samples.
 #[utoipa::path(get, path = "/problems/{name}/statement", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence"), WhichLanguage),
-    responses((status = 200, description = "Of its newest version", body = StatementView)))]
+    responses((status = 200, description = "The statement of the newest version", body = StatementView)))]
 pub(super) async fn statement(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -215,7 +217,7 @@ pub(super) async fn found(service: &Service, name: &str) -> Result<Problem, Refu
     }
 }
 
-/// The time limit in force and where it comes from, as far as it is known.
+/// The time limit in force and its source, as far as known.
 async fn time_limit(
     service: &Service,
     version: &Version,
@@ -242,7 +244,7 @@ fn samples(opened: &Opened) -> Vec<Sample> {
     cases.take(SAMPLES).map(sample).collect()
 }
 
-/// The beginning of a file of a package as text; `None` where there is none.
+/// The beginning of a file of a package as text; `None` if there is no file.
 fn text(opened: &Opened, path: &str) -> Option<String> {
     if path.is_empty() {
         return None;
@@ -255,13 +257,13 @@ fn text(opened: &Opened, path: &str) -> Option<String> {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Version)]
 pub(super) struct VersionView {
-    /// 1 for the first.
+    /// Version number, from 1.
     number: u32,
-    /// SHA-256 of its package.
+    /// SHA-256 hash of the package.
     package: String,
-    /// Who handed it in.
+    /// Name of the user who added the version. Null if no user did.
     author: Option<String>,
-    /// When.
+    /// When the version was added.
     #[schema(format = DateTime)]
     created: String,
 }
@@ -277,16 +279,16 @@ impl VersionView {
     }
 }
 
-/// The versions of a problem.
+/// A list of versions of a problem.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Versions {
-    /// Newest first.
+    /// Versions, newest first.
     versions: Vec<VersionView>,
 }
 
-/// The versions of a problem
+/// List the versions of a problem
 #[utoipa::path(get, path = "/problems/{name}/versions", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence")),
-    responses((status = 200, description = "Newest first", body = Versions)))]
+    responses((status = 200, description = "Versions, newest first", body = Versions)))]
 pub(super) async fn versions(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -299,12 +301,12 @@ pub(super) async fn versions(
     Ok(Json(Versions { versions: all.iter().map(|version| VersionView::new(version, &names)).collect() }))
 }
 
-/// Which version.
+/// Which version to use.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct WhichVersion {
-    /// Its number; the newest where nothing is said.
+    /// Version number. Default: the newest version.
     #[param(minimum = 1)]
     version: Option<u32>,
 }
@@ -333,12 +335,12 @@ pub(super) async fn version(
 struct Archive(Vec<u8>);
 
 const ZIP: &str = "application/zip";
-/// What clients that were generated take for a file.
+/// What generated clients treat as a file.
 const BYTES: &str = "application/octet-stream";
 
 /// Download a package
 #[utoipa::path(get, path = "/problems/{name}/package", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence"), WhichVersion),
-    responses((status = 200, description = "The zip archive as it was uploaded; as application/octet-stream where `Accept` asks for that",
+    responses((status = 200, description = "The uploaded zip archive. Its type is application/octet-stream if `Accept` requests that",
         content((Archive = "application/zip"), (Archive = "application/octet-stream")))))]
 pub(super) async fn package(
     State(service): State<Arc<Service>>,
@@ -359,12 +361,13 @@ pub(super) async fn package(
     Ok((headers, bytes).into_response())
 }
 
-/// What a package is called.
+/// Name of the problem that a package is for.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Named {
-    /// Short name of the problem; in a form, that of the file where nothing is said.
+    /// Short name of the problem. Required unless the body is a form: its field `name` takes precedence, and the
+    /// file's name is the default.
     #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     name: Option<String>,
 }
@@ -374,43 +377,43 @@ pub(super) struct Named {
 #[schema(as = NewProblemForm)]
 #[expect(dead_code, reason = "describes the form, which is read part by part")]
 pub(super) struct Form {
-    /// Short name of the problem; that of the file where nothing is said.
+    /// Short name of the problem. Default: the file's name without extension.
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     name: Option<String>,
-    /// The zip archive.
+    /// Zip archive of the package.
     #[schema(format = Binary, content_media_type = "application/zip")]
     package: String,
 }
 
-/// What became of a package.
+/// A problem after the upload of a package.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = AddedProblem)]
 pub(super) struct AddedView {
-    /// The problem.
+    /// Summary of the problem.
     #[serde(flatten)]
     problem: ProblemBrief,
-    /// It was not the newest version already.
+    /// Whether a version was added. False if the package is identical to the newest version.
     fresh: bool,
-    /// What is untidy about it.
+    /// Warnings about the package.
     warnings: Vec<Warning>,
 }
 
-/// Something untidy about a package.
+/// A warning about a package.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Warning {
-    /// Where: file, and line and field where they are known.
+    /// Location: the file, and the line and field if known.
     place: String,
-    /// What, with the remedy.
+    /// Text of the warning, with the remedy.
     message: String,
 }
 
-/// Add a problem, or a version of one
+/// Add a problem or a version of a problem
 ///
-/// The body is a package as a zip archive of at most 128 MiB (see docs/packages.md), or a form with it. Submissions to earlier
-/// versions keep their verdicts; judge them again where the change matters.
+/// The body is a package as a zip archive of at most 128 MiB (see docs/packages.md), or a form that contains one.
+/// Submissions to earlier versions keep their verdicts; rejudge them if the change matters.
 #[utoipa::path(post, path = "/problems", tag = "problems", params(Named),
     request_body(content((Archive = "application/octet-stream"), (Archive = "application/zip"), (Form = "multipart/form-data"))),
-    responses((status = 201, description = "It was accepted", body = AddedView), (status = 200, description = "It is the newest version already", body = AddedView)))]
+    responses((status = 201, description = "The version was added", body = AddedView), (status = 200, description = "The package is identical to the newest version; nothing was added", body = AddedView)))]
 pub(super) async fn add(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -466,43 +469,43 @@ async fn of_form(body: Body<()>, named: Option<String>) -> Result<(Option<String
     Ok((name.or(of_file), package))
 }
 
-/// How the verification of a package stands.
+/// State of the verification of a package.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Verification {
-    /// The problem.
+    /// Short name of the problem.
     problem: String,
-    /// Which version of it.
+    /// Version number.
     version: u32,
-    /// All verdicts are as expected; null while that is not known.
+    /// Whether all jury submissions got their expected verdicts. Null until that is known.
     ok: Option<bool>,
-    /// Jury submissions of which the outcome is known.
+    /// Number of jury submissions whose result is known.
     done: u64,
-    /// The jury submissions, by path.
+    /// Jury submissions, ordered by path.
     submissions: Vec<Check>,
 }
 
 /// A jury submission and its expected verdict.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Check {
-    /// Its path in the package.
+    /// Path in the package.
     path: String,
-    /// Final verdicts it may have; none: any.
+    /// Verdicts that meet the expectation. Empty: any.
     #[schema(value_type = Vec<VerdictName>)]
     expected: Vec<Verdict>,
-    /// It has its expected verdict; null while that is not known.
+    /// Whether the verdict meets the expectation. Null until it is known.
     ok: Option<bool>,
-    /// How its verdict differs from the expected one, in words.
+    /// How the result differs from the expectation, in words.
     broken: Vec<String>,
-    /// The submission; null: there is none.
+    /// Submission that was made for the verification. Null if there is none.
     submission: Option<SubmissionView>,
 }
 
 /// Verify a package
 ///
-/// Its jury submissions are judged on all tests, and must get the verdicts that their directories expect; see `GET` on `verification`. To verify again is to judge
-/// them again.
+/// Judges the jury submissions of the newest version on all tests. Each must get a verdict that its directory
+/// expects. `GET /problems/{name}/verification` returns the results. Repeating the request rejudges the submissions.
 #[utoipa::path(post, path = "/problems/{name}/verify", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence")),
-    responses((status = 202, description = "They are submitted", body = Verification)))]
+    responses((status = 202, description = "The jury submissions are queued", body = Verification)))]
 pub(super) async fn verify(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -514,9 +517,9 @@ pub(super) async fn verify(
     Ok((StatusCode::ACCEPTED, Json(standing(&service, &problem, &version).await?)))
 }
 
-/// How a verification stands
+/// Get the state of a verification
 #[utoipa::path(get, path = "/problems/{name}/verification", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence"), WhichVersion),
-    responses((status = 200, description = "The expected verdict of each jury submission, and the verdict it got", body = Verification)))]
+    responses((status = 200, description = "Expected and actual verdict of each jury submission", body = Verification)))]
 pub(super) async fn verification(
     State(service): State<Arc<Service>>,
     caller: Caller,

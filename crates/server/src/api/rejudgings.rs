@@ -1,4 +1,4 @@
-//! Judging many submissions again, and comparing before and after.
+//! Rejudging many submissions, and comparing the results.
 
 use super::extract::{Body, Path, Query};
 use super::judgements::RejudgeAccepted;
@@ -19,62 +19,63 @@ use std::sync::Arc;
 use store::{Filter, Page, Purpose, Rejudged, Rejudging, RejudgingId, SubmissionId};
 use utoipa::{IntoParams, ToSchema};
 
-/// Which submissions are to be judged again, and how. What is left out does not matter; something must be chosen by.
+/// Submissions to rejudge, and how. Omitted filters match everything; at least one filter or `tokens` is required.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewRejudging {
-    /// Short name of a problem.
+    /// Short name of the problem.
     #[serde(default)]
     problem: Option<String>,
-    /// Name of a user.
+    /// Name of the author.
     #[serde(default)]
     author: Option<String>,
     /// Language id.
     #[serde(default)]
     language: Option<String>,
-    /// The verdict that counts now.
+    /// Current verdict.
     #[serde(default)]
     #[schema(value_type = Option<VerdictName>)]
     verdict: Option<Verdict>,
-    /// How far judging has come.
+    /// State of judging.
     #[serde(default)]
     state: Option<StateName>,
-    /// Where they came from; `participant` where nothing is said.
+    /// Origin of the submissions. Default: `participant`.
     #[serde(default)]
     origin: Option<String>,
-    /// Submitted then or later (RFC 3339).
+    /// Only submissions made at this time or later (RFC 3339).
     #[serde(default)]
     #[schema(format = DateTime)]
     since: Option<String>,
-    /// Submitted before (RFC 3339).
+    /// Only submissions made before this time (RFC 3339).
     #[serde(default)]
     #[schema(format = DateTime)]
     until: Option<String>,
-    /// These tokens, in place of all of the above.
+    /// Tokens of the submissions. If given, all filters above are ignored.
     #[serde(default)]
     #[schema(max_items = 1000)]
     tokens: Option<Vec<String>>,
-    /// Why, for people.
+    /// Reason, as free text.
     #[serde(default)]
     #[schema(max_length = 1000)]
     reason: String,
-    /// To have other verdicts (usual), or trials, which never count.
+    /// Purpose of the judgements. Default: `verdict`.
     #[serde(default)]
     purpose: Option<PurposeName>,
-    /// How often each, 1 where nothing is said.
+    /// Number of judgements per submission. Default: 1.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 100)]
     times: Option<u32>,
-    /// By the newest version of the problem, which must be named then.
+    /// Whether to use the newest version of the problem. Requires `problem`.
     #[serde(default)]
     newest_version: bool,
 }
 
-/// Judge many submissions again
+/// Rejudge many submissions
 ///
-/// All that fit, or none. They wait until nothing else waits.
+/// Queues all matching submissions, or none. Those of contests are judged after contest submissions, all others when
+/// nothing else waits.
 #[utoipa::path(post, path = "/rejudgings", tag = "judgements", request_body = NewRejudging,
-    responses((status = 202, description = "They will be judged again", body = RejudgeAccepted)))]
+    responses((status = 202, description = "The submissions are queued for rejudging", body = RejudgeAccepted)))]
 pub(super) async fn create(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -131,7 +132,7 @@ async fn chosen(service: &Service, new: &NewRejudging) -> Result<Vec<SubmissionI
     all(service, &filter).await
 }
 
-/// Every submission that a filter lets through and that can be judged again; one more than may be, where there are more.
+/// All submissions that match a filter and can be rejudged. Ends early above the maximum.
 async fn all(service: &Service, filter: &Filter) -> Result<Vec<SubmissionId>, Refusal> {
     let mut chosen = Vec::new();
     let mut page = Page::first(500);
@@ -146,27 +147,27 @@ async fn all(service: &Service, filter: &Filter) -> Result<Vec<SubmissionId>, Re
     }
 }
 
-/// A request to judge submissions again.
+/// A rejudging of submissions.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Rejudging)]
 pub(super) struct RejudgingView {
-    /// Its number.
+    /// Number of the rejudging.
     id: i64,
-    /// Why.
+    /// Reason, as free text.
     reason: String,
-    /// Who asked for it.
+    /// Name of the user who requested it. Null if no user did.
     by: Option<String>,
-    /// What for.
+    /// Purpose of the judgements.
     #[schema(value_type = PurposeName)]
     purpose: Purpose,
-    /// When it was asked for.
+    /// When it was requested.
     #[schema(format = DateTime)]
     created: String,
-    /// How many submissions.
+    /// Number of submissions.
     submissions: u64,
-    /// How many judgements were asked for.
+    /// Number of requested judgements, without cancelled ones.
     judgements: u64,
-    /// How many of these are there.
+    /// Number of finished judgements.
     judged: u64,
 }
 
@@ -185,15 +186,15 @@ impl RejudgingView {
     }
 }
 
-/// Which rejudgings.
+/// Which rejudgings to return.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct WhichRejudgings {
-    /// `next` of the page before.
+    /// `next` of the previous page. Only older rejudgings are returned.
     #[param(minimum = 0)]
     before: Option<i64>,
-    /// How many, 50 where nothing is said.
+    /// Maximum number of rejudgings. Default: 50.
     #[param(minimum = 1, maximum = 200)]
     limit: Option<u32>,
 }
@@ -201,9 +202,9 @@ pub(super) struct WhichRejudgings {
 /// A page of rejudgings.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Rejudgings {
-    /// Newest first.
+    /// Rejudgings, newest first.
     rejudgings: Vec<RejudgingView>,
-    /// What to give as `before` to get the next page; null on the last.
+    /// Value of `before` for the next page. Null on the last page.
     next: Option<i64>,
 }
 
@@ -226,64 +227,66 @@ pub(super) async fn list(
     Ok(axum::Json(Rejudgings { rejudgings, next }))
 }
 
-/// Which submissions of a rejudging.
+/// Which submissions of a rejudging to return.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct WhichRejudged {
-    /// Only those whose verdict or score is another one now.
+    /// Whether to return only submissions whose verdict or score changed. Default: false.
     changed: Option<bool>,
-    /// Leave out this number.
+    /// Number of submissions to skip. Default: 0.
     #[param(minimum = 0, maximum = 20000)]
     skip: Option<u32>,
-    /// How many, 50 where nothing is said.
+    /// Maximum number of submissions. Default: 50.
     #[param(minimum = 1, maximum = 200)]
     limit: Option<u32>,
 }
 
-/// Before and after.
+/// Results of a rejudging, compared with those before.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Comparison {
-    /// What was asked for.
+    /// The rejudging.
     rejudging: RejudgingView,
-    /// How many went from which verdict to which, those that stayed the same included.
+    /// Number of submissions for each pair of verdicts before and after, including unchanged ones.
     changes: Vec<Change>,
-    /// How many have another verdict or score than before.
+    /// Number of submissions whose verdict or score changed.
     changed: u64,
-    /// The submissions that were asked for, by number.
+    /// Submissions of this page, ordered by number.
     submissions: Vec<RejudgedView>,
 }
 
-/// How many went from one verdict to another.
+/// Number of submissions with one pair of verdicts before and after.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Change {
-    /// Before; null: there was none.
+    /// Verdict before. Null if there was none.
     #[schema(value_type = Option<VerdictName>)]
     from: Option<Verdict>,
-    /// After; null: it is not judged yet.
+    /// Verdict after. Null until the submission is rejudged.
     #[schema(value_type = Option<VerdictName>)]
     to: Option<Verdict>,
-    /// How many.
+    /// Number of submissions.
     count: u64,
 }
 
-/// A submission before and after.
+/// A submission before and after a rejudging.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Rejudged)]
 pub(super) struct RejudgedView {
-    /// Its token.
+    /// Token of the submission.
     token: String,
-    /// The judgement that counted when it was asked for; whether it still does is in it.
+    /// Judgement that was current when the rejudging was requested. Its `current` tells whether it still is.
     before: Option<Brief>,
-    /// The judgements of this rejudging, in the order they came.
+    /// Judgements of the rejudging, oldest first.
     after: Vec<Brief>,
-    /// Verdict or score is another one.
+    /// Whether the verdict or score changed.
     changed: bool,
 }
 
-/// Before and after of a rejudging
-#[utoipa::path(get, path = "/rejudgings/{id}", tag = "judgements", params(("id" = i64, Path, description = "Its number"), WhichRejudged),
-    responses((status = 200, description = "The comparison", body = Comparison)))]
+/// Get a rejudging
+///
+/// Compares the results before and after.
+#[utoipa::path(get, path = "/rejudgings/{id}", tag = "judgements", params(("id" = i64, Path, description = "Number of the rejudging"), WhichRejudged),
+    responses((status = 200, description = "The rejudging, with the results before and after", body = Comparison)))]
 pub(super) async fn one(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -314,7 +317,7 @@ pub(super) async fn one(
     Ok(axum::Json(Comparison { rejudging, changes: changes(&rejudged), changed, submissions }))
 }
 
-/// Verdict or score is another one now.
+/// Whether the verdict or score changed.
 pub(crate) fn is_changed(one: &Rejudged) -> bool {
     let came = |summary: &store::JudgementSummary| (summary.verdict, summary.score);
     one.after.last().is_some_and(|after| one.before.as_ref().map(came) != Some(came(after)))

@@ -1,4 +1,4 @@
-//! Submissions: look at, list, read the sources.
+//! Submissions: show, list, read the sources.
 
 use super::extract::{Path, Query};
 use super::problem::Problem;
@@ -18,12 +18,12 @@ use std::sync::Arc;
 use store::{Filter, Page, Submission, SubmissionId};
 use utoipa::{IntoParams, ToSchema};
 
-/// Submissions on a page, at most.
+/// Maximum number of submissions on a page.
 const PAGE: u32 = 200;
-/// And where nothing else is asked for.
+/// Default number of submissions on a page.
 const USUAL_PAGE: u32 = 50;
 
-/// The submission of this token, where the caller may see it.
+/// The submission with this token, if the caller may see it.
 pub(super) async fn found(service: &Service, caller: &Caller, token: &str) -> Result<Submission, Refusal> {
     let missing = || Refusal::NotFound("a submission of this token".into());
     let submission = match service.store.submission_of_token(token).await {
@@ -33,9 +33,9 @@ pub(super) async fn found(service: &Service, caller: &Caller, token: &str) -> Re
     if caller.sees(&submission) { Ok(submission) } else { Err(missing()) }
 }
 
-/// A submission
+/// Get a submission
 #[utoipa::path(get, path = "/submissions/{token}", tag = "submissions", params(("token" = String, Path, description = "Token of the submission")),
-    responses((status = 200, description = "The submission and the verdict that counts", body = SubmissionView)))]
+    responses((status = 200, description = "The submission, with its current verdict", body = SubmissionView)))]
 pub(super) async fn one(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -46,34 +46,35 @@ pub(super) async fn one(
     Ok(Json(SubmissionView::new(&submission, &names)))
 }
 
-/// Which submissions.
+/// Which submissions to return.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Which {
-    /// Short name of a problem.
+    /// Short name of the problem.
     pub(super) problem: Option<String>,
-    /// Name of a user.
+    /// Name of the author.
     pub(super) author: Option<String>,
     /// Language id.
     pub(super) language: Option<String>,
-    /// The verdict that counts.
+    /// Current verdict.
     #[param(value_type = Option<VerdictName>)]
     pub(super) verdict: Option<Verdict>,
-    /// How far judging has come.
+    /// State of judging.
     pub(super) state: Option<StateName>,
-    /// Where it came from: `participant`, `jury`, `judge0`, `piston`, `run`; runs with tests of their own are listed only where they are asked for.
+    /// Origin: `participant`, `jury`, `judge0`, `piston` or `run`. Runs with tests of their own are returned only if
+    /// this is `run`.
     pub(super) origin: Option<String>,
-    /// Submitted then or later (RFC 3339).
+    /// Only submissions made at this time or later (RFC 3339).
     #[param(format = DateTime)]
     pub(super) since: Option<String>,
-    /// Submitted before (RFC 3339).
+    /// Only submissions made before this time (RFC 3339).
     #[param(format = DateTime)]
     pub(super) until: Option<String>,
-    /// `next` of the page before: the submissions older than it.
+    /// `next` of the previous page. Only older submissions are returned.
     #[param(minimum = 0)]
     pub(super) before: Option<i64>,
-    /// How many, 50 where nothing is said.
+    /// Maximum number of submissions. Default: 50.
     #[param(minimum = 1, maximum = 200)]
     pub(super) limit: Option<u32>,
 }
@@ -81,15 +82,16 @@ pub(super) struct Which {
 /// A page of submissions.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Submissions {
-    /// Newest first.
+    /// Submissions, newest first.
     submissions: Vec<SubmissionView>,
-    /// What to give as `before` to get the next page; null on the last.
+    /// Value of `before` for the next page. Null on the last page.
     next: Option<i64>,
 }
 
 /// List submissions
 ///
-/// Newest first: one's own; the jury sees all. A page may have fewer than was asked for; it is the last when `next` is null. A problem or author that is not there has none.
+/// Participants get their own submissions, the jury gets all. A page may have fewer submissions than `limit`; it is
+/// the last if `next` is null. An unknown problem or author gives an empty list.
 #[utoipa::path(get, path = "/submissions", tag = "submissions", params(Which),
     responses((status = 200, description = "A page of submissions", body = Submissions)))]
 pub(super) async fn list(
@@ -113,7 +115,7 @@ pub(super) async fn list(
     Ok(Json(Submissions { submissions, next }))
 }
 
-/// How many are asked for, within bounds.
+/// The page size, checked against its bounds.
 pub(super) fn page_size(asked: Option<u32>) -> Result<u32, Refusal> {
     match asked.unwrap_or(USUAL_PAGE) {
         limit if (1..=PAGE).contains(&limit) => Ok(limit),
@@ -121,7 +123,7 @@ pub(super) fn page_size(asked: Option<u32>) -> Result<u32, Refusal> {
     }
 }
 
-/// From where a page is asked for.
+/// The position of a page, checked.
 pub(super) fn before(asked: Option<i64>) -> Result<Option<i64>, Refusal> {
     match asked {
         Some(number) if number < 0 => Err(Refusal::Bad("before: a number, 0 or more".into())),
@@ -129,8 +131,8 @@ pub(super) fn before(asked: Option<i64>) -> Result<Option<i64>, Refusal> {
     }
 }
 
-/// A filter narrowed to what may be the caller's, so that their pages are full; `None` where that is nothing. What they may see is
-/// decided for each submission.
+/// A filter narrowed to submissions that may be the caller's, so that pages are full; `None` if there are none.
+/// Whether the caller may see a submission is decided for each one.
 fn own(filter: Filter, caller: &Caller) -> Option<Filter> {
     match caller.id() {
         _ if caller.may(Right::SeeAll) => Some(filter),
@@ -142,7 +144,7 @@ fn own(filter: Filter, caller: &Caller) -> Option<Filter> {
     }
 }
 
-/// What is asked for, in the store's words; `None` where a name in it is of nothing.
+/// The filter in terms of the store; `None` if it names an unknown problem or author.
 pub(super) async fn filter(service: &Service, which: &Which) -> Result<Option<Filter>, Refusal> {
     let mut filter = Filter {
         language: which.language.clone(),
@@ -170,33 +172,33 @@ pub(super) async fn filter(service: &Service, which: &Which) -> Result<Option<Fi
     Ok(Some(filter))
 }
 
-/// The sources of a submission.
+/// Source files of a submission.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Sources {
-    /// In the order they were given; none where they were deleted.
+    /// Files, in the order of submission. Empty if the sources were deleted.
     files: Vec<SourceFile>,
 }
 
-/// A file of a submission. Text is in `content`; what is not text in UTF-8 is in `content_base64`.
+/// A source file. UTF-8 text is in `content`, everything else in `content_base64`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct SourceFile {
-    /// Its name.
+    /// Name of the file.
     name: String,
-    /// Its size.
+    /// Size of the file.
     bytes: u64,
-    /// Its text.
+    /// Content as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false)]
     content: Option<String>,
-    /// Its bytes in base64 (RFC 4648, section 4).
+    /// Content in base64 (RFC 4648, section 4).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false)]
     content_base64: Option<String>,
 }
 
-/// The sources of a submission
+/// Get the sources of a submission
 #[utoipa::path(get, path = "/submissions/{token}/files", tag = "submissions", params(("token" = String, Path, description = "Token of the submission")),
-    responses((status = 200, description = "Its files", body = Sources)))]
+    responses((status = 200, description = "The source files", body = Sources)))]
 pub(super) async fn files(
     State(service): State<Arc<Service>>,
     caller: Caller,

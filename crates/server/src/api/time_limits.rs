@@ -1,4 +1,4 @@
-//! Time limits of problems that state none.
+//! Time limits of problems whose package states none.
 
 use super::extract::{Body, Path, Query};
 use super::problem::Problem as Failure;
@@ -18,7 +18,8 @@ use std::sync::Arc;
 use store::{StoredLimit, StoredScales, Version};
 use utoipa::ToSchema;
 
-/// How inferring a time limit stands: it waits for a worker; one is at it; it is done; it came to nothing.
+/// State of an inference. `waiting`: for a worker. `inferring`: a worker runs it. `done`: it succeeded. `failed`: it
+/// did not.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = InferenceState)]
 #[serde(rename_all = "snake_case")]
@@ -29,65 +30,66 @@ enum StateName {
     Failed,
 }
 
-/// A time limit of a problem that states none.
+/// An inferred time limit of a problem.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = InferredTimeLimit)]
 pub(super) struct LimitView {
-    /// The pool of the contests that it is for; null: for what is of no contest.
+    /// Pool of the contests that use the limit. Null: submissions outside contests use it.
     pool: Option<String>,
-    /// How inferring it stands.
+    /// State of the inference.
     state: StateName,
-    /// Why it came to nothing, and what to do.
+    /// Why the inference failed, with a hint. Null if it did not.
     fault: Option<String>,
-    /// The one in force, and what it was inferred from; null: submissions wait for it.
+    /// Limit in force, and the data that it was inferred from. Null: submissions wait for it.
     limit: Option<InferredLimit>,
-    /// When that was stored.
+    /// When the limit was stored.
     #[schema(format = DateTime)]
     found: Option<String>,
-    /// The node that ran the jury's submissions, all of them.
+    /// Node that ran the jury submissions.
     node: Option<String>,
     /// The pool of that node.
     node_pool: Option<String>,
-    /// Token of the submission that infers it, whose judgements are all that was inferred.
+    /// Token of the submission that infers the limit. Its judgements contain all inferred limits.
     submission: Option<String>,
 }
 
-/// What the time limits of a problem are in reference time, by which results are judged again that CPU time leaves open.
+/// Scales that convert the time limits of a problem to reference time, for second opinions on results that CPU time
+/// leaves uncertain.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ReferenceScales)]
 pub(super) struct ScalesView {
-    /// The pool of the contests that they are for; null: for what is of no contest.
+    /// Pool of the contests that use the scales. Null: submissions outside contests use them.
     pool: Option<String>,
-    /// How inferring them stands.
+    /// State of the inference.
     state: StateName,
-    /// Why it came to nothing, and what to do. Results stay open then.
+    /// Why the inference failed, with a hint. Without scales, uncertain results stay open.
     fault: Option<String>,
-    /// Those in force, by language, and what they were inferred from; null: there are none yet.
+    /// Scales in force, by language, and the data that they were inferred from. Null: there are none yet.
     scales: Option<InferredScales>,
-    /// When they were stored.
+    /// When the scales were stored.
     #[schema(format = DateTime)]
     found: Option<String>,
-    /// The node that ran the jury's submissions.
+    /// Node that ran the jury submissions.
     node: Option<String>,
     /// The pool of that node.
     node_pool: Option<String>,
-    /// Token of the submission that infers them.
+    /// Token of the submission that infers the scales.
     submission: Option<String>,
 }
 
-/// The time limits of a version.
+/// Inferred time limits and scales of a version.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = InferredTimeLimits)]
 pub(super) struct Limits {
     /// Short name of the problem.
     problem: String,
-    /// Number of the version.
+    /// Version number.
     version: u32,
-    /// Jobs that wait for one.
+    /// Number of jobs that wait for a time limit.
     waiting: u64,
-    /// By pool; none where the package states its time limit.
+    /// Time limits, by pool. Empty if the package states its time limit.
     time_limits: Vec<LimitView>,
-    /// By pool; none where the reference clock is not asked.
+    /// Scales, by pool. Empty if no second opinions are used.
     reference_scales: Vec<ScalesView>,
 }
 
@@ -145,13 +147,14 @@ async fn all(service: &Service, name: &str, version: &Version) -> Result<Limits,
     Ok(Limits { problem: name.into(), version: version.number, waiting, time_limits, reference_scales })
 }
 
-/// Inferred time limits
+/// List inferred time limits
 ///
-/// Of a package that states none. Each pool that contests are bound to has its own, and so has what is of no contest: one job runs the jury's submissions
-/// there once, and everything is judged by what it found. What limits are in reference time, of packages that state theirs too, is found by another job,
-/// for which nobody waits.
+/// If a package states no time limit, the service infers one for each pool with contests, and one for submissions
+/// outside contests. For each limit, one job runs the jury submissions once, and all submissions use its result.
+/// Further jobs infer scales for the reference clock, also for packages that state their limit. Submissions do not
+/// wait for scales.
 #[utoipa::path(get, path = "/problems/{name}/time-limits", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence"), WhichVersion),
-    responses((status = 200, description = "By pool, with the figures they were inferred from", body = Limits)))]
+    responses((status = 200, description = "Time limits and scales by pool, with the data they were inferred from", body = Limits)))]
 pub(super) async fn list(
     State(service): State<Arc<Service>>,
     caller: Caller,
@@ -165,15 +168,15 @@ pub(super) async fn list(
     Ok(Json(all(&service, &problem.name, &version).await?))
 }
 
-/// Which time limit.
+/// Which time limit to infer.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"pool": "metal"}))]
 pub(super) struct InferAgain {
-    /// The pool of the contests that it is for; left out or null: for what is of no contest.
+    /// Pool of the contests that use the limit. Null or omitted: submissions outside contests use it.
     #[serde(default)]
     pool: Option<String>,
-    /// Number of the version; the newest where nothing is said.
+    /// Version number. Default: the newest version.
     #[serde(default)]
     #[schema(minimum = 1)]
     version: Option<u32>,
@@ -181,10 +184,11 @@ pub(super) struct InferAgain {
 
 /// Infer a time limit again
 ///
-/// The one in force stays until there is another; what was judged by it keeps it until it is judged again. Where one is being inferred, nothing is added.
+/// The current limit applies until the new one is stored. Judgements keep the limit that they used; rejudging uses
+/// the new one. If the inference is already waiting or running, no job is added.
 #[utoipa::path(post, path = "/problems/{name}/time-limits", tag = "problems", params(("name" = String, Path, description = "Short name of the problem", example = "fence")),
     request_body = InferAgain,
-    responses((status = 202, description = "It will be inferred", body = Limits)))]
+    responses((status = 202, description = "The inference is queued", body = Limits)))]
 pub(super) async fn again(
     State(service): State<Arc<Service>>,
     caller: Caller,

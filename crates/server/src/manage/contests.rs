@@ -13,23 +13,24 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Contest)]
 pub struct ContestView {
-    /// Its name.
+    /// Name of the contest.
     pub name: String,
-    /// The pool it is bound to.
+    /// Pool that the contest is bound to.
     pub pool: String,
-    /// `strict`: judged in that pool, never elsewhere; `relaxed`: anywhere; `relaxed_then_strict`: anywhere, and again in that pool where a limit is near.
+    /// `strict`: judged in that pool only. `relaxed`: on any node. `relaxed_then_strict`: on any node, and again in
+    /// that pool if the result is uncertain.
     #[schema(value_type = String)]
     pub strictness: Strictness,
-    /// The number of its jobs at a time; null: no bound.
+    /// Maximum number of jobs that are judged at the same time. Null: unlimited.
     pub at_once: Option<u64>,
-    /// Which results the reference clock judges too; null: as problem and service say.
+    /// Results that the reference clock also judges. Null: as the problem or the service is configured.
     pub second_opinion: Option<SecondOpinions>,
-    /// When it was made.
+    /// When the contest was created.
     #[schema(format = DateTime)]
     pub created: String,
 }
 
-/// Names of contests: 1 to 64 of a to z, 0 to 9, `-`, `_` and `.`, as those of problems.
+/// Names of contests: 1 to 64 of a-z, A-Z, 0-9, `-`, `_` and `.`, as those of problems.
 fn is_name(name: &str) -> bool {
     let fine = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
     (1..=64).contains(&name.len()) && name.bytes().all(fine)
@@ -74,10 +75,10 @@ async fn named(store: &Store, name: &str) -> Result<store::Contest, Refusal> {
     }
 }
 
-/// Makes a contest, or changes the one of that name; its jobs that nobody has begun move to where it says now.
+/// Creates a contest or updates the one of that name. Jobs that have not started move to the matching queue.
 ///
 /// # Errors
-/// [`Refusal::Bad`] where it cannot be judged with the pools there are.
+/// [`Refusal::Bad`] if the existing pools cannot judge it.
 pub async fn set_contest(store: &Store, contest: &Contest, now: Timestamp) -> Result<(), Refusal> {
     if !is_name(&contest.name) {
         return Err(Refusal::Bad("name: 1 to 64 of a-z, A-Z, 0-9, -, _ and .".into()));
@@ -98,7 +99,7 @@ pub async fn set_contest(store: &Store, contest: &Contest, now: Timestamp) -> Re
     Ok(store.set_contest(&new, now).await.map(drop)?)
 }
 
-/// Removes a contest that nothing was submitted to.
+/// Deletes a contest without submissions.
 ///
 /// # Errors
 /// [`Refusal::NotFound`], [`Refusal::Conflict`].

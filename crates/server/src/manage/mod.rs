@@ -1,5 +1,5 @@
-//! What whoever runs a fleet does with it: pools, nodes, contests. Everything here works on the store alone, so that the command line does it
-//! while no server runs; servers look at the store again within a second or two.
+//! Management of a fleet: pools, nodes and contests. These functions use the store alone, so that the command line
+//! works without a running server; servers read the store again within a second or two.
 
 mod contests;
 mod nodes;
@@ -21,12 +21,12 @@ pub use suspects::{SuspectView, Suspects, rejudge_suspects, suspects};
 use crate::errors::Refusal;
 use store::{Error, Store};
 
-/// Somebody else changes the same at the same time; it is read and tried again so often.
+/// Attempts at a change while others change the same node.
 const TRIES: u32 = 5;
-/// Bytes of a reason.
+/// Maximum size of a reason, in bytes.
 const MOST_REASON: usize = 1000;
 
-/// A reason as it is kept: on one line, and not too long.
+/// A reason as it is stored: one line of limited length.
 fn reason(text: &str) -> Result<String, Refusal> {
     if text.len() > MOST_REASON {
         return Err(Refusal::Bad(format!("reason: at most {MOST_REASON} bytes")));
@@ -37,7 +37,7 @@ fn reason(text: &str) -> Result<String, Refusal> {
     Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// What is not there is told with the names there are.
+/// An error for a missing object, with the names of the existing ones.
 fn with_names(error: Error, what: &str, name: &str, names: &[String]) -> Refusal {
     match error {
         Error::NotFound(_) => {

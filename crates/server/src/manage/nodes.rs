@@ -1,4 +1,4 @@
-//! Nodes: how each stands and why, and taking it out of service and back.
+//! Nodes: their state, and draining and returning them.
 
 use super::{TRIES, node_named, reason};
 use crate::errors::Refusal;
@@ -11,74 +11,74 @@ use std::collections::BTreeMap;
 use store::{Node, NodeChange, NodeEvent, NodeState, Sample, Store, Timestamp};
 use utoipa::ToSchema;
 
-/// Measurements and events that are shown of a node.
+/// Maximum number of measurements and events in the details of a node.
 const SHOWN: u32 = 200;
 
-/// A machine that judges.
+/// A node.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = NodeInShort)]
 pub struct NodeView {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// The pool it belongs to.
+    /// Pool of the node.
     pub pool: String,
-    /// Whether it gets work, once it is admitted.
+    /// Whether the node gets work, once it is admitted.
     #[schema(value_type = crate::view::NodeStateName)]
     pub state: NodeState,
-    /// Why it is in this state, where somebody said so.
+    /// Why the node is in this state. Null if no reason was given.
     pub reason: Option<String>,
-    /// Both in a word: `active` (it gets work), `waiting` (to be admitted), `draining` or `drained`.
+    /// State and admission in one word: `active` (gets work), `waiting` (for admission), `draining` or `drained`.
     pub standing: &'static str,
-    /// Why it is not admitted; null: it is.
+    /// Why the node is not admitted. Null if it is admitted.
     pub waits: Option<Vec<String>>,
-    /// Since when what it judged is doubted.
+    /// Start of the suspect period: judgements since then are suspect. Null if none are.
     #[schema(format = DateTime)]
     pub doubted_since: Option<String>,
-    /// How it is by its tests; null: they have not begun.
+    /// Results of the health tests. Null if they have not begun.
     pub health: Option<HealthView>,
-    /// When it was first heard of.
+    /// When the node was first heard of.
     #[schema(format = DateTime)]
     pub first_seen: String,
-    /// When it last told of itself.
+    /// When the node last reported.
     #[schema(format = DateTime)]
     pub last_seen: String,
 }
 
-/// How a node is by its tests.
+/// Health of a node, as its tests show it.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = NodeHealth)]
 pub struct HealthView {
-    /// `learning`, `healthy`, `watched` or `suspected`.
+    /// Condition: `learning`, `healthy`, `watched` or `suspected`.
     pub condition: &'static str,
-    /// Probes that are missing until its power can be tested.
+    /// Number of probes that the baseline still needs. Null unless the condition is `learning`.
     pub left: Option<u32>,
-    /// What speaks against it.
+    /// Alarms of the tests.
     pub findings: Vec<FindingView>,
-    /// Its tests.
+    /// State of each test.
     pub tests: Vec<TestView>,
 }
 
-/// What speaks against a node.
+/// An alarm of a health test.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = NodeFinding)]
 pub struct FindingView {
-    /// In words.
+    /// Reason, in words.
     pub reason: String,
-    /// The last moment at which nothing spoke against it.
+    /// When the node was last free of suspicion.
     #[schema(format = DateTime)]
     pub since: String,
-    /// When it was found.
+    /// When the alarm was raised.
     #[schema(format = DateTime)]
     pub found: String,
 }
 
-/// A test of a node.
+/// A health test of a node.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = NodeTest)]
 pub struct TestView {
-    /// What it looks at, such as `core slower`, `charges`.
+    /// Name of the test, such as `core slower` or `charges`.
     pub name: String,
-    /// Its sum, as a part of what alarms: watched from 0.5 on, suspected beyond 1.
+    /// Sum of the test as a fraction of its alarm threshold. From 0.5 on the node is watched, above 1 it is suspect.
     pub share: f64,
     /// When the sum was last 0.
     #[schema(format = DateTime)]
@@ -87,18 +87,18 @@ pub struct TestView {
     pub seen: u32,
 }
 
-/// Something that happened to a node.
+/// An event of a node.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = NodeEvent)]
 pub struct EventView {
-    /// When.
+    /// When it happened.
     #[schema(format = DateTime)]
     pub at: String,
-    /// A short name, such as `admitted`, `waits`, `draining`, `returned`.
+    /// Kind of event, such as `admitted`, `waits`, `drained` or `returned`.
     pub kind: String,
-    /// In words.
+    /// Description, in words.
     pub text: String,
-    /// Who did it, where somebody did.
+    /// Who caused it. Null if the service did.
     pub by: Option<String>,
 }
 
@@ -106,19 +106,19 @@ pub struct EventView {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = IndexTaken)]
 pub struct TakenView {
-    /// When.
+    /// When it was measured.
     #[schema(format = DateTime)]
     pub at: String,
-    /// The moment, for who draws it.
+    /// The same, as a number for charts.
     #[serde(skip)]
     pub moment: Timestamp,
-    /// A short probe between jobs; else the whole index.
+    /// Whether this is a short probe between jobs instead of a whole index.
     pub probe: bool,
-    /// By part, in its unit.
+    /// Value of each part, in its unit.
     pub parts: BTreeMap<IndexPart, f64>,
 }
 
-/// A job that a node is at.
+/// A job that a node is running.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = RunningJob)]
 pub struct RunningView {
@@ -126,33 +126,33 @@ pub struct RunningView {
     pub submission: i64,
     /// Number of the job.
     pub job: i64,
-    /// Since when.
+    /// When the node began the job.
     #[schema(format = DateTime)]
     pub since: String,
 }
 
-/// Everything that is known of a node.
+/// Everything that is known about a node.
 #[derive(Clone, Debug, Serialize)]
 pub struct NodeDetails {
-    /// In short.
+    /// State of the node.
     #[serde(flatten)]
     pub node: NodeView,
-    /// What it states beside what its pool asks for; empty: it has stated nothing.
+    /// Reported features, compared with the requirements of the pool. Empty if none were reported.
     pub points: Vec<::fleet::Point>,
-    /// Its power over time, newest first.
+    /// Measurements of the power index, newest first.
     pub index: Vec<TakenView>,
-    /// What happened to it, newest first.
+    /// Events, newest first.
     pub events: Vec<EventView>,
-    /// What it is at.
+    /// Running jobs.
     pub running: Vec<RunningView>,
 }
 
-/// The numbers by which nodes of a pool are tested.
+/// The thresholds of the health tests in a pool.
 pub(super) fn policy_of(kind: PoolKind) -> HealthPolicy {
     HealthPolicy::published(kind)
 }
 
-/// Why a node waits: texts, or reasons as the rules of admission give them.
+/// Why a node waits, from texts or from reasons of the admission rules.
 fn reasons(waits: &Json) -> Vec<String> {
     let one = |reason: &Json| match serde_json::from_value::<Reason>(reason.clone()) {
         Ok(Reason { about, why, .. }) => format!("{about}: {why}"),
@@ -161,7 +161,7 @@ fn reasons(waits: &Json) -> Vec<String> {
     waits.as_array().into_iter().flatten().map(one).collect()
 }
 
-/// How a node stands, in a word.
+/// State and admission of a node in one word.
 pub(crate) fn standing(node: &Node) -> &'static str {
     match node.state {
         NodeState::Draining => "draining",
@@ -187,7 +187,7 @@ impl NodeView {
         }
     }
 
-    /// Why it gets no work; empty: it does.
+    /// Why the node gets no work; empty if it does.
     pub fn reasons(&self) -> Vec<String> {
         let out = matches!(self.state, NodeState::Draining | NodeState::Drained);
         let own = self.reason.iter().filter(|_| out).cloned();
@@ -269,10 +269,10 @@ pub async fn nodes(store: &Store) -> Result<Vec<NodeView>, Refusal> {
     Ok(store.nodes().await?.iter().map(view).collect())
 }
 
-/// One node, in short.
+/// A node, in short.
 ///
 /// # Errors
-/// [`Refusal::NotFound`], with the names of those there are.
+/// [`Refusal::NotFound`], with the names of the existing nodes.
 pub async fn show_node(store: &Store, name: &str) -> Result<NodeView, Refusal> {
     let node = node_named(store, name).await?;
     let policies = policies(store).await?;
@@ -280,10 +280,10 @@ pub async fn show_node(store: &Store, name: &str) -> Result<NodeView, Refusal> {
     Ok(NodeView::new(&node, policies.get(&node.pool).map_or(&usual, |(_, policy)| policy)))
 }
 
-/// One node, whole.
+/// A node with all details.
 ///
 /// # Errors
-/// [`Refusal::NotFound`], with the names of those there are.
+/// [`Refusal::NotFound`], with the names of the existing nodes.
 pub async fn details(store: &Store, name: &str) -> Result<NodeDetails, Refusal> {
     let stored = node_named(store, name).await?;
     let policies = policies(store).await?;
@@ -314,7 +314,7 @@ pub async fn details(store: &Store, name: &str) -> Result<NodeDetails, Refusal> 
     })
 }
 
-/// What happened to a node, newest first; at most so many.
+/// Events of a node, newest first; at most `limit`.
 ///
 /// # Errors
 /// [`Refusal::NotFound`].
@@ -323,10 +323,11 @@ pub async fn events(store: &Store, name: &str, limit: u32) -> Result<Vec<EventVi
     Ok(store.node_events(name, limit).await?.into_iter().map(EventView::new).collect())
 }
 
-/// Takes a node out of service: what it is at it ends, and it gets no more.
+/// Drains a node: it finishes its running jobs and gets no new ones.
 ///
 /// # Errors
-/// [`Refusal::NotFound`]; [`Refusal::Conflict`] where it is out of service, with since when and why; [`Refusal::Bad`] without a reason.
+/// [`Refusal::NotFound`]; [`Refusal::Conflict`] if it is already out of service, with the time and reason;
+/// [`Refusal::Bad`] without a reason.
 pub async fn drain(
     store: &Store,
     name: &str,
@@ -372,11 +373,11 @@ async fn already_out(store: &Store, node: &Node) -> Result<Refusal, Refusal> {
     Ok(Refusal::Conflict(format!("node {}: {}{since}{why}", node.name, standing(node))))
 }
 
-/// Puts a node back into service. One that states what it is has to pass admission first, and its tests learn its level again. Doubts about what
-/// it judged end with that, so that it should have been judged again before; an event keeps them.
+/// Returns a node to service. A node that reports its features must pass admission first, and its tests learn a new
+/// baseline. Its judgements are no longer suspect, so they should be rejudged before; an event records the suspicion.
 ///
 /// # Errors
-/// [`Refusal::NotFound`]; [`Refusal::Conflict`] where it is in service.
+/// [`Refusal::NotFound`]; [`Refusal::Conflict`] if it is in service.
 pub async fn return_node(
     store: &Store,
     name: &str,
@@ -413,10 +414,10 @@ pub async fn return_node(
     Err(changes(name))
 }
 
-/// Forgets a node that is out of service or was never admitted. When it comes again it is new.
+/// Deletes a node that is out of service or waits for admission. If it connects again, it is a new node.
 ///
 /// # Errors
-/// [`Refusal::NotFound`]; [`Refusal::Conflict`] where it may get work, or is at some.
+/// [`Refusal::NotFound`]; [`Refusal::Conflict`] if it is in service or runs a job.
 pub async fn remove_node(store: &Store, name: &str) -> Result<(), Refusal> {
     let node = node_named(store, name).await?;
     if node.gets_work() {

@@ -1,4 +1,4 @@
-//! Pools: what there is, and what whoever runs them changes.
+//! Pools: show, create, update and delete them.
 
 use super::nodes::{NodeView, policy_of};
 use super::pool_named;
@@ -14,24 +14,25 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Pool)]
 pub struct PoolView {
-    /// Its name.
+    /// Name of the pool.
     pub name: String,
-    /// `strict`: equal hardware and equal measured power; `relaxed`: whatever there is.
+    /// `strict`: equal hardware and equal measured power. `relaxed`: any machine.
     #[schema(value_type = String)]
     pub kind: PoolKind,
-    /// Seconds after which its idle nodes take relaxed work that nobody else has taken; null: never.
+    /// Seconds that relaxed work must wait before idle nodes of the pool take it. Null: never.
     pub helps_after_secs: Option<u32>,
-    /// What its members must be like, as in its file; null: as the first one that is admitted, or anything in a relaxed pool.
+    /// Requirements for members, as in the pool's file. Null: the first admitted node of a strict pool defines them,
+    /// and a relaxed pool has none.
     #[schema(value_type = Option<::fleet::Definition>)]
     pub definition: Option<Json>,
-    /// When it was made.
+    /// When the pool was created.
     #[schema(format = DateTime)]
     pub created: String,
-    /// The nodes that belong to it or ask to.
+    /// Nodes of the pool, including those that wait for admission.
     pub members: Vec<MemberView>,
-    /// Contests that are bound to it.
+    /// Contests that are bound to the pool.
     pub contests: Vec<String>,
-    /// Jobs that wait for it and no other pool.
+    /// Number of waiting jobs that only this pool may judge.
     pub waiting: u64,
 }
 
@@ -39,17 +40,17 @@ pub struct PoolView {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Member)]
 pub struct MemberView {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// `active`, `waiting`, `draining` or `drained`.
+    /// State and admission: `active`, `waiting`, `draining` or `drained`.
     pub standing: &'static str,
-    /// Why it gets no work, where it does not.
+    /// Why the node gets no work. Empty if it does.
     pub reasons: Vec<String>,
-    /// How it is by its tests: `learning`, `healthy`, `watched` or `suspected`; null: they have not begun.
+    /// Condition by the health tests: `learning`, `healthy`, `watched` or `suspected`. Null if they have not begun.
     pub health: Option<&'static str>,
 }
 
-/// The pool as its file has it.
+/// The pool in the form of its file.
 pub(crate) fn form(pool: &store::Pool) -> Result<Pool, Refusal> {
     serde_json::from_value(pool.form.clone())
         .map_err(|e| Refusal::Fault(format!("pool {}: stored data: {e}", pool.name)))
@@ -85,20 +86,20 @@ pub async fn pools(store: &Store) -> Result<Vec<PoolView>, Refusal> {
     store.pools().await?.into_iter().map(view).collect()
 }
 
-/// One pool.
+/// A pool.
 ///
 /// # Errors
-/// [`Refusal::NotFound`], with the names of those there are.
+/// [`Refusal::NotFound`], with the names of the existing pools.
 pub async fn show_pool(store: &Store, name: &str) -> Result<PoolView, Refusal> {
     pool_named(store, name).await?;
     let found = pools(store).await?.into_iter().find(|pool| pool.name == name);
     found.ok_or_else(|| Refusal::NotFound(format!("pool {name}")))
 }
 
-/// Makes a pool that is not there yet.
+/// Creates a pool.
 ///
 /// # Errors
-/// [`Refusal::Conflict`] where one of that name is.
+/// [`Refusal::Conflict`] if a pool of that name exists.
 pub async fn add_pool(store: &Store, pool: &Pool, now: Timestamp) -> Result<(), Refusal> {
     match store.pool(&pool.name).await {
         Ok(there) => Err(Refusal::Conflict(format!(
@@ -111,10 +112,10 @@ pub async fn add_pool(store: &Store, pool: &Pool, now: Timestamp) -> Result<(), 
     }
 }
 
-/// Makes a pool, or puts it into the place of the one of that name.
+/// Creates a pool or replaces the one of that name.
 ///
 /// # Errors
-/// [`Refusal::Conflict`] where a contest that is bound to it could not be judged any more.
+/// [`Refusal::Conflict`] if a contest that is bound to it could no longer be judged.
 pub async fn put_pool(store: &Store, pool: &Pool, now: Timestamp) -> Result<(), Refusal> {
     for contest in store.contests().await?.iter().filter(|contest| contest.pool == pool.name) {
         let bound: Option<Contest> = serde_json::from_value(contest.policy.clone()).ok();
@@ -132,10 +133,10 @@ async fn keep(store: &Store, pool: &Pool, now: Timestamp) -> Result<(), Refusal>
     Ok(store.set_pool(&pool.name, &form, now).await?)
 }
 
-/// Adds a value of a feature to those a pool accepts: before an upgrade. Whether it was not accepted yet.
+/// Adds a value of a feature to those that a pool accepts, before an upgrade. Returns whether it is new.
 ///
 /// # Errors
-/// [`Refusal::NotFound`]; [`Refusal::Conflict`] where the pool does not ask for that feature: nothing is refused for it then.
+/// [`Refusal::NotFound`]; [`Refusal::Conflict`] if the pool does not require that feature and so accepts any value.
 pub async fn accept(
     store: &Store,
     name: &str,
@@ -160,10 +161,10 @@ pub async fn accept(
     Ok(true)
 }
 
-/// Removes a pool that nothing uses.
+/// Deletes a pool that nothing uses.
 ///
 /// # Errors
-/// [`Refusal::NotFound`]; [`Refusal::Conflict`], which names what uses it.
+/// [`Refusal::NotFound`]; [`Refusal::Conflict`], which names the user of the pool.
 pub async fn remove_pool(store: &Store, name: &str) -> Result<(), Refusal> {
     pool_named(store, name).await?;
     Ok(store.remove_pool(name).await?)

@@ -1,4 +1,4 @@
-//! How much waits, where, and how much is done.
+//! Waiting jobs by queue, jobs in progress, and completed work.
 
 use crate::errors::Refusal;
 use crate::timestamp::to_rfc3339;
@@ -7,60 +7,60 @@ use std::collections::BTreeMap;
 use store::{Store, Throughput, Timestamp, Urgency};
 use utoipa::ToSchema;
 
-/// The lines, and what is done.
+/// Queues, jobs in progress and completed work.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Lines {
-    /// Where something waits, anywhere first, then by pool; the most urgent first.
+    /// Queues with waiting jobs: first those for any pool, then by pool; the most urgent first.
     pub lines: Vec<LineView>,
-    /// What each pool is at.
+    /// Jobs in progress in each pool.
     pub pools: Vec<PoolWork>,
-    /// What was done in the last 1, 5 and 60 minutes.
+    /// Work completed in the last 1, 5 and 60 minutes.
     pub done: Vec<Done>,
 }
 
-/// A line of jobs.
+/// A queue of jobs.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Line)]
 pub struct LineView {
-    /// The pool they wait for; null: any.
+    /// Pool that the jobs wait for. Null: any pool.
     pub pool: Option<String>,
-    /// `contest`, `rejudge`, `live` or `background`.
+    /// Urgency of the jobs: `contest`, `rejudge`, `live` or `background`.
     pub urgency: &'static str,
-    /// How many.
+    /// Number of waiting jobs.
     pub waiting: u64,
-    /// When the first of them was asked for.
+    /// When the oldest of these jobs was requested.
     #[schema(format = DateTime)]
     pub oldest: String,
-    /// How long that is ago.
+    /// Time since then.
     pub oldest_age_ns: u64,
 }
 
-/// What a pool is at.
+/// Jobs in progress in a pool.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct PoolWork {
-    /// Its name.
+    /// Name of the pool.
     pub pool: String,
-    /// Jobs that were handed out to it and that nobody has begun.
+    /// Number of tickets that no worker has started.
     pub tickets: u64,
-    /// Jobs that were begun, by node.
+    /// Number of running jobs, by node.
     pub running: BTreeMap<String, u64>,
 }
 
-/// What was done in the last minutes.
+/// Work completed in a period.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = WorkDone)]
 pub struct Done {
-    /// How many minutes.
+    /// Length of the period in minutes.
     pub minutes: u32,
-    /// Jobs that were done.
+    /// Number of completed jobs.
     pub finished: u64,
-    /// How many of them confirmed on strict hardware.
+    /// Number of these jobs that confirmed a result on strict hardware.
     pub confirmed: u64,
-    /// How many of them were other checks of a judgement.
+    /// Number of these jobs that checked a judgement for another reason.
     pub checked: u64,
-    /// Which part of what was judged was confirmed on strict hardware; null where nothing was.
+    /// Confirmations on strict hardware as a fraction of first judgements. Null if there were no first judgements.
     pub confirmed_share: Option<f64>,
-    /// Jobs that were done, by pool.
+    /// Number of completed jobs, by pool.
     pub by_pool: BTreeMap<String, u64>,
 }
 
@@ -91,7 +91,7 @@ impl Done {
     }
 }
 
-/// How much waits, where, and how much is done.
+/// Waiting jobs by queue, jobs in progress, and completed work.
 ///
 /// # Errors
 /// Those of the store.

@@ -1,4 +1,4 @@
-//! What a node judged while it is doubted, and judging that again.
+//! Suspect submissions of a node, and rejudging them.
 
 use super::node_named;
 use crate::errors::Refusal;
@@ -9,44 +9,44 @@ use std::collections::BTreeMap;
 use store::{Purpose, Rejudge, RejudgingId, Store, SubmissionId, Timestamp, Urgency, UserId};
 use utoipa::ToSchema;
 
-/// Jobs of a node that are looked at; a rejudging may have so many submissions.
+/// Maximum number of jobs of a node that are considered, which is the maximum of a rejudging.
 const MOST: u32 = 20_000;
 
-/// A submission that a doubted node judged.
+/// A submission that a suspect node judged.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Suspect)]
 pub struct SuspectView {
-    /// Its name in addresses.
+    /// Token of the submission.
     pub token: String,
-    /// Its number.
+    /// Number of the submission.
     pub submission: i64,
-    /// Short name of its problem.
+    /// Short name of the problem. Null if there is none.
     pub problem: Option<String>,
-    /// When the node was done with it.
+    /// When the node first finished it in the suspect period.
     #[schema(format = DateTime)]
     pub judged: String,
-    /// Its verdict now.
+    /// Current verdict. Null if there is none.
     #[schema(value_type = Option<String>)]
     pub verdict: Option<Verdict>,
-    /// Its sources were deleted, so that it cannot be judged again.
+    /// Whether the sources were deleted, so that it cannot be rejudged.
     pub forgotten: bool,
 }
 
-/// What is doubted of a node.
+/// Suspect submissions of a node.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Suspects {
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// Since when it is doubted; null: it is not.
+    /// Start of the suspect period. Null if the node is not suspect.
     #[schema(format = DateTime)]
     pub doubted_since: Option<String>,
-    /// How many submissions it has judged since then.
+    /// Number of submissions that the node judged since then.
     pub count: u64,
-    /// The first of them.
+    /// The first of these submissions, ordered by number.
     pub submissions: Vec<SuspectView>,
 }
 
-/// Submissions that a node judged while it is doubted, each once with when that was, in that order.
+/// Suspect submissions of a node, ordered by number, each with the time of its first suspect judgement.
 async fn doubted(
     store: &Store,
     node: &store::Node,
@@ -61,7 +61,7 @@ async fn doubted(
     Ok(once.into_iter().collect())
 }
 
-/// What a node judged while it is doubted; at most so many are shown.
+/// Suspect submissions of a node; at most `shown` of them.
 ///
 /// # Errors
 /// [`Refusal::NotFound`].
@@ -89,11 +89,11 @@ pub async fn suspects(store: &Store, name: &str, shown: usize, now: Timestamp) -
     })
 }
 
-/// Has everything judged again that a node judged while it is doubted; the rejudging and of how many submissions. Those whose sources were
-/// deleted cannot be.
+/// Rejudges all suspect submissions of a node, except those whose sources were deleted. Returns the rejudging and its
+/// number of submissions.
 ///
 /// # Errors
-/// [`Refusal::NotFound`]; [`Refusal::Conflict`] where nothing is doubted or nothing can be judged again.
+/// [`Refusal::NotFound`]; [`Refusal::Conflict`] if there are no suspect submissions or none can be rejudged.
 pub async fn rejudge_suspects(
     store: &Store,
     name: &str,

@@ -1,4 +1,4 @@
-//! A judgement as it is shown: every test, every run, what disturbed it.
+//! A judgement with its tests, runs and disturbances.
 
 use super::Brief;
 use crate::errors::Refusal;
@@ -10,60 +10,62 @@ use settle::NoiseFloor;
 use store::{JobState, StoredJudgement};
 use utoipa::ToSchema;
 
-/// A judgement whole.
+/// A judgement with all data.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Judgement)]
 pub(crate) struct JudgementView {
-    /// In short.
+    /// Summary of the judgement.
     #[serde(flatten)]
     pub(crate) brief: Brief,
     /// Language id.
     pub(crate) language: String,
-    /// What tests were charged by: `cpu`, `instructions` or `reference`.
+    /// Clock that charges the tests: `cpu`, `instructions` or `reference`.
     pub(crate) clock: Clock,
-    /// What counted, and in which version, under clocks that count.
+    /// For counting clocks: what counted, with its version. Null for others.
     pub(crate) counted_by: Option<String>,
-    /// The best score there is, where known.
+    /// Maximum score, if known.
     pub(crate) max_score: Option<f64>,
-    /// What its test groups earned, in scoring problems.
+    /// Results of the test groups, in scoring problems.
     pub(crate) groups: Vec<GroupView>,
-    /// Time a test may take, with the language's factor; under `instructions` a nanosecond stands for one.
+    /// Time limit of a test, with the language's factor. Under `instructions`, one nanosecond stands for one
+    /// instruction.
     pub(crate) time_limit_ns: u64,
-    /// The limits of a run.
+    /// Limits of a run.
     pub(crate) limits: LimitsView,
-    /// Its compilation.
+    /// Result of the compilation.
     pub(crate) compile: CompileView,
-    /// Why the verdict is JE.
+    /// Why the verdict is JE. Null for other verdicts.
     pub(crate) fault: Option<String>,
-    /// The worker that judged: node and slot.
+    /// Worker that judged: node and slot.
     pub(crate) worker: Option<String>,
-    /// The noise floor it was judged by; `assumed` in it: nothing was measured on that slot, or the judgement is of a version that did not keep it.
+    /// Noise floor that the judgement used. It is `assumed` if it was not measured on the slot, or not stored by an
+    /// older version.
     pub(crate) floor: NoiseFloor,
-    /// Its runs were deleted.
+    /// Whether the runs were deleted.
     pub(crate) forgotten: bool,
-    /// Every test that was run, in order.
+    /// Tests that were run, in order.
     pub(crate) tests: Vec<TestView>,
 }
 
-/// The limits of a run; null where there is none.
+/// Limits of a run. Null: no limit.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Limits)]
 pub(crate) struct LimitsView {
-    /// CPU time, user and system. Under another clock it only bounds what that does not count.
+    /// CPU time, user and system. Under other clocks, it only bounds work that they do not count.
     pub(crate) cpu_ns: Option<u64>,
-    /// Instructions, under the clock that counts them.
+    /// Number of instructions, under the instruction clock.
     pub(crate) instructions: Option<u64>,
-    /// Time on the reference machine, under that clock.
+    /// Time on the reference machine, under the reference clock.
     pub(crate) reference_ns: Option<u64>,
-    /// Elapsed time. Never scored; it ends what sleeps.
+    /// Wall time. It is never scored; it ends programs that sleep.
     pub(crate) wall_ns: Option<u64>,
     /// Memory.
     pub(crate) memory_bytes: Option<u64>,
-    /// Stack of the main thread; null: as memory.
+    /// Stack of the main thread. Null: the memory limit applies.
     pub(crate) stack_bytes: Option<u64>,
-    /// What it may write.
+    /// Output of the program.
     pub(crate) output_bytes: Option<u64>,
-    /// Processes and threads at one time, those of the language's runtime included.
+    /// Processes and threads at the same time, including those of the language's runtime.
     pub(crate) processes: Option<u32>,
 }
 
@@ -82,62 +84,62 @@ impl LimitsView {
     }
 }
 
-/// A compilation.
+/// Result of a compilation.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Compilation)]
 pub(crate) struct CompileView {
-    /// A program came of it.
+    /// Whether the compilation succeeded.
     pub(crate) ok: bool,
-    /// What the compiler said, clipped.
+    /// Output of the compiler, truncated.
     pub(crate) output: String,
 }
 
-/// A test group of a judgement: a part of its score.
+/// Result of a test group.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = GroupScore)]
 pub(crate) struct GroupView {
     /// Path below `data/`.
     pub(crate) name: String,
-    /// What it earned.
+    /// Verdict of the group.
     #[schema(value_type = super::VerdictName)]
     pub(crate) verdict: model::Verdict,
-    /// Its points.
+    /// Points of the group.
     pub(crate) score: f64,
-    /// The best score it can have, where known.
+    /// Maximum score of the group, if known.
     pub(crate) max_score: Option<f64>,
 }
 
-/// A test of a judgement.
+/// Result of a test.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Test)]
 pub(crate) struct TestView {
-    /// Path below `data/` without extension.
+    /// Path below `data/`, without extension.
     pub(crate) name: String,
-    /// What it earned.
+    /// Verdict of the test.
     #[schema(value_type = super::VerdictName)]
     pub(crate) verdict: model::Verdict,
-    /// What counts, as a time: under `instructions` a nanosecond stands for one.
+    /// Charge of the test as a time. Under `instructions`, one nanosecond stands for one instruction.
     pub(crate) cpu_ns: u64,
-    /// What counts, with its clock and unit.
+    /// Charge of the test, with its clock and unit.
     pub(crate) charge: Charge,
-    /// Elapsed time of the same run.
+    /// Wall time of the run that counts.
     pub(crate) wall_ns: u64,
-    /// Most memory of any run.
+    /// Maximum memory of all runs.
     pub(crate) memory_peak_bytes: Reading<Bytes>,
     /// Points, in scoring problems.
     pub(crate) score: Option<f64>,
-    /// How firmly its time stands.
+    /// How the verdict on time was decided.
     #[schema(value_type = super::ConfidenceName)]
     pub(crate) confidence: model::Confidence,
-    /// What the reference clock says, where the kernel's left it open: that decides. Null where it was not asked.
+    /// Second opinion by the reference clock, which then decides. Null if there is none.
     pub(crate) second_opinion: Option<model::SecondOpinion>,
-    /// Every run with its evidence, each as `tauto run --json` prints it; `disturbed` in it names what condemns its time.
+    /// All runs with their evidence, in the form of `tauto run --json`. `disturbed` lists the disturbances of a run.
     pub(crate) runs: Vec<RunDocument>,
-    /// What the validator says. Of secret tests only the jury sees it.
+    /// Message of the checker. For secret tests, only the jury sees it.
     pub(crate) message: Option<String>,
 }
 
-/// Whether what a validator says of a test may be read by those who do not see all: of samples, whose answers are no secret.
+/// Whether callers who do not see everything may read the checker's message: for samples, whose answers are public.
 pub(crate) fn may_read_message(test: &str, sees_all: bool) -> bool {
     sees_all || test.starts_with("sample/") || test.starts_with("run/")
 }
@@ -153,7 +155,7 @@ pub(crate) async fn worker_of(
     })
 }
 
-/// A judgement for one who sees all, or only what is theirs.
+/// A judgement for callers who see everything, or only what belongs to them.
 pub(crate) async fn whole(
     service: &Service,
     stored: &StoredJudgement,
@@ -209,7 +211,7 @@ fn test_view(test: &TestResult, limits: &Limits, sees_all: bool) -> TestView {
     }
 }
 
-/// What disturbed a run, by name.
+/// Names of the disturbances of a run.
 pub(crate) fn names(causes: &[Cause]) -> Vec<String> {
     causes.iter().map(|cause| cause.name.to_string()).collect()
 }

@@ -1,5 +1,5 @@
-//! Submissions, judgements and series as they are shown to people and programs: who sees what is decided here, once for all faces.
-//! Times are whole nanoseconds, memory whole bytes, moments RFC 3339 in UTC; a reading that could not be taken is
+//! Views of submissions, judgements and series, for pages and the API. They also decide who sees what. Times are
+//! integer nanoseconds, memory is integer bytes, timestamps are RFC 3339 in UTC; a reading that could not be taken is
 //! `{"unknown": "why"}`.
 
 mod judgement;

@@ -1,10 +1,11 @@
-//! How values of other crates are described in the API's document.
+//! Schemas of types from other crates, for the OpenAPI document.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What a submission earned: accepted, partially accepted (less than the full score), wrong answer, time limit, run-time error,
-/// memory limit, output limit, compile error, judge error (a fault of the judge or the package, never scored).
+/// Verdict of a submission or test. AC: accepted. PA: partially accepted, with less than the full score. WA: wrong
+/// answer. TLE: time limit exceeded. RTE: runtime error. MLE: memory limit exceeded. OLE: output limit exceeded. CE:
+/// compile error. JE: judge error, a fault of the judge or the package, which is never scored.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = Verdict)]
 #[serde(rename_all = "UPPERCASE")]
@@ -20,8 +21,9 @@ pub(crate) enum VerdictName {
     Je,
 }
 
-/// How firmly a time verdict stands: `clear` one run far from the limit, `settled` by repeated runs, `confirmed` too near the limit
-/// and decided by the reference clock, `open` still too near the limit after the bound of repeats and decided by the rule.
+/// How a verdict on time was decided. `clear`: by one run, far from the limit. `settled`: by repeated runs.
+/// `confirmed`: by the reference clock, as the time was too close to the limit. `open`: the time is still too close
+/// to the limit after all repeats.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = Confidence)]
 #[serde(rename_all = "snake_case")]
@@ -32,7 +34,8 @@ pub(crate) enum ConfidenceName {
     Open,
 }
 
-/// Whether a node gets work: it does; it ends what it has; it has nothing.
+/// Whether a node gets work. `active`: it does. `draining`: it finishes its jobs and gets no new ones. `drained`: it
+/// has no jobs and gets none.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = NodeState)]
 #[serde(rename_all = "snake_case")]
@@ -42,7 +45,7 @@ pub(crate) enum NodeStateName {
     Drained,
 }
 
-/// What a judgement is for: to be the submission's verdict, or a trial, which never is.
+/// Purpose of a judgement. `verdict`: it can become the submission's verdict. `trial`: it never does.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = Purpose)]
 #[serde(rename_all = "snake_case")]
@@ -60,7 +63,8 @@ impl From<PurposeName> for store::Purpose {
     }
 }
 
-/// How far judging has come.
+/// State of judging. `waiting`: waits to be judged or rejudged. `judging`: a worker judges it. `judged`: has a
+/// verdict and waits for nothing. `cancelled`: was cancelled without a verdict.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = State)]
 #[serde(rename_all = "snake_case")]

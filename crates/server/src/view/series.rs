@@ -1,4 +1,4 @@
-//! A submission judged again and again: how far its times vary.
+//! Trials of a submission: how much its times vary.
 
 use super::{Brief, VerdictName, names};
 use crate::errors::Refusal;
@@ -10,52 +10,52 @@ use std::collections::BTreeMap;
 use store::{Purpose, RejudgingId, Submission};
 use utoipa::ToSchema;
 
-/// Judgements of a series that are read; the newest of more.
+/// Maximum number of judgements in a series; the newest count.
 const MOST: usize = 200;
 
-/// The judgements of a submission that were made to see how far its times vary.
+/// Trials of a submission, which show how much its times vary.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Series {
-    /// The submission.
+    /// Token of the submission.
     pub(crate) token: String,
-    /// What runs were charged by; under `instructions` a nanosecond stands for one.
+    /// Clock of the runs. Under `instructions`, one nanosecond stands for one instruction.
     pub(crate) clock: Clock,
-    /// CPU time a test may take; null before the first judgement.
+    /// Time limit of a test. Null before the first judgement.
     pub(crate) time_limit_ns: Option<u64>,
-    /// Judgements that were asked for and are not there yet.
+    /// Number of judgements that were requested and are not finished.
     pub(crate) waiting: u64,
-    /// How often each verdict came.
+    /// Number of judgements by verdict.
     pub(crate) verdicts: Vec<VerdictCount>,
-    /// The settled time of the slowest test, from judgement to judgement.
+    /// Variation of the settled time of the slowest test between judgements.
     pub(crate) slowest: Option<Spread>,
-    /// The judgements, in the order they came; the newest of many.
+    /// Judgements, oldest first; at most the newest 200.
     pub(crate) judgements: Vec<Brief>,
-    /// Each test that was run.
+    /// Tests that were run.
     pub(crate) tests: Vec<SeriesTest>,
 }
 
-/// How often a verdict came.
+/// Number of judgements with a verdict.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct VerdictCount {
     /// The verdict.
     #[schema(value_type = VerdictName)]
     pub(crate) verdict: Verdict,
-    /// How often.
+    /// Number of judgements.
     pub(crate) count: u64,
 }
 
-/// A test through a series.
+/// A test of a series.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct SeriesTest {
-    /// Path below `data/` without extension.
+    /// Path below `data/`, without extension.
     pub(crate) name: String,
-    /// Of the time that counts, from judgement to judgement.
+    /// Variation of the settled time between judgements.
     pub(crate) settled: Option<Spread>,
-    /// Of the runs that are not discarded.
+    /// Variation of the times of single runs, without discarded ones.
     pub(crate) runs: Option<Spread>,
-    /// Runs that their evidence condemned.
+    /// Number of discarded runs.
     pub(crate) void_runs: u64,
-    /// Every run.
+    /// All runs.
     pub(crate) points: Vec<Point>,
 }
 
@@ -64,37 +64,37 @@ pub(crate) struct SeriesTest {
 pub(crate) struct Point {
     /// Number of the judgement.
     pub(crate) judgement: u64,
-    /// Number of the run within the judgement's test, from 1.
+    /// Number of the run within the test of that judgement, from 1.
     pub(crate) run: u64,
-    /// Its charge by the clock, as a time: under `instructions` a nanosecond stands for one.
+    /// Charge of the run as a time. Under `instructions`, one nanosecond stands for one instruction.
     pub(crate) time_ns: u64,
-    /// Elapsed time.
+    /// Wall time.
     pub(crate) wall_ns: u64,
-    /// Above the limit by no more than what disturbed it can have cost: it says nothing.
+    /// Whether the run is discarded: its disturbances can account for all of its time above the limit.
     pub(crate) void: bool,
-    /// What disturbed it.
+    /// Names of the disturbances.
     pub(crate) disturbed: Vec<String>,
 }
 
-/// How far times vary.
+/// Variation of times.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Spread {
-    /// How many.
+    /// Number of times.
     pub(crate) n: u64,
-    /// The least.
+    /// Minimum.
     pub(crate) min_ns: u64,
-    /// The middle one.
+    /// Median.
     pub(crate) median_ns: u64,
-    /// The greatest.
+    /// Maximum.
     pub(crate) max_ns: u64,
-    /// Greatest minus least.
+    /// Maximum minus minimum.
     pub(crate) spread_ns: u64,
-    /// That over the median, in percent.
+    /// Spread in percent of the median.
     pub(crate) spread_pct: f64,
 }
 
 impl Spread {
-    /// Of some times, none of which is more than 2⁵³.
+    /// From times of at most 2⁵³.
     fn between(times: impl Iterator<Item = u64>) -> Option<Spread> {
         let sample: Vec<f64> = times.map(|time| time as f64).collect();
         let summary = stats::Summary::from_sample(&sample)?;
@@ -110,7 +110,7 @@ impl Spread {
     }
 }
 
-/// The trials of a submission; only those of one rejudging, where it is named.
+/// The trials of a submission, or only those of one rejudging.
 pub(crate) async fn series(
     service: &Service,
     submission: &Submission,

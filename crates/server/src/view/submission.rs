@@ -10,87 +10,90 @@ use std::collections::HashMap;
 use store::{JudgementSummary, Purpose, State, Submission, UserId};
 use utoipa::ToSchema;
 
-/// A submission, and the verdict that counts.
+/// A submission with its current verdict.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Submission)]
 pub(crate) struct SubmissionView {
-    /// Its name in addresses. Nobody can guess it.
+    /// Token of the submission, used in addresses. It cannot be guessed.
     pub(crate) token: String,
-    /// Its number: later ones have higher numbers.
+    /// Number of the submission. Later submissions have higher numbers.
     pub(crate) id: i64,
-    /// What it is for; null for a program that was run by itself.
+    /// Problem of the submission. Null for a program that was run without one.
     pub(crate) problem: Option<SubmittedFor>,
-    /// Who handed it in, where somebody had signed in.
+    /// Name of the author. Null if the author was not signed in.
     pub(crate) author: Option<String>,
-    /// Where it came from: `participant`, `jury` (of a package), `limits` (what infers a time limit), `judge0`, `piston`,
-    /// `run` (with tests of its own).
+    /// Origin: `participant`, `jury` (from a package), `limits` (infers a time limit), `judge0`, `piston`, or `run`
+    /// (with tests of its own).
     pub(crate) origin: String,
-    /// Language id; empty where it is told by the files.
+    /// Language id. Empty if it is detected from the files during judging.
     pub(crate) language: String,
     /// When it was submitted.
     #[schema(format = DateTime)]
     pub(crate) created: String,
-    /// How far judging has come. Trials do not count.
+    /// State of judging. Trials do not count.
     #[schema(value_type = StateName)]
     pub(crate) state: State,
-    /// It waits for the time limit of its problem, which is inferred from the jury's submissions.
+    /// Whether the submission waits for the time limit of its problem, which is inferred from jury submissions.
     pub(crate) awaits_time_limit: bool,
-    /// When its sources and runs were deleted; it cannot be judged again then.
+    /// When its sources and runs were deleted. It cannot be rejudged after that.
     #[schema(format = DateTime)]
     pub(crate) forgotten: Option<String>,
-    /// The judgement that counts, where there is one yet.
+    /// Current judgement. Null if there is none yet.
     pub(crate) judgement: Option<Brief>,
 }
 
-/// What a submission is for.
+/// Problem and version of a submission.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct SubmittedFor {
     /// Short name of the problem.
     pub(crate) name: String,
-    /// Its version that was the newest then.
+    /// Number of the version, the newest one when the submission was made.
     pub(crate) version: u64,
 }
 
-/// A judgement in short.
+/// Summary of a judgement.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = JudgementInShort)]
 pub(crate) struct Brief {
-    /// 1 for the first judgement of the submission.
+    /// Number of the judgement within the submission, from 1.
     pub(crate) number: u64,
-    /// What it was made for.
+    /// Purpose of the judgement.
     #[schema(value_type = PurposeName)]
     pub(crate) purpose: Purpose,
-    /// It is the submission's verdict.
+    /// Whether it is the submission's current judgement.
     pub(crate) current: bool,
-    /// When it was stored.
+    /// When the judgement was stored.
     #[schema(format = DateTime)]
     pub(crate) finished: String,
-    /// What was earned.
+    /// Verdict of the judgement.
     #[schema(value_type = VerdictName)]
     pub(crate) verdict: Verdict,
     /// Points, in scoring problems.
     pub(crate) score: Option<f64>,
-    /// The charge of the slowest test that was run, settled, as a time: under `instructions` a nanosecond stands for one. Null where none was run.
+    /// Settled charge of the slowest test, as a time. Under `instructions`, one nanosecond stands for one
+    /// instruction. Null if no test was run.
     pub(crate) cpu_ns: Option<u64>,
-    /// The same with its clock and unit.
+    /// The same charge, with its clock and unit.
     pub(crate) charge: Option<Charge>,
-    /// Most memory of any test; null where it is not known of all.
+    /// Maximum memory of all tests. Null if it is unknown for any of them.
     pub(crate) memory_peak_bytes: Option<u64>,
-    /// How firmly it stands.
+    /// How the verdict on time was decided.
     #[schema(value_type = ConfidenceName)]
     pub(crate) confidence: Confidence,
-    /// Runs that were made.
+    /// Number of runs.
     pub(crate) runs: u64,
-    /// Runs of these that their evidence condemned.
+    /// Number of discarded runs.
     pub(crate) void_runs: u64,
-    /// Judgements on several nodes come to one verdict together: it is the one that counts of those.
+    /// Whether this judgement counts in its round. A round has several judgements if several nodes judged.
     pub(crate) stands: bool,
-    /// The node that judged; null where that is not known any more.
+    /// Node that judged. Null if it is unknown.
     pub(crate) node: Option<String>,
-    /// The pool of that node.
+    /// Pool of that node.
     pub(crate) pool: Option<String>,
-    /// Where judging did not end before it, why: `missed` (a limit, or nearly, on other hardware than the contest's), `grey` (near the limit),
-    /// `drawn` (by lot), `doubted` (the node before was), `failed` (there), `verdicts` or `times` (that differed); null: it was the first.
+    /// Why the round needed this judgement. `missed`: a time limit was exceeded, or nearly, on hardware outside the
+    /// contest's pool. `grey`: the time was close to the limit. `drawn`: sampled. `doubted`: the node before was
+    /// watched or suspect. `failed`: the judge failed on the node before. `verdicts`, `times`: they differed. Null for
+    /// the first judgement.
     pub(crate) why: Option<String>,
 }
 
@@ -141,7 +144,7 @@ impl SubmissionView {
 pub(crate) struct Names(HashMap<UserId, String>);
 
 impl Names {
-    /// Those of these users.
+    /// The names of these users.
     pub(crate) async fn read(service: &Service, users: &[Option<UserId>]) -> Result<Names, Refusal> {
         let mut names = HashMap::new();
         for id in users.iter().flatten().copied() {
@@ -152,13 +155,13 @@ impl Names {
         Ok(Names(names))
     }
 
-    /// Those of the authors of these submissions.
+    /// The names of the authors of these submissions.
     pub(crate) async fn of_authors(service: &Service, submissions: &[Submission]) -> Result<Names, Refusal> {
         let authors: Vec<_> = submissions.iter().map(|submission| submission.author).collect();
         Names::read(service, &authors).await
     }
 
-    /// One of them.
+    /// The name of a user.
     pub(crate) fn name_of(&self, id: UserId) -> Option<String> {
         self.0.get(&id).cloned()
     }
