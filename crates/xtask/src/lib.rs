@@ -23,8 +23,8 @@ pub use manifests::{
 };
 pub use rules::{
     links_lead_somewhere, measured_fields_are_documented, named_files_exist, no_leftovers,
-    no_paths_of_this_machine, one_file_prints, only_the_binary_prints, pure_crates_are_pure, short_files,
-    unsafe_in_its_place,
+    no_paths_of_this_machine, one_file_prints, only_the_binary_prints, pure_crates_are_pure,
+    schema_names_are_distinct, short_files, unsafe_in_its_place,
 };
 pub use tree::{File, Tree};
 pub use words::{

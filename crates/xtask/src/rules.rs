@@ -194,6 +194,44 @@ fn broken_links(tree: &Tree, page: &File) -> Vec<String> {
     local.filter(|t| !leads(t)).map(|t| format!("{}: link to {t}, which is not there", page.path)).collect()
 }
 
+/// Names of types in the API's document are distinct: of two with one name it would describe one for both.
+pub fn schema_names_are_distinct(tree: &Tree) -> Vec<String> {
+    let mut first = std::collections::BTreeMap::new();
+    let all =
+        tree.sources().flat_map(|file| schema_names(&file.code()).into_iter().map(move |name| (name, file)));
+    let again = |(name, file): (String, &File)| {
+        let before = first.insert(name.clone(), file.path.clone())?;
+        Some(format!(
+            "{}: the schema `{name}` is also defined in {before}: give it another name, `schema(as = …)`",
+            file.path
+        ))
+    };
+    all.filter_map(again).collect()
+}
+
+fn schema_names(code: &str) -> Vec<String> {
+    let name_after = |text: &str, word: &str| {
+        let rest = &text[text.find(word)? + word.len()..];
+        Some(rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>())
+    };
+    let named = |(at, derived): (usize, &str)| {
+        let rest = &code[at + derived.len()..];
+        let item = rest.find("struct ").into_iter().chain(rest.find("enum ")).min()?;
+        let attributes = &rest[..item];
+        name_after(attributes, "schema(as = ")
+            .or_else(|| name_after(&rest[item..], "struct ").filter(|_| rest[item..].starts_with("struct")))
+            .or_else(|| name_after(&rest[item..], "enum "))
+    };
+    // A derivation, not an import.
+    let derived = code.match_indices("ToSchema").filter(|(at, _)| code[at + 8..].starts_with([')', ',']));
+    derived
+        .filter(|(at, _)| {
+            code[..*at].rsplit(['[', '{', ';']).next().is_some_and(|text| text.contains("derive("))
+        })
+        .filter_map(named)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,6 +297,10 @@ mod tests {
         check(measured_fields_are_documented, RUN_SNAPSHOT, "  \"cpu_ns\": 1,", true);
         check(measured_fields_are_documented, RUN_SNAPSHOT, "", true);
         check(links_lead_somewhere, "docs/a.md", "[b](b.md)", true);
+        let two = "#[derive(Debug, ToSchema)]\nstruct A;\n#[derive(utoipa::ToSchema)]\npub(crate) enum A {}";
+        check(schema_names_are_distinct, "crates/a/src/a.rs", two, true);
+        let other = two.replace("pub(crate)", "#[schema(as = B)]\npub(crate)");
+        check(schema_names_are_distinct, "crates/a/src/a.rs", &other, false);
         check(links_lead_somewhere, "docs/a.md", "[a](a.md#x) [b](../docs) [c](https://x.y/z)", false);
     }
 }

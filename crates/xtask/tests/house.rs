@@ -131,3 +131,8 @@ fn documents_are_wrapped() {
 fn the_book_is_whole() {
     holds(xtask::the_book_is_whole);
 }
+
+#[test]
+fn schema_names_are_distinct() {
+    holds(xtask::schema_names_are_distinct);
+}

@@ -438,6 +438,7 @@ async fn table_of(body: Body<()>) -> Result<String, Refusal> {
 /// Changes to a user. Omitted fields do not change.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = UserChange)]
 struct Change {
     /// New role.
     #[serde(default)]

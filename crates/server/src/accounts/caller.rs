@@ -167,7 +167,9 @@ impl Caller {
                     user.name
                 )))
             }
-            (false, Some(user)) => Err(Refusal::Forbidden(format!("{} may not do this", user.name))),
+            (false, Some(user)) => {
+                Err(Refusal::Forbidden(format!("the account {} does not have this permission", user.name)))
+            }
         }
     }
 

@@ -23,6 +23,7 @@ use utoipa::{PartialSchema, ToSchema};
         (name = "judgements", description = "Judgements, rejudging and trials"),
         (name = "contests", description = "Contests, and where their submissions are judged"),
         (name = "nodes", description = "Nodes, pools and languages"),
+        (name = "accounts", description = "Users, sessions and API tokens"),
         (name = "service", description = "Health, version and queue of the service"),
     ),
     components(schemas(ProblemDetails)),
@@ -163,6 +164,18 @@ mod tests {
         holes(&api, "", &mut found);
         assert!(found.is_empty(), "{}", found.join("\n"));
         assert!(is_hole(&serde_json::json!({"type": ["object", "null"]})) && is_hole(&serde_json::json!({})));
+    }
+
+    #[test]
+    fn every_tag_is_declared() {
+        let api: Value = serde_json::from_str(&openapi()).expect("JSON");
+        let declared: Vec<_> = api["tags"].as_array().into_iter().flatten().map(|tag| &tag["name"]).collect();
+        let items = api["paths"].as_object().into_iter().flat_map(|paths| paths.values());
+        let operations = items.filter_map(|item| item.as_object()).flat_map(|item| item.values());
+        let used = operations.filter_map(|operation| operation["tags"].as_array()).flatten();
+        let missing: std::collections::BTreeSet<_> =
+            used.filter(|tag| !declared.contains(tag)).map(ToString::to_string).collect();
+        assert!(missing.is_empty() && !declared.is_empty(), "{missing:?} not among {declared:?}");
     }
 
     /// Writes the file if `TAUTO_WRITE_OPENAPI` is set.

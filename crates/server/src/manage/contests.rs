@@ -7,11 +7,9 @@ use ::fleet::{Contest, Destination, Stage, Strictness};
 use model::SecondOpinions;
 use serde::Serialize;
 use store::{NewContest, Store, Timestamp};
-use utoipa::ToSchema;
 
 /// A contest.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Contest)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ContestView {
     /// Name of the contest.
     pub name: String,
@@ -19,14 +17,12 @@ pub struct ContestView {
     pub pool: String,
     /// `strict`: judged in that pool only. `relaxed`: on any node. `relaxed_then_strict`: on any node, and again in
     /// that pool if the result is uncertain.
-    #[schema(value_type = String)]
     pub strictness: Strictness,
     /// Maximum number of jobs that are judged at the same time. Null: unlimited.
     pub at_once: Option<u64>,
     /// Results that the reference clock also judges. Null: as the problem or the service is configured.
     pub second_opinion: Option<SecondOpinions>,
     /// When the contest was created.
-    #[schema(format = DateTime)]
     pub created: String,
 }
 

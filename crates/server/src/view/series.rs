@@ -78,6 +78,7 @@ pub(crate) struct Point {
 
 /// Variation of times.
 #[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = SeriesSpread)]
 pub(crate) struct Spread {
     /// Number of times.
     pub(crate) n: u64,
