@@ -33,34 +33,34 @@ pub struct Pool {
     pub definition: Option<Definition>,
 }
 
-/// What the members of a pool are like.
+/// Requirements for members of a pool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = PoolDefinition))]
 #[serde(deny_unknown_fields)]
 pub struct Definition {
-    /// Accepted values of features; of one that is not named any is. Usually one value each; before an upgrade
-    /// the new version or kernel is added.
+    /// Accepted values by feature. A feature that is absent may have any value. Usually there is one value each; add the new version
+    /// or kernel before an upgrade.
     #[serde(default)]
     pub equal: BTreeMap<Feature, Vec<String>>,
-    /// All memory of a member, in bytes, to [`MEMORY_TOLERANCE`].
+    /// Memory size of a member in bytes, within 2 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// What its members can do, by part.
+    /// Required power index of a member, by part.
     #[serde(default)]
     pub index: BTreeMap<IndexPart, Norm>,
-    /// Features the founders could not tell, and why: nobody checks them.
+    /// Features that the first members could not report, and why. They are not checked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unchecked: BTreeMap<Feature, String>,
 }
 
-/// What a part of the index must be.
+/// Required value of a part of the power index.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = IndexNorm))]
 #[serde(deny_unknown_fields)]
 pub struct Norm {
-    /// Its value, in its unit.
+    /// Value, in the part's unit.
     pub value: f64,
-    /// How far a member's may be away, in percent of what it costs, either way.
+    /// Tolerance in percent of the time that the part takes, in both directions.
     pub tolerance_pct: f64,
 }
 

@@ -176,7 +176,7 @@ fn slots(slots: &[Slot]) -> Reading<String> {
     Reading::from_option((!kinds.is_empty()).then(|| kinds.join("; ")), || "the node has no slots".into())
 }
 
-/// What must be equal in a pool of equal machines. Memory is compared apart, since equal machines tell slightly different sizes.
+/// Feature that must be equal in a strict pool. Memory is compared separately, because equal machines report slightly different sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -193,15 +193,15 @@ pub enum Feature {
     Topology,
     /// The kernel's release.
     Kernel,
-    /// What it does against weaknesses; whether hyper-threads are on is no part of it, as in the fingerprint.
+    /// Mitigations of the kernel. Whether hyper-threads are on does not count, as in the fingerprint.
     Mitigations,
-    /// The tuning in force.
+    /// Tuning in force.
     Tuning,
-    /// What holds programs: the sandbox, or which virtual machine around it.
+    /// What isolates programs: the sandbox, or the virtual machine around it.
     Isolation,
-    /// How many slots of which shape.
+    /// Number and shape of the slots.
     Slots,
-    /// Version of the program.
+    /// Version of tauto.
     Version,
 }
 

@@ -3,107 +3,109 @@
 use crate::{Reading, Severity};
 use serde::{Deserialize, Serialize};
 
-/// What kind of machine it is; each has rules of its own.
+/// Kind of a machine. Each kind has rules of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MachineKind {
-    /// The kernel runs on the hardware.
+    /// The kernel runs directly on the hardware.
     BareMetal,
-    /// A hypervisor lies between: what it hides is unknown, not absent.
+    /// A virtual machine. What the hypervisor hides is unknown, not absent.
     Vm,
-    /// We see a part of somebody's system and may change little of it.
+    /// A container: only a part of the system is visible, and little of it can be changed.
     Container,
 }
 
-/// Which machine was looked at.
+/// Identity of the audited machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MachineId {
-    /// Its kind.
+    /// Kind of the machine.
     pub kind: MachineKind,
-    /// The processor's name; in a guest it is what the hypervisor says.
+    /// Model name of the processor. In a guest, as reported by the hypervisor.
     pub cpu_model: Reading<String>,
-    /// 16 hexadecimal digits over everything that makes two machines unequal: processor, microcode, kernel and its
-    /// parameters, topology, mitigations, firmware. Equal machines have equal fingerprints; it names nobody.
+    /// Hash of processor, microcode, kernel and its parameters, topology, mitigations and firmware: 16 hexadecimal digits.
+    /// Equal machines have equal fingerprints. It does not identify a machine.
     pub fingerprint: String,
 }
 
-/// How it stands with one source of noise.
+/// State of a source of timing noise. `bad`: it can make times vary. `unknown`: it could not be checked, and does not count as
+/// passed. `ok`: it was checked and is quiet. `not_applicable`: this machine does not have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FindingState {
-    /// It makes time vary, or can.
+    /// It can make times vary.
     Bad,
-    /// It could not be found out. Never shown as passed.
+    /// It could not be checked. Never shown as passed.
     Unknown,
-    /// It was looked at and is quiet.
+    /// It was checked and is quiet.
     Ok,
-    /// This machine has no such thing.
+    /// This machine does not have it.
     NotApplicable,
 }
 
-/// What a remedy changes, and how long that lasts.
+/// What a remedy changes, and for how long. `process`: the measured process. `runtime`: the running system, until it is undone
+/// or restarted. `boot`: the system from the next boot. `firmware`: the firmware settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RemedyScope))]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// The measured process only.
     Process,
-    /// The running system, until it is put back or restarted.
+    /// The running system, until it is undone or restarted.
     Runtime,
-    /// The next start of the system.
+    /// The system from the next boot.
     Boot,
-    /// The machine's firmware set-up.
+    /// The firmware settings.
     Firmware,
 }
 
-/// What would make it quiet.
+/// Remedy for a source of noise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Remedy {
-    /// A command to copy, exact for this machine; or, where no command can do it, what to do.
+    /// Command for this machine, ready to copy. Text, if no command can do it.
     pub command: String,
-    /// What it changes.
+    /// What the remedy changes.
     pub scope: Scope,
-    /// Only root can.
+    /// Whether it needs root.
     pub root: bool,
-    /// It takes effect at the next start.
+    /// Whether it takes effect at the next boot only.
     pub reboot: bool,
-    /// It can be put back.
+    /// Whether it can be undone.
     pub reversible: bool,
 }
 
-/// How it stands with one source of noise, and what to do.
+/// Result of the audit for one source of timing noise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = AuditFinding))]
 pub struct Finding {
-    /// Stable, lower case; docs/noise.md has a row for each.
+    /// Stable id in lower case, explained in docs/noise.md.
     pub id: String,
-    /// How it stands.
+    /// State of the source of noise.
     pub state: FindingState,
-    /// How much it matters where it is bad.
+    /// Severity, if it is bad.
     pub severity: Severity,
-    /// What was read; for unknown, why it could not be.
+    /// What was read. If the state is unknown: why it could not be read.
     pub observed: String,
-    /// The file or files it was read from.
+    /// Files that it was read from.
     pub source: String,
-    /// Why it matters, in one line, with the published or measured effect.
+    /// Why it matters, with the published or measured effect. One line.
     pub why: String,
-    /// Names: the threads, interrupts or processes concerned. Often none; bounded; the last may say how many more.
+    /// Threads, interrupts or processes concerned. Often empty. If the list was shortened, the last entry states how many are left out.
     pub who: Vec<String>,
-    /// What would make it quiet; null where it is quiet, or nothing can be done.
+    /// The remedy. Null if the source is quiet or nothing can be done.
     pub remedy: Option<Remedy>,
 }
 
-/// A whole audit, as `tauto audit --json` prints it.
+/// Audit of a machine, as printed by `tauto audit --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Audit {
-    /// Which machine.
+    /// The machine.
     pub machine: MachineId,
-    /// One for each source of noise, in a fixed order.
+    /// Findings, one for each source of noise, in a fixed order.
     pub findings: Vec<Finding>,
 }
 

@@ -4,15 +4,16 @@ use crate::{Limits, Nanos, Observation, Reading, grouped};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A clock. All but the first count what a program does and are equal on every machine.
+/// Clock of a time limit. `cpu`: CPU time. `instructions`: instructions in user space; 1,000,000,000 stand for a second. `reference`:
+/// time on the reference machine. The last two are equal on every machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
-    /// User and system time of the process tree, by the kernel.
+    /// CPU time of the process tree: user plus system, as measured by the kernel.
     #[default]
     Cpu,
-    /// Instructions in user space of the process tree; 1 000 000 000 make a second.
+    /// Instructions of the process tree in user space. 1,000,000,000 stand for a second.
     Instructions,
     /// Time on the reference machine.
     Reference,
@@ -78,21 +79,21 @@ impl Clock {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "Wire")]
 pub struct Charge {
-    /// The clock.
+    /// Clock.
     pub clock: Clock,
     /// How much, in the clock's unit ([`Clock::unit`]).
     pub amount: u64,
 }
 
-/// The wire form. The unit is written for readers; it follows from the clock.
+/// An amount by a clock. The unit follows from the clock.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Charge))]
 struct Wire {
-    /// The clock.
+    /// Clock.
     clock: Clock,
-    /// `ns` or `instructions`.
+    /// Unit: `ns` or `instructions`.
     unit: &'static str,
-    /// How much.
+    /// Amount in that unit.
     amount: u64,
 }
 

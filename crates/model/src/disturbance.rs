@@ -4,12 +4,12 @@ use crate::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What can disturb a run. On the wire its name, such as `run_queue_wait`.
+/// Cause that can disturb a run, such as `run_queue_wait`. docs/measurement.md explains each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub enum Disturbance {
-    /// Time that the hypervisor took.
+    /// Steal time.
     Steal,
     /// Interrupts.
     Irq,
@@ -19,21 +19,21 @@ pub enum Disturbance {
     Foreign,
     /// A CPU quota.
     Throttled,
-    /// Its CPU was taken away.
+    /// Preemption.
     InvoluntarySwitches,
     /// Moves between CPUs.
     Migrations,
-    /// Page faults that read from a disk.
+    /// Page faults that were served from a disk.
     MajorFaults,
-    /// A clock below the usual one.
+    /// A CPU frequency below the usual one.
     Frequency,
-    /// A control program was slow, too.
+    /// A control program was slow as well.
     SlowMachine,
     /// Swapping on the machine.
     Swap,
-    /// Memory of another node.
+    /// Memory on another NUMA node.
     RemoteMemory,
-    /// One that another version of this program named, and this one does not know.
+    /// A cause that this version of tauto does not know.
     #[serde(other)]
     Unknown,
 }
@@ -109,13 +109,13 @@ impl fmt::Display for Disturbance {
     }
 }
 
-/// A disturbance and its bound.
+/// A disturbance of a run, with a bound of its effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RunCause))]
 pub struct Cause {
-    /// What it was, as in `disturbed`.
+    /// Cause, as in `disturbed`.
     pub name: Disturbance,
-    /// CPU time it can have cost at most.
+    /// Maximum CPU time that it can have cost.
     #[serde(rename = "bound_ns")]
     pub bound: Nanos,
 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 /// The parts, each with what makes it tolerant of other versions: said once.
 macro_rules! node_facts {
     ($($(#[$what:meta])+ $part:ident: $type:ty,)+) => {
-        /// What a node told of itself the last time, each document as the command of that name prints it with `--json`. It is read from any
-        /// version of the program: fields that are not known here are passed over, and a part that is missing or cannot be read is unknown.
+        /// Facts that a node last reported. Each document has the form that the command of its name prints with `--json`. A part that is
+        /// missing or cannot be read, for example because another version of tauto wrote it, is unknown.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
         pub struct NodeFacts {
@@ -30,23 +30,23 @@ macro_rules! node_facts {
 }
 
 node_facts! {
-    /// Version of its program.
+    /// Version of tauto on the node.
     version: String,
-    /// Its languages.
+    /// Languages.
     languages: HostLanguages,
-    /// How its CPUs are divided.
+    /// Slots.
     slots: MeasuredSlots,
-    /// Its sources of noise.
+    /// Audit of its sources of timing noise.
     audit: Audit,
-    /// What was changed to make it quiet.
+    /// Changes of its settings against timing noise.
     tuning: Tuning,
-    /// Its power, as it was last measured.
+    /// Newest power index.
     index: Index,
-    /// 16 hexadecimal digits: equal machines have equal ones.
+    /// Fingerprint: 16 hexadecimal digits. Equal machines have equal fingerprints.
     fingerprint: String,
-    /// Release of its kernel.
+    /// Release of the kernel.
     kernel: String,
-    /// All memory.
+    /// Memory size in bytes.
     memory_bytes: u64,
 }
 

@@ -3,7 +3,8 @@
 use crate::{Isolation, Nanos, NoiseFloor, Reading};
 use serde::{Deserialize, Serialize};
 
-/// How much something matters.
+/// Severity of a source of noise. `high`: percents of a program's time. `medium`: tenths of a percent, or rare bursts.
+/// `low`: microseconds, or differences between machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -12,30 +13,30 @@ pub enum Severity {
     High,
     /// Tenths of a percent, or rare bursts.
     Medium,
-    /// Microseconds, or a matter of comparing machines.
+    /// Microseconds, or differences between machines.
     Low,
 }
 
-/// The CPUs, memory node and cgroup that one run has to itself.
+/// A slot: the CPUs, memory nodes and cgroup that one run has to itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Slot {
-    /// Its number, from 0.
+    /// Number of the slot, from 0.
     pub id: u32,
-    /// CPUs runs use.
+    /// CPUs that runs use.
     pub cpus: Vec<u32>,
-    /// Hyper-threads of the same cores, left empty.
+    /// Hyper-threads of the same cores, which stay idle.
     pub idle_siblings: Vec<u32>,
-    /// Memory nodes of the CPUs; empty where the machine names none.
+    /// Memory nodes of the CPUs. Empty if the machine reports none.
     pub mem_nodes: Vec<u32>,
-    /// The processor package.
+    /// Processor package of the CPUs.
     pub package: u32,
-    /// The best rung of isolation that can be had here.
+    /// Strongest isolation that is available.
     pub isolation: Isolation,
 }
 
 impl Slot {
-    /// Its CPUs and the siblings left empty, ascending: everything that others must keep off.
+    /// Its CPUs and the idle siblings, ascending: other work must not run on any of them.
     pub fn all_cpus(&self) -> Vec<u32> {
         let mut all: Vec<u32> = self.cpus.iter().chain(&self.idle_siblings).copied().collect();
         all.sort_unstable();
@@ -46,164 +47,166 @@ impl Slot {
 /// How a host's CPUs are divided.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotPlan {
-    /// Everything that is in no slot.
+    /// CPUs that are in no slot.
     pub housekeeping: Vec<u32>,
-    /// The slots; those to be used first come first.
+    /// The slots, in the order of use.
     pub slots: Vec<Slot>,
 }
 
-/// A slot, and its noise floor.
+/// A slot with its noise floor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MeasuredSlot {
     /// The slot.
     #[serde(flatten)]
     pub slot: Slot,
-    /// Absent: nothing was measured since the system started.
+    /// Noise floor. Omitted if it was not measured since the system booted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise_floor: Option<NoiseFloor>,
 }
 
-/// How a host's CPUs are divided, and what was measured in each slot, as `tauto slots --json` prints it.
+/// Slots of a host with their noise floors, as printed by `tauto slots --json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Slots))]
 pub struct MeasuredSlots {
     /// CPUs that are in no slot.
     pub housekeeping: Vec<u32>,
-    /// Its slots.
+    /// The slots.
     pub slots: Vec<MeasuredSlot>,
 }
 
-/// How far a change has come.
+/// State of a change. `planned`: not applied yet. `applied`: written, but not read back. `verified`: written and read back as
+/// wanted. `refused`: the kernel refused it, the file is absent, or another value was read back. `undone`: the previous value
+/// is restored. `foreign`: somebody else has changed it since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = TuneState))]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeState {
-    /// To be made.
+    /// Not applied yet.
     Planned,
-    /// Written; it has not been read back, or could not be.
+    /// Written, but not read back.
     Applied,
     /// Written and read back as wanted.
     Verified,
-    /// The kernel refused it, the file was gone, or another value was read back.
+    /// The kernel refused it, the file is absent, or another value was read back.
     Refused,
-    /// Put back to what was found.
+    /// The previous value is restored.
     Undone,
     /// Somebody else has changed it since.
     Foreign,
 }
 
-/// One change of a host.
+/// One change of a host's settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = TuneChange))]
 pub struct Change {
-    /// The audit's id of what it quietens.
+    /// Id of the audit finding that it remedies.
     pub id: String,
-    /// The file, or what stands for one.
+    /// The file, or the name of the setting if it has no file.
     pub target: String,
-    /// The value found.
+    /// Value before the change.
     pub found: String,
-    /// The value wanted.
+    /// Wanted value.
     pub want: String,
-    /// How far it has come.
+    /// State of the change.
     pub state: ChangeState,
-    /// Why it is refused or foreign.
+    /// Why it is refused or foreign. Null otherwise.
     pub reason: Option<String>,
 }
 
-/// What is planned, changed or undone, as `tauto tune --json` prints it.
+/// Changes that are planned, applied or undone, as printed by `tauto tune --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Tuning {
-    /// In the order in which they are made.
+    /// Changes, in the order in which they are applied.
     pub changes: Vec<Change>,
-    /// The journal's path.
+    /// Path of the journal.
     pub journal: String,
-    /// Something is changed now.
+    /// Whether any change is in force.
     pub in_force: bool,
-    /// How quiet the slots were before and after; only for `apply`, when measured.
+    /// Noise of the slots before and after. Only for `apply`, if it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<NoiseComparison>,
-    /// What to do for the next start; only when asked for.
+    /// Settings for the next boot. Only if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boot: Option<BootPlan>,
 }
 
-/// What to do for the next start of a host.
+/// Settings for the next boot of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct BootPlan {
     /// Parameters for the kernel's command line.
     pub parameters: String,
-    /// The boot loader's drop-in with all its lines; none where no such loader is known here.
+    /// Drop-in file for the boot loader. Null if the loader is not known.
     pub drop_in: Option<String>,
-    /// What to do, in sentences.
+    /// What to do, as text.
     pub advice: Vec<String>,
 }
 
-/// How quiet a CPU is to a program that does nothing but read the clock.
+/// Noise of a CPU, as seen by a program that only reads the clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CpuNoise {
     /// The CPU.
     pub cpu: u32,
-    /// How often in a second the program was away for more than 10 µs.
+    /// Number of interruptions over 10 µs per second.
     pub gaps_per_second: Reading<f64>,
-    /// Percent of the time lost in them.
+    /// Percentage of time lost in these interruptions.
     pub lost_pct: Reading<f64>,
-    /// The longest.
+    /// Longest interruption.
     pub longest_ns: Reading<Nanos>,
 }
 
-/// How quiet slots were before and after they were tuned.
+/// Noise of the slots before and after tuning.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct NoiseComparison {
-    /// Before.
+    /// Before tuning.
     pub before: Vec<CpuNoise>,
-    /// After.
+    /// After tuning.
     pub after: Vec<CpuNoise>,
 }
 
-/// A tool that was found.
+/// A compiler or runtime that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Tool))]
 pub struct HostTool {
-    /// Name by which the table calls it.
+    /// Name in the language table.
     pub name: String,
-    /// Where it is.
+    /// Path of the tool.
     pub path: String,
-    /// What it says of itself.
+    /// Version that the tool reports.
     pub version: Reading<String>,
 }
 
-/// A language of the table and what was found for it on a host.
+/// A configured language and its tools on a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NodeLanguage))]
 pub struct HostLanguage {
-    /// Its id.
+    /// Language id.
     pub id: String,
-    /// Its name for people.
+    /// Display name.
     pub name: String,
     /// File name extensions, without the dot.
     pub extensions: Vec<String>,
-    /// It can be used here.
+    /// Whether it can be used on this host.
     pub available: bool,
-    /// Why it cannot.
+    /// Why it cannot be used. Omitted if it can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
-    /// Its tools as found.
+    /// Tools that were found.
     pub tools: Vec<HostTool>,
-    /// The compile command as configured; null where nothing is compiled.
+    /// Compile command, as configured. Null if the language is not compiled.
     pub compile: Option<Vec<String>>,
-    /// The run command as configured.
+    /// Run command, as configured.
     pub run: Vec<String>,
 }
 
-/// The configured languages, as `tauto languages --json` prints them.
+/// Configured languages, as printed by `tauto languages --json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NodeLanguages))]
 pub struct HostLanguages {
-    /// Each language, in the table's order.
+    /// Languages, in the order of the table.
     pub languages: Vec<HostLanguage>,
 }

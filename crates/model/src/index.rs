@@ -4,59 +4,59 @@ use crate::{Reading, not_recorded};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
-/// A part of the index.
+/// A part of the power index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub enum IndexPart {
-    /// Executions of a fixed loop in a second of CPU time.
+    /// Executions of a fixed loop per second of CPU time.
     #[serde(rename = "rounds_per_second")]
     Rounds,
-    /// The core's clock.
+    /// Clock frequency of the core.
     #[serde(rename = "clock_ghz")]
     Clock,
-    /// A read that waits for the one before, answered by the first cache.
+    /// Latency of a dependent read from the L1 cache.
     #[serde(rename = "l1_ns")]
     L1,
-    /// The same, by the second.
+    /// Latency of a dependent read from the L2 cache.
     #[serde(rename = "l2_ns")]
     L2,
-    /// The same, by the third.
+    /// Latency of a dependent read from the L3 cache.
     #[serde(rename = "l3_ns")]
     L3,
-    /// The same, by memory.
+    /// Latency of a dependent read from memory.
     #[serde(rename = "dram_ns")]
     Dram,
-    /// Reading memory from one end to the other.
+    /// Bandwidth of sequential reads from memory.
     #[serde(rename = "bandwidth_gb_s")]
     Bandwidth,
-    /// What a branch costs more that went another way than the processor guessed.
+    /// Cost of a mispredicted branch.
     #[serde(rename = "mispredict_ns")]
     Mispredict,
-    /// The first touch of a page of 4 KiB.
+    /// Cost of the first touch of a 4 KiB page.
     #[serde(rename = "page_fault_ns")]
     PageFault,
-    /// A system call that does next to nothing.
+    /// Cost of a minimal system call.
     #[serde(rename = "syscall_ns")]
     Syscall,
-    /// Starting this very program and reaping it.
+    /// Cost of starting this program and waiting for its end.
     #[serde(rename = "fork_exec_ns")]
     ForkExec,
 }
 
-/// Parts that ail together: a bad memory module shows in all parts of its group.
+/// Parts that degrade together: a bad memory module shows in all parts of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IndexGroup {
     /// The core and its own caches.
     Core,
-    /// What is outside the core.
+    /// Shared caches and memory.
     Memory,
-    /// What the kernel does.
+    /// Work of the kernel.
     Kernel,
 }
 
 impl IndexPart {
-    /// All of them, in the order in which they are told.
+    /// All parts, in the order of the report.
     pub const ALL: [IndexPart; 11] = [
         IndexPart::Rounds,
         IndexPart::Clock,
@@ -98,12 +98,12 @@ impl IndexPart {
         }
     }
 
-    /// Whether more is better; of times, less is.
+    /// Whether a higher value is better. Of times, a lower one is.
     pub fn more_is_better(self) -> bool {
         matches!(self, IndexPart::Rounds | IndexPart::Clock | IndexPart::Bandwidth)
     }
 
-    /// With what it ails.
+    /// The group that it belongs to.
     pub fn group(self) -> IndexGroup {
         match self {
             IndexPart::Rounds | IndexPart::Clock | IndexPart::L1 | IndexPart::L2 | IndexPart::Mispredict => {
@@ -129,108 +129,108 @@ impl IndexGroup {
     }
 }
 
-/// What one part came to.
+/// Measured value of a part of the power index.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct IndexFigure {
-    /// The median of its turns, in the part's unit; of the clock the upper quartile, what the core reaches.
+    /// Median of the turns, in the part's unit. For the clock: the upper quartile, which is what the core reaches.
     pub value: f64,
-    /// 95 % interval of that over turns.
+    /// 95 % confidence interval of the value over turns.
     #[cfg_attr(feature = "schema", schema(value_type = Reading<Vec<f64>>))]
     pub ci95: Reading<[f64; 2]>,
-    /// [`IndexPart::unit`].
+    /// Unit: `1/s`, `GHz`, `GB/s` or `ns`.
     pub unit: String,
-    /// Slices that count.
+    /// Number of slices that count.
     pub n: usize,
-    /// Slices that do not: somebody else had the CPU in them.
+    /// Number of discarded slices: other work had the CPU.
     pub voided: usize,
-    /// Least of the slices that count.
+    /// Minimum of the slices that count.
     pub min: f64,
-    /// Greatest of them.
+    /// Maximum of the slices that count.
     pub max: f64,
-    /// How far its turns vary: 1.4826 median absolute deviations, in percent of their median.
+    /// Variation of the turns: 1.4826 × median absolute deviation, in percent of their median.
     pub repeatability_pct: f64,
-    /// Of the clock: what it was over that told by another chain of instructions in the same slices. Near 1 the slices are
-    /// right, and what moves the value is the clock itself.
+    /// Clock only: its value relative to that of another chain of instructions in the same slices. Near 1, a change of
+    /// the value is a change of the clock itself.
     #[serde(rename = "control_ratio", skip_serializing_if = "Option::is_none")]
     pub control: Option<f64>,
-    /// What was done, in words, such as `walk of 24 KiB`.
+    /// What was measured, such as `walk of 24 KiB`.
     pub how: String,
-    /// What each turn that has slices came to, in order: their median, of the clock the 95th percentile.
+    /// Value of each turn that has slices, in order: the median of its slices; for the clock, the 95th percentile.
     pub turns: Vec<f64>,
 }
 
-/// What the measurement was protected by.
+/// Conditions of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MeasurementConditions {
-    /// The scheduling class, `fifo` or `other`.
+    /// Scheduling class: `fifo` or `other`.
     pub sched: String,
-    /// The slot that was locked.
+    /// Slot that was locked.
     pub slot: Reading<u32>,
-    /// The CPU it was bound to.
+    /// CPU that the measurement was pinned to.
     pub cpu: Reading<u32>,
-    /// Whether the clock is kept at one frequency (as it was found).
+    /// Whether the CPU's frequency was fixed before the measurement.
     pub frequency_held: Reading<bool>,
     /// Governor, range and turbo, in words.
     pub frequency: Reading<String>,
-    /// The memory node of the CPU, whose memory was used.
+    /// Memory node of that CPU, whose memory was used.
     pub mem_node: Reading<u32>,
-    /// Huge pages were switched off for this process.
+    /// Whether huge pages were disabled for the process.
     pub huge_pages_off: Reading<bool>,
-    /// What a hypervisor took of the CPU meanwhile, in ns.
+    /// Steal time of the CPU during the measurement, in ns.
     pub steal_ns: Reading<u64>,
-    /// What was lacking, in words.
+    /// Conditions that were not met, as text.
     pub lacks: Vec<String>,
 }
 
-/// A machine's power index, as `tauto index --json` prints it.
+/// Power index of a machine, as printed by `tauto index --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Index {
-    /// The version of the program that took it.
+    /// Version of tauto that measured it.
     #[serde(rename = "tauto")]
     pub version: String,
-    /// When it was taken, in seconds since 1970.
+    /// When it was measured, in seconds since 1970.
     pub taken_at: u64,
-    /// How long it took, in seconds.
+    /// Duration of the measurement in seconds.
     pub seconds: f64,
-    /// Which machine: a name that was given, or a hash of its own identity.
+    /// Machine: the name that was given, or a hash of its identity.
     pub machine: Reading<String>,
-    /// 16 digits over all that makes machines unequal (as the audit's).
+    /// Fingerprint: 16 hexadecimal digits, as in the audit. Equal machines have equal fingerprints.
     pub fingerprint: String,
-    /// The processor's name.
+    /// Model name of the processor.
     pub cpu_model: Reading<String>,
-    /// Its microcode.
+    /// Microcode version.
     pub microcode: Reading<String>,
-    /// The kernel's release.
+    /// Release of the kernel.
     pub kernel: Reading<String>,
-    /// Memory, in bytes.
+    /// Memory size in bytes.
     pub memory_bytes: Reading<u64>,
     /// Data caches of the CPU, such as `L1 48K`.
     pub caches: Vec<String>,
-    /// The start of the system it was taken in.
+    /// Id of the boot that it was measured in.
     pub boot_id: Reading<String>,
-    /// What it was protected by.
+    /// Conditions of the measurement.
     #[serde(rename = "armour")]
     pub conditions: MeasurementConditions,
-    /// Executions of the fixed loop in a second of CPU time.
+    /// Executions of the fixed loop per second of CPU time.
     pub rounds_per_second: Reading<IndexFigure>,
-    /// All other parts, by name.
+    /// The other parts, by name.
     #[serde(deserialize_with = "known_parts")]
     #[cfg_attr(feature = "schema", schema(value_type = BTreeMap<String, Reading<IndexFigure>>))]
     pub parts: BTreeMap<IndexPart, Reading<IndexFigure>>,
 }
 
 impl Index {
-    /// What each part came to, in the order of [`IndexPart::ALL`].
+    /// The value of each part, in the order of [`IndexPart::ALL`].
     pub fn figures(&self) -> impl Iterator<Item = (IndexPart, &Reading<IndexFigure>)> {
         let rounds = (IndexPart::Rounds, &self.rounds_per_second);
         std::iter::once(rounds).chain(self.parts.iter().map(|(part, figure)| (*part, figure)))
     }
 }
 
-/// Parts of another version of this program, which this one does not know, are left out; those that it did not know are unknown.
+/// Leaves out parts that only another version of tauto knows. Parts that the other version did not know become unknown.
 fn known_parts<'de, D: Deserializer<'de>>(
     d: D,
 ) -> Result<BTreeMap<IndexPart, Reading<IndexFigure>>, D::Error> {
@@ -252,7 +252,7 @@ pub struct SavedIndex {
     pub boot: Option<String>,
     /// In seconds since 1970.
     pub taken_at: Option<u64>,
-    /// The version of the program that took it.
+    /// Version of tauto that measured it.
     pub version: Option<String>,
     /// The parts that are known.
     pub values: Vec<(IndexPart, f64)>,
@@ -294,7 +294,7 @@ pub struct IndexStray {
     pub machine: String,
     /// The file of its latest reading.
     pub file: String,
-    /// The processor's name.
+    /// Model name of the processor.
     pub model: String,
     /// In what.
     pub subject: IndexSubject,
@@ -333,7 +333,7 @@ pub struct ComparedPart {
     pub median: f64,
     /// One robust deviation over machines, in percent; `None` where it is not known.
     pub deviation_pct: Reading<f64>,
-    /// From where the variance comes; varies are left out.
+    /// Where the variance comes from, without outliers.
     pub variance: IndexVariance,
     /// Each machine that has it: its place in [`ComparedModel::machines`], value, ratio to the median, and robust z
     /// where there is one, above 0 for weaker.
@@ -367,7 +367,7 @@ pub struct ComparedMachine {
 /// Machines with the same processor, compared with each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedModel {
-    /// The processor's name.
+    /// Model name of the processor.
     pub model: String,
     /// In the order in which they were first named.
     pub machines: Vec<ComparedMachine>,

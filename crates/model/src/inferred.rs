@@ -3,7 +3,7 @@
 use crate::{Clock, Nanos, Reading};
 use serde::{Deserialize, Serialize};
 
-/// The rule by which a time limit is inferred.
+/// Rule by which a time limit is inferred.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = InferenceRule))]
 #[serde(tag = "rule")]
@@ -28,55 +28,55 @@ pub enum Inference {
     },
 }
 
-/// From which side a jury submission bounds the time limit.
+/// How a jury submission bounds the time limit. `passes`: it must pass. `too_slow`: it must exceed the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LimitSide {
     /// It must pass.
     Passes,
-    /// It must be too slow.
+    /// It must exceed the limit.
     TooSlow,
 }
 
-/// A jury submission that had a say in the time limit.
+/// A jury submission that the time limit was inferred from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TimedProgram {
-    /// Its path in the package.
+    /// Path in the package.
     pub path: String,
     /// Language id.
     pub language: String,
-    /// The expected verdicts.
+    /// How it bounds the limit.
     pub side: LimitSide,
     /// Time of its slowest test, without the language's factor.
     #[serde(rename = "time_ns")]
     pub time: Nanos,
-    /// It was ended at that time: it takes longer.
+    /// Whether it was stopped at that time, so that it would take longer.
     pub ended: bool,
 }
 
-/// A time limit that was inferred.
+/// An inferred time limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct InferredLimit {
     /// CPU time of a test, without language factors.
     #[serde(rename = "limit_ns")]
     pub limit: Nanos,
-    /// Where it comes from, in words.
+    /// Where the limit comes from, as text.
     pub source: String,
-    /// The package's rule.
+    /// Rule of the package.
     pub rule: Reading<Inference>,
-    /// What the times were measured by.
+    /// Clock of the times.
     pub clock: Reading<Clock>,
-    /// Whose times it was inferred from.
+    /// Jury submissions that it was inferred from.
     pub programs: Vec<TimedProgram>,
-    /// What is to be known of it: submissions without a say, and why.
+    /// Jury submissions that were not used, and why.
     pub warnings: Vec<String>,
 }
 
 impl InferredLimit {
-    /// One of which nothing else was kept.
+    /// A limit without further data, as older versions stored it.
     pub fn bare(limit: Nanos, source: impl Into<String>) -> InferredLimit {
         InferredLimit {
             limit,

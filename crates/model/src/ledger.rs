@@ -3,32 +3,31 @@
 use crate::{Nanos, Observation, Reading};
 use serde::Serialize;
 
-/// The elapsed time of a run in parts: wall = CPU + run-queue wait + blocked + steal + unexplained, all of the main
-/// thread, since of no other thread both its time and its waits are known.
+/// Parts of the elapsed time of a run: wall = CPU + run-queue wait + blocked + steal + unexplained. All are of the main thread,
+/// because CPU time and waits are both known for no other thread.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Ledger {
-    /// Elapsed.
+    /// Elapsed time.
     #[serde(rename = "wall_ns")]
     pub wall: Nanos,
     /// CPU time of the main thread.
     #[serde(rename = "cpu_ns")]
     pub cpu: Nanos,
-    /// It was ready but had no CPU.
+    /// Time that the main thread waited for a CPU.
     #[serde(rename = "run_queue_wait_ns")]
     pub run_queue_wait: Reading<Nanos>,
-    /// It had given its CPU away: for input, a disk, a lock, another process or a clock. Where it gave it away at all, this
-    /// includes what would be unexplained, since nothing tells the two apart.
+    /// Time that the main thread was blocked: on input, a disk, a lock, another process or a timer. If it blocked at all, this
+    /// includes the unexplained time, because the two cannot be told apart.
     #[serde(rename = "blocked_ns")]
     pub blocked: Reading<Nanos>,
-    /// The hypervisor's part of the time in which it neither ran nor waited. Kernels that charge stolen time to what
-    /// runs leave nothing here.
+    /// Steal time while the main thread neither ran nor waited. Zero on kernels that charge steal time to the running process.
     #[serde(rename = "steal_ns")]
     pub steal: Reading<Nanos>,
-    /// What is left.
+    /// Remaining time.
     #[serde(rename = "unexplained_ns")]
     pub unexplained: Nanos,
-    /// CPU time of other threads and processes of the run, beside the sum.
+    /// CPU time of other threads and processes of the run. Not part of the sum.
     #[serde(rename = "others_cpu_ns")]
     pub others_cpu: Reading<Nanos>,
 }

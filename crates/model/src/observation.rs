@@ -15,54 +15,55 @@ pub enum Exit {
     Signal(i32),
 }
 
-/// Time used by the whole tree, from exec to the end of the main process.
+/// Times of the process tree, from exec to the end of the main process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RunTime))]
 pub struct Times {
-    /// User plus system time.
+    /// CPU time: user plus system.
     #[serde(rename = "cpu_ns")]
     pub cpu: Nanos,
-    /// In user space.
+    /// CPU time in user space.
     #[serde(rename = "user_ns")]
     pub user: Nanos,
-    /// In the kernel.
+    /// CPU time in the kernel.
     #[serde(rename = "system_ns")]
     pub system: Nanos,
-    /// Elapsed.
+    /// Elapsed time.
     #[serde(rename = "wall_ns")]
     pub wall: Nanos,
 }
 
-/// The rung of isolation that was in force.
+/// Isolation of a run. `none`: not pinned. `affinity`: pinned to its CPUs, which others can use as well. `cpuset`: a cpuset of
+/// its own. `partition`: an isolated partition of cgroup v2. `vm`: a virtual machine whose CPUs are pinned to those of the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
-    /// Bound to nothing.
+    /// Not pinned.
     None,
-    /// Bound to its CPUs, which others may use too.
+    /// Pinned to its CPUs, which others can use as well.
     Affinity,
     /// A cpuset of its own.
     Cpuset,
-    /// A cgroup v2 isolated partition.
+    /// An isolated partition of cgroup v2.
     Partition,
-    /// A virtual machine of its own, its processors bound to the slot's CPUs.
+    /// A virtual machine whose CPUs are pinned to those of the slot.
     Vm,
 }
 
-/// What computes in place of a virtual machine's processors.
+/// What executes the instructions of a virtual machine. `kvm`: the host's processor. `tcg`: an emulator in software.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Accelerator {
-    /// The host's processor, by the kernel's virtual machines.
+    /// The host's processor, by KVM.
     Kvm,
     /// An emulator in software.
     Tcg,
 }
 
 impl Accelerator {
-    /// As it is written.
+    /// Name, as written in options and documents.
     pub fn name(self) -> &'static str {
         match self {
             Accelerator::Kvm => "kvm",
@@ -86,76 +87,76 @@ impl FromStr for Accelerator {
     }
 }
 
-/// What host and guest said of a run in a virtual machine.
+/// Evidence of a run in a virtual machine, from host and guest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MachineEvidence {
-    /// What computed.
+    /// What executed the instructions.
     pub accelerator: Accelerator,
-    /// Time that the machine's processors for runs were ready and had no CPU of the host, by the host's account.
+    /// Time that the virtual CPUs of the run waited for a CPU of the host, as measured by the host.
     #[serde(rename = "host_wait_ns")]
     pub host_wait: Reading<Nanos>,
-    /// Time the guest's kernel was told that the host took.
+    /// Steal time that the guest's kernel reports.
     #[serde(rename = "guest_steal_ns")]
     pub guest_steal: Reading<Nanos>,
 }
 
-/// What could have disturbed the run, and what was weaker than it should be.
+/// Evidence of a run: what could have disturbed it, and which protections were not in force.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Evidence {
-    /// Isolation in force.
+    /// Isolation of the run.
     pub isolation: Isolation,
-    /// CPUs the run was allowed on.
+    /// CPUs that the run was allowed to use.
     pub cpus: Vec<u32>,
     /// Memory nodes of those CPUs.
     pub cpu_nodes: Vec<u32>,
-    /// Memory nodes the run was allowed on.
+    /// Memory nodes that the run was allowed to use.
     pub mem_nodes: Vec<u32>,
-    /// CPU time of the main thread alone.
+    /// CPU time of the main thread.
     #[serde(rename = "main_cpu_ns")]
     pub main_cpu: Reading<Nanos>,
-    /// Time the main thread was ready but had no CPU.
+    /// Time that the main thread waited for a CPU.
     #[serde(rename = "run_queue_wait_ns")]
     pub run_queue_wait: Reading<Nanos>,
-    /// Time steal time: the hypervisor ran something else on these CPUs.
+    /// Steal time of these CPUs: the hypervisor ran something else.
     #[serde(rename = "steal_ns")]
     pub steal: Reading<Nanos>,
     /// Interrupt and softirq time on these CPUs.
     #[serde(rename = "irq_ns")]
     pub irq: Reading<Nanos>,
-    /// Time these CPUs spent on anything that was not the run.
+    /// Time that these CPUs spent on other work.
     #[serde(rename = "foreign_ns")]
     pub foreign: Reading<Nanos>,
-    /// Time a CPU quota held the run back.
+    /// Time that a CPU quota throttled the run.
     #[serde(rename = "throttled_ns")]
     pub throttled: Reading<Nanos>,
-    /// Moves between CPUs.
+    /// Number of migrations between CPUs.
     pub migrations: Reading<u64>,
-    /// Times it gave the CPU away.
+    /// Number of voluntary context switches.
     pub voluntary_switches: Reading<u64>,
-    /// Times the CPU was taken from it.
+    /// Number of involuntary context switches.
     pub involuntary_switches: Reading<u64>,
-    /// Page faults served without I/O.
+    /// Number of page faults served without I/O.
     pub minor_faults: Reading<u64>,
-    /// Page faults that had to read from disk.
+    /// Number of page faults served from a disk.
     pub major_faults: Reading<u64>,
-    /// Clock frequency around the run over the slot's usual one.
+    /// CPU frequency around the run, relative to the slot's usual one.
     pub frequency_ratio: Reading<f64>,
-    /// How many times longer than its fastest known run in this slot the memory-bound program of the noise floor took right
-    /// after this run. Looked at only where it can decide.
+    /// Time of a memory-bound control program right after the run, relative to its fastest known run in this slot. Measured only
+    /// if it can affect the decision.
     pub slowdown: Reading<f64>,
-    /// Pages the machine read back from swap during the run.
+    /// Number of pages that the machine read back from swap during the run.
     pub swapped_pages: Reading<u64>,
-    /// Where the run's own memory was when it was last looked at, by node.
+    /// Pages of the run by memory node, when they were last read.
     pub pages_by_node: Reading<Vec<NodePages>>,
-    /// Time the launcher spent on this evidence.
+    /// Time spent on collecting this evidence.
     #[serde(rename = "cost_ns")]
     pub cost: Nanos,
-    /// Protections and measurements that were not in force, in words. Empty at full strength.
+    /// Protections and measurements that were not in force, as text. Omitted if all were.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weaker: Vec<String>,
-    /// Of a run in a virtual machine: the parts of `steal`, and what computed.
+    /// For a run in a virtual machine: the parts of `steal`, and the accelerator. Omitted for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineEvidence>,
 }
@@ -164,13 +165,15 @@ pub struct Evidence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct NodePages {
-    /// The node.
+    /// Number of the node.
     pub node: u32,
-    /// How many.
+    /// Number of pages.
     pub pages: u64,
 }
 
-/// How a run ended, in one word. See [`Observation::status`].
+/// How a run ended. `ok`: exit code 0, within all limits. `nonzero_exit`: another exit code. `signalled`: ended by a signal that
+/// tauto did not send. `cpu_time_limit`, `wall_time_limit`, `memory_limit`, `output_limit`: the limit was exceeded.
+/// `system_error`: a judge error, which says nothing about the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RunStatus))]
 #[serde(rename_all = "snake_case")]
@@ -179,17 +182,17 @@ pub enum Status {
     Ok,
     /// Another exit code.
     NonzeroExit,
-    /// Ended by a signal that was not ours.
+    /// Ended by a signal that tauto did not send.
     Signalled,
-    /// Used more CPU time than allowed.
+    /// CPU time limit exceeded.
     CpuTimeLimit,
-    /// Took longer than allowed.
+    /// Wall time limit exceeded.
     WallTimeLimit,
-    /// Needed more memory than allowed.
+    /// Memory limit exceeded.
     MemoryLimit,
-    /// Wrote more than allowed.
+    /// Output limit exceeded.
     OutputLimit,
-    /// A fault of ours; nothing can be said of the program.
+    /// A judge error, which says nothing about the program.
     SystemError,
 }
 

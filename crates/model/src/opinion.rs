@@ -3,17 +3,19 @@
 use crate::{Charge, Clock, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Which results the reference clock judges as well. Its verdict is final.
+/// Results that the reference clock also judges. Its verdict is final. `open`: results that the settle rule leaves open, and passes
+/// that only some of the runs support. `grey`: all results that one run did not decide. `never`: none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SecondOpinions {
     /// None.
     Never,
-    /// Those the settle rule leaves open, and passes that came of some runs alone: at its usual time the program might not keep the limit.
+    /// Results that the settle rule leaves open, and passes that only some of the runs support: at its usual time such a program might
+    /// exceed the limit.
     #[default]
     Open,
-    /// All that one run did not decide.
+    /// All results that one run did not decide.
     Grey,
 }
 
@@ -31,19 +33,19 @@ impl SecondOpinions {
     }
 }
 
-/// What a test came to by the second clock. On the wire: `{"clock": "reference", "ns": 1, "limit_ns": 2, "passes": true}`.
+/// Second opinion on a test, by the reference clock: `{"clock": "reference", "ns": 1, "limit_ns": 2, "passes": true}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SecondOpinion {
-    /// The clock: `reference`.
+    /// Clock: `reference`.
     pub clock: Clock,
-    /// The least time of its runs. A run that is far above the limit is stopped, and has taken so much until then.
+    /// Minimum time of the runs. A run far above the limit is stopped; then this is its time until that moment.
     #[serde(rename = "ns")]
     pub time: Nanos,
-    /// The most that it may be.
+    /// Limit.
     #[serde(rename = "limit_ns")]
     pub limit: Nanos,
-    /// It is not more.
+    /// Whether the time is within the limit.
     pub passes: bool,
 }
 
@@ -64,23 +66,23 @@ impl SecondOpinion {
     }
 }
 
-/// What CPU time is in reference time, by a jury program that must pass: what limits of its language are multiplied by.
+/// Ratio of reference time to CPU time, from a jury submission that must pass. The limits of its language are multiplied by it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ReferenceScale {
-    /// Id of the language whose limits it is for.
+    /// Id of the language that it applies to.
     pub language: String,
-    /// The jury program: of that language where there is one, else the slowest of all.
+    /// The jury submission: one in that language if there is one, otherwise the slowest of all.
     pub submission: String,
-    /// Its slowest test.
+    /// Slowest test of that submission.
     pub test: String,
-    /// The least CPU time of several runs of it there.
+    /// Minimum CPU time of several runs of that test.
     #[serde(rename = "cpu_ns")]
     pub cpu: Nanos,
-    /// Its reference time there.
+    /// Reference time of that test.
     #[serde(rename = "reference_ns")]
     pub reference: Nanos,
-    /// What counted it, and in which version. By another version the scale is another.
+    /// What counted it, with its version. Another version gives another scale.
     pub counted_by: String,
 }
 
@@ -92,13 +94,13 @@ impl ReferenceScale {
     }
 }
 
-/// The scales of a package, as they were found with its jury's programs.
+/// Scales of a package, from its jury submissions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct InferredScales {
-    /// One for each language in which the jury has a program that must pass and takes long enough.
+    /// One scale for each language that has a jury submission which must pass and takes long enough.
     pub scales: Vec<ReferenceScale>,
-    /// What is to be known of them: languages without a scale, and why.
+    /// Languages without a scale, and why.
     pub warnings: Vec<String>,
 }
 

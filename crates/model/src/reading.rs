@@ -30,11 +30,11 @@ mod schema {
     use utoipa::openapi::{Ref, RefOr};
     use utoipa::{PartialSchema, ToSchema};
 
-    /// A reading that could not be taken.
+    /// A value that is not known.
     #[derive(ToSchema)]
     #[expect(dead_code, reason = "only its schema is used")]
     struct Unknown {
-        /// Why.
+        /// Why it is not known.
         unknown: String,
     }
 

@@ -3,65 +3,66 @@
 use crate::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Of a slot that was not measured: a memory-bound program on a lightly loaded virtual machine.
+/// For a slot that was not measured: a memory-bound program on a lightly loaded virtual machine.
 const ASSUMED: Spread = Spread { median_excess: 0.05, tail_scale: 0.02 };
 
-/// How far runs of a program vary, as fractions of its time.
+/// Run-to-run variation of a program, as fractions of its time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Spread {
-    /// The median above the least.
+    /// Median excess: median over minimum, minus 1.
     #[serde(rename = "reach")]
     pub median_excess: f64,
-    /// Mean excess over the median of those above it: a run lies further above than x with probability ½·exp(−x/tail).
+    /// Tail scale: mean excess over the median of the runs above it. A run exceeds the median by more than x with probability
+    /// ½·exp(−x/tail).
     #[serde(rename = "tail")]
     pub tail_scale: f64,
 }
 
-/// How far runs of one fixed program vary.
+/// Run-to-run variation of a control program.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Noise {
-    /// How many runs.
+    /// Number of runs.
     pub n: u32,
-    /// CPU time of the fastest.
+    /// Minimum CPU time.
     #[serde(rename = "min_ns")]
     pub least: Nanos,
-    /// CPU time of the middle one.
+    /// Median CPU time.
     #[serde(rename = "median_ns")]
     pub median: Nanos,
-    /// How far they vary, with an allowance for their number.
+    /// Variation, with an allowance for the number of runs.
     #[serde(rename = "stray")]
     pub spread: Spread,
 }
 
-/// What evidence shows of runs that nothing disturbed: for each reading a part for each run and a part for each second.
+/// Evidence of undisturbed runs: rates per second of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Quiet {
-    /// Waiting for a CPU, per second of the run.
+    /// Time spent waiting for a CPU, in seconds.
     pub wait_per_second: f64,
-    /// Stolen time, likewise.
+    /// Steal time, in seconds.
     pub steal_per_second: f64,
-    /// Interrupts, likewise.
+    /// Time spent on interrupts, in seconds.
     pub irq_per_second: f64,
-    /// Other work on the slot's CPUs, likewise.
+    /// Time spent on other work on the slot's CPUs, in seconds.
     pub foreign_per_second: f64,
-    /// Times the CPU was taken from it, per second.
+    /// Number of involuntary context switches.
     pub switches_per_second: f64,
 }
 
-/// The noise floor of a slot.
+/// Noise floor of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct NoiseFloor {
-    /// Of a program that only computes.
+    /// Variation of a compute-bound program.
     pub compute: Noise,
-    /// Of a program that waits for memory.
+    /// Variation of a memory-bound program.
     pub memory: Noise,
-    /// What quiet runs show.
+    /// Evidence of undisturbed runs.
     pub quiet: Quiet,
-    /// Nothing was measured: these are numbers for a lightly loaded virtual machine.
+    /// Whether it was not measured. Then these are the figures of a lightly loaded virtual machine.
     pub assumed: bool,
 }
 
@@ -104,20 +105,20 @@ impl NoiseFloor {
     }
 }
 
-/// The numbers of the rule. They are part of every published result; changing them changes verdicts.
+/// Constants of the settle rule (docs/settling.md). They are part of every published result: other constants give other verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Policy {
-    /// At most so many runs, discarded ones included.
+    /// Maximum number of runs, including discarded ones.
     pub runs: u32,
-    /// So many runs at or below the limit settle a pass.
+    /// Number of runs within the limit that settle a pass.
     pub passes: u32,
-    /// One run is enough for a pass only where the limit is further above it than this part of it. Nearer, the verdict may be
-    /// certain but people compare times.
+    /// Margin for a pass by one run, as a fraction of its time. A closer run is repeated, because people compare times even if the
+    /// verdict is certain.
     pub close: f64,
-    /// How often noise alone may look like a program that is too slow: one in 1/error.
+    /// Probability that noise alone makes a program look too slow.
     pub error: f64,
-    /// How much further a disturbed run varies than an undisturbed one.
+    /// Factor by which a disturbed run varies more than an undisturbed one.
     pub disturbed: f64,
 }
 
@@ -129,19 +130,19 @@ impl Policy {
     pub const PUBLISHED: Policy = Policy { runs: 10, passes: 3, close: 0.1, error: 1e-4, disturbed: 3.0 };
 }
 
-/// All numbers that went into a decision besides the runs themselves.
+/// All numbers that a decision depends on, apart from the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Thresholds {
-    /// The numbers of the rule.
+    /// Constants of the settle rule.
     pub policy: Policy,
-    /// The noise floor of the slot, or of the noisiest of several.
+    /// Noise floor of the slot, or of the noisiest of several slots.
     pub floor: NoiseFloor,
-    /// How far submissions are taken to vary by it.
+    /// Variation that is assumed for submissions.
     #[serde(rename = "stray")]
     pub spread: Spread,
-    /// The grey band: how far above the limit one undisturbed run must be to decide, in percent of the limit.
+    /// Decisive margin: how far above the limit one undisturbed run must be to decide, in percent of the limit.
     pub band_pct: f64,
-    /// The slowdown of the control program from which on the machine counts as slow.
+    /// Slowdown of the control program from which the machine counts as slow.
     pub slow_from: f64,
 }

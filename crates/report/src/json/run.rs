@@ -3,48 +3,48 @@
 use model::{Bytes, Cause, Evidence, Exit, Ledger, Limits, Nanos, Observation, Reading, Status, Times};
 use serde::Serialize;
 
-/// One run.
+/// A run of a program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Run))]
 pub struct RunDocument {
-    /// How it ended, in one word.
+    /// How the run ended.
     pub status: Status,
-    /// Where it exited by itself.
+    /// Exit code, 0 to 255. Null if a signal ended the program.
     pub exit_code: Option<i32>,
-    /// Where a signal ended it.
+    /// Number of the signal that ended the program. Null if it exited.
     pub signal: Option<i32>,
-    /// Time used.
+    /// Times.
     pub time: Times,
-    /// Instructions in user space.
+    /// Number of instructions in user space.
     pub instructions: Reading<u64>,
-    /// Cycles of the processor in user space.
+    /// Number of CPU cycles in user space.
     pub cycles: Reading<u64>,
-    /// What counted, and in which version.
+    /// For counting clocks: what counted, with its version. Omitted for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted_by: Option<String>,
     /// Time on the reference machine.
     pub reference_ns: Reading<Nanos>,
-    /// Most memory at one time.
+    /// Peak memory usage.
     pub memory_peak_bytes: Reading<Bytes>,
-    /// What it wrote.
+    /// Size of the output: standard output, standard error and files left in the work directory.
     pub output_bytes: Reading<Bytes>,
-    /// What says whether the time can be believed.
+    /// Evidence: what could have disturbed the run.
     pub evidence: Evidence,
-    /// Causes that condemn its time.
+    /// Disturbances that make its time doubtful. Empty if there were none.
     pub disturbed: Vec<String>,
-    /// Where its elapsed time went, where that was asked for.
+    /// Parts of the elapsed time. Omitted unless requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ledger: Option<LedgerDocument>,
 }
 
-/// Where the elapsed time of a run went, and what can have cost it CPU time.
+/// Parts of the elapsed time of a run, and causes that can have cost it CPU time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RunLedger))]
 pub struct LedgerDocument {
-    /// The parts.
+    /// Parts of the elapsed time.
     #[serde(flatten)]
     pub parts: Ledger,
-    /// What disturbed the run, with bounds.
+    /// Disturbances of the run, with bounds.
     pub causes: Vec<Cause>,
 }
 
