@@ -263,6 +263,26 @@ fn ulimits(scene: &Scene, pass: Pass) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Joins a session keyring of this name, if that is allowed, and becomes the command behind it: keyctl(2), KEYCTL_JOIN_SESSION_KEYRING.
+const WITH_KEYRING: &str = "import ctypes, os, sys; ctypes.CDLL(None).syscall(250, 1, b'tauto-bait', 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])";
+
+/// The keyrings of the caller's session are not the run's, and /proc/keys does not show how many processes hold them.
+fn keyrings(scene: &Scene, pass: Pass) -> Result<(), Failed> {
+    let _alone = stage::alone(&e2e::scratch!())?;
+    let (stage, _) = set(scene, pass)?;
+    let place = stage.place("keyrings")?;
+    let seen = place.path("seen");
+    let mut command = place.command(Path::new("/usr/bin/python3"));
+    command.args(["-c", WITH_KEYRING]).arg(place.tauto().get_program());
+    command.args(["run", "--json", "--stdout"]).arg(&seen).args(["--", "/bin/cat", "/proc/keys"]);
+    let ended = tauto::run(&mut command, false, PATIENCE)?;
+    let seen = std::fs::read_to_string(&seen)?;
+    match ended.code()? == 0 && seen.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{seen}{}{}", ended.stdout, ended.stderr).into()),
+    }
+}
+
 fn as_another(words: &[String]) -> ExitCode {
     let [case, observe, leave, children, directory] = words else { return ExitCode::from(2) };
     let [observe, leave, children, directory] = [observe, leave, children, directory].map(PathBuf::from);
@@ -335,6 +355,10 @@ fn main() -> ExitCode {
             trial(&format!("marks::{case}"), Box::new(move |scene| marks_case(scene, pass, case)));
         }
         trial("ulimits", Box::new(move |scene| ulimits(scene, pass)));
+        // An ordinary user's runs have its uid, which may see its keys (SECURITY.md).
+        if pass == Pass::Root {
+            trial("keyrings", Box::new(move |scene| keyrings(scene, pass)));
+        }
     }
     // The scenes are held by the trials; `run` drops these, and with them the bait, before it returns.
     drop(scenes);
