@@ -217,8 +217,8 @@ fn copied_into(to: &File, address: &str) -> Result<(), Failure> {
     match status.code() {
         Some(0) => Ok(()),
         // It has said why.
-        Some(2) => Err(Failure::usage("no backup was made, as told above")),
-        _ => Err(Failure::system(format!("no backup was made ({status}), as told above"))),
+        Some(2) => Err(Failure::usage("no backup was made\nhint: see the messages above")),
+        _ => Err(Failure::system(format!("no backup was made ({status})\nhint: see the messages above"))),
     }
 }
 

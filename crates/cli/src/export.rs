@@ -106,8 +106,13 @@ fn into_file(args: &ContestApiArgs) -> Result<Done, Failure> {
     let told = again.stdin(Stdio::null()).stderr(Stdio::inherit()).output().map_err(Failure::system)?;
     match told.status.code() {
         Some(0) => {}
-        Some(2) => return Err(Failure::usage("nothing was written, as told above")),
-        _ => return Err(Failure::system(format!("nothing was written ({}), as told above", told.status))),
+        Some(2) => return Err(Failure::usage("nothing was written\nhint: see the messages above")),
+        _ => {
+            return Err(Failure::system(format!(
+                "nothing was written ({})\nhint: see the messages above",
+                told.status
+            )));
+        }
     }
     let text = String::from_utf8(told.stdout).map_err(Failure::system)?;
     exports.write([&|| text.clone()]);

@@ -4,8 +4,10 @@ mod examples;
 
 use crate::Cli;
 use clap::builder::StyledStr;
-use clap::{Command, CommandFactory};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Command, CommandFactory, FromArgMatches};
 use examples::EXAMPLES;
+use std::ffi::OsString;
 use std::fmt::Write;
 
 /// The groups of commands in `tauto --help`, in order. A command belongs to one of them.
@@ -73,6 +75,27 @@ pub(crate) fn command() -> Command {
     command.help_template(template)
 }
 
+/// The command line, from what was typed.
+///
+/// # Errors
+/// Of the parser, for a mistake and for help and version alike. It suggests no command that the help does not list.
+pub(crate) fn parse<T: Into<OsString> + Clone>(
+    typed: impl IntoIterator<Item = T>,
+) -> Result<Cli, clap::Error> {
+    command().try_get_matches_from(typed).and_then(|typed| Cli::from_arg_matches(&typed)).map_err(
+        |mut wrong| {
+            let hidden = |name: &String| command().find_subcommand(name).is_some_and(Command::is_hide_set);
+            match wrong.get(ContextKind::SuggestedSubcommand) {
+                Some(ContextValue::Strings(names)) if names.iter().any(hidden) => {
+                    wrong.remove(ContextKind::SuggestedSubcommand);
+                }
+                _ => {}
+            }
+            wrong
+        },
+    )
+}
+
 /// Examples below the options of every command. A command that brings its own keeps them.
 fn with_examples(command: Command, path: &str) -> Command {
     let below = |name: &str| if path.is_empty() { name.to_string() } else { format!("{path} {name}") };
@@ -119,6 +142,16 @@ mod tests {
         let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
         let deeper = shown.flat_map(|sub| all(sub, format!("{path} {}", sub.get_name()).trim()));
         [(path.to_string(), command.clone())].into_iter().chain(deeper).collect()
+    }
+
+    #[test]
+    fn what_help_does_not_list_is_not_suggested() {
+        let told = |typed: &str| match parse(["tauto", typed]) {
+            Ok(_) => panic!("`{typed}` is a command"),
+            Err(wrong) => wrong.render().to_string(),
+        };
+        assert!(told("jugde").contains("'judge'"), "{}", told("jugde"));
+        assert!(!told("frob").contains("probe"), "{}", told("frob"));
     }
 
     #[test]

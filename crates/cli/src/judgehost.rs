@@ -158,7 +158,7 @@ fn all_once(slots: &[SlotChoice], name: &str) -> Result<Done, Failure> {
         let status = child.wait().map_err(Failure::system)?;
         match status.code() {
             Some(0) => {}
-            Some(2) => return Err(Failure::usage("a slot failed, as told above")),
+            Some(2) => return Err(Failure::usage("a slot failed\nhint: see the messages above")),
             _ => done = Done::Fault,
         }
     }

@@ -46,7 +46,7 @@ mod units;
 mod verify;
 mod worker;
 
-use clap::{FromArgMatches, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 /// The release, and the commit it was built from: what strict pools compare.
@@ -184,8 +184,7 @@ fn main() -> ExitCode {
     if let Err(failure) = sandbox::lift() {
         return terminal::exit_code(Err(failure.into()));
     }
-    let typed = help::command().try_get_matches().and_then(|typed| Cli::from_arg_matches(&typed));
-    let cli = match typed {
+    let cli = match help::parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(told) => return terminal::tell_reader(&told),
     };

@@ -277,6 +277,6 @@ pub(crate) fn die_with_parent(parent: Option<u32>) -> Result<(), Failure> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(Failure::system)?;
     match parent.is_none_or(|parent| parent == std::os::unix::process::parent_id()) {
         true => Ok(()),
-        false => Err(Failure::system("the process that started this one is gone")),
+        false => Err(Failure::system("the process that started this one has ended")),
     }
 }

@@ -84,12 +84,16 @@ pub(crate) fn exit_code(result: Result<Done, Failure>) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// What the command line's reader says instead of a command: help and the version on standard output, or what is wrong.
+/// What the command line's parser says instead of a command: help and the version on standard output, or what is wrong, with its
+/// suggestions in the form of our hints.
 pub(crate) fn tell_reader(told: &clap::Error) -> ExitCode {
     let text = told.render();
     let shown = |style: Style| match style.colour {
-        true => text.ansi().to_string().replace("\nhint: ", &format!("\n{} ", painted("hint:", HINT, style))),
-        false => text.to_string(),
+        true => {
+            let hint = format!("\n{} ", painted("hint:", HINT, style));
+            tips_as_hints(&text.ansi().to_string()).replace("\nhint: ", &hint)
+        }
+        false => tips_as_hints(&text.to_string()),
     };
     if told.use_stderr() {
         print_error(&shown(error_style()));
@@ -97,6 +101,25 @@ pub(crate) fn tell_reader(told: &clap::Error) -> ExitCode {
     }
     print(&shown(style()));
     exit_code(Ok(Done::Good))
+}
+
+/// Parser errors with `hint:` in place of the parser's `tip:`, which may be painted.
+fn tips_as_hints(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let tip = line.strip_prefix("  ").and_then(|rest| rest.split_once("tip:"));
+        match tip {
+            Some((paint, rest)) if paint.is_empty() || paint.starts_with('\u{1b}') => {
+                if lines.last().is_some_and(String::is_empty) {
+                    lines.pop();
+                }
+                let rest = rest.strip_prefix("\u{1b}[0m").unwrap_or(rest);
+                lines.push(format!("hint:{rest}"));
+            }
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 /// Where a command's output goes.
@@ -195,6 +218,15 @@ pub(crate) fn print_error(text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tips_of_the_parser_become_hints() {
+        for (tip, hint) in [("  tip: ", "hint: "), ("  \u{1b}[32mtip:\u{1b}[0m ", "hint: ")] {
+            let told = format!("error: no x\n\n{tip}a y exists\n\nUsage: z\n");
+            assert_eq!(tips_as_hints(&told), format!("error: no x\n{hint}a y exists\n\nUsage: z\n"));
+        }
+        assert_eq!(tips_as_hints("  a tip: none\n"), "  a tip: none\n");
+    }
 
     #[test]
     fn an_error_is_a_fact_and_a_hint() {

@@ -154,7 +154,7 @@ impl Contest {
     fn set(&mut self, kind: &str, id: &str, data: &Value) -> Result<(bool, Vec<String>), String> {
         let full = |there: usize| match there < MOST {
             true => Ok(()),
-            false => Err(format!("the feed tells of more than {MOST} {kind}")),
+            false => Err(format!("the feed contains more than {MOST} {kind}")),
         };
         let id = id.to_owned();
         Ok(match kind {

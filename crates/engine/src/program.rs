@@ -412,7 +412,8 @@ impl<'a> Built<'a> {
     /// The same program in another run context.
     pub(crate) fn copied_to(&self, context: RunContext<'a>) -> Result<Built<'a>, Fault> {
         let boxed = Boxed::new(context.runner, PROGRAM_BOX)?;
-        let (from, lost) = (self.context.runner, || SystemError::new("copying a program", "a file is gone"));
+        let (from, lost) =
+            (self.context.runner, || SystemError::new("copying a program", "a file is missing"));
         for name in from.list(self.boxed.id)? {
             let file = from.fetch(self.boxed.id, &name)?.file().ok_or_else(lost)?;
             let facts = file.metadata().map_err(|e| SystemError::new("copying a program", e.to_string()))?;

@@ -74,7 +74,7 @@ impl Transcript {
             said.lines().for_each(|line| text += &format!("{at:>9.1} ms {who} | {}\n", escaped(line)));
         }
         match (heard.turns.is_empty(), heard.left_out) {
-            (true, 0) => text += "nobody said anything\n",
+            (true, 0) => text += "neither program wrote anything\n",
             (_, 0) => {}
             (_, more) => text += &format!("… and {more} more bytes\n"),
         }
@@ -134,7 +134,7 @@ mod tests {
         let expected =
             format!("{at} interactor | 4\n{at} program    | \\u{{1b}}[2J8\\u{{202e}}\n{at} program    | 9\n");
         assert_eq!(text, expected);
-        assert_eq!(noted(&[]), "nobody said anything\n");
+        assert_eq!(noted(&[]), "neither program wrote anything\n");
     }
 
     #[test]

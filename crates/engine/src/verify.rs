@@ -213,7 +213,7 @@ fn checked(
     if result.judgement.verdict == Verdict::PartiallyAccepted
         && jury.expectation.verdicts.contains(&Verdict::Accepted)
     {
-        let why = "is accepted with less than the full score; partially_accepted/ would say so".to_owned();
+        let why = "is accepted with less than the full score; move it to partially_accepted/".to_owned();
         job.warn(&jury.program.path, why);
     }
     let broken = expect::holds(&jury.expectation, &result.outcome()).err().unwrap_or_default();

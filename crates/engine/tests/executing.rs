@@ -137,7 +137,7 @@ fn what_cannot_be_compiled_is_told_and_nothing_is_run() {
         (with(|a| a.files[0].name = "x".repeat(250)), "is not a name of a file here"),
         (with(|a| a.files[0].name = "x/".repeat(32) + "x"), "is not a name of a file here"),
         (with(|a| a.files.push(file("main.sim", ""))), "two files are called `main.sim`"),
-        (with(|a| a.files.push(file("main.sim/x", ""))), "`main.sim/x` lies in a file"),
+        (with(|a| a.files.push(file("main.sim/x", ""))), "`main.sim/x` is inside a file"),
         (with(|a| a.args = vec!["\0".into()]), "the arguments hold a zero byte"),
         (with(|a| a.args = vec!["x".repeat(1 << 16)]), "the arguments are too long"),
         (with(|a| a.args = vec![String::new(); 1 << 13]), "the arguments are too long"),

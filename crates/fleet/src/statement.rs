@@ -155,7 +155,7 @@ impl Statement {
             Feature::Mitigations => {
                 let lasting = |text: &String| text.split("; SMT").next().unwrap_or_default().to_string();
                 let lasting = self.mitigations.iter().map(|(name, text)| (name.clone(), lasting(text)));
-                listed(&lasting.collect(), "no vulnerabilities are told by the kernel")
+                listed(&lasting.collect(), "the kernel reports no vulnerabilities")
             }
             Feature::Tuning => listed(&self.tuning, "the node did not look at its tuning"),
             Feature::Isolation => self.isolation.clone(),

@@ -76,7 +76,7 @@ fn notes(map: &NumaMap, nodes: &Nodes, guest: Option<&str>) -> Vec<String> {
     let has_memory = |node: &&NumaNode| node.memory.known().is_none_or(|bytes| bytes.0 > 0);
     let with_memory: Vec<&NumaNode> = map.nodes.iter().filter(has_memory).collect();
     if let Reading::Unknown(why) = &nodes.nodes {
-        notes.push(format!("the kernel tells of no memory nodes ({why}): all memory is taken for one node"));
+        notes.push(format!("the kernel reports no memory nodes ({why}); all memory counts as one node"));
     }
     if with_memory.len() < 2 {
         notes.push("one memory node: every access is to own memory, there is nothing to diagnose".into());
@@ -97,7 +97,7 @@ fn notes(map: &NumaMap, nodes: &Nodes, guest: Option<&str>) -> Vec<String> {
                 nearest(map, node.id, |n| with_cpus.contains(&n.id))
             )),
             (true, false) => notes.push(format!(
-                "node {} has CPUs and no memory: whatever runs there has all its memory elsewhere{}",
+                "node {} has CPUs and no memory: programs that run there have all their memory on other nodes{}",
                 node.id,
                 nearest(map, node.id, |n| has_memory(&n))
             )),

@@ -79,7 +79,7 @@ fn nodes_without_memory_or_cpus() {
         shown(&map),
         "0: 0-1 @ 0, 128 of which 100\n1: 2-3 @ 1, 0 of which 0\n3:  @ , 256 of which 256\n\
          [10, 21, 14]\n[21, 10, 24]\n[14, 24, 10]\n\
-         - node 1 has CPUs and no memory: whatever runs there has all its memory elsewhere, nearest is node 0 at 21\n\
+         - node 1 has CPUs and no memory: programs that run there have all their memory on other nodes, nearest is node 0 at 21\n\
          - node 3 has memory and no CPU, as expansion memory, memory on the package or persistent memory have: it is remote to \
          every program, nearest is node 0 at 14\n"
     );
@@ -113,7 +113,7 @@ fn a_kernel_without_nodes_has_one() {
     assert_eq!(
         shown(&map(files)),
         "0: 0-1 @ 0, 4 of which 1\nno /sys/devices/system/node/online\n\
-         - the kernel tells of no memory nodes (no /sys/devices/system/node/online): all memory is taken for one node\n\
+         - the kernel reports no memory nodes (no /sys/devices/system/node/online); all memory counts as one node\n\
          - one memory node: every access is to own memory, there is nothing to diagnose\n"
     );
 }

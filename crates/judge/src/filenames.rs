@@ -41,7 +41,7 @@ impl fmt::Display for Why {
             ),
             Why::Twice(name) => write!(f, "two files are called `{}`", shown(name)),
             Why::InFile(name) => {
-                write!(f, "`{}` lies in a file as if that were a directory", shown(name))
+                write!(f, "`{}` is inside a file, as if that were a directory", shown(name))
             }
         }
     }
@@ -113,7 +113,7 @@ mod tests {
         }
         let why = |names: &[&str]| check(names.iter().copied()).map_err(|bad| (bad.file, bad.to_string()));
         assert_eq!(why(&["a", "b", "a"]), Err((2, "two files are called `a`".into())));
-        let inside = "`a/b` lies in a file as if that were a directory".to_string();
+        let inside = "`a/b` is inside a file, as if that were a directory".to_string();
         assert_eq!(why(&["a", "a/b"]), Err((1, inside.clone())));
         assert_eq!(why(&["a/b", "a"]), Err((0, inside)));
         assert_eq!(why(&["a.py", "a/b"]), Ok(()));

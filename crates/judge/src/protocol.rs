@@ -111,7 +111,7 @@ fn testlib(
         WRONG | PRESENTATION | DIRT | UNEXPECTED_EOF => Ok(Decided::Rejected),
         FAIL => Err("the checker failed (exit code 3): a fault of the package".to_string()),
         POINTS => partial(errors).unwrap_or_else(|| {
-            Err("the checker ended with exit code 7, but its standard error tells no points".to_string())
+            Err("the checker ended with exit code 7, but its standard error states no points".to_string())
         }),
         code => Err(format!("the checker exited with code {code}, which testlib does not know")),
     }

@@ -78,7 +78,7 @@ pub fn testcase(files: Vec<File>, hash: &str) -> Result<Testcase, String> {
         }
     }
     let (Some(input), Some(answer)) = found else {
-        return Err("a test lacks its input or its answer".to_owned());
+        return Err("a test has no input or no answer".to_owned());
     };
     let is = format!("{}_{}", md5_hex(&input), md5_hex(&answer));
     match is.eq_ignore_ascii_case(hash) {

@@ -125,7 +125,7 @@ mod tests {
         strange["kernel"] = json!(["6.18"]);
         strange["tuning"] = json!({"unknown": "the journal is root's"});
         let strange = read(&strange);
-        let why = "told in a form that this version does not know";
+        let why = "reported in a form that this version does not know";
         assert_eq!((strange.audit, strange.kernel), (Reading::unknown(why), Reading::unknown(why)));
         assert_eq!(strange.tuning, Reading::unknown("the journal is root's"));
         assert_eq!((strange.index, strange.slots), (read(&older()).index, read(&older()).slots));

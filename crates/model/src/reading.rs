@@ -199,7 +199,7 @@ pub fn told<'de, T: Deserialize<'de>, D: Deserializer<'de>>(d: D) -> Result<Read
     Ok(match Told::deserialize(d)? {
         Told::Here(reading) => reading,
         Told::Null(()) => not_told(),
-        Told::Other(_) => Reading::unknown("told in a form that this version does not know"),
+        Told::Other(_) => Reading::unknown("reported in a form that this version does not know"),
     })
 }
 

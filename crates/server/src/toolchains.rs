@@ -50,7 +50,7 @@ impl Toolchains {
             }
         }
         if all.is_empty() {
-            let why = "no judge node has told its languages yet";
+            let why = "no judge node has reported its languages yet";
             return Err(Refusal::Unavailable(why.to_owned()));
         }
         let all = Arc::new(all);

@@ -138,7 +138,7 @@ fn item(
         return Err(refuse(&format!("has {} bytes, more than {}", data.size(), limits.file_size)));
     }
     if name.split('/').count() > limits.depth {
-        return Err(refuse(&format!("lies more than {} directories deep", limits.depth)));
+        return Err(refuse(&format!("is more than {} directories deep", limits.depth)));
     }
     let entry = Entry { size: data.size(), executable: mode & 0o111 != 0, content: None };
     Ok(Some(Item { name, index, directory: data.is_dir(), entry }))

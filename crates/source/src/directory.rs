@@ -153,7 +153,7 @@ impl Walk<'_> {
             return Ok(());
         }
         if self.above.len() > self.limits.depth {
-            let why = format!("`{path}` lies more than {} directories deep", self.limits.depth);
+            let why = format!("`{path}` is more than {} directories deep", self.limits.depth);
             return Err(SourceError::TooMuch { path: self.path.clone(), why });
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

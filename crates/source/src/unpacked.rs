@@ -75,7 +75,7 @@ fn file(
     let name = entry.name().map_err(|e| refuse(&e.to_string()))?.into_owned();
     let name = clean_name(&name).map_err(|why| refuse(&why))?;
     if name.split('/').count() > limits.depth {
-        return Err(refuse(&format!("lies more than {} directories deep", limits.depth)));
+        return Err(refuse(&format!("is more than {} directories deep", limits.depth)));
     }
     if entry.is_dir() || name.is_empty() {
         return Ok(None);

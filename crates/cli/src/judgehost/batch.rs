@@ -162,7 +162,7 @@ impl Host {
         match self.journal.state().begun.1 {
             ..=BEGUN => Ok(()),
             times => Err(Stop::Machine(format!(
-                "judging task {} was begun {times} times without a result",
+                "judging task {} was started {times} times without a result",
                 task.id
             ))),
         }

@@ -127,12 +127,10 @@ fn look_after(
             Ok(status) if ending.load(Ordering::SeqCst) => tracing::debug!(child.name, %status, "ended"),
             // It has said why; that will not change by itself.
             Ok(status) if status.code() == Some(2) => {
-                drop(
-                    tell.send(End::Hopeless(format!(
-                        "the process `{}` cannot work, as told above",
-                        child.name
-                    ))),
-                );
+                drop(tell.send(End::Hopeless(format!(
+                    "the process `{}` cannot work\nhint: see the messages above",
+                    child.name
+                ))));
                 break;
             }
             Ok(status) => tracing::warn!(child.name, %status, "ended; starting it again"),

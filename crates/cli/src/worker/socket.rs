@@ -161,7 +161,7 @@ impl Socket<'_> {
         match done {
             Ok(done) => Some(done),
             Err(broken) => {
-                tracing::info!(why = broken.why(), "the service is gone; connecting again");
+                tracing::info!(why = broken.why(), "connection to the service lost; reconnecting");
                 // One whose database is full ends every conversation as soon as it hears of a result.
                 if self.link.take().is_some_and(|link| link.since.elapsed() > LIVED) {
                     self.wait = SHORTEST_WAIT;
@@ -386,7 +386,7 @@ impl TaskService for Option<Link> {
 }
 
 fn there(link: &Option<Link>) -> Result<&Link, TransportError> {
-    link.as_ref().ok_or_else(|| TransportError::Connection("the service is gone".into()))
+    link.as_ref().ok_or_else(|| TransportError::Connection("connection to the service lost".into()))
 }
 
 #[cfg(test)]

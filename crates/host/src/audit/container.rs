@@ -40,7 +40,7 @@ pub(super) fn container(seen: &Seen) -> Finding {
     let observed = format!("{}: {why}; missing: {}", mode.words(), whats.join("; "));
     let lines = |line: fn(&Missing) -> &'static str| missing.iter().map(line).collect::<Vec<_>>();
     let command = format!(
-        "docker run {} | podman run {} | Kubernetes: {}; or --privileged on a host of its own (docs/containers.md)",
+        "docker run {} | podman run {} | Kubernetes: {}; or --privileged on a dedicated host (docs/containers.md)",
         lines(|missing| missing.docker).join(" "),
         lines(|missing| missing.podman).join(" "),
         lines(|missing| missing.kubernetes).join(", "),

@@ -16,7 +16,7 @@ pub(super) fn irq_affinity(seen: &Seen) -> Finding {
     let f = finding(
         "irq_affinity",
         Severity::Medium,
-        "an interrupt takes microseconds from whatever runs on the CPU that serves it, as often as the device has work",
+        "an interrupt takes microseconds from the program on the CPU that serves it, each time the device has work",
     )
     .read_from("/proc/interrupts, /proc/irq/*/smp_affinity_list, /proc/irq/default_smp_affinity");
     let quiet = seen.quiet_cpus();

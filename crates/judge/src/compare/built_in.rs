@@ -104,7 +104,7 @@ impl BuiltIn {
                     lines.sort();
                     lines
                 };
-                Compared::when(sorted(answer) == sorted(output), "other lines, in whatever order")
+                Compared::when(sorted(answer) == sorted(output), "other lines, in any order")
             }
             BuiltIn::SortedTokens => {
                 let sorted = |text| {
@@ -112,7 +112,7 @@ impl BuiltIn {
                     all.sort();
                     all
                 };
-                Compared::when(sorted(answer) == sorted(output), "other tokens, in whatever order")
+                Compared::when(sorted(answer) == sorted(output), "other tokens, in any order")
             }
         })
     }

@@ -62,10 +62,7 @@ fn group_directories(tree: &FileTree) -> Result<Vec<String>, PackageError> {
     let mut open = vec!["data/sample".to_string(), "data/secret".to_string()];
     while let Some(directory) = open.pop() {
         if directory.matches('/').count() > DEPTH_LIMIT {
-            return Err(PackageError::new(
-                directory,
-                format!("lies more than {DEPTH_LIMIT} directories deep"),
-            ));
+            return Err(PackageError::new(directory, format!("is more than {DEPTH_LIMIT} directories deep")));
         }
         open.extend(subdirectories(tree, &directory));
         found.push(directory);
@@ -131,7 +128,7 @@ fn group(
         && !group.cases.is_empty()
         && !group.groups.is_empty()
     {
-        let message = "holds test cases beside test groups, which 2025-09 forbids; all are judged";
+        let message = "has test cases next to test groups, which 2025-09 forbids; all are judged";
         warnings.push(Warning::new(directory, message));
     }
     Ok(group)
@@ -318,7 +315,7 @@ mod tests {
             NEW_SCORING,
             &cases,
             &[("data/secret/a/test_group.yaml", "max_score: 5\n")],
-            &["data/secret: holds"],
+            &["data/secret: has test cases next to"],
         );
         assert_eq!(find(&grouped, "secret").groups.len(), 1);
         assert_eq!(find(&grouped, "secret/a").cases.len(), 2);

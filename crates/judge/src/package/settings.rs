@@ -491,6 +491,6 @@ mod tests {
             ],
         );
         let deep = format!("data/secret/{}1.in", "d/".repeat(20));
-        assert!(refusal(&[(&deep, "")]).contains("lies more than 16 directories deep"));
+        assert!(refusal(&[(&deep, "")]).contains("is more than 16 directories deep"));
     }
 }

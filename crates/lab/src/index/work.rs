@@ -280,7 +280,7 @@ fn sizes(topology: &Topology, cpu: Option<u32>, available: usize) -> [Result<usi
         let walked = (bytes / cores / 2).max(below).min(bytes / 2);
         match cache(level - 1) {
             Some((smaller, _)) if walked < 2 * smaller && level > 1 => Err(format!(
-                "the cache of level {level} is too small beside that of level {} to be told apart",
+                "the cache of level {level} is too small relative to that of level {} to be distinguished",
                 level - 1
             )),
             _ => Ok(walked),
@@ -412,7 +412,7 @@ mod tests {
         let why = sizes(&shared, Some(3), 32 * MIB)[3].clone().unwrap_err();
         assert!(why.contains("more than a quarter of the 33554432 bytes"), "{why}");
         let small = topology(&[("48K", 2), ("4M", 2), ("8M", 8)]);
-        assert!(sizes(&small, Some(3), 1 << 30)[2].clone().unwrap_err().contains("told apart"));
+        assert!(sizes(&small, Some(3), 1 << 30)[2].clone().unwrap_err().contains("distinguished"));
         let unnamed = sizes(&topology(&[]), None, 4 << 30);
         assert_eq!(unnamed[0], Err("the kernel names no cache of level 1".into()));
         assert_eq!(unnamed[3], Ok(256 * MIB));

@@ -240,7 +240,8 @@ fn kept(dir: &Path) -> Result<LinkPlan, BuildError> {
     let kept = dir.join("kept");
     let text = fs::read(kept.join("words")).map_err(|_| {
         BuildError::Input(
-            "nothing was linked: the project has no program, or its tools were told of another linker".into(),
+            "nothing was linked: the project has no program, or its tools are configured for another linker"
+                .into(),
         )
     })?;
     let (mut words, mut objects) = (vec![LinkArgument::Text("cc".into())], Vec::new());

@@ -65,7 +65,7 @@ pub(super) fn advice(
     }
     if facts.balancing && verdict != TraceVerdict::CannotKnow {
         advice.push(
-            "the kernel moves pages to those who use them by itself here (kernel.numa_balancing): what is told is what that came to, and its faults count among those by which first writers are known; to see what the program does alone, switch it off".into(),
+            "the kernel moves pages to the nodes that use them (kernel.numa_balancing): these figures include that, and its page faults count among those that show first writers; to see what the program does alone, disable it".into(),
         );
     }
     let varying: Vec<String> = threads

@@ -223,7 +223,7 @@ fn judged(
     let of_cpu = worst.map_or(String::new(), |cpu| format!(", {:.1} % of CPU {}'s", worst_pct, cpu.cpu));
     let what = match counters {
         true => "of the requests to memory were answered by another node",
-        false => "of what the program used lay on another node",
+        false => "of what the program used was on another node",
     };
     if total.remote_pct >= SICK {
         let least = if counters { "" } else { "at least " };

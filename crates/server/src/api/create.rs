@@ -238,7 +238,7 @@ fn of_json(create: Create, caller: &Caller) -> Result<Parts, Refusal> {
         }
         (None, Some(tests)) => {
             if create.contest.is_some() {
-                return Err(bad("contest: a run with tests of its own is for none"));
+                return Err(bad("contest: a run with its own tests cannot be part of a contest"));
             }
             let comparing = match (create.tolerance, create.checker) {
                 (None, None) => Comparing::Tokens,

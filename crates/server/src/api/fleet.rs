@@ -265,5 +265,8 @@ pub(super) async fn remove_node(
 
 /// Name of the caller, for the events of a node.
 pub(crate) fn who(caller: &Caller) -> String {
-    caller.user.as_ref().map_or_else(|| "somebody at the service's machine".into(), |user| user.name.clone())
+    caller
+        .user
+        .as_ref()
+        .map_or_else(|| "an operator at the service's machine".into(), |user| user.name.clone())
 }

@@ -141,7 +141,7 @@ impl IntoResponse for Problem {
             Refusal::Fault(error) => {
                 tracing::error!(error, "fault");
                 // What failed inside is for the log alone.
-                detail = "the service failed\nhint: its log tells how".into();
+                detail = "the service failed\nhint: see the log of the service".into();
             }
             Refusal::Unavailable(error) => tracing::warn!(error, "refused for now"),
             _ => {}

@@ -97,7 +97,7 @@ impl Default for FleetMetrics {
 impl FleetMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
         let s = || Unit::Seconds;
-        registry.register("nodes", "Nodes by how they stand", self.nodes.clone());
+        registry.register("nodes", "Nodes by state", self.nodes.clone());
         registry.register(
             "node_waiting_reasons",
             "Why a node is not admitted: how many reasons",
@@ -137,7 +137,7 @@ impl FleetMetrics {
         registry.register("charges", "Times a node was the odd one out", self.charges.clone());
         registry.register(
             "leases_lapsed",
-            "Judgements taken back from workers that were not heard of",
+            "Jobs that were requeued because their worker stopped reporting",
             self.lapsed.clone(),
         );
         registry.register(

@@ -173,8 +173,8 @@ fn place(run: &Observation) -> String {
             let machine = evidence.machine.as_ref();
             let how = machine.map_or(String::new(), |machine| format!(" ({})", machine.accelerator));
             match evidence.cpus.is_empty() {
-                true => format!("a virtual machine of its own{how}, bound to no CPU"),
-                false => format!("a virtual machine of its own{how} on {cpus}"),
+                true => format!("its own virtual machine{how}, not pinned to a CPU"),
+                false => format!("its own virtual machine{how} on {cpus}"),
             }
         }
         Isolation::Partition => {

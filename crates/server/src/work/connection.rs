@@ -94,7 +94,7 @@ pub(super) async fn serve(service: Arc<Service>, stream: UnixStream) {
         Err(error) => error.to_string(),
         Ok(()) => "it left".to_string(),
     };
-    tracing::info!(worker = name, why, "worker gone");
+    tracing::info!(worker = name, why, "worker disconnected");
     // What this side could not do says nothing about the job.
     let innocent = matches!(end, Err(End::Ending | End::Service(_)));
     connection.put_back(&format!("worker {name}: {why}"), innocent).await;

@@ -92,7 +92,7 @@ fn method(reserved: &ReservedMachine, of: Perturbation) -> Result<(Method, Strin
             None => Ok((load("cache", own.clone(), None), alone("reads all over the last-level cache")?)),
         },
         Perturbation::MemoryLoad => match reserved.outside() {
-            none if none.is_empty() => Err("this machine has no CPU beside the program's".into()),
+            none if none.is_empty() => Err("this machine has no CPU other than the program's".into()),
             outside => {
                 let several = if outside.len() > 1 { "s" } else { "" };
                 let words = format!("memory read and written from the CPU{several} {}", list(&outside));
@@ -126,7 +126,7 @@ fn sibling(reserved: &ReservedMachine) -> Result<(Method, String), String> {
         .collect();
     if siblings.is_empty() {
         return Err(
-            "the program's core has no other hyper-thread online, as far as this machine tells".into()
+            "the program's core has no other hyper-thread online, as far as this machine reports".into()
         );
     }
     if let Some(why) = reserved.walled_in() {

@@ -41,7 +41,7 @@ pub(in crate::package) fn validator_tests(
         let mut open = vec![(directory.to_string(), Inherited::default())];
         while let Some((directory, above)) = open.pop() {
             if directory.matches('/').count() > DEPTH_LIMIT {
-                let why = format!("lies more than {DEPTH_LIMIT} directories deep");
+                let why = format!("is more than {DEPTH_LIMIT} directories deep");
                 return Err(PackageError::new(directory, why));
             }
             let own = match settings::file(tree, &directory, true, warnings)? {

@@ -104,7 +104,7 @@ fn program(tree: &FileTree, stems: [&str; 2]) -> Result<Option<Program>, Package
             .find(|path| tree.files.contains_key(path));
         let Some(path) = source else {
             if tree.files.contains_key(stem) {
-                let message = format!("is a compiled program\nhint: put its source ({stem}.cpp) beside it");
+                let message = format!("is a compiled program\nhint: put its source ({stem}.cpp) next to it");
                 return Err(PackageError::new(stem, message));
             }
             continue;
