@@ -390,7 +390,7 @@ mod tests {
         for kind in [Kind::Cpu, Kind::Cache, Kind::Memory, Kind::Compress, Kind::Disk] {
             let mut begun = false;
             let stop = AtomicBool::new(false);
-            let shares = run(&load(kind, &cpus, 20), &pairs("64K"), &stop, || begun = true).unwrap();
+            let shares = run(&load(kind, &cpus, 200), &pairs("64K"), &stop, || begun = true).unwrap();
             assert!(begun, "{kind:?}");
             assert_eq!(shares.iter().map(|share| share.cpu).collect::<Vec<_>>(), cpus, "{kind:?}");
             assert!(shares.iter().all(|share| share.work > 0), "{kind:?}: {shares:?}");
