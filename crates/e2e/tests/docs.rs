@@ -1,6 +1,8 @@
 //! What documents show is what happens: every block that is marked `console` is executed, its commands one after the
 //! other in one shell for each page, and what they print is compared. Numbers with their units are masked; an ellipsis
-//! stands for any text of a line, or for any lines where it is a line of its own.
+//! stands for any text of a line, or for any lines where it is a line of its own. Commands of a block that is marked
+//! `console,running` run until they are ended. As root a page has a network of its own, so that a service finds its usual
+//! port free; other users cannot have that, and do not execute such blocks.
 
 #[path = "docs/book.rs"]
 mod book;
@@ -23,26 +25,32 @@ struct Step {
     line: usize,
     command: String,
     printed: Vec<String>,
+    /// It does not end by itself.
+    runs_on: bool,
 }
 
 fn steps(page: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
-    let mut within = false;
+    let mut within = None;
     for (number, line) in page.lines().enumerate() {
         match (within, line) {
-            (false, "```console") => within = true,
-            (true, "```") => within = false,
-            (false, _) => {}
-            (true, line) => match (line.strip_prefix("$ "), line.strip_prefix("> "), steps.last_mut()) {
-                (Some(command), ..) => {
-                    steps.push(Step { line: number + 1, command: command.into(), printed: Vec::new() });
+            (None, "```console") => within = Some(false),
+            (None, "```console,running") => within = Some(true),
+            (Some(_), "```") => within = None,
+            (None, _) => {}
+            (Some(runs_on), line) => {
+                match (line.strip_prefix("$ "), line.strip_prefix("> "), steps.last_mut()) {
+                    (Some(command), ..) => {
+                        let printed = Vec::new();
+                        steps.push(Step { line: number + 1, command: command.into(), printed, runs_on });
+                    }
+                    (None, Some(more), Some(step)) if step.printed.is_empty() => {
+                        step.command += &format!("\n{more}");
+                    }
+                    (None, _, Some(step)) => step.printed.push(line.into()),
+                    (None, _, None) => panic!("line {}: output before the first command", number + 1),
                 }
-                (None, Some(more), Some(step)) if step.printed.is_empty() => {
-                    step.command += &format!("\n{more}");
-                }
-                (None, _, Some(step)) => step.printed.push(line.into()),
-                (None, _, None) => panic!("line {}: output before the first command", number + 1),
-            },
+            }
         }
     }
     steps
@@ -99,31 +107,64 @@ fn line_matches(expected: &str, line: &str) -> bool {
     rest.ends_with(last)
 }
 
+/// What a page's script begins with: `sudo` for whoever needs none, and a command that runs until it has printed enough lines and
+/// then nothing for two seconds, a minute at most.
+const PRELUDE: &str = r#"
+sudo() { "$@"; }
+export -f sudo
+runs_on() { # script, lines
+    : >"$1.said"
+    setsid bash "$1" >>"$1.said" 2>&1 &
+    local before=none now turns=0
+    while now=$(wc -l <"$1.said"); ((now < $2)) || [[ $now != "$before" ]]; do
+        ((++turns <= 30)) || break
+        before=$now
+        sleep 2
+    done
+    cat "$1.said"
+    kill -TERM -- -$!
+    wait $!
+}
+"#;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Executes a page; what does not fit, in words.
 fn execute(stage: &Stage, name: &str, text: &str) -> Result<usize, String> {
-    let steps = steps(text);
+    let place = stage.place(&name.replace('.', "-"))?;
+    let steps: Vec<Step> = steps(text).into_iter().filter(|step| !step.runs_on || place.is_root()).collect();
     if steps.is_empty() {
         return Ok(0);
     }
-    let place = stage.place(&name.replace('.', "-"))?;
     let own = place.path("page");
     stage.make_directory(&own)?;
     let copied = place.command(Path::new("cp")).arg("-r").arg(root().join("examples")).arg(&own).status();
     if !copied.is_ok_and(|status| status.success()) {
         return Err("examples were not copied".into());
     }
-    let script: String = steps
-        .iter()
-        .enumerate()
-        .map(|(n, step)| format!("printf '\\n{MARK}%s\\n' {n}\n{}\n", step.command))
-        .collect();
     let file = place.path("script");
+    let mut script = PRELUDE.to_string();
+    for (n, step) in steps.iter().enumerate() {
+        let command = if step.runs_on {
+            let alone = file.with_extension(n.to_string());
+            fs::write(&alone, &step.command).map_err(|error| error.to_string())?;
+            let lines = step.printed.iter().filter(|line| *line != "…").count();
+            format!("runs_on '{}' {lines}", alone.display())
+        } else {
+            step.command.clone()
+        };
+        script += &format!("printf '\\n{MARK}%s\\n' {n}\n{command}\n");
+    }
     fs::write(&file, script).map_err(|error| error.to_string())?;
-    let mut shell = place.command(Path::new("/bin/bash"));
+    let mut shell = if place.is_root() {
+        let mut unshare = place.command(Path::new("unshare"));
+        unshare.args(["--net", "sh", "-c", "ip link set lo up && exec \"$@\"", "sh", "/bin/bash"]);
+        unshare
+    } else {
+        place.command(Path::new("/bin/bash"))
+    };
     let directory = stage.path().display();
     shell.env("PATH", format!("{directory}:/usr/local/bin:/usr/bin:/bin")).current_dir(&own);
     shell.args(["-c", "exec 2>&1; . \"$0\""]).arg(&file);
@@ -190,10 +231,12 @@ fn what_the_other_pages_show_happens() {
 
 #[test]
 fn pages_are_compared_by_what_does_not_vary() {
-    let found = steps("text\n```console\n$ a <<E\n> x\n> E\nout\n$ b\n```\n```text\n$ c\n```\n");
-    let commands: Vec<(&str, usize)> =
-        found.iter().map(|step| (step.command.as_str(), step.printed.len())).collect();
-    assert_eq!(commands, [("a <<E\nx\nE", 1), ("b", 0)]);
+    let found = steps(
+        "text\n```console\n$ a <<E\n> x\n> E\nout\n$ b\n```\n```text\n$ c\n```\n```console,running\n$ d\n```\n",
+    );
+    let commands: Vec<(&str, usize, bool)> =
+        found.iter().map(|step| (step.command.as_str(), step.printed.len(), step.runs_on)).collect();
+    assert_eq!(commands, [("a <<E\nx\nE", 1, false), ("b", 0, false), ("d", 0, true)]);
     assert_eq!(masked("AC  secret/1   29.1 ms   19.1 MiB"), masked("AC secret/2 1.03 s 900 KiB"));
     assert_ne!(masked("AC  secret/1"), masked("WA  secret/1"));
     let lines = |text: &str| text.lines().map(str::to_string).collect::<Vec<_>>();
