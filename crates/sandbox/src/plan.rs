@@ -243,10 +243,18 @@ impl Plan {
         at
     }
 
+    /// The run's own /proc, without what no namespace separates: keyrings of the caller's session, and how many processes hold each
+    /// (keyrings(7)).
     fn mount_proc(&mut self) -> io::Result<()> {
         let (kind, at) = (self.string("proc")?, self.string("/proc")?);
         let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
         self.call(Step::MountProc, libc::SYS_mount, &[kind, at, kind, flags as usize, 0]);
+        // Absent without CONFIG_KEYS.
+        let nothing = self.string("/dev/null")?;
+        for keys in ["/proc/keys", "/proc/key-users"] {
+            let at = self.string(keys)?;
+            self.attempt(Step::MountProc, libc::SYS_mount, &[nothing, at, kind, libc::MS_BIND as usize, 0]);
+        }
         Ok(())
     }
 

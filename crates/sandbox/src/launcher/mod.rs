@@ -64,7 +64,6 @@ pub fn launcher_main() -> u8 {
     sys::reset_signals();
     // Out of the caller's terminal and process group: Ctrl-C is the caller's to handle.
     let _ = rustix::process::setsid();
-    sys::leave_session_keyring();
     let Ok(socket) = take_over_stdio() else { return 3 };
     let mut buffer = vec![0; message::PACKET];
     // `_held` lives as long as this process, which outlives all others of the slot.

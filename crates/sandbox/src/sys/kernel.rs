@@ -31,20 +31,6 @@ pub(crate) fn install_filter(program: &[Instruction]) -> io::Result<()> {
     }
 }
 
-/// Leaves the caller's session keyring for an empty one that nobody may look at, keyctl(2). Otherwise /proc/keys shows each run the
-/// caller's keyring, and how many processes hold it. Where a container forbids the call, it usually masks /proc/keys as well.
-pub(crate) fn leave_session_keyring() {
-    const NO_PERMISSION: libc::c_ulong = 0;
-    let nameless = std::ptr::null::<libc::c_char>();
-    // SAFETY: integers and a null pointer, which keyctl(2) allows here.
-    unsafe {
-        if libc::syscall(libc::SYS_keyctl, libc::KEYCTL_JOIN_SESSION_KEYRING, nameless) >= 0 {
-            let session = libc::c_long::from(libc::KEY_SPEC_SESSION_KEYRING);
-            libc::syscall(libc::SYS_keyctl, libc::KEYCTL_SETPERM, session, NO_PERMISSION);
-        }
-    }
-}
-
 /// Draws the launcher's secret, getrandom(2). To be called once, before a filter is made of it.
 pub(crate) fn draw_secret() -> io::Result<u64> {
     let mut secret = 0u64;

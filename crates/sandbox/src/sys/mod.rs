@@ -18,8 +18,8 @@ mod tied;
 pub(crate) use child::{ChildFailure, InitStack, Op, spawn_init, spawn_program};
 pub use inherited::stdout_was_closed;
 pub(crate) use kernel::{
-    Counts, Death, bounding_set_drop_all, draw_secret, eventfd, fork, install_filter, leave_session_keyring,
-    limits, make_undumpable, owned, peek_death, process_cpu_time, reap, reset_signals, secret, wait_for,
+    Counts, Death, bounding_set_drop_all, draw_secret, eventfd, fork, install_filter, limits,
+    make_undumpable, owned, peek_death, process_cpu_time, reap, reset_signals, secret, wait_for,
 };
 pub use kernel::{become_fifo, become_round_robin};
 pub(crate) use landlock::{Rules, access};
