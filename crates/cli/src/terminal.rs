@@ -116,6 +116,8 @@ fn tips_as_hints(text: &str) -> String {
                 let rest = rest.strip_prefix("\u{1b}[0m").unwrap_or(rest);
                 lines.push(format!("hint:{rest}"));
             }
+            // Where a suggestion was taken out.
+            _ if line.is_empty() && lines.last().is_some_and(String::is_empty) => {}
             _ => lines.push(line.to_owned()),
         }
     }
@@ -226,6 +228,7 @@ mod tests {
             assert_eq!(tips_as_hints(&told), format!("error: no x\n{hint}a y exists\n\nUsage: z\n"));
         }
         assert_eq!(tips_as_hints("  a tip: none\n"), "  a tip: none\n");
+        assert_eq!(tips_as_hints("error: no x\n\n\nUsage: z\n"), "error: no x\n\nUsage: z\n");
     }
 
     #[test]
