@@ -118,8 +118,8 @@ impl Brokers {
             let (clients, monitor, routes) = (place(host, 4222)?, place(host, 8222)?, place(host, 6222)?);
             all.push(Broker { host: host.clone(), clients, monitor, routes, process: None });
         }
-        let addresses: Vec<IpAddr> = setup.hosts.iter().map(|host| IpAddr::V4(host.address)).collect();
-        let certificates = setup.tls.then(|| certificates::make(directory.path(), &addresses)).transpose()?;
+        let names: Vec<String> = setup.hosts.iter().map(|host| format!("IP:{}", host.address)).collect();
+        let certificates = setup.tls.then(|| certificates::make(directory.path(), &names)).transpose()?;
         let mut brokers = Brokers { setup, all, certificates, directory };
         for n in 0..brokers.all.len() {
             let path = brokers.directory.path().join(format!("b{n}.conf"));

@@ -1,7 +1,6 @@
 //! Certificates for a test's own brokers, made by `openssl`.
 
 use std::fs;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 /// Where they lie, as PEM.
@@ -22,12 +21,11 @@ fn openssl(words: &[&str], directory: &Path) -> Result<(), String> {
     if done.status.success() { Ok(()) } else { Err(format!("openssl {}: {said}", words.join(" "))) }
 }
 
-/// Makes an authority and one certificate for all these addresses, for a day.
+/// Makes an authority and one certificate for all these names, as `subjectAltName` has them (`IP:10.0.0.1`, `DNS:host`), for a day.
 ///
 /// # Errors
 /// There is no `openssl`, or no room.
-pub fn make(directory: &Path, addresses: &[IpAddr]) -> Result<Certificates, String> {
-    let names: Vec<String> = addresses.iter().map(|address| format!("IP:{address}")).collect();
+pub fn make(directory: &Path, names: &[String]) -> Result<Certificates, String> {
     let names = format!("subjectAltName={}\n", names.join(","));
     let extensions = directory.join("names");
     fs::write(&extensions, &names).map_err(|error| format!("{}: {error}", extensions.display()))?;

@@ -36,6 +36,18 @@ impl Namespace {
         }
     }
 
+    /// One with nobody else in it, in which the loopback interface has these addresses, too.
+    ///
+    /// # Errors
+    /// This user cannot make namespaces, or there is no `ip`.
+    pub fn with(addresses: &[Ipv4Addr]) -> Result<Namespace, String> {
+        let made = Namespace::new()?;
+        let more: String =
+            addresses.iter().map(|address| format!("addr add {address}/32 dev lo\n")).collect();
+        made.ip(&format!("link set lo up\n{more}"))?;
+        Ok(made)
+    }
+
     /// A path by which other processes find it as long as we hold it.
     fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())

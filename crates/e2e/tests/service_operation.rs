@@ -387,8 +387,9 @@ fn encrypted() -> Done {
     let other = own.path().join("other");
     fs::create_dir(&other)?;
     let here = std::net::IpAddr::from([127, 0, 0, 1]);
-    let known = certificates::make(own.path(), &[here])?;
-    let unknown = certificates::make(&other, &[here])?;
+    let names = [format!("IP:{here}")];
+    let known = certificates::make(own.path(), &names)?;
+    let unknown = certificates::make(&other, &names)?;
     let rules = own.path().join("pg_hba.conf");
     fs::write(&rules, "local all all trust\nhostssl all all 127.0.0.1/32 trust\n")?;
     if geteuid().is_root() {

@@ -92,8 +92,7 @@ fn check(site: &Path, files: &BTreeMap<PathBuf, String>) -> (Vec<String>, usize)
     (broken, checked)
 }
 
-#[test]
-fn mdbook_builds_the_documents_and_their_links_lead_somewhere() {
+pub(crate) fn mdbook_builds_the_documents_and_their_links_lead_somewhere() {
     let site = tempfile::tempdir().expect("a directory");
     let pages = build(site.path());
     let files = html_files(site.path()).expect("the site can be read");
@@ -104,8 +103,7 @@ fn mdbook_builds_the_documents_and_their_links_lead_somewhere() {
     assert!(checked > 2000, "only {checked} links were found");
 }
 
-#[test]
-fn links_that_lead_nowhere_are_found() {
+pub(crate) fn links_that_lead_nowhere_are_found() {
     let site = tempfile::tempdir().expect("a directory");
     let text = "<h2 id=\"x\">x &lt;a href=&quot;no&quot;&gt;</h2><a href=\"#x\"></a><a class=\"b\" href=\"#y\"></a>\
                 <a href=\"../a.html\"></a><a href=\"b/c.html#x\"></a><img src=\"b.png\"><a href=\"https://a.b/c\"></a>";
