@@ -41,7 +41,14 @@ const SUDO: &str = "sudo() { case $1 in --*) shift ;; esac; \"$@\"; }\n";
 const PRELUDE: &str = r#"
 export -f sudo
 staying=()
-trap 'for pid in "${staying[@]}"; do kill -TERM -- -"$pid" 2>/dev/null; done; wait' EXIT
+end() { # leader of a group of processes
+    local turns=0
+    kill -TERM -- -"$1" 2>/dev/null
+    wait "$1"
+    # What the leader has started may take longer.
+    while kill -0 -- -"$1" 2>/dev/null && ((++turns < 300)); do sleep 0.1; done
+}
+trap 'for pid in "${staying[@]}"; do end "$pid"; done' EXIT
 begin() { # script, lines
     : >"$1.said"
     setsid bash "$1" >>"$1.said" 2>&1 &
@@ -56,12 +63,11 @@ begin() { # script, lines
 }
 ended() {
     begin "$@"
-    kill -TERM -- -$begun
-    wait $begun
+    end "$begun"
 }
 stays() {
     begin "$@"
-    staying+=($begun)
+    staying+=("$begun")
 }
 "#;
 
