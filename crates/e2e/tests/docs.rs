@@ -134,7 +134,9 @@ fn carry_out(stage: &Stage, place: &Workspace<'_>, steps: &[Step]) -> Result<Str
             enter += &format!("mount --bind '{}' {AUTHORITIES} && ", authority.display());
         }
         enter += "exec \"$@\"";
-        unshare.args(["--mount", "--uts", "sh", "-c", &enter]).arg(&hosts).arg("/bin/bash");
+        // Whatever a page has started ends with it, also where it is cut off: its shell is the first process of a PID namespace.
+        unshare.args(["--pid", "--fork", "--kill-child", "--mount-proc", "--uts"]);
+        unshare.args(["sh", "-c", &enter]).arg(&hosts).arg("/bin/bash");
         unshare
     } else {
         place.command(Path::new("/bin/bash"))
