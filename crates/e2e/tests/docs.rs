@@ -1,6 +1,6 @@
 //! What documents show is what happens: every block that is marked `console` is executed, its commands one after the
 //! other in one shell for each page, and what they print is compared. Numbers with their units are masked; an ellipsis
-//! stands for any text of a line, or for any lines where it is a line of its own. Words after `console` say what runs beside
+//! stands for any text of a line, or for any lines but errors where it is a line of its own. Words after `console` say what runs beside
 //! the commands, and until when they run ([`page::World`], [`page::End`]).
 //!
 //! As root a page has a network of its own, in which a service finds its usual port free; other users cannot have that,
@@ -189,7 +189,9 @@ fn differences(name: &str, steps: &[Step], printed: &str) -> Vec<String> {
         };
         let expected = lines(&mut step.printed.iter().map(String::as_str));
         let printed = lines(&mut output.lines());
-        if !matches(&expected, &printed) {
+        // An ellipsis stands for no failure.
+        let failed = |lines: &[String]| lines.iter().any(|line| line.starts_with("error: "));
+        if !matches(&expected, &printed) || failed(&printed) && !failed(&expected) {
             wrong.push(format!(
                 "{name}:{}: $ {}\n  the page says\n    {}\n  and it printed\n    {}",
                 step.line,
