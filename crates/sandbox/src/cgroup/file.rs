@@ -40,6 +40,12 @@ impl CgroupFile {
         Ok(CgroupFile { path, file })
     }
 
+    /// Reads the file for the first time. The kernel keeps the memory that it reads into until the file is closed (seq_read_iter,
+    /// fs/seq_file.c): later reads are charged for nothing.
+    pub(super) fn read_once(self) -> io::Result<CgroupFile> {
+        self.read().map(|_| self)
+    }
+
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }

@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 const LEFTOVER: u64 = 1 << 20;
 /// Memory is charged in batches of this size per CPU (MEMCG_CHARGE_BATCH, 64 pages, include/linux/memcontrol.h).
 const BATCH: u64 = 256 << 10;
-/// What the launcher may need while a run's processes are on their way out.
+/// What the launcher may need while it starts a run, where the kernel would end it for the want of it.
 const ROOM: u64 = 16 << 20;
 /// What the launcher needs to start a run.
 const ROOM_TO_START: u64 = 4 << 20;
@@ -36,6 +36,8 @@ pub(super) struct Memory {
     base: u64,
     before: Kills,
     limit: u64,
+    /// The most that was charged until the limit was lifted.
+    most: Cell<Option<u64>>,
     /// The least that the kernel is told to hold the run to, where the launcher shares the limit: with less, it would fail, or
     /// the kernel would choose it, being larger than all of the run. A run that passed its own limit is told by its peak.
     least: u64,
@@ -98,12 +100,17 @@ impl Memory {
             current: leaf.read_only("memory.current")?,
             events: leaf.read_only("memory.events")?,
         });
-        Ok(Memory { version, base: 0, before: Kills::default(), limit: UNLIMITED, least: 0 })
+        Ok(Memory::new(version, 0))
     }
 
     pub(super) fn v1(group: Group) -> io::Result<Memory> {
         let version = Version::V1(Box::new(V1::join(group)?));
-        Ok(Memory { version, base: 0, before: Kills::default(), limit: UNLIMITED, least: ROOM_TO_START })
+        Ok(Memory::new(version, ROOM_TO_START))
+    }
+
+    fn new(version: Version, least: u64) -> Memory {
+        let (before, most) = (Kills::default(), Cell::new(None));
+        Memory { version, base: 0, before, limit: UNLIMITED, most, least }
     }
 
     /// See [`super::Groups::not_exempt`].
@@ -139,21 +146,19 @@ impl Memory {
         }
         self.before = self.version.kills()?;
         self.limit = limit.unwrap_or(UNLIMITED);
+        self.most.set(None);
         Ok(())
     }
 
     pub(super) fn since_prepare(&self) -> io::Result<MemoryUse> {
         let peak = match &self.version {
             // A program smaller than one batch may live on what a CPU has charged in advance: at least that is shown.
-            Version::V1(v1) => Some(v1.files.max_usage.number()?.max(self.base + BATCH)),
+            Version::V1(v1) => {
+                Some(self.most.get().map_or_else(|| v1.files.max_usage.number(), Ok)?.max(self.base + BATCH))
+            }
             Version::V2(v2) => v2.peak.as_ref().map(CgroupFile::number).transpose()?,
         };
-        // Once relieved, what comes on top is no longer the run's: the launcher, and processes on their way out.
-        let run_over = |p: u64| if self.is_relieved() { p.min(self.held()) } else { p };
-        let peak = peak.map(|p| run_over(p.saturating_sub(self.base)));
-        if peak.is_some_and(|p| p.saturating_add(LEFTOVER) >= self.limit) {
-            self.relieve();
-        }
+        let peak = peak.map(|p| p.saturating_sub(self.base));
         let kills = self.version.kills()?;
         let beyond = peak.is_some_and(|p| p > self.limit) && self.held() > self.limit;
         // Batches may keep the peak a little below.
@@ -168,18 +173,15 @@ impl Memory {
         })
     }
 
-    /// Makes room after a run that is over: the launcher shares its limit in version 1, and with nobody else left to kill
-    /// the kernel would turn on the launcher, where this has no right to be exempt (CAP_SYS_RESOURCE).
-    pub(super) fn relieve(&self) {
+    /// Lifts the limit of a run that is over, and keeps what it has used at most. In version 1 the launcher shares the limit. A
+    /// run can leave the group full of what outlives its processes (extended attributes in memory); then the next
+    /// charge fails, or ends the launcher where this has no right to be exempt (CAP_SYS_RESOURCE).
+    pub(super) fn lift(&self) {
         if let Version::V1(v1) = &self.version {
-            let room = self.held().saturating_add(self.base).saturating_add(ROOM).min(UNLIMITED);
+            self.most.set(v1.files.max_usage.number().ok());
             // Refused, nothing is worse than before.
-            let _ = v1.set_limit(room);
+            let _ = v1.set_limit(UNLIMITED);
         }
-    }
-
-    fn is_relieved(&self) -> bool {
-        matches!(&self.version, Version::V1(v1) if v1.limit.get() > self.held().saturating_add(self.base))
     }
 
     /// What the kernel was told to hold the run to.
@@ -263,9 +265,10 @@ impl V1Files {
         // memory.rst, section 9: "<event_fd> <fd of memory.oom_control>".
         let registration = format!("{} {}", event.as_raw_fd(), oom_control.fd().as_raw_fd());
         group.write_only("cgroup.event_control")?.write(&registration)?;
+        let (usage, max_usage) = ("memory.usage_in_bytes", "memory.max_usage_in_bytes");
         Ok(V1Files {
-            usage: group.read_only("memory.usage_in_bytes")?,
-            max_usage: group.read_write("memory.max_usage_in_bytes")?,
+            usage: group.read_only(usage)?,
+            max_usage: group.read_write(max_usage).and_then(CgroupFile::read_once)?,
             limit: group.read_write("memory.limit_in_bytes")?,
             memsw: group.read_write("memory.memsw.limit_in_bytes").ok(),
             oom_control,

@@ -71,6 +71,8 @@ struct Leaf {
     group: Group,
     events: CgroupFile,
     cpu_stat: CgroupFile,
+    /// `cpu.pressure`, where the kernel accounts for it.
+    pressure: Option<CgroupFile>,
     /// `memory.numa_stat`, where the leaf has the memory controller.
     numa_stat: Option<CgroupFile>,
     /// Recreated before each run, because this kernel cannot reset what the leaf has counted.
@@ -113,9 +115,7 @@ impl Groups {
         if let Some(slot) = &places.slot {
             groups.take_ground(places, slot, has("cpuset"));
         }
-        if let Some(leaf) = &groups.leaf
-            && leaf.group.read_only("cpu.pressure").and_then(|f| f.read()).is_err()
-        {
+        if groups.leaf.as_ref().is_some_and(|leaf| leaf.pressure.is_none()) {
             groups.lack("no pressure accounting (kernel parameter psi=1); waits for a CPU are known of main threads only".into());
         }
         groups
@@ -247,10 +247,10 @@ impl Groups {
         self.memory.as_ref().map(Memory::since_prepare)
     }
 
-    /// Lifts the memory limit of a run that has been ended.
-    pub(crate) fn relieve_memory(&self) {
+    /// Lifts the memory limit of a run that is over.
+    pub(crate) fn lift_memory_limit(&self) {
         if let Some(memory) = &self.memory {
-            memory.relieve();
+            memory.lift();
         }
     }
 
@@ -277,6 +277,11 @@ impl Groups {
     /// The file whose `usage_usec`, `user_usec` and `system_usec` count the run.
     pub(crate) fn cpu_stat(&self) -> Option<BorrowedFd<'_>> {
         self.leaf.as_ref().map(|l| l.cpu_stat.fd())
+    }
+
+    /// The text of the leaf's `cpu.pressure`; `None` without a leaf, or without pressure accounting.
+    pub(crate) fn pressure(&self) -> Option<String> {
+        self.leaf.as_ref()?.pressure.as_ref()?.read().ok()
     }
 
     /// Whether [`Groups::pages_by_node`] can say anything.
@@ -316,7 +321,8 @@ impl Leaf {
     fn open(group: Group, renew: bool) -> io::Result<Leaf> {
         Ok(Leaf {
             events: group.read_only("cgroup.events")?,
-            cpu_stat: group.read_only("cpu.stat")?,
+            cpu_stat: group.read_only("cpu.stat").and_then(CgroupFile::read_once)?,
+            pressure: pressure(&group),
             numa_stat: group.read_only("memory.numa_stat").ok(),
             group,
             renew,
@@ -337,6 +343,7 @@ impl Leaf {
         self.group.recreate()?;
         self.events = self.group.read_only("cgroup.events")?;
         self.cpu_stat = self.group.read_only("cpu.stat")?;
+        self.pressure = pressure(&self.group);
         self.numa_stat = self.group.read_only("memory.numa_stat").ok();
         Ok(())
     }
@@ -354,6 +361,11 @@ impl Pids {
         }
         Ok(())
     }
+}
+
+/// Without pressure accounting it is absent, or cannot be read.
+fn pressure(leaf: &Group) -> Option<CgroupFile> {
+    leaf.read_only("cpu.pressure").and_then(CgroupFile::read_once).ok()
 }
 
 fn create(parent: &Result<PathBuf, String>, name: &str) -> io::Result<Group> {

@@ -48,14 +48,17 @@ impl Host {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         // /proc/swaps has a line for each area in use behind its head.
         let swaps = std::fs::read_to_string(proc.join("swaps")).map_or(0, |text| text.lines().count());
-        Ok(Host {
+        let host = Host {
             proc: rustix::fs::open(proc, flags, Mode::empty())?,
             stat: File::open(proc.join("stat"))?,
             meminfo: File::open(proc.join("meminfo"))?,
             vmstat: (swaps > 1).then(|| File::open(proc.join("vmstat"))).transpose()?,
             cpus,
             nodes,
-        })
+        };
+        // It is next read while a run goes on, when that must cost no memory (CgroupFile::read_once).
+        let _ = host.kernel_memory();
+        Ok(host)
     }
 
     pub(super) fn proc(&self) -> BorrowedFd<'_> {
@@ -115,8 +118,13 @@ impl Host {
 
     /// Time the main thread ran, and time it was ready but not running, in its whole life so far.
     pub(super) fn schedstat(&self, pid: u32) -> io::Result<[Nanos; 2]> {
-        let text = read_at(&self.proc, &format!("{pid}/schedstat"))?;
-        schedstat(&text).ok_or_else(|| io::Error::other("schedstat has no second field"))
+        self.open_schedstat(pid)?.read()
+    }
+
+    /// Opens what [`Schedstat::read`] reads.
+    pub(super) fn open_schedstat(&self, pid: u32) -> io::Result<Schedstat> {
+        let (path, flags) = (format!("{pid}/schedstat"), OFlags::RDONLY | OFlags::CLOEXEC);
+        Ok(Schedstat(File::from(rustix::fs::openat(&self.proc, path, flags, Mode::empty())?)))
     }
 
     /// The number that was given last to a process or thread, in the launcher's namespace, where all of a run have one
@@ -185,6 +193,19 @@ impl Host {
             weaker: run.weaker.to_vec(),
             machine: None,
         }
+    }
+}
+
+/// /proc/PID/schedstat, kept open.
+pub(super) struct Schedstat(File);
+
+impl Schedstat {
+    /// Time the main thread ran, and time it was ready but not running, in its whole life so far.
+    pub(super) fn read(&self) -> io::Result<[Nanos; 2]> {
+        let mut buffer = [0; 128];
+        let n = self.0.read_at(&mut buffer, 0)?;
+        schedstat(&String::from_utf8_lossy(&buffer[..n]))
+            .ok_or_else(|| io::Error::other("schedstat has no second field"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! One run, from the request to the observation.
 
-use super::evidence::{CpuTimes, Finished, uncharged};
+use super::evidence::{CpuTimes, Finished, Schedstat, uncharged};
 use super::frequency::ClockSample;
 use super::privilege::read_at;
 use super::streams::Output;
@@ -35,6 +35,8 @@ struct Started {
     counters: Option<Counters>,
     /// What counts the CPU time of its processes where no group does, or why nothing does.
     clock: Option<Result<Counter, String>>,
+    /// How long its main thread waited for a CPU, where waiting is excused and no group tells.
+    waits: Option<Schedstat>,
     /// Time spent on evidence so far.
     cost: Nanos,
     /// What it was started without.
@@ -201,9 +203,9 @@ impl Launcher {
         let counters = self.counters(spec)?;
         let clock = self.clock();
         let ((throttled, swapped), mut cost) = timed(|| (self.groups.throttled(), self.host.swapped_in()));
-        if spec.limits.wall.is_some_and(|w| w.excuse_waiting) {
-            self.pressure_before = self.pressure();
-        }
+        let excused = spec.limits.wall.is_some_and(|w| w.excuse_waiting);
+        let pressure = excused.then(|| self.pressure()).flatten();
+        self.pressure_before = pressure.unwrap_or_default();
         let mut failure = ChildFailure::default();
         // Our next child is pid 1 of the new namespace; the one after it is its neighbour and our own child.
         sys::unshare(libc::CLONE_NEWPID).during(|| "making the run's pid namespace".into())?;
@@ -232,6 +234,9 @@ impl Launcher {
         // this reading is microseconds, and the unit is a tick.
         let (before, reading) = timed(|| self.host.cpu_times(&cpus));
         cost = cost + reading;
+        let waits = (excused && pressure.is_none()).then(|| self.host.open_schedstat(pid).ok()).flatten();
+        // Before the run can have filled its memory (CgroupFile::read_once).
+        let _ = waits.as_ref().map(Schedstat::read);
         Ok(Started {
             pid,
             pidfd,
@@ -243,6 +248,7 @@ impl Launcher {
             cpus,
             counters,
             clock,
+            waits,
             cost,
             forgone: Step::forgone(&failure).map(Step::words).collect(),
         })
@@ -293,14 +299,14 @@ impl Launcher {
             cpus: s.cpus.len().max(1) as u64,
             counter: s.counters.as_ref().and_then(|counters| counters.instructions.as_ref().ok()),
             clock: s.clock.as_ref().and_then(|clock| clock.as_ref().ok()),
+            waits: s.waits.as_ref(),
         };
         let ended = self.supervise(&watched).during(|| "watching the run".into());
         if ended.is_err() {
             self.kill_tree(&watched);
         }
         let observed = self.observe(spec, &s, ended);
-        // The tree goes before anything is answered: main process first, since init waits for it.
-        let _ = rustix::process::pidfd_send_signal(&s.init, rustix::process::Signal::KILL);
+        // The tree is gone before anything is answered: main process first, since init waits for it.
         sys::reap(s.pidfd.as_fd())
             .and_then(|()| end_init(s.init.as_fd()))
             .during(|| "ending the run".into())?;
@@ -410,10 +416,6 @@ impl Launcher {
             }
             Some(Ok(used)) => Ok((used.peak, used.killed)),
         }
-    }
-
-    fn pressure(&self) -> Nanos {
-        self.groups.clone_into().and_then(super::supervise::pressure_of).unwrap_or(Nanos::ZERO)
     }
 }
 

@@ -1,7 +1,11 @@
 //! Watches a run: sleeps until a limit could have been passed, never on a period.
+//!
+//! On some layouts the launcher shares the run's memory group, which the run may fill with what outlives it. Until the run is over,
+//! the launcher therefore calls nothing that the kernel charges memory for: it reads files that it holds open and has read
+//! before. Only where no group limits memory does it open the run's files in /proc.
 
 use super::Launcher;
-use super::evidence::parse_cpu_stat;
+use super::evidence::{Schedstat, parse_cpu_stat};
 use super::tree;
 use crate::counter::{self, Counter};
 use crate::message::{self, Request};
@@ -54,6 +58,8 @@ pub(super) struct Watched<'a> {
     pub(super) counter: Option<&'a Counter>,
     /// What counts its CPU time, where no group does.
     pub(super) clock: Option<&'a Counter>,
+    /// How long its main thread waited for a CPU, where no group tells.
+    pub(super) waits: Option<&'a Schedstat>,
 }
 
 /// Why the launcher ended a run, if it did.
@@ -109,14 +115,16 @@ impl Launcher {
                 killed = true;
                 continue;
             }
-            let [dead, memory, caller] = self.wait(run, sleep)?;
+            let [dead, memory, caller] = self.wait(run, sleep, !ended.out_of_memory)?;
             if memory {
                 ended.out_of_memory = true;
                 self.kill_tree(run);
                 killed = true;
-                self.groups.relieve_memory();
             }
             if dead {
+                // What lives on in the tree would fill the group again.
+                self.kill_tree(run);
+                self.groups.lift_memory_limit();
                 return Ok(ended);
             }
             if caller {
@@ -223,22 +231,32 @@ impl Launcher {
         Some([now[0] - then[0], now[1] - then[1], now[2] - then[2]])
     }
 
-    /// Time in which some task of the run was ready but had no CPU: from the group's pressure file
-    /// (Documentation/accounting/psi.rst), else the main thread's alone.
-    fn waited(&self, run: &Watched<'_>) -> Nanos {
-        let by_group = self.groups.clone_into().and_then(pressure_of);
-        let main = self.host.schedstat(run.pid).map_or(Nanos::ZERO, |[_, waited]| waited);
-        by_group.map_or(main, |g| (g - self.pressure_before).max(main))
+    /// Time in which some task of the leaf was ready but had no CPU, since it was made: from its pressure file
+    /// (Documentation/accounting/psi.rst).
+    pub(super) fn pressure(&self) -> Option<Nanos> {
+        let text = self.groups.pressure()?;
+        let some = text.lines().find(|l| l.starts_with("some "))?;
+        some.rsplit_once("total=")?.1.trim().parse().ok().map(Nanos::from_micros)
     }
 
-    fn wait(&self, run: &Watched<'_>, sleep: Option<Nanos>) -> io::Result<[bool; 3]> {
+    /// Time in which some task of the run was ready but had no CPU, else the main thread's alone.
+    fn waited(&self, run: &Watched<'_>) -> Nanos {
+        match self.pressure() {
+            Some(group) => group - self.pressure_before,
+            None => run.waits.and_then(|file| file.read().ok()).map_or(Nanos::ZERO, |[_, waited]| waited),
+        }
+    }
+
+    /// Returns whether the main process is dead, memory has run out, and the caller has spoken. That memory has run out stays
+    /// true, and is watched for as `memory` says.
+    fn wait(&self, run: &Watched<'_>, sleep: Option<Nanos>, memory: bool) -> io::Result<[bool; 3]> {
         let timeout = sleep.map(|s| Timespec {
             tv_sec: (s.0 / 1_000_000_000) as i64,
             tv_nsec: (s.0 % 1_000_000_000) as i64,
         });
         let mut fds = vec![PollFd::from_borrowed_fd(run.pidfd, PollFlags::IN)];
         fds.push(PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN));
-        if let Some((fd, events)) = self.groups.out_of_memory_event() {
+        if let Some((fd, events)) = self.groups.out_of_memory_event().filter(|_| memory) {
             fds.push(PollFd::from_borrowed_fd(fd, events));
         }
         match poll(&mut fds, timeout.as_ref()) {
@@ -277,13 +295,6 @@ fn look_at_count(run: &Watched<'_>, ended: &mut Ended) -> Option<Nanos> {
         }
     }
     None
-}
-
-/// Total of the line `some` of a group's cpu.pressure.
-pub(super) fn pressure_of(group: BorrowedFd<'_>) -> Option<Nanos> {
-    let text = super::privilege::read_at(group, "cpu.pressure").ok()?;
-    let some = text.lines().find(|l| l.starts_with("some "))?;
-    some.rsplit_once("total=")?.1.trim().parse().ok().map(Nanos::from_micros)
 }
 
 /// Where the tree is killed: a little past the limit, so that what is read at the end has passed it too.
