@@ -39,6 +39,14 @@ impl SupervisedProcess {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// It was started. Whoever has asked for the end meanwhile has told a process that was not there yet.
+    fn began(&self, pid: u32, ending: &AtomicBool) {
+        self.state().pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        if ending.load(Ordering::SeqCst) {
+            self.tell(Signal::TERM);
+        }
+    }
+
     /// Sends it a signal, if it is there.
     pub(crate) fn tell(&self, signal: Signal) {
         if let Some(pid) = self.state().pid {
@@ -123,7 +131,7 @@ fn look_after(
     let mut wait = WAITS.0;
     while !ending.load(Ordering::SeqCst) {
         let begun = Instant::now();
-        match once(child, supervised) {
+        match once(child, supervised, ending) {
             Ok(status) if ending.load(Ordering::SeqCst) => tracing::debug!(child.name, %status, "ended"),
             // It has said why; that will not change by itself.
             Ok(status) if status.code() == Some(2) => {
@@ -149,7 +157,11 @@ fn look_after(
     supervised.changed.notify_all();
 }
 
-fn once(child: &SupervisedCommand, supervised: &SupervisedProcess) -> std::io::Result<ExitStatus> {
+fn once(
+    child: &SupervisedCommand,
+    supervised: &SupervisedProcess,
+    ending: &AtomicBool,
+) -> std::io::Result<ExitStatus> {
     let stdin = match &child.stdin {
         Some(fd) => Stdio::from(fd.try_clone()?),
         None => Stdio::null(),
@@ -159,7 +171,7 @@ fn once(child: &SupervisedCommand, supervised: &SupervisedProcess) -> std::io::R
     // What is secret is for the one it is meant for.
     process.env_remove(super::NATS).envs(child.env.iter().cloned());
     let mut process = process.stdin(stdin).spawn()?;
-    supervised.state().pid = i32::try_from(process.id()).ok().and_then(Pid::from_raw);
+    supervised.began(process.id(), ending);
     // Its number is its own until it is reaped, which happens under the lock.
     let status = loop {
         {
@@ -191,5 +203,20 @@ impl Named for Command {
     fn arg0_of(&mut self, name: &str) -> &mut Self {
         use std::os::unix::process::CommandExt;
         self.arg0(format!("tauto: {name}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    #[test]
+    fn a_process_that_starts_while_all_end_is_told_so() {
+        let supervised =
+            SupervisedProcess { name: "one".into(), state: Mutex::default(), changed: Condvar::new() };
+        let mut process = Command::new("sleep").arg("20").spawn().expect("it starts");
+        supervised.began(process.id(), &AtomicBool::new(true));
+        assert_eq!(process.wait().expect("it ends").signal(), Some(Signal::TERM.as_raw()));
     }
 }

@@ -23,8 +23,9 @@ const REST: Duration = Duration::from_millis(50);
 
 impl Nats {
     async fn store<'a>(&'a self, bucket: &'static str) -> Result<&'a ObjectStore, NatsError> {
+        let stream = self.stream().await?;
         let cell = if bucket == name::PACKAGES { &self.shared.packages } else { &self.shared.bodies };
-        let found = cell.get_or_try_init(|| self.stream.get_object_store(bucket)).await;
+        let found = cell.get_or_try_init(|| stream.get_object_store(bucket)).await;
         found.map_err(|e| self.or_denied(NatsError::failed(format!("object store {bucket}"))(e.into())))
     }
 
@@ -62,7 +63,7 @@ impl Nats {
             }
             _ => return Err(NatsError::Missing { what: hash.into(), bucket }),
         };
-        let stream = self.stream.get_stream_no_info(format!("OBJ_{bucket}")).await;
+        let stream = self.stream().await?.get_stream_no_info(format!("OBJ_{bucket}")).await;
         let stream = stream.map_err(|e| self.not_got(bucket, hash, e.to_string()))?;
         let subject = format!("$O.{bucket}.C.{}", info.nuid);
         let (mut size, mut next) = (0, 1);
@@ -133,7 +134,7 @@ impl Nats {
     /// A value for a message: itself, or, where it is large, where it lies.
     pub async fn body<T: Serialize + Clone>(&self, value: &T) -> Result<Body<T>, NatsError> {
         let json = serde_json::to_vec(value).map_err(|e| NatsError::failed("a message")(e.into()))?;
-        if json.len() <= INLINE.min(self.client.max_payload() / 2) {
+        if json.len() <= INLINE.min(self.broker().max_payload / 2) {
             return Ok(Body::Inline(Box::new(value.clone())));
         }
         let hash = hash_of(&json);

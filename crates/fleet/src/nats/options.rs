@@ -3,7 +3,7 @@
 use super::error::NatsError;
 use async_nats::jetstream::context::ContextBuilder;
 use async_nats::jetstream::{Context, object_store::ObjectStore};
-use async_nats::{Client, ConnectOptions, Event, ServerAddr, ServerError};
+use async_nats::{Client, ConnectOptions, Event, ServerAddr, ServerError, ServerInfo};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -32,10 +32,12 @@ pub struct Options {
 
 /// A broker that stays silent for two of these is left for another one.
 const PING: Duration = Duration::from_secs(2);
+/// It is looked as often whether there is a connection again.
+const LOOK: Duration = Duration::from_millis(20);
 /// The longest wait between attempts to connect again.
 const LONGEST_WAIT: Duration = Duration::from_millis(500);
 /// JetStream answers within that, or is asked again.
-const API_WAIT: Duration = Duration::from_secs(5);
+pub(super) const API_WAIT: Duration = Duration::from_secs(5);
 /// The stream tells that it has a ticket within that, or the ticket is published again.
 pub(super) const ACK_WAIT: Duration = Duration::from_secs(2);
 /// A denial is taken as the reason for what fails within that time after it.
@@ -44,8 +46,10 @@ const DENIED_FOR: Duration = Duration::from_secs(10);
 /// A connection to the brokers, which comes back by itself. Cheap to clone.
 #[derive(Clone)]
 pub struct Nats {
-    pub(super) client: Client,
-    pub(super) stream: Context,
+    /// See [`Nats::client`].
+    client: Client,
+    /// See [`Nats::stream`].
+    stream: Context,
     pub(super) shared: Arc<Shared>,
 }
 
@@ -239,9 +243,34 @@ impl Nats {
         self.client.connection_state() == async_nats::connection::State::Connected
     }
 
+    /// What everything is sent by, once there is a connection. Without one the client library keeps what it is given, to send it much
+    /// too late, and stops whoever gives it more than 2048 messages (`client_capacity` of its options).
+    ///
+    /// # Errors
+    /// There is no connection within that time.
+    pub(super) async fn client(&self, within: Duration) -> Result<&Client, NatsError> {
+        let connected = async {
+            while !self.is_connected() {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        let connected = tokio::time::timeout(within, connected).await;
+        connected.map(|()| &self.client).map_err(|_| NatsError::Silent { within, away: true })
+    }
+
+    /// What asks JetStream, once there is a connection, as with [`Nats::client`].
+    pub(super) async fn stream(&self) -> Result<&Context, NatsError> {
+        self.client(API_WAIT).await.map(|_| &self.stream)
+    }
+
+    /// What the broker said of itself when it was connected to.
+    pub(super) fn broker(&self) -> ServerInfo {
+        self.client.server_info()
+    }
+
     /// Waits until what was said so far has left for the broker.
     pub async fn flush(&self) -> Result<(), NatsError> {
-        self.client.flush().await.map_err(|e| NatsError::failed("sending")(e.into()))
+        self.client(API_WAIT).await?.flush().await.map_err(|e| NatsError::failed("sending")(e.into()))
     }
 
     /// What a broker said lately that we may not do.

@@ -18,7 +18,8 @@ impl Nats {
         let body = serde_json::to_vec(presence).map_err(|e| failed()(e.into()))?;
         // As the bucket's own put does, without asking first what the bucket is like.
         let subject = format!("$KV.{}.{}", name::WORKERS, name::presence(from));
-        let sent = self.stream.publish(subject, body.into()).await.map_err(|e| failed()(e.into()))?;
+        let stream = self.stream().await?;
+        let sent = stream.publish(subject, body.into()).await.map_err(|e| failed()(e.into()))?;
         sent.await.map(|_| ()).map_err(|e| self.or_denied(failed()(e.into())))
     }
 
@@ -28,7 +29,7 @@ impl Nats {
         let subject = format!("$KV.{}.{}", name::WORKERS, name::presence(from));
         let mut headers = HeaderMap::new();
         headers.insert("KV-Operation", "DEL");
-        let sent = self.stream.publish_with_headers(subject, headers, "".into()).await;
+        let sent = self.stream().await?.publish_with_headers(subject, headers, "".into()).await;
         sent.map_err(|e| failed()(e.into()))?.await.map(|_| ()).map_err(|e| failed()(e.into()))
     }
 
@@ -37,7 +38,7 @@ impl Nats {
         let failed = || NatsError::failed("asking which workers are there");
         let bucket = self.bucket(name::WORKERS).await?;
         let latest = push::OrderedConfig {
-            deliver_subject: self.client.new_inbox(),
+            deliver_subject: self.client(WAIT).await?.new_inbox(),
             filter_subject: format!("$KV.{}.>", name::WORKERS),
             replay_policy: ReplayPolicy::Instant,
             deliver_policy: DeliverPolicy::LastPerSubject,

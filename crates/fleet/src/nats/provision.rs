@@ -73,7 +73,7 @@ impl Nats {
     /// Writes down whose cluster this is, where nobody has. Gives the number of replicas the cluster bears.
     async fn owned(&self, service: &str, replicas: Option<usize>) -> Result<usize, NatsError> {
         let config = |replicas| bucket(name::SERVICE, Duration::ZERO, replicas);
-        let clustered = self.client.server_info().cluster.is_some();
+        let clustered = self.broker().cluster.is_some();
         let wanted = replicas.unwrap_or(if clustered { 3 } else { 1 });
         let replicas = match (self.made(config(wanted), Instant::now() + PATIENCE).await, replicas) {
             (Ok(found), _) => found,
@@ -100,14 +100,14 @@ impl Nats {
     /// Makes a stream, or brings the one that is there to this form. Gives its replicas.
     async fn made(&self, config: Config, until: Instant) -> Result<usize, NatsError> {
         loop {
-            let why = match self.stream.create_stream(config.clone()).await {
+            let why = match self.stream().await?.create_stream(config.clone()).await {
                 Ok(stream) => return Ok(stream.cached_info().config.num_replicas),
                 Err(error) => match code(&error) {
                     Some(ErrorCode::STREAM_NAME_EXIST) => return self.changed(&config).await,
                     Some(ErrorCode::JETSTREAM_NOT_ENABLED | ErrorCode::JETSTREAM_NOT_ENABLED_FOR_ACCOUNT) => {
                         return Err(NatsError::NoJetStream { at: self.shared.at.clone() });
                     }
-                    _ if !self.client.server_info().jetstream => {
+                    _ if !self.broker().jetstream => {
                         return Err(NatsError::NoJetStream { at: self.shared.at.clone() });
                     }
                     _ => error.to_string(),
@@ -127,7 +127,8 @@ impl Nats {
     /// does its work as it is.
     async fn changed(&self, config: &Config) -> Result<usize, NatsError> {
         let failed = || NatsError::failed(format!("stream {}", config.name));
-        let there = self.stream.get_stream(&config.name).await.map_err(|e| failed()(e.into()))?;
+        let stream = self.stream().await?;
+        let there = stream.get_stream(&config.name).await.map_err(|e| failed()(e.into()))?;
         let there = there.cached_info().config.clone();
         let wanted = config.num_replicas.max(there.num_replicas);
         let fresh = Config { num_replicas: wanted, ..config.clone() };
@@ -138,7 +139,7 @@ impl Nats {
         {
             return Ok(wanted);
         }
-        match self.stream.update_stream(&fresh).await {
+        match stream.update_stream(&fresh).await {
             Ok(info) => Ok(info.config.num_replicas),
             Err(error) => {
                 tracing::warn!(stream = config.name, %error, "stream stays as it is");
@@ -164,7 +165,7 @@ impl Nats {
             max_waiting: AT_ONCE,
             ..pull::Config::default()
         };
-        let made = self.stream.create_consumer_on_stream(config, name::JOBS).await;
+        let made = self.stream().await?.create_consumer_on_stream(config, name::JOBS).await;
         made.map(|_| ()).map_err(|e| {
             self.or_denied(NatsError::failed(format!("making the consumer of pool {pool}"))(e.into()))
         })
@@ -172,14 +173,15 @@ impl Nats {
 
     /// Removes the consumer of a pool that is no more. Its tickets are lost with it; the store's leases bring their jobs back.
     pub async fn remove_pool(&self, pool: &str) -> Result<(), NatsError> {
-        let removed = self.stream.delete_consumer_from_stream(name::consumer(pool), name::JOBS).await;
+        let removed =
+            self.stream().await?.delete_consumer_from_stream(name::consumer(pool), name::JOBS).await;
         removed
             .map(|_| ())
             .map_err(|e| NatsError::failed(format!("removing the consumer of pool {pool}"))(e.into()))
     }
 
     pub(super) async fn bucket(&self, name: &str) -> Result<kv::Store, NatsError> {
-        let found = self.stream.get_key_value(name).await;
+        let found = self.stream().await?.get_key_value(name).await;
         found.map_err(|e| self.or_denied(NatsError::failed(format!("bucket {name}"))(e.into())))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::error::NatsError;
 use super::name;
-use super::options::Nats;
+use super::options::{API_WAIT, Nats};
 use super::{Ask, News, Reply, WorkerId};
 use async_nats::Message;
 use async_nats::client::{Request, RequestErrorKind};
@@ -40,7 +40,9 @@ impl Question {
     pub async fn answer(self, reply: &Reply) -> Result<(), NatsError> {
         let failed = || NatsError::failed(format!("answering {}", name::questions(&self.from)));
         let body = serde_json::to_vec(reply).map_err(|e| failed()(e.into()))?;
-        self.nats.client.publish(self.reply, body.into()).await.map_err(|e| failed()(e.into()))
+        // Whoever asked asks again.
+        let client = self.nats.client(Duration::ZERO).await?;
+        client.publish(self.reply, body.into()).await.map_err(|e| failed()(e.into()))
     }
 }
 
@@ -57,7 +59,8 @@ impl Nats {
     /// The questions of workers that come to this server: of several servers one gets each. It does not end before the program.
     pub async fn questions(&self) -> Result<impl Stream<Item = Question> + Send + Unpin + use<>, NatsError> {
         let nats = self.clone();
-        let asked = self.client.queue_subscribe(name::ALL_QUESTIONS, name::SERVERS.into()).await;
+        let asked =
+            self.client(API_WAIT).await?.queue_subscribe(name::ALL_QUESTIONS, name::SERVERS.into()).await;
         let asked = asked.map_err(|e| NatsError::failed("listening for questions")(e.into()))?;
         self.heard_out().await;
         Ok(Box::pin(
@@ -67,8 +70,8 @@ impl Nats {
 
     /// Waits until the broker has taken in what was sent to it: it says that nobody listens on a new subject of ours.
     async fn heard_out(&self) {
-        let request = Request::new().timeout(Some(FIRST_WAIT));
-        let _ = self.client.send_request(self.client.new_inbox(), request).await;
+        let Ok(client) = self.client(FIRST_WAIT).await else { return };
+        let _ = client.send_request(client.new_inbox(), Request::new().timeout(Some(FIRST_WAIT))).await;
     }
 
     /// Asks the servers, and asks again where none answers, one dies, or one cannot answer now, until patience is over.
@@ -101,9 +104,10 @@ impl Nats {
     async fn asked_once(&self, subject: &str, body: &[u8], wait: Duration) -> Once {
         let mut connections = self.shared.connections.clone();
         connections.mark_unchanged();
+        let Ok(client) = self.client(wait).await else { return Once::Silent };
         let request = Request::new().payload(body.to_vec().into()).timeout(Some(wait));
         let answer = tokio::select! {
-            answer = self.client.send_request(subject.to_string(), request) => answer,
+            answer = client.send_request(subject.to_string(), request) => answer,
             // The question, or its answer, went down with the connection that was there before.
             Ok(()) = connections.changed() => return Once::Again,
         };
@@ -125,17 +129,15 @@ impl Nats {
     /// Tells all servers what happened to a submission. Never waits, and is lost where the brokers are away: it is for whoever
     /// watches, nothing hangs on it.
     pub async fn tell(&self, submission: i64, news: &News) -> Result<(), NatsError> {
-        if !self.is_connected() {
-            return Ok(());
-        }
+        let Ok(client) = self.client(Duration::ZERO).await else { return Ok(()) };
         let failed = || NatsError::failed("telling what happened");
         let body = serde_json::to_vec(news).map_err(|e| failed()(e.into()))?;
-        self.client.publish(name::news(submission), body.into()).await.map_err(|e| failed()(e.into()))
+        client.publish(name::news(submission), body.into()).await.map_err(|e| failed()(e.into()))
     }
 
     /// What is told of submissions, by this program too. It does not end before the program.
     pub async fn news(&self) -> Result<impl Stream<Item = (i64, News)> + Send + Unpin + use<>, NatsError> {
-        let told = self.client.subscribe(name::ALL_NEWS).await;
+        let told = self.client(API_WAIT).await?.subscribe(name::ALL_NEWS).await;
         let told = told.map_err(|e| NatsError::failed("listening for news")(e.into()))?;
         self.heard_out().await;
         let one = |message: Message| {

@@ -2,7 +2,7 @@
 
 use super::error::NatsError;
 use super::name;
-use super::options::Nats;
+use super::options::{API_WAIT, Nats};
 use crate::{JobId, Lease};
 use async_nats::jetstream::AckKind;
 use async_nats::jetstream::consumer::pull::BatchConfig;
@@ -34,7 +34,13 @@ impl Nats {
             }
             let message = async_nats::jetstream::message::PublishMessage::build();
             let message = message.payload(body.clone().into()).message_id(&id);
-            let sent = self.stream.send_publish(name::tickets(pool), message).await;
+            let sent = match self.stream().await {
+                Ok(stream) => stream.send_publish(name::tickets(pool), message).await,
+                Err(away) => {
+                    why = away.to_string();
+                    continue;
+                }
+            };
             match async { sent?.await }.await {
                 Ok(_) => return Ok(()),
                 Err(error) => why = error.to_string(),
@@ -87,7 +93,12 @@ impl Tickets {
                 self.waiting = None;
             }
             if self.pull.is_none() {
-                self.pull = Some(self.nats.pull(&self.pool).await?);
+                let left = until.saturating_duration_since(Instant::now());
+                match self.nats.pull(&self.pool, left).await {
+                    Ok(pull) => self.pull = Some(pull),
+                    Err(NatsError::Silent { away: true, .. }) => return Ok(None),
+                    Err(error) => return Err(error),
+                }
             }
             let Some(pull) = &mut self.pull else { continue };
             match pull.answer(&self.nats, until).await {
@@ -172,12 +183,13 @@ impl Pull {
 }
 
 impl Nats {
-    /// Asks the stream for a ticket of a pool.
-    async fn pull(&self, pool: &str) -> Result<Pull, NatsError> {
+    /// Asks the stream for a ticket of a pool, if there is a connection within that time.
+    async fn pull(&self, pool: &str, within: Duration) -> Result<Pull, NatsError> {
+        let client = self.client(within).await?;
         let connection = *self.shared.connections.borrow();
         let failed = || NatsError::failed(format!("asking for a ticket of pool {pool}"));
-        let inbox: Subject = self.client.new_inbox().into();
-        let subscriber = self.client.subscribe(inbox.clone()).await.map_err(|e| failed()(e.into()))?;
+        let inbox: Subject = client.new_inbox().into();
+        let subscriber = client.subscribe(inbox.clone()).await.map_err(|e| failed()(e.into()))?;
         let wish = BatchConfig {
             batch: 1,
             expires: Some(PULL),
@@ -186,7 +198,7 @@ impl Nats {
         };
         let wish = serde_json::to_vec(&wish).map_err(|e| failed()(e.into()))?;
         let subject = format!("$JS.API.CONSUMER.MSG.NEXT.{}.{}", name::JOBS, name::consumer(pool));
-        let sent = self.client.publish_with_reply(subject, inbox, wish.into()).await;
+        let sent = client.publish_with_reply(subject, inbox, wish.into()).await;
         sent.map_err(|e| failed()(e.into()))?;
         let now = Instant::now();
         Ok(Pull { inbox: subscriber, ends: now + PULL, heard: now, connection })
@@ -194,7 +206,7 @@ impl Nats {
 
     /// Says to the stream what becomes of a ticket.
     async fn say(&self, ticket: Subject, what: AckKind) -> Result<(), NatsError> {
-        let said = self.client.publish(ticket, what.into()).await;
+        let said = self.client(API_WAIT).await?.publish(ticket, what.into()).await;
         said.map_err(|e| NatsError::failed("acknowledging a ticket")(e.into()))
     }
 }

@@ -1,5 +1,6 @@
 //! Both ends of the transport at real brokers.
 
+mod away;
 mod brokers;
 mod cluster;
 mod objects;
