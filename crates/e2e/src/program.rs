@@ -63,6 +63,9 @@ pub struct Program {
     pub setuid: bool,
 }
 
+/// Machines that one program is given: as many of its runs take place in one.
+const MACHINES: usize = 8;
+
 const STATUSES: [&str; 8] = [
     "ok",
     "nonzero_exit",
@@ -155,6 +158,24 @@ impl Program {
             program.runs.push(Vec::new());
         }
         Ok(program)
+    }
+
+    /// The same program for a virtual machine, which may emulate the processor: ten times the time, where time is not what ends it, and
+    /// no conditions on what it took. Whichever groups the machine has, and its kernel's memory is not the host's.
+    #[must_use]
+    pub fn in_a_machine(mut self) -> Program {
+        let ends_by_time = self.expect.iter().any(|status| status.ends_with("_time_limit"));
+        for (_, value) in self.options.iter_mut().filter(|(name, _)| name.ends_with("-time") && !ends_by_time)
+        {
+            if let Ok(seconds) = value.parse::<f64>() {
+                *value = (10.0 * seconds).to_string();
+            }
+        }
+        self.expect.extend(self.bare.take().into_iter().flatten());
+        self.runs.truncate(MACHINES);
+        self.checks.clear();
+        (self.host, self.bare_host) = (None, None);
+        self
     }
 
     /// How far the kernel's memory of the machine may grow, in bytes; none: it is not looked at.

@@ -198,6 +198,14 @@ impl Workspace<'_> {
         Ok(target)
     }
 
+    /// Gives a file to the pass's user.
+    ///
+    /// # Errors
+    /// It cannot be given away.
+    pub fn give_away(&self, path: &Path) -> Result<(), String> {
+        self.stage.give(path)
+    }
+
     /// `tauto`, as the user of this pass, in an environment of its own.
     pub fn tauto(&self) -> Command {
         self.command(&self.stage.path().join("tauto"))

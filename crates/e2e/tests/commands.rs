@@ -87,6 +87,24 @@ fn wrong_usage_of_run_is_refused() {
     });
 }
 
+/// The run's user may not read such a program: it gets a copy.
+#[test]
+fn a_program_that_only_its_owner_may_execute_runs() {
+    stage::for_each_user(&e2e::scratch!(), "own-program", |place| {
+        for mode in [0o700, 0o711, 0o500] {
+            let program = place.install(Path::new("/bin/echo"), false)?;
+            fs::set_permissions(&program, Permissions::from_mode(mode)).map_err(|e| e.to_string())?;
+            place.give_away(&program)?;
+            let ended = place.run(&["run", "--json", "--", &program.display().to_string()])?;
+            if ended.code()? != 0 || ended.document()?["status"] != "ok" {
+                return Err(format!("mode {mode:o}: {}{}", ended.stdout, ended.stderr));
+            }
+            fs::remove_file(&program).map_err(|e| e.to_string())?;
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn what_cannot_be_executed_is_no_run() {
     stage::for_each_user(&e2e::scratch!(), "not-executable", |place| {

@@ -6,7 +6,7 @@ use e2e::kernel_memory::{self, Growth};
 use e2e::leftovers::{self, Snapshot};
 use e2e::program::{self, Program, Streams};
 use e2e::stage::{self, Pass, Stage, Workspace};
-use e2e::{compile, marks, tauto};
+use e2e::{compile, machine, marks, tauto};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,14 @@ const GONE_WITHIN: Duration = Duration::from_secs(10);
 
 /// Runs during which the machine's kernel memory may grow too far until that is the program's doing.
 const ATTEMPTS: u32 = 3;
+
+/// For a machine to boot.
+const BOOTED_WITHIN: Duration = Duration::from_secs(120);
+
+/// `hostile --machines […]`: each program once, in a virtual machine of its own.
+const MACHINES: &str = "--machines";
+/// The kernel of those machines.
+static KERNEL: OnceLock<PathBuf> = OnceLock::new();
 
 /// A test that is no program's.
 type OnScene = Box<dyn FnOnce(&Scene) -> Result<(), Failed> + Send>;
@@ -50,6 +58,9 @@ fn command(place: &Workspace<'_>, program: &Program) -> Command {
         place.tauto()
     };
     command.args(["run", "--json"]);
+    if let Some(kernel) = KERNEL.get() {
+        command.env(machine::KERNEL, kernel).args(["--isolation", "vm", "--vm-memory", "2G"]);
+    }
     for (name, value) in &program.options {
         command.args([name, value]);
     }
@@ -63,7 +74,8 @@ fn command(place: &Workspace<'_>, program: &Program) -> Command {
 fn patience(program: &Program) -> Duration {
     let wall = program.options.iter().find(|(name, _)| name == "--wall-time");
     let limit = wall.and_then(|(name, value)| limit_value(name, value)).unwrap_or_default();
-    PATIENCE + Duration::from_secs_f64(2.0 * limit / 1e9)
+    let boot = if KERNEL.get().is_some() { BOOTED_WITHIN } else { Duration::ZERO };
+    PATIENCE + boot + Duration::from_secs_f64(2.0 * limit / 1e9)
 }
 
 fn invoke(
@@ -305,6 +317,28 @@ fn as_another(words: &[String]) -> ExitCode {
     }
 }
 
+/// All programs once more, each in a machine of its own, with the same outcome.
+fn in_machines(arguments: &Arguments, programs: Vec<Program>) -> ExitCode {
+    if KERNEL.get().is_none() {
+        let missing = Trial::test("machines", || Ok(machine::kernel().map(drop)?));
+        return libtest_mimic::run(arguments, vec![missing]).exit_code();
+    }
+    let pass = Pass::possible()[0];
+    let scene = Scene::default();
+    let trial = |program: Program| {
+        let (scene, name) = (Arc::clone(&scene), format!("machine::{}", program.name));
+        let lacks = pass.lacks(&program.needs);
+        let program = program.in_a_machine();
+        let trial = Trial::test(name, move || attempt(&scene, pass, &program));
+        match lacks {
+            Some(reason) => trial.with_kind(format!("skipped: {reason}")).with_ignored_flag(true),
+            None => trial,
+        }
+    };
+    let trials = programs.into_iter().map(trial).collect();
+    libtest_mimic::run(arguments, trials).exit_code()
+}
+
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().collect();
     if words.first().is_some_and(|name| name == sandbox::ARGV0) {
@@ -313,7 +347,11 @@ fn main() -> ExitCode {
     if words.get(1).is_some_and(|word| word == MARKS) {
         return as_another(&words[2..]);
     }
-    let mut arguments = Arguments::from_args();
+    let machines = words.get(1).is_some_and(|word| word == MACHINES);
+    if machines && let Ok(kernel) = machine::kernel() {
+        KERNEL.get_or_init(|| kernel);
+    }
+    let mut arguments = Arguments::from_iter(words.into_iter().filter(|word| word != MACHINES));
     arguments.test_threads = Some(1);
     let programs = match program::discover() {
         Ok(programs) => programs,
@@ -326,6 +364,9 @@ fn main() -> ExitCode {
         programs.into_iter().filter(|program| !program.name.starts_with("interrupt/")).collect();
     if !arguments.list && !arguments.exact {
         compile::compile_all(&programs, &e2e::scratch!());
+    }
+    if machines {
+        return in_machines(&arguments, programs);
     }
     let scenes: Vec<(Pass, Scene)> =
         Pass::possible().into_iter().map(|pass| (pass, Scene::default())).collect();

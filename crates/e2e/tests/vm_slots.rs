@@ -1,6 +1,7 @@
 //! Slots that are virtual machines: programs run and are judged there as they are outside, what breaks a machine ends as a fault of the
 //! system, and nothing of any machine is left. Emulation is slow and uneven, so nothing here is about time but that it ends.
 
+use e2e::machine::{self, SMALL, kernel};
 use e2e::package::{self, DOUBLE};
 use e2e::stage::{self, Pass, Stage, Workspace};
 use e2e::tauto::{self, Ended};
@@ -15,14 +16,6 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(180);
 /// For QEMU to be gone when `tauto` has ended.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
-const SMALL: [&str; 4] = ["--isolation", "vm", "--vm-memory", "768M"];
-
-/// The kernel that `scripts/setup test-all` has laid out.
-fn kernel() -> Result<PathBuf, String> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/vm/slots/boot");
-    let found = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
-    found.max().ok_or_else(|| "no kernel for slots in target/vm/slots; run scripts/setup".into())
-}
 
 /// Processes of machines: keepers and QEMU, by their arguments.
 fn machines() -> Vec<(i32, String)> {
@@ -50,7 +43,7 @@ fn nothing_left() -> Result<(), String> {
 
 fn command(place: &Workspace<'_>, kernel: &Path, words: &[&str]) -> Command {
     let mut command = place.tauto();
-    command.env("TAUTO_VM_KERNEL", kernel).args(words).stdin(Stdio::null());
+    command.env(machine::KERNEL, kernel).args(words).stdin(Stdio::null());
     command
 }
 

@@ -274,14 +274,15 @@ pub(super) fn make_file(path: &str) -> rustix::io::Result<()> {
 }
 
 /// Shows one regular file read-only at `at`, whose directory is a fresh mount of ours. The file itself where the
-/// launcher's mounts reach it, else a copy.
+/// launcher's mounts reach it and the run's user may read it, else a copy. An executable stays one.
 pub(super) fn attach_file(tree: Option<OwnedFd>, file: BorrowedFd<'_>, at: &str) -> io::Result<()> {
     if let Some(tree) = tree {
         make_file(at)?;
         return sys::attach_tree(tree.as_fd(), at);
     }
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-    let copy = rustix::fs::open(at, flags, Mode::from_raw_mode(0o444))?;
+    let executable = rustix::fs::fstat(file)?.st_mode & 0o111 != 0;
+    let copy = rustix::fs::open(at, flags, Mode::from_raw_mode(if executable { 0o555 } else { 0o444 }))?;
     files::copy(file, copy.as_fd())
 }
 
