@@ -178,6 +178,7 @@ async fn read(store: &Store, name: &str) -> store::Result<Contest> {
     Ok(Contest {
         id: found.name,
         created: found.created.0,
+        now: crate::manage::now().0,
         problems,
         languages: languages(&submissions),
         submissions,

@@ -162,7 +162,7 @@ pub(crate) fn main(args: &NewArgs) -> Result<Done, Failure> {
     let files = files(name, args.kind, &args.language).map_err(Failure::usage)?;
     if args.name.exists() {
         return Err(Failure::usage(format!(
-            "{}: exists and is not changed\nhint: choose another name",
+            "{} exists already\nhint: choose another name",
             args.name.display()
         )));
     }

@@ -118,6 +118,8 @@ pub struct Contest {
     pub id: String,
     /// When it was set up, in microseconds since 1970.
     pub created: i64,
+    /// When it is told of, in the same unit.
+    pub now: i64,
     /// Its problems, in order.
     pub problems: Vec<Problem>,
     /// Languages of its submissions.
@@ -183,16 +185,19 @@ pub fn feed(
             told_judgement(&mut lines, submission, judged, &times, version);
         }
     }
-    let end = moment(times.end());
-    let over = if open == 0 { json!(end) } else { Value::Null };
+    // What has not happened yet has no time (Contest API, "State").
+    let past = |at: i64| (at <= contest.now).then(|| moment(at));
+    let end = past(times.end());
+    let over = end.clone().filter(|_| open == 0);
     lines.push(line(
         "state",
         None,
-        &json!({ "started": moment(times.start), "frozen": times.frozen().map(moment), "ended": end, "thawed": null,
+        &json!({ "started": past(times.start), "frozen": times.frozen().and_then(past), "ended": end, "thawed": null,
             "finalized": over, "end_of_updates": over }),
     ));
     let left = (open > 0).then(|| {
-        format!("{open} submissions are not judged yet, so the feed does not say that the contest is final")
+        let some = if open == 1 { "1 submission is" } else { &format!("{open} submissions are") };
+        format!("{some} not judged yet, so the feed does not say that the contest is final")
     });
     Ok((lines, left.into_iter().collect()))
 }
@@ -525,6 +530,7 @@ mod tests {
         Contest {
             id: "finals".into(),
             created: AT,
+            now: AT + 10 * HOUR,
             problems: vec![Problem { id: "sum".into(), title: "Sum".into() }],
             languages: vec![Language {
                 id: "cpython3".into(),
@@ -625,11 +631,23 @@ mod tests {
     }
 
     #[test]
+    fn what_has_not_happened_has_no_time() {
+        let state = |now: i64| {
+            let lines = told(&Contest { now, ..contest() }, "{}", Version::V2026);
+            of(&lines, "state")[0].clone()
+        };
+        let during = state(AT + SECOND);
+        assert!(during["started"].is_string() && during["ended"].is_null() && during["finalized"].is_null());
+        assert!(state(AT - 24 * HOUR)["started"].is_null());
+        assert!(state(AT + 24 * HOUR)["finalized"].is_string());
+    }
+
+    #[test]
     fn what_is_not_judged_is_not_final() {
         let mut contest = contest();
         contest.submissions[1].judgements.clear();
         let (lines, left) = feed(&contest, &People::default(), Version::V2026).unwrap();
-        assert!(left[0].starts_with("1 submissions are not judged"), "{left:?}");
+        assert!(left[0].starts_with("1 submission is not judged"), "{left:?}");
         assert!(lines.last().unwrap().contains("\"end_of_updates\":null"));
     }
 

@@ -138,7 +138,7 @@ fn suspects(at: &Where, name: &str, rejudge: bool) -> Result<(), Failure> {
 
 fn doubted(suspects: &Suspects) -> String {
     let Some(since) = &suspects.doubted_since else {
-        return format!("node {}: has no suspect submissions\n", suspects.node);
+        return format!("node {} has no suspect submissions\n", suspects.node);
     };
     let row = |suspect: &manage::SuspectView| {
         let verdict = suspect.verdict.map_or("–", |verdict| verdict.code()).to_string();

@@ -356,7 +356,7 @@ async fn take(
             let known =
                 service.store.submission_of_token(&token).await.map_err(|_| Refusal::Conflict(why))?;
             if crate::work::details(&known)?.request != request {
-                let why = "Idempotency-Key: it was used for another submission\nhint: take a new one";
+                let why = "Idempotency-Key: this key was used for another submission\nhint: send a key that was never used";
                 return Err(Refusal::Conflict(why.into()));
             }
             (StatusCode::OK, known.id)

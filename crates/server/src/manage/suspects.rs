@@ -102,7 +102,7 @@ pub async fn rejudge_suspects(
 ) -> Result<(RejudgingId, usize), Refusal> {
     let node = node_named(store, name).await?;
     let Some(since) = node.doubted_since else {
-        return Err(Refusal::Conflict(format!("node {name}: has no suspect submissions")));
+        return Err(Refusal::Conflict(format!("node {name} has no suspect submissions")));
     };
     let mut again = Vec::new();
     for (id, _) in doubted(store, &node, now).await? {
