@@ -50,7 +50,9 @@ fn under_load(calibration: &Calibration) -> Option<String> {
     let [low, high] = test.idle.interval;
     let effect = match loaded {
         _ if low <= loaded && loaded <= high => {
-            format!("makes no measurable difference to the slowest that must pass ({idle} idle, {loaded} under load)")
+            format!(
+                "makes no measurable difference to the slowest that must pass ({idle} idle, {loaded} under load)"
+            )
         }
         _ => format!(
             "makes the slowest that must pass {:.1} % {} ({idle} idle, {loaded} under load)",

@@ -32,7 +32,8 @@ pub fn limits_page(calibrations: &[(String, Calibration)], facts: &[(String, Str
 
 fn package(path: &str, calibration: &Calibration) -> String {
     let limit = calibration.suggestion.limit;
-    let margin = |margin: Option<f64>| margin.map_or("–".to_string(), |margin| format!("{} ×", times(margin)));
+    let margin =
+        |margin: Option<f64>| margin.map_or("–".to_string(), |margin| format!("{} ×", times(margin)));
     let mut html = format!(
         "<h2><code>{}</code>: {}</h2>\n<p>{} the slowest that must pass; the fastest that must be too slow is {} the limit.</p>\n",
         escape(path),

@@ -17,7 +17,8 @@ fn package(path: &str, calibration: &Calibration, style: Style) -> String {
         Some(_) => style.paint(Paint::Red, "no room "),
         None => style.paint(Paint::Green, "limit   "),
     };
-    let margin = |margin: Option<f64>| margin.map_or("–".to_string(), |margin| format!("{} ×", times(margin)));
+    let margin =
+        |margin: Option<f64>| margin.map_or("–".to_string(), |margin| format!("{} ×", times(margin)));
     let mut text = format!("{word}  {}: {}\n", harmless(path), timed(calibration.clock, limit));
     text += &format!(
         "          {} the slowest that must pass; the fastest that must be too slow is {} the limit\n",
