@@ -60,7 +60,7 @@ pub fn time_limit(job: &Job, benches: &[PreparedSlot]) -> Result<Found, Fault> {
         inferred: None,
     };
     let found = match (job.options.overrides.cpu, &job.package.limits.time) {
-        (Some(typed), _) => known(typed, "typed".to_owned()),
+        (Some(typed), _) => known(typed, "given on the command line".to_owned()),
         (None, TimeLimit::Stated { limit, source }) => known(*limit, source.clone()),
         (None, TimeLimit::Inferred(rule)) => known_or_inferred(job, benches, *rule)?,
     };

@@ -64,6 +64,7 @@ fn every_test_is_measured_and_what_matters_again_and_again() {
     // One test shows that it is too slow, and one run.
     let b = &found.programs[1];
     assert_eq!((b.tests.len(), b.tests[0].ended, b.tests[0].idle.runs.len()), (1, true, 1));
+    assert_eq!(b.tests[0].idle.interval, [b.tests[0].idle.time; 2], "it takes longer than that, never less");
     assert_eq!(found.margin_accepted(ms(300)), Some(2.5));
     assert!(!LOADED.load(Ordering::SeqCst), "the load has ended");
     // The limit that a package states is told beside its rule's.

@@ -10,7 +10,7 @@ pub struct SettledTime {
     #[serde(rename = "ns")]
     pub time: Nanos,
     /// Where the least of other such runs lies: from what the least run would be without what its evidence names and the slot's noise, to the
-    /// usual run. A clock that counts and says the same each time has no width here.
+    /// usual run. A clock that counts and says the same each time has no width here, and neither has a test that was ended.
     #[serde(rename = "interval_ns")]
     pub interval: [Nanos; 2],
     /// All runs, in the order in which they were made.
@@ -159,12 +159,18 @@ impl Calibration {
         (limit.0 > 0).then(|| fastest as f64 / limit.0 as f64)
     }
 
-    /// How many times longer the slowest that must pass takes under load, on the test that is slowest then.
+    /// How many times longer the slowest that must pass takes under load, on the test that is slowest while idle:
+    /// the two times that reports show side by side.
     pub fn slowdown(&self) -> Option<f64> {
-        let passes = self.programs.iter().filter(|program| program.side == LimitSide::Passes);
-        let loaded = passes.filter_map(MeasuredProgram::loaded).max()?;
-        let idle = self.bound(LimitSide::Passes)?.time();
+        let test = self.bound(LimitSide::Passes)?.slowest()?;
+        let (idle, loaded) = (test.idle.time, test.loaded.as_ref()?.time);
         (idle > Nanos::ZERO).then(|| loaded.0 as f64 / idle.0 as f64)
+    }
+
+    /// The longest time under load of all that must pass.
+    pub fn slowest_loaded(&self) -> Option<Nanos> {
+        let passes = self.programs.iter().filter(|program| program.side == LimitSide::Passes);
+        passes.filter_map(MeasuredProgram::loaded).max()
     }
 }
 
@@ -215,6 +221,11 @@ mod tests {
         assert_eq!(calibration.margin_accepted(limit), Some(2.5));
         assert_eq!(calibration.margin_too_slow(limit), Some(2.0));
         assert_eq!(calibration.slowdown(), Some(1.25));
+        assert_eq!(calibration.slowest_loaded(), Some(Nanos::from_millis(500)));
+        let mut other = calibration.clone();
+        other.programs[0].tests[0].loaded.as_mut().unwrap().time = Nanos::from_millis(900);
+        assert_eq!(other.slowdown(), Some(1.25), "of one test, idle and under load");
+        assert_eq!(other.slowest_loaded(), Some(Nanos::from_millis(900)));
         let spread = calibration.programs[0].tests[1].idle.spread_pct();
         assert!((spread - 10.0).abs() < 1e-9, "{spread}");
     }

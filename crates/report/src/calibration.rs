@@ -1,6 +1,6 @@
 //! What calibrations say, in sentences.
 
-use model::{Calibration, Clock, Inference, LimitSide, Nanos};
+use model::{Calibration, Clock, Inference, LimitSide, MeasuredTest, Nanos};
 
 /// The rule in words, with the package's numbers and keys.
 pub(crate) fn rule_words(rule: Inference) -> String {
@@ -23,6 +23,55 @@ pub(crate) fn timed(clock: Clock, time: Nanos) -> String {
     }
 }
 
+/// How many times one time is another, with three significant digits: `1.33`, `31.4`, `16500`.
+pub(crate) fn times(ratio: f64) -> String {
+    match ratio {
+        _ if ratio < 9.995 => format!("{ratio:.2}"),
+        _ if ratio < 99.95 => format!("{ratio:.1}"),
+        _ if ratio < 999.5 => format!("{ratio:.0}"),
+        _ => {
+            let step = 10_f64.powf(ratio.log10().floor() - 2.0);
+            format!("{:.0}", (ratio / step).round() * step)
+        }
+    }
+}
+
+/// How much longer a test takes under load, in percent of its idle time.
+pub(crate) fn more_under_load(test: &MeasuredTest) -> Option<f64> {
+    let loaded = test.loaded.as_ref()?.time;
+    Some((loaded.0 as f64 / test.idle.time.0.max(1) as f64 - 1.0) * 100.0)
+}
+
+/// What load does to the slowest that must pass, by the two times that the table shows of it, and to the limit.
+fn under_load(calibration: &Calibration) -> Option<String> {
+    let test = calibration.bound(LimitSide::Passes)?.slowest()?;
+    let (idle, loaded) = (test.idle.time, test.loaded.as_ref()?.time);
+    let more = more_under_load(test)?;
+    let [low, high] = test.idle.interval;
+    let effect = match loaded {
+        _ if low <= loaded && loaded <= high => {
+            format!(
+                "makes no measurable difference to the slowest that must pass ({idle} idle, {loaded} under load)"
+            )
+        }
+        _ => format!(
+            "makes the slowest that must pass {:.1} % {} ({idle} idle, {loaded} under load)",
+            more.abs(),
+            if loaded > idle { "slower" } else { "faster" }
+        ),
+    };
+    let limit = calibration.suggestion.limit;
+    let by_rule = calibration.under_load?;
+    let consequence = match calibration.slowest_loaded() {
+        Some(slowest) if by_rule != limit && slowest > Nanos::ZERO => format!(
+            "For times under load the rule gives {by_rule}; the limit of {limit} rests on idle times and is {} × the slowest under load.",
+            times(limit.0 as f64 / slowest.0 as f64)
+        ),
+        _ => "For times under load the rule gives the same limit.".into(),
+    };
+    Some(format!("Load on all CPUs {effect}. {consequence}"))
+}
+
 /// What is to be known before the limit is used, each a sentence.
 pub(crate) fn findings(calibration: &Calibration) -> Vec<String> {
     let suggestion = &calibration.suggestion;
@@ -40,22 +89,10 @@ pub(crate) fn findings(calibration: &Calibration) -> Vec<String> {
     }
     if let Some(stated) = calibration.stated.filter(|stated| *stated != limit) {
         let margin = calibration.margin_accepted(stated);
-        let margin = margin.map_or(String::new(), |m| format!(", {m:.2} × the slowest that must pass"));
+        let margin = margin.map_or(String::new(), |m| format!(", {} × the slowest that must pass", times(m)));
         found.push(format!("The package states {stated}{margin}; its own rule gives {limit}."));
     }
-    if let (Some(slowdown), Some(loaded)) = (calibration.slowdown(), calibration.under_load) {
-        let slower = (slowdown - 1.0) * 100.0;
-        found.push(match loaded == limit {
-            true => format!(
-                "With all CPUs busy the slowest that must pass takes {slower:+.1} % time; the rule gives the same limit."
-            ),
-            false => format!(
-                "With all CPUs busy the slowest that must pass takes {slower:+.1} % time, and the rule would give {loaded}. The limit rests on idle times; it is {:.2} × the \
-                 slowest under load.",
-                calibration.margin_accepted(limit).unwrap_or_default() / slowdown
-            ),
-        });
-    }
+    found.extend(under_load(calibration));
     if calibration.bound(LimitSide::TooSlow).is_none() {
         found.push(
             "No jury submission must be too slow, so nothing shows that the limit stops slow programs."
@@ -66,4 +103,39 @@ pub(crate) fn findings(calibration: &Calibration) -> Vec<String> {
         found.push("The noise floor of the slot is assumed; `tauto slots --measure` measures it.".into());
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn ratios_have_three_significant_digits() {
+        let texts = [0.9, 1.333, 9.994, 9.996, 31.41, 99.96, 316.2, 999.7, 1345.9, 16504.92].map(times);
+        assert_eq!(texts, ["0.90", "1.33", "9.99", "10.0", "31.4", "100", "316", "1000", "1350", "16500"]);
+    }
+
+    #[test]
+    fn load_is_told_by_the_times_of_the_table() {
+        let (_, mut calibration) = samples::limits::calibrations().swap_remove(0);
+        calibration.under_load = Some(calibration.suggestion.limit);
+        let mut told = |ms| {
+            calibration.programs[1].tests[0].loaded.as_mut().unwrap().time = Nanos::from_millis(ms);
+            under_load(&calibration).unwrap()
+        };
+        let same = "For times under load the rule gives the same limit.";
+        for ms in [760, 793, 840] {
+            let time = Nanos::from_millis(ms);
+            let no_difference = format!(
+                "Load on all CPUs makes no measurable difference to the slowest that must pass (800.0 ms idle, {time} under load). {same}"
+            );
+            assert_eq!(told(ms), no_difference);
+        }
+        assert!(told(720).contains("10.0 % faster (800.0 ms idle, 720.0 ms under load)"), "{}", told(720));
+        assert!(told(880).contains("10.0 % slower (800.0 ms idle, 880.0 ms under load)"), "{}", told(880));
+        // Another program that takes longer under load changes nothing of that.
+        calibration.programs[0].tests[1].loaded.as_mut().unwrap().time = Nanos::from_secs(9);
+        assert!(under_load(&calibration).unwrap().contains("10.0 % slower"));
+    }
 }

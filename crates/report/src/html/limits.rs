@@ -3,7 +3,7 @@
 use super::chart::put;
 use super::tables::{machine, ms, row, table, warning};
 use super::{escape, list, page};
-use crate::calibration::{findings, rule_words, timed};
+use crate::calibration::{findings, rule_words, timed, times};
 use model::{Calibration, Inference, LimitSide, MeasuredProgram, MeasuredTest, Nanos};
 
 const WIDTH: f64 = 860.0;
@@ -32,13 +32,14 @@ pub fn limits_page(calibrations: &[(String, Calibration)], facts: &[(String, Str
 
 fn package(path: &str, calibration: &Calibration) -> String {
     let limit = calibration.suggestion.limit;
-    let times = |margin: Option<f64>| margin.map_or("–".to_string(), |margin| format!("{margin:.2} ×"));
+    let margin =
+        |margin: Option<f64>| margin.map_or("–".to_string(), |margin| format!("{} ×", times(margin)));
     let mut html = format!(
         "<h2><code>{}</code>: {}</h2>\n<p>{} the slowest that must pass; the fastest that must be too slow is {} the limit.</p>\n",
         escape(path),
         escape(&timed(calibration.clock, limit)),
-        times(calibration.margin_accepted(limit)),
-        times(calibration.margin_too_slow(limit)),
+        margin(calibration.margin_accepted(limit)),
+        margin(calibration.margin_too_slow(limit)),
     );
     let found = findings(calibration);
     let (warned, told): (Vec<&String>, Vec<&String>) =
@@ -168,7 +169,7 @@ fn subject(
     let (colour, away) = match program.side {
         LimitSide::Passes => ("c2", format!("limit {:.2} ×", limit / own)),
         LimitSide::TooSlow => {
-            ("c1", format!("{}{:.2} × limit", if test.ended { "> " } else { "" }, own / limit))
+            ("c1", format!("{}{} × limit", if test.ended { "> " } else { "" }, times(own / limit)))
         }
     };
     let x = axis.at(test.idle.time);

@@ -70,7 +70,7 @@ pub struct BoundTime<'a> {
     pub test: &'a str,
     /// Its settled time.
     pub ns: Nanos,
-    /// Where other measurements of it lie.
+    /// Where other measurements of it lie. It contains `ns`; both ends are `ns` of a test that was ended.
     pub interval_ns: [Nanos; 2],
     /// It was ended then: it takes longer.
     pub ended: bool,

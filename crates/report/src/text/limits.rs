@@ -2,7 +2,7 @@
 
 use super::table::plain_table;
 use super::{Paint, Style, harmless};
-use crate::calibration::{findings, rule_words, timed};
+use crate::calibration::{findings, more_under_load, rule_words, timed, times};
 use model::{Calibration, LimitSide, MeasuredProgram, MeasuredTest};
 
 /// Each package with its limit, the programs nearest to it in each language, and every test that matters. Ends with a line end.
@@ -17,12 +17,13 @@ fn package(path: &str, calibration: &Calibration, style: Style) -> String {
         Some(_) => style.paint(Paint::Red, "no room "),
         None => style.paint(Paint::Green, "limit   "),
     };
-    let times = |margin: Option<f64>| margin.map_or("–".to_string(), |margin| format!("{margin:.2} ×"));
+    let margin =
+        |margin: Option<f64>| margin.map_or("–".to_string(), |margin| format!("{} ×", times(margin)));
     let mut text = format!("{word}  {}: {}\n", harmless(path), timed(calibration.clock, limit));
     text += &format!(
         "          {} the slowest that must pass; the fastest that must be too slow is {} the limit\n",
-        times(calibration.margin_accepted(limit)),
-        times(calibration.margin_too_slow(limit))
+        margin(calibration.margin_accepted(limit)),
+        margin(calibration.margin_too_slow(limit))
     );
     text += &style.paragraph(10, &format!("rule {}", rule_words(calibration.rule)));
     for found in findings(calibration) {
@@ -54,8 +55,8 @@ fn cells(
     let [low, high] = test.idle.interval;
     let over = if test.ended { "> " } else { "" };
     let (side, away) = match program.side {
-        LimitSide::Passes => ("passes", format!("{ratio:.2} × it")),
-        LimitSide::TooSlow => ("too slow", format!("{over}{:.2} × that", 1.0 / ratio)),
+        LimitSide::Passes => ("passes", format!("{} × it", times(ratio))),
+        LimitSide::TooSlow => ("too slow", format!("{over}{} × that", times(1.0 / ratio))),
     };
     let mut cells = vec![
         program.language.clone(),
@@ -69,12 +70,9 @@ fn cells(
         away,
     ];
     if loaded {
-        cells.extend(match &test.loaded {
-            Some(under) => {
-                let more = (under.time.0 as f64 / test.idle.time.0.max(1) as f64 - 1.0) * 100.0;
-                [under.time.to_string(), format!("{more:+.1} %")]
-            }
-            None => ["–".to_string(), "–".to_string()],
+        cells.extend(match (&test.loaded, more_under_load(test)) {
+            (Some(under), Some(more)) => [under.time.to_string(), format!("{more:+.1} %")],
+            _ => ["–".to_string(), "–".to_string()],
         });
     }
     cells

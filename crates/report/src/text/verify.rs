@@ -2,6 +2,7 @@
 
 use super::judge::{compiler_lines, group_lines, weaker_lines};
 use super::{Paint, Style, count, harmless};
+use crate::calibration::times;
 use model::{Bound, CheckOutcome, Checked, Judgement, Reading, Verdict, Verification};
 
 /// One line for a jury submission, and one more for each promise it did not keep. Ends with a line end.
@@ -61,7 +62,7 @@ pub fn limit_lines(verification: &Verification) -> String {
     let short = |path: &str| harmless(path.strip_prefix("submissions/").unwrap_or(path));
     if let Some(Bound { path, charge, of_limit, .. }) = verification.slowest_accepted() {
         let margin = if of_limit > 0.0 {
-            format!(", the limit is {:.2} × that", 1.0 / of_limit)
+            format!(", the limit is {} × that", times(1.0 / of_limit))
         } else {
             String::new()
         };
@@ -70,8 +71,9 @@ pub fn limit_lines(verification: &Verification) -> String {
     if let Some(Bound { path, charge, of_limit, stopped }) = verification.fastest_too_slow() {
         let (over, more) = if stopped { ("over ", "more than ") } else { ("", "") };
         text += &format!(
-            "          fastest too slow {over}{charge}, {}, {more}{of_limit:.2} × the limit\n",
-            short(path)
+            "          fastest too slow {over}{charge}, {}, {more}{} × the limit\n",
+            short(path),
+            times(of_limit)
         );
     }
     text
