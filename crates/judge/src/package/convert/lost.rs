@@ -24,9 +24,9 @@ pub(super) fn lost(writer: &Writer, jury: &JurySubmission, directory: &str) -> V
     let mut patterns = BTreeSet::new();
     for (pattern, inner) in &promise.within {
         if !patterns.insert(pattern) {
-            lost.push(format!("a second promise for `{pattern}` (2025-09 has one for each pattern)"));
+            lost.push(format!("a second expectation for `{pattern}` (2025-09 has one for each pattern)"));
         } else if !is_matched(writer, pattern) {
-            lost.push(format!("the promise for `{pattern}` (its tests get other names)"));
+            lost.push(format!("the expectation for `{pattern}` (its tests get other names)"));
         }
         let inner = verdicts(inner).into_iter();
         lost.extend(inner.map(|(verdict, why)| format!("the verdict {verdict} of `{pattern}` ({why})")));
