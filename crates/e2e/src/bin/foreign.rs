@@ -95,10 +95,16 @@ fn case(directory: &Path, program: &str, reference: &Path) -> Result<Case, Strin
         name: format!("{} {}", name(directory), name(reference)),
         program: directory.join(program),
         code,
-        stdout: text("stdout")?,
+        // Recorded on Windows, some with its ends of lines; programs print line feeds here.
+        stdout: line_feeds(&text("stdout")?),
         stderr: text("stderr")?,
         ..Case::default()
     })
+}
+
+fn line_feeds(bytes: &[u8]) -> Vec<u8> {
+    let kept = |n: usize| bytes[n] != b'\r' || bytes.get(n + 1) != Some(&b'\n');
+    (0..bytes.len()).filter(|n| kept(*n)).map(|n| bytes[n]).collect()
 }
 
 /// A literal of Python.

@@ -28,6 +28,9 @@ pub const TOKEN_KEPT: usize = 1024;
 pub struct Difference {
     /// Line of the output, from 1.
     pub output_line: u64,
+    /// Column of the output, in characters from 1: of the first character that differs, of the beginning of a token that is
+    /// compared as a number or that nothing was expected in place of, or of the end of the output.
+    pub output_column: u64,
     /// Line of the answer, from 1.
     pub answer_line: u64,
     /// What differs there.
@@ -87,7 +90,11 @@ pub enum DifferenceKind {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {} of the output (line {} of the answer): ", self.output_line, self.answer_line)?;
+        let Difference { output_line, output_column, answer_line, .. } = self;
+        write!(
+            f,
+            "line {output_line}, column {output_column} of the output (line {answer_line} of the answer): "
+        )?;
         match &self.kind {
             DifferenceKind::Missing { expected, empty: true } => {
                 write!(f, "expected `{expected}`, but the output is empty")
@@ -146,10 +153,12 @@ pub fn compare(
         expected: Token::default(),
         found: Token::default(),
         tokens_seen: false,
+        column: 1,
     };
     let kind = comparison.first_difference()?;
     Ok(kind.map(|kind| Difference {
         output_line: comparison.output.line(),
+        output_column: comparison.column,
         answer_line: comparison.answer.line(),
         kind,
     }))
@@ -186,6 +195,8 @@ struct Comparison<A, O> {
     expected: Token,
     found: Token,
     tokens_seen: bool,
+    /// Where the output differs.
+    column: u64,
 }
 
 impl<A: BufRead, O: BufRead> Comparison<A, O> {
@@ -227,18 +238,23 @@ impl<A: BufRead, O: BufRead> Comparison<A, O> {
                     self.answer.bump();
                     self.output.bump();
                 }
-                _ => return Ok(Some(DifferenceKind::Space { expected, found })),
+                _ => {
+                    self.column = self.output.column();
+                    return Ok(Some(DifferenceKind::Space { expected, found }));
+                }
             }
         }
     }
 
     fn missing(&mut self) -> io::Result<DifferenceKind> {
+        self.column = self.output.column();
         self.expected.restart(&[], false);
         self.answer.read_token(&mut self.expected)?;
         Ok(DifferenceKind::Missing { expected: self.expected.shown(0), empty: !self.tokens_seen })
     }
 
     fn trailing(&mut self) -> io::Result<DifferenceKind> {
+        self.column = self.output.column();
         self.found.restart(&[], false);
         self.output.read_token(&mut self.found)?;
         Ok(DifferenceKind::Trailing { found: self.found.shown(0) })
@@ -247,12 +263,15 @@ impl<A: BufRead, O: BufRead> Comparison<A, O> {
     /// Compares one token; `expected` holds what both sides have already given of it, of length `common`.
     fn token(&mut self, common: u64) -> io::Result<Option<DifferenceKind>> {
         self.found.restart(&self.expected.kept, self.expected.longer);
+        // What was kept of the common part is all of it, or the token differs beyond what is kept.
+        let start = self.output.column() - source::characters(&self.expected.kept);
         self.answer.read_token(&mut self.expected)?;
         self.output.read_token(&mut self.found)?;
         let (expected, found) = (&self.expected, &self.found);
         if self.options.tolerant()
             && let Some(wanted) = expected.number()
         {
+            self.column = start;
             return Ok(self.number(wanted));
         }
         let same = |a: &u8, b: &u8| self.options.same(*a, *b);
@@ -265,6 +284,9 @@ impl<A: BufRead, O: BufRead> Comparison<A, O> {
         let texts = (expected.shown(from), found.shown(from));
         let token = |at| DifferenceKind::Token { expected: texts.0, found: texts.1, at };
         if !equal_so_far {
+            // Characters may differ in a byte that continues them.
+            let inside = found.kept.get(from).is_some_and(|byte| source::continues(*byte));
+            self.column = start + source::characters(&found.kept[..from]).saturating_sub(u64::from(inside));
             return Ok(Some(token(None)));
         }
         // Both are kept up to the same byte, and at least one goes on.
@@ -284,7 +306,11 @@ impl<A: BufRead, O: BufRead> Comparison<A, O> {
                     self.output.bump();
                     at += 1;
                 }
-                _ => return Ok(Some(at)),
+                (_, found) => {
+                    let inside = found.is_some_and(source::continues);
+                    self.column = self.output.column().saturating_sub(u64::from(inside)).max(1);
+                    return Ok(Some(at));
+                }
             }
         }
     }

@@ -4,20 +4,26 @@ use super::number::is_space;
 use super::{TOKEN_KEPT, Token};
 use std::io::{self, BufRead};
 
-/// A reader that counts lines.
+/// A reader that counts lines, and characters in the line.
 pub(super) struct Source<R> {
     reader: R,
     newlines: u64,
+    characters: u64,
 }
 
 impl<R: BufRead> Source<R> {
     pub(super) fn new(reader: R) -> Source<R> {
-        Source { reader, newlines: 0 }
+        Source { reader, newlines: 0, characters: 0 }
     }
 
     /// The line of the next byte, from 1.
     pub(super) fn line(&self) -> u64 {
         self.newlines + 1
+    }
+
+    /// The column of the next byte, in characters from 1.
+    pub(super) fn column(&self) -> u64 {
+        self.characters + 1
     }
 
     /// Bytes that lie ready; none at the end only.
@@ -32,9 +38,11 @@ impl<R: BufRead> Source<R> {
         }
     }
 
-    fn consume(&mut self, length: usize, newlines: u64) {
+    /// Steps over bytes that lie ready and hold so many ends of lines; `characters` are those behind the last end.
+    fn consume(&mut self, length: usize, newlines: u64, characters: u64) {
         self.reader.consume(length);
         self.newlines += newlines;
+        self.characters = if newlines == 0 { self.characters + characters } else { characters };
     }
 
     /// The next byte.
@@ -45,8 +53,12 @@ impl<R: BufRead> Source<R> {
     /// Steps over the byte that was peeked.
     pub(super) fn bump(&mut self) {
         // After a peek this gives what lies ready without reading.
-        let newline = matches!(self.reader.fill_buf(), Ok([b'\n', ..]));
-        self.consume(1, u64::from(newline));
+        let (newline, characters) = match self.reader.fill_buf() {
+            Ok([b'\n', ..]) => (true, 0),
+            Ok([byte, ..]) => (false, characters(&[*byte])),
+            _ => (false, 0),
+        };
+        self.consume(1, u64::from(newline), characters);
     }
 
     pub(super) fn skip_space(&mut self) -> io::Result<()> {
@@ -54,7 +66,8 @@ impl<R: BufRead> Source<R> {
             let ready = self.ready()?;
             let spaces = ready.iter().take_while(|b| is_space(**b)).count();
             let (newlines, more) = (count_newlines(&ready[..spaces]), spaces > 0 && spaces == ready.len());
-            self.consume(spaces, newlines);
+            let last = characters(last_line(&ready[..spaces]));
+            self.consume(spaces, newlines, last);
             if !more {
                 return Ok(());
             }
@@ -72,7 +85,8 @@ impl<R: BufRead> Source<R> {
             if taken < length {
                 token.longer = true;
             }
-            self.consume(taken, 0);
+            let new = characters(&ready[..taken]);
+            self.consume(taken, 0, new);
             if ended || token.longer {
                 return Ok(());
             }
@@ -116,8 +130,9 @@ pub(super) fn skip_equal<A: BufRead, B: BufRead>(
         token.longer |= kept < tail.len();
         skipped.length += tail.len() as u64;
         let newlines = count_newlines(stretch);
-        a.consume(equal, newlines);
-        b.consume(equal, newlines);
+        let last = characters(last_line(stretch));
+        a.consume(equal, newlines, last);
+        b.consume(equal, newlines, last);
         if equal < shared || shared == 0 {
             skipped.any_token |= skipped.length > 0;
             return Ok(skipped);
@@ -132,6 +147,22 @@ fn equal_prefix(a: &[u8], b: &[u8]) -> usize {
     let blocks = a.chunks(BLOCK).zip(b.chunks(BLOCK)).take_while(|(a, b)| a == b).count();
     let start = (blocks * BLOCK).min(a.len());
     start + a[start..].iter().zip(&b[start..]).take_while(|(a, b)| a == b).count()
+}
+
+/// Whether a byte continues a character of UTF-8. In a text that is not UTF-8 every other byte is a character.
+pub(super) fn continues(byte: u8) -> bool {
+    byte & 0xc0 == 0x80
+}
+
+/// How many characters begin in a text.
+pub(super) fn characters(text: &[u8]) -> u64 {
+    // As below, so that one long line costs hardly more than many short ones.
+    text.chunks(255).map(|c| u64::from(c.iter().map(|b| u8::from(!continues(*b))).sum::<u8>())).sum()
+}
+
+/// What is behind the last end of a line.
+fn last_line(text: &[u8]) -> &[u8] {
+    text.iter().rposition(|byte| *byte == b'\n').map_or(text, |end| &text[end + 1..])
 }
 
 fn count_newlines(bytes: &[u8]) -> u64 {

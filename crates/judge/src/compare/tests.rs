@@ -40,21 +40,31 @@ fn tokens_are_compared_whatever_the_space_between_them() {
     equal("", "", " \n\t\x0b\x0c\r");
     equal("", "a b\nc\n", "  A\r\nB\x0bC");
     equal("case_sensitive", "Yes no", "Yes\nno\n");
-    differs("", "a b", "ab", "line 1 of the output (line 1 of the answer): expected `a`, found `ab`");
+    differs(
+        "",
+        "a b",
+        "ab",
+        "line 1, column 2 of the output (line 1 of the answer): expected `a`, found `ab`",
+    );
     differs(
         "case_sensitive",
         "Yes",
         "yes",
-        "line 1 of the output (line 1 of the answer): expected `Yes`, found `yes`",
+        "line 1, column 1 of the output (line 1 of the answer): expected `Yes`, found `yes`",
     );
-    differs("", "é", "É", "line 1 of the output (line 1 of the answer): expected `é`, found `É`");
+    differs("", "é", "É", "line 1, column 1 of the output (line 1 of the answer): expected `é`, found `É`");
     differs(
         "",
         "1\n2\n3 4",
         "1 2\n3 5",
-        "line 2 of the output (line 3 of the answer): expected `4`, found `5`",
+        "line 2, column 3 of the output (line 3 of the answer): expected `4`, found `5`",
     );
-    differs("", "1.0", "1.00", "line 1 of the output (line 1 of the answer): expected `1.0`, found `1.00`");
+    differs(
+        "",
+        "1.0",
+        "1.00",
+        "line 1, column 4 of the output (line 1 of the answer): expected `1.0`, found `1.00`",
+    );
 }
 
 #[test]
@@ -63,19 +73,19 @@ fn ends_are_told_apart() {
         "",
         "x y",
         "x\n",
-        "line 2 of the output (line 1 of the answer): expected `y`, found the end of the output",
+        "line 2, column 1 of the output (line 1 of the answer): expected `y`, found the end of the output",
     );
     differs(
         "",
         "x",
         " \n",
-        "line 2 of the output (line 1 of the answer): expected `x`, but the output is empty",
+        "line 2, column 1 of the output (line 1 of the answer): expected `x`, but the output is empty",
     );
     differs(
         "",
         "x",
         "x\ny z",
-        "line 2 of the output (line 1 of the answer): expected the end of the output, found `y`",
+        "line 2, column 1 of the output (line 1 of the answer): expected the end of the output, found `y`",
     );
 }
 
@@ -92,25 +102,25 @@ fn tolerance_holds_for_every_number_of_the_answer() {
         "float_tolerance 1e-6",
         "7",
         "seven",
-        "line 1 of the output (line 1 of the answer): expected the number `7`, found `seven`",
+        "line 1, column 1 of the output (line 1 of the answer): expected the number `7`, found `seven`",
     );
     differs(
         "float_tolerance 1e-6",
         "1e999",
         "2e999",
-        "line 1 of the output (line 1 of the answer): expected `1e999`, found `2e999`",
+        "line 1, column 1 of the output (line 1 of the answer): expected `1e999`, found `2e999`",
     );
     differs(
         "float_absolute_tolerance 0.25",
         "2",
         "2.5",
-        "line 1 of the output (line 1 of the answer): expected `2`, found `2.5`: absolute error 5e-1, relative error 2.5e-1",
+        "line 1, column 1 of the output (line 1 of the answer): expected `2`, found `2.5`: absolute error 5e-1, relative error 2.5e-1",
     );
     differs(
         "float_relative_tolerance 0.5",
         "0",
         "1",
-        "line 1 of the output (line 1 of the answer): expected `0`, found `1`: absolute error 1e0",
+        "line 1, column 1 of the output (line 1 of the answer): expected `0`, found `1`: absolute error 1e0",
     );
 }
 
@@ -118,12 +128,16 @@ fn tolerance_holds_for_every_number_of_the_answer() {
 fn space_changes_matter_when_asked() {
     equal("space_change_sensitive", " a\tb\n", " A\tb\n");
     equal("space_change_sensitive float_tolerance 1", "1 2\n", "2.0 3\n");
-    let line = "line 1 of the output (line 1 of the answer): white space differs: expected ";
-    differs("space_change_sensitive", "a b", "a  b", &format!("{line}`b`, found a space"));
-    differs("space_change_sensitive", "a b", "a\tb", &format!("{line}a space, found a tab"));
-    differs("space_change_sensitive", "a\n", "a", &format!("{line}the end of the line, found the end"));
-    differs("space_change_sensitive", "a", "a\r\n", &format!("{line}the end, found a carriage return"));
-    differs("space_change_sensitive", "a", " a", &format!("{line}`a`, found a space"));
+    let at = |column| {
+        format!(
+            "line 1, column {column} of the output (line 1 of the answer): white space differs: expected "
+        )
+    };
+    differs("space_change_sensitive", "a b", "a  b", &format!("{}`b`, found a space", at(3)));
+    differs("space_change_sensitive", "a b", "a\tb", &format!("{}a space, found a tab", at(2)));
+    differs("space_change_sensitive", "a\n", "a", &format!("{}the end of the line, found the end", at(2)));
+    differs("space_change_sensitive", "a", "a\r\n", &format!("{}the end, found a carriage return", at(2)));
+    differs("space_change_sensitive", "a", " a", &format!("{}`a`, found a space", at(1)));
 }
 
 #[test]
@@ -135,7 +149,7 @@ fn long_tokens_are_compared_to_their_end_and_shown_clipped() {
         &long("a"),
         &long("b"),
         &format!(
-            "line 1 of the output (line 1 of the answer): expected `{0}`, found `{0}`, which differs from byte 5000 of the token",
+            "line 1, column 5001 of the output (line 1 of the answer): expected `{0}`, found `{0}`, which differs from byte 5000 of the token",
             format_args!("…{}…", "7".repeat(12)),
         ),
     );
@@ -326,9 +340,46 @@ fn endless_tokens_and_spaces_are_not_kept() {
             expected: Token::default(),
             found: Token::default(),
             tokens_seen: false,
+            column: 1,
         };
         assert_eq!(comparison.first_difference().unwrap(), None);
         let kept = comparison.expected.kept.capacity() + comparison.found.kept.capacity();
         assert!(kept <= 4 * TOKEN_KEPT, "{kept}");
+    }
+}
+
+/// Line and column at which an output differs.
+fn place(flags: &str, answer: &[u8], output: &[u8]) -> (u64, u64) {
+    let difference = difference(flags, answer, output).expect("they differ");
+    (difference.output_line, difference.output_column)
+}
+
+#[test]
+fn columns_count_characters_from_1() {
+    const SPACE: &str = "space_change_sensitive";
+    let long = [b"1 ", vec![b'x'; 5000].as_slice()].concat();
+    for (what, flags, answer, output, at) in [
+        ("the start", "", &b"5\n"[..], &b"4\n"[..], (1, 1)),
+        ("the middle of a line", "", b"1 2 3\n", b"1 2 4\n", (1, 5)),
+        ("the middle of a token", "", b"a\nabcd\n", b"a\nabXd\n", (2, 3)),
+        ("letters of other case before", "", b"x ABcd", b"x abce", (1, 6)),
+        ("other spaces before", "", b"1 2", b"1   3", (1, 5)),
+        ("a shorter token", "", b"abcd", b"ab", (1, 3)),
+        ("a missing line", "", b"1\n2\n", b"1\n", (2, 1)),
+        ("a missing token", "", b"1 2\n", b"1", (1, 2)),
+        ("no output", "", b"1\n", b"", (1, 1)),
+        ("an extra token", "", b"1\n", b"1 27\n", (1, 3)),
+        ("an extra line", "", b"1\n", b"1\n27\n", (2, 1)),
+        ("white space only", SPACE, b"1 2\n", b"1\t2\n", (1, 2)),
+        ("white space at the end", SPACE, b"1\n", b"1 \n", (1, 2)),
+        ("a missing end of line", SPACE, b"1\n", b"1", (1, 2)),
+        ("a number, from its start", "float_tolerance 1e-3", b"1 3.14", b"1 3.24", (1, 3)),
+        ("characters of several bytes before", "", "éé x".as_bytes(), "éé y".as_bytes(), (1, 4)),
+        ("a character in its second byte", "", "aé".as_bytes(), "aè".as_bytes(), (1, 2)),
+        ("bytes that are not UTF-8", "", b"\xff\xfe 1", b"\xff\xfe 2", (1, 4)),
+        ("a byte that is not UTF-8", "", b"ab", b"a\xff", (1, 2)),
+        ("a long token", "", &[long.as_slice(), b"y"].concat(), &[long.as_slice(), b"z"].concat(), (1, 5003)),
+    ] {
+        assert_eq!(place(flags, answer, output), at, "{what}");
     }
 }

@@ -1,6 +1,7 @@
 //! Any package as one of the format 2025-09: the files to write, from the model alone. What that format cannot say is refused or told.
 
 mod data;
+mod lost;
 mod programs;
 mod submissions;
 

@@ -2,6 +2,7 @@
 //! `submissions.yaml`.
 
 use super::super::{Expectation, JurySubmission};
+use super::lost::{lost, use_for_time_limit};
 use super::{Writer, list, quoted};
 use model::Verdict;
 use std::collections::BTreeSet;
@@ -11,7 +12,9 @@ pub(super) fn write(writer: &mut Writer) {
     let mut rules = String::new();
     let mut taken = BTreeSet::new();
     for jury in &writer.package.submissions {
-        let directory = directory(&jury.expectation);
+        let use_word = use_for_time_limit(writer, jury).ok().flatten();
+        // An entry for one file adds to the rule of its directory, and only `mixed` has none that a time limit follows from.
+        let directory = if use_word.is_some() { "mixed" } else { directory(&jury.expectation) };
         let path = place(writer, jury, directory, &mut taken);
         let mut rule = String::new();
         if let Some(language) = &jury.language {
@@ -21,14 +24,22 @@ pub(super) fn write(writer: &mut Writer) {
             let _ = writeln!(rule, "  entrypoint: {}", quoted(entry));
         }
         rule.push_str(&promise(&jury.expectation, directory == "mixed", "  "));
+        if let Some(word) = use_word {
+            let _ = writeln!(rule, "  use_for_time_limit: {word}");
+        }
+        let mut patterns = BTreeSet::new();
         for (pattern, inner) in &jury.expectation.within {
             let inner = promise(inner, true, "    ");
-            if !inner.is_empty() {
+            if !inner.is_empty() && patterns.insert(pattern) {
                 let _ = write!(rule, "  {}:\n{inner}", quoted(pattern));
             }
         }
         if !rule.is_empty() {
             let _ = write!(rules, "{}:\n{rule}", quoted(&path));
+        }
+        let lost = lost(writer, jury, directory);
+        if !lost.is_empty() {
+            writer.warn(&jury.program.path, format!("convert does not write: {}", lost.join("; ")));
         }
     }
     if !rules.is_empty() {
@@ -37,7 +48,7 @@ pub(super) fn write(writer: &mut Writer) {
 }
 
 /// The verdicts that 2025-09 knows, in which finer ones are a kind of others.
-fn coarse<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> BTreeSet<&'static str> {
+pub(super) fn coarse<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> BTreeSet<&'static str> {
     let word = |verdict: &Verdict| match verdict {
         Verdict::Accepted | Verdict::PartiallyAccepted => Some("AC"),
         Verdict::WrongAnswer => Some("WA"),
@@ -66,18 +77,34 @@ fn directory(expectation: &Expectation) -> &'static str {
     }
 }
 
+/// The verdicts to permit; `None`: any. Final verdicts with AC among them permit the same ones of tests, as the directories of 2025-09
+/// do. A list of which no verdict has a form is left out, since an empty one would permit nothing.
+pub(super) fn permitted(expectation: &Expectation) -> Option<BTreeSet<&'static str>> {
+    let set = match &expectation.permitted {
+        Some(permitted) => coarse(permitted),
+        None if expectation.partial || !expectation.verdicts.contains(&Verdict::Accepted) => return None,
+        None => coarse(expectation.verdicts.iter().chain(&expectation.tolerated)),
+    };
+    Some(set).filter(|set| !set.is_empty())
+}
+
+/// The verdicts of which some test is to have one: as stated, else the final ones where AC is none of them.
+pub(super) fn required(expectation: &Expectation) -> BTreeSet<&'static str> {
+    let final_ones = coarse(&expectation.verdicts);
+    match coarse(&expectation.required) {
+        set if set.is_empty() && !final_ones.contains("AC") => final_ones,
+        set => set,
+    }
+}
+
 /// Lines for `submissions.yaml`. `whole`: verdicts, too, which a directory does not say already.
 fn promise(expectation: &Expectation, whole: bool, indent: &str) -> String {
     let mut text = String::new();
     if whole {
-        let final_ones = coarse(&expectation.verdicts);
-        let required = match coarse(&expectation.required) {
-            set if set.is_empty() && !final_ones.contains("AC") => final_ones,
-            set => set,
-        };
-        if let Some(permitted) = &expectation.permitted {
-            let _ = writeln!(text, "{indent}permitted: {}", list(coarse(permitted)));
+        if let Some(permitted) = permitted(expectation) {
+            let _ = writeln!(text, "{indent}permitted: {}", list(permitted));
         }
+        let required = required(expectation);
         if !required.is_empty() {
             let _ = writeln!(text, "{indent}required: {}", list(required));
         }

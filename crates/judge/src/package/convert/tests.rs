@@ -135,3 +135,93 @@ fn what_2025_09_cannot_say_is_refused_by_name() {
         assert!(error.contains(part), "{error}\nexpected {part}");
     }
 }
+
+const TESTS_OF_DMOJ: [(&str, &str); 4] = [
+    ("init.yml", "test_cases:\n- {in: a.in, out: a.out, points: 10}\n- {in: b.in, out: b.out, points: 10}\n"),
+    ("a.in", ""),
+    ("b.in", ""),
+    ("a.out", ""),
+];
+
+/// The warnings about submissions.
+fn lost(files: &[(&str, &str)]) -> Vec<String> {
+    let (_, warnings) = converted(files).unwrap();
+    warnings.into_iter().filter(|warning| warning.contains("convert does not write")).collect()
+}
+
+#[test]
+fn limits_and_promises_of_single_submissions_that_have_no_form_are_named() {
+    let tests = [
+        ("b.out", ""),
+        ("statement/problem.en.md", ""),
+        ("tests/good/test.yml", "source: a.py\nlanguage: PY3\ntime: 2\nmemory: 65536\nexpect: AC\n"),
+        ("tests/good/a.py", ""),
+        ("tests/slow/test.yml", "source: s.py\nlanguage: PY3\ntime: 0.5\nmemory: 16384\nexpect: TLE\n"),
+        ("tests/slow/s.py", ""),
+        ("tests/large/test.yml", "source: l.py\nlanguage: PY3\ntime: 2\nmemory: 65536\nexpect: MLE\n"),
+        ("tests/large/l.py", ""),
+        (
+            "tests/broken/test.yml",
+            "source: b.py\nlanguage: PY3\ntime: 2\nmemory: 65536\nexpect: IE\ncases: {1: IE, 2: AC}\n",
+        ),
+        ("tests/broken/b.py", ""),
+    ];
+    let files = [&TESTS_OF_DMOJ[..], &tests].concat();
+    assert_eq!(
+        lost(&files),
+        [
+            "tests/broken/b.py: convert does not write: the verdict JE of `secret/1` (2025-09 does not have it)",
+            "tests/large/l.py: convert does not write: the verdict MLE (2025-09 has only RTE)",
+            "tests/slow/s.py: convert does not write: its time limit of 0.5 s; its memory limit of 16 MiB",
+        ]
+    );
+    let (written, _) = converted(&files).unwrap();
+    let rules = of(&written, "submissions/submissions.yaml");
+    // A promise of no verdict at all would be broken by every test.
+    assert!(!rules.contains("[]"), "{rules}");
+    assert!(rules.contains("\"secret/2\":\n    permitted: [\"AC\"]"), "{rules}");
+}
+
+#[test]
+fn final_verdicts_that_tests_do_not_imply_are_named() {
+    let package = |directory: &'static str| {
+        let path: &'static str = match directory {
+            "accepted" => "submissions/accepted/a.py",
+            "rejected" => "submissions/rejected/a.py",
+            "slow_accepted" => "submissions/slow_accepted/a.py",
+            "wrong_answer" => "submissions/wrong_answer/a.py",
+            "compile_error" => "submissions/compile_error/a.py",
+            other => panic!("{other}"),
+        };
+        [("problem.yaml", "name: x\n"), ("data/secret/1.in", ""), ("data/secret/1.ans", ""), (path, "")]
+    };
+    for directory in ["accepted", "rejected", "slow_accepted", "compile_error"] {
+        assert_eq!(lost(&package(directory)), Vec::<String>::new(), "{directory}");
+    }
+    let (files, _) = converted(&package("slow_accepted")).unwrap();
+    let rule = "\"mixed/a.py\":\n  permitted: [\"AC\", \"TLE\"]\n";
+    assert_eq!(of(&files, "submissions/submissions.yaml"), rule);
+    let final_one = "submissions/wrong_answer/a.py: convert does not write: that the submission's verdict is WA (2025-09 states verdicts of tests only)";
+    assert_eq!(lost(&package("wrong_answer")), [final_one]);
+}
+
+#[test]
+fn uses_for_an_inferred_time_limit_are_kept() {
+    let rules = "slow:\n  permitted: [AC]\n  use_for_time_limit: false\n";
+    let files = [
+        ("problem.yaml", "problem_format_version: 2025-09\nname: x\n"),
+        ("data/secret/1.in", ""),
+        ("data/secret/1.ans", ""),
+        ("submissions/accepted/a.py", ""),
+        ("submissions/slow/b.py", ""),
+        ("submissions/submissions.yaml", rules),
+    ];
+    let (written, _) = converted(&files).unwrap();
+    let rule = "\"mixed/b.py\":\n  permitted: [\"AC\"]\n  use_for_time_limit: false\n";
+    assert_eq!(of(&written, "submissions/submissions.yaml"), rule);
+    let written: Vec<_> = written.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let again = read(&tree(&written)).unwrap().0;
+    let used: Vec<_> = again.submissions.iter().map(|jury| jury.bounds.lower).collect();
+    assert_eq!(used, [true, false]);
+    assert_eq!(lost(&files), Vec::<String>::new());
+}
