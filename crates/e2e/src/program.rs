@@ -11,7 +11,7 @@
 //! | `check` | a condition on the JSON document, any number of them |
 //! | `host` | how far the kernel's memory of the whole machine may grow at any time of the run, such as `48M` |
 //! | `bare_host` | the same where no memory cgroup can be had: what numbers of objects bound, not bytes |
-//! | `needs` | features without which it is skipped: `root`, `memory_group`, `python3`, `ipcmk`, `cpus=N` |
+//! | `needs` | features without which it is skipped: `root`, `memory_group`, `python3`, `ipcmk`, `cpus=N`, `sandbox` (not in a virtual machine) |
 //! | `stdio` | `file` (default), `pipe`, `unread` (a pipe nobody reads), `inherit` (files, and more descriptors open) |
 //! | `setuid` | `yes`: the file is owned by root and has the setuid bit |
 //! | `why` | the attack in one line |

@@ -14,6 +14,10 @@ use std::time::{Duration, Instant};
 /// Most bytes of a channel that are on their way and have not been taken.
 pub(crate) const WINDOW: usize = 256 << 10;
 const CHUNK: usize = 64 << 10;
+/// What is left of a run's output is let go of if its reader takes nothing for so long. A pipe would keep it for a reader that comes later.
+pub(crate) const UNREAD: Duration = Duration::from_secs(5);
+/// A pipe that can be written to takes so much without waiting (PIPE_BUF, pipe(7)).
+const AT_ONCE: usize = 4096;
 /// How often who waits looks whether it should go on.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -136,19 +140,20 @@ impl Port {
         Ok(None)
     }
 
-    /// Sends all of a file, or of a pipe until its end; then the end of the channel. It is left when `stop` is set, or at the deadline.
+    /// Sends all of a file, or of a pipe until its end; then the end of the channel. It is left when `left` says so of the time since
+    /// something was sent, or at the deadline.
     pub(crate) fn pump(
         &self,
         number: u8,
         mut from: &File,
-        stop: &AtomicBool,
+        left: &dyn Fn(Duration) -> bool,
         deadline: Option<Instant>,
     ) -> io::Result<()> {
         self.state().outgoing.insert(number, 0);
         let mut buffer = vec![0; CHUNK];
-        let left = || stop.load(Ordering::SeqCst);
+        let mut sent = Instant::now();
         let result = loop {
-            if left() {
+            if left(sent.elapsed()) {
                 break Ok(());
             }
             if !readable(from)? {
@@ -162,10 +167,11 @@ impl Port {
                 }
                 Err(e) => break Err(e),
             };
-            if !self.make_room(number, n, &left, deadline)? {
+            if !self.make_room(number, n, &|| left(sent.elapsed()), deadline)? {
                 break Ok(());
             }
             self.send(Kind::Data, number, &buffer[..n])?;
+            sent = Instant::now();
         };
         self.state().outgoing.remove(&number);
         self.send(Kind::End, number, &[])?;
@@ -201,13 +207,14 @@ impl Port {
     }
 
     /// Writes what comes on a channel to a file, until its end; more than `most` bytes are a broken rule. A pipe without
-    /// a reader takes everything.
+    /// a reader takes everything, and so does one whose reader takes nothing for [`UNREAD`] when the run is `over`.
     pub(crate) fn collect(
         &self,
         number: u8,
         from: &Receiver<Vec<u8>>,
-        mut to: &File,
+        to: &File,
         most: u64,
+        over: &AtomicBool,
     ) -> io::Result<()> {
         let mut total = 0_u64;
         let mut gone = false;
@@ -217,9 +224,9 @@ impl Port {
                 return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {most} bytes")));
             }
             if !gone {
-                match to.write_all(&bytes) {
+                match written(to, &bytes, over) {
                     Err(e) if e.kind() == io::ErrorKind::BrokenPipe => gone = true,
-                    written => written?,
+                    taken => gone = !taken?,
                 }
             }
             self.taken(number, bytes.len());
@@ -231,9 +238,36 @@ impl Port {
     }
 }
 
+/// Writes all of it; false: nobody took it for [`UNREAD`], and the run is over.
+fn written(mut to: &File, mut bytes: &[u8], over: &AtomicBool) -> io::Result<bool> {
+    let waits = !to.metadata()?.is_file();
+    let mut taken = Instant::now();
+    while !bytes.is_empty() {
+        if waits && !ready(to, PollFlags::OUT)? {
+            if over.load(Ordering::SeqCst) && taken.elapsed() > UNREAD {
+                return Ok(false);
+            }
+            continue;
+        }
+        let most = if waits { AT_ONCE.min(bytes.len()) } else { bytes.len() };
+        match to.write(&bytes[..most]) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n) => (bytes, taken) = (&bytes[n..], Instant::now()),
+            Err(e) if matches!(e.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(true)
+}
+
 /// Whether a read would not wait; looked at for a moment.
 fn readable(file: &File) -> io::Result<bool> {
-    let mut fds = [PollFd::new(file, PollFlags::IN)];
+    ready(file, PollFlags::IN)
+}
+
+/// Whether a file is ready for that; looked at for a moment.
+fn ready(file: &File, what: PollFlags) -> io::Result<bool> {
+    let mut fds = [PollFd::new(file, what)];
     let moment = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
     match poll(&mut fds, Some(&moment)) {
         Ok(n) => Ok(n > 0),
@@ -295,7 +329,7 @@ mod tests {
         let wire = Wire::default();
         let content: Vec<u8> = (0..200_000_u32).map(|n| n as u8).collect();
         let file = files::in_memory_with("content", &content).expect("there is memory");
-        Port::new(wire.clone()).pump(4, &file, &AtomicBool::new(false), None).expect("it fits the window");
+        Port::new(wire.clone()).pump(4, &file, &|_| false, None).expect("it fits the window");
         let port = Port::new(Wire::default());
         let from = port.open_in(4);
         let bytes = wire.0.lock().expect("nobody panicked").clone();
@@ -304,10 +338,23 @@ mod tests {
             port.mind(frame).expect("by the rules");
         }
         let out = files::in_memory("out").expect("there is memory");
-        port.collect(4, &from, &out, 200_000).expect("it is not too much");
+        port.collect(4, &from, &out, 200_000, &AtomicBool::new(false)).expect("it is not too much");
         let mut read = Vec::new();
         files::reopen(&out).expect("it opens").read_to_end(&mut read).expect("it reads");
         assert!(read == content);
+    }
+
+    /// Or `tauto run` would wait for ever behind a run that its wall limit has ended.
+    #[test]
+    fn output_that_nobody_reads_is_let_go_of_when_the_run_is_over() {
+        let (unread, pipe) = std::io::pipe().expect("a pipe");
+        let port = Port::new(Wire::default());
+        let from = port.open_in(1);
+        port.mind(data(1, WINDOW)).expect("by the rules");
+        port.mind(Frame { kind: Kind::End, channel: 1, content: vec![] }).expect("by the rules");
+        let pipe = File::from(std::os::fd::OwnedFd::from(pipe));
+        port.collect(1, &from, &pipe, u64::MAX, &AtomicBool::new(true)).expect("it ends");
+        drop(unread);
     }
 
     #[test]
@@ -317,7 +364,7 @@ mod tests {
         port.mind(data(0, 11)).expect("by the rules");
         port.mind(Frame { kind: Kind::End, channel: 0, content: vec![] }).expect("by the rules");
         let out = files::in_memory("out").expect("there is memory");
-        assert!(port.collect(0, &from, &out, 10).is_err());
+        assert!(port.collect(0, &from, &out, 10, &AtomicBool::new(false)).is_err());
         port.close("it panicked");
         port.close("too late");
         let why = port.send(Kind::Beat, 0, &[]).expect_err("it is closed").to_string();

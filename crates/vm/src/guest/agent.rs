@@ -2,7 +2,7 @@
 
 use crate::frame::{self, Kind};
 use crate::message::{NumberedRequest, NumberedResponse, Request, Response, Role, VERSION};
-use crate::port::Port;
+use crate::port::{Port, UNREAD};
 use engine::{Runner, SystemError, files};
 use model::{Nanos, RunSpec};
 use rustix::fs::{Mode, fchmod};
@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
@@ -142,7 +142,7 @@ fn stored(port: &Port, number: u8, from: Option<Receiver<Vec<u8>>>) -> Result<Fi
     const WHAT: &str = "taking a file from the host";
     let mut file = files::in_memory("from the host")?;
     if let Some(from) = from {
-        port.collect(number, &from, &file, u64::MAX).map_err(fault(WHAT))?;
+        port.collect(number, &from, &file, u64::MAX, &AtomicBool::new(false)).map_err(fault(WHAT))?;
     }
     file.seek(SeekFrom::Start(0)).map_err(fault(WHAT))?;
     Ok(file)
@@ -152,7 +152,7 @@ fn stored(port: &Port, number: u8, from: Option<Receiver<Vec<u8>>>) -> Result<Fi
 fn give(port: &Port, number: u8, mut file: &File) -> Result<(), SystemError> {
     const WHAT: &str = "giving a file to the host";
     file.seek(SeekFrom::Start(0)).map_err(fault(WHAT))?;
-    port.pump(number, file, &AtomicBool::new(false), None).map_err(fault(WHAT))
+    port.pump(number, file, &|_| false, None).map_err(fault(WHAT))
 }
 
 fn run(
@@ -164,6 +164,7 @@ fn run(
     fed: &mut Vec<JoinHandle<()>>,
 ) -> Result<Response, SystemError> {
     let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|e| SystemError::new("making a pipe", e.to_string()));
+    let over = Arc::new(AtomicBool::new(false));
     let copy = |file: &File| file.try_clone().map_err(fault("duplicating a descriptor"));
     let (mut fds, mut back, mut telling) = (Vec::<OwnedFd>::new(), Vec::new(), Vec::new());
     for (n, role) in (0..).zip(roles) {
@@ -188,14 +189,19 @@ fn run(
                 let (read, write) = pipe()?;
                 if let Some(from) = channels.remove(&n) {
                     let (port, write) = (port.clone(), File::from(write));
-                    fed.push(spawn(move || drop(port.collect(n, &from, &write, u64::MAX))));
+                    fed.push(spawn(move || {
+                        drop(port.collect(n, &from, &write, u64::MAX, &AtomicBool::new(false)))
+                    }));
                 }
                 read
             }
             Role::Told => {
                 let (read, write) = pipe()?;
-                let (port, read) = (port.clone(), File::from(read));
-                telling.push(spawn(move || drop(port.pump(n, &read, &AtomicBool::new(false), None))));
+                let (port, read, over) = (port.clone(), File::from(read), over.clone());
+                telling.push(spawn(move || {
+                    let left = |still| over.load(Ordering::SeqCst) && still > UNREAD;
+                    drop(port.pump(n, &read, &left, None));
+                }));
                 write
             }
             Role::Same(other) => {
@@ -208,7 +214,8 @@ fn run(
         fds.push(fd);
     }
     let observed = runner.run(spec, fds);
-    // Nobody writes any more: these end.
+    over.store(true, Ordering::SeqCst);
+    // Nobody writes any more: these end, if not for want of a reader.
     telling.into_iter().for_each(|thread| drop(thread.join()));
     for (n, file) in back {
         give(port, n, &file)?;

@@ -209,7 +209,7 @@ impl Live {
     pub(super) fn give(&self, ask: Request, content: &File) -> Result<Response, SystemError> {
         let deadline = Instant::now() + PATIENCE;
         let serial = self.tell(ask)?;
-        let sent = self.port.pump(0, content, &AtomicBool::new(false), Some(deadline));
+        let sent = self.port.pump(0, content, &|_| false, Some(deadline));
         sent.map_err(|e| fault(self.close(&e.to_string())))?;
         self.answer(serial, deadline)
     }
@@ -220,7 +220,7 @@ impl Live {
         let from = port.open_in(0);
         scope(|threads| {
             let collecting = threads.spawn(move || {
-                if let Err(e) = port.collect(0, &from, to, most) {
+                if let Err(e) = port.collect(0, &from, to, most, &AtomicBool::new(false)) {
                     port.close(&e.to_string());
                 }
             });
@@ -259,10 +259,11 @@ impl Live {
                 let (role, most) = (one.role, one.most);
                 let file = one.file.as_fd().try_clone_to_owned().map(File::from);
                 let file = file.map_err(|e| fault(self.close(&e.to_string())))?;
+                let over = &stop;
                 threads.spawn(move || {
                     // What is shared is written over from its start; outputs go on where they are.
                     let begun = if role == Role::Shared { (&file).rewind() } else { Ok(()) };
-                    let written = begun.and_then(|()| port.collect(n, &from, &file, most));
+                    let written = begun.and_then(|()| port.collect(n, &from, &file, most, over));
                     if let Err(e) = written {
                         port.close(&e.to_string());
                     }
@@ -275,7 +276,7 @@ impl Live {
                     let stop = &stop;
                     threads.spawn(move || {
                         // After the answer nobody reads any more.
-                        if let Err(e) = port.pump(n, &one.file, stop, None) {
+                        if let Err(e) = port.pump(n, &one.file, &|_| stop.load(Ordering::SeqCst), None) {
                             port.close(&e.to_string());
                         }
                     });
