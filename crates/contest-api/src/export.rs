@@ -118,7 +118,7 @@ pub struct Contest {
     pub id: String,
     /// When it was set up, in microseconds since 1970.
     pub created: i64,
-    /// When it is told of, in the same unit.
+    /// When the feed is written, in the same unit.
     pub now: i64,
     /// Its problems, in order.
     pub problems: Vec<Problem>,
@@ -185,7 +185,7 @@ pub fn feed(
             told_judgement(&mut lines, submission, judged, &times, version);
         }
     }
-    // What has not happened yet has no time (Contest API, "State").
+    // Events in the future are null (Contest API, "State").
     let past = |at: i64| (at <= contest.now).then(|| moment(at));
     let end = past(times.end());
     let over = end.clone().filter(|_| open == 0);

@@ -1,18 +1,18 @@
-//! Virtual machines that hold the programs of tests.
+//! Virtual machines in which tests run programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What puts the programs of a command into a machine, a small one.
+/// Options that run programs in a small virtual machine.
 pub const SMALL: [&str; 4] = ["--isolation", "vm", "--vm-memory", "768M"];
 
-/// The variable by which `tauto` is told the kernel of its machines.
+/// The environment variable that names the kernel of virtual machines.
 pub const KERNEL: &str = "TAUTO_VM_KERNEL";
 
-/// The kernel that `scripts/setup test-all` has laid out.
+/// The kernel that `scripts/setup test-all` unpacks.
 ///
 /// # Errors
-/// It has not.
+/// There is none.
 pub fn kernel() -> Result<PathBuf, String> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/vm/slots/boot");
     let found = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());

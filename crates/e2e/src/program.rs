@@ -63,7 +63,7 @@ pub struct Program {
     pub setuid: bool,
 }
 
-/// Machines that one program is given: as many of its runs take place in one.
+/// Runs of one program that are repeated in virtual machines, at most.
 const MACHINES: usize = 8;
 
 const STATUSES: [&str; 8] = [
@@ -160,8 +160,9 @@ impl Program {
         Ok(program)
     }
 
-    /// The same program for a virtual machine, which may emulate the processor: ten times the time, where time is not what ends it, and
-    /// no conditions on what it took. Whichever groups the machine has, and its kernel's memory is not the host's.
+    /// The same program for a virtual machine, which may be emulated: ten times the time limits unless a time limit ends it, and no
+    /// checks of readings. The expected status may be that of any kind of groups. The kernel's memory is not watched, since it
+    /// is the guest's.
     #[must_use]
     pub fn in_a_machine(mut self) -> Program {
         let ends_by_time = self.expect.iter().any(|status| status.ends_with("_time_limit"));

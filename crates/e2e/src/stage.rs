@@ -84,7 +84,7 @@ impl Pass {
             "root" => self != Pass::Root,
             "memory_group" => !self.has_memory_group(),
             "python3" => !Path::new("/usr/bin/python3").exists(),
-            // Which a virtual machine is not; see the suite `hostile`.
+            // Virtual machines lack it; see the suite `hostile`.
             "sandbox" => false,
             "ipcmk" => !Path::new("/usr/bin/ipcmk").exists(),
             other => match other.strip_prefix("cpus=").and_then(|number| number.parse::<usize>().ok()) {

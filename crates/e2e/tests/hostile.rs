@@ -22,7 +22,7 @@ const GONE_WITHIN: Duration = Duration::from_secs(10);
 /// Runs during which the machine's kernel memory may grow too far until that is the program's doing.
 const ATTEMPTS: u32 = 3;
 
-/// For a machine to boot.
+/// Time for a machine to boot.
 const BOOTED_WITHIN: Duration = Duration::from_secs(120);
 
 /// `hostile --machines […]`: each program once, in a virtual machine of its own.
@@ -317,7 +317,7 @@ fn as_another(words: &[String]) -> ExitCode {
     }
 }
 
-/// All programs once more, each in a machine of its own, with the same outcome.
+/// All programs, each in a virtual machine of its own: the outcome must be the same.
 fn in_machines(arguments: &Arguments, programs: Vec<Program>) -> ExitCode {
     if KERNEL.get().is_none() {
         let missing = Trial::test("machines", || Ok(machine::kernel().map(drop)?));

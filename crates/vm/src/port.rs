@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 /// Most bytes of a channel that are on their way and have not been taken.
 pub(crate) const WINDOW: usize = 256 << 10;
 const CHUNK: usize = 64 << 10;
-/// What is left of a run's output is let go of if its reader takes nothing for so long. A pipe would keep it for a reader that comes later.
+/// After a run, its output is dropped if the reader takes nothing for this long.
 pub(crate) const UNREAD: Duration = Duration::from_secs(5);
-/// A pipe that can be written to takes so much without waiting (PIPE_BUF, pipe(7)).
+/// Bytes that a writable pipe takes without blocking (PIPE_BUF, pipe(7)).
 const AT_ONCE: usize = 4096;
 /// How often who waits looks whether it should go on.
 const LOOK: Duration = Duration::from_millis(50);
@@ -140,8 +140,8 @@ impl Port {
         Ok(None)
     }
 
-    /// Sends all of a file, or of a pipe until its end; then the end of the channel. It is left when `left` says so of the time since
-    /// something was sent, or at the deadline.
+    /// Sends a whole file, or a pipe until its end; then the end of the channel. Stops at the deadline, or when `left` returns
+    /// true for the time since the last bytes were sent.
     pub(crate) fn pump(
         &self,
         number: u8,
@@ -207,7 +207,7 @@ impl Port {
     }
 
     /// Writes what comes on a channel to a file, until its end; more than `most` bytes are a broken rule. A pipe without
-    /// a reader takes everything, and so does one whose reader takes nothing for [`UNREAD`] when the run is `over`.
+    /// a reader takes everything. When the run is `over`, so does one whose reader takes nothing for [`UNREAD`].
     pub(crate) fn collect(
         &self,
         number: u8,
@@ -238,7 +238,7 @@ impl Port {
     }
 }
 
-/// Writes all of it; false: nobody took it for [`UNREAD`], and the run is over.
+/// Writes all bytes. Returns false if the run is over and the reader takes nothing for [`UNREAD`].
 fn written(mut to: &File, mut bytes: &[u8], over: &AtomicBool) -> io::Result<bool> {
     let waits = !to.metadata()?.is_file();
     let mut taken = Instant::now();
@@ -265,7 +265,7 @@ fn readable(file: &File) -> io::Result<bool> {
     ready(file, PollFlags::IN)
 }
 
-/// Whether a file is ready for that; looked at for a moment.
+/// Whether a file is ready for `what`; waits for at most [`LOOK`].
 fn ready(file: &File, what: PollFlags) -> io::Result<bool> {
     let mut fds = [PollFd::new(file, what)];
     let moment = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
@@ -344,9 +344,9 @@ mod tests {
         assert!(read == content);
     }
 
-    /// Or `tauto run` would wait for ever behind a run that its wall limit has ended.
+    /// Otherwise `tauto run` would wait for ever after its wall limit has ended the run.
     #[test]
-    fn output_that_nobody_reads_is_let_go_of_when_the_run_is_over() {
+    fn unread_output_is_dropped_after_the_run() {
         let (unread, pipe) = std::io::pipe().expect("a pipe");
         let port = Port::new(Wire::default());
         let from = port.open_in(1);

@@ -39,7 +39,7 @@ impl SupervisedProcess {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// It was started. Whoever has asked for the end meanwhile has told a process that was not there yet.
+    /// Records the pid of a started process. If shutdown began before the pid was known, the process is signalled here.
     fn began(&self, pid: u32, ending: &AtomicBool) {
         self.state().pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
         if ending.load(Ordering::SeqCst) {

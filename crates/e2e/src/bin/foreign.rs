@@ -95,7 +95,7 @@ fn case(directory: &Path, program: &str, reference: &Path) -> Result<Case, Strin
         name: format!("{} {}", name(directory), name(reference)),
         program: directory.join(program),
         code,
-        // Recorded on Windows, some with its ends of lines; programs print line feeds here.
+        // Some were recorded on Windows with CR LF; programs print LF here.
         stdout: line_feeds(&text("stdout")?),
         stderr: text("stderr")?,
         ..Case::default()

@@ -1,7 +1,7 @@
 //! Content by its hash: packages, and what is too large for a message.
 
 use super::error::NatsError;
-use super::options::Nats;
+use super::options::{API_WAIT, Nats};
 use super::{Body, name};
 use async_nats::jetstream::object_store::{InfoErrorKind, ObjectStore};
 use async_nats::jetstream::stream::DirectGetErrorKind;
@@ -23,7 +23,7 @@ const REST: Duration = Duration::from_millis(50);
 
 impl Nats {
     async fn store<'a>(&'a self, bucket: &'static str) -> Result<&'a ObjectStore, NatsError> {
-        let stream = self.stream().await?;
+        let stream = self.stream(API_WAIT).await?;
         let cell = if bucket == name::PACKAGES { &self.shared.packages } else { &self.shared.bodies };
         let found = cell.get_or_try_init(|| stream.get_object_store(bucket)).await;
         found.map_err(|e| self.or_denied(NatsError::failed(format!("object store {bucket}"))(e.into())))
@@ -63,7 +63,7 @@ impl Nats {
             }
             _ => return Err(NatsError::Missing { what: hash.into(), bucket }),
         };
-        let stream = self.stream().await?.get_stream_no_info(format!("OBJ_{bucket}")).await;
+        let stream = self.stream(API_WAIT).await?.get_stream_no_info(format!("OBJ_{bucket}")).await;
         let stream = stream.map_err(|e| self.not_got(bucket, hash, e.to_string()))?;
         let subject = format!("$O.{bucket}.C.{}", info.nuid);
         let (mut size, mut next) = (0, 1);

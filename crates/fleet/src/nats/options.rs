@@ -32,7 +32,7 @@ pub struct Options {
 
 /// A broker that stays silent for two of these is left for another one.
 const PING: Duration = Duration::from_secs(2);
-/// It is looked as often whether there is a connection again.
+/// Interval at which the connection is checked.
 const LOOK: Duration = Duration::from_millis(20);
 /// The longest wait between attempts to connect again.
 const LONGEST_WAIT: Duration = Duration::from_millis(500);
@@ -243,8 +243,8 @@ impl Nats {
         self.client.connection_state() == async_nats::connection::State::Connected
     }
 
-    /// What everything is sent by, once there is a connection. Without one the client library keeps what it is given, to send it much
-    /// too late, and stops whoever gives it more than 2048 messages (`client_capacity` of its options).
+    /// The client, once it is connected; everything is sent by it. Without a connection the library queues messages, sends them much
+    /// too late, and blocks senders when it holds 2048 (`client_capacity` of its options).
     ///
     /// # Errors
     /// There is no connection within that time.
@@ -258,12 +258,12 @@ impl Nats {
         connected.map(|()| &self.client).map_err(|_| NatsError::Silent { within, away: true })
     }
 
-    /// What asks JetStream, once there is a connection, as with [`Nats::client`].
-    pub(super) async fn stream(&self) -> Result<&Context, NatsError> {
-        self.client(API_WAIT).await.map(|_| &self.stream)
+    /// The client of JetStream, once it is connected; see [`Nats::client`].
+    pub(super) async fn stream(&self, within: Duration) -> Result<&Context, NatsError> {
+        self.client(within).await.map(|_| &self.stream)
     }
 
-    /// What the broker said of itself when it was connected to.
+    /// What the broker told about itself on connecting.
     pub(super) fn broker(&self) -> ServerInfo {
         self.client.server_info()
     }

@@ -1,7 +1,7 @@
 //! Which workers are there.
 
 use super::error::NatsError;
-use super::options::Nats;
+use super::options::{API_WAIT, Nats};
 use super::{Presence, WorkerId, name};
 use async_nats::HeaderMap;
 use async_nats::jetstream::consumer::{DeliverPolicy, ReplayPolicy, push};
@@ -18,7 +18,7 @@ impl Nats {
         let body = serde_json::to_vec(presence).map_err(|e| failed()(e.into()))?;
         // As the bucket's own put does, without asking first what the bucket is like.
         let subject = format!("$KV.{}.{}", name::WORKERS, name::presence(from));
-        let stream = self.stream().await?;
+        let stream = self.stream(API_WAIT).await?;
         let sent = stream.publish(subject, body.into()).await.map_err(|e| failed()(e.into()))?;
         sent.await.map(|_| ()).map_err(|e| self.or_denied(failed()(e.into())))
     }
@@ -29,7 +29,7 @@ impl Nats {
         let subject = format!("$KV.{}.{}", name::WORKERS, name::presence(from));
         let mut headers = HeaderMap::new();
         headers.insert("KV-Operation", "DEL");
-        let sent = self.stream().await?.publish_with_headers(subject, headers, "".into()).await;
+        let sent = self.stream(API_WAIT).await?.publish_with_headers(subject, headers, "".into()).await;
         sent.map_err(|e| failed()(e.into()))?.await.map(|_| ()).map_err(|e| failed()(e.into()))
     }
 

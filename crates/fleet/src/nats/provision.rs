@@ -2,7 +2,7 @@
 
 use super::error::{Failure, NatsError};
 use super::name;
-use super::options::Nats;
+use super::options::{API_WAIT, Nats};
 use async_nats::jetstream::consumer::{AckPolicy, pull};
 use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind};
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
@@ -100,7 +100,7 @@ impl Nats {
     /// Makes a stream, or brings the one that is there to this form. Gives its replicas.
     async fn made(&self, config: Config, until: Instant) -> Result<usize, NatsError> {
         loop {
-            let why = match self.stream().await?.create_stream(config.clone()).await {
+            let why = match self.stream(API_WAIT).await?.create_stream(config.clone()).await {
                 Ok(stream) => return Ok(stream.cached_info().config.num_replicas),
                 Err(error) => match code(&error) {
                     Some(ErrorCode::STREAM_NAME_EXIST) => return self.changed(&config).await,
@@ -127,7 +127,7 @@ impl Nats {
     /// does its work as it is.
     async fn changed(&self, config: &Config) -> Result<usize, NatsError> {
         let failed = || NatsError::failed(format!("stream {}", config.name));
-        let stream = self.stream().await?;
+        let stream = self.stream(API_WAIT).await?;
         let there = stream.get_stream(&config.name).await.map_err(|e| failed()(e.into()))?;
         let there = there.cached_info().config.clone();
         let wanted = config.num_replicas.max(there.num_replicas);
@@ -165,7 +165,7 @@ impl Nats {
             max_waiting: AT_ONCE,
             ..pull::Config::default()
         };
-        let made = self.stream().await?.create_consumer_on_stream(config, name::JOBS).await;
+        let made = self.stream(API_WAIT).await?.create_consumer_on_stream(config, name::JOBS).await;
         made.map(|_| ()).map_err(|e| {
             self.or_denied(NatsError::failed(format!("making the consumer of pool {pool}"))(e.into()))
         })
@@ -174,14 +174,14 @@ impl Nats {
     /// Removes the consumer of a pool that is no more. Its tickets are lost with it; the store's leases bring their jobs back.
     pub async fn remove_pool(&self, pool: &str) -> Result<(), NatsError> {
         let removed =
-            self.stream().await?.delete_consumer_from_stream(name::consumer(pool), name::JOBS).await;
+            self.stream(API_WAIT).await?.delete_consumer_from_stream(name::consumer(pool), name::JOBS).await;
         removed
             .map(|_| ())
             .map_err(|e| NatsError::failed(format!("removing the consumer of pool {pool}"))(e.into()))
     }
 
     pub(super) async fn bucket(&self, name: &str) -> Result<kv::Store, NatsError> {
-        let found = self.stream().await?.get_key_value(name).await;
+        let found = self.stream(API_WAIT).await?.get_key_value(name).await;
         found.map_err(|e| self.or_denied(NatsError::failed(format!("bucket {name}"))(e.into())))
     }
 }

@@ -40,7 +40,7 @@ impl Question {
     pub async fn answer(self, reply: &Reply) -> Result<(), NatsError> {
         let failed = || NatsError::failed(format!("answering {}", name::questions(&self.from)));
         let body = serde_json::to_vec(reply).map_err(|e| failed()(e.into()))?;
-        // Whoever asked asks again.
+        // The worker asks again.
         let client = self.nats.client(Duration::ZERO).await?;
         client.publish(self.reply, body.into()).await.map_err(|e| failed()(e.into()))
     }

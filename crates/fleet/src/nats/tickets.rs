@@ -2,7 +2,7 @@
 
 use super::error::NatsError;
 use super::name;
-use super::options::{API_WAIT, Nats};
+use super::options::{ACK_WAIT, API_WAIT, Nats};
 use crate::{JobId, Lease};
 use async_nats::jetstream::AckKind;
 use async_nats::jetstream::consumer::pull::BatchConfig;
@@ -34,7 +34,7 @@ impl Nats {
             }
             let message = async_nats::jetstream::message::PublishMessage::build();
             let message = message.payload(body.clone().into()).message_id(&id);
-            let sent = match self.stream().await {
+            let sent = match self.stream(ACK_WAIT).await {
                 Ok(stream) => stream.send_publish(name::tickets(pool), message).await,
                 Err(away) => {
                     why = away.to_string();
@@ -183,7 +183,7 @@ impl Pull {
 }
 
 impl Nats {
-    /// Asks the stream for a ticket of a pool, if there is a connection within that time.
+    /// Asks the stream for a ticket of a pool. Fails if there is no connection within that time.
     async fn pull(&self, pool: &str, within: Duration) -> Result<Pull, NatsError> {
         let client = self.client(within).await?;
         let connection = *self.shared.connections.borrow();

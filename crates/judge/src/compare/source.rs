@@ -38,7 +38,7 @@ impl<R: BufRead> Source<R> {
         }
     }
 
-    /// Steps over bytes that lie ready and hold so many ends of lines; `characters` are those behind the last end.
+    /// Consumes buffered bytes: `newlines` counts their line ends, `characters` the characters after the last of them.
     fn consume(&mut self, length: usize, newlines: u64, characters: u64) {
         self.reader.consume(length);
         self.newlines += newlines;
@@ -156,11 +156,11 @@ pub(super) fn continues(byte: u8) -> bool {
 
 /// How many characters begin in a text.
 pub(super) fn characters(text: &[u8]) -> u64 {
-    // As below, so that one long line costs hardly more than many short ones.
+    // In chunks that a byte can count, as below: long lines stay cheap.
     text.chunks(255).map(|c| u64::from(c.iter().map(|b| u8::from(!continues(*b))).sum::<u8>())).sum()
 }
 
-/// What is behind the last end of a line.
+/// The text after the last line end.
 fn last_line(text: &[u8]) -> &[u8] {
     text.iter().rposition(|byte| *byte == b'\n').map_or(text, |end| &text[end + 1..])
 }

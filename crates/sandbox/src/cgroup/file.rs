@@ -40,8 +40,8 @@ impl CgroupFile {
         Ok(CgroupFile { path, file })
     }
 
-    /// Reads the file for the first time. The kernel keeps the memory that it reads into until the file is closed (seq_read_iter,
-    /// fs/seq_file.c): later reads are charged for nothing.
+    /// Reads the file once. The kernel keeps the buffer until the file is closed (seq_read_iter, fs/seq_file.c), so later reads
+    /// allocate nothing.
     pub(super) fn read_once(self) -> io::Result<CgroupFile> {
         self.read().map(|_| self)
     }

@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 const LEFTOVER: u64 = 1 << 20;
 /// Memory is charged in batches of this size per CPU (MEMCG_CHARGE_BATCH, 64 pages, include/linux/memcontrol.h).
 const BATCH: u64 = 256 << 10;
-/// What the launcher may need while it starts a run, where the kernel would end it for the want of it.
+/// What the launcher may need to start a run where the kernel could kill it for lack of memory.
 const ROOM: u64 = 16 << 20;
 /// What the launcher needs to start a run.
 const ROOM_TO_START: u64 = 4 << 20;
@@ -36,7 +36,7 @@ pub(super) struct Memory {
     base: u64,
     before: Kills,
     limit: u64,
-    /// The most that was charged until the limit was lifted.
+    /// The peak when the limit was lifted.
     most: Cell<Option<u64>>,
     /// The least that the kernel is told to hold the run to, where the launcher shares the limit: with less, it would fail, or
     /// the kernel would choose it, being larger than all of the run. A run that passed its own limit is told by its peak.
@@ -173,9 +173,9 @@ impl Memory {
         })
     }
 
-    /// Lifts the limit of a run that is over, and keeps what it has used at most. In version 1 the launcher shares the limit. A
-    /// run can leave the group full of what outlives its processes (extended attributes in memory); then the next
-    /// charge fails, or ends the launcher where this has no right to be exempt (CAP_SYS_RESOURCE).
+    /// Lifts the limit of a run that is over and records its peak. In version 1 the launcher shares the limit. A run can leave the
+    /// group full of data that outlives its processes (extended attributes in tmpfs). Then the launcher's next allocation fails, or
+    /// the kernel kills it if it is not exempt (CAP_SYS_RESOURCE).
     pub(super) fn lift(&self) {
         if let Version::V1(v1) = &self.version {
             self.most.set(v1.files.max_usage.number().ok());

@@ -363,7 +363,7 @@ impl Pids {
     }
 }
 
-/// Without pressure accounting it is absent, or cannot be read.
+/// `None` without pressure accounting: then the file is absent or unreadable.
 fn pressure(leaf: &Group) -> Option<CgroupFile> {
     leaf.read_only("cpu.pressure").and_then(CgroupFile::read_once).ok()
 }

@@ -56,7 +56,7 @@ impl Host {
             cpus,
             nodes,
         };
-        // It is next read while a run goes on, when that must cost no memory (CgroupFile::read_once).
+        // The next read is during a run and must allocate nothing (CgroupFile::read_once).
         let _ = host.kernel_memory();
         Ok(host)
     }

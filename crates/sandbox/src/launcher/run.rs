@@ -35,7 +35,7 @@ struct Started {
     counters: Option<Counters>,
     /// What counts the CPU time of its processes where no group does, or why nothing does.
     clock: Option<Result<Counter, String>>,
-    /// How long its main thread waited for a CPU, where waiting is excused and no group tells.
+    /// Run-queue wait of its main thread, if waits are excused and no group counts them.
     waits: Option<Schedstat>,
     /// Time spent on evidence so far.
     cost: Nanos,
@@ -235,7 +235,7 @@ impl Launcher {
         let (before, reading) = timed(|| self.host.cpu_times(&cpus));
         cost = cost + reading;
         let waits = (excused && pressure.is_none()).then(|| self.host.open_schedstat(pid).ok()).flatten();
-        // Before the run can have filled its memory (CgroupFile::read_once).
+        // Now, while the run cannot have filled its memory yet (CgroupFile::read_once).
         let _ = waits.as_ref().map(Schedstat::read);
         Ok(Started {
             pid,
@@ -306,7 +306,7 @@ impl Launcher {
             self.kill_tree(&watched);
         }
         let observed = self.observe(spec, &s, ended);
-        // The tree is gone before anything is answered: main process first, since init waits for it.
+        // The whole tree is reaped before the answer: the main process first, since init waits for it.
         sys::reap(s.pidfd.as_fd())
             .and_then(|()| end_init(s.init.as_fd()))
             .during(|| "ending the run".into())?;

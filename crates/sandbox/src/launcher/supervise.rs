@@ -1,8 +1,8 @@
 //! Watches a run: sleeps until a limit could have been passed, never on a period.
 //!
-//! On some layouts the launcher shares the run's memory group, which the run may fill with what outlives it. Until the run is over,
-//! the launcher therefore calls nothing that the kernel charges memory for: it reads files that it holds open and has read
-//! before. Only where no group limits memory does it open the run's files in /proc.
+//! On some layouts the launcher shares the run's memory group, and a run may fill that with data that outlives it. So until the run is
+//! over, the launcher makes no call for which the kernel allocates memory: it reads only files that are open and were read
+//! before. Where no group limits memory, it also opens the run's files in /proc.
 
 use super::Launcher;
 use super::evidence::{Schedstat, parse_cpu_stat};
@@ -58,7 +58,7 @@ pub(super) struct Watched<'a> {
     pub(super) counter: Option<&'a Counter>,
     /// What counts its CPU time, where no group does.
     pub(super) clock: Option<&'a Counter>,
-    /// How long its main thread waited for a CPU, where no group tells.
+    /// Run-queue wait of its main thread, where no group counts it.
     pub(super) waits: Option<&'a Schedstat>,
 }
 
@@ -122,7 +122,7 @@ impl Launcher {
                 killed = true;
             }
             if dead {
-                // What lives on in the tree would fill the group again.
+                // Surviving processes would fill the group again.
                 self.kill_tree(run);
                 self.groups.lift_memory_limit();
                 return Ok(ended);
@@ -231,7 +231,7 @@ impl Launcher {
         Some([now[0] - then[0], now[1] - then[1], now[2] - then[2]])
     }
 
-    /// Time in which some task of the leaf was ready but had no CPU, since it was made: from its pressure file
+    /// Time since the leaf was made in which some task of it waited for a CPU: from its pressure file
     /// (Documentation/accounting/psi.rst).
     pub(super) fn pressure(&self) -> Option<Nanos> {
         let text = self.groups.pressure()?;
@@ -239,7 +239,7 @@ impl Launcher {
         some.rsplit_once("total=")?.1.trim().parse().ok().map(Nanos::from_micros)
     }
 
-    /// Time in which some task of the run was ready but had no CPU, else the main thread's alone.
+    /// Time in which some task of the run waited for a CPU; without pressure accounting that of the main thread.
     fn waited(&self, run: &Watched<'_>) -> Nanos {
         match self.pressure() {
             Some(group) => group - self.pressure_before,
@@ -247,8 +247,8 @@ impl Launcher {
         }
     }
 
-    /// Returns whether the main process is dead, memory has run out, and the caller has spoken. That memory has run out stays
-    /// true, and is watched for as `memory` says.
+    /// Returns whether the main process is dead, memory has run out, and the caller has sent something. Without `memory` the event
+    /// of memory is not watched: it stays set once it has come.
     fn wait(&self, run: &Watched<'_>, sleep: Option<Nanos>, memory: bool) -> io::Result<[bool; 3]> {
         let timeout = sleep.map(|s| Timespec {
             tv_sec: (s.0 / 1_000_000_000) as i64,

@@ -274,7 +274,7 @@ pub(super) fn make_file(path: &str) -> rustix::io::Result<()> {
 }
 
 /// Shows one regular file read-only at `at`, whose directory is a fresh mount of ours. The file itself where the
-/// launcher's mounts reach it and the run's user may read it, else a copy. An executable stays one.
+/// launcher's mounts reach it and the run's user may read it, else a copy. The copy of an executable is executable.
 pub(super) fn attach_file(tree: Option<OwnedFd>, file: BorrowedFd<'_>, at: &str) -> io::Result<()> {
     if let Some(tree) = tree {
         make_file(at)?;

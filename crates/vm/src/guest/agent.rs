@@ -215,7 +215,7 @@ fn run(
     }
     let observed = runner.run(spec, fds);
     over.store(true, Ordering::SeqCst);
-    // Nobody writes any more: these end, if not for want of a reader.
+    // These end: nobody writes any more, and unread output is dropped.
     telling.into_iter().for_each(|thread| drop(thread.join()));
     for (n, file) in back {
         give(port, n, &file)?;

@@ -1,5 +1,5 @@
-//! What a jury submission has or promises that 2025-09 has no form for: entries of its `submissions.yaml` state verdicts, scores and
-//! messages of tests, and no limits (2025-09, "Submissions").
+//! What 2025-09 cannot state about a jury submission: its `submissions.yaml` holds verdicts, scores and messages of tests, but no
+//! limits (2025-09, "Submissions").
 
 use super::super::{Expectation, Glob, JurySubmission, TimeLimit};
 use super::Writer;
@@ -7,14 +7,14 @@ use super::submissions::coarse;
 use model::{Bytes, Verdict};
 use std::collections::BTreeSet;
 
-/// What is lost of a submission that is written to this directory, each in words; empty: nothing is.
+/// What conversion loses of a submission in this directory, in words.
 pub(super) fn lost(writer: &Writer, jury: &JurySubmission, directory: &str) -> Vec<String> {
     let promise = &jury.expectation;
     let mut lost = limits(writer, jury);
     lost.extend(use_for_time_limit(writer, jury).err().map(str::to_string));
     if directory != "compile_error" {
         let whole = verdicts(promise);
-        // What tests imply is told where the verdict itself has a form.
+        // Reported only if all its verdicts can be written: otherwise those are reported.
         lost.extend(if whole.is_empty() { final_verdict(promise) } else { None });
         lost.extend(whole.into_iter().map(|(verdict, why)| format!("the verdict {verdict} ({why})")));
     }
@@ -34,7 +34,7 @@ pub(super) fn lost(writer: &Writer, jury: &JurySubmission, directory: &str) -> V
     lost
 }
 
-/// Limits of its own, unless they are those of the package.
+/// Limits of its own that differ from those of the package.
 fn limits(writer: &Writer, jury: &JurySubmission) -> Vec<String> {
     let common = &writer.package.limits;
     let stated = match &common.time {
@@ -53,10 +53,10 @@ fn limits(writer: &Writer, jury: &JurySubmission) -> Vec<String> {
     time.into_iter().chain(memory).collect()
 }
 
-/// The value of `use_for_time_limit` that keeps its part in inferring the time limit; `Ok(None)`: none is needed.
+/// The value of `use_for_time_limit` that preserves how the time limit is inferred; `Ok(None)`: none is needed.
 ///
 /// # Errors
-/// None does: `lower` and `upper` would promise more than the submission does.
+/// No value does: `lower` and `upper` would promise more than the submission does.
 pub(super) fn use_for_time_limit(
     writer: &Writer,
     jury: &JurySubmission,
