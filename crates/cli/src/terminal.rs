@@ -206,7 +206,9 @@ pub(crate) fn tell_warning(warning: impl fmt::Display) {
 }
 
 fn lines(kind: &str, colour: &str, text: &str, style: Style) -> String {
-    let (fact, hints) = model::hint::split(text);
+    // Names of files, in packages and on the command line, are anybody's.
+    let text = report::text::harmless(text);
+    let (fact, hints) = model::hint::split(&text);
     let hint = painted("hint:", HINT, style);
     let hints: String = hints.iter().map(|what| format!("{hint} {what}\n")).collect();
     format!("{} {fact}\n{hints}", painted(kind, colour, style))
@@ -243,5 +245,6 @@ mod tests {
             "\u{1b}[1;31merror:\u{1b}[0m a: b\n\u{1b}[36mhint:\u{1b}[0m c\n"
         );
         assert_eq!(lines("warning:", WARNING, "a", Style::default()), "warning: a\n");
+        assert_eq!(lines("warning:", WARNING, "\u{1b}[31ma", Style::default()), "warning: ·[31ma\n");
     }
 }

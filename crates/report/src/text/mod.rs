@@ -121,7 +121,7 @@ impl Style {
 
 /// Text of programs, without what would steer a terminal, or turn the order in which text is read. Line ends and tabs
 /// stay.
-pub(crate) fn harmless(text: &str) -> String {
+pub fn harmless(text: &str) -> String {
     // The bidirectional controls of Unicode (UAX #9).
     let turns = |c| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let steers = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
