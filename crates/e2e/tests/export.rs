@@ -61,26 +61,31 @@ fn a_contest_as_a_feed_and_back() {
     let scratch = tempfile::tempdir_in(e2e::scratch!()).expect("a directory");
     let data = scratch.path();
     judged(data);
-    fs::write(
-        data.join("teams.json"),
-        r#"{"contest": {"name": "Finals", "duration": "5:00:00"}, "groups": [{"id": "g", "name": "All"}],
-            "teams": [{"id": "t1", "name": "The Team", "account": "root", "group_ids": ["g"]}]}"#,
-    )
-    .expect("a file");
-    let export =
-        |more: &[&str]| run(data, &[&["export", "contest-api", "--contest", CONTEST], more].concat());
-    let old = export(&["--teams", "teams.json", "--version", "2023-06"]);
-    assert_eq!(old.code(), Ok(0), "{old:?}");
-    let new = export(&["--teams", "teams.json", "--output", "feed.ndjson"]);
-    assert_eq!((new.code(), new.stdout.as_str()), (Ok(0), ""), "{new:?}");
-    let text = fs::read_to_string(data.join("feed.ndjson")).expect("a feed");
+    let teams = |duration: &Value| {
+        let teams = json!({
+            "contest": { "name": "Finals", "duration": duration }, "groups": [{ "id": "g", "name": "All" }],
+            "teams": [{ "id": "t1", "name": "The Team", "account": "root", "group_ids": ["g"] }],
+        });
+        fs::write(data.join("teams.json"), teams.to_string()).expect("a file");
+    };
     let read = |text: &str| -> Vec<Value> {
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     };
-    let (old, lines) = (read(&old.stdout), read(&text));
     let of = |lines: &[Value], kind: &str| -> Vec<Value> {
         lines.iter().filter(|line| line["type"] == kind).map(|line| line["data"].clone()).collect()
     };
+    let export =
+        |more: &[&str]| run(data, &[&["export", "contest-api", "--contest", CONTEST], more].concat());
+    teams(&json!("5:00:00"));
+    let old = export(&["--teams", "teams.json", "--version", "2023-06"]);
+    assert_eq!(old.code(), Ok(0), "{old:?}");
+    let old = read(&old.stdout);
+    // The contest ends with its last judgement.
+    teams(&of(&old, "judgements").last().expect("judgements")["end_contest_time"]);
+    let new = export(&["--teams", "teams.json", "--output", "feed.ndjson"]);
+    assert_eq!((new.code(), new.stdout.as_str()), (Ok(0), ""), "{new:?}");
+    let text = fs::read_to_string(data.join("feed.ndjson")).expect("a feed");
+    let lines = read(&text);
     assert_eq!(
         (&of(&old, "contest")[0]["penalty_time"], &of(&lines, "contest")[0]["penalty_time"]),
         (&json!(20), &json!("0:20:00.000"))
@@ -96,7 +101,9 @@ fn a_contest_as_a_feed_and_back() {
         (&json!(3), &json!(0.5))
     );
     assert!(of(&lines, "runs").len() >= 7, "{text}");
-    assert!(!lines.last().expect("lines")["data"]["end_of_updates"].is_null());
+    let state = |lines: &[Value]| of(lines, "state").pop().expect("a state");
+    assert!(state(&old)["started"].is_string() && state(&old)["end_of_updates"].is_null(), "{old:?}");
+    assert!(state(&lines)["end_of_updates"].is_string(), "{text}");
     // Mistakes are said.
     for (words, said) in [
         (&["--teams", "absent"][..], "absent"),

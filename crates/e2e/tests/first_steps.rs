@@ -117,7 +117,7 @@ fn every_kind_of_new_package_verifies_at_once() {
             2,
             &["--only matches no jury submission"],
         )?;
-        expect(&place.run(&["new", "my-checker"])?, 2, &["my-checker: exists"])?;
+        expect(&place.run(&["new", "my-checker"])?, 2, &["my-checker exists already"])?;
         expect(&place.run(&["new", "My Problem"])?, 2, &["lower-case letters"])?;
         expect(&place.run(&["new", "other", "--language", "cobol"])?, 2, &["cobol", "c, cpp, java, python3"])
     });
