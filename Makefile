@@ -5,7 +5,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint bench verdicts clocks service-load service-chaos fleet-chaos judgehost-chaos judgehost-hello judgehost-spread hostile-vm foreign shadow-chaos fleet-versions fleet-dispatch fleet-sim manual release
+.PHONY: help demo test test-all lint bench verdicts clocks service-load service-chaos fleet-chaos judgehost-chaos judgehost-hello vm-chaos judgehost-spread hostile-vm foreign shadow-chaos fleet-versions fleet-dispatch fleet-sim manual release
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -69,6 +69,11 @@ judgehost-hello: ## DOMjudge's example problem by its own executables (DOMJUDGE=
 hostile-vm: ## Every hostile program in a virtual machine of its own (under emulation: an hour): is each outcome that of the sandbox alone?
 	cargo build --release --package tautochrone
 	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo test --release --package e2e --test hostile -- --machines
+
+vm-chaos: SUBMISSIONS := 200
+vm-chaos: ## Lose virtual machines at random moments, by root of the guest and from outside (SUBMISSIONS=200): is any submission lost, doubled or wrong?
+	cargo build --release --package tautochrone
+	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin vm_chaos -- $(SUBMISSIONS)
 
 judgehost-spread: JUDGINGS := 20
 judgehost-spread: ## A program near its limit on busy CPUs (JUDGINGS=20): how far do times and verdicts vary, beside a plain judgehost?

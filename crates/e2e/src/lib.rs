@@ -21,6 +21,7 @@ pub mod http;
 pub mod judge_node;
 pub mod kernel_memory;
 pub mod leftovers;
+pub mod lost;
 pub mod machine;
 pub mod marks;
 pub mod nats;

@@ -13,7 +13,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What these tell stands in one of these files; a machine that has none cannot be said to be quiet in it.
-const SEEN_IN: [(&str, &[&str]); 12] = [
+const SEEN_IN: [(&str, &[&str]); 14] = [
     ("turbo", &["/sys/devices/system/cpu/intel_pstate/no_turbo", "/sys/devices/system/cpu/cpufreq/boost"]),
     ("governor", &["/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"]),
     ("frequency_range", &["/sys/devices/system/cpu/cpu0/cpufreq/scaling_min_freq"]),
@@ -24,6 +24,8 @@ const SEEN_IN: [(&str, &[&str]); 12] = [
     ("perf_sample_rate", &["/proc/sys/kernel/perf_event_max_sample_rate"]),
     ("thp", &["/sys/kernel/mm/transparent_hugepage/enabled"]),
     ("ksm", &["/sys/kernel/mm/ksm/run"]),
+    ("guest_polling", &["/sys/module/kvm/parameters/halt_poll_ns"]),
+    ("guest_pages", &["/sys/module/kvm/parameters/nx_huge_pages"]),
     ("numa_balancing", &["/proc/sys/kernel/numa_balancing"]),
     ("cache_partition", &["/sys/fs/resctrl"]),
 ];

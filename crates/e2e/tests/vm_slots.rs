@@ -1,6 +1,7 @@
 //! Slots that are virtual machines: programs run and are judged there as they are outside, what breaks a machine ends as a fault of the
 //! system, and nothing of any machine is left. Emulation is slow and uneven, so nothing here is about time but that it ends.
 
+use e2e::lost::{self, Lost};
 use e2e::machine::{self, SMALL, kernel};
 use e2e::package::{self, DOUBLE};
 use e2e::stage::{self, Pass, Stage, Workspace};
@@ -8,6 +9,8 @@ use e2e::tauto::{self, Ended};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -189,6 +192,47 @@ fn ended(place: &Workspace<'_>, kernel: &Path, signal: Signal) -> Result<(), Str
     }
 }
 
+/// Root of a guest tries what it can reach of the host: nothing. The program that runs beside it ends as ever.
+fn root_of_a_guest(place: &Workspace<'_>, kernel: &Path) -> Result<(), String> {
+    // Whoever answers here was reached.
+    let listener = TcpListener::bind(("0.0.0.0", 0)).map_err(|e| e.to_string())?;
+    let port = listener.local_addr().map_err(|e| e.to_string())?.port();
+    let report = place.path("report");
+    fs::write(&report, "").map_err(|e| e.to_string())?;
+    fs::set_permissions(&report, fs::Permissions::from_mode(0o666)).map_err(|e| e.to_string())?;
+    let lost = Lost::new(&place.path(""), &[("probe", 1)].into(), [0, 0], port, Some(&report))?;
+    let mut words = lost.by();
+    words.push(tauto::binary()?.display().to_string());
+    let told = ["run", "--json", "--cpu-time", "60", "--wall-time", "60", "--vm-accelerator", "tcg"];
+    words.extend([&told[..], &SMALL, &["--", "/bin/sleep", "20"]].concat().iter().map(ToString::to_string));
+    let mut command = e2e::child::command(&words[0]);
+    command.args(&words[1..]).env(machine::KERNEL, kernel).env("TAUTO_DATA_DIR", place.path("data"));
+    let ended = tauto::run(&mut command, false, PATIENCE)?;
+    nothing_left()?;
+    let said = fs::read_to_string(&report).map_err(|e| e.to_string())?;
+    let count = |word: &str| said.lines().filter(|line| line.starts_with(word)).count();
+    let whole = said.lines().last() == Some("done") && count("refused") >= 70;
+    listener.set_nonblocking(true).map_err(|e| e.to_string())?;
+    if !whole || count("REACHED") > 0 || listener.accept().is_ok() {
+        return Err(format!("root of the guest: {said} {ended:?}"));
+    }
+    println!("{} attempts refused", count("refused"));
+    match ended.document()?["status"].as_str() {
+        Some("ok") => Ok(()),
+        _ => Err(format!("{ended:?}")),
+    }
+}
+
+/// A few of `make vm-chaos`: root of the guest panics, lies, ends the machine and writes into its devices at once.
+fn lost_guests(place: &Workspace<'_>, _: &Path) -> Result<(), String> {
+    let blows = [("nothing", 4), ("panic", 1), ("lie", 2), ("poke", 1)];
+    let report = lost::storm(&place.path(""), 5, &blows.into(), [2000, 12_000])?;
+    match report.wrong.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{report:#?}")),
+    }
+}
+
 /// What is missing is named, with what brings it.
 fn refused(place: &Workspace<'_>) -> Result<(), String> {
     let words = ["run", "--isolation", "vm", "--", "/bin/true"];
@@ -224,6 +268,11 @@ fn main() -> ExitCode {
             trials.push(with("submissions_are_judged", a_judgement));
             trials.push(with("a_killed_machine_is_a_fault", killed));
             trials.push(with("interrupted", |place, kernel| ended(place, kernel, Signal::INT)));
+            // Taking QEMU's place takes a mount.
+            if stage::is_root() {
+                trials.push(with("root_of_a_guest_reaches_nothing", root_of_a_guest));
+                trials.push(with("lost_guests_cost_no_submission", lost_guests));
+            }
             trials.push(with("killed_itself", |place, kernel| ended(place, kernel, Signal::KILL)));
         }
         Err(why) => trials.push(Trial::test(format!("skipped: {why}"), || Ok(()))),

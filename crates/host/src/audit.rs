@@ -63,6 +63,8 @@ const RULES: &[(&str, Rule)] = &[
     ("compaction", memory::compaction),
     ("swap", memory::swap),
     ("balloon", memory::balloon),
+    ("guest_polling", memory::guest_polling),
+    ("guest_pages", memory::guest_pages),
     ("numa_balancing", numa::numa_balancing),
     ("numa_placement", numa::numa_placement),
     ("cache_partition", numa::cache_partition),

@@ -1,6 +1,7 @@
 //! What the kernel does with memory by itself, and where programs lie in it.
 
 use super::{Judged, Seen, at_boot, at_run_time, finding, setting};
+use crate::facts::GUEST_PAGES_JOINED;
 use model::{Finding, MachineKind, Reading, Severity};
 
 /// The sandbox switches it off for each process (personality(2), ADDR_NO_RANDOMIZE), which takes no privilege; filters of
@@ -67,6 +68,38 @@ pub(super) fn ksm(seen: &Seen) -> Finding {
     )
     .read_from(file);
     setting(f, &seen.facts.memory.ksm, |run| run != "1", at_run_time(format!("echo 0 > {file}")))
+}
+
+/// A host whose guest is idle may look for its work instead of sleeping.
+pub(super) fn guest_polling(seen: &Seen) -> Finding {
+    let file = "/sys/module/kvm/parameters/halt_poll_ns";
+    let f = finding(
+        "guest_polling",
+        Severity::Low,
+        "when a virtual machine of this host becomes idle, its CPU polls for up to this many ns before it sleeps: that takes \
+         time from the hyper-thread beside it, and turbo from the other cores",
+    )
+    .read_from(file);
+    setting(f, &seen.facts.memory.guest_polling, |ns| ns == "0", at_run_time(format!("echo 0 > {file}")))
+}
+
+/// Taking large pages apart is a mitigation and stays; putting them together again is housekeeping.
+pub(super) fn guest_pages(seen: &Seen) -> Finding {
+    let f = finding(
+        "guest_pages",
+        Severity::Low,
+        "the kernel takes pages from virtual machines that run, to make large ones of them; the next access leaves the guest",
+    )
+    .read_from(GUEST_PAGES_JOINED);
+    let memory = &seen.facts.memory;
+    match memory.guest_pages_split.as_ref().and_then(Reading::known).map(String::as_str) {
+        Some("Y") => {
+            let off = at_run_time(format!("echo 0 > {GUEST_PAGES_JOINED}"));
+            setting(f, &memory.guest_pages_joined, |ratio| ratio == "0", off)
+        }
+        Some(_) => f.ok("this processor needs no small pages for guests' code, so none are put together"),
+        None => setting(f, &memory.guest_pages_split, |_| true, None),
+    }
 }
 
 pub(super) fn damon(seen: &Seen) -> Finding {
@@ -200,11 +233,29 @@ mod tests {
     }
 
     #[test]
+    fn guest_pages() {
+        let at = "/sys/module/kvm/parameters/nx_huge_pages";
+        let files = |split: &str, ratio: &str| format!("{at}\n\t{split}\n{at}_recovery_ratio\n\t{ratio}\n");
+        check(
+            "guest_pages",
+            &[
+                (&files("Y", "60"), Bad, "is 60"),
+                (&files("Y", "0"), Ok, "is 0"),
+                (&files("N", "60"), Ok, "no small pages"),
+                (&format!("{at} ! 13 Permission denied\n"), Unknown, "may not be read"),
+                ("", NotApplicable, "has no"),
+            ],
+        );
+        assert_eq!(command("guest_pages", &files("Y", "60")), format!("echo 0 > {at}_recovery_ratio"));
+    }
+
+    #[test]
     fn files_that_should_hold_a_value() {
         for (id, file, quiet, loud) in [
             ("ksm", "/sys/kernel/mm/ksm/run", "0", "1"),
             ("ksm", "/sys/kernel/mm/ksm/run", "2", "1"),
             ("compaction", "/proc/sys/vm/compaction_proactiveness", "0", "20"),
+            ("guest_polling", "/sys/module/kvm/parameters/halt_poll_ns", "0", "200000"),
         ] {
             check(
                 id,

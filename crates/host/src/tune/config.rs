@@ -4,7 +4,7 @@ use crate::slots;
 use serde::{Deserialize, Serialize};
 
 /// What can be tuned, in the audit's words and order.
-const TUNABLE: [&str; 21] = [
+const TUNABLE: [&str; 23] = [
     "smt",
     "turbo",
     "governor",
@@ -25,6 +25,8 @@ const TUNABLE: [&str; 21] = [
     "thp",
     "ksm",
     "compaction",
+    "guest_polling",
+    "guest_pages",
     "numa_balancing",
 ];
 

@@ -1,17 +1,17 @@
 //! The kernel's own periodic and background work.
 //!
 //! Sources: Documentation/admin-guide/sysctl/{kernel,vm}.rst, Documentation/admin-guide/lockup-watchdogs.rst,
-//! Documentation/admin-guide/mm/{ksm,transhuge}.rst, Documentation/core-api/workqueue.rst.
+//! Documentation/admin-guide/mm/{ksm,transhuge}.rst, Documentation/core-api/workqueue.rst, Documentation/virt/kvm/halt-polling.rst.
 
 use super::plan::View;
 use super::{Change, Form};
-use crate::facts::Memory;
+use crate::facts::{GUEST_PAGES_JOINED, Memory};
 use model::Reading;
 
 /// Id, file, form, the values that are changed (empty: every other), and the value wanted.
 type Knob = (&'static str, &'static str, Form, &'static [&'static str], &'static str);
 
-const KNOBS: [Knob; 8] = [
+const KNOBS: [Knob; 9] = [
     // The hard-lockup detector takes a hardware counter on every CPU and interrupts it.
     ("watchdog", "/proc/sys/kernel/nmi_watchdog", Form::Text, &[], "0"),
     // Statistics of memory are folded on every CPU once in so many seconds.
@@ -22,6 +22,7 @@ const KNOBS: [Knob; 8] = [
     ("thp", "/sys/kernel/mm/transparent_hugepage/defrag", Form::Choice, &[], "never"),
     ("thp", "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", Form::Text, &[], "0"),
     ("ksm", "/sys/kernel/mm/ksm/run", Form::Text, &["1"], "0"),
+    ("guest_polling", "/sys/module/kvm/parameters/halt_poll_ns", Form::Text, &[], "0"),
     ("compaction", "/proc/sys/vm/compaction_proactiveness", Form::Text, &[], "0"),
     ("numa_balancing", "/proc/sys/kernel/numa_balancing", Form::Text, &[], "0"),
 ];
@@ -37,6 +38,7 @@ pub(super) fn changes(view: &View<'_>) -> Vec<Change> {
     changes.extend(view.keep_off("watchdog", "/proc/sys/kernel/watchdog_cpumask", Form::Cpus));
     changes.extend(huge_pages(view));
     changes.extend(KNOBS.iter().filter_map(knob));
+    changes.extend(guest_pages(view));
     changes
 }
 
@@ -46,6 +48,13 @@ fn huge_pages(view: &View<'_>) -> Vec<Change> {
     let sizes = Memory::read(view.machine).huge_pages;
     let files = sizes.iter().filter(always);
     files.filter_map(|(file, _)| view.file("thp", file, Form::Choice, "madvise")).collect()
+}
+
+/// Where the kernel takes guests' large pages apart, it puts none together again.
+fn guest_pages(view: &View<'_>) -> Option<Change> {
+    let split = Memory::read(view.machine).guest_pages_split;
+    let split = split.is_some_and(|split| split.known().is_some_and(|word| word == "Y"));
+    split.then(|| view.file("guest_pages", GUEST_PAGES_JOINED, Form::Text, "0")).flatten()
 }
 
 /// Those that are shown, then the mask of all unbound ones.

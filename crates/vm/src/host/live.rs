@@ -113,7 +113,7 @@ impl Live {
         let stream = self.socket.try_clone().map_err(|e| e.to_string())?;
         let (port, expecting) = (self.port.clone(), self.expecting.clone());
         self.threads.push(spawn(move || {
-            let why = hear_all(stream, &port, &expecting, &answers);
+            let why = hear_all(stream, SILENCE, &port, &expecting, &answers);
             port.close(&why);
         }));
         Ok(())
@@ -329,15 +329,35 @@ pub(super) fn fault(why: impl Into<String>) -> SystemError {
     SystemError::new("the virtual machine", why)
 }
 
-/// Hears the guest until it ends or breaks a rule, and says why.
+/// A stream of which each frame comes as a whole within `silence`: what drips in, so that no read waits for long, is silence, too.
+struct Patient {
+    stream: UnixStream,
+    silence: Duration,
+    /// When the last frame was whole.
+    since: Instant,
+}
+
+impl Read for Patient {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self.since.elapsed() > self.silence {
+            true => Err(std::io::ErrorKind::WouldBlock.into()),
+            false => self.stream.read(buffer),
+        }
+    }
+}
+
+/// Hears the guest until it ends, breaks a rule or sends no whole frame for `silence`, and says why.
 fn hear_all(
     stream: UnixStream,
+    silence: Duration,
     port: &Port,
     expecting: &AtomicBool,
     answers: &Sender<NumberedResponse>,
 ) -> String {
-    let mut from = BufReader::with_capacity(128 << 10, stream);
+    let patient = Patient { stream, silence, since: Instant::now() };
+    let mut from = BufReader::with_capacity(128 << 10, patient);
     loop {
+        from.get_mut().since = Instant::now();
         let frame = match frame::read(&mut from) {
             Ok(Some(frame)) => frame,
             Ok(None) => return "it ended".into(),
@@ -378,10 +398,13 @@ mod tests {
     use crate::frame::MOST;
     use std::io::Write;
 
+    /// In place of [`SILENCE`].
+    const SILENT: Duration = Duration::from_millis(200);
+
     /// What is said of a guest that writes this and stays, or ends.
     fn said_of(bytes: &[u8], expecting: bool, stays: bool) -> String {
         let (ours, mut theirs) = UnixStream::pair().expect("a pair");
-        ours.set_read_timeout(Some(Duration::from_millis(200))).expect("it takes one");
+        ours.set_read_timeout(Some(SILENT)).expect("it takes one");
         let port = Port::new(ours.try_clone().expect("a copy"));
         let (answers, _heard) = channel();
         let bytes = bytes.to_vec();
@@ -390,9 +413,30 @@ mod tests {
             let _ = theirs.write_all(&bytes);
             stays.then_some(theirs)
         });
-        let why = hear_all(ours, &port, &AtomicBool::new(expecting), &answers);
+        let why = hear_all(ours, SILENT, &port, &AtomicBool::new(expecting), &answers);
         drop(guest.join());
         why
+    }
+
+    #[test]
+    fn a_frame_that_drips_in_is_silence() {
+        let (ours, mut theirs) = UnixStream::pair().expect("a pair");
+        ours.set_read_timeout(Some(SILENT)).expect("it takes one");
+        let port = Port::new(ours.try_clone().expect("a copy"));
+        let (answers, _heard) = channel();
+        let guest = spawn(move || {
+            theirs.write_all(&framed(Kind::Document, 0, &[b' '; MOST])[..64]).expect("it is read");
+            // Until nobody reads any more; at most this long.
+            let begun = Instant::now();
+            while begun.elapsed() < SILENT * 20 && theirs.write_all(b" ").is_ok() {
+                std::thread::sleep(SILENT / 20);
+            }
+        });
+        let begun = Instant::now();
+        let why = hear_all(ours, SILENT, &port, &AtomicBool::new(true), &answers);
+        drop(port);
+        assert_eq!((&*why, begun.elapsed() < SILENT * 10), ("it is silent", true), "{:?}", begun.elapsed());
+        guest.join().expect("it ends");
     }
 
     fn framed(kind: Kind, channel: u8, content: &[u8]) -> Vec<u8> {

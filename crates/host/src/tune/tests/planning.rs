@@ -278,6 +278,9 @@ fn the_kernels_own_work() {
             (&format!("{thp}/defrag"), "always defer defer+madvise [madvise] never"),
             (&format!("{thp}/khugepaged/defrag"), "1"),
             ("/sys/kernel/mm/ksm/run", "1"),
+            ("/sys/module/kvm/parameters/halt_poll_ns", "200000"),
+            ("/sys/module/kvm/parameters/nx_huge_pages", "Y"),
+            ("/sys/module/kvm/parameters/nx_huge_pages_recovery_ratio", "60"),
             ("/proc/sys/vm/compaction_proactiveness", "20"),
             ("/proc/sys/kernel/numa_balancing", "1"),
         ],
@@ -293,10 +296,15 @@ fn the_kernels_own_work() {
             "thp transparent_hugepage/defrag: madvise -> never",
             "thp transparent_hugepage/khugepaged/defrag: 1 -> 0",
             "ksm ksm/run: 1 -> 0",
+            "guest_polling /sys/module/kvm/parameters/halt_poll_ns: 200000 -> 0",
             "compaction /proc/sys/vm/compaction_proactiveness: 20 -> 0",
             "numa_balancing /proc/sys/kernel/numa_balancing: 1 -> 0",
+            "guest_pages /sys/module/kvm/parameters/nx_huge_pages_recovery_ratio: 60 -> 0",
         ],
     );
+    // A processor that needs no small pages for guests' code.
+    let kvm = "/sys/module/kvm/parameters/nx_huge_pages";
+    check(&[(kvm, "N"), (&format!("{kvm}_recovery_ratio"), "60")], &[]);
     // Switched off already, and unmerging what was merged is nobody's noise.
     check(&[(&format!("{thp}/enabled"), "always madvise [never]"), ("/sys/kernel/mm/ksm/run", "2")], &[]);
 }
