@@ -1,7 +1,7 @@
 //! Output and input validators: those of Kattis' formats as they are, others within a directory that has `build` and `run`.
 
 use super::super::{Calls, Package, PackageError, Program, Protocol, SecondPass, Validator};
-use super::{Writer, compares};
+use super::{Writer, compares, inexpressible};
 
 const COMPARE: &str = include_str!("compare.py");
 const RUN: &str = include_str!("run.sh");
@@ -13,7 +13,7 @@ pub(super) fn write(writer: &mut Writer) -> Result<(), PackageError> {
             (Protocol::Kattis, [one]) => files(writer, one, "output_validator", &one.path),
             (_, [one]) => wrapped(writer, one)?,
             _ => {
-                let message = "several validators must accept, and 2025-09 has one";
+                let message = inexpressible("several validators must accept");
                 return Err(PackageError::new("output_validators", message));
             }
         }
@@ -52,7 +52,10 @@ fn building(program: &Program, name: &str, directory: &str) -> Result<String, Pa
         (None, "cpp" | "cc" | "cxx") => cpp("cpp", &source, name, directory, &options),
         (language, _) => {
             let language = language.unwrap_or(ending);
-            let message = format!("is in `{language}`; only programs in C, C++ and Python can be converted");
+            let message = format!(
+                "is in `{language}`, which cannot be wrapped for 2025-09\n\
+                 hint: translate it into C, C++ or Python, or judge the package in its own format"
+            );
             Err(PackageError::new(program.path.as_str(), message))
         }
     }

@@ -126,13 +126,16 @@ fn what_2025_09_cannot_say_is_refused_by_name() {
     let multiplied = format!("{streams}score_type: GroupMul\nscore_type_parameters: [[100, 2]]\n");
     let handed = format!("{streams}output_only_testcases: 1\n");
     for (error, part) in [
-        (with("time_limit: 1\n", &[]), "read and write files in place"),
-        (with(streams, &[("check/manager.cpp", "")]), "talk to a manager through FIFOs"),
+        // Who converts a package knows its path, and names it.
+        (with("time_limit: 1\n", &[]), "its programs read and write files in place"),
+        (with(streams, &[("check/manager.cpp", "")]), "its programs talk to a manager through FIFOs"),
         (with(&multiplied, &[]), "data/secret/0: multiplies the shares"),
         (with(&handed, &[]), "outputs may be submitted"),
         (with(streams, &[("check/checker.java", "")]), "check/checker.java: is in `java`"),
     ] {
-        assert!(error.contains(part), "{error}\nexpected {part}");
+        assert!(error.starts_with(part), "{error}\nexpected {part}");
+        let last = error.lines().last().unwrap_or_default();
+        assert!(last.starts_with("hint: "), "{error}");
     }
 }
 
