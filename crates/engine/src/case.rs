@@ -301,7 +301,7 @@ impl Run<'_, '_> {
             self.limits.stop.output,
         )?;
         let stdin = match &io {
-            Some(io) if io.names.input.is_some() => files::in_memory("no standard input")?,
+            Some(io) if io.names.input.is_some() && !io.names.both => files::in_memory("no standard input")?,
             _ => reopened(self.input)?,
         };
         let given = self.given(stdin, duplicate(&output)?, &errors, &io)?;

@@ -38,7 +38,15 @@ fn building(program: &Program, name: &str, directory: &str) -> Result<String, Pa
     let main = program.files.first().map(|file| file.name.as_str()).unwrap_or_default();
     let ending = main.rsplit_once('.').map_or("", |(_, ending)| ending);
     let options: String = program.options.iter().map(|option| format!(" {}", shell(option))).collect();
-    let source = shell(&format!("{directory}/{main}"));
+    // As with submissions, every source is compiled; headers lie beside them.
+    let is_source = |name: &&str| match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
+        "cpp" | "cc" | "cxx" | "c++" => true,
+        other => other == ending,
+    };
+    let more = program.files.iter().skip(1).map(|file| file.name.as_str()).filter(is_source);
+    let quoted = |name| shell(&format!("{directory}/{name}"));
+    let source = [main].into_iter().chain(more).map(quoted).collect::<Vec<_>>().join(" ");
+    let main = quoted(main);
     match (program.language.as_deref(), ending) {
         (Some(language), _) if language.starts_with("cpp") => {
             cpp(language, &source, name, directory, &options)
@@ -47,7 +55,7 @@ fn building(program: &Program, name: &str, directory: &str) -> Result<String, Pa
             Ok(format!("gcc -x c -std=gnu17 -O2 -I {directory} -o {name} {source}{options} -lm\n"))
         }
         (Some("python3"), _) | (None, "py") => Ok(format!(
-            "printf '#!/bin/sh\\nexec python3 \"$(dirname \"$0\")\"/%s \"$@\"\\n' {source} > {name}\nchmod +x {name}\n"
+            "printf '#!/bin/sh\\nexec python3 \"$(dirname \"$0\")\"/%s \"$@\"\\n' {main} > {name}\nchmod +x {name}\n"
         )),
         (None, "cpp" | "cc" | "cxx") => cpp("cpp", &source, name, directory, &options),
         (language, _) => {

@@ -116,6 +116,21 @@ fn checkers_of_testlib_and_validators_are_wrapped() {
 }
 
 #[test]
+fn all_sources_of_a_program_are_compiled() {
+    let yaml = "interactive: {files: [talk.cpp, more.cpp, talk.h], lang: CPP17}\ntest_cases: [{in: a.in}]\n";
+    let files = [("init.yml", yaml), ("a.in", ""), ("talk.cpp", ""), ("more.cpp", ""), ("talk.h", "")];
+    let (files, _) = converted(&files).unwrap();
+    let build = of(&files, "output_validator/build");
+    let sources =
+        ["talk.cpp", "more.cpp", "unbuffered_stdout.cpp"].map(|name| format!("'interactor-source/{name}'"));
+    assert!(build.contains(&format!("-o interactor {}", sources.join(" "))), "{build}");
+    assert_eq!(
+        of(&files, "output_validator/interactor-source/unbuffered_stdout.cpp"),
+        "=(unbuffered stdout)"
+    );
+}
+
+#[test]
 fn what_2025_09_cannot_say_is_refused_by_name() {
     let with = |yaml: &str, more: &[(&str, &str)]| {
         let kept = CMS[1..].iter().chain(more).copied();
