@@ -175,8 +175,7 @@ fn links(section: &Section, package: &mut Package, warnings: &mut Vec<Warning>) 
 }
 
 /// Makes the standard output of C and C++ unbuffered, as DMOJ does by a library that it loads into the program.
-const UNBUFFERED: &str = "#include <stdio.h>\n\
-    __attribute__((constructor)) static void unbuffered_stdout(void) { setvbuf(stdout, NULL, _IONBF, 0); }\n";
+const UNBUFFERED: &str = include_str!("unbuffered.c");
 
 /// A file of a program with [`UNBUFFERED`] in it.
 fn unbuffered_file(package: &mut Package, ending: &str) -> SourceFile {
