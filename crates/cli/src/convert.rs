@@ -2,7 +2,7 @@
 
 use crate::Done;
 use crate::clocks;
-use crate::judging::{Opened, Site, failure, languages, open, options, worst_floor};
+use crate::judging::{Opened, Site, failure, inside, languages, open, options, worst_floor};
 use crate::options::{ClockArgs, LimitArgs, PlacementArgs, SlotChoice};
 use crate::reservation::reserve;
 use crate::terminal::{Failure, print, tell_warning};
@@ -38,7 +38,7 @@ pub(crate) fn main(args: ConvertArgs) -> Result<Done, Failure> {
     let opened = open(&args.package)?;
     let shown = args.package.display();
     let (files, warnings) = to_2025_09(&opened.package, opened.source.tree())
-        .map_err(|e| Failure::usage(format!("{shown}: {}: {}", e.place, e.message)))?;
+        .map_err(|e| Failure::usage(format!("{}: {}", inside(&args.package, &e.place), e.message)))?;
     empty(&args.directory)?;
     make(&args, &opened)?;
     for file in &files {

@@ -54,8 +54,14 @@ pub(crate) fn open_as(path: &Path, name: &str) -> Result<Opened, Failure> {
     read(source, Path::new(name))
 }
 
+/// A place in the package at a path; without a place the package itself.
+pub(crate) fn inside(path: &Path, place: &str) -> String {
+    let place = if place.is_empty() { path.to_owned() } else { path.join(place) };
+    place.display().to_string()
+}
+
 fn read(source: Source, path: &Path) -> Result<Opened, Failure> {
-    let inside = |place: &str| path.join(place).display().to_string();
+    let inside = |place: &str| inside(path, place);
     let (package, warnings) = judge::package::read(source.tree())
         .map_err(|e| Failure::usage(format!("{}: {}", inside(&e.place), e.message)))?;
     let left_out = source.left_out().iter().map(|left| (&left.path, &left.why));

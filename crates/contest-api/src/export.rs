@@ -496,6 +496,7 @@ mod tests {
             runs: Vec::new(),
             causes: Reading::Known(Vec::new()),
             second_opinion: None,
+            transcript: None,
         };
         Judgement {
             verdict,

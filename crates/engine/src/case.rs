@@ -4,13 +4,13 @@ use crate::clocks::Meter;
 use crate::interact::{Interaction, Pipes, Side, interact};
 use crate::limits::Settings;
 use crate::program::{Boxed, Built, RunContext, RunInputs, duplicate, how_it_ended};
-use crate::transcript::{Speaker, Transcript};
+use crate::transcript::Listener;
 use crate::validate::{Validating, default_validation, read_head};
 use crate::{Fault, Runner, SystemError, files};
 use judge::crash::telling_line;
 use judge::package::{Calls, FileIo, Package, SecondPass, SourceFile, TestCase, Validator};
 use judge::verdict::{self, Validation, ValidationOutcome, test_verdict};
-use model::{BoxMount, Bytes, Charge, Limits, Observation, Status, Verdict};
+use model::{BoxMount, Bytes, Charge, Limits, Observation, Speaker, Status, Transcript, Verdict};
 use source::Source;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -119,7 +119,7 @@ impl CaseContext<'_> {
         submission: &Built,
         limits: &CaseLimits,
         case: &TestCase,
-    ) -> Result<Option<String>, Fault> {
+    ) -> Result<Option<Transcript>, Fault> {
         if !self.package.interactive || self.package.features.processes.is_some() {
             return Ok(None);
         }
@@ -301,7 +301,7 @@ impl Run<'_, '_> {
             self.limits.stop.output,
         )?;
         let stdin = match &io {
-            Some(io) if io.names.input.is_some() => files::in_memory("no standard input")?,
+            Some(io) if io.names.input.is_some() && !io.names.both => files::in_memory("no standard input")?,
             _ => reopened(self.input)?,
         };
         let given = self.given(stdin, duplicate(&output)?, &errors, &io)?;
@@ -351,7 +351,7 @@ impl Run<'_, '_> {
 
 impl Run<'_, '_> {
     /// As [`Run::interactive`], with this process between both, which listens.
-    fn conversation(&self, interactor: &mut Validating) -> Result<String, Fault> {
+    fn conversation(&self, interactor: &mut Validating) -> Result<Transcript, Fault> {
         let fault = |e: std::io::Error| SystemError::new("making pipes for a transcript", e.to_string());
         let ([mine, to_interactor], [its, to_submission], kept) = Pipes::new()?.split();
         let (said, stdout) = std::io::pipe().map_err(fault)?;
@@ -363,15 +363,14 @@ impl Run<'_, '_> {
         let submission = Side { context: self.submission.context, spec, fds };
         let (spec, fds) = interactor.prepare(self.input, None, its, Some(its_stdout.into()), limits)?;
         let side = Side { context: interactor.validator.context, spec, fds };
-        let transcript = Transcript::new();
+        let listener = Listener::new();
         let file = |end: OwnedFd| File::from(end);
         scope(|threads| {
-            threads.spawn(|| transcript.relay(Speaker::Program, file(said.into()), file(to_interactor)));
-            threads
-                .spawn(|| transcript.relay(Speaker::Interactor, file(answered.into()), file(to_submission)));
+            threads.spawn(|| listener.relay(Speaker::Program, file(said.into()), file(to_interactor)));
+            threads.spawn(|| listener.relay(Speaker::Interactor, file(answered.into()), file(to_submission)));
             interact(submission, side, kept, self.context.package.features.calls.protocol.accepts())
         })?;
-        Ok(transcript.text())
+        Ok(listener.transcript())
     }
 }
 

@@ -14,7 +14,7 @@ use crate::settled::{SettleContext, SettledCase, limits_to_settle, settle_attemp
 use crate::slot::{Control, Slot};
 use crate::{Fault, SystemError, files};
 use intake::{Intake, intake};
-use judge::compare::first_different_line;
+use judge::compare::compare_lines;
 use judge::language::CompileLimits;
 use judge::verdict::{Validation, ValidationOutcome, test_verdict};
 use model::{
@@ -227,12 +227,9 @@ impl Runs<'_> {
         let mut output = Vec::new();
         let read = files::reopen(stdout).and_then(|mut file| file.read_to_end(&mut output));
         read.map_err(reading("the output"))?;
-        Ok(match first_different_line(&expected.0, &output) {
+        Ok(match compare_lines(&expected.0, &output) {
             None => Validation::plain(ValidationOutcome::Accepted, String::new()),
-            Some(line) => {
-                let why = format!("line {line} of the output is not what is expected");
-                Validation::plain(ValidationOutcome::Rejected, why)
-            }
+            Some(difference) => Validation::plain(ValidationOutcome::Rejected, difference.to_string()),
         })
     }
 

@@ -77,6 +77,7 @@ impl<'p> Making<'_, 'p> {
     fn make(&mut self, file: &MadeFile) -> Result<File, Fault> {
         match &file.by {
             Maker::Empty => on_disk(&mut empty(), 0),
+            Maker::Text(text) => on_disk(&mut text.as_bytes(), LARGEST.0),
             Maker::Lines { of, ended } => lines(self.job.source, of, *ended),
             Maker::Program { program, args, stdin, from_errors } => {
                 let programs = &self.job.package.features.made.programs;

@@ -12,7 +12,7 @@ use crate::prepared_slot::PreparedSlot;
 use crate::program::{Built, Compiled, compile};
 use crate::settled::{SettledCase, judge_settled, limits_to_settle};
 use crate::timelimit::TimeLimitInUse;
-use crate::{Fault, validate};
+use crate::{Fault, transcript, validate};
 use judge::expect::{SubmissionOutcome, TestOutcome};
 use judge::filenames;
 use judge::language::Language;
@@ -20,7 +20,7 @@ use judge::package::{HandedIn, JurySubmission, Package, TestCase};
 use judge::scoring::{CaseResult, JudgeMode, Judging, Step};
 use model::{
     Charge, Compilation, Confidence, Event, JudgePhase, Judgement, Limits, Nanos, Reading, Settled,
-    TestResult, Verdict,
+    TestResult, Transcript, Verdict,
 };
 use source::{Source, SourceError, SourceLimits};
 use std::cell::Cell;
@@ -457,8 +457,10 @@ impl Running<'_> {
         let counted = judging.record(&case.name, judged.judged.verdict, judged.judged.validation.as_ref());
         self.messages.push(messages(&judged.judged, &counted));
         let mut result = test_result(case, judged, counted);
-        if let Some(text) = self.conversation(&context, case, &result, runs) {
-            result.message = format!("{}\n{text}", result.message).trim_start().to_owned();
+        result.transcript = self.conversation(&context, case, &result, runs);
+        if let Some(transcript) = &result.transcript {
+            let said = transcript::text(transcript);
+            result.message = format!("{}\n{said}", result.message).trim_start().to_owned();
         }
         (self.bench.job.emit)(Event::TestFinished {
             submission: self.submission.name.clone(),
@@ -475,7 +477,7 @@ impl Running<'_> {
         case: &TestCase,
         result: &TestResult,
         runs: bool,
-    ) -> Option<String> {
+    ) -> Option<Transcript> {
         let failed = |test: &TestResult| {
             !matches!(test.verdict, Verdict::Accepted | Verdict::PartiallyAccepted | Verdict::JudgeError)
         };
@@ -525,6 +527,7 @@ fn test_result(case: &TestCase, judged: SettledCase, counted: CaseResult) -> Tes
         runs: judged.runs,
         causes: Reading::Known(judged.causes),
         second_opinion: judged.opinion,
+        transcript: None,
     }
 }
 

@@ -73,7 +73,10 @@ fn what_a_run_shows_is_the_verdict() {
     for (asked, expected) in [
         (asked("echo"), r#"AC Ok "1 2\n" """#),
         (expecting("echo", "1 2 \n\n"), r#"AC Ok "1 2\n" """#),
-        (expecting("echo", "1  2"), r#"WA Ok "1 2\n" "" line 1 of the output is not what is expected"#),
+        (
+            expecting("echo", "1  2"),
+            r#"WA Ok "1 2\n" "" line 1, column 3 of the output (line 1 of the answer): expected `1  2`, found `1 2`"#,
+        ),
         (expecting("wrong", ""), r#"AC Ok "" """#),
         (asked("crash"), r#"RTE Signalled "" "" signal 11"#),
         (expecting("noisy", "out"), r#"RTE NonzeroExit "out" "a\nlast words\n" exit code 3: last words"#),

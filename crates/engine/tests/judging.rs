@@ -353,6 +353,11 @@ fn interactive_runs_talk_and_end() {
     let order =
         ["conversation, of one more run", " interactor | ", " program    | 9\n"].map(|part| said.find(part));
     assert!(order.is_sorted() && order[0].is_some(), "{said}");
+    let judged = kit.judge("triples, then waits for ever", AllTests).unwrap().judgement;
+    let transcript = judged.tests[0].transcript.as_ref().expect("it is recorded");
+    let mut turns = transcript.turns.iter().map(|turn| (turn.from, turn.text.as_str()));
+    assert!(turns.clone().is_sorted_by_key(|(from, _)| from == Speaker::Program), "{transcript:?}");
+    assert_eq!(turns.next_back(), Some((Speaker::Program, "9\n")), "{transcript:?}");
     let flood = message(&mut kit, "floods");
     assert!(flood.contains(" more bytes\n") && flood.len() < 100_000, "{flood}");
     assert_eq!(message(&mut kit, "doubles"), "", "nobody asks what was said where all is well");

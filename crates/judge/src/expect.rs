@@ -68,9 +68,10 @@ fn check_final(expectation: &Expectation, outcome: &SubmissionOutcome, broken: &
     check_score("the score", expectation.score, outcome.score, broken);
 }
 
+/// Scores are sums of decimals: an error of representation is no broken promise.
+const SLACK: f64 = 1e-6;
+
 fn check_score(what: &str, range: Option<(f64, f64)>, score: Option<f64>, broken: &mut Vec<String>) {
-    // Scores are sums of decimals: an error of representation is no broken promise.
-    const SLACK: f64 = 1e-6;
     let Some((low, high)) = range else { return };
     let wanted = if low == high { format!("{low}") } else { format!("between {low} and {high}") };
     match score {
@@ -82,8 +83,13 @@ fn check_score(what: &str, range: Option<(f64, f64)>, score: Option<f64>, broken
 
 fn check_tests(place: &str, expectation: &Expectation, tests: &[&TestOutcome], broken: &mut Vec<String>) {
     let at = if place.is_empty() { String::new() } else { format!("{place}: ") };
+    let below = |t: &TestOutcome| expectation.full.zip(t.score).is_some_and(|(full, own)| own < full - SLACK);
+    let earned = |t: &TestOutcome| match t.verdict {
+        Verdict::Accepted if below(t) => Verdict::WrongAnswer,
+        verdict => verdict,
+    };
     if let Some(permitted) = &expectation.permitted
-        && let Some(t) = tests.iter().find(|t| !permitted.iter().any(|v| counts_as(t.verdict, *v)))
+        && let Some(t) = tests.iter().find(|t| !permitted.iter().any(|v| counts_as(earned(t), *v)))
     {
         broken.push(format!("{at}{} on {}, permitted are only {}", t.verdict, t.name, list(permitted)));
     }
@@ -185,6 +191,19 @@ mod tests {
         check(slow.clone(), outcome(WA, failed), &[]);
         check(slow, outcome(RTE, failed), &["the verdict is RTE, expected TLE"]);
         check(verdicts(&[]), outcome(JE, failed), &["the judging ended in a judge error"]);
+    }
+
+    #[test]
+    fn a_test_below_the_full_score_may_count_as_wrong() {
+        let wrong = Expectation { full: Some(5.0), ..tests(&[WA], &[]) };
+        let scored = |score| {
+            let mut one = outcome(PA, &[("secret/1", AC)]);
+            one.tests[0].score = Some(score);
+            one
+        };
+        check(wrong.clone(), scored(4.5), &[]);
+        check(wrong, scored(5.0), &["AC on secret/1, permitted are only WA"]);
+        check(tests(&[WA], &[]), scored(4.5), &["AC on secret/1, permitted are only WA"]);
     }
 
     #[test]

@@ -33,6 +33,7 @@ mod run;
 mod settling;
 mod shadow;
 mod trace;
+mod transcript;
 mod units;
 mod verdict;
 
@@ -91,5 +92,6 @@ pub use trace::{
     KindShare, LatencyRatio, NodeAllocations, SeenFaults, Share, Toucher, TraceMethod, TraceReport,
     TraceVerdict, TracedCpu, TracedMapping, TracedThread,
 };
+pub use transcript::{Speaker, Transcript, Turn};
 pub use units::{Bytes, Nanos, grouped};
 pub use verdict::{Confidence, ParseVerdictError, TestResult, Verdict};

@@ -333,6 +333,7 @@ mod tests {
             runs: vec![run],
             causes: not_recorded(),
             second_opinion: None,
+            transcript: None,
             message: String::new(),
         };
         let mut judgement = Judgement::fault("a", "");

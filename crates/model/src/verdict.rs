@@ -1,6 +1,6 @@
 //! Verdicts and the result of one test. Named here, derived in `judge`.
 
-use crate::{Bytes, Cause, Charge, Nanos, Observation, Reading, SecondOpinion, Settled};
+use crate::{Bytes, Cause, Charge, Nanos, Observation, Reading, SecondOpinion, Settled, Transcript};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -159,4 +159,7 @@ pub struct TestResult {
     pub second_opinion: Option<SecondOpinion>,
     /// What the validator or the judge says about it.
     pub message: String,
+    /// What program and interactor wrote to each other, where it was recorded. The end of the message tells the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<Transcript>,
 }

@@ -13,8 +13,8 @@ use model::{
     Audit, BootPlan, Bytes, Cause, Change, ChangeState, Charge, CheckOutcome, Checked, Clock, Compilation,
     Confidence, CpuNoise, Evidence, Exit, Finding, FindingState, GroupScore, HostLanguage, HostLanguages,
     HostTool, Isolation, Judgement, Limits, MachineId, MachineKind, Nanos, NodePages, NoiseComparison,
-    Observation, Reading, Remedy, Scope, SecondOpinion, Settled, Severity, TestResult, Times, Tuning,
-    Verdict, Verification,
+    Observation, Reading, Remedy, Scope, SecondOpinion, Settled, Severity, Speaker, TestResult, Times,
+    Transcript, Tuning, Turn, Verdict, Verification,
 };
 
 pub(crate) fn observation(exit: Exit) -> Observation {
@@ -77,8 +77,14 @@ pub(crate) fn test(name: &str, verdict: Verdict, cpu_ms: u64, message: &str) -> 
         runs: vec![observation(Exit::Code(0))],
         causes: Reading::unknown("made up"),
         second_opinion: None,
+        transcript: None,
         message: message.into(),
     }
+}
+
+pub(crate) fn transcript() -> Transcript {
+    let turn = Turn { from: Speaker::Program, at: Nanos::from_micros(1500), text: "\u{1b}4\n".into() };
+    Transcript { turns: vec![turn], left_out_bytes: 7 }
 }
 
 pub(crate) fn judgement(verdict: Verdict) -> Judgement {
@@ -100,7 +106,7 @@ pub(crate) fn judgement(verdict: Verdict) -> Judgement {
                 "secret/01",
                 verdict,
                 15,
-                "line 3 of the output (line 3 of the answer): expected `4`, found `5`",
+                "line 3, column 1 of the output (line 3 of the answer): expected `4`, found `5`",
             ),
         ],
         settled: Settled { confidence: Confidence::Clear, runs: 2, void_runs: 0 },

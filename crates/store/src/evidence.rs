@@ -16,8 +16,8 @@ use std::io::{Read, Write};
 /// compressed by zlib; each as JSON. 2: judgements have their thresholds, and tests what disturbed each run. 3: tests have a charge.
 /// Before, their CPU time, that of each run and its limit were those of the judgement's clock. 4: tests have what the reference clock said,
 /// where it was asked, and the confidence `confirmed` then. 5: runs may have been in a virtual machine, and say what it was.
-/// 6: judgements of scoring problems have the scores of their test groups.
-const FORMS: Forms = Forms::kept("a judgement", 6);
+/// 6: judgements of scoring problems have the scores of their test groups. 7: tests may have a transcript of their conversation.
+const FORMS: Forms = Forms::kept("a judgement", 7);
 
 /// The form that is written.
 pub(crate) const FORM: i64 = FORMS.newest as i64;
@@ -127,8 +127,8 @@ mod tests {
     use super::*;
     use model::{
         Accelerator, Bytes, Cause, Clock, Compilation, Confidence, Disturbance, Exit, GroupScore, Isolation,
-        Limits, MachineEvidence, Nanos, NoiseFloor, Policy, Reading, SecondOpinion, Settled, Thresholds,
-        Verdict,
+        Limits, MachineEvidence, Nanos, NoiseFloor, Policy, Reading, SecondOpinion, Settled, Speaker,
+        Thresholds, Transcript, Turn, Verdict,
     };
 
     /// With something in every part.
@@ -171,6 +171,10 @@ mod tests {
                 passes: true,
             }),
             message: "expected 8".into(),
+            transcript: Some(Transcript {
+                turns: vec![Turn { from: Speaker::Interactor, at: Nanos(1_500_000), text: "4\n".into() }],
+                left_out_bytes: 7,
+            }),
         };
         Judgement {
             submission: "a.py".into(),
@@ -223,6 +227,7 @@ mod tests {
             include_str!("../tests/forms/4.json"),
             include_str!("../tests/forms/5.json"),
             include_str!("../tests/forms/6.json"),
+            include_str!("../tests/forms/7.json"),
         ];
         files.map(|text| serde_json::from_str(text).unwrap())
     }
@@ -254,6 +259,9 @@ mod tests {
             }
             if form < 6 {
                 expected.groups.clear();
+            }
+            if form < 7 {
+                expected.tests[0].transcript = None;
             }
             assert_eq!(judgement, expected, "form {form}");
         }

@@ -1,28 +1,23 @@
 //! The plain comparison of services without validators: line by line, white space at their ends aside.
 
-/// The first line, from 1, at which two texts differ; `None` where they are equal.
+use super::Difference;
+use super::items::{self, Texts, of_lines, unlike};
+
+/// The first difference of two texts, compared line by line; `None` where they are equal.
 ///
 /// White space at the end of each line and of the whole text does not count, and neither do zero bytes there: Judge0's
 /// rule (`strip` in app/jobs/isolate_job.rb, by Ruby's `rstrip`). Everything else does, white space at the beginning and within
 /// lines, letter case and the form of numbers included. Lines end with a line feed.
-pub fn first_different_line(expected: &[u8], output: &[u8]) -> Option<u64> {
-    let (mut expected, mut output) = (lines(expected), lines(output));
-    let mut line = 1;
-    loop {
-        match (expected.next(), output.next()) {
-            (None, None) => return None,
-            (one, other) if one != other => return Some(line),
-            _ => line += 1,
-        }
-    }
+pub fn compare_lines(answer: &[u8], output: &[u8]) -> Option<Difference> {
+    Texts { answer, output }.in_order(of_lines(lines(answer)), of_lines(lines(output)), unlike)
 }
 
 /// The lines of a text up to the last that is not blank, without their ends.
-fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> + Clone {
     let text = strip_end(text);
     // A text that is empty has no line, where `split` sees an empty one.
     let count = if text.is_empty() { 0 } else { usize::MAX };
-    text.split(|byte| *byte == b'\n').map(strip_end).take(count)
+    items::lines(text, |byte| byte == b'\n').map(|(at, line)| (at, strip_end(line))).take(count)
 }
 
 fn strip_end(text: &[u8]) -> &[u8] {
@@ -38,36 +33,30 @@ mod tests {
 
     #[test]
     fn white_space_at_ends_does_not_count() {
-        for (expected, output, line) in [
+        for (expected, output, at) in [
             ("", "", None),
             ("", " \n\t\n", None),
             ("1 2\n3", "1 2 \r\n3\t\n\n \n", None),
             ("a\0\n\x0b\x0c", "a", None),
             ("1\n\n2", "1\n \n2\n", None),
-            ("1 2", "1  2", Some(1)),
-            ("1", " 1", Some(1)),
-            ("1", "\n1", Some(1)),
-            ("a\nb", "a\nB", Some(2)),
-            ("1.0", "1", Some(1)),
-            ("a\nb\nc", "a\nb", Some(3)),
-            ("a", "a\n\nb", Some(2)),
-            ("x", "", Some(1)),
-            ("", "x", Some(1)),
-            ("a\rb", "a\nb", Some(1)),
+            ("1 2", "1  2", Some((1, 3))),
+            ("1", " 1", Some((1, 1))),
+            ("1", "\n1", Some((1, 1))),
+            ("a\nb", "a\nB", Some((2, 1))),
+            ("1.0", "1", Some((1, 2))),
+            ("a\nb\nc", "a\nb", Some((2, 2))),
+            ("a", "a\n\nb", Some((3, 1))),
+            ("x", "", Some((1, 1))),
+            ("", "x", Some((1, 1))),
+            ("a\rb", "a\nb", Some((1, 2))),
         ] {
-            assert_eq!(
-                first_different_line(expected.as_bytes(), output.as_bytes()),
-                line,
-                "{expected:?} {output:?}"
-            );
-            assert_eq!(
-                first_different_line(output.as_bytes(), expected.as_bytes()),
-                line,
-                "{output:?} {expected:?}"
-            );
+            let (expected, output) = (expected.as_bytes(), output.as_bytes());
+            let place = compare_lines(expected, output).map(|found| (found.output_line, found.output_column));
+            assert_eq!(place, at, "{expected:?} {output:?}");
+            assert_eq!(compare_lines(output, expected).is_none(), at.is_none(), "{output:?} {expected:?}");
         }
-        assert_eq!(first_different_line(b"\xff\n", b"\xff"), None);
-        assert_eq!(first_different_line(b"\xff", b"\xfe"), Some(1));
+        assert_eq!(compare_lines(b"\xff\n", b"\xff"), None);
+        assert!(compare_lines(b"\xff", b"\xfe").is_some());
     }
 
     /// The rule as it is said: both sides stripped, then compared.
@@ -80,7 +69,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_what_stripping_both_sides_gives(one in "[ab \\n\\r\0]{0,12}", other in "[ab \\n\\r\0]{0,12}") {
-            let equal = first_different_line(one.as_bytes(), other.as_bytes()).is_none();
+            let equal = compare_lines(one.as_bytes(), other.as_bytes()).is_none();
             prop_assert_eq!(equal, stripped(&one) == stripped(&other));
         }
     }

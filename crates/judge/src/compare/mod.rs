@@ -5,6 +5,7 @@
 //! look at tokens, of which it keeps at most [`TOKEN_KEPT`] bytes: enough for a number and for a message.
 
 mod built_in;
+mod items;
 mod lines;
 mod number;
 mod options;
@@ -13,7 +14,7 @@ mod source;
 mod tests;
 
 pub use built_in::{BuiltIn, Compared, FloatError};
-pub use lines::first_different_line;
+pub use lines::compare_lines;
 pub use options::{CompareFlagError, CompareOptions};
 
 use source::Source;
@@ -31,8 +32,8 @@ pub struct Difference {
     /// Column of the output, in characters from 1: of the first character that differs, of the beginning of a token that is
     /// compared as a number or that nothing was expected in place of, or of the end of the output.
     pub output_column: u64,
-    /// Line of the answer, from 1.
-    pub answer_line: u64,
+    /// Line of the answer, from 1. `None`: what the output has is nowhere in the answer.
+    pub answer_line: Option<u64>,
     /// What differs there.
     pub kind: DifferenceKind,
 }
@@ -86,15 +87,26 @@ pub enum DifferenceKind {
         /// The output's.
         found: Option<u8>,
     },
+    /// A line ends on one side only. Both are in words: a quoted token or an end.
+    LineEnd {
+        /// The answer's.
+        expected: String,
+        /// The output's.
+        found: String,
+    },
+    /// The output has something more often than the answer, where the order does not count.
+    Surplus {
+        /// What it has.
+        found: String,
+    },
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Difference { output_line, output_column, answer_line, .. } = self;
-        write!(
-            f,
-            "line {output_line}, column {output_column} of the output (line {answer_line} of the answer): "
-        )?;
+        write!(f, "line {output_line}, column {output_column} of the output")?;
+        answer_line.map_or(Ok(()), |line| write!(f, " (line {line} of the answer)"))?;
+        write!(f, ": ")?;
         match &self.kind {
             DifferenceKind::Missing { expected, empty: true } => {
                 write!(f, "expected `{expected}`, but the output is empty")
@@ -121,6 +133,8 @@ impl fmt::Display for Difference {
             DifferenceKind::Space { expected, found } => {
                 write!(f, "white space differs: expected {}, found {}", space(*expected), space(*found))
             }
+            DifferenceKind::LineEnd { expected, found } => write!(f, "expected {expected}, found {found}"),
+            DifferenceKind::Surplus { found } => write!(f, "the answer has no further `{found}`"),
         }
     }
 }
@@ -159,7 +173,7 @@ pub fn compare(
     Ok(kind.map(|kind| Difference {
         output_line: comparison.output.line(),
         output_column: comparison.column,
-        answer_line: comparison.answer.line(),
+        answer_line: Some(comparison.answer.line()),
         kind,
     }))
 }
@@ -316,21 +330,35 @@ impl<A: BufRead, O: BufRead> Comparison<A, O> {
     }
 
     fn number(&self, wanted: f64) -> Option<DifferenceKind> {
-        let texts = || (self.expected.shown(0), self.found.shown(0));
-        let Some(value) = self.found.number() else {
-            let (expected, found) = texts();
-            return Some(DifferenceKind::NoNumber { expected, found });
+        let near = |value: f64| {
+            let absolute = (wanted - value).abs();
+            let within = |bound: Option<f64>| bound.is_some_and(|bound| absolute <= bound);
+            within(self.options.absolute)
+                || within(self.options.relative.map(|epsilon| epsilon * wanted.abs()))
         };
-        let absolute = (wanted - value).abs();
-        let within = |bound: Option<f64>| bound.is_some_and(|bound| absolute <= bound);
-        let relative_bound = self.options.relative.map(|epsilon| epsilon * wanted.abs());
-        if within(self.options.absolute) || within(relative_bound) {
-            return None;
-        }
-        let (expected, found) = texts();
-        let relative = (wanted != 0.0).then(|| absolute / wanted.abs());
-        Some(DifferenceKind::Number { expected, found, absolute, relative })
+        let texts = || (self.expected.shown(0), self.found.shown(0));
+        unlike_numbers(wanted, self.found.number(), near, texts)
     }
+}
+
+/// How the output's token differs from a number of the answer; `texts` shows both tokens.
+fn unlike_numbers(
+    wanted: f64,
+    given: Option<f64>,
+    near: impl Fn(f64) -> bool,
+    texts: impl Fn() -> (String, String),
+) -> Option<DifferenceKind> {
+    let Some(value) = given else {
+        let (expected, found) = texts();
+        return Some(DifferenceKind::NoNumber { expected, found });
+    };
+    if near(value) {
+        return None;
+    }
+    let (expected, found) = texts();
+    let absolute = (wanted - value).abs();
+    let relative = (wanted != 0.0).then(|| absolute / wanted.abs());
+    Some(DifferenceKind::Number { expected, found, absolute, relative })
 }
 
 /// A printable piece of a token around byte `from`.

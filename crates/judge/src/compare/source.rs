@@ -160,6 +160,12 @@ pub(super) fn characters(text: &[u8]) -> u64 {
     text.chunks(255).map(|c| u64::from(c.iter().map(|b| u8::from(!continues(*b))).sum::<u8>())).sum()
 }
 
+/// Line and column of a place in a text, from 1; columns in characters.
+pub(super) fn position(text: &[u8], at: usize) -> (u64, u64) {
+    let before = &text[..at];
+    (count_newlines(before) + 1, characters(last_line(before)) + 1)
+}
+
 /// The text after the last line end.
 fn last_line(text: &[u8]) -> &[u8] {
     text.iter().rposition(|byte| *byte == b'\n').map_or(text, |end| &text[end + 1..])

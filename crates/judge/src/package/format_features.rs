@@ -151,6 +151,8 @@ pub enum SecondPass {
 pub struct FileIo {
     /// The input is there, and standard input is empty.
     pub input: Option<String>,
+    /// Standard input has the input too.
+    pub both: bool,
     /// The output is taken from there; standard output does not count.
     pub output: Option<String>,
 }
@@ -203,6 +205,8 @@ pub enum Maker {
     },
     /// It is empty.
     Empty,
+    /// It has this text, which is ours.
+    Text(&'static str),
 }
 
 impl Made {

@@ -56,9 +56,9 @@ impl fmt::Display for Warning {
 
 /// Why a package cannot be judged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {message}")]
+#[error("{}{message}", if place.is_empty() { String::new() } else { format!("{place}: ") })]
 pub struct PackageError {
-    /// Where: `file[:line][: field]`.
+    /// Where: `file[:line][: field]`. Empty: the package as a whole.
     pub place: String,
     /// What, with the remedy.
     pub message: String,

@@ -360,6 +360,8 @@ pub struct Expectation {
     pub score: Option<(f64, f64)>,
     /// Accepted, yet below the full score.
     pub partial: bool,
+    /// Score of a test below which an accepted one counts as wrong (DMOJ, `linecount`).
+    pub full: Option<f64>,
     /// Text that some judge or team message must contain.
     pub message: Option<String>,
     /// Expectations for single groups or cases: glob below `data/`, and what must hold there.

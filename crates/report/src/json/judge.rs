@@ -3,7 +3,7 @@
 use super::RunDocument;
 use model::{
     Bytes, Charge, Clock, Compilation, GroupScore, Judgement, Limits, Nanos, Observation, Reading,
-    SecondOpinion, Settled, TestResult, Verdict,
+    SecondOpinion, Settled, TestResult, Transcript, Verdict,
 };
 use serde::Serialize;
 
@@ -72,6 +72,9 @@ pub struct TestDocument {
     pub runs: Vec<RunDocument>,
     /// What the validator or the judge says.
     pub message: String,
+    /// What program and interactor wrote to each other, where it was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<Transcript>,
 }
 
 impl JudgeDocument {
@@ -119,6 +122,7 @@ impl TestDocument {
             second_opinion: test.second_opinion,
             runs: test.runs.iter().map(|run| RunDocument::new(run, limits, disturbed(run))).collect(),
             message: test.message.clone(),
+            transcript: test.transcript.clone(),
         }
     }
 }
@@ -137,6 +141,18 @@ mod tests {
         // Runs have a snapshot of their own.
         document.tests.iter_mut().for_each(|t| t.runs.clear());
         insta::assert_snapshot!("judge", to_text(&document));
+    }
+
+    #[test]
+    fn a_transcript_is_part_of_its_test() {
+        let mut judgement = samples::judgement(Verdict::WrongAnswer);
+        judgement.tests[1].transcript = Some(samples::transcript());
+        let json = to_text(&JudgeDocument::new(&judgement, &|_| vec![]));
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["tests"][0].get("transcript"), None);
+        let turn = serde_json::json!({"from": "program", "at_ns": 1_500_000, "text": "\u{1b}4\n"});
+        let expected = serde_json::json!({"turns": [turn], "left_out_bytes": 7});
+        assert_eq!(json["tests"][1]["transcript"], expected);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! `tauto verify --json`.
 
 use model::{
-    Bound, Bytes, Charge, CheckOutcome, Checked, GroupScore, Judgement, Nanos, Reading, Verdict, Verification,
+    Bound, Bytes, Charge, CheckOutcome, Checked, GroupScore, Judgement, Nanos, Reading, Transcript, Verdict,
+    Verification,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -79,12 +80,25 @@ pub struct SubmissionDocument {
     pub memory_peak_bytes: Option<Reading<Bytes>>,
     /// Number of test cases with each verdict.
     pub tests: BTreeMap<&'static str, usize>,
+    /// What program and interactor wrote to each other in one test, where it was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<TranscriptDocument>,
     /// How its verdict differs from the expected one, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<String>,
     /// Why it was not judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
+}
+
+/// A transcript, and the test that it belongs to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TranscriptDocument {
+    /// Path below `data/` without extension.
+    pub test: String,
+    /// What was written.
+    #[serde(flatten)]
+    pub transcript: Transcript,
 }
 
 impl VerifyDocument {
@@ -138,6 +152,7 @@ impl SubmissionDocument {
             slowest_ns: checked.judgement().map(|judgement| judgement.slowest().map(Charge::as_time)),
             memory_peak_bytes: checked.judgement().map(Judgement::memory_peak),
             tests: BTreeMap::new(),
+            transcript: None,
             broken: Vec::new(),
             skipped: None,
         };
@@ -152,6 +167,10 @@ impl SubmissionDocument {
                 document.broken.clone_from(broken);
                 for test in &judgement.tests {
                     *document.tests.entry(test.verdict.code()).or_default() += 1;
+                    if let Some(transcript) = test.transcript.clone() {
+                        document.transcript =
+                            Some(TranscriptDocument { test: test.name.clone(), transcript });
+                    }
                 }
             }
         }
@@ -164,6 +183,18 @@ mod tests {
     use super::*;
     use crate::json::to_text;
     use crate::samples;
+
+    #[test]
+    fn a_transcript_names_its_test() {
+        let mut judgement = samples::judgement(Verdict::WrongAnswer);
+        judgement.tests[1].transcript = Some(samples::transcript());
+        let outcome = CheckOutcome::Judged { judgement: Box::new(judgement), broken: Vec::new() };
+        let checked = Checked { path: "a.py".into(), expected: Vec::new(), outcome };
+        let document = serde_json::to_value(SubmissionDocument::new(&checked)).unwrap();
+        let turn = serde_json::json!({"from": "program", "at_ns": 1_500_000, "text": "\u{1b}4\n"});
+        let expected = serde_json::json!({"test": "secret/01", "turns": [turn], "left_out_bytes": 7});
+        assert_eq!(document["transcript"], expected);
+    }
 
     #[test]
     fn packages() {

@@ -45,6 +45,7 @@ fn judgement(verdict: Verdict, cpu: u64) -> Judgement {
         runs: vec![run.clone()],
         causes: Reading::unknown("made up"),
         second_opinion: None,
+        transcript: Some(model::Transcript { turns: Vec::new(), left_out_bytes: 7 }),
         message: "expected 8".into(),
     };
     Judgement {
@@ -220,19 +221,14 @@ async fn participants_see_their_own_and_no_secrets() {
         assert_eq!(get(&kit, &path, &[&bearer(&bob)]).await.status, 404, "{part}");
     }
     let whole = format!("/submissions/{token}/judgement");
-    let messages = |answer: TestResponse| {
-        answer.json()["tests"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|test| test["message"].clone())
-            .collect::<Vec<_>>()
+    let said = |answer: TestResponse| {
+        let tests = answer.json()["tests"].as_array().unwrap().clone();
+        tests.iter().map(|test| [test["message"].clone(), test["transcript"].clone()]).collect::<Vec<_>>()
     };
-    assert_eq!(messages(get(&kit, &whole, &[&bearer(&ann)]).await), [json!("expected 8"), Value::Null]);
-    assert_eq!(
-        messages(get(&kit, &whole, &[&bearer(&jury)]).await),
-        [json!("expected 8"), json!("expected 8")]
-    );
+    let shown = [json!("expected 8"), json!({"turns": [], "left_out_bytes": 7})];
+    let hidden = [Value::Null, Value::Null];
+    assert_eq!(said(get(&kit, &whole, &[&bearer(&ann)]).await), [shown.clone(), hidden]);
+    assert_eq!(said(get(&kit, &whole, &[&bearer(&jury)]).await), [shown.clone(), shown]);
     let listed = |answer: TestResponse| answer.json()["submissions"].as_array().unwrap().len();
     assert_eq!(listed(get(&kit, "/submissions", &[&bearer(&ann)]).await), 1);
     assert_eq!(listed(get(&kit, "/submissions", &[&bearer(&bob)]).await), 0);

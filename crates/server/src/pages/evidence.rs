@@ -3,7 +3,7 @@
 
 use super::filters::flattened;
 use super::words;
-use crate::view::is_void;
+use crate::view::{is_void, may_read_message};
 use model::{
     Cause, Charge, Confidence, Disturbance, Isolation, Judgement, Nanos, Observation, Reading, TestResult,
     Verdict,
@@ -99,7 +99,7 @@ pub(super) fn tests(judgement: &Judgement, sees_all: bool) -> Vec<TestShown> {
 /// A test as it is shown, by the clock that it was charged by.
 pub(super) fn shown(test: &TestResult, limit: Nanos, sees_all: bool) -> TestShown {
     let limit = Charge::for_time(test.charge.clock, limit);
-    let may_read = sees_all || test.name.starts_with("sample/") || test.name.starts_with("run/");
+    let may_read = may_read_message(&test.name, sees_all);
     let memory = test.memory_peak.known();
     let run = |(n, (run, causes)): (usize, (&Observation, Vec<Cause>))| run_shown(n + 1, run, limit, &causes);
     TestShown {
@@ -510,6 +510,7 @@ mod tests {
             runs: runs.iter().copied().map(run).collect(),
             causes: Reading::unknown("made up"),
             second_opinion: None,
+            transcript: None,
             message: "expected 42".into(),
         }
     }

@@ -67,6 +67,7 @@ fn judged() -> Judgement {
         runs: vec![run],
         causes: Reading::unknown("made up"),
         second_opinion: None,
+        transcript: None,
         message: format!("expected {HOSTILE}"),
     };
     Judgement {

@@ -137,9 +137,12 @@ pub(crate) struct TestView {
     pub(crate) runs: Vec<RunDocument>,
     /// Message of the checker. For secret tests, only the jury sees it.
     pub(crate) message: Option<String>,
+    /// Transcript of an interactive run, for the first test that was not accepted. Null if there is none. For secret
+    /// tests, only the jury sees it.
+    pub(crate) transcript: Option<model::Transcript>,
 }
 
-/// Whether callers who do not see everything may read the checker's message: for samples, whose answers are public.
+/// Whether callers who do not see everything may read the checker's message and a transcript: for samples, whose answers are public.
 pub(crate) fn may_read_message(test: &str, sees_all: bool) -> bool {
     sees_all || test.starts_with("sample/") || test.starts_with("run/")
 }
@@ -208,6 +211,7 @@ fn test_view(test: &TestResult, limits: &Limits, sees_all: bool) -> TestView {
             .map(|(run, causes)| RunDocument::new(run, limits, names(&causes)))
             .collect(),
         message: may_read_message(&test.name, sees_all).then(|| test.message.clone()),
+        transcript: test.transcript.clone().filter(|_| may_read_message(&test.name, sees_all)),
     }
 }
 

@@ -219,6 +219,7 @@ mod tests {
             runs: times.iter().map(run).collect(),
             causes: Reading::unknown("made up"),
             second_opinion: None,
+            transcript: None,
             message: String::new(),
         };
         Judgement {

@@ -155,6 +155,7 @@ fn of_execution(executed: &Executed) -> Judgement {
         runs: run.runs.clone(),
         causes: run.causes.clone(),
         second_opinion: None,
+        transcript: None,
     };
     let compile = executed.compile.as_ref().map_or_else(
         || Compilation { ok: true, output: String::new() },

@@ -130,6 +130,7 @@ fn test(name: &str, verdict: Verdict, cpu: Nanos) -> TestResult {
         runs: vec![Observation::unread(Exit::Code(0), cpu, "a sample")],
         causes: Reading::unknown("not recorded then"),
         second_opinion: None,
+        transcript: None,
         message: String::new(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::{Grading, PackageError, TestCase, TestCheckRun, TestGroup};
 use super::programs::check_name;
-use super::{Writer, compares, comparison, list};
+use super::{Writer, compares, comparison, inexpressible, list};
 use crate::compare::BuiltIn;
 
 /// So far two numbers of points may be apart to be the same.
@@ -88,7 +88,7 @@ fn aggregation(group: &TestGroup) -> Result<&'static str, PackageError> {
                 _ => "is graded as in legacy packages",
             };
             let place = format!("data/{}", group.name);
-            Err(PackageError::new(place, format!("{what}, which the format 2025-09 cannot express")))
+            Err(PackageError::new(place, inexpressible(what)))
         }
     }
 }

@@ -28,6 +28,9 @@ pub(super) fn lost(writer: &Writer, jury: &JurySubmission, directory: &str) -> V
         } else if !is_matched(writer, pattern) {
             lost.push(format!("the expectation for `{pattern}` (its tests get other names)"));
         }
+        if inner.full.is_some() {
+            lost.push(format!("that the score of `{pattern}` is less than the full one"));
+        }
         let inner = verdicts(inner).into_iter();
         lost.extend(inner.map(|(verdict, why)| format!("the verdict {verdict} of `{pattern}` ({why})")));
     }

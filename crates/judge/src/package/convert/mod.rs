@@ -85,12 +85,8 @@ pub fn to_2025_09(package: &Package, tree: &FileTree) -> Result<(Vec<Written>, V
 /// Refuses what 2025-09 has no form for.
 fn possible(package: &Package) -> Result<(), PackageError> {
     let features = &package.features;
-    let refuse = |why: &str| {
-        Err(PackageError::new(
-            package.short_name.as_str(),
-            format!("{why}, which the format 2025-09 cannot express"),
-        ))
-    };
+    // It is the package as a whole, whose path the caller knows.
+    let refuse = |why: &str| Err(PackageError::new("", inexpressible(why)));
     if features.file_io.input.is_some() || features.file_io.output.is_some() {
         return refuse("its programs read and write files in place of the standard streams");
     }
@@ -110,6 +106,13 @@ fn possible(package: &Package) -> Result<(), PackageError> {
         return refuse("it has a grader of its own");
     }
     Ok(())
+}
+
+/// What the format has no form for, with the remedy.
+fn inexpressible(what: &str) -> String {
+    format!(
+        "{what}, which the format 2025-09 cannot express\nhint: judge the package in its own format; `tauto verify` reads it"
+    )
 }
 
 /// Text as YAML takes it whatever is in it: JSON's strings are YAML's.

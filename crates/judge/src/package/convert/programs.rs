@@ -1,7 +1,7 @@
 //! Output and input validators: those of Kattis' formats as they are, others within a directory that has `build` and `run`.
 
 use super::super::{Calls, Package, PackageError, Program, Protocol, SecondPass, Validator};
-use super::{Writer, compares};
+use super::{Writer, compares, inexpressible};
 
 const COMPARE: &str = include_str!("compare.py");
 const RUN: &str = include_str!("run.sh");
@@ -13,7 +13,7 @@ pub(super) fn write(writer: &mut Writer) -> Result<(), PackageError> {
             (Protocol::Kattis, [one]) => files(writer, one, "output_validator", &one.path),
             (_, [one]) => wrapped(writer, one)?,
             _ => {
-                let message = "several validators must accept, and 2025-09 has one";
+                let message = inexpressible("several validators must accept");
                 return Err(PackageError::new("output_validators", message));
             }
         }
@@ -38,7 +38,15 @@ fn building(program: &Program, name: &str, directory: &str) -> Result<String, Pa
     let main = program.files.first().map(|file| file.name.as_str()).unwrap_or_default();
     let ending = main.rsplit_once('.').map_or("", |(_, ending)| ending);
     let options: String = program.options.iter().map(|option| format!(" {}", shell(option))).collect();
-    let source = shell(&format!("{directory}/{main}"));
+    // As with submissions, every source is compiled; headers lie beside them.
+    let is_source = |name: &&str| match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
+        "cpp" | "cc" | "cxx" | "c++" => true,
+        other => other == ending,
+    };
+    let more = program.files.iter().skip(1).map(|file| file.name.as_str()).filter(is_source);
+    let quoted = |name| shell(&format!("{directory}/{name}"));
+    let source = [main].into_iter().chain(more).map(quoted).collect::<Vec<_>>().join(" ");
+    let main = quoted(main);
     match (program.language.as_deref(), ending) {
         (Some(language), _) if language.starts_with("cpp") => {
             cpp(language, &source, name, directory, &options)
@@ -47,12 +55,15 @@ fn building(program: &Program, name: &str, directory: &str) -> Result<String, Pa
             Ok(format!("gcc -x c -std=gnu17 -O2 -I {directory} -o {name} {source}{options} -lm\n"))
         }
         (Some("python3"), _) | (None, "py") => Ok(format!(
-            "printf '#!/bin/sh\\nexec python3 \"$(dirname \"$0\")\"/%s \"$@\"\\n' {source} > {name}\nchmod +x {name}\n"
+            "printf '#!/bin/sh\\nexec python3 \"$(dirname \"$0\")\"/%s \"$@\"\\n' {main} > {name}\nchmod +x {name}\n"
         )),
         (None, "cpp" | "cc" | "cxx") => cpp("cpp", &source, name, directory, &options),
         (language, _) => {
             let language = language.unwrap_or(ending);
-            let message = format!("is in `{language}`; only programs in C, C++ and Python can be converted");
+            let message = format!(
+                "is in `{language}`, which cannot be wrapped for 2025-09\n\
+                 hint: translate it into C, C++ or Python, or judge the package in its own format"
+            );
             Err(PackageError::new(program.path.as_str(), message))
         }
     }

@@ -81,6 +81,8 @@ fn directory(expectation: &Expectation) -> &'static str {
 /// do. A list of which no verdict has a form is left out, since an empty one would permit nothing.
 pub(super) fn permitted(expectation: &Expectation) -> Option<BTreeSet<&'static str>> {
     let set = match &expectation.permitted {
+        // Accepted with less than the full score counts as wrong, and is accepted in 2025-09.
+        Some(permitted) if expectation.full.is_some() => coarse(permitted.iter().chain(&[Verdict::Accepted])),
         Some(permitted) => coarse(permitted),
         None if expectation.partial || !expectation.verdicts.contains(&Verdict::Accepted) => return None,
         None => coarse(expectation.verdicts.iter().chain(&expectation.tolerated)),

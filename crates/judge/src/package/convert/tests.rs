@@ -116,6 +116,21 @@ fn checkers_of_testlib_and_validators_are_wrapped() {
 }
 
 #[test]
+fn all_sources_of_a_program_are_compiled() {
+    let yaml = "interactive: {files: [talk.cpp, more.cpp, talk.h], lang: CPP17}\ntest_cases: [{in: a.in}]\n";
+    let files = [("init.yml", yaml), ("a.in", ""), ("talk.cpp", ""), ("more.cpp", ""), ("talk.h", "")];
+    let (files, _) = converted(&files).unwrap();
+    let build = of(&files, "output_validator/build");
+    let sources =
+        ["talk.cpp", "more.cpp", "unbuffered_stdout.cpp"].map(|name| format!("'interactor-source/{name}'"));
+    assert!(build.contains(&format!("-o interactor {}", sources.join(" "))), "{build}");
+    assert_eq!(
+        of(&files, "output_validator/interactor-source/unbuffered_stdout.cpp"),
+        "=(unbuffered stdout)"
+    );
+}
+
+#[test]
 fn what_2025_09_cannot_say_is_refused_by_name() {
     let with = |yaml: &str, more: &[(&str, &str)]| {
         let kept = CMS[1..].iter().chain(more).copied();
@@ -126,13 +141,16 @@ fn what_2025_09_cannot_say_is_refused_by_name() {
     let multiplied = format!("{streams}score_type: GroupMul\nscore_type_parameters: [[100, 2]]\n");
     let handed = format!("{streams}output_only_testcases: 1\n");
     for (error, part) in [
-        (with("time_limit: 1\n", &[]), "read and write files in place"),
-        (with(streams, &[("check/manager.cpp", "")]), "talk to a manager through FIFOs"),
+        // Who converts a package knows its path, and names it.
+        (with("time_limit: 1\n", &[]), "its programs read and write files in place"),
+        (with(streams, &[("check/manager.cpp", "")]), "its programs talk to a manager through FIFOs"),
         (with(&multiplied, &[]), "data/secret/0: multiplies the shares"),
         (with(&handed, &[]), "outputs may be submitted"),
         (with(streams, &[("check/checker.java", "")]), "check/checker.java: is in `java`"),
     ] {
-        assert!(error.contains(part), "{error}\nexpected {part}");
+        assert!(error.starts_with(part), "{error}\nexpected {part}");
+        let last = error.lines().last().unwrap_or_default();
+        assert!(last.starts_with("hint: "), "{error}");
     }
 }
 

@@ -111,6 +111,7 @@ fn judged(verdict: Verdict, millis: u64, confidence: Confidence) -> Judgement {
         runs: Vec::new(),
         causes: Reading::unknown("made up"),
         second_opinion: None,
+        transcript: None,
     };
     Judgement {
         submission: "main.c".into(),

@@ -46,6 +46,7 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
     package.features.file_io = FileIo {
         input: stream(&task, "infile", "input.txt")?,
         output: stream(&task, "outfile", "output.txt")?,
+        both: false,
     };
     if package.submit_answer {
         package.features.file_io = FileIo::default();

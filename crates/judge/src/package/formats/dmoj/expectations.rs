@@ -3,14 +3,15 @@
 
 use super::super::super::field::{self, Range, Section};
 use super::super::super::{
-    Expectation, FileTree, JurySubmission, OwnLimits, Package, PackageError, Program, TimeBounds, TimeLimit,
-    Warning,
+    Expectation, FileTree, JurySubmission, OwnLimits, Package, PackageError, Program, TestCase, TimeBounds,
+    TimeLimit, Warning,
 };
 use super::super::source_file;
 use super::{clean, language, names};
+use crate::compare::BuiltIn;
 use crate::yaml::{Node, Value};
 use model::{Bytes, Nanos, Verdict};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The files of one test, each of which wins over those before it. Those of other systems are not for us.
 const FILES: [&str; 3] = ["test.yml", "test.posix.yml", "test.linux.yml"];
@@ -98,12 +99,26 @@ pub(super) fn read(
             });
         }
     }
+    let wrong = |inner: &Expectation| inner.permitted == Some([Verdict::WrongAnswer].into());
+    let points: BTreeMap<String, f64> =
+        package.data.all_cases().iter().filter_map(|case| partly_wrong(case)).collect();
+    for jury in &mut package.submissions {
+        for (name, inner) in jury.expectation.within.iter_mut().filter(|(_, inner)| wrong(inner)) {
+            inner.full = points.get(name).copied();
+        }
+    }
     package.submissions.sort_by(|a, b| a.program.path.cmp(&b.program.path));
     if let Some((limit, source)) = time {
         package.limits.time = TimeLimit::Stated { limit, source };
     }
     package.limits.memory = memory;
     Ok(())
+}
+
+/// The points of a case whose output DMOJ calls wrong where it earns some of them.
+fn partly_wrong(case: &TestCase) -> Option<(String, f64)> {
+    let points = case.points.filter(|_| case.comparison == BuiltIn::LineCount)?;
+    Some((case.name.clone(), points))
 }
 
 /// What all cases may earn, and what some must.

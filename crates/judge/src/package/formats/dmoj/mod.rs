@@ -8,7 +8,8 @@ mod expectations;
 
 use super::super::field::{self, Range, Section};
 use super::super::{
-    Calls, FileIo, FileTree, Include, Package, PackageError, Program, Protocol, Validator, Warning,
+    Calls, FileIo, FileTree, Include, MadeFile, Maker, Package, PackageError, Program, Protocol, SourceFile,
+    Validator, Warning,
 };
 use super::{Importer, blank, source_file};
 use crate::yaml::{Node, Value};
@@ -101,10 +102,6 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
                        hint: give the problem an interactor (`interactive`) or a `bridged` checker";
         return Err(section.error("custom_judge", message));
     }
-    if section.flag("unbuffered")?.unwrap_or(false) {
-        let message = "gives programs a terminal in DMOJ; here they write to a pipe and must flush";
-        warnings.push(section.warning("unbuffered", message));
-    }
     let archive = archives(tree).pop();
     if let (Some(named), None) = (section.text("archive")?, &archive) {
         return Err(section.error("archive", format!("`{named}` is not in the package")));
@@ -114,8 +111,11 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
     let output = section.number("output_limit_length", Range::above_zero(1e12))?;
     package.limits.output = Some(Bytes(output.unwrap_or(25_165_824.0) as u64));
     signature(&section, &files, &mut package)?;
+    unbuffered(&section, &mut package, warnings)?;
     let io = section.section("file_io")?;
-    package.features.file_io = FileIo { input: file_name(&io, "input")?, output: file_name(&io, "output")? };
+    package.features.file_io =
+        FileIo { input: file_name(&io, "input")?, output: file_name(&io, "output")?, both: false };
+    links(&section, &mut package, warnings)?;
     interactor(&section, &files, &mut package, warnings)?;
     let names = cases::read(&section, &files, &mut package)?;
     expectations::read(tree, &names, &mut package, warnings)?;
@@ -145,10 +145,64 @@ fn refuse_dynamic(node: &Node, place: &str) -> Result<(), PackageError> {
 
 fn file_name(section: &Section, key: &str) -> Result<Option<String>, PackageError> {
     let Some(name) = section.text(key)? else { return Ok(None) };
-    match name.contains(['/', '\0']) || [".", ".."].contains(&name) || name.len() > 255 {
-        true => Err(section.error(key, format!("`{name}` is not a name of a file in the working directory"))),
-        false => Ok(Some(name.to_string())),
+    match is_file_name(name) {
+        false => {
+            Err(section.error(key, format!("`{name}` is not a name of a file in the working directory")))
+        }
+        true => Ok(Some(name.to_string())),
     }
+}
+
+fn is_file_name(name: &str) -> bool {
+    !name.contains(['/', '\0']) && !["", ".", ".."].contains(&name) && name.len() <= 255
+}
+
+/// Links in the working directory. One to standard input is a file with the input; no other is made.
+fn links(section: &Section, package: &mut Package, warnings: &mut Vec<Warning>) -> Result<(), PackageError> {
+    if !section.has("symlinks") {
+        return Ok(());
+    }
+    let links = section.section("symlinks")?;
+    let io = &mut package.features.file_io;
+    for (name, _) in links.entries() {
+        if io.input.is_none() && links.text(name)? == Some("/dev/stdin") && is_file_name(name) {
+            (io.input, io.both) = (Some(name.to_string()), true);
+        } else {
+            warnings.push(links.warning(name, "is not made; here only one link to /dev/stdin is"));
+        }
+    }
+    Ok(())
+}
+
+/// Makes the standard output of C and C++ unbuffered, as DMOJ does by a library that it loads into the program.
+const UNBUFFERED: &str = include_str!("unbuffered.c");
+
+/// A file of a program with [`UNBUFFERED`] in it.
+fn unbuffered_file(package: &mut Package, ending: &str) -> SourceFile {
+    let path = "(unbuffered stdout)".to_string();
+    let files = &mut package.features.made.files;
+    if !files.iter().any(|file| file.path == path) {
+        files.push(MadeFile { path: path.clone(), by: Maker::Text(UNBUFFERED) });
+    }
+    SourceFile { path, name: format!("unbuffered_stdout.{ending}"), executable: false }
+}
+
+fn unbuffered(
+    section: &Section,
+    package: &mut Package,
+    warnings: &mut Vec<Warning>,
+) -> Result<(), PackageError> {
+    if !section.flag("unbuffered")?.unwrap_or(false) {
+        return Ok(());
+    }
+    for code in ["c", "cpp"] {
+        let files = vec![unbuffered_file(package, code)];
+        let language = Some(code.to_string());
+        package.include.push(Include { language, files, before_sources: String::new() });
+    }
+    let message = "holds for C and C++ here; programs in other languages must flush";
+    warnings.push(section.warning("unbuffered", message));
+    Ok(())
 }
 
 /// Submissions are functions: the package has `main`, and a header with what they are to define.
@@ -175,7 +229,7 @@ fn signature(section: &Section, files: &Files, package: &mut Package) -> Result<
         Include { language: Some(code.to_string()), files, before_sources: before_sources.clone() }
     });
     package.languages = Some(["c", "cpp"].map(str::to_string).into());
-    package.include = includes.into();
+    package.include.extend(includes);
     Ok(())
 }
 
@@ -198,7 +252,18 @@ fn interactor(
     package.features.calls = calls(&spec, [Calls::INPUT, Calls::ANSWER])?;
     package.interactive = true;
     limits(&spec, package)?;
-    package.validator = Validator::Custom(vec![files.program(&spec, "files")?]);
+    let mut program = files.program(&spec, "files")?;
+    let ending = program.path.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let code = match (program.language.as_deref(), ending) {
+        (Some("c"), _) | (None, "c") => Some("c"),
+        (Some("cpp"), _) | (None, "cc" | "cpp" | "cxx") => Some("cpp"),
+        _ => None,
+    };
+    // DMOJ's interactors need not flush, unless the package says so.
+    if spec.flag("unbuffered")?.unwrap_or(true) {
+        program.files.extend(code.map(|code| unbuffered_file(package, code)));
+    }
+    package.validator = Validator::Custom(vec![program]);
     Ok(())
 }
 
@@ -404,6 +469,18 @@ mod tests {
         assert_eq!(bridged.data.all_cases()[0].input, "(g.cpp 1 2: input)");
         let interactive =
             package("interactive: {files: c.cpp, type: coci}\ntest_cases: [{in: 1.in}]\n", &files);
+        let Validator::Custom(programs) = &interactive.validator else { panic!("no interactor") };
+        assert_eq!(programs[0].files[1].name, "unbuffered_stdout.cpp");
+        let made = &interactive.features.made.files;
+        assert!(made.iter().any(|made| made.path == programs[0].files[1].path), "{made:?}");
+        for buffered in
+            ["interactive: {files: c.cpp, unbuffered: false}", "interactive: {files: c.py, lang: PY3}"]
+        {
+            let yaml = format!("{buffered}\ntest_cases: [{{in: 1.in}}]\n");
+            let buffered = package(&yaml, &[&files[..], &[("c.py", "")]].concat());
+            let Validator::Custom(programs) = &buffered.validator else { panic!("no interactor") };
+            assert_eq!(programs[0].files.len(), 1);
+        }
         assert!(
             interactive.interactive
                 && interactive.features.calls.arguments == ["{input_file}", "{answer_file}"]
@@ -412,6 +489,32 @@ mod tests {
         let signature = package(yaml, &files);
         assert_eq!(signature.include.len(), 2);
         assert!(signature.include[0].before_sources.contains("#include \"t.h\"\n#define main "));
+    }
+
+    #[test]
+    fn unbuffered_programs_and_links() {
+        let yaml = "unbuffered: true\nsymlinks: {a: /dev/stdin, b: /dev/stdout, c/d: /dev/stdin}\ntest_cases: [{in: 1.in}]\n";
+        let (package, warnings) = read(&tree(&[(FILE, yaml), ("1.in", "")])).unwrap();
+        let names = package.include.iter().map(|include| include.files[0].name.as_str());
+        assert!(names.eq(["unbuffered_stdout.c", "unbuffered_stdout.cpp"]));
+        let io = FileIo { input: Some("a".into()), both: true, output: None };
+        assert_eq!(package.features.file_io, io);
+        let places: Vec<_> = warnings.iter().map(|warning| warning.place.as_str()).collect();
+        assert_eq!(places, ["init.yml:1: unbuffered", "init.yml:2: symlinks.b", "init.yml:2: symlinks.c/d"]);
+    }
+
+    #[test]
+    fn a_partly_right_output_is_wrong_where_dmoj_says_so() {
+        let files = [
+            ("1.in", ""),
+            ("tests/a/test.yml", "language: PY3\nsource: a.py\ncases: [WA, AC, WA]\n"),
+            ("tests/a/a.py", ""),
+        ];
+        let yaml = "test_cases:\n- {in: 1.in, checker: linecount, points: 5}\n- {in: 1.in, checker: linecount, points: 5}\n- {in: 1.in}\n";
+        let package = package(yaml, &files);
+        let within = &package.submissions[0].expectation.within;
+        let full: Vec<_> = within.iter().map(|(_, inner)| inner.full).collect();
+        assert_eq!(full, [Some(5.0), None, None]);
     }
 
     #[test]

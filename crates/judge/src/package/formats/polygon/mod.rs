@@ -69,7 +69,7 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
     let mut package = blank(tree, IMPORTER.name);
     package.title = title(&root).unwrap_or(package.title);
     let file = |name: &str| judging.attribute(name).filter(|name| !name.is_empty()).map(str::to_string);
-    package.features.file_io = FileIo { input: file("input-file"), output: file("output-file") };
+    package.features.file_io = FileIo { input: file("input-file"), output: file("output-file"), both: false };
     let names = [&package.features.file_io.input, &package.features.file_io.output];
     if let Some(name) = names.into_iter().flatten().find(|name| name.contains('/') || name.starts_with('.')) {
         return Err(error(

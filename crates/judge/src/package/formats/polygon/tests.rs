@@ -108,7 +108,7 @@ fn interactors_files_and_second_runs() {
     let interactive = package_with(&xml("", "<test/>", "", &interactor, ""), &[]);
     assert!(interactive.interactive && interactive.features.after.is_some());
     let named = package_with(&xml("input-file=\"in.txt\" output-file=\"\"", "<test/>", "", CHECKER, ""), &[]);
-    assert_eq!(named.features.file_io, FileIo { input: Some("in.txt".into()), output: None });
+    assert_eq!(named.features.file_io, FileIo { input: Some("in.txt".into()), ..FileIo::default() });
     let twice = package_with(&xml("run-count=\"2\"", "<test/>", "", CHECKER, ""), &[]);
     assert_eq!((twice.features.second_pass, twice.limits.passes), (SecondPass::Printed, 2));
     let written = package_with(&xml("run-count=\"2\"", "<test/>", "", &interactor, ""), &[]);
