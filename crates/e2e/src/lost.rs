@@ -8,6 +8,7 @@ use crate::{machine, tauto, traffic};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -157,7 +158,15 @@ pub fn storm(directory: &Path, submissions: usize, blows: &Blows, after: [u32; 2
         let (id, token) = traffic::post(&mut client, &document)?;
         accepted.push((id, token, verdict));
     }
-    for (id, token, verdict) in accepted {
+    for (n, (id, token, verdict)) in accepted.into_iter().enumerate() {
+        if n % 20 == 19 {
+            let _ = writeln!(
+                io::stderr(),
+                "{n} of {submissions} judged: {:?}, machines {:?}",
+                report.verdicts,
+                lost.drawn()
+            );
+        }
         let state = match traffic::wait_judged(&mut client, &token, JUDGED_WITHIN) {
             Ok(state) => state,
             Err(lost) => {
@@ -168,6 +177,8 @@ pub fn storm(directory: &Path, submissions: usize, blows: &Blows, after: [u32; 2
         let got = traffic::verdict(&state).unwrap_or_default().to_string();
         *report.verdicts.entry(got.clone()).or_default() += 1;
         let path = format!("/api/v1/submissions/{token}/judgements");
+        // A connection that idles for long is closed by the service.
+        let mut admin = service.client().with("authorization", &bearer);
         let history = admin.get(&path).map_err(|e| format!("GET {path}: {e}"))?.json();
         let all = history["judgements"].as_array().map_or(0, Vec::len);
         let reason = reason(

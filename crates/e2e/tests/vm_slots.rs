@@ -9,6 +9,7 @@ use e2e::tauto::{self, Ended};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
+use std::io::{self, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -216,7 +217,7 @@ fn root_of_a_guest(place: &Workspace<'_>, kernel: &Path) -> Result<(), String> {
     if !whole || count("REACHED") > 0 || listener.accept().is_ok() {
         return Err(format!("root of the guest: {said} {ended:?}"));
     }
-    println!("{} attempts refused", count("refused"));
+    let _ = writeln!(io::stdout(), "{} attempts refused", count("refused"));
     match ended.document()?["status"].as_str() {
         Some("ok") => Ok(()),
         _ => Err(format!("{ended:?}")),
