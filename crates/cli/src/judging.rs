@@ -55,7 +55,7 @@ pub(crate) fn open_as(path: &Path, name: &str) -> Result<Opened, Failure> {
 }
 
 fn read(source: Source, path: &Path) -> Result<Opened, Failure> {
-    let inside = |place: &str| path.join(place).display().to_string();
+    let inside = |place: &str| model::hint::escaped(&path.join(place).display().to_string());
     let (package, warnings) = judge::package::read(source.tree())
         .map_err(|e| Failure::usage(format!("{}: {}", inside(&e.place), e.message)))?;
     let left_out = source.left_out().iter().map(|left| (&left.path, &left.why));
