@@ -28,7 +28,12 @@ pub(crate) fn main(args: &ClocksArgs) -> Result<Done, Failure> {
             Ok(meter) => Reading::Known(meter.versions().unwrap_or_else(|| KERNEL.into())),
             Err(why) => Reading::unknown(why),
         };
-        ClockStatus { name: clock.name(), by, exact, cost }
+        let counter = match (clock, counter) {
+            (Clock::Instructions, Counter::Emulator) => Some("emulator"),
+            (Clock::Instructions, Counter::Processor) => Some("processor"),
+            _ => None,
+        };
+        ClockStatus { name: clock.name(), counter, by, exact, cost }
     });
     match args.json {
         true => print(&to_text(&ClocksDocument { clocks: &all })),

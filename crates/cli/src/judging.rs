@@ -57,7 +57,7 @@ pub(crate) fn open_as(path: &Path, name: &str) -> Result<Opened, Failure> {
 /// A place in the package at a path; without a place the package itself.
 pub(crate) fn inside(path: &Path, place: &str) -> String {
     let place = if place.is_empty() { path.to_owned() } else { path.join(place) };
-    place.display().to_string()
+    model::hint::escaped(&place.display().to_string())
 }
 
 fn read(source: Source, path: &Path) -> Result<Opened, Failure> {

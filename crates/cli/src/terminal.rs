@@ -58,10 +58,24 @@ impl From<sandbox::SandboxError> for Failure {
     fn from(e: sandbox::SandboxError) -> Failure {
         use sandbox::ErrorKind;
         match e.kind {
-            ErrorKind::CannotExec | ErrorKind::BadRequest | ErrorKind::Content => Failure::usage(e),
+            ErrorKind::CannotExec => Failure::usage(cannot_execute(&e)),
+            ErrorKind::BadRequest | ErrorKind::Content => Failure::usage(e),
             ErrorKind::System | ErrorKind::LauncherGone => Failure::system(e),
         }
     }
+}
+
+/// Why a program cannot be executed, without the directory in which a run sees programs of the user.
+fn cannot_execute(e: &sandbox::SandboxError) -> String {
+    let program = e.what.strip_prefix("executing ").unwrap_or(&e.what);
+    let name = program.strip_prefix("/program/").unwrap_or(program);
+    let hint = match e.errno.map(rustix::io::Errno::from_raw_os_error) {
+        Some(rustix::io::Errno::NOENT) => {
+            "\nhint: the interpreter that its first line names, or its dynamic loader, must exist below /usr or /bin"
+        }
+        _ => "",
+    };
+    format!("{name}: cannot be executed: {}{hint}", e.why)
 }
 
 /// The exit code of a command, once all that is left to say is said. A good or bad answer that did not reach its reader is none.
@@ -231,6 +245,21 @@ mod tests {
         }
         assert_eq!(tips_as_hints("  a tip: none\n"), "  a tip: none\n");
         assert_eq!(tips_as_hints("error: no x\n\n\nUsage: z\n"), "error: no x\n\nUsage: z\n");
+    }
+
+    #[test]
+    fn no_place_inside_is_told() {
+        let error = |what: &str, errno| sandbox::SandboxError {
+            kind: sandbox::ErrorKind::CannotExec,
+            what: what.into(),
+            why: "no".into(),
+            errno,
+        };
+        let told = |what, errno| Failure::from(error(what, errno)).to_string();
+        assert_eq!(told("executing /program/x", None), "x: cannot be executed: no");
+        assert!(
+            told("executing /usr/bin/x", Some(2)).starts_with("/usr/bin/x: cannot be executed: no\nhint: ")
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Whether a pool admits a node, by its statement and its measured index, with every reason.
 
 use crate::Timestamp;
-use crate::pool::{Definition, MEMORY_TOLERANCE, Norm, Pool, PoolKind};
+use crate::pool::{Definition, MEMORY_TOLERANCE, Norm, Pool, PoolKind, no_index};
 use crate::statement::{Feature, StatedPart, Statement};
 use model::{IndexPart, Reading};
 use serde::{Deserialize, Serialize};
@@ -107,7 +107,7 @@ fn against(definition: &Definition, statement: &Statement, reasons: &mut Vec<Rea
     let parts = statement.index.as_ref().map_or(&[][..], |index| &index.parts);
     match statement.index.is_some() || definition.index.is_empty() {
         true => reasons.extend(definition.index.iter().filter_map(|(part, norm)| beyond(*part, norm, parts))),
-        false => reasons.push(reason("index", "its power index was not measured: run `tauto index`".into())),
+        false => reasons.push(reason("index", no_index(&statement.node))),
     }
     let unasked = parts.iter().filter(|part| !definition.index.contains_key(&part.part));
     let unasked = unasked.map(|part| format!("{} is not checked: the pool names no value", part.part.name()));
@@ -271,7 +271,10 @@ mod tests {
             |node| node.memory_bytes = Reading::Known(240 << 30),
             &["memory_bytes: 240.0 GiB, and the pool's members have 256.0 GiB"],
         );
-        check(|node| node.index = None, &["index: its power index was not measured"]);
+        check(
+            |node| node.index = None,
+            &["index: node b has no power index; `tauto index` on b measures it"],
+        );
         check(
             times(IndexPart::Dram, 1.05),
             &[

@@ -146,6 +146,11 @@ impl Pool {
     }
 }
 
+/// That a node has no power index, and what measures it.
+pub(crate) fn no_index(node: &str) -> String {
+    format!("node {node} has no power index; `tauto index` on {node} measures it")
+}
+
 /// Whether a text can be a token of a subject (NATS: no space, dot, `*` or `>`): names of pools.
 pub fn is_name(name: &str) -> bool {
     let fine = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
@@ -163,7 +168,7 @@ impl Definition {
         };
         for founder in founders {
             if founder.index.is_none() {
-                return Err(format!("{}: no power index: run `tauto index` there", founder.node));
+                return Err(no_index(&founder.node));
             }
             if founder.slots.is_empty() {
                 return Err(format!("{}: no slots: nothing can be judged there", founder.node));

@@ -1,5 +1,6 @@
 //! What files of a submission may be called: one rule for every way in, no wider than what the sandbox and compilers take.
 
+pub use model::hint::escaped;
 use std::collections::BTreeSet;
 use std::fmt;
 

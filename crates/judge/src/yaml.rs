@@ -4,6 +4,7 @@
 //! may be a number, and every complaint must name file, line and field. This is the only module that knows
 //! the YAML library. Hostile text is bounded in depth, in nodes and in what aliases may expand to.
 
+use model::hint;
 use serde_saphyr::granit_parser::{self, Event, Parser, ScalarStyle, ScanError};
 use std::collections::HashMap;
 use std::fmt;
@@ -150,7 +151,11 @@ impl Builder {
             Event::Scalar(text, style, anchor, _) => {
                 let absent =
                     style == ScalarStyle::Plain && matches!(&*text, "" | "~" | "null" | "Null" | "NULL");
-                let value = if absent { Value::Null } else { Value::Scalar(text.into_owned()) };
+                // Errors quote values; none may add a hint to them.
+                let value = match absent {
+                    true => Value::Null,
+                    false => Value::Scalar(hint::disarmed(text.into_owned())),
+                };
                 self.place(Node { line, value }, anchor)?;
             }
             Event::SequenceStart(_, anchor, _) => self.open(line, anchor, Items::List(Vec::new()))?,

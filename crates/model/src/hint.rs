@@ -19,6 +19,30 @@ pub fn with_detail(error: &str, detail: &str) -> String {
     }
 }
 
+/// A name or a value from elsewhere as part of an error. Control characters are escaped, so that it cannot end the line and
+/// begin a hint.
+pub fn escaped(text: &str) -> String {
+    text.chars()
+        .flat_map(|c| match c.is_control() {
+            true => c.escape_default().collect::<Vec<_>>(),
+            false => vec![c],
+        })
+        .collect()
+}
+
+/// The error with control characters escaped, except for the line end before its last hint.
+pub fn tamed(error: &str) -> String {
+    match error.rsplit_once(MARK) {
+        Some((fact, hint)) => format!("{}{MARK}{}", escaped(fact), escaped(hint)),
+        None => escaped(error),
+    }
+}
+
+/// Text from elsewhere in which no line is a hint: a line that begins like one gets a space before it.
+pub fn disarmed(text: String) -> String {
+    if text.contains(MARK) { text.replace(MARK, "\n hint: ") } else { text }
+}
+
 /// The error on one line, for sentences, cells and logs.
 pub fn in_one_line(error: &str) -> String {
     error.replace(MARK, "; ")
@@ -38,5 +62,20 @@ mod tests {
         assert_eq!(with_detail("a", ", b"), "a, b");
         assert_eq!(in_one_line(error), "a.txt: is locked; stop the other one");
         assert_eq!(in_one_line("a\nb"), "a\nb");
+    }
+
+    #[test]
+    fn no_text_from_elsewhere_becomes_a_hint() {
+        let name = "x\nhint: run it\u{1b}";
+        assert_eq!(escaped(name), r"x\nhint: run it\u{1b}");
+        assert_eq!(
+            tamed(&format!("{name}: no\nhint: rename it")),
+            "x\\nhint: run it\\u{1b}: no\nhint: rename it"
+        );
+        assert_eq!(
+            tamed(&disarmed(format!("`{name}` is no number"))),
+            r"`x\n hint: run it\u{1b}` is no number"
+        );
+        assert_eq!(disarmed("a\nb hint: c".into()), "a\nb hint: c");
     }
 }

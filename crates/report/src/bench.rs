@@ -1,31 +1,31 @@
 //! What the forms of a bench's report have in common: words and numbers for people.
 
-use model::{BenchOutlier, BenchWarning, Charge, Clock, CpuLoad, Nanos, Reading};
+use model::{BenchOutlier, BenchWarning, Charge, Clock, CpuLoad, Disturbance, Nanos, Reading};
 
-/// A warning in words, of runs that were charged by this clock.
+/// A warning in words, of runs that were charged by this clock. What mends it is on a last line `hint: …`.
 pub fn words(warning: &BenchWarning, clock: Clock) -> String {
     match warning {
         BenchWarning::SaturatedCores { busy, of, ours, load_average } => {
             saturated(busy, *of, *ours, load_average)
         }
         BenchWarning::Waiting { percent } => format!(
-            "the runs spent {percent:.0} % of their time waiting for a CPU: other processes used it. Wall times are not meaningful; free the CPU or use another slot"
+            "the runs spent {percent:.0} % of their time waiting for a CPU that other processes used, so wall times are not meaningful\nhint: end the other processes, or choose another slot with --slot"
         ),
         BenchWarning::UnknownLoad { why } => {
             format!("it is unknown whether other work kept CPUs busy meanwhile: {why}")
         }
         BenchWarning::SlowStart { ratio } => format!(
-            "the first run took {ratio:.2} times as long as the others: caches or files were cold; use --warmup 1 to exclude it"
+            "the first run took {ratio:.2} times as long as the others: caches or files were cold\nhint: add --warmup 1, which excludes it"
         ),
         BenchWarning::Trend { percent } => {
             let way = if *percent >= 0.0 { "rose" } else { "fell" };
             format!(
-                "times {way} by {:.1} % during the benchmark, because of temperature, frequency or other work; measure again when times are stable",
+                "times {way} by {:.1} % during the benchmark, because of temperature, frequency or other work\nhint: measure again when times are stable",
                 percent.abs()
             )
         }
         BenchWarning::TwoModes { low, high } => format!(
-            "times fall into two groups, around {} and around {}: the median describes neither; find out what differs between the runs",
+            "times fall into two groups, around {} and around {}: the median describes neither\nhint: compare the runs of both groups, which --html lists with their evidence",
             exact(clock, *low),
             exact(clock, *high)
         ),
@@ -35,10 +35,10 @@ pub fn words(warning: &BenchWarning, clock: Clock) -> String {
             if *ratio >= 1.0 { "higher" } else { "lower" }
         ),
         BenchWarning::Correlated { correlation } => format!(
-            "the times of successive runs are correlated ({correlation:.2}): something varies slowly, and the true median may be outside its interval; measure longer"
+            "the times of successive runs are correlated ({correlation:.2}): something varies slowly, and the true median may be outside its interval\nhint: measure longer, with a larger -n"
         ),
         BenchWarning::TooManyVoid { void, counted } => format!(
-            "{void} runs were discarded and could not all be repeated: only {counted} count; `tauto audit` shows what disturbs this machine"
+            "{void} runs were discarded and could not all be repeated: only {counted} count\nhint: `tauto audit` shows what disturbs this machine"
         ),
         BenchWarning::IntervalTooWide { asked_pct, reached_pct } => {
             let reached = match reached_pct {
@@ -46,7 +46,7 @@ pub fn words(warning: &BenchWarning, clock: Clock) -> String {
                 Reading::Unknown(why) => format!("it is not known: {why}"),
             };
             format!(
-                "the median's interval is wider than the ± {asked_pct} % asked for: {reached}; raise --max-runs"
+                "the median's interval is wider than the ± {asked_pct} % asked for: {reached}\nhint: raise --max-runs"
             )
         }
         BenchWarning::Short { median } => {
@@ -79,7 +79,7 @@ fn saturated(busy: &[CpuLoad], of: usize, ours: bool, load_average: &Reading<f64
     };
     let load = load_average.known().map_or(String::new(), |load| format!("; load average {load:.2}"));
     format!(
-        "{who} busy with other work during the benchmark ({}{more}{load}): {meaning}. End that work, then measure again",
+        "{who} busy with other work during the benchmark ({}{more}{load}): {meaning}\nhint: end that work, then measure again",
         shown.join(", ")
     )
 }
@@ -93,12 +93,30 @@ pub(crate) fn ledger(outlier: &BenchOutlier, clock: Clock) -> String {
     let mut parts: Vec<String> = outlier
         .explained_by
         .iter()
-        .map(|(name, time)| format!("up to {} {}", precise(*time), name.replace('_', " ")))
+        .map(|(name, time)| format!("up to {} {}", precise(*time), disturbance(name)))
         .collect();
     if outlier.unexplained_ns != 0 || parts.is_empty() {
         parts.push(format!("{} unexplained", signed(outlier.unexplained_ns, false)));
     }
     format!("{}: {}", signed(outlier.excess_ns, true), parts.join(", "))
+}
+
+/// What disturbed a run, by its name in documents, as words that follow a time.
+fn disturbance(name: &str) -> String {
+    match name {
+        "foreign" => "of other processes".into(),
+        "irq" => "of interrupts".into(),
+        name => name.replace('_', " "),
+    }
+}
+
+/// What disturbed a run, as sentences.
+pub(crate) fn disturbed(names: &[String]) -> String {
+    fn words(name: &str) -> &str {
+        let known = Disturbance::ALL.into_iter().find(|cause| cause.name() == name);
+        known.map_or(name, |cause| cause.words())
+    }
+    names.iter().map(|name| words(name)).collect::<Vec<_>>().join("; ")
 }
 
 /// A time with digits enough to tell runs apart.
@@ -166,6 +184,9 @@ mod tests {
         );
         assert_eq!(ledger(&outlier(-5_000, &[], -5_000), Clock::Cpu), "−5.0 µs: −5.0 µs unexplained");
         assert_eq!(ledger(&outlier(500, &[("steal", 500)], 0), Clock::Cpu), "+500 ns: up to 500 ns steal");
+        let foreign = ledger(&outlier(500, &[("foreign", 500)], 0), Clock::Cpu);
+        assert_eq!(foreign, "+500 ns: up to 500 ns of other processes");
+        assert_eq!(disturbed(&["foreign".into(), "new".into()]), "other processes ran on these CPUs; new");
         let counted = ledger(&outlier(1500, &[], 1500), Clock::Instructions);
         assert_eq!(counted, "+1\u{202f}500 instr.: 1\u{202f}500 instr. unexplained");
     }

@@ -48,7 +48,10 @@ pub(crate) fn layout_findings(report: &LayoutReport) -> Vec<String> {
         ));
     }
     if let Some(why) = &report.why_clock {
+        let (why, hints) = model::hint::split(why);
         found.push(format!("CPU time was measured because cycles cannot be counted here: {why}."));
+        // On a line of its own.
+        found.extend(hints.iter().map(|hint| format!("hint: {hint}")));
     }
     if report.quick {
         found.push("Layouts were sampled, and refined only where neighbours differed.".into());

@@ -30,6 +30,9 @@ use serde::Serialize;
 pub struct ClockStatus {
     /// As in `--clock`.
     pub name: &'static str,
+    /// As in `--counter`, where that chooses this.
+    #[serde(skip)]
+    pub counter: Option<&'static str>,
     /// By what it works; why it does not.
     pub by: Reading<String>,
     /// Languages whose programs it measures alike, to the last digit, from run to run.

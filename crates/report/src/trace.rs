@@ -12,16 +12,23 @@ pub(crate) fn verdict(report: &TraceReport) -> &'static str {
 }
 
 /// What the trace is made of, in a line.
-pub(crate) fn method(report: &TraceReport) -> String {
-    match (&report.method, &report.no_counters) {
-        (model::TraceMethod::Counters, _) => {
-            "by the processors' counters of requests answered by their own and by other nodes' memory".into()
+pub(crate) fn method(report: &TraceReport) -> &'static str {
+    match report.method {
+        model::TraceMethod::Counters => {
+            "by the processors' counters of requests answered by their own and by other nodes' memory"
         }
-        (model::TraceMethod::Placement, why) => format!(
-            "by where pages lie and where threads run{}; which thread used which page is unknown, so the remote share is a lower bound",
-            why.as_ref().map_or(String::new(), |why| format!(", as there are no counters: {why}"))
-        ),
+        model::TraceMethod::Placement => {
+            "by where pages lie and where threads run; which thread used which page is unknown, so the remote share is a lower bound"
+        }
     }
+}
+
+/// Why the processors did not count, and what mends that, a line each.
+pub(crate) fn no_counters(why: Option<&str>) -> Vec<String> {
+    let Some(why) = why else { return Vec::new() };
+    let (why, hints) = model::hint::split(why);
+    let hints = hints.iter().map(|hint| format!("hint: {hint}"));
+    std::iter::once(format!("no counters were used: {why}")).chain(hints).collect()
 }
 
 /// How first writers are known, in a line.
@@ -91,6 +98,12 @@ mod tests {
         ] {
             assert_eq!(toucher(&told), wanted);
         }
+    }
+
+    #[test]
+    fn a_hint_has_a_line_of_its_own() {
+        let told = no_counters(Some("no such counter\nhint: pass it on"));
+        assert_eq!(told, ["no counters were used: no such counter", "hint: pass it on"]);
     }
 
     #[test]

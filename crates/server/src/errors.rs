@@ -1,13 +1,15 @@
 //! Why something that was asked for is not done.
 
 use axum::http::StatusCode;
+use model::hint::escaped;
+use std::fmt;
 use store::Error;
 
 /// Why not, by what the one who asked can do about it. Each face has its own form for these.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// What was named is not there, or not for this caller to see.
-    #[error("{0}: not found")]
+    /// What was named is not there, or not for this caller to see; a sentence that names it.
+    #[error("{0}")]
     NotFound(String),
     /// What was sent is not of the form it claims to have.
     #[error("{0}")]
@@ -42,6 +44,13 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// This was not found; `what` may quote the request.
+    pub(crate) fn missing(what: impl fmt::Display) -> Refusal {
+        let what = escaped(&what.to_string());
+        let (short, cut) = (what.chars().take(200).collect::<String>(), what.chars().nth(200).is_some());
+        Refusal::NotFound(format!("{short}{} was not found", if cut { "…" } else { "" }))
+    }
+
     /// The status that Judge0 and Piston would answer with. A fault of ours is noted in the log.
     pub(crate) fn status_elsewhere(&self) -> StatusCode {
         match self {
@@ -64,7 +73,7 @@ impl Refusal {
 impl From<Error> for Refusal {
     fn from(error: Error) -> Refusal {
         match error {
-            Error::NotFound(what) => Refusal::NotFound(what),
+            Error::NotFound(what) => Refusal::missing(what),
             Error::Conflict(why) => Refusal::Conflict(why),
             error @ (Error::Busy { .. }
             | Error::DiskFull { .. }

@@ -1,7 +1,7 @@
 //! A zip archive as a source. Entries are listed under our own bounds and read one by one into unnamed files;
 //! the zip crate's extraction is never used, so no name of an entry ever reaches the file system.
 
-use super::{SourceError, SourceLimits};
+use super::{CONTROLS, SourceError, SourceLimits};
 use crate::files;
 use judge::package::{Entry, FileTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -160,6 +160,9 @@ pub(super) fn clean_name(name: &str) -> Result<String, String> {
     if name.starts_with('/') {
         return Err("its name is absolute\nhint: make the archive from inside the package".to_owned());
     }
+    if name.contains(char::is_control) {
+        return Err(CONTROLS.to_owned());
+    }
     let parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     if parts.contains(&"..") {
         return Err(
@@ -242,6 +245,14 @@ mod tests {
         fill(&mut writer);
         writer.finish().unwrap();
         Made { _dir: dir, path }
+    }
+
+    #[test]
+    fn a_name_cannot_become_a_hint() {
+        let made = with_files(&[("data/a\nhint: b", "")]);
+        let refused = Source::open(&made.path, SourceLimits::USUAL).err().map(|e| e.to_string()).unwrap();
+        assert!(refused.contains(r"entry `data/a\nhint: b`: its name has control characters"), "{refused}");
+        assert_eq!(refused.matches("\nhint: ").count(), 1, "{refused}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A directory as a source: everything is opened beneath one held descriptor.
 
-use super::{LeftOut, SourceError, SourceLimits};
+use super::{CONTROLS, LeftOut, SourceError, SourceLimits};
+use judge::filenames::escaped;
 use judge::package::{Entry, FileTree};
 use os::beneath::{self, Leaving};
 use rustix::fd::OwnedFd;
@@ -16,8 +17,8 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    /// Opens and lists a directory. Symbolic links that stay inside are followed; the others, special files
-    /// and names that are not UTF-8 are left out.
+    /// Opens and lists a directory. Symbolic links that stay inside are followed; the others, special files, and names
+    /// that are not UTF-8 or have control characters are left out.
     pub(super) fn open(
         path: &Path,
         limits: SourceLimits,
@@ -91,6 +92,7 @@ impl Walk<'_> {
                 return Err(SourceError::TooMuch { path: self.path.clone(), why });
             }
             match String::from_utf8(name) {
+                Ok(name) if name.contains(char::is_control) => self.leave_out(prefix, &name, CONTROLS),
                 Ok(name) => self.entry(fd, prefix, &name)?,
                 Err(e) => {
                     let name = String::from_utf8_lossy(e.as_bytes()).into_owned();
@@ -167,7 +169,7 @@ impl Walk<'_> {
     }
 
     fn leave_out(&mut self, prefix: &str, name: &str, why: &str) {
-        self.left_out.push(LeftOut { path: format!("{prefix}{name}"), why: why.to_owned() });
+        self.left_out.push(LeftOut { path: escaped(&format!("{prefix}{name}")), why: why.to_owned() });
     }
 }
 
@@ -194,6 +196,7 @@ mod tests {
         symlink(outside.path().join("secret"), at("absolute")).unwrap();
         symlink("../../../../../../etc/passwd", at("relative")).unwrap();
         symlink("nowhere", at("dangling")).unwrap();
+        fs::write(at("a\nhint: b"), "").unwrap();
         let _socket = UnixListener::bind(at("socket")).unwrap();
 
         let source = Source::open(dir.path(), SourceLimits::USUAL).unwrap();
@@ -203,7 +206,7 @@ mod tests {
         assert_eq!(names, expected);
         assert_eq!(source.tree().directories, ["data", "data/again", "data/sample"]);
         let left_out: Vec<&str> = source.left_out().iter().map(|l| l.path.as_str()).collect();
-        assert_eq!(left_out, ["absolute", "dangling", "data/up", "relative", "socket"]);
+        assert_eq!(left_out, [r"a\nhint: b", "absolute", "dangling", "data/up", "relative", "socket"]);
         assert_eq!(source.tree().files["problem.yaml"].content.as_deref(), Some(&b"name: x\n"[..]));
         assert_eq!(source.bytes("data/sample/2.in").unwrap(), b"1\n");
         for refused in ["absolute", "relative", "../x", "/etc/passwd", "socket"] {

@@ -10,6 +10,7 @@ pub use unpacked::{NotUnpacked, UnpackLimits, UnpackedFile, unpack};
 
 use archive::Archive;
 use directory::Directory;
+use judge::filenames::escaped;
 use judge::package::FileTree;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The path cannot be opened.
-    #[error("{}: {why}", path.display())]
+    #[error("{}: {why}", shown(path))]
     Open {
         /// As the user named it.
         path: PathBuf,
@@ -29,7 +30,7 @@ pub enum SourceError {
         why: String,
     },
     /// A file inside cannot be read.
-    #[error("{file}: {why}")]
+    #[error("{}: {why}", escaped(file))]
     Read {
         /// Path below the source.
         file: String,
@@ -37,7 +38,7 @@ pub enum SourceError {
         why: String,
     },
     /// The archive as a whole is refused.
-    #[error("{}: {why}", path.display())]
+    #[error("{}: {why}", shown(path))]
     Archive {
         /// As the user named it.
         path: PathBuf,
@@ -45,7 +46,7 @@ pub enum SourceError {
         why: String,
     },
     /// An entry for which the archive is refused.
-    #[error("{}: entry `{entry}`: {why}", path.display())]
+    #[error("{}: entry `{}`: {why}", shown(path), escaped(entry))]
     Entry {
         /// As the user named the archive.
         path: PathBuf,
@@ -55,7 +56,7 @@ pub enum SourceError {
         why: String,
     },
     /// More than a package may hold.
-    #[error("{}: {why}", path.display())]
+    #[error("{}: {why}", shown(path))]
     TooMuch {
         /// As the user named it.
         path: PathBuf,
@@ -64,10 +65,17 @@ pub enum SourceError {
     },
 }
 
+/// Why no file of a package has such a name: errors and warnings quote names, and tables show them.
+const CONTROLS: &str = "its name has control characters\nhint: rename it";
+
+fn shown(path: &Path) -> String {
+    escaped(&path.display().to_string())
+}
+
 /// Something left out of the tree: its path, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Path below the source.
+    /// Path below the source, with control characters escaped.
     pub path: String,
     /// Why, with the remedy.
     pub why: String,

@@ -98,7 +98,8 @@ pub(crate) async fn refund(tx: &mut Tx, returned: &[Row]) -> Result<()> {
 
 /// The contests that wait in two places, at each urgency. The index is read at one place for each, however many jobs they have. Urgency and
 /// contest are in one number, since neither database can carry two from a row of a subquery but by a join, and PostgreSQL joins by reading all jobs
-/// as long as it has not looked at how many there are.
+/// as long as it has not looked at how many there are. No index other than `jobs_next` may serve a read that names no author: where the statistics
+/// are of a time at which no job waited, PostgreSQL takes any for the same (migration 7).
 const WAITING: &str = "
     WITH RECURSIVE waiting (at, flow) AS (
         SELECT at, (SELECT urgency * 1099511627776 + contest FROM jobs WHERE state = 'queued' AND awaits IS NULL AND COALESCE(place, '') = at

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 const QEMU: &str = "qemu-system-x86_64";
 const PLACES: [&str; 3] = ["/usr/bin", "/usr/local/bin", "/usr/libexec"];
 const REMEDY: &str = "hint: apt install qemu-system-x86 linux-image-amd64 (docs/vm.md)";
+const NAMED: &str = "hint: name the image as its package does, such as /boot/vmlinuz-6.1.0-35-amd64";
 /// The directory of kernels.
 const BOOT: &str = "/boot";
 /// Modules in the order in which they need each other; one that a kernel has built in, or does not have, is left out.
@@ -86,8 +87,9 @@ fn version_of(kernel: &Path) -> Option<&str> {
 /// The modules of a kernel `DIR/vmlinuz-VERSION`: beside it as packages lay them out, or of this machine.
 fn modules_of(kernel: &Path) -> Result<Vec<PathBuf>, String> {
     let name = kernel.display();
-    let version =
-        version_of(kernel).ok_or_else(|| format!("{name}: a kernel's image is called vmlinuz-VERSION"))?;
+    let version = version_of(kernel).ok_or_else(|| {
+        format!("{name}: the file name of this kernel does not have the form vmlinuz-VERSION\n{NAMED}")
+    })?;
     fs::File::open(kernel).map_err(|e| format!("{name}: {e}"))?;
     let beside = kernel.parent().and_then(Path::parent).map(|root| root.join("lib/modules"));
     let roots: Vec<PathBuf> = beside.into_iter().chain([PathBuf::from("/lib/modules")]).collect();
@@ -100,7 +102,7 @@ fn modules_of(kernel: &Path) -> Result<Vec<PathBuf>, String> {
     walk(&directory, 0, &mut all);
     let module = |wanted: &str| all.iter().find(|path| module_name(path).as_deref() == Some(wanted)).cloned();
     if module(NEEDED).is_none() {
-        return Err(format!("{name}: a kernel without the file system {NEEDED}\n{REMEDY}"));
+        return Err(format!("{name}: this kernel has no module for the file system {NEEDED}\n{REMEDY}"));
     }
     Ok(MODULES.iter().filter_map(|name| module(name)).collect())
 }
@@ -145,6 +147,7 @@ mod tests {
         for (kernel, part) in [("/boot/bzImage", "vmlinuz-VERSION"), ("/nowhere/vmlinuz-1", "No such file")] {
             let why = modules_of(Path::new(kernel)).expect_err("there is none");
             assert!(why.contains(part), "{why}");
+            assert_eq!(why.contains("\nhint: "), part.starts_with("vmlinuz"), "{why}");
         }
     }
 }

@@ -122,9 +122,19 @@ impl Watch {
         let load =
             before.and_then(|before| Ok(busy::between(&before, &look()?, start.elapsed().into(), ours)));
         let warnings = lab::bench::machine_warnings(&Reading::from_result(load), ours);
-        let words = |warning| format!("Warning: {}.", warning_words(warning, Clock::Cpu));
+        let words = |warning| {
+            let told = warning_words(warning, Clock::Cpu);
+            let (fact, hints) = model::hint::split(&told);
+            let remedies: String = hints.iter().map(|hint| format!(" {}.", capitalised(hint))).collect();
+            format!("Warning: {fact}.{remedies}")
+        };
         warnings.iter().map(words).collect()
     }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or(String::new(), |first| first.to_uppercase().chain(rest).collect())
 }
 
 fn look() -> io::Result<busy::BusySnapshot> {

@@ -4,6 +4,7 @@ use crate::terminal::Failure;
 use model::{FileMount, RunSpec};
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Where programs are looked for inside.
@@ -24,6 +25,7 @@ pub(crate) fn environment(asked: &[(String, String)]) -> Vec<(String, String)> {
 /// system directories; nothing else that the arguments name is.
 pub(crate) fn show(command: &[String], spec: &mut RunSpec, fds: &mut Vec<OwnedFd>) -> Result<(), Failure> {
     let program = find_program(&command[0])?;
+    check_executable(&command[0], &program)?;
     let interpreter = program.file_name().is_some_and(|name| {
         let name = name.to_string_lossy();
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -42,6 +44,15 @@ pub(crate) fn show(command: &[String], spec: &mut RunSpec, fds: &mut Vec<OwnedFd
         spec.argv.push(word);
     }
     Ok(())
+}
+
+/// Refuses a program that nobody may execute: the error of its run would name the place inside.
+fn check_executable(name: &str, program: &Path) -> Result<(), Failure> {
+    let mode = std::fs::metadata(program).map_err(|e| Failure::usage(format!("{name}: {e}")))?.mode();
+    match mode & 0o111 {
+        0 => Err(Failure::usage(format!("{name}: not executable")).hint(format!("chmod +x {name}"))),
+        _ => Ok(()),
+    }
 }
 
 fn show_file(path: &Path, spec: &mut RunSpec, fds: &mut Vec<OwnedFd>) -> Result<String, Failure> {
@@ -81,4 +92,18 @@ pub(crate) fn find_program(name: &str) -> Result<PathBuf, Failure> {
             false => failure,
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_nobody_may_execute_is_named_as_it_was_given() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let name = file.path().display().to_string();
+        let refused = check_executable(&name, file.path()).unwrap_err().to_string();
+        assert_eq!(refused, format!("{name}: not executable\nhint: chmod +x {name}"));
+        assert!(check_executable("true", Path::new("/bin/true")).is_ok());
+    }
 }

@@ -31,6 +31,7 @@ pub use loose::{LOOSE_TIME_LIMIT, loose_group, loose_problem};
 pub use tree::{Entry, FileTree};
 pub use types::*;
 
+use model::hint::{escaped, tamed};
 use std::fmt;
 
 /// Something to tell that does not prevent judging.
@@ -44,7 +45,7 @@ pub struct Warning {
 
 impl Warning {
     pub(crate) fn new(place: impl Into<String>, message: impl Into<String>) -> Warning {
-        Warning { place: place.into(), message: message.into() }
+        Warning { place: escaped(&place.into()), message: tamed(&message.into()) }
     }
 }
 
@@ -66,7 +67,7 @@ pub struct PackageError {
 
 impl PackageError {
     pub(crate) fn new(place: impl Into<String>, message: impl Into<String>) -> PackageError {
-        PackageError { place: place.into(), message: message.into() }
+        PackageError { place: escaped(&place.into()), message: tamed(&message.into()) }
     }
 
     /// Several in one; `None`: there is none.

@@ -78,9 +78,12 @@ pub(super) fn advice(
         .map(|thread| thread.thread.to_string())
         .collect();
     if !varying.is_empty() {
+        let who = match &varying[..] {
+            [one] => format!("thread {one}"),
+            several => format!("each of the threads {}", several.join(", ")),
+        };
         advice.push(format!(
-            "threads {} ran on several nodes: bind each to one (OMP_PROC_BIND=spread and OMP_PLACES=cores for OpenMP, numactl, pthread_setaffinity_np), or their memory stays on the old node",
-            varying.join(", ")
+            "{who} ran on several nodes, and its memory stayed on the node that it left: bind each thread to one node (OpenMP: OMP_PROC_BIND=spread and OMP_PLACES=cores; others: numactl or pthread_setaffinity_np)"
         ));
     }
     if verdict == TraceVerdict::DoesNot

@@ -3,7 +3,7 @@
 use super::chart::{Chart, Limit, Point, svg};
 use super::tables::{end, ms, row, table};
 use super::{escape, page};
-use crate::bench::{exact, ledger, parameters, words};
+use crate::bench::{disturbed, exact, ledger, parameters, words};
 use crate::text::isolation;
 use model::{BenchReport, BenchRun, BenchWarning, Benched, Charge, Clock, Figures, Nanos, Reading};
 
@@ -27,7 +27,12 @@ pub fn bench_page(report: &BenchReport) -> String {
 }
 
 fn warnings(warnings: &[BenchWarning], clock: Clock) -> String {
-    let line = |warning| format!("<p class=\"warning\">{}</p>\n", escape(&words(warning, clock)));
+    let line = |warning| {
+        let told = words(warning, clock);
+        let (fact, hints) = model::hint::split(&told);
+        let hints: String = hints.iter().map(|hint| format!("<br>\nhint: {}", escape(hint))).collect();
+        format!("<p class=\"warning\">{}{hints}</p>\n", escape(&fact))
+    };
     warnings.iter().map(line).collect()
 }
 
@@ -84,11 +89,11 @@ fn scatter(program: &Benched, figures: &Figures, clock: Clock) -> String {
 
 fn title(number: usize, run: &BenchRun, charge: Charge) -> String {
     let void = if run.void { ", discarded" } else { "" };
-    let disturbed = match run.disturbed.is_empty() {
+    let causes = match run.disturbed.is_empty() {
         true => String::new(),
-        false => format!(", disturbed by {}", run.disturbed.join(", ")),
+        false => format!(", disturbed: {}", disturbed(&run.disturbed)),
     };
-    format!("run {number}: {charge:#}{void}{disturbed}")
+    format!("run {number}: {charge:#}{void}{causes}")
 }
 
 fn figures_table(program: &Benched, clock: Clock) -> String {
@@ -150,7 +155,7 @@ fn runs_table(program: &Benched, clock: Clock) -> String {
         "waited (ms)",
         "steal (ms)",
         "irq (ms)",
-        "foreign (ms)",
+        "other processes (ms)",
         "throttled (ms)",
         "migrations",
         "switches",
@@ -159,7 +164,7 @@ fn runs_table(program: &Benched, clock: Clock) -> String {
         "frequency ratio",
         "memory peak (bytes)",
         "discarded",
-        "disturbed by",
+        "disturbed",
     ];
     let head: Vec<&str> = own.chain(head).collect();
     fn known<T: ToString>(reading: &Reading<T>) -> String {
@@ -176,7 +181,7 @@ fn runs_table(program: &Benched, clock: Clock) -> String {
         let counts = [&e.migrations, &e.involuntary_switches, &e.minor_faults, &e.major_faults].map(known);
         let peak = known(&run.observation.memory_peak.clone().map(|bytes| bytes.0));
         let void = if run.void { "yes" } else { "" }.to_string();
-        let rest = [known(&e.frequency_ratio), peak, void, run.disturbed.join(", ")];
+        let rest = [known(&e.frequency_ratio), peak, void, disturbed(&run.disturbed)];
         let cells = [&own[..], &times, &readings, &counts, &rest].concat();
         row(if run.void { "void" } else { "" }, &cells)
     };

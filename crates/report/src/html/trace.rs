@@ -2,7 +2,7 @@
 
 use super::tables::{row, table};
 use super::{escape, page};
-use crate::trace::{by_node, first_touch, method, mib, numbers, toucher, verdict};
+use crate::trace::{by_node, first_touch, method, mib, no_counters, numbers, toucher, verdict};
 use model::{Reading, Share, TraceReport, TraceVerdict};
 
 /// Width of a full bar, in the units of its drawing.
@@ -16,8 +16,13 @@ pub fn trace_page(report: &TraceReport) -> String {
         "<p{class}><strong>{}</strong>: {}.</p>\n<p class=\"dim\">Determined {}.</p>\n",
         escape(verdict(report)),
         escape(&report.because),
-        escape(&method(report))
+        escape(method(report))
     ));
+    body.extend(
+        no_counters(report.no_counters.as_deref())
+            .iter()
+            .map(|line| format!("<p class=\"dim\">{}</p>\n", escape(line))),
+    );
     let advice: String = report.advice.iter().map(|text| format!("<li>{}</li>\n", escape(text))).collect();
     if !advice.is_empty() {
         body.push_str(&format!("<h2>Advice</h2>\n<ul>\n{advice}</ul>\n"));

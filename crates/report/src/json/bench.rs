@@ -2,6 +2,7 @@
 
 use super::RunDocument;
 use crate::bench::words;
+use model::hint::in_one_line;
 use model::{
     BenchComparison, BenchEnd, BenchReport, BenchRun, BenchWarning, Benched, Clock, Figures, Limits, Nanos,
     Reading,
@@ -175,7 +176,7 @@ pub(crate) fn run_document(run: &BenchRun, limits: &Limits) -> BenchRunDocument 
 }
 
 fn warning(warning: &BenchWarning, clock: Clock) -> WarningDocument {
-    WarningDocument { warning: warning.clone(), message: words(warning, clock) }
+    WarningDocument { warning: warning.clone(), message: in_one_line(&words(warning, clock)) }
 }
 
 #[cfg(test)]

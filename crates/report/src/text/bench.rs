@@ -213,7 +213,10 @@ fn table(programs: &[Benched], clock: Clock, style: Style) -> String {
 fn warning_lines(warning: &BenchWarning, clock: Clock, of: &str, style: Style) -> String {
     let loud = matches!(warning, BenchWarning::SaturatedCores { .. } | BenchWarning::Waiting { .. });
     let paint = if loud { Paint::Red } else { Paint::Yellow };
-    format!("{} {of}{}\n", style.paint(paint, "warning:"), harmless(&words(warning, clock)))
+    let told = harmless(&words(warning, clock));
+    let (fact, hints) = model::hint::split(&told);
+    let hints: String = hints.iter().map(|hint| format!("hint: {hint}\n")).collect();
+    format!("{} {of}{fact}\n{hints}", style.paint(paint, "warning:"))
 }
 
 #[cfg(test)]

@@ -33,6 +33,9 @@ mod tests {
 
     #[test]
     fn the_report_says_what_was_found() {
+        let why_clock = Some("no counter\nhint: pass it on".into());
+        let uncounted = layout_report(&LayoutReport { why_clock, ..sample() }, Style::default());
+        assert!(uncounted.contains("counted here: no counter.\n  hint: pass it on\n"), "{uncounted}");
         let text = layout_report(&sample(), Style::default());
         assert!(text.contains("Peak 1: 48 to 64 bytes (32 wide), +25.0 % above the mean."));
         insta::assert_snapshot!(text);

@@ -1,7 +1,7 @@
 //! `tauto numa trace` for people.
 
 use super::{Paint, Style, harmless};
-use crate::trace::{by_node, first_touch, method, mib, numbers, toucher, verdict};
+use crate::trace::{by_node, first_touch, method, mib, no_counters, numbers, toucher, verdict};
 use model::{Reading, TraceReport, TraceVerdict};
 
 /// Threads and mappings that are told; the documents have all of them.
@@ -9,7 +9,10 @@ const TOLD: usize = 12;
 
 /// The report of a trace: what it comes to first.
 pub fn trace_report(report: &TraceReport, style: Style) -> String {
-    let mut text = format!("{}\n", harmless(&method(report)));
+    let mut text = format!("{}\n", method(report));
+    text.extend(
+        no_counters(report.no_counters.as_deref()).iter().map(|line| format!("{}\n", harmless(line))),
+    );
     let paint = match report.verdict {
         TraceVerdict::WorksRight => Paint::Green,
         TraceVerdict::DoesNot => Paint::Red,

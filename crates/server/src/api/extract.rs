@@ -1,10 +1,10 @@
 //! Extractors whose errors are problem details. Handlers read the query and body only after they have checked the
 //! caller's rights, so that callers without rights learn nothing about the expected form.
 
-use super::problem::Problem;
+use super::problem::{Problem, no_address};
 use crate::errors::Refusal;
 use axum::extract::rejection::{BytesRejection, JsonRejection, PathRejection, QueryRejection};
-use axum::extract::{FromRequest, FromRequestParts, Multipart, Request};
+use axum::extract::{FromRequest, FromRequestParts, Multipart, OriginalUri, Request};
 use axum::http::StatusCode;
 use axum::http::header;
 use axum::http::request::Parts;
@@ -96,8 +96,10 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
 
 fn of_json(rejection: JsonRejection) -> Refusal {
     match rejection {
-        JsonRejection::JsonDataError(error) => Refusal::Bad(in_short(&cause(&error))),
-        JsonRejection::JsonSyntaxError(error) => Refusal::Malformed(in_short(&cause(&error))),
+        JsonRejection::JsonDataError(error) => Refusal::Bad(in_short(&of_value(&cause(&error)))),
+        JsonRejection::JsonSyntaxError(error) => {
+            Refusal::Malformed(in_short(&format!("the body is not valid JSON: {}", cause(&error))))
+        }
         JsonRejection::MissingJsonContentType(_) => Refusal::MediaType("it must be application/json".into()),
         JsonRejection::BytesRejection(rejection) => of_bytes(&rejection),
         other => of_status(other.status(), &other.body_text()),
@@ -130,8 +132,57 @@ fn cause(error: &dyn std::error::Error) -> String {
     error.to_string()
 }
 
+/// Serde's words for a value that does not fit, as those of the API: a field that it names comes first. `path: ` may precede them.
+fn of_value(error: &str) -> String {
+    let (error, place) = match error.rsplit_once(" at line ") {
+        Some((error, place)) => (error, format!(" (line {})", place.replace(" column", ", column"))),
+        None => (error, String::new()),
+    };
+    let is_path = |path: &str| {
+        !path.is_empty() && path.chars().all(|c| c.is_ascii_alphanumeric() || "_.[]?-".contains(c))
+    };
+    let (path, error) = error.split_once(": ").filter(|(path, _)| is_path(path)).unwrap_or((".", error));
+    let above = if path == "." { String::new() } else { format!("{path}.") };
+    let subject = if path == "." { "the body" } else { path };
+    let quoted = |text: &str| text.split('`').nth(1).unwrap_or(text).to_owned();
+    if error.starts_with("missing field ") {
+        return format!("{above}{}: is required{place}", quoted(error));
+    }
+    if let Some((unknown, known)) =
+        error.split_once(", expected ").filter(|_| error.starts_with("unknown field "))
+    {
+        let field = quoted(unknown);
+        // The path already ends with it.
+        let field = if path == field || path.ends_with(&format!(".{field}")) {
+            path.to_owned()
+        } else {
+            above + &field
+        };
+        let known = known.trim_start_matches("one of ");
+        return format!("{field}: no such field{place}\nhint: the fields are: {known}");
+    }
+    let found = error.strip_prefix("invalid type: ").or_else(|| error.strip_prefix("invalid value: "));
+    match found.and_then(|found| found.split_once(", expected ")) {
+        Some((found, wanted)) => format!("{subject}: must be {}, not {found}{place}", kind_of(wanted)),
+        None => format!("{subject}: {error}{place}"),
+    }
+}
+
+/// What serde expected, in words of JSON.
+fn kind_of(wanted: &str) -> &str {
+    match wanted {
+        "u8" | "u16" | "u32" | "u64" | "usize" | "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        wanted if wanted.starts_with("struct ") => "an object",
+        wanted => wanted,
+    }
+}
+
 /// Shortens an error, since it may quote the request.
-fn in_short(text: &str) -> String {
+pub(super) fn in_short(text: &str) -> String {
     text.chars().take(500).collect()
 }
 
@@ -164,7 +215,8 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
             Ok(axum::extract::Path(value)) => Ok(Path(value)),
             // What has another form than names of this kind is the name of nothing.
             Err(PathRejection::FailedToDeserializePathParams(_)) => {
-                Err(Problem(Refusal::NotFound("a thing of this name".into())).into_response())
+                let whole = parts.extensions.get::<OriginalUri>().map(|OriginalUri(whole)| whole);
+                Err(no_address(whole.unwrap_or(&parts.uri).path()).into_response())
             }
             Err(other) => Err(Problem(of_status(other.status(), &other.body_text())).into_response()),
         }
@@ -178,6 +230,37 @@ mod tests {
     #[derive(Debug, Deserialize)]
     struct Asked {
         pool: Option<String>,
+    }
+
+    #[test]
+    fn what_serde_says_becomes_a_sentence() {
+        for (told, wanted) in [
+            (
+                "files[0].name: invalid type: integer `1`, expected a string at line 1 column 9",
+                "files[0].name: must be a string, not integer `1` (line 1, column 9)",
+            ),
+            ("missing field `files` at line 1 column 2", "files: is required (line 1, column 2)"),
+            (
+                "files[0]: missing field `name` at line 1 column 2",
+                "files[0].name: is required (line 1, column 2)",
+            ),
+            (
+                "unknown field `a`, expected one of `b`, `c`",
+                "a: no such field\nhint: the fields are: `b`, `c`",
+            ),
+            ("a: unknown field `a`, expected `b`", "a: no such field\nhint: the fields are: `b`"),
+            (
+                "invalid type: null, expected a JSON object at line 1 column 4",
+                "the body: must be a JSON object, not null (line 1, column 4)",
+            ),
+            (
+                "times: invalid type: string \"x\", expected u32",
+                "times: must be a whole number, not string \"x\"",
+            ),
+            ("say: this: is no path", "say: this: is no path"),
+        ] {
+            assert_eq!(of_value(told), wanted);
+        }
     }
 
     #[test]

@@ -122,7 +122,9 @@ pub(super) async fn current(
     Path(token): Path<String>,
 ) -> Result<axum::Json<JudgementView>, Problem> {
     let submission = found(&service, &caller, &token).await?;
-    let current = submission.current.ok_or_else(|| Refusal::NotFound("a judgement of it yet".into()))?;
+    let current = submission
+        .current
+        .ok_or_else(|| Refusal::NotFound(format!("submission {} has no judgement yet", submission.token)))?;
     let judgement = service.store.judgement(current.id).await?;
     Ok(axum::Json(whole(&service, &judgement, caller.may(Right::SeeAll)).await?))
 }
@@ -141,7 +143,9 @@ pub(super) async fn one(
     let submission = found(&service, &caller, &token).await?;
     let history = service.store.history(submission.id).await?;
     let asked = history.iter().find(|judgement| judgement.number == number);
-    let asked = asked.ok_or_else(|| Refusal::NotFound("a judgement of this number".into()))?;
+    let asked = asked.ok_or_else(|| {
+        Refusal::missing(format_args!("judgement {number} of submission {}", submission.token))
+    })?;
     let judgement = service.store.judgement(asked.id).await?;
     Ok(axum::Json(whole(&service, &judgement, caller.may(Right::SeeAll)).await?))
 }

@@ -5,8 +5,8 @@ use crate::errors::Refusal;
 use crate::limits::Class;
 use crate::service::Service;
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::http::header;
+use axum::extract::{DefaultBodyLimit, OriginalUri};
+use axum::http::{Method, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use std::sync::Arc;
@@ -106,12 +106,19 @@ fn documented() -> OpenApiRouter<Arc<Service>> {
         .merge(crate::accounts::api().layer(DefaultBodyLimit::max(REQUEST_LIMIT)))
 }
 
-async fn unknown() -> Problem {
-    Problem(Refusal::NotFound("an address of this name".into()))
+async fn unknown(OriginalUri(address): OriginalUri) -> Problem {
+    let Problem(refusal) = problem::no_address(address.path());
+    Problem(Refusal::NotFound(format!(
+        "{refusal}\nhint: GET /api/v1/openapi.json lists the addresses of the API"
+    )))
 }
 
-async fn wrong_method() -> Response {
-    problem::problem(&problem::METHOD, "this address knows other methods".into())
+async fn wrong_method(method: Method, OriginalUri(address): OriginalUri) -> Response {
+    let address = extract::in_short(address.path());
+    let detail = format!(
+        "{address} does not support the method {method}\nhint: the header `Allow` of this response lists the methods it supports"
+    );
+    problem::problem(&problem::METHOD, detail)
 }
 
 fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {

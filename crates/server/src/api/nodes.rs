@@ -156,17 +156,10 @@ pub(super) async fn one(
     Path(name): Path<String>,
 ) -> Result<Json<NodeWhole>, Problem> {
     caller.must(Right::Watch)?;
-    let (_, facts) = found(service.store.node_with_facts(&name).await)?;
+    let (_, facts) = service.store.node_with_facts(&name).await?;
     let shown = manage::show_node(&service.store, &name).await?;
     let view = NodeView::new(shown, &service.workers.connected());
     Ok(Json(NodeWhole { node: view, facts }))
-}
-
-fn found<T>(node: store::Result<T>) -> Result<T, Refusal> {
-    match node {
-        Err(store::Error::NotFound(_)) => Err(Refusal::NotFound("a node of this name".into())),
-        other => Ok(other?),
-    }
 }
 
 /// Which measurements to return.
@@ -216,7 +209,7 @@ pub(super) async fn index(
         return Err(Refusal::Bad("limit: must be 1 to 1000".into()).into());
     }
     let since = which.since.as_deref().map(|text| timestamp::from_rfc3339("since", text)).transpose()?;
-    let node = found(service.store.node(&name).await)?;
+    let node = service.store.node(&name).await?;
     let indices = work::indices(&service.store, &node.name, since.unwrap_or(Timestamp(0)), limit).await?;
     let view = |(at, value)| SampleView { at: to_rfc3339(at), value };
     Ok(Json(Samples { samples: indices.into_iter().map(view).collect() }))

@@ -15,6 +15,13 @@ pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 #[derive(Debug)]
 pub(super) struct Kind(StatusCode, &'static str, &'static str, &'static str);
 
+impl Kind {
+    /// Whether texts of this type begin with the part of the request that they are about.
+    fn names_a_field(&self) -> bool {
+        matches!(self.0, StatusCode::UNPROCESSABLE_ENTITY | StatusCode::UNSUPPORTED_MEDIA_TYPE)
+    }
+}
+
 /// An error, as problem details (RFC 9457).
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct ProblemDetails {
@@ -164,6 +171,11 @@ impl IntoResponse for Problem {
     }
 }
 
+/// Nothing has this address.
+pub(super) fn no_address(path: &str) -> Problem {
+    Problem(Refusal::missing(format_args!("the address {path}")))
+}
+
 /// The response for an error of this type.
 pub(super) fn problem(kind: &Kind, detail: String) -> Response {
     let Kind(status, name, title, _) = kind;
@@ -171,7 +183,7 @@ pub(super) fn problem(kind: &Kind, detail: String) -> Response {
         r#type: address(name),
         title: title.to_string(),
         status: status.as_u16(),
-        field: field_of(&detail),
+        field: kind.names_a_field().then(|| field_of(&detail)).flatten(),
         detail,
     };
     let mut response = (*status, Json(details)).into_response();
@@ -211,7 +223,7 @@ pub(super) struct ErrorKind {
 pub(super) async fn explain(Path(name): Path<String>) -> Result<Json<ErrorKind>, Problem> {
     let found = KINDS.iter().find(|kind| kind.1 == name);
     let Kind(status, name, title, description) =
-        found.ok_or_else(|| Refusal::NotFound("a kind of error of this name".into()))?;
+        found.ok_or_else(|| Refusal::missing(format_args!("the type of error {name}")))?;
     Ok(Json(ErrorKind { r#type: address(name), title, status: status.as_u16(), description }))
 }
 
@@ -224,7 +236,7 @@ mod tests {
         for (detail, field) in [
             ("times: 1 to 100 may be", Some("times")),
             ("files[0].name: missing", Some("files[0].name")),
-            ("problem x: not found", None),
+            ("problem x was not found", None),
             ("no colon", None),
             (": empty", None),
         ] {

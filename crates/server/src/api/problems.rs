@@ -211,10 +211,7 @@ pub(super) async fn statement(
 }
 
 pub(super) async fn found(service: &Service, name: &str) -> Result<Problem, Refusal> {
-    match service.store.problem(name).await {
-        Err(store::Error::NotFound(_)) => Err(Refusal::NotFound("a problem of this name".into())),
-        other => Ok(other?),
-    }
+    Ok(service.store.problem(name).await?)
 }
 
 /// The time limit in force and its source, as far as known.
@@ -325,7 +322,7 @@ pub(super) async fn version(
     let Some(number) = which.version else { return Ok(problem.newest.clone()) };
     let all = service.store.versions(problem.id).await?;
     let asked = all.into_iter().find(|version| version.number == number);
-    asked.ok_or_else(|| Refusal::NotFound("a version of this number".into()))
+    asked.ok_or_else(|| Refusal::missing(format_args!("version {number} of problem {}", problem.name)))
 }
 
 /// A zip archive.

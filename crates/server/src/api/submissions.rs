@@ -25,7 +25,7 @@ const USUAL_PAGE: u32 = 50;
 
 /// The submission with this token, if the caller may see it.
 pub(super) async fn found(service: &Service, caller: &Caller, token: &str) -> Result<Submission, Refusal> {
-    let missing = || Refusal::NotFound("a submission of this token".into());
+    let missing = || Refusal::missing(format_args!("submission {token}"));
     let submission = match service.store.submission_of_token(token).await {
         Err(store::Error::NotFound(_)) => return Err(missing()),
         other => other?,

@@ -98,7 +98,7 @@ async fn errors_are_problem_details_whoever_finds_them() {
         ("DELETE /api/v1/problems", &[], nothing, 405, "method", None),
         ("POST /api/v1/submissions", &[], "{}", 415, "media-type", Some("Content-Type")),
         ("POST /api/v1/submissions", &[JSON], "{", 400, "malformed", None),
-        ("POST /api/v1/submissions", &[JSON], "{}", 422, "bad-input", None),
+        ("POST /api/v1/submissions", &[JSON], "{}", 422, "bad-input", Some("files")),
         (
             "POST /api/v1/submissions",
             &[JSON, "idempotency-key: "],
@@ -170,6 +170,39 @@ async fn errors_are_problem_details_whoever_finds_them() {
         assert_eq!(details["field"].as_str(), field, "{what} {body}: {}", answer.text);
         let explained = kit.send(&format!("GET {}", details["type"].as_str().unwrap()), &[], "").await;
         assert_eq!(explained.json()["status"], status);
+    }
+}
+
+#[tokio::test]
+async fn errors_name_what_was_asked_for_and_what_there_is() {
+    let kit = TestService::new(true).await;
+    for (what, body, detail) in [
+        (
+            "GET /api/v1/nothing",
+            "",
+            "the address /api/v1/nothing was not found\nhint: GET /api/v1/openapi.json lists the addresses of the API",
+        ),
+        ("GET /api/v1/submissions/none", "", "submission none was not found"),
+        ("GET /api/v1/submissions/a%0Ahint:%20b", "", r"submission a\nhint: b was not found"),
+        (
+            "DELETE /api/v1/problems",
+            "",
+            "/api/v1/problems does not support the method DELETE\nhint: the header `Allow` of this response lists the methods it supports",
+        ),
+        (
+            "POST /api/v1/submissions",
+            "{",
+            "the body is not valid JSON: EOF while parsing an object at line 1 column 1",
+        ),
+        (
+            "POST /api/v1/submissions",
+            "7",
+            "the body: must be a JSON object, not integer `7` (line 1, column 1)",
+        ),
+    ] {
+        let answer = kit.send(what, &[JSON], body).await;
+        assert_eq!(answer.json()["detail"], detail, "{what}");
+        assert_eq!(answer.status == 405, answer.headers.contains_key("allow"), "{what}");
     }
 }
 

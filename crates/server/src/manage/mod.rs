@@ -41,8 +41,11 @@ fn reason(text: &str) -> Result<String, Refusal> {
 fn with_names(error: Error, what: &str, name: &str, names: &[String]) -> Refusal {
     match error {
         Error::NotFound(_) => {
-            let there = if names.is_empty() { "none".into() } else { names.join(", ") };
-            Refusal::NotFound(format!("{what} {name} (there are: {there})"))
+            let there = match names {
+                [] => format!("there is no {what} yet"),
+                names => format!("the {what}s are: {}", names.join(", ")),
+            };
+            Refusal::NotFound(format!("{}\nhint: {there}", Refusal::missing(format_args!("{what} {name}"))))
         }
         error => error.into(),
     }

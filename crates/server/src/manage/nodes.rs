@@ -2,7 +2,7 @@
 
 use super::{TRIES, node_named, reason};
 use crate::errors::Refusal;
-use crate::timestamp::to_rfc3339;
+use crate::timestamp::{in_words, to_rfc3339};
 use ::fleet::{Condition, Health, HealthPolicy, Pool, PoolKind, Probe, Reason, Statement, compare};
 use model::IndexPart;
 use serde::Serialize;
@@ -395,7 +395,7 @@ pub async fn return_node(
             return Err(Refusal::Conflict(format!("node {name}: is not drained{waits}")));
         }
         let doubts =
-            node.doubted_since.map(|since| format!("judgements since {} were suspect", to_rfc3339(since)));
+            node.doubted_since.map(|since| format!("judgements since {} were suspect", in_words(since)));
         let words: Vec<String> =
             [Some(why.clone()).filter(|why| !why.is_empty()), doubts].into_iter().flatten().collect();
         let change = NodeChange {

@@ -93,7 +93,7 @@ pub async fn pools(store: &Store) -> Result<Vec<PoolView>, Refusal> {
 pub async fn show_pool(store: &Store, name: &str) -> Result<PoolView, Refusal> {
     pool_named(store, name).await?;
     let found = pools(store).await?.into_iter().find(|pool| pool.name == name);
-    found.ok_or_else(|| Refusal::NotFound(format!("pool {name}")))
+    found.ok_or_else(|| Refusal::missing(format_args!("pool {name}")))
 }
 
 /// Creates a pool.

@@ -2,7 +2,7 @@
 
 use super::node_named;
 use crate::errors::Refusal;
-use crate::timestamp::to_rfc3339;
+use crate::timestamp::{in_words, to_rfc3339};
 use model::Verdict;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -112,12 +112,12 @@ pub async fn rejudge_suspects(
     }
     if again.is_empty() {
         return Err(Refusal::Conflict(format!(
-            "node {name}: has no submission since {} that can be rejudged",
-            to_rfc3339(since)
+            "node {name} has no submission since {} that can be rejudged",
+            in_words(since)
         )));
     }
     let why = node.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-    let mut text = format!("judged on {name}, suspect since {}{why}", to_rfc3339(since));
+    let mut text = format!("judged on {name}, suspect since {}{why}", in_words(since));
     text.truncate(text.floor_char_boundary(super::MOST_REASON));
     let ask = Rejudge {
         version: None,

@@ -37,7 +37,7 @@ pub(super) async fn page(Path(page): Path<String>, frame: Frame) -> Result<Respo
 }
 
 fn document(name: &str, frame: Frame) -> Result<Response, Refused> {
-    let page = BOOK.page(name).ok_or_else(|| Refusal::NotFound(frame.path.clone()))?;
+    let page = BOOK.page(name).ok_or_else(|| Refusal::missing(&frame.path))?;
     let address = format!("/docs/{name}");
     let [before, after] = BOOK.beside(address.trim_end_matches('/'));
     Ok(show(&DocsPage { frame, page, contents: &BOOK.contents, before, after }))
@@ -45,7 +45,7 @@ fn document(name: &str, frame: Frame) -> Result<Response, Refused> {
 
 /// `GET /docs/pictures/{picture}`.
 pub(super) async fn picture(Path(picture): Path<String>, frame: Frame) -> Result<Response, Refused> {
-    let content = book::picture(&picture).ok_or_else(|| Refusal::NotFound(frame.path.clone()))?;
+    let content = book::picture(&picture).ok_or_else(|| Refusal::missing(&frame.path))?;
     let form = picture_form(&picture).unwrap_or("application/octet-stream");
     Ok(([(header::CONTENT_TYPE, form)], content).into_response())
 }

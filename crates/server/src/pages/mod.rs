@@ -83,5 +83,5 @@ pub(crate) fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
 
 /// What is asked for where nothing is.
 async fn nothing(frame: Frame) -> Refused {
-    crate::errors::Refusal::NotFound(frame.path).into()
+    crate::errors::Refusal::missing(frame.path).into()
 }

@@ -330,7 +330,7 @@ pub(super) async fn file(
     Path((name, file)): Path<(String, String)>,
 ) -> Result<Response, Refused> {
     caller.must(Right::View)?;
-    let missing = || Refusal::NotFound(format!("{name}: {file}"));
+    let missing = || Refusal::missing(format_args!("file {file} of problem {name}"));
     let problem = service.store.problem(&name).await?;
     let form = statement::picture_form(&file).ok_or_else(missing)?;
     let opened = service.packages.get(&service.store, &problem.newest.package, &name).await?;

@@ -182,7 +182,7 @@ impl SubmissionPage {
 
 /// The submission of this token, where the caller may see it.
 pub(super) async fn found(service: &Service, caller: &Caller, token: &str) -> Result<Submission, Refusal> {
-    let missing = || Refusal::NotFound("this submission".into());
+    let missing = || Refusal::missing("this submission");
     let submission = service.store.submission_of_token(token).await.map_err(|error| match error {
         store::Error::NotFound(_) => missing(),
         other => other.into(),
@@ -211,7 +211,7 @@ pub(super) async fn one(
     let asked = match older {
         Some(number) => {
             let found = all.iter().find(|judgement| judgement.number == number);
-            Some(found.ok_or_else(|| Refusal::NotFound(format!("judgement {number}")))?.id)
+            Some(found.ok_or_else(|| Refusal::missing(format_args!("judgement {number}")))?.id)
         }
         None => None,
     };

@@ -47,6 +47,18 @@ impl Database {
         Database { engine: Engine::Postgres, url: cluster.url(&name), directory }
     }
 
+    /// Another empty one beside it, of the same engine and on the same server.
+    pub async fn another(&self) -> Database {
+        match (self.engine, self.url.rsplit_once('/')) {
+            (Engine::Postgres, Some((server, own))) => {
+                self.execute(&format!("CREATE DATABASE {own}b")).await;
+                let directory = TempDir::with_prefix("store-").expect("a directory");
+                Database { engine: self.engine, url: format!("{server}/{own}b"), directory }
+            }
+            _ => Database::sqlite(),
+        }
+    }
+
     pub async fn open(&self) -> Store {
         Store::open(&self.url).await.expect("the database opens")
     }

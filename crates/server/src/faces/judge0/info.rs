@@ -61,7 +61,7 @@ pub(super) async fn language(
 ) -> Result<Json<Offered>, Fault> {
     let toolchains = service.toolchains.get(&service.store).await?;
     let found = id.parse().ok().and_then(|id| find(edition, id, &toolchains));
-    Ok(Json(found.ok_or_else(|| Refusal::NotFound(format!("language {id}")))?))
+    Ok(Json(found.ok_or_else(|| Refusal::missing(format_args!("language {id}")))?))
 }
 
 pub(super) async fn about(Extension(edition): Extension<Edition>, _: Authenticated) -> Json<Value> {

@@ -204,7 +204,7 @@ async fn find(service: &Service, caller: &Caller, token: &str) -> Result<Submiss
     if submission.origin == ORIGIN && (nobodys || caller.sees(&submission)) {
         Ok(submission)
     } else {
-        Err(Refusal::NotFound(format!("submission {token}")))
+        Err(Refusal::missing(format_args!("submission {token}")))
     }
 }
 

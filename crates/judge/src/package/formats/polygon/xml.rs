@@ -1,6 +1,7 @@
 //! The little XML that package descriptions are made of: elements, attributes and text, with line numbers. No entities of a
 //! document's own, no namespaces. Hostile text is bounded in depth and in elements.
 
+use model::hint::{disarmed, escaped};
 use std::iter::once;
 
 /// Deepest nesting that is read.
@@ -86,8 +87,10 @@ pub(super) fn parse(text: &str) -> Result<Element, (usize, String)> {
             let end = inside.find('>').ok_or_else(|| reader.wrong("has an end tag that does not end"))?;
             let name = inside[..end].trim();
             let element = open.pop().filter(|element| element.name == name);
-            let element =
-                element.ok_or_else(|| reader.wrong(format!("`</{name}>` closes what is not open")))?;
+            let mut element = element
+                .ok_or_else(|| reader.wrong(format!("`</{}>` closes what is not open", escaped(name))))?;
+            // Errors quote texts; none may add a hint to them.
+            element.text = disarmed(element.text);
             reader.at += end + "</>".len();
             match open.last_mut() {
                 Some(parent) => parent.children.push(element),
@@ -188,9 +191,9 @@ fn unescaped(text: &str) -> Result<String, String> {
                 .and_then(|hex| number(hex, 16))
                 .or_else(|| name.strip_prefix('#').and_then(|digits| number(digits, 10))),
         };
-        Ok(format!("{}{rest}", found.ok_or_else(|| format!("has an unknown entity `&{name};`"))?))
+        Ok(format!("{}{rest}", found.ok_or_else(|| format!("has an unknown entity `&{};`", escaped(name)))?))
     });
-    once(Ok(first)).chain(rest).collect()
+    once(Ok(first)).chain(rest).collect::<Result<String, _>>().map(disarmed)
 }
 
 #[cfg(test)]
@@ -216,6 +219,7 @@ mod tests {
             ("", 1, "has no element"),
             ("\nx<a/>", 1, "has text outside"),
             ("<a>\n<b>\n</a>", 3, "`</a>` closes"),
+            ("<a>&x\nhint: y;</a>", 1, r"has an unknown entity `&x\nhint: y;`"),
             ("<a", 1, "has a tag without"),
             ("<a x>", 1, "`<a` has an attribute"),
             ("<a x=1/>", 1, "`<a` has an attribute"),
