@@ -19,8 +19,8 @@ const WRAPPER: &str = include_str!("../machine/qemu.py");
 const OWNER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/machine/owner.c");
 /// In a namespace of its own: the real QEMU has another name, and its place is taken.
 const SCRIPT: &str = "mount --bind \"$1\" \"$2\" && mount --bind \"$3\" \"$1\" && shift 3 && exec \"$@\"";
-/// For one submission, with machines that boot and that are silent before it.
-const JUDGED_WITHIN: Duration = Duration::from_secs(600);
+/// For the whole queue to become shorter by one: with machines that boot, and one that is silent while it boots.
+const JUDGED_WITHIN: Duration = Duration::from_secs(120);
 /// For what was ended to be gone.
 const GONE_WITHIN: Duration = Duration::from_secs(20);
 
@@ -158,8 +158,10 @@ pub fn storm(directory: &Path, submissions: usize, blows: &Blows, after: [u32; 2
         let (id, token) = traffic::post(&mut client, &document)?;
         accepted.push((id, token, verdict));
     }
+    // Whatever lost its machine goes behind all others.
+    let patience = JUDGED_WITHIN * (u32::try_from(submissions).unwrap_or(u32::MAX) + 1);
     for (n, (id, token, verdict)) in accepted.into_iter().enumerate() {
-        if n % 20 == 19 {
+        if n % 10 == 9 {
             let _ = writeln!(
                 io::stderr(),
                 "{n} of {submissions} judged: {:?}, machines {:?}",
@@ -167,7 +169,7 @@ pub fn storm(directory: &Path, submissions: usize, blows: &Blows, after: [u32; 2
                 lost.drawn()
             );
         }
-        let state = match traffic::wait_judged(&mut client, &token, JUDGED_WITHIN) {
+        let state = match traffic::wait_judged(&mut client, &token, patience) {
             Ok(state) => state,
             Err(lost) => {
                 report.wrong.push(lost);
