@@ -1,5 +1,5 @@
-/* A guest that is lost: this is its first process, and leaves another behind that is root outside of every sandbox. The kernel hands
-   on `owner=` (what that one does), `after=` (when, in ms from its start), `port=` (of the host's listener) and `seed=` as variables. */
+/* First process of a hostile guest. It starts a process that is root outside of every sandbox, then becomes the agent. The kernel passes
+   `owner=` (what that process does), `after=` (when, in ms), `port=` (of a listener on the host) and `seed=` as variables. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dirent.h>

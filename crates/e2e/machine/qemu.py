@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-# In QEMU's place: becomes the real one, with a first process in the guest that is root there and does what was drawn (owner.c), or with a
-# process beside it that ends or stops it. The test has written the settings in.
+# Replaces QEMU in a test. It draws a fault, then becomes QEMU: with a hostile first process in the guest (owner.c), or with a process beside
+# it that kills or stops it. The test fills in the settings.
 import ctypes, json, os, random, signal, sys, time
 
 SETTINGS = json.loads("""@SETTINGS@""")

@@ -1,5 +1,5 @@
-//! Guests that are lost: root of the guest is hostile, or its emulator is killed or stopped. `tauto` runs where QEMU's place is taken by a program that
-//! becomes QEMU and brings that about.
+//! Virtual machines that fail: root of the guest is hostile, or QEMU is killed or stopped. `tauto` runs in a mount namespace in which a wrapper replaces
+//! QEMU. The wrapper injects the fault and becomes QEMU.
 
 use crate::leftovers::{self, Snapshot};
 use crate::package::{self, DOUBLE};
@@ -17,9 +17,9 @@ use std::time::Duration;
 const QEMU: &str = "/usr/bin/qemu-system-x86_64";
 const WRAPPER: &str = include_str!("../machine/qemu.py");
 const OWNER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/machine/owner.c");
-/// In a namespace of its own: the real QEMU has another name, and its place is taken.
+/// Gives the real QEMU another path and mounts the wrapper over it.
 const SCRIPT: &str = "mount --bind \"$1\" \"$2\" && mount --bind \"$3\" \"$1\" && shift 3 && exec \"$@\"";
-/// For the whole queue to become shorter by one: with machines that boot, and one that is silent while it boots.
+/// Time per queued submission: machines boot, and one may fall silent while it boots.
 const JUDGED_WITHIN: Duration = Duration::from_secs(120);
 /// For what was ended to be gone.
 const GONE_WITHIN: Duration = Duration::from_secs(20);
@@ -120,7 +120,7 @@ const PROGRAMS: [(&str, &str, &str, &str); 5] = [
 /// Of ten: C takes long where it is emulated.
 const SHARES: [usize; 10] = [0, 1, 0, 2, 0, 1, 3, 0, 2, 4];
 
-/// So many submissions to a service with such machines: each must be judged once, with its verdict or, where a machine was lost, a judge error.
+/// Submits programs to a service with such machines. Each must be judged once, with its verdict, or with a judge error if its machines were lost.
 ///
 /// # Errors
 /// The service cannot be started or asked.
@@ -158,7 +158,7 @@ pub fn storm(directory: &Path, submissions: usize, blows: &Blows, after: [u32; 2
         let (id, token) = traffic::post(&mut client, &document)?;
         accepted.push((id, token, verdict));
     }
-    // Whatever lost its machine goes behind all others.
+    // A submission whose machine was lost moves to the end of the queue.
     let patience = JUDGED_WITHIN * (u32::try_from(submissions).unwrap_or(u32::MAX) + 1);
     for (n, (id, token, verdict)) in accepted.into_iter().enumerate() {
         if n % 10 == 9 {

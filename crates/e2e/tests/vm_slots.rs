@@ -193,9 +193,9 @@ fn ended(place: &Workspace<'_>, kernel: &Path, signal: Signal) -> Result<(), Str
     }
 }
 
-/// Root of a guest tries what it can reach of the host: nothing. The program that runs beside it ends as ever.
+/// Root of a guest can reach nothing of the host, and the run beside it ends normally.
 fn root_of_a_guest(place: &Workspace<'_>, kernel: &Path) -> Result<(), String> {
-    // Whoever answers here was reached.
+    // A guest that connects here has reached the host.
     let listener = TcpListener::bind(("0.0.0.0", 0)).map_err(|e| e.to_string())?;
     let port = listener.local_addr().map_err(|e| e.to_string())?.port();
     let report = place.path("report");
@@ -224,7 +224,7 @@ fn root_of_a_guest(place: &Workspace<'_>, kernel: &Path) -> Result<(), String> {
     }
 }
 
-/// A few of `make vm-chaos`: root of the guest panics, lies, ends the machine and writes into its devices at once.
+/// A short `make vm-chaos`: root of the guest panics, sends invalid messages and writes into devices.
 fn lost_guests(place: &Workspace<'_>, _: &Path) -> Result<(), String> {
     let blows = [("nothing", 4), ("panic", 1), ("lie", 2), ("poke", 1)];
     let report = lost::storm(&place.path(""), 5, &blows.into(), [2000, 12_000])?;
@@ -269,7 +269,7 @@ fn main() -> ExitCode {
             trials.push(with("submissions_are_judged", a_judgement));
             trials.push(with("a_killed_machine_is_a_fault", killed));
             trials.push(with("interrupted", |place, kernel| ended(place, kernel, Signal::INT)));
-            // Taking QEMU's place takes a mount.
+            // Replacing QEMU takes a mount.
             if stage::is_root() {
                 trials.push(with("root_of_a_guest_reaches_nothing", root_of_a_guest));
                 trials.push(with("lost_guests_cost_no_submission", lost_guests));

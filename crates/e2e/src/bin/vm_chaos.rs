@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 const SUBMISSIONS: usize = 200;
-/// Four of ten machines are lost. Those that fall silent cost half a minute each, and more while they boot, so they are few.
+/// Four of ten machines are lost. Few fall silent, since each of these costs half a minute, or more if it is still booting.
 const BLOWS: [(&str, u32); 9] = [
     ("nothing", 600),
     ("killed", 100),

@@ -1,7 +1,7 @@
 //! What the kernel does with memory by itself, and where programs lie in it.
 
 use super::{Judged, Seen, at_boot, at_run_time, finding, setting};
-use crate::facts::GUEST_PAGES_JOINED;
+use crate::facts::GUEST_PAGES_RECOVERY;
 use model::{Finding, MachineKind, Reading, Severity};
 
 /// The sandbox switches it off for each process (personality(2), ADDR_NO_RANDOMIZE), which takes no privilege; filters of
@@ -70,7 +70,7 @@ pub(super) fn ksm(seen: &Seen) -> Finding {
     setting(f, &seen.facts.memory.ksm, |run| run != "1", at_run_time(format!("echo 0 > {file}")))
 }
 
-/// A host whose guest is idle may look for its work instead of sleeping.
+/// KVM may poll for a while before a CPU with an idle guest sleeps (virt/kvm/halt-polling.rst).
 pub(super) fn guest_polling(seen: &Seen) -> Finding {
     let file = "/sys/module/kvm/parameters/halt_poll_ns";
     let f = finding(
@@ -83,21 +83,21 @@ pub(super) fn guest_polling(seen: &Seen) -> Finding {
     setting(f, &seen.facts.memory.guest_polling, |ns| ns == "0", at_run_time(format!("echo 0 > {file}")))
 }
 
-/// Taking large pages apart is a mitigation and stays; putting them together again is housekeeping.
+/// Splitting huge pages is a mitigation and stays (admin-guide/hw-vuln/multihit.rst); rebuilding them is background work.
 pub(super) fn guest_pages(seen: &Seen) -> Finding {
     let f = finding(
         "guest_pages",
         Severity::Low,
-        "the kernel takes pages from virtual machines that run, to make large ones of them; the next access leaves the guest",
+        "KVM periodically frees split pages of running virtual machines to rebuild huge pages; the next access to each exits to the host",
     )
-    .read_from(GUEST_PAGES_JOINED);
+    .read_from(GUEST_PAGES_RECOVERY);
     let memory = &seen.facts.memory;
     match memory.guest_pages_split.as_ref().and_then(Reading::known).map(String::as_str) {
         Some("Y") => {
-            let off = at_run_time(format!("echo 0 > {GUEST_PAGES_JOINED}"));
-            setting(f, &memory.guest_pages_joined, |ratio| ratio == "0", off)
+            let off = at_run_time(format!("echo 0 > {GUEST_PAGES_RECOVERY}"));
+            setting(f, &memory.guest_pages_recovery, |ratio| ratio == "0", off)
         }
-        Some(_) => f.ok("this processor needs no small pages for guests' code, so none are put together"),
+        Some(_) => f.ok("KVM does not split huge pages on this processor, so it rebuilds none"),
         None => setting(f, &memory.guest_pages_split, |_| true, None),
     }
 }
@@ -241,7 +241,7 @@ mod tests {
             &[
                 (&files("Y", "60"), Bad, "is 60"),
                 (&files("Y", "0"), Ok, "is 0"),
-                (&files("N", "60"), Ok, "no small pages"),
+                (&files("N", "60"), Ok, "does not split"),
                 (&format!("{at} ! 13 Permission denied\n"), Unknown, "may not be read"),
                 ("", NotApplicable, "has no"),
             ],

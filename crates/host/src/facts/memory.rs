@@ -12,8 +12,8 @@ use model::Reading;
 
 const HUGE: &str = "/sys/kernel/mm/transparent_hugepage";
 const BALLOONS: &str = "/sys/bus/virtio/drivers/virtio_balloon";
-/// See [`Memory::guest_pages_joined`].
-pub(crate) const GUEST_PAGES_JOINED: &str = "/sys/module/kvm/parameters/nx_huge_pages_recovery_ratio";
+/// See [`Memory::guest_pages_recovery`].
+pub(crate) const GUEST_PAGES_RECOVERY: &str = "/sys/module/kvm/parameters/nx_huge_pages_recovery_ratio";
 const RESCTRL: &str = "/sys/fs/resctrl";
 const DAMON_ADMIN: &str = "/sys/kernel/mm/damon/admin/kdamonds";
 const DAMON_MODULES: [&str; 3] = ["damon_reclaim", "damon_lru_sort", "damon_stat"];
@@ -46,12 +46,12 @@ pub struct Memory {
     pub seccomp: Reading<String>,
     /// Balloons by which a host takes memory back, and whether each gives free pages back at once.
     pub balloons: Vec<(String, Reading<bool>)>,
-    /// How long a CPU that has nothing to do looks for work of its guest, in ns; 0: not at all. Only a host of virtual machines has it.
+    /// Longest time that a CPU polls after its guest becomes idle, in ns; 0: it sleeps at once. Only hosts with KVM have it.
     pub guest_polling: Option<Reading<String>>,
-    /// Y: guests run code from small pages only, and the kernel takes their large ones apart when code of them runs.
+    /// Y: guests execute code from small pages only, so KVM splits a huge page when code in it runs.
     pub guest_pages_split: Option<Reading<String>>,
-    /// One in so many of these pages is put together again once a minute or so; 0: none.
-    pub guest_pages_joined: Option<Reading<String>>,
+    /// In each period KVM frees one in this number of the split pages, to rebuild huge pages; 0: none.
+    pub guest_pages_recovery: Option<Reading<String>>,
     /// Groups that have a part of the last cache to themselves; `None` where that file system is not mounted.
     pub cache_groups: Option<Vec<CacheGroup>>,
 }
@@ -92,7 +92,7 @@ impl Memory {
             balloons: balloons(machine),
             guest_polling: at("/sys/module/kvm/parameters/halt_poll_ns"),
             guest_pages_split: at("/sys/module/kvm/parameters/nx_huge_pages"),
-            guest_pages_joined: at(GUEST_PAGES_JOINED),
+            guest_pages_recovery: at(GUEST_PAGES_RECOVERY),
             cache_groups: cache_groups(machine),
         }
     }

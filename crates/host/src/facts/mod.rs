@@ -22,7 +22,7 @@ pub use grants::Grants;
 pub use idle::{Idle, State};
 pub use interrupts::{Interrupt, Interrupts};
 pub use kernel::Kernel;
-pub(crate) use memory::GUEST_PAGES_JOINED;
+pub(crate) use memory::GUEST_PAGES_RECOVERY;
 pub use memory::{CacheGroup, Memory};
 pub use nodes::{Node, Nodes};
 pub use platform::Platform;

@@ -5,7 +5,7 @@
 
 use super::plan::View;
 use super::{Change, Form};
-use crate::facts::{GUEST_PAGES_JOINED, Memory};
+use crate::facts::{GUEST_PAGES_RECOVERY, Memory};
 use model::Reading;
 
 /// Id, file, form, the values that are changed (empty: every other), and the value wanted.
@@ -50,11 +50,11 @@ fn huge_pages(view: &View<'_>) -> Vec<Change> {
     files.filter_map(|(file, _)| view.file("thp", file, Form::Choice, "madvise")).collect()
 }
 
-/// Where the kernel takes guests' large pages apart, it puts none together again.
+/// KVM rebuilds no huge pages of guests where it splits them.
 fn guest_pages(view: &View<'_>) -> Option<Change> {
     let split = Memory::read(view.machine).guest_pages_split;
     let split = split.is_some_and(|split| split.known().is_some_and(|word| word == "Y"));
-    split.then(|| view.file("guest_pages", GUEST_PAGES_JOINED, Form::Text, "0")).flatten()
+    split.then(|| view.file("guest_pages", GUEST_PAGES_RECOVERY, Form::Text, "0")).flatten()
 }
 
 /// Those that are shown, then the mask of all unbound ones.

@@ -329,11 +329,11 @@ pub(super) fn fault(why: impl Into<String>) -> SystemError {
     SystemError::new("the virtual machine", why)
 }
 
-/// A stream of which each frame comes as a whole within `silence`: what drips in, so that no read waits for long, is silence, too.
+/// A stream on which each frame must be complete within `silence`. Without it, a guest that sends a byte now and then would never be silent.
 struct Patient {
     stream: UnixStream,
     silence: Duration,
-    /// When the last frame was whole.
+    /// When the last frame was complete.
     since: Instant,
 }
 
@@ -346,7 +346,7 @@ impl Read for Patient {
     }
 }
 
-/// Hears the guest until it ends, breaks a rule or sends no whole frame for `silence`, and says why.
+/// Hears the guest until it ends, breaks a rule or sends no complete frame for `silence`, and says why.
 fn hear_all(
     stream: UnixStream,
     silence: Duration,
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_drips_in_is_silence() {
+    fn a_frame_sent_a_byte_at_a_time_is_silence() {
         let (ours, mut theirs) = UnixStream::pair().expect("a pair");
         ours.set_read_timeout(Some(SILENT)).expect("it takes one");
         let port = Port::new(ours.try_clone().expect("a copy"));

@@ -302,7 +302,7 @@ fn the_kernels_own_work() {
             "guest_pages /sys/module/kvm/parameters/nx_huge_pages_recovery_ratio: 60 -> 0",
         ],
     );
-    // A processor that needs no small pages for guests' code.
+    // A processor on which KVM splits no huge pages.
     let kvm = "/sys/module/kvm/parameters/nx_huge_pages";
     check(&[(kvm, "N"), (&format!("{kvm}_recovery_ratio"), "60")], &[]);
     // Switched off already, and unmerging what was merged is nobody's noise.
