@@ -12,8 +12,8 @@ help: ## Print this list
 
 demo: ## Install what is missing, build, and judge right and wrong programs in several languages
 	scripts/setup demo
-	cargo build --profile demo --package tautochrone
-	scripts/demo $(TARGET)/demo/tauto
+	CARGO_INCREMENTAL=0 cargo build --package tautochrone
+	scripts/demo $(TARGET)/debug/tauto
 
 test: ## Install what is missing, then check format, lints, unit tests, house rules, and the binary in brief
 	scripts/setup test

@@ -8,7 +8,6 @@ mod run;
 mod summary;
 
 use std::path::Path;
-use std::thread;
 use std::time::{Duration, Instant};
 
 pub use build::cargo;
@@ -54,12 +53,7 @@ pub fn all(root: &Path, tier: Tier, strict: bool) -> Result<bool, String> {
     let mut results = Vec::new();
     for stage in plan::stages(&suites, tier)? {
         let begun = Instant::now();
-        let fuzzed = thread::scope(|scope| {
-            let fuzzed = stage.fuzzing.then(|| scope.spawn(|| fuzz::all(root)));
-            results.extend(run::stage(&stage, &tauto)?);
-            fuzzed.map(|fuzzed| fuzzed.join().map_err(|_| "the fuzz targets' thread panicked")?).transpose()
-        })?;
-        results.extend(fuzzed);
+        results.extend(run::stage(&stage, root, &tauto)?);
         step(stage.name, begun);
     }
     run::again(&mut results, &suites, &tauto, &mut std::io::stdout())?;

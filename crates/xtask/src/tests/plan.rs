@@ -65,11 +65,10 @@ const WAITING: [Chosen; 5] = [
     ("store::killed", &[]),
 ];
 
-/// Tests of the binary in which nothing is timed, or by clocks that count: fuzzing beside them uses what they leave idle.
-const UNTIMED: [Chosen; 8] = [
+/// Tests of the binary in which nothing is timed, or by clocks that count.
+const UNTIMED: [Chosen; 7] = [
     ("e2e::clocks", &[]),
     ("e2e::commands", &[]),
-    ("e2e::docs", &[]),
     ("e2e::first_steps", &[]),
     ("e2e::formats", &[]),
     ("e2e::interrupt", &[]),
@@ -87,13 +86,13 @@ const UNTIMED: [Chosen; 8] = [
     ("e2e::tune", &[]),
 ];
 
-/// The unit tests that take longest and start no program: they run beside the binary's, which mostly wait.
-const LONGEST_UNITS: [Chosen; 3] = [("lab", &[]), ("lab::against_itself", &[]), ("server", &[])];
+/// The commands of the documents: one page after the other, since each has the machine to itself but for what is in other lanes.
+const DOCUMENTS: [Chosen; 1] = [("e2e::docs", &[])];
 
 /// All lists.
 fn lists() -> impl Iterator<Item = &'static Chosen> {
     let tiers = BRIEF.iter().chain(&LONG);
-    tiers.chain(&MACHINES).chain(&JUDGING).chain(&WAITING).chain(&UNTIMED).chain(&LONGEST_UNITS)
+    tiers.chain(&MACHINES).chain(&JUDGING).chain(&WAITING).chain(&UNTIMED).chain(&DOCUMENTS)
 }
 
 /// Part of a suite, as one process runs it.
@@ -108,12 +107,17 @@ pub(super) struct Part<'a> {
     pub(super) exact: bool,
 }
 
-/// Parts that run at the same time as others: `lanes` beside each other, what is in a lane one after the other.
+/// What a lane does next.
+pub(super) enum Work<'a> {
+    Suite(Part<'a>),
+    /// Builds and runs the fuzz targets.
+    Fuzzing,
+}
+
+/// Work that is done at the same time as other work: `lanes` beside each other, what is in a lane one after the other.
 pub(super) struct Stage<'a> {
     pub(super) name: &'static str,
-    pub(super) lanes: Vec<Vec<Part<'a>>>,
-    /// The fuzz targets are built and run at the same time: nothing here is measured.
-    pub(super) fuzzing: bool,
+    pub(super) lanes: Vec<Vec<Work<'a>>>,
 }
 
 /// What a tier runs, in order.
@@ -127,25 +131,27 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
         }
     }
     let parts = |tier| suites.iter().filter_map(move |suite| part(suite, tier));
-    let stage = |name, lanes, fuzzing| Stage { name, lanes, fuzzing };
+    let stage = |name, lanes| Stage { name, lanes };
     let short = || {
         let (inside, outside): (Vec<_>, _) =
             parts(Tier::Short).partition(|part| !drives_the_binary(part.suite));
-        let (longest, others) = divided(inside, &LONGEST_UNITS);
-        vec![
-            stage("unit tests", vec![others], false),
-            stage("the binary, in brief, and the longest unit tests", vec![outside, longest], false),
-        ]
+        vec![stage("unit tests, and the binary in brief", vec![work(outside), work(inside)])]
     };
     let rest = |tier| {
         let (machines, others) = divided(parts(tier), &MACHINES);
         let (judging, others) = divided(others, &JUDGING);
         let (waiting, alone) = divided(others, &WAITING);
         let (untimed, alone) = divided(alone, &UNTIMED);
+        let (documents, alone) = divided(alone, &DOCUMENTS);
+        // Each lane takes about as long as the others, or a processor is idle at the end.
+        let first = [judging, documents].concat();
+        let second = work(waiting).into_iter().chain([Work::Fuzzing]).chain(work(untimed)).collect();
         vec![
-            stage("virtual machines, services and examples", vec![judging, waiting, machines], false),
-            stage("nothing timed, and fuzzing", vec![untimed], true),
-            stage("one at a time", vec![alone], false),
+            stage(
+                "services, examples, documents, virtual machines",
+                vec![work(first), second, work(machines)],
+            ),
+            stage("one at a time", vec![work(alone)]),
         ]
     };
     let stages = match tier {
@@ -153,6 +159,10 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
         Tier::Rest | Tier::All => rest(tier),
     };
     Ok(stages.into_iter().filter(|stage| stage.lanes.iter().any(|lane| !lane.is_empty())).collect())
+}
+
+fn work(parts: Vec<Part<'_>>) -> Vec<Work<'_>> {
+    parts.into_iter().map(Work::Suite).collect()
 }
 
 /// Tests of the programs that `e2e` is made of do not.
@@ -214,7 +224,11 @@ mod tests {
     fn runs(tier: Tier, suite: &str, test: &str) -> usize {
         let suites = suites();
         let stages = stages(&suites, tier).expect("the lists name suites that exist");
-        let parts = stages.iter().flat_map(|stage| &stage.lanes).flatten();
+        let work = stages.iter().flat_map(|stage| &stage.lanes).flatten();
+        let parts = work.filter_map(|work| match work {
+            Work::Suite(part) => Some(part),
+            Work::Fuzzing => None,
+        });
         let chosen = parts.filter(|part| {
             let within = |names: &[&str]| names.iter().any(|name| test.contains(name));
             part.suite.name == suite && (part.only.is_empty() || within(&part.only)) && !within(&part.skip)
@@ -231,6 +245,16 @@ mod tests {
                     [Tier::Short, Tier::Rest, Tier::All].map(|tier| runs(tier, &suite.name, test));
                 assert_eq!((short + rest, all), (1, 1), "{} {test}", suite.name);
             }
+        }
+    }
+
+    #[test]
+    fn fuzzing_is_of_what_the_short_tier_leaves() {
+        for (tier, expected) in [(Tier::Short, 0), (Tier::Rest, 1), (Tier::All, 1)] {
+            let suites = suites();
+            let stages = stages(&suites, tier).expect("the lists name suites that exist");
+            let work = stages.iter().flat_map(|stage| &stage.lanes).flatten();
+            assert_eq!(work.filter(|work| matches!(work, Work::Fuzzing)).count(), expected, "{tier:?}");
         }
     }
 

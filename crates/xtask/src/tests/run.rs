@@ -1,7 +1,8 @@
 //! Runs parts of suites, lanes beside each other, and reads from what they print what came of each test and how long it took.
 
 use super::Suite;
-use super::plan::{self, Part, Stage};
+use super::fuzz;
+use super::plan::{self, Part, Stage, Work};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -39,7 +40,7 @@ pub(super) struct Outcome {
 }
 
 /// Runs a stage. The first lane prints as it goes; what the others print is kept until they end.
-pub(super) fn stage(stage: &Stage<'_>, tauto: &Path) -> Result<Vec<Outcome>, String> {
+pub(super) fn stage(stage: &Stage<'_>, root: &Path, tauto: &Path) -> Result<Vec<Outcome>, String> {
     let Some((first, beside)) = stage.lanes.split_first() else { return Ok(vec![]) };
     thread::scope(|scope| {
         let beside: Vec<_> = beside
@@ -47,12 +48,12 @@ pub(super) fn stage(stage: &Stage<'_>, tauto: &Path) -> Result<Vec<Outcome>, Str
             .map(|lane| {
                 scope.spawn(move || {
                     let mut kept = Vec::new();
-                    let outcomes = run_lane(lane, tauto, true, &mut kept);
+                    let outcomes = run_lane(lane, root, tauto, true, &mut kept);
                     outcomes.map(|outcomes| (outcomes, kept))
                 })
             })
             .collect();
-        let mut outcomes = run_lane(first, tauto, false, &mut io::stdout())?;
+        let mut outcomes = run_lane(first, root, tauto, false, &mut io::stdout())?;
         for lane in beside {
             let (others, kept) = lane.join().map_err(|_| "a lane of tests panicked")??;
             // Nobody may be there to read it.
@@ -64,12 +65,17 @@ pub(super) fn stage(stage: &Stage<'_>, tauto: &Path) -> Result<Vec<Outcome>, Str
 }
 
 fn run_lane(
-    parts: &[Part<'_>],
+    lane: &[Work<'_>],
+    root: &Path,
     tauto: &Path,
     behind: bool,
     out: &mut dyn Write,
 ) -> Result<Vec<Outcome>, String> {
-    parts.iter().map(|part| run(part, tauto, behind, out)).collect()
+    let one = |work: &Work<'_>| match work {
+        Work::Suite(part) => run(part, tauto, behind, out),
+        Work::Fuzzing => fuzz::all(root),
+    };
+    lane.iter().map(one).collect()
 }
 
 /// What runs a suite behind others: in a session of its own, since a low priority counts only within a session where sessions are scheduling
