@@ -107,9 +107,12 @@ partitions() {
     echo "online: $(cat $CPUS/online)"
 }
 
-# Loads on every CPU but those of the partition named: outside all partitions, and inside each other one.
-fill_others() { # group
-    tauto load --seconds 120 2>/dev/null &
+# Loads on every CPU but those of the partition named: outside all partitions, and inside each other one. Where there is no partition,
+# on the CPU named.
+fill_others() { # group cpu
+    only=
+    if [ "$1" = none ]; then only=$2; fi
+    tauto load --seconds 120 ${only:+--cpus "$only"} 2>/dev/null &
     loads=$!
     for group in "$GROUPS_ROOT"/tauto-slot-*; do
         if [ ! -d "$group" ] || [ "${group##*/}" = "$1" ]; then continue; fi
@@ -126,7 +129,7 @@ fill_others() { # group
 # NAME`, with `lost` for what the trace could not hold.
 watch() { # group cpu seconds
     mount -t tracefs trace $TRACE 2>/dev/null
-    fill_others "$1"
+    fill_others "$1" "$2"
     echo 4096 >$TRACE/buffer_size_kb
     printf '%x\n' $((1 << $2)) >$TRACE/tracing_cpumask
     echo 1 >$TRACE/events/sched/sched_switch/enable
@@ -231,7 +234,7 @@ laboratory() {
 
 # Kills a ladder in its isolated partition: what has changed then, how many loads there are, and what the next call says.
 cut_in_partition() {
-    tauto lab ladder --json -n 3 --numbers 100000 --record /run/cut >/dev/null 2>&1 &
+    tauto lab ladder --json -n 2 --numbers 100000 --record /run/cut >/dev/null 2>&1 &
     pid=$!
     until grep -qs '"stage":5' /run/cut; do
         kill -0 $pid || return

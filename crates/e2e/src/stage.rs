@@ -281,6 +281,14 @@ pub fn alone(directory: &Path) -> Result<File, String> {
     Ok(file)
 }
 
+/// Holds tests in virtual machines to one at a time, until it is dropped. Other suites judge meanwhile.
+///
+/// # Errors
+/// The lock file cannot be opened.
+pub fn machine(directory: &Path) -> Result<File, String> {
+    alone(&directory.join("machines"))
+}
+
 /// For what ends with `tauto` to be gone.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 

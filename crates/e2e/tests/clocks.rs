@@ -293,7 +293,7 @@ fn a_virtual_server_counts_the_same() {
         assert!(std::env::var_os("CI").is_none(), "{lacks}");
         return;
     }
-    let _alone = stage::alone(&e2e::scratch!()).expect("lock");
+    let _machine = stage::machine(&e2e::scratch!()).expect("lock");
     let stage = Stage::new(Pass::Root).expect("stage");
     let place = stage.place("server").expect("place");
     let (source, program) = (place.path("program.c"), place.path("program"));

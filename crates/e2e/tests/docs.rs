@@ -157,7 +157,7 @@ fn carry_out(stage: &Stage, place: &Workspace<'_>, steps: &[Step]) -> Result<Str
 
 /// The same in a virtual machine that has `tauto` and busybox.
 fn carry_out_inside(steps: &[Step]) -> Result<String, String> {
-    let _alone = stage::alone(&e2e::scratch!().join("machines"))?;
+    let _machine = stage::machine(&e2e::scratch!())?;
     // The guest's output is a terminal.
     let mut script = format!("export NO_COLOR=1\n{SUDO}exec 2>&1\n");
     for (n, step) in steps.iter().enumerate() {

@@ -224,7 +224,7 @@ fn judge(parts: &Parts) -> Result<(), Failed> {
 }
 
 fn two_nodes() -> Result<(), Failed> {
-    let _alone = stage::alone(&e2e::scratch!())?;
+    let _machine = stage::machine(&e2e::scratch!())?;
     let functions = concat!(include_str!("../guest/server.sh"), "\n", include_str!("../guest/trace.sh"));
     let machine = Vm {
         tauto: tauto::binary()?,

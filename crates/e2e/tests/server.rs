@@ -64,7 +64,7 @@ const TWO_SOCKETS: Machine = Machine {
     append: "",
     first: "part remote tauto run --json --slot none --cpu 2 --mem-node 1 --stdout /run/pages_remote --memory 256M \
             -- /vm/placement-pages; part watch_untuned watch none 4 0.5; laboratory",
-    tuned: "part watch watch tauto-slot-4 4 2; part neighbours neighbours",
+    tuned: "part watch watch tauto-slot-4 4 1; part neighbours neighbours",
     housekeeping: &[0, 1],
     slots: &[(4, &[5], &[1], 1), (6, &[7], &[1], 1), (2, &[3], &[0], 0)],
     rungs: ["cpuset", "partition"],
@@ -484,7 +484,7 @@ fn programs() -> Result<Vec<PathBuf>, String> {
 }
 
 fn attempt(machine: &Machine) -> Result<(), Failed> {
-    let _alone = stage::alone(&e2e::scratch!().join("machines"))?;
+    let _machine = stage::machine(&e2e::scratch!())?;
     let script = include_str!("../guest/server.sh");
     let script =
         format!("{script}\ntuned() {{\n{}\n}}\nbystanders\n{}\nround tuned\n", machine.tuned, machine.first);

@@ -148,7 +148,7 @@ fn script(shape: &Shape) -> String {
 }
 
 fn attempt(shape: &Shape) -> Result<(), Failed> {
-    let _alone = stage::alone(&e2e::scratch!().join("machines"))?;
+    let _machine = stage::machine(&e2e::scratch!())?;
     let machine = Vm {
         tauto: tauto::binary()?,
         files: programs()?,

@@ -246,7 +246,7 @@ fn refused(place: &Workspace<'_>) -> Result<(), String> {
 
 fn trial(name: &'static str, test: impl Fn(&Workspace<'_>) -> Result<(), String> + Send + 'static) -> Trial {
     Trial::test(name, move || {
-        let _alone = stage::alone(&e2e::scratch!().join("machines"))?;
+        let _machine = stage::machine(&e2e::scratch!())?;
         let pass = Pass::possible().into_iter().next().ok_or("there is no user to be")?;
         let stage = Stage::new(pass)?;
         let place = stage.place(&format!("vm-{name}"))?;

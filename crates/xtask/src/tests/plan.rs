@@ -40,13 +40,14 @@ const MACHINES: [Chosen; 6] = [
 ];
 
 /// Tests that judge in slots, of which a small machine has one: beside each other they would wait for it. Virtual machines compute meanwhile.
-const JUDGING: [Chosen; 13] = [
+const JUDGING: [Chosen; 14] = [
     ("e2e::api", &[]),
     ("e2e::export", &[]),
     ("e2e::fleet_chaos", &[]),
     ("e2e::fleet_faults", &[]),
     ("e2e::fleet_stage", &[]),
     ("e2e::fleet_versions", &[]),
+    ("e2e::hostile", &[]),
     ("e2e::judge0", &[]),
     ("e2e::judgehost", &[]),
     ("e2e::judging", &["example_packages_are_judged_as_they_promise"]),
