@@ -134,6 +134,17 @@ mod tests {
     }
 
     #[test]
+    fn causes_by_the_same_switches_count_once() {
+        let cause = |name, ms| Cause { name, bound: Nanos::from_millis(ms) };
+        let shared = [cause(Disturbance::RunQueueWait, 3), cause(Disturbance::Foreign, 5)];
+        let own = [cause(Disturbance::Steal, 10), cause(Disturbance::Irq, 2)];
+        assert_eq!(explained(&[]), Nanos::ZERO);
+        assert_eq!(explained(&shared), Nanos::from_millis(5));
+        assert_eq!(explained(&own), Nanos::from_millis(12));
+        assert_eq!(explained(&[shared, own].concat()), Nanos::from_millis(17));
+    }
+
+    #[test]
     fn what_quiet_runs_show_is_no_disturbance() {
         let ms = |n| Reading::Known(Nanos::from_millis(n));
         assert!(names(|e| e.steal = ms(30)).is_empty());

@@ -238,6 +238,28 @@ fn legacy_scores_come_from_the_validator_where_it_gives_one() {
 }
 
 #[test]
+fn a_rejected_test_has_the_reject_score_of_its_group() {
+    let settings = GroupSettings { reject_score: -2.0, ..legacy("continue always_accept") };
+    let secret = group("secret", settings, vec![], &["1", "2", "3"]);
+    let package = package(Format::Legacy, true, vec![secret]);
+    check(&package, &[("secret/2", WA)], (Verdict::PartiallyAccepted, Some(0.0)), 3);
+}
+
+#[test]
+fn a_threshold_is_the_greatest_share_that_counts() {
+    let points = group("secret", recent(Grading::Threshold(20.0), Some(50.0), &[]), vec![], &["1", "2"]);
+    let package = package(Format::V2025_09, true, vec![points]);
+    for (share, score) in [(0.0, 0.0), (0.5, 50.0), (20.0, 50.0), (20.5, 0.0)] {
+        let shares = ["secret/1", "secret/2"].map(|name| (name, AC, Some(accepts(None, Some(1.0)))));
+        let [first, (name, verdict, _)] = shares;
+        let second = (name, verdict, Some(accepts(None, Some(share))));
+        let (result, _) =
+            judge(&package, JudgeMode::AllTests, &[first, second], |_, _, _| Err("none".into()));
+        assert_eq!(result.score, Some(score), "{share}");
+    }
+}
+
+#[test]
 fn ignored_samples_may_score_outside_the_range() {
     let mut package = olympiad("ignore_sample", "always_accept continue", "min");
     for part in &mut package.data.groups {
