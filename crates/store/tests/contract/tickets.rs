@@ -1,16 +1,18 @@
 //! Tickets: jobs that somebody carries to a worker, which begins them.
 
 use crate::Body;
-use crate::common::samples::{asks, at, contest, finish, judgement, submission, submit, ticket};
+use crate::common::samples::{asks, at, contest, facts, finish, judgement, submission, submit, ticket};
 use crate::common::{Database, run};
 use model::Verdict;
 use store::{
-    Anywhere, Begun, Claim, Conclusion, Error, Job, JobState, NewSubmission, State, Store, SubmissionId,
+    Anywhere, Begun, Claim, Conclusion, Error, Job, JobState, NewSubmission, RoundJob, RoundStep, State,
+    Store, SubmissionId,
 };
 
 pub(crate) const TESTS: &[(&str, Body)] = &[
     ("a ticket is begun once", begun),
     ("a ticket is for a pool and not for every node", not_here),
+    ("a ticket is not begun by a node that has done the job before", not_again),
     ("a ticket that gets lost comes back", comes_back),
     ("a worker that is lost within its attempt", worker_lost),
     ("cancelled wherever it is", cancelled),
@@ -80,6 +82,25 @@ fn not_here(database: &Database) {
             assert_eq!((moved.id, moved.place.as_deref()), (expected, Some("q")));
         }
         assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+    });
+}
+
+fn not_again(database: &Database) {
+    run(async {
+        let store = database.open().await;
+        for name in ["n1", "n2"] {
+            store.note_node(name, "p", &facts("6.1"), at(1)).await.unwrap();
+        }
+        let strict = contest(&store, "a", "p", Some("p")).await;
+        store.submit(&NewSubmission { contest: Some(strict), ..submission("1") }).await.unwrap();
+        let first = store.claim(asks("n1", "p", Anywhere::Never)).await.unwrap().unwrap();
+        let not_on = ["n1".to_string()];
+        let ask = RoundJob { place: Some("p"), confirm: false, not_on: &not_on, why: "drawn" };
+        let then = RoundStep::Continue(ask);
+        finish(&store, &first, Verdict::Accepted, Conclusion { answer: None, then }).await;
+        let job = out(&store).await;
+        assert_eq!(begin(&store, &job, "n1", 11).await, Begun::NotHere);
+        assert!(matches!(begin(&store, &job, "n2", 12).await, Begun::Go(_)));
     });
 }
 
@@ -215,7 +236,7 @@ fn begin_or_reap(database: &Database) {
 fn finish_or_cancel(database: &Database) {
     run(async {
         let store = database.open().await;
-        let asks = store::RoundJob { place: None, confirm: false, not_on: &[], why: "drawn" };
+        let asks = RoundJob { place: None, confirm: false, not_on: &[], why: "drawn" };
         for round in 0..30 {
             let id = submit(&store, &round.to_string()).await;
             let job = out(&store).await;
