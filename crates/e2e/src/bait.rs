@@ -30,6 +30,18 @@ fn system_v(kind: &'static str, arguments: &[&str]) -> Option<(&'static str, Str
     Some((kind, text.trim().rsplit(' ').next()?.to_string()))
 }
 
+/// A process whose number no process of a run has: in a container, too, numbers begin at 1 (pid_namespaces(7)).
+fn numbered_beyond_a_run(start: impl Fn() -> std::io::Result<Child>) -> std::io::Result<Child> {
+    loop {
+        let mut started = start()?;
+        if started.id() > 100 {
+            return Ok(started);
+        }
+        started.kill()?;
+        started.wait()?;
+    }
+}
+
 impl Bait {
     /// Lays it out. What the host cannot offer (IPv6, `ipcmk`) is left out; its name then stands for a value that
     /// reaches nothing.
@@ -60,7 +72,7 @@ impl Bait {
             stage.give(path).map_err(other)?;
         }
         let place = stage.place("victim").map_err(other)?;
-        let victim = place.command(Path::new("sleep")).arg("100000").spawn()?;
+        let victim = numbered_beyond_a_run(|| place.command(Path::new("sleep")).arg("100000").spawn())?;
         let objects: Vec<_> = [("shm", ["-M", "4096"].as_slice()), ("msg", &["-Q"]), ("sem", &["-S", "1"])]
             .into_iter()
             .filter_map(|(kind, arguments)| system_v(kind, arguments))
