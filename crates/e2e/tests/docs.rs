@@ -212,8 +212,7 @@ fn told(wrong: &[String]) -> Result<(), Failed> {
 }
 
 fn happens_here(name: &str, steps: &[Step]) -> Result<(), Failed> {
-    // Only one page at a time: each finds the machine as its reader does. Other suites may run meanwhile.
-    let _alone = stage::alone(&e2e::scratch!().join("documents"))?;
+    let _alone = stage::alone(&e2e::scratch!())?;
     let stage = Stage::new(Pass::possible()[0])?;
     let place = stage.place(&name.replace('.', "-"))?;
     let printed = carry_out(&stage, &place, steps)?;

@@ -40,14 +40,13 @@ const MACHINES: [Chosen; 6] = [
 ];
 
 /// Tests that judge in slots, of which a small machine has one: beside each other they would wait for it. Virtual machines compute meanwhile.
-const JUDGING: [Chosen; 14] = [
+const JUDGING: [Chosen; 13] = [
     ("e2e::api", &[]),
     ("e2e::export", &[]),
     ("e2e::fleet_chaos", &[]),
     ("e2e::fleet_faults", &[]),
     ("e2e::fleet_stage", &[]),
     ("e2e::fleet_versions", &[]),
-    ("e2e::hostile", &[]),
     ("e2e::judge0", &[]),
     ("e2e::judgehost", &[]),
     ("e2e::judging", &["example_packages_are_judged_as_they_promise"]),
@@ -66,10 +65,12 @@ const WAITING: [Chosen; 5] = [
     ("store::killed", &[]),
 ];
 
-/// Tests of the binary in which nothing is timed, or by clocks that count.
-const UNTIMED: [Chosen; 7] = [
+/// Tests of the binary in which nothing is timed, or by clocks that count: fuzzing beside them uses what they leave idle. Not beside
+/// virtual machines, where the pages of a fleet show nodes before they have reported.
+const UNTIMED: [Chosen; 8] = [
     ("e2e::clocks", &[]),
     ("e2e::commands", &[]),
+    ("e2e::docs", &[]),
     ("e2e::first_steps", &[]),
     ("e2e::formats", &[]),
     ("e2e::interrupt", &[]),
@@ -87,13 +88,10 @@ const UNTIMED: [Chosen; 7] = [
     ("e2e::tune", &[]),
 ];
 
-/// The commands of the documents: one page after the other, since each has the machine to itself but for what is in other lanes.
-const DOCUMENTS: [Chosen; 1] = [("e2e::docs", &[])];
-
 /// All lists.
 fn lists() -> impl Iterator<Item = &'static Chosen> {
     let tiers = BRIEF.iter().chain(&LONG);
-    tiers.chain(&MACHINES).chain(&JUDGING).chain(&WAITING).chain(&UNTIMED).chain(&DOCUMENTS)
+    tiers.chain(&MACHINES).chain(&JUDGING).chain(&WAITING).chain(&UNTIMED)
 }
 
 /// Part of a suite, as one process runs it.
@@ -143,15 +141,12 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
         let (judging, others) = divided(others, &JUDGING);
         let (waiting, alone) = divided(others, &WAITING);
         let (untimed, alone) = divided(alone, &UNTIMED);
-        let (documents, alone) = divided(alone, &DOCUMENTS);
-        // Each lane takes about as long as the others, or a processor is idle at the end.
-        let first = [judging, documents].concat();
-        let second = work(waiting).into_iter().chain([Work::Fuzzing]).chain(work(untimed)).collect();
         vec![
             stage(
-                "services, examples, documents, virtual machines",
-                vec![work(first), second, work(machines)],
+                "virtual machines, services and examples",
+                vec![work(judging), work(waiting), work(machines)],
             ),
+            stage("nothing timed, and fuzzing", vec![work(untimed), vec![Work::Fuzzing]]),
             stage("one at a time", vec![work(alone)]),
         ]
     };
