@@ -250,11 +250,9 @@ fn a_threshold_is_the_greatest_share_that_counts() {
     let points = group("secret", recent(Grading::Threshold(20.0), Some(50.0), &[]), vec![], &["1", "2"]);
     let package = package(Format::V2025_09, true, vec![points]);
     for (share, score) in [(0.0, 0.0), (0.5, 50.0), (20.0, 50.0), (20.5, 0.0)] {
-        let shares = ["secret/1", "secret/2"].map(|name| (name, AC, Some(accepts(None, Some(1.0)))));
-        let [first, (name, verdict, _)] = shares;
-        let second = (name, verdict, Some(accepts(None, Some(share))));
-        let (result, _) =
-            judge(&package, JudgeMode::AllTests, &[first, second], |_, _, _| Err("none".into()));
+        let shares = [("secret/1", 1.0), ("secret/2", share)];
+        let results = shares.map(|(name, share)| (name, AC, Some(accepts(None, Some(share)))));
+        let (result, _) = judge(&package, JudgeMode::AllTests, &results, |_, _, _| Err("none".into()));
         assert_eq!(result.score, Some(score), "{share}");
     }
 }
