@@ -109,20 +109,16 @@ impl JobLoop<'_> {
         !self.troubles.is_empty()
     }
 
-    /// Claims a job, or probes the slot. A probe that is due makes nobody wait: it is put off while there are jobs, but by no more than
-    /// probes are apart.
+    /// Claims a job, or probes the slot.
     fn go_on(&mut self, probe_every_secs: Option<u32>) -> Result<(), Failure> {
-        let since = self.probed.elapsed();
         let every = probe_every_secs.map(|secs| Duration::from_secs(secs.into()));
-        if every.is_some_and(|every| since >= 2 * every) {
-            self.probe();
-            return Ok(());
-        }
-        let due = every.is_some_and(|every| since >= every);
-        match self.transport.claim(if due { MOMENT } else { LOOK }) {
-            Some(claimed) => self.attempt(claimed)?,
-            None if due => self.probe(),
-            None => {}
+        match turn(self.probed.elapsed(), every) {
+            Turn::Probe => self.probe(),
+            Turn::Claim { within, else_probe } => match self.transport.claim(within) {
+                Some(claimed) => self.attempt(claimed)?,
+                None if else_probe => self.probe(),
+                None => {}
+            },
         }
         Ok(())
     }
@@ -167,5 +163,41 @@ impl JobLoop<'_> {
             self.worker_state.state().give_up();
         }
         Ok(())
+    }
+}
+
+/// What an idle worker does next.
+#[derive(Debug, PartialEq, Eq)]
+enum Turn {
+    Probe,
+    /// Waits for a job; if none comes within this time, it may probe.
+    Claim {
+        within: Duration,
+        else_probe: bool,
+    },
+}
+
+/// A probe that is due makes nobody wait: it is put off while there are jobs, but by no more than probes are apart (`every`; `None`:
+/// the service asks for no probes). `since`: the time since the last one.
+fn turn(since: Duration, every: Option<Duration>) -> Turn {
+    match every {
+        Some(every) if since >= 2 * every => Turn::Probe,
+        Some(every) if since >= every => Turn::Claim { within: MOMENT, else_probe: true },
+        _ => Turn::Claim { within: LOOK, else_probe: false },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_that_is_due_is_put_off_while_there_are_jobs_but_not_for_ever() {
+        let at = |millis| turn(Duration::from_millis(millis), Some(Duration::from_secs(2)));
+        let claims = |within, else_probe| Turn::Claim { within, else_probe };
+        assert_eq!([at(0), at(1999)], [claims(LOOK, false), claims(LOOK, false)]);
+        assert_eq!([at(2000), at(3999)], [claims(MOMENT, true), claims(MOMENT, true)]);
+        assert_eq!(at(4000), Turn::Probe);
+        assert_eq!(turn(Duration::from_secs(3600), None), claims(LOOK, false));
     }
 }

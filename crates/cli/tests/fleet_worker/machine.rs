@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use std::io::{Cursor, Write};
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -150,9 +150,9 @@ async fn the_slot_is_probed_between_tasks() {
     assert_eq!(printed(&service.outcome(1).await), "1\n");
 }
 
-/// Nobody waits for a probe, but for once in a while.
+/// A probe comes though there are always tickets. How far it is put off is a rule of its own (`worker::job_loop::turn`).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_probe_is_put_off_while_there_are_tickets_but_not_for_ever() {
+async fn a_probe_is_not_put_off_for_ever() {
     let Some(service) = FakeService::open().await else { return };
     service.state.lock().unwrap().probe_every_secs = Some(2);
     let tasks = 200;
@@ -162,12 +162,9 @@ async fn a_probe_is_put_off_while_there_are_tickets_but_not_for_ever() {
     let _worker = service.worker();
     let probes =
         |state: &FakeServiceState| state.asked.iter().filter(|ask| matches!(ask, Ask::Probe { .. })).count();
-    let first = service.until("a probe", |state| (probes(state) > 0).then(Instant::now)).await;
     let left = service
-        .until("a second one", |state| (probes(state) > 1).then_some(tasks - state.begun.len() as i64))
+        .until("a second probe", |state| (probes(state) > 1).then_some(tasks - state.begun.len() as i64))
         .await;
-    // They are due every 2 s, and take half a second.
-    assert!(first.elapsed() > Duration::from_millis(3500), "put off by {:?} only", first.elapsed());
     assert!(left > 0, "it came when there was nothing else to do");
 }
 
