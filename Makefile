@@ -75,6 +75,15 @@ vm-chaos: ## Lose virtual machines at random moments, by root of the guest and f
 	cargo build --release --package tautochrone
 	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin vm_chaos -- $(SUBMISSIONS)
 
+vm-examples: JOBS := 2
+vm-examples: ## Every submission of the examples in a virtual machine (JOBS=2, at a time): are the verdicts those of the sandbox alone?
+	cargo build --release --package tautochrone
+	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin vm_examples -- $(JOBS)
+
+vm-bench: ## What a slot costs that is a virtual machine, beside the sandbox alone: boot, renewal, each test, spread, memory
+	cargo build --release --package tautochrone
+	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin vm_bars
+
 judgehost-spread: JUDGINGS := 20
 judgehost-spread: ## A program near its limit on busy CPUs (JUDGINGS=20): how far do times and verdicts vary, beside a plain judgehost?
 	cargo build --release --package tautochrone
