@@ -11,7 +11,7 @@ use crate::counter::{self, Counter};
 use crate::message::{self, Request};
 use crate::plan::Readings;
 use crate::sys;
-use model::{Bytes, Limits, Nanos, NodePages};
+use model::{Bytes, Limits, Nanos, NodePages, WallLimit};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::time::{ClockId, clock_gettime};
@@ -91,6 +91,12 @@ impl Ended {
         self.kernel.first.map_or(Bytes(0), |first| Bytes(self.kernel.most.0.saturating_sub(first.0)))
     }
 
+    /// Notes the memory of the tree at a look.
+    fn see_memory(&mut self, now: Bytes, limit: Bytes) {
+        self.memory_seen = self.memory_seen.max(now);
+        self.out_of_memory |= self.memory_seen > limit;
+    }
+
     /// A limit was passed at the last look, or can be looked after no longer.
     fn passed(&self, limits: &Limits) -> bool {
         let counted_out = self.instructions || self.uncounted.is_some();
@@ -153,17 +159,12 @@ impl Launcher {
         }
         if let Some(wall) = run.limits.wall {
             let elapsed = monotonic() - run.start.monotonic();
-            let mut deadline = wall.time;
-            if elapsed > deadline && wall.excuse_waiting {
-                let waited = self.waited(run).min(Nanos(wall.time.0.saturating_mul(EXCUSED_AT_MOST)));
-                deadline = deadline + waited;
-            }
+            let deadline = wall_deadline(wall, elapsed, || self.waited(run));
             ended.wall = elapsed > deadline;
             at_most((deadline - elapsed).max(SHORTEST));
         }
         if let Some(limit) = run.limits.memory.filter(|_| !self.groups.limits_memory()) {
-            ended.memory_seen = ended.memory_seen.max(tree::memory(limit));
-            ended.out_of_memory |= ended.memory_seen > limit;
+            ended.see_memory(tree::memory(limit), limit);
             at_most(Nanos(limit.saturating_sub(ended.memory_seen).0 / TOUCHED / run.cpus).max(SHORTEST));
         }
         if let Some(next) = look_at_count(run, ended) {
@@ -300,4 +301,39 @@ fn look_at_count(run: &Watched<'_>, ended: &mut Ended) -> Option<Nanos> {
 /// Where the tree is killed: a little past the limit, so that what is read at the end has passed it too.
 fn cpu_kill_line(limits: &Limits) -> Nanos {
     limits.cpu.map_or(Nanos(u64::MAX), |l| l + Nanos::from_micros(100))
+}
+
+/// The elapsed time at which a run is ended. The time that it waited for a CPU is asked for only when that can matter.
+fn wall_deadline(wall: WallLimit, elapsed: Nanos, waited: impl FnOnce() -> Nanos) -> Nanos {
+    if elapsed <= wall.time || !wall.excuse_waiting {
+        return wall.time;
+    }
+    wall.time + waited().min(Nanos(wall.time.0.saturating_mul(EXCUSED_AT_MOST)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_for_a_cpu_is_excused_up_to_nine_times_the_limit() {
+        let secs = Nanos::from_secs;
+        let wall = WallLimit { time: secs(2), excuse_waiting: true };
+        let unasked = || panic!("asked for before it matters");
+        assert_eq!(wall_deadline(wall, secs(2), unasked), secs(2));
+        assert_eq!(wall_deadline(WallLimit { excuse_waiting: false, ..wall }, secs(9), unasked), secs(2));
+        assert_eq!(wall_deadline(wall, secs(3), || secs(5)), secs(7));
+        assert_eq!(wall_deadline(wall, secs(3), || secs(50)), secs(20));
+    }
+
+    #[test]
+    fn the_most_memory_that_was_seen_counts() {
+        let limit = Bytes::from_mib(64);
+        let mut ended = Ended::default();
+        ended.see_memory(limit, limit);
+        assert!(!ended.out_of_memory);
+        ended.see_memory(Bytes(limit.0 + 1), limit);
+        ended.see_memory(Bytes(0), limit);
+        assert_eq!((ended.out_of_memory, ended.memory_seen), (true, Bytes(limit.0 + 1)));
+    }
 }
