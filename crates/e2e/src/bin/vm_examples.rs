@@ -19,6 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(1200);
 const SLOWER: f64 = 30.0;
 /// One that exceeds it gets so many times as much, as hostile programs do: it must exceed that, too.
 const EXCEEDS: f64 = 10.0;
+/// And compilers, in seconds: Go and Kotlin compile their libraries in each machine.
+const COMPILATION: u32 = 900;
 /// What is judged of a submission.
 const JUDGE: [&str; 6] = ["judge", "--json", "--slot", "none", "--second-opinion", "never"];
 
@@ -41,8 +43,9 @@ fn run() -> Result<bool, String> {
         let name = path.display().to_string();
         parts.is_empty() || parts.iter().any(|part| name.contains(part))
     };
-    let submissions: Vec<PathBuf> = submissions()?.into_iter().filter(chosen).collect();
     let scratch = tempfile::tempdir().map_err(|e| e.to_string())?;
+    patient_copies(scratch.path())?;
+    let submissions: Vec<PathBuf> = submissions()?.into_iter().filter(chosen).collect();
     let (kernel, begun, next) = (machine::kernel()?, Instant::now(), AtomicUsize::new(0));
     let faults = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -79,6 +82,23 @@ fn shown(submission: &Path) -> String {
     submission.strip_prefix(examples()).unwrap_or(submission).display().to_string()
 }
 
+/// Copies of the packages, with more time for compilers.
+fn patient_copies(scratch: &Path) -> Result<(), String> {
+    let copied = Command::new("cp").arg("-a").arg(examples()).arg(scratch).status();
+    if !copied.is_ok_and(|status| status.success()) {
+        return Err("the examples cannot be copied".into());
+    }
+    for package in entries(&scratch.join("examples")) {
+        let file = package.join("problem.yaml");
+        let Ok(text) = fs::read_to_string(&file) else { continue };
+        let more = format!("limits:\n  compilation_time: {COMPILATION}\n");
+        let text =
+            if text.contains("\nlimits:\n") { text.replacen("limits:\n", &more, 1) } else { text + &more };
+        fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
+    }
+    Ok(())
+}
+
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
         fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
@@ -95,13 +115,14 @@ fn submissions() -> Result<Vec<PathBuf>, String> {
 }
 
 fn judged(scratch: &Path, words: &[&str], kernel: Option<&Path>, submission: &Path) -> Result<Value, String> {
+    let submission = scratch.join("examples").join(shown(submission));
     let package = submission.ancestors().nth(3).ok_or("it is in no package")?;
     let mut command: Command = child::command(tauto::binary()?);
-    command.env("TAUTO_DATA_DIR", scratch).args(JUDGE).args(words);
+    command.env("TAUTO_DATA_DIR", scratch.join("data")).args(JUDGE).args(words);
     if let Some(kernel) = kernel {
         command.env(machine::KERNEL, kernel);
     }
-    let ended = tauto::run(command.arg(package).arg(submission), false, PATIENCE)?;
+    let ended = tauto::run(command.arg(package).arg(&submission), false, PATIENCE)?;
     ended.document().map_err(|why| format!("{why}: {}", ended.stderr))
 }
 
@@ -121,7 +142,14 @@ fn compare(scratch: &Path, kernel: &Path, submission: &Path) -> Result<String, S
         return Err("a run was not in the machine".into());
     }
     if result(&outside) != result(&inside) {
-        return Err(format!("{} outside, {} inside: {inside:#}", result(&outside), result(&inside)));
+        let tests = inside["tests"].as_array().into_iter().flatten();
+        let wrong: Vec<&Value> = tests.filter(|test| test["verdict"] != "AC").take(1).collect();
+        return Err(format!(
+            "{} outside, {} inside: {}, {wrong:?}",
+            result(&outside),
+            result(&inside),
+            inside["compile"]
+        ));
     }
     Ok(result(&outside))
 }
