@@ -245,12 +245,13 @@ pub(crate) fn artifacts(data: &Path) -> ArtifactCache {
 }
 
 fn slot(reservation: &Reservation, auxiliary: bool, beside: usize) -> Result<Slot, Failure> {
+    let kept = Arc::new(artifacts(&data_directory()?));
     let station = |options: &LauncherOptions, placement: Placement| -> Result<Station, Failure> {
         let station = Station::new(Box::new(Launcher::start(options)?), placement);
-        Ok(station.with_artifacts(Arc::new(artifacts(&data_directory()?))))
+        Ok(station.with_artifacts(kept.clone()))
     };
     let main = match crate::isolation::station(reservation) {
-        Some(machine) => machine,
+        Some(machine) => machine.with_artifacts(kept.clone()),
         None => station(&reservation.launcher()?, reservation.placement.clone())?,
     };
     let (options, placement) = reservation.beside();

@@ -225,6 +225,10 @@ pub(crate) fn compile_to<'a>(
     let cache = match warmed(context, build_plan)? {
         Warmed::Needless => None,
         Warmed::Cache(id) => Some(BoxMount { id, at: CACHE_DIR.to_owned(), writable: false }),
+        Warmed::Copy(copy) => {
+            own_cache = copy;
+            Some(BoxMount { id: own_cache.id, at: CACHE_DIR.to_owned(), writable: false })
+        }
         Warmed::Failed => {
             own_cache = Boxed::new(context.runner, PROGRAM_BOX)?;
             Some(BoxMount { id: own_cache.id, at: CACHE_DIR.to_owned(), writable: true })
@@ -250,29 +254,36 @@ pub(crate) fn compile_to<'a>(
 }
 
 /// What a language's programs have in common, compiled.
-pub(crate) enum Warmed {
+pub(crate) enum Warmed<'a> {
     Needless,
     Cache(BoxId),
+    /// For this compilation alone.
+    Copy(Boxed<'a>),
     /// Every compilation is on its own, with an empty cache.
     Failed,
 }
 
 /// What the language compiles once for all its programs: made the first time a station compiles one of them, unless the artifact cache has it.
-pub(crate) fn warmed(context: RunContext, build_plan: &BuildPlan) -> Result<Warmed, Fault> {
+pub(crate) fn warmed<'a>(context: RunContext<'a>, build_plan: &BuildPlan) -> Result<Warmed<'a>, Fault> {
     let Some(warm_up) = &build_plan.warm_up else { return Ok(Warmed::Needless) };
-    // What a machine that may have been taken over has compiled is nobody else's.
-    if context.runner.throws_away() {
-        return Ok(Warmed::Failed);
-    }
-    let mut caches = context.caches.made.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = caches.get(&build_plan.language) {
-        return Ok(known.map_or(Warmed::Failed, Warmed::Cache));
-    }
     let kept = context
         .caches
         .artifacts
         .as_deref()
         .map(|artifacts| (artifacts, artifact_cache::name_of(build_plan, warm_up)));
+    // What a machine that may have been taken over has compiled is nobody else's. It gets a copy of what was compiled outside.
+    if context.runner.throws_away() {
+        let Some((artifacts, name)) = kept.filter(|(artifacts, name)| artifacts.has(name)) else {
+            return Ok(Warmed::Failed);
+        };
+        let copy = Boxed::new(context.runner, PROGRAM_BOX)?;
+        let filled = artifacts.fill(&name, context.runner, copy.id);
+        return Ok(if filled { Warmed::Copy(copy) } else { Warmed::Failed });
+    }
+    let mut caches = context.caches.made.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = caches.get(&build_plan.language) {
+        return Ok(known.map_or(Warmed::Failed, Warmed::Cache));
+    }
     if let Some((artifacts, name)) = &kept {
         let cache = Boxed::new(context.runner, PROGRAM_BOX)?;
         if artifacts.fill(name, context.runner, cache.id) {

@@ -56,7 +56,8 @@ pub trait Runner: Send + Sync {
     /// Ends the run in progress, if any, from another thread: its observation comes back with
     /// `cancelled`, or with `output_cut` when `output` is given.
     fn end_run(&self, output: bool);
-    /// Whether everything is thrown away with the last box of a submission: nothing can be kept for the next one.
+    /// Whether everything is thrown away with the last box of a submission: nothing can be kept for the next one,
+    /// and what languages compile once is copied in.
     fn throws_away(&self) -> bool {
         false
     }

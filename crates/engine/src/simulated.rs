@@ -22,6 +22,7 @@ pub struct Simulated {
     play: Box<Play>,
     state: Mutex<State>,
     changed: Condvar,
+    throws_away: bool,
 }
 
 #[derive(Default)]
@@ -39,7 +40,17 @@ impl Simulated {
     pub fn new(
         play: impl Fn(&mut Stage) -> Result<Observation, SystemError> + Send + Sync + 'static,
     ) -> Simulated {
-        Simulated { play: Box::new(play), state: Mutex::default(), changed: Condvar::new() }
+        Simulated {
+            play: Box::new(play),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            throws_away: false,
+        }
+    }
+
+    /// The same, as a virtual machine: see [`Runner::throws_away`].
+    pub fn thrown_away(self) -> Simulated {
+        Simulated { throws_away: true, ..self }
     }
 
     /// The specifications of all runs so far, in order.
@@ -145,6 +156,10 @@ impl Runner for Simulated {
             state.ended = Some(output);
             self.changed.notify_all();
         }
+    }
+
+    fn throws_away(&self) -> bool {
+        self.throws_away
     }
 }
 

@@ -46,3 +46,85 @@ impl PendingWarmUps {
         self.0.iter().try_for_each(|build_plan| warmed(context, build_plan).map(drop))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files;
+    use crate::languages::SCRIPT_LIMITS;
+    use crate::limits::Allowance;
+    use crate::program::{CompileBounds, compile_to};
+    use crate::simulated::{Simulated, observation};
+    use crate::slot::Caches;
+    use judge::language::{CACHE_DIR, Command, WarmUp};
+    use model::{Exit, Nanos, Placement, View};
+    use std::sync::{Arc, Mutex};
+
+    fn build_plan_with_warm_up() -> BuildPlan {
+        let command = |word: &str| Command { argv: vec![word.into()], env: Vec::new() };
+        BuildPlan {
+            language: "go".into(),
+            stands_in: None,
+            refused: None,
+            parts: Vec::new(),
+            compile: vec![command("compile")],
+            warm_up: Some(WarmUp {
+                name: "warm_up.go".into(),
+                text: "package main".into(),
+                commands: vec![command("warm up")],
+            }),
+            compile_view: View::default(),
+            compile_limits: SCRIPT_LIMITS,
+            run: command("run"),
+            run_view: View::default(),
+            allowance: Allowance::NONE,
+        }
+    }
+
+    /// What a compilation found in the cache, whether it could write there, how often the warm-up was compiled, and the boxes that are left
+    /// without the program.
+    type Seen = (Option<Vec<u8>>, bool, usize, usize);
+
+    fn compiled(in_a_machine: bool, artifacts: &Arc<ArtifactCache>) -> Seen {
+        let found = Arc::new(Mutex::new(None));
+        let note = found.clone();
+        let runner = Simulated::new(move |stage| {
+            let [shared, own] = ["shared", "own"].map(|name| format!("{CACHE_DIR}/{name}"));
+            match &*stage.spec().argv[0] {
+                "warm up" => assert!(stage.put(&shared, b"compiled")),
+                "compile" => *note.lock().unwrap() = Some((stage.file(&shared), stage.put(&own, b""))),
+                _ => {}
+            }
+            Ok(observation(Exit::Code(0), Nanos::from_millis(1)))
+        });
+        let runner = if in_a_machine { runner.thrown_away() } else { runner };
+        let caches = Caches { artifacts: Some(artifacts.clone()), ..Caches::default() };
+        let (placement, cancel) = (Placement::default(), AtomicBool::new(false));
+        let context = RunContext {
+            runner: &runner,
+            placement: &placement,
+            caches: &caches,
+            layout: Layout::default(),
+            cancel: &cancel,
+        };
+        let build_plan = build_plan_with_warm_up();
+        let printed = files::in_memory("output").unwrap();
+        let bounds = CompileBounds { limits: build_plan.compile_limits, wall: None };
+        let compilation = compile_to(context, &build_plan, bounds, &[], [&printed; 2]).unwrap();
+        assert!(compilation.program.is_ok());
+        drop(compilation);
+        let warm_ups = runner.specs().iter().filter(|spec| spec.argv[0] == "warm up").count();
+        let (shared, writable) = found.lock().unwrap().take().unwrap();
+        (shared, writable, warm_ups, runner.boxes())
+    }
+
+    #[test]
+    fn machines_get_a_copy_of_what_was_compiled_outside() {
+        let top = tempfile::tempdir().unwrap();
+        let artifacts = Arc::new(ArtifactCache::new(top.path().join("compiled")));
+        let shared = Some(b"compiled".to_vec());
+        assert_eq!(compiled(true, &artifacts), (None, true, 0, 0), "an empty cache of its own");
+        assert_eq!(compiled(false, &artifacts), (shared.clone(), false, 1, 1), "kept for the next program");
+        assert_eq!(compiled(true, &artifacts), (shared, false, 0, 0), "a copy that goes with the machine");
+    }
+}
