@@ -75,25 +75,27 @@ pub(crate) fn command() -> Command {
     command.help_template(template)
 }
 
-/// The command line, from what was typed.
+/// The command line, from what was typed. Help texts are made only for those who read them: they cost more than the rest of a start.
 ///
 /// # Errors
 /// Of the parser, for a mistake and for help and version alike. It suggests no command that the help does not list.
 pub(crate) fn parse<T: Into<OsString> + Clone>(
     typed: impl IntoIterator<Item = T>,
 ) -> Result<Cli, clap::Error> {
-    command().try_get_matches_from(typed).and_then(|typed| Cli::from_arg_matches(&typed)).map_err(
-        |mut wrong| {
-            let hidden = |name: &String| command().find_subcommand(name).is_some_and(Command::is_hide_set);
-            match wrong.get(ContextKind::SuggestedSubcommand) {
-                Some(ContextValue::Strings(names)) if names.iter().any(hidden) => {
-                    wrong.remove(ContextKind::SuggestedSubcommand);
-                }
-                _ => {}
+    let typed: Vec<OsString> = typed.into_iter().map(Into::into).collect();
+    let parsed = |command: Command| {
+        command.try_get_matches_from(&typed).and_then(|typed| Cli::from_arg_matches(&typed))
+    };
+    parsed(Cli::command()).or_else(|_| parsed(command())).map_err(|mut wrong| {
+        let hidden = |name: &String| command().find_subcommand(name).is_some_and(Command::is_hide_set);
+        match wrong.get(ContextKind::SuggestedSubcommand) {
+            Some(ContextValue::Strings(names)) if names.iter().any(hidden) => {
+                wrong.remove(ContextKind::SuggestedSubcommand);
             }
-            wrong
-        },
-    )
+            _ => {}
+        }
+        wrong
+    })
 }
 
 /// Examples below the options of every command. A command that brings its own keeps them.
