@@ -25,7 +25,9 @@ fn commit() -> Option<String> {
         }
     }
     let commit = git(&["rev-parse", "--short=9", "HEAD"])?;
-    let clean = git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty();
+    // Else it writes the index, and the next build would begin again.
+    let status = ["--no-optional-locks", "status", "--porcelain", "--untracked-files=no"];
+    let clean = git(&status)?.is_empty();
     Some(if clean { commit } else { format!("{commit}.dirty") })
 }
 

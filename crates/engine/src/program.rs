@@ -273,11 +273,8 @@ pub(crate) fn warmed<'a>(context: RunContext<'a>, build_plan: &BuildPlan) -> Res
         .map(|artifacts| (artifacts, artifact_cache::name_of(build_plan, warm_up)));
     // What a machine that may have been taken over has compiled is nobody else's. It gets a copy of what was compiled outside.
     if context.runner.throws_away() {
-        let Some((artifacts, name)) = kept.filter(|(artifacts, name)| artifacts.has(name)) else {
-            return Ok(Warmed::Failed);
-        };
         let copy = Boxed::new(context.runner, PROGRAM_BOX)?;
-        let filled = artifacts.fill(&name, context.runner, copy.id);
+        let filled = kept.is_some_and(|(artifacts, name)| artifacts.fill(&name, context.runner, copy.id));
         return Ok(if filled { Warmed::Copy(copy) } else { Warmed::Failed });
     }
     let mut caches = context.caches.made.lock().unwrap_or_else(PoisonError::into_inner);
