@@ -222,7 +222,7 @@ stops() { # pid
 laboratory() {
     tauto run -- true
     remember
-    part ladder tauto lab ladder --json -n 2 --numbers 100000 --html /run/ladder.html
+    part ladder tauto lab ladder --json -n 1 --numbers 100000 --record /run/ladder --html /run/ladder.html
     part ladder_page grep -c '<svg' /run/ladder.html
     part ladder_changed changed
     part perturb tauto lab perturb --json -n 1 --numbers 100000 --html /run/perturb.html
@@ -232,9 +232,11 @@ laboratory() {
     part cut_put_back changed
 }
 
-# Kills a ladder in its isolated partition: what has changed then, how many loads there are, and what the next call says.
+# Kills a ladder in its isolated partition: what has changed then, how many loads there are, and what the next call says. It resumes the first
+# one just before the stage that has a partition and loads, which is the fifth after the first.
 cut_in_partition() {
-    tauto lab ladder --json -n 2 --numbers 100000 --record /run/cut >/dev/null 2>&1 &
+    sed '/"stage":5/,$d' /run/ladder >/run/cut
+    tauto lab ladder --json -n 1 --numbers 100000 --record /run/cut >/dev/null 2>&1 &
     pid=$!
     until grep -qs '"stage":5' /run/cut; do
         kill -0 $pid || return

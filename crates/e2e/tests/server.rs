@@ -211,11 +211,11 @@ fn laboratory(parts: &Parts) -> Vec<String> {
         })
     };
     let wanted = [
-        stage("untouched", 2, "none"),
-        stage("bound", 2, "affinity"),
-        stage("slot", 2, "partition"),
+        stage("untouched", 1, "none"),
+        stage("bound", 1, "affinity"),
+        stage("slot", 1, "partition"),
         stage("frequency", 0, ""),
-        stage("node", 2, "partition"),
+        stage("node", 1, "partition"),
     ];
     if !seen.clone().eq(wanted.into_iter().flatten()) {
         broken.push(format!("ladder: {:?}", seen.collect::<Vec<_>>()));
