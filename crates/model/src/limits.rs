@@ -14,6 +14,11 @@ pub struct WallLimit {
     pub excuse_waiting: bool,
 }
 
+impl WallLimit {
+    /// How often its time may be excused for want of a CPU.
+    pub const EXCUSED_AT_MOST: u32 = 9;
+}
+
 /// The limits of one run, each for the whole process tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -23,8 +23,6 @@ const SHORTEST: Nanos = Nanos(200_000);
 /// Fastest that a CPU can touch fresh memory, in bytes per nanosecond: page faults cost more than the copying. Without a
 /// memory cgroup nobody wakes us when memory runs out, so we wake when it could have.
 const TOUCHED: u64 = 8;
-/// How often elapsed time may be excused for want of a CPU, in units of the wall limit.
-const EXCUSED_AT_MOST: u64 = 9;
 
 /// When a run's pages are first looked at, on machines with several memory nodes. They are gone when it has ended.
 const FIRST_LOOK: Nanos = Nanos(10_000_000);
@@ -308,7 +306,7 @@ fn wall_deadline(wall: WallLimit, elapsed: Nanos, waited: impl FnOnce() -> Nanos
     if elapsed <= wall.time || !wall.excuse_waiting {
         return wall.time;
     }
-    wall.time + waited().min(Nanos(wall.time.0.saturating_mul(EXCUSED_AT_MOST)))
+    wall.time + waited().min(Nanos(wall.time.0.saturating_mul(WallLimit::EXCUSED_AT_MOST.into())))
 }
 
 #[cfg(test)]

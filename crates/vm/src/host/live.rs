@@ -53,6 +53,30 @@ pub(super) struct Given {
     pub(super) most: u64,
 }
 
+/// How long a run is waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// As long as its machine says that it is there: it has no limit.
+    Endless,
+    /// `least`, and longer by as much as the guest's CPUs were active since a moment at which that time was `before`, up to `most`. The
+    /// launcher in the guest excuses time that a run waited for a CPU; where a CPU is waited for, one is active.
+    Bounded { least: Duration, most: Duration, before: Nanos },
+}
+
+impl Patience {
+    /// After how much time the run is late, when so much has passed.
+    fn after(&self, passed: Duration, active: impl FnOnce() -> Reading<Nanos>) -> Duration {
+        match self {
+            Patience::Endless => Duration::from_secs(u64::from(u32::MAX)),
+            Patience::Bounded { least, .. } if passed <= *least => *least,
+            Patience::Bounded { least, most, before } => match active() {
+                Reading::Known(active) => (*least + Duration::from_nanos((active - *before).0)).min(*most),
+                Reading::Unknown(_) => *most,
+            },
+        }
+    }
+}
+
 impl Live {
     /// Boots a machine within `patience`; it is left when `stop` is set.
     pub(super) fn boot(order: &Order, patience: Duration, stop: &AtomicBool) -> Result<Live, String> {
@@ -98,7 +122,7 @@ impl Live {
             return Err(why);
         }
         live.listen(sender)?;
-        let ready = live.hear(begun + patience, &|| stop.load(Ordering::SeqCst));
+        let ready = live.hear(&|| begun + patience, &|| stop.load(Ordering::SeqCst));
         live.weaker = match ready {
             Ok(NumberedResponse { serial: 0, told: Response::Ready { version: VERSION, weaker } }) => weaker,
             Ok(_) => return Err("the guest is not of this version".into()),
@@ -154,8 +178,12 @@ impl Live {
         last.map_or(why.to_string(), |last| format!("{why}; last on its console: {last}"))
     }
 
-    fn hear(&self, deadline: Instant, left: &dyn Fn() -> bool) -> Result<NumberedResponse, String> {
-        let mut deadline = deadline;
+    fn hear(
+        &self,
+        deadline: &dyn Fn() -> Instant,
+        left: &dyn Fn() -> bool,
+    ) -> Result<NumberedResponse, String> {
+        let mut least = Instant::now();
         loop {
             match self.answers.recv_timeout(LOOK) {
                 Ok(answered) => return Ok(answered),
@@ -166,9 +194,9 @@ impl Live {
                 Err(RecvTimeoutError::Timeout) if left() => return Err(self.close("it was ended")),
                 // It waits for us.
                 Err(RecvTimeoutError::Timeout) if self.port.waits_here() => {
-                    deadline = deadline.max(Instant::now() + SILENCE);
+                    least = Instant::now() + SILENCE;
                 }
-                Err(RecvTimeoutError::Timeout) if Instant::now() > deadline => {
+                Err(RecvTimeoutError::Timeout) if Instant::now() > deadline().max(least) => {
                     return Err(self.close("it did not answer in time"));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -188,7 +216,7 @@ impl Live {
         Ok(serial)
     }
 
-    fn answer(&self, serial: u64, deadline: Instant) -> Result<Response, SystemError> {
+    fn answer(&self, serial: u64, deadline: &dyn Fn() -> Instant) -> Result<Response, SystemError> {
         let answered = self.hear(deadline, &|| false).map_err(fault)?;
         if answered.serial != serial {
             return Err(fault(self.close("it answers what was not asked")));
@@ -202,7 +230,8 @@ impl Live {
     /// A request without bytes.
     pub(super) fn ask(&self, ask: Request) -> Result<Response, SystemError> {
         let serial = self.tell(ask)?;
-        self.answer(serial, Instant::now() + PATIENCE)
+        let deadline = Instant::now() + PATIENCE;
+        self.answer(serial, &|| deadline)
     }
 
     /// A request with a file's content.
@@ -211,7 +240,7 @@ impl Live {
         let serial = self.tell(ask)?;
         let sent = self.port.pump(0, content, &|_| false, Some(deadline));
         sent.map_err(|e| fault(self.close(&e.to_string())))?;
-        self.answer(serial, deadline)
+        self.answer(serial, &|| deadline)
     }
 
     /// A request that brings a file's content, at most so many bytes, into `to`.
@@ -225,7 +254,8 @@ impl Live {
                 }
             });
             let serial = self.tell(ask)?;
-            let told = self.answer(serial, Instant::now() + PATIENCE);
+            let deadline = Instant::now() + PATIENCE;
+            let told = self.answer(serial, &|| deadline);
             self.port.shut(0);
             drop(collecting.join());
             if !self.alive() {
@@ -240,7 +270,7 @@ impl Live {
         &self,
         ask: Request,
         given: Vec<Given>,
-        patience: Option<Duration>,
+        patience: &Patience,
     ) -> Result<(Response, Duration), SystemError> {
         let (port, stop) = (&*self.port, AtomicBool::new(false));
         let mut incoming = Vec::new();
@@ -282,9 +312,8 @@ impl Live {
                     });
                 }
             }
-            let deadline =
-                patience.map_or_else(|| begun + Duration::from_secs(u64::from(u32::MAX)), |p| begun + p);
-            let told = self.answer(serial, deadline);
+            let deadline = || begun + patience.after(begun.elapsed(), || self.active(0));
+            let told = self.answer(serial, &deadline);
             stop.store(true, Ordering::SeqCst);
             // All of it came before the answer, unless there was none.
             open.iter().for_each(|n| self.port.shut(*n));
@@ -299,16 +328,26 @@ impl Live {
 
     /// Time that the threads which are the guest's CPUs from `first` on were ready and had no CPU of the host.
     pub(super) fn waited(&self, first: usize) -> Reading<Nanos> {
-        let mut total = Nanos::ZERO;
+        self.scheduled(first).map(|[_, waited]| waited)
+    }
+
+    /// Time that all of these threads computed or were ready to.
+    pub(super) fn active(&self, first: usize) -> Reading<Nanos> {
+        self.scheduled(first).map(|[computed, waited]| computed + waited)
+    }
+
+    /// Time on a CPU and time waiting for one, of the threads that are the guest's CPUs from `first` on (proc(5), schedstat).
+    fn scheduled(&self, first: usize) -> Reading<[Nanos; 2]> {
+        let mut total = [Nanos::ZERO; 2];
         for thread in self.started.cpus.iter().skip(first) {
-            // proc(5): time on the CPU, time waiting, number of turns.
             let path = format!("/proc/{}/task/{thread}/schedstat", self.started.pid);
             let text = fs::read_to_string(path).unwrap_or_default();
-            match text.split_whitespace().nth(1).and_then(|wait| wait.parse().ok()) {
-                Some(wait) => total = total + Nanos(wait),
-                None => {
-                    return Reading::unknown("the host's scheduler says nothing of the machine's threads");
+            let mut fields = text.split_whitespace().map(|field| field.parse().map(Nanos));
+            match (fields.next(), fields.next()) {
+                (Some(Ok(computed)), Some(Ok(waited))) => {
+                    total = [total[0] + computed, total[1] + waited];
                 }
+                _ => return Reading::unknown("the host's scheduler says nothing of the machine's threads"),
             }
         }
         Reading::Known(total)
@@ -437,6 +476,20 @@ mod tests {
         drop(port);
         assert_eq!((&*why, begun.elapsed() < SILENT * 10), ("it is silent", true), "{:?}", begun.elapsed());
         guest.join().expect("it ends");
+    }
+
+    #[test]
+    fn a_machine_that_idles_is_waited_for_no_longer_than_its_run_may_take() {
+        let secs = Duration::from_secs;
+        let before = Nanos::from_secs(1000);
+        let patience = Patience::Bounded { least: secs(62), most: secs(80), before };
+        let unasked = || panic!("asked for before it matters");
+        assert_eq!(patience.after(secs(62), unasked), secs(62));
+        let active = |by| move || Reading::Known(before + Nanos::from_secs(by));
+        let late = [active(0), active(5), active(500)].map(|active| patience.after(secs(63), active));
+        assert_eq!(late, [secs(62), secs(67), secs(80)]);
+        assert_eq!(patience.after(secs(63), || Reading::unknown("no schedstat")), secs(80));
+        assert!(Patience::Endless.after(secs(1_000_000), unasked) > secs(1_000_000));
     }
 
     fn framed(kind: Kind, channel: u8, content: &[u8]) -> Vec<u8> {

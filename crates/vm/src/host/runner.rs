@@ -2,7 +2,7 @@
 
 use super::Settings;
 use super::accelerator::{expected, found_with, remember};
-use super::live::{Given, Live, fault};
+use super::live::{Given, Live, Patience, fault};
 use crate::frame::Kind;
 use crate::message::NumberedRequest;
 use crate::message::{Request, Response, Role, WireBlame, possible};
@@ -10,7 +10,7 @@ use crate::port::Port;
 use engine::{Runner, SystemError, files};
 use model::{
     Accelerator, BoxId, Bytes, Found, Isolation, Limits, MachineEvidence, Nanos, Observation, Reading,
-    RunSpec, Stdio,
+    RunSpec, Stdio, WallLimit,
 };
 use rustix::fs::{FileType, fstat};
 use rustix::time::{ClockId, clock_gettime};
@@ -337,7 +337,6 @@ impl Runner for Machine {
             if settings.cpus.is_empty() { vec![] } else { (1..=settings.cpus_for_runs()).collect() };
         let given = roles(&spec, fds, settings.memory)?;
         let roles = given.iter().map(|one| one.role).collect();
-        let patience = patience(&spec.limits);
         let had = !turn.boxes.is_empty();
         let live = self.live(&mut turn)?;
         let first = usize::from(!settings.cpus.is_empty());
@@ -347,7 +346,9 @@ impl Runner for Machine {
         }
         turn.used = true;
         let live = self.live(&mut turn)?;
-        let (told, elapsed) = live.run(Request::Run { spec: Box::new(spec), fds: roles }, given, patience)?;
+        let patience = patience(&spec.limits, live.active(0));
+        let (told, elapsed) =
+            live.run(Request::Run { spec: Box::new(spec), fds: roles }, given, &patience)?;
         let after = live.waited(first);
         match told {
             Response::Observed { observation, age } => {
@@ -382,11 +383,14 @@ impl Machine {
     }
 }
 
-/// How long a run is waited for; `None`: it has no limit, and may go on as long as its machine says that it is there.
-fn patience(limits: &Limits) -> Option<Duration> {
-    let longest = [limits.wall.map(|wall| wall.time), limits.cpu].into_iter().flatten().max()?;
-    // Waiting for a CPU is excused by the launcher, to an end that is its own.
-    limits.wall.map(|_| Duration::from_nanos(longest.0).saturating_mul(4) + BEYOND)
+/// How long a run is waited for, whose machine's CPUs have been active for so long.
+fn patience(limits: &Limits, before: Reading<Nanos>) -> Patience {
+    let Some(wall) = limits.wall else { return Patience::Endless };
+    let time = Duration::from_nanos(wall.time.max(limits.cpu.unwrap_or_default()).0);
+    let excused = if wall.excuse_waiting { WallLimit::EXCUSED_AT_MOST } else { 0 };
+    let least = time + BEYOND;
+    let most = least + time.saturating_mul(excused);
+    Patience::Bounded { least, most, before: before.known().copied().unwrap_or_default() }
 }
 
 /// What each of a run's descriptors is in the guest.
@@ -477,9 +481,17 @@ mod tests {
 
     #[test]
     fn runs_without_limits_are_waited_for() {
-        assert_eq!(patience(&Limits::default()), None);
-        let wall = model::WallLimit { time: Nanos::from_secs(2), excuse_waiting: true };
-        let limits = Limits { cpu: Some(Nanos::from_secs(1)), wall: Some(wall), ..Limits::default() };
-        assert_eq!(patience(&limits), Some(Duration::from_secs(68)));
+        let before = || Reading::Known(Nanos(7));
+        assert_eq!(patience(&Limits::default(), before()), Patience::Endless);
+        let bounded = |time, excuse_waiting| {
+            let wall = Some(WallLimit { time: Nanos::from_secs(time), excuse_waiting });
+            patience(&Limits { cpu: Some(Nanos::from_secs(3)), wall, ..Limits::default() }, before())
+        };
+        let of = |least, most| Patience::Bounded {
+            least: Duration::from_secs(least),
+            most: Duration::from_secs(most),
+            before: Nanos(7),
+        };
+        assert_eq!([bounded(5, true), bounded(2, false)], [of(65, 110), of(63, 63)]);
     }
 }
