@@ -80,9 +80,10 @@ vm-examples: ## Every submission of the examples in a virtual machine (JOBS=2, a
 	cargo build --release --package tautochrone
 	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin vm_examples -- $(JOBS)
 
-vm-bench: ## What a slot costs that is a virtual machine, beside the sandbox alone: boot, renewal, each test, spread, memory
+vm-bench: ROUNDS := 3
+vm-bench: ## What a slot costs that is a virtual machine, beside the sandbox alone: boot, renewal, each test, spread, memory (ROUNDS=3)
 	cargo build --release --package tautochrone
-	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin vm_bars
+	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin vm_bars -- $(ROUNDS)
 
 judgehost-spread: JUDGINGS := 20
 judgehost-spread: ## A program near its limit on busy CPUs (JUDGINGS=20): how far do times and verdicts vary, beside a plain judgehost?

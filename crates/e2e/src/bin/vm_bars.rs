@@ -129,7 +129,8 @@ impl Bench {
 
     fn tauto(&self, words: &[&str]) -> Result<Command, String> {
         let mut command = child::command(tauto::binary()?);
-        command.env("TAUTO_DATA_DIR", self.path("data")).env(machine::KERNEL, &self.kernel).args(words);
+        command.env("TAUTO_DATA_DIR", self.path("data")).env("TAUTO_CONFIG", self.path("data/config.toml"));
+        command.env(machine::KERNEL, &self.kernel).args(words);
         Ok(command)
     }
 
