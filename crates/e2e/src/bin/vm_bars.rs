@@ -1,5 +1,5 @@
 //! `make vm-bench`: what a slot costs that is a virtual machine, each figure beside the same in the sandbox of this host, in one block. On hosts with
-//! KVM it shows the figures of KVM. `vm_bars [ROUNDS]`.
+//! KVM it shows the figures of KVM. `vm_bars [ROUNDS [PART]]`; with a part, only figures whose name holds it.
 
 #![allow(clippy::print_stdout)]
 
@@ -45,6 +45,7 @@ fn run() -> Result<(), String> {
         .nth(1)
         .map_or(Ok(ROUNDS), |word| word.parse())
         .map_err(|e| format!("ROUNDS: {e}"))?;
+    let part = std::env::args().nth(2).unwrap_or_default();
     let directory = tempfile::tempdir().map_err(|e| e.to_string())?;
     let bench = Bench { kernel: machine::kernel()?, directory };
     let data = bench.path("data");
@@ -54,56 +55,42 @@ fn run() -> Result<(), String> {
     for (name, text) in [("loop", LOOP), ("touch", TOUCH)] {
         bench.compile(name, text)?;
     }
-    let repeated = |figure: &dyn Fn() -> Result<Both, String>| -> Result<[Vec<f64>; 2], String> {
+    println!("| figure, median (least to most) of {rounds} | machine ({}) | sandbox |", bench.accelerator()?);
+    println!("|---|---|---|");
+    for (name, unit, figure) in FIGURES.iter().filter(|(name, _, _)| name.contains(&part)) {
         let mut all: [Vec<f64>; 2] = Default::default();
         for _ in 0..rounds {
-            for (values, value) in all.iter_mut().zip(figure()?) {
+            for (values, value) in all.iter_mut().zip(figure(&bench)?) {
                 values.push(value);
             }
         }
-        Ok(all)
-    };
-    println!("| figure, median (least to most) of {rounds} | machine ({}) | sandbox |", bench.accelerator()?);
-    println!("|---|---|---|");
-    let told = |name: &str, unit: &str, all: [Vec<f64>; 2]| {
         let [inside, outside] = all.map(|values| summary(values, unit));
         println!("| {name} | {inside} | {outside} |");
-    };
-    told("from the order to a machine that is ready", "s", repeated(&|| Ok([bench.boot()?, f64::NAN]))?);
-    told(
-        "`tauto run -- /bin/true`, machine included",
-        "s",
-        repeated(&|| bench.both(|words| bench.command(words)))?,
-    );
-    told(
-        "each further submission of `tauto verify`",
-        "s",
-        repeated(&|| bench.both(|words| bench.submission(words)))?,
-    );
-    told("each further test of a submission", "ms", repeated(&|| bench.both(|words| bench.test(words)))?);
-    told(
-        "CPU time of a loop, median of 10",
-        "ms",
-        repeated(&|| bench.both(|words| bench.spread(words, "median_ns").map(|ns| ns / 1e6)))?,
-    );
-    told(
-        "its spread over 10 runs",
-        "%",
-        repeated(&|| bench.both(|words| bench.spread(words, "spread_pct")))?,
-    );
-    told(
-        "memory of the slot, a program that sleeps",
-        "MiB",
-        repeated(&|| Ok([bench.memory("/bin/sleep", &["5"])?, f64::NAN]))?,
-    );
-    let touch = bench.path("touch").display().to_string();
-    told(
-        "the same, a program that touches 256 MiB",
-        "MiB",
-        repeated(&|| Ok([bench.memory(&touch, &[])?, f64::NAN]))?,
-    );
+    }
     Ok(())
 }
+
+/// Name, unit, and how it is measured.
+type Figure = (&'static str, &'static str, fn(&Bench) -> Result<Both, String>);
+
+const FIGURES: [Figure; 8] = [
+    ("from the order to a machine that is ready", "s", |bench| Ok([bench.boot()?, f64::NAN])),
+    ("`tauto run -- /bin/true`, machine included", "s", |bench| bench.both(|words| bench.command(words))),
+    ("each further submission of `tauto verify`", "s", |bench| bench.both(|words| bench.submission(words))),
+    ("each further test of a submission", "ms", |bench| bench.both(|words| bench.test(words))),
+    ("CPU time of a loop, median of 10 runs", "ms", |bench| {
+        bench.both(|words| bench.spread(words, "median_ns").map(|ns| ns / 1e6))
+    }),
+    ("spread of the CPU time of a loop, 10 runs", "%", |bench| {
+        bench.both(|words| bench.spread(words, "spread_pct"))
+    }),
+    ("memory of the slot, a program that sleeps", "MiB", |bench| {
+        Ok([bench.memory("/bin/sleep", &["5"])?, f64::NAN])
+    }),
+    ("memory of the slot, a program that touches 256 MiB", "MiB", |bench| {
+        Ok([bench.memory(&bench.path("touch").display().to_string(), &[])?, f64::NAN])
+    }),
+];
 
 fn summary(mut values: Vec<f64>, unit: &str) -> String {
     values.retain(|value| !value.is_nan());
@@ -224,11 +211,7 @@ impl Bench {
     /// A figure of the CPU time of ten runs.
     fn spread(&self, words: &[&str], figure: &str) -> Result<f64, String> {
         let program = self.path("loop").display().to_string();
-        let asked = [
-            &["bench", "--json", "-n", RUNS, "--cpu-time", "60", "--show", &program],
-            words,
-            &["--", &program],
-        ];
+        let asked = [&["bench", "--json", "-n", RUNS, "--cpu-time", "60"], words, &["--", &program]];
         let (bench, _) = self.document(&asked.concat())?;
         bench["cpu"][figure].as_f64().ok_or_else(|| format!("{bench:#}"))
     }
@@ -237,9 +220,6 @@ impl Bench {
     fn memory(&self, program: &str, arguments: &[&str]) -> Result<f64, String> {
         let mut words = vec!["run", "--json", "--cpu-time", "60", "--wall-time", "60", "--memory", "1G"];
         words.extend(INSIDE);
-        if !program.starts_with("/bin") {
-            words.extend(["--show", program]);
-        }
         words.extend(["--", program]);
         words.extend(arguments);
         let mut command = self.tauto(&words)?;
