@@ -232,8 +232,8 @@ laboratory() {
     part cut_put_back changed
 }
 
-# Kills a ladder in its isolated partition: what has changed then, how many loads there are, and what the next call says. It resumes the first
-# one just before the stage that has a partition and loads, which is the fifth after the first.
+# Kills a ladder in its isolated partition: what has changed then, how many loads there are, and what the next call says. It resumes the
+# first ladder just before stage 5, which has a partition and loads.
 cut_in_partition() {
     sed '/"stage":5/,$d' /run/ladder >/run/cut
     tauto lab ladder --json -n 1 --numbers 100000 --record /run/cut >/dev/null 2>&1 &

@@ -262,6 +262,10 @@ mod tests {
             &["kernel: not known (no /proc/sys/kernel/osrelease), and the pool's is 6.12.48"],
         );
         check(
+            |node| node.isolation = known("vm: tcg, Linux 6.1.0, 3072 MiB"),
+            &["isolation: it is vm: tcg, Linux 6.1.0, 3072 MiB, and the pool's is sandbox"],
+        );
+        check(
             |node| drop(node.tuning.insert("turbo".into(), "on".into())),
             &["tuning: it has turbo: on, and the pool's is governor: performance; turbo: off"],
         );

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const ROUNDS: usize = 3;
 /// For one command.
 const PATIENCE: Duration = Duration::from_secs(900);
-/// Tests and submissions that are added to a few, to see what each costs.
+/// Numbers of tests, and of submissions, whose difference shows what each costs.
 const MORE: [usize; 2] = [1, 21];
 const QUEUE: [usize; 2] = [1, 5];
 /// Runs of the loop in a block.
@@ -154,7 +154,7 @@ impl Bench {
         if run["status"] == "ok" { Ok(elapsed) } else { Err(format!("{run:#}")) }
     }
 
-    /// A package with so many tests and submissions.
+    /// Writes a package with this number of tests and of submissions, and returns its path.
     fn package(&self, tests: usize, submissions: usize) -> Result<String, String> {
         let directory = self.path(&format!("double-{tests}-{submissions}"));
         let kept = package::DOUBLE.iter().filter(|(name, _)| !name.starts_with("data/secret"));
@@ -176,7 +176,7 @@ impl Bench {
         Ok(directory.display().to_string())
     }
 
-    /// Seconds for each more, since the rest is the same.
+    /// Seconds that each further test or submission takes: all else is the same.
     fn each(counts: [usize; 2], elapsed: impl Fn(usize) -> Result<f64, String>) -> Result<f64, String> {
         let [few, many] = counts;
         Ok((elapsed(many)? - elapsed(few)?) / (many - few) as f64)

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 const JOBS: usize = 2;
 /// For a submission: emulation is slow, and some wait for ever on each of many tests.
 const PATIENCE: Duration = Duration::from_secs(1200);
-/// A program that keeps the limit may take so many times as much where it is emulated.
+/// In a machine, the time limit of a program that keeps it in the sandbox is multiplied by this: emulation is slow.
 const SLOWER: f64 = 30.0;
-/// One that exceeds it gets so many times as much, as hostile programs do: it must exceed that, too.
+/// The same for a program that exceeds it in the sandbox; it must exceed the larger limit, too.
 const EXCEEDS: f64 = 10.0;
 /// And compilers, in seconds: Go and Kotlin compile their libraries in each machine.
 const COMPILATION: u32 = 900;
