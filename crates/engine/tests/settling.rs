@@ -54,7 +54,7 @@ fn check(program: &'static str, times: &[u64], verdict: Verdict, how: (Confidenc
     check_in(kit(), program, times, verdict, how);
 }
 
-/// The same on a slot whose control program takes so long, and how often that ran.
+/// The same on a slot whose control program takes so long, for ever, and how often that ran.
 fn check_beside(
     milliseconds: u64,
     program: &'static str,
@@ -62,8 +62,21 @@ fn check_beside(
     verdict: Verdict,
     how: (Confidence, u32, u32, u64),
 ) -> u32 {
+    check_until_calm(milliseconds, u32::MAX, program, times, verdict, how)
+}
+
+/// The same until it ran `calm_after` times.
+fn check_until_calm(
+    milliseconds: u64,
+    calm_after: u32,
+    program: &'static str,
+    times: &[u64],
+    verdict: Verdict,
+    how: (Confidence, u32, u32, u64),
+) -> u32 {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
     *CONTROL.lock().unwrap() = (milliseconds, 0);
+    *CALM_AFTER.lock().unwrap() = calm_after;
     let mut kit = kit();
     kit.control = true;
     kit.programs.insert("control", control);
@@ -132,11 +145,8 @@ fn no_program_fails_for_a_machine_that_has_become_slower() {
 
 #[test]
 fn a_repeat_waits_for_calm() {
-    let calm_after = |n| *CALM_AFTER.lock().unwrap() = n;
-    calm_after(4);
-    let looks =
-        check_beside(130, "timed", &[2500, 1810], Verdict::Accepted, (Confidence::Settled, 2, 1, 1810));
-    calm_after(u32::MAX);
+    let settled = (Confidence::Settled, 2, 1, 1810);
+    let looks = check_until_calm(130, 4, "timed", &[2500, 1810], Verdict::Accepted, settled);
     assert_eq!(looks, 5, "it ran again as soon as the machine was calm");
 }
 
