@@ -19,7 +19,7 @@ use engine::job::Job;
 use engine::languages::Languages;
 use engine::opinion::Opinions;
 use engine::prepared_slot::PreparedSlot;
-use engine::slot::{needs_auxiliary, processes_beside};
+use engine::slot::needs_auxiliary;
 use engine::submission::{Submission, check, judge_submission};
 use engine::timelimit::time_limit;
 use judge::package::TimeLimit;
@@ -89,11 +89,7 @@ pub(crate) fn main(args: JudgeArgs) -> Result<Done, Failure> {
     let mut reservations = reserve(&args.placement, SlotChoice::Auto, 1)?;
     args.isolation.apply(&mut reservations, false, || shown_to(&plan.languages))?;
     let floor = worst_floor(&reservations);
-    let site = Site::start_with(
-        reservations,
-        needs_auxiliary(&plan.opened.package),
-        processes_beside(&plan.opened.package),
-    )?;
+    let site = Site::start(reservations, needs_auxiliary(&plan.opened.package))?;
     let progress = Progress::new(1, !args.json);
     plan.opened.warnings.iter().for_each(|warning| progress.tell(warning));
     let judged = judge(&args, &plan, &site, floor, &|event| progress.tell(&event));

@@ -5,7 +5,6 @@ use crate::inputs;
 use crate::options::{KeepArgs, LimitArgs, OpinionArgs, PlacementArgs};
 use crate::reservation::Reservation;
 use crate::terminal::Failure;
-use engine::Fault;
 use engine::artifact_cache::ArtifactCache;
 use engine::clocks::Meter;
 use engine::job::Options;
@@ -13,8 +12,9 @@ use engine::languages::Languages;
 use engine::limit_cache::LimitCache;
 use engine::limits::Overrides;
 use engine::opinion::Opinions;
-use engine::slot::{Slot, Station};
+use engine::slot::{Crew, Slot, Station};
 use engine::toolchain::{Answers, Host};
+use engine::{Fault, SystemError};
 use host::facts::Facts;
 use host::identity;
 use host::machine::Machine;
@@ -22,7 +22,7 @@ use judge::language::Table;
 use judge::package::Package;
 use judge::scoring::JudgeMode;
 use model::{Clock, Event, Placement, SecondOpinions};
-use sandbox::{Launcher, LauncherOptions};
+use sandbox::{Launcher, LauncherOptions, SandboxError};
 use serde::Deserialize;
 use source::{Source, SourceLimits};
 use std::path::{Path, PathBuf};
@@ -185,32 +185,18 @@ pub(crate) struct Site {
 
 impl Site {
     /// Starts the launchers: two for a slot where validators are to be run. Nothing else must run in this
-    /// process yet, since launchers are forked from it.
+    /// process yet.
     pub(crate) fn start(reservations: Vec<Reservation>, auxiliary: bool) -> Result<Site, Failure> {
-        Site::start_with(reservations, auxiliary, 0)
-    }
-
-    /// The same with so many launchers more for a slot, for submissions of several processes.
-    pub(crate) fn start_with(
-        reservations: Vec<Reservation>,
-        auxiliary: bool,
-        beside: usize,
-    ) -> Result<Site, Failure> {
-        Site::started(reservations, auxiliary, beside, Signals::End)
+        Site::started(reservations, auxiliary, Signals::End)
     }
 
     /// The same where what is in hand is finished first when an end is asked for.
     pub(crate) fn start_patient(reservations: Vec<Reservation>, auxiliary: bool) -> Result<Site, Failure> {
-        Site::started(reservations, auxiliary, 0, Signals::EndLater)
+        Site::started(reservations, auxiliary, Signals::EndLater)
     }
 
-    fn started(
-        reservations: Vec<Reservation>,
-        auxiliary: bool,
-        beside: usize,
-        signals: Signals,
-    ) -> Result<Site, Failure> {
-        let slots = reservations.iter().map(|reservation| slot(reservation, auxiliary, beside));
+    fn started(reservations: Vec<Reservation>, auxiliary: bool, signals: Signals) -> Result<Site, Failure> {
+        let slots = reservations.iter().map(|reservation| slot(reservation, auxiliary));
         let slots = slots.collect::<Result<Vec<_>, _>>()?;
         let (cancel, ending) = (Arc::default(), Arc::default());
         let site = Site { _places: reservations, slots: Arc::new(slots), cancel, ending };
@@ -244,27 +230,29 @@ pub(crate) fn artifacts(data: &Path) -> ArtifactCache {
     ArtifactCache::new(data.join("compiled"))
 }
 
-fn slot(reservation: &Reservation, auxiliary: bool, beside: usize) -> Result<Slot, Failure> {
+fn slot(reservation: &Reservation, auxiliary: bool) -> Result<Slot, Failure> {
     let kept = Arc::new(artifacts(&data_directory()?));
-    let station = |options: &LauncherOptions, placement: Placement| -> Result<Station, Failure> {
-        let station = Station::new(Box::new(Launcher::start(options)?), placement);
-        Ok(station.with_artifacts(kept.clone()))
+    let artifacts = kept.clone();
+    let station = move |options: &LauncherOptions, placement: &Placement| -> Result<Station, SandboxError> {
+        let station = Station::new(Box::new(Launcher::start(options)?), placement.clone());
+        Ok(station.with_artifacts(artifacts.clone()))
     };
     let main = match crate::isolation::station(reservation) {
-        Some(machine) => machine.with_artifacts(kept.clone()),
-        None => station(&reservation.launcher()?, reservation.placement.clone())?,
+        Some(machine) => machine.with_artifacts(kept),
+        None => station(&reservation.launcher()?, &reservation.placement)?,
     };
-    let (options, placement) = reservation.beside();
-    let auxiliary = if auxiliary { Some(station(&options, placement.clone())?) } else { None };
     // The slot's CPUs are its first launcher's alone.
-    let beside = (0..beside).map(|_| station(&options, placement.clone()));
-    let beside = beside.collect::<Result<Vec<_>, _>>()?;
-    let control = match reservation.machine() {
-        // It was measured outside.
-        Some(_) => None,
-        None => crate::noise_floor::control(reservation.slot(), &reservation.placement)?,
+    let (options, placement) = reservation.beside();
+    let auxiliary = if auxiliary { Some(station(&options, &placement)?) } else { None };
+    let (crew, control) = match reservation.machine() {
+        // The control program was measured outside, and no process of a submission may run there.
+        Some(_) => (Crew::default(), None),
+        None => (
+            Crew::new(move || station(&options, &placement).map_err(SystemError::from)),
+            crate::noise_floor::control(reservation.slot(), &reservation.placement)?,
+        ),
     };
-    Ok(Slot { main, auxiliary, beside, control })
+    Ok(Slot { main, auxiliary, crew, control })
 }
 
 /// The noise floor for judging on several reservations alike: that of the noisiest.

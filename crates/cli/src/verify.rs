@@ -19,7 +19,7 @@ use engine::clocks::Meter;
 use engine::job::{Job, Options};
 use engine::languages::Languages;
 use engine::opinion::Opinions;
-use engine::slot::{needs_auxiliary, processes_beside};
+use engine::slot::needs_auxiliary;
 use engine::verify::verify_package;
 use judge::package::{Glob, JurySubmission};
 use judge::scoring::JudgeMode;
@@ -80,11 +80,10 @@ pub(crate) fn main(args: VerifyArgs) -> Result<Done, Failure> {
     let own =
         |opened: &Opened| needs_auxiliary(&opened.package) || !opened.package.features.checks.is_empty();
     let auxiliary = args.watch || packages.iter().any(own);
-    let beside = packages.iter().map(|opened| processes_beside(&opened.package)).max().unwrap_or(0);
     let mut reservations = reserve(&args.placement, SlotChoice::Auto, usize::from(args.jobs))?;
     args.isolation.apply(&mut reservations, true, || shown_to(&languages))?;
     let floor = worst_floor(&reservations);
-    let site = Site::start_with(reservations, auxiliary, beside)?;
+    let site = Site::start(reservations, auxiliary)?;
     loop {
         let seen = watch::look(&args.packages);
         let done = once(&args, &packages, &languages, floor, &site, exports.take())?;

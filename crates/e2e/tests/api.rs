@@ -2,6 +2,7 @@
 //! that its document does not name.
 
 use e2e::http::{Client, Response};
+use e2e::package::zipped;
 use e2e::service::{Service, submission};
 use e2e::{python, stage};
 use serde_json::{Value, json};
@@ -117,6 +118,7 @@ fn a_submission_is_judged_by_the_service() {
         ("judging", |at| judging(&mut at.api)),
         ("second opinions", |at| second_opinions(&mut at.api)),
         ("tests of its own", |at| with_tests(&mut at.api)),
+        ("several processes", |at| several_processes(&mut at.api)),
     ]);
 }
 
@@ -256,6 +258,35 @@ fn with_tests(api: &mut Api) -> Result<(), String> {
 }
 
 /// Sends a package as a new problem and verifies it.
+/// A submission that runs as two processes, which talk to a manager.
+fn several_processes(api: &mut Api) -> Result<(), String> {
+    let of_relay = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("packages/formats/cms-relay").join(name);
+        std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let names = [
+        "task.yaml",
+        "check/manager.py",
+        "input/input0.txt",
+        "input/input1.txt",
+        "output/output0.txt",
+        "output/output1.txt",
+    ];
+    let texts = names.map(&of_relay).into_iter().collect::<Result<Vec<_>, _>>()?;
+    let files: Vec<(&str, &str)> = names.into_iter().zip(texts.iter().map(String::as_str)).collect();
+    let zip = [("content-type", "application/zip")];
+    expect("add", api.send("POST", "/problems?name=relay", &zip, &zipped(&files)?)?, 201)?;
+    for (program, verdict) in [("sol/solution.py", "AC"), ("sol/alone.py", "WA")] {
+        let taken =
+            api.post("/submissions", &submission("relay", "", "a.py", &of_relay(program)?, true), 201)?;
+        let at = format!("/submissions/{}", taken["token"].as_str().unwrap_or_default());
+        let judged = api.wait(&at, |one| one["state"] == "judged")?;
+        equal(program, &judged["judgement"]["verdict"], json!(verdict))
+            .map_err(|why| format!("{why}: {judged}"))?;
+    }
+    Ok(())
+}
+
 fn packages(api: &mut Api) -> Result<(), String> {
     let package = api.send("GET", "/problems/garland/package", &[], b"")?.body;
     let zip = [("content-type", "application/zip")];

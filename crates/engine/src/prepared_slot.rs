@@ -7,7 +7,7 @@ use crate::job::{Job, Options};
 use crate::limits::{Overrides, Settings};
 use crate::make;
 use crate::program::{Built, Compiled, RunContext, compile};
-use crate::slot::{Control, Slot, Station, needs_auxiliary, processes_beside};
+use crate::slot::{Control, Slot, Station, needs_auxiliary};
 use crate::{Fault, SystemError};
 use judge::package::{Calls, OwnLimits, Program, Validator};
 use model::{Event, JudgePhase, Layout};
@@ -95,18 +95,9 @@ impl<'a> PreparedSlot<'a> {
 
     /// Where a submission's further processes run, as many as the package asks for.
     pub(crate) fn crew(&self) -> Result<Vec<RunContext<'_>>, Fault> {
-        let (wanted, there) = (processes_beside(self.job.package), &self.slot.beside);
-        if wanted > there.len() {
-            let why = format!(
-                "its submissions run as {} processes at a time, and this slot has sandboxes for {}\n\
-                 hint: judge it with `tauto judge` or `tauto verify`",
-                wanted + 1,
-                there.len() + 1
-            );
-            return Err(Fault::Package { place: self.job.package.short_name.clone(), why });
-        }
+        let stations = self.slot.crew.stations(self.job.package)?;
         let layout = self.job.options.layout;
-        Ok(there[..wanted].iter().map(|station| run_context(station, layout, self.job.cancel)).collect())
+        Ok(stations.into_iter().map(|station| run_context(station, layout, self.job.cancel)).collect())
     }
 
     pub(crate) fn context(&self) -> CaseContext<'_> {

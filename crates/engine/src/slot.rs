@@ -3,11 +3,11 @@
 use crate::artifact_cache::ArtifactCache;
 use crate::program::RunContext;
 use crate::{Fault, Runner, SystemError};
-use judge::package::{Package, Validator};
+use judge::package::{Package, Processes, Validator};
 use model::{BoxId, Exit, Nanos, Placement, RunSpec};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// A runner and where its runs are placed.
@@ -48,8 +48,8 @@ pub struct Slot {
     /// Runs validators, interactors and graders, beside the submission where they talk to each other. Only
     /// packages that bring such programs need it: see [`needs_auxiliary`].
     pub auxiliary: Option<Station>,
-    /// Run the further processes of a submission: see [`processes_beside`].
-    pub beside: Vec<Station>,
+    /// Runs the further processes of a submission.
+    pub crew: Crew,
     /// Shows whether the slot has become slower; `None` if its noise floor was not measured.
     pub control: Option<Control>,
 }
@@ -79,17 +79,62 @@ impl Control {
     }
 }
 
+type Start = dyn Fn() -> Result<Station, SystemError> + Send + Sync;
+
+/// Where the further processes of a submission run ([`judge::package::Processes`]): a station for each, which is started when a package
+/// first asks for it.
+#[derive(Default)]
+pub struct Crew {
+    start: Option<Box<Start>>,
+    stations: [OnceLock<Station>; MOST_BESIDE],
+}
+
+const MOST_BESIDE: usize = Processes::MOST as usize - 1;
+
+impl Crew {
+    /// A crew of which each station is started so. The default has none, and submissions have one process.
+    pub fn new(start: impl Fn() -> Result<Station, SystemError> + Send + Sync + 'static) -> Crew {
+        Crew { start: Some(Box::new(start)), ..Crew::default() }
+    }
+
+    /// As many stations as a package asks for.
+    pub(crate) fn stations(&self, package: &Package) -> Result<Vec<&Station>, Fault> {
+        let wanted = package.features.processes.map_or(0, |processes| processes.count.saturating_sub(1));
+        let station = |place: &OnceLock<Station>, start: &Start| {
+            // Nobody else starts one: a slot has one job at a time.
+            if place.get().is_none() {
+                drop(place.set(start()?));
+            }
+            Ok::<(), Fault>(())
+        };
+        let Some(start) = &self.start else {
+            return if wanted == 0 { Ok(Vec::new()) } else { Err(alone(package, wanted)) };
+        };
+        let places = self.stations.iter().take(wanted as usize);
+        places.clone().try_for_each(|place| station(place, start))?;
+        Ok(places.filter_map(OnceLock::get).collect())
+    }
+
+    fn started(&self) -> impl Iterator<Item = &Station> {
+        self.stations.iter().filter_map(OnceLock::get)
+    }
+}
+
+fn alone(package: &Package, beside: u32) -> Fault {
+    let why = format!(
+        "its submissions run as {} processes at a time, and a virtual machine runs one\n\
+         hint: judge it with `--isolation sandbox`",
+        beside + 1
+    );
+    Fault::Package { place: package.short_name.clone(), why }
+}
+
 impl Slot {
     /// Ends whatever runs on it, from another thread.
     pub fn end_runs(&self) {
         self.main.runner.end_run(false);
-        self.auxiliary.iter().chain(&self.beside).for_each(|station| station.runner.end_run(false));
+        self.auxiliary.iter().chain(self.crew.started()).for_each(|station| station.runner.end_run(false));
     }
-}
-
-/// The number of processes that a submission has besides its first.
-pub fn processes_beside(package: &Package) -> usize {
-    package.features.processes.map_or(0, |processes| processes.count.saturating_sub(1) as usize)
 }
 
 /// Whether the package brings programs of its own.

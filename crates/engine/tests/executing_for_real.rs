@@ -2,7 +2,7 @@
 
 use engine::execute::{Conditions, execute};
 use engine::languages::Languages;
-use engine::slot::{Slot, Station};
+use engine::slot::{Crew, Slot, Station};
 use engine::toolchain::Host;
 use judge::language::Table;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -79,7 +79,7 @@ fn main() -> ExitCode {
 fn check(asked: &Execution, expected: &[&str]) -> Result<(), Failed> {
     let launcher = Launcher::start(&LauncherOptions::default())?;
     let main = Station::new(Box::new(launcher), Placement::default());
-    let slot = Slot { main, auxiliary: None, beside: Vec::new(), control: None };
+    let slot = Slot { main, auxiliary: None, crew: Crew::default(), control: None };
     let conditions = Conditions {
         languages: &Languages::new(Table::shipped(), Host::current()),
         floor: &settle::NoiseFloor::assumed(),

@@ -596,3 +596,12 @@ fn events_tell_the_course_of_judging() {
         ]
     );
 }
+
+#[test]
+fn a_slot_without_a_crew_runs_no_submission_of_several_processes() {
+    // As beside a virtual machine, which runs one.
+    let mut kit = kit();
+    kit.package.features.processes = Some(Processes { count: 3, streams: true });
+    let fault = kit.judge("right", JudgeMode::AllTests).unwrap_err();
+    assert!(fault.to_string().contains("run as 3 processes at a time"), "{fault}");
+}

@@ -11,7 +11,7 @@ use engine::limits::Overrides;
 use engine::opinion::Opinions;
 use engine::prepared_slot::PreparedSlot;
 use engine::simulated::{Simulated, Stage, observation};
-use engine::slot::{Control, Slot, Station};
+use engine::slot::{Control, Crew, Slot, Station};
 use engine::submission::{JudgedSubmission, Submission, judge_submission};
 use engine::timelimit::time_limit;
 use engine::toolchain::{Host, Toolchain};
@@ -363,7 +363,7 @@ impl Kit {
         let slot = |(main, auxiliary): &(Arc<Simulated>, Arc<Simulated>)| Slot {
             main: station(main),
             auxiliary: Some(station(auxiliary)),
-            beside: Vec::new(),
+            crew: Crew::default(),
             control: self.control.then(control),
         };
         let slots: Vec<Slot> = self.runners.iter().map(slot).collect();
