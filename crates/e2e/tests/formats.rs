@@ -19,7 +19,7 @@ fn packages_of_each_format_are_judged_as_they_promise() {
     let mut packages: Vec<PathBuf> =
         fs::read_dir(&directory).expect("packages/formats").flatten().map(|entry| entry.path()).collect();
     packages.sort();
-    assert!(packages.len() >= 9, "{packages:?}");
+    assert!(packages.len() >= 12, "{packages:?}");
     let stage = Stage::new(Pass::possible()[0]).expect("a stage");
     let place = stage.place("formats").expect("a place");
     for package in packages {
@@ -65,7 +65,9 @@ fn converted_packages_give_the_same_verdicts() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("packages/formats");
     let stage = Stage::new(Pass::possible()[0]).expect("a stage");
     let place = stage.place("converted").expect("a place");
-    for name in ["cms-lines", "dmoj-guess", "dmoj-sums", "polygon-steps", "polygon-twice", "tps-lights"] {
+    for name in
+        ["cms-lines", "dmoj-guess", "dmoj-sums", "dmoj-talk", "polygon-steps", "polygon-twice", "tps-lights"]
+    {
         let (source, target) = (directory.join(name), place.path(name));
         let mut command = tauto_with_tools(&place);
         command.arg("convert").arg(&source).arg(&target).args(["--slot", "none"]);

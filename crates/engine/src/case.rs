@@ -316,7 +316,10 @@ impl Run<'_, '_> {
             None => output,
         };
         let validation = match status {
-            Status::Ok => Some(self.context.validate(self.case, self.input, &output, validating)?),
+            Status::Ok => {
+                validating.iter_mut().for_each(|one| one.taken = taken(&run));
+                Some(self.context.validate(self.case, self.input, &output, validating)?)
+            }
             _ => None,
         };
         let verdict = test_verdict(status, validation.as_ref());
@@ -415,6 +418,12 @@ impl<'a> IoBox<'a> {
         let found = self.runner.fetch(self.boxed.id, name)?.file();
         Ok(Some(found.map_or_else(|| files::in_memory("no output"), Ok)?))
     }
+}
+
+/// What a checker may be told of the run: CPU time in seconds, and peak memory in KiB.
+fn taken(run: &Observation) -> [String; 2] {
+    let memory = run.memory_peak.known().map_or(0, |peak| peak.0 >> 10);
+    [format!("{:.3}", run.time.cpu.0 as f64 / 1e9), memory.to_string()]
 }
 
 /// What to tell the jury about a test case.

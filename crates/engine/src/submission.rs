@@ -230,8 +230,12 @@ fn plan(job: &Job, settings: &Settings, submission: &Submission) -> Result<Plann
     let entry = submission.entry.as_deref();
     let counted = job.options.meter != Meter::Kernel;
     let sources = Sources { own: parts, added, entry, options: &[] };
-    build_plan(name, sources, language, settings.memory, job.languages, counted)
-        .map(|build_plan| Planned::BuildPlan(Box::new(build_plan)))
+    let mut build_plan = build_plan(name, sources, language, settings.memory, job.languages, counted)?;
+    if job.package.features.unbuffered {
+        // Python, "Environment variables"; nothing to other languages.
+        build_plan.run.env.push(("PYTHONUNBUFFERED".to_owned(), "1".to_owned()));
+    }
+    Ok(Planned::BuildPlan(Box::new(build_plan)))
 }
 
 /// The build plan of a jury submission.

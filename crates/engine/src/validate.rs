@@ -85,6 +85,8 @@ pub(crate) struct Validating<'a> {
     calls: &'a Calls,
     /// Paths that stand for [`Calls::FIFOS`].
     pub(crate) fifos: Vec<String>,
+    /// What the run took that is judged: [`Calls::CPU`] and [`Calls::MEMORY`].
+    pub(crate) taken: [String; 2],
     printed: File,
     errors: File,
 }
@@ -121,6 +123,7 @@ impl<'a> Validating<'a> {
             multi_pass,
             calls,
             fifos: Vec::new(),
+            taken: ["0", "0"].map(str::to_owned),
             printed: files::in_memory("validator output")?,
             errors: files::in_memory("validator errors")?,
         })
@@ -158,8 +161,11 @@ impl<'a> Validating<'a> {
         let fixed = [INPUT.to_owned(), ANSWER.to_owned(), format!("{FEEDBACK}/")];
         Ok(self.validator.prepare(RunInputs {
             args: match kattis {
-                true => fixed.into_iter().chain(self.flags.iter().cloned()).collect(),
-                false => self.foreign_arguments(shows_output),
+                true => {
+                    let flags = self.flags.iter().cloned();
+                    fixed.into_iter().chain(flags).chain(self.arguments(shows_output)).collect()
+                }
+                false => self.arguments(shows_output),
             },
             limits,
             stdin,
@@ -181,10 +187,17 @@ impl<'a> Validating<'a> {
         }))
     }
 
-    fn foreign_arguments(&self, checks: bool) -> Vec<String> {
+    fn arguments(&self, checks: bool) -> Vec<String> {
         let output = if checks { OUTPUT.to_owned() } else { format!("{FEEDBACK}/{WRITTEN}") };
+        let [cpu, memory] = &self.taken;
         let put = |word: &String| {
-            let known = [(Calls::INPUT, INPUT), (Calls::ANSWER, ANSWER), (Calls::OUTPUT, output.as_str())];
+            let known = [
+                (Calls::INPUT, INPUT),
+                (Calls::ANSWER, ANSWER),
+                (Calls::OUTPUT, output.as_str()),
+                (Calls::CPU, cpu),
+                (Calls::MEMORY, memory),
+            ];
             known.iter().fold(word.clone(), |word, (name, path)| word.replace(name, path))
         };
         let words = self.calls.arguments.iter().flat_map(|word| match word.as_str() {

@@ -16,6 +16,8 @@ pub struct FormatFeatures {
     pub second_pass: SecondPass,
     /// Files that take the place of a submission's standard streams.
     pub file_io: FileIo,
+    /// Submissions in Python do not buffer their standard output (DMOJ, `unbuffered`).
+    pub unbuffered: bool,
     /// Tests, or parts of them, that are made before anything is judged.
     pub made: Made,
     /// Programs that look at the tests themselves. Only verification of the package runs them.
@@ -90,8 +92,8 @@ pub struct ValidatorTest {
 pub struct Calls {
     /// What its answer is read from.
     pub protocol: Protocol,
-    /// Its arguments, in which [`Calls::INPUT`], [`Calls::OUTPUT`] and [`Calls::ANSWER`] stand for paths. Not used by
-    /// [`Protocol::Kattis`], whose arguments are fixed.
+    /// Its arguments, in which [`Calls::INPUT`], [`Calls::OUTPUT`] and [`Calls::ANSWER`] stand for paths, and [`Calls::CPU`] and
+    /// [`Calls::MEMORY`] for what the submission's run took. With [`Protocol::Kattis`] they follow the usual ones.
     pub arguments: Vec<String>,
 }
 
@@ -104,6 +106,10 @@ impl Calls {
     pub const ANSWER: &'static str = "{answer_file}";
     /// Stands for the paths of all FIFOs of [`Processes`], as arguments of their own: of each process that from it, that to it.
     pub const FIFOS: &'static str = "{fifos}";
+    /// Stands for the CPU time of the run that is judged, in seconds; of an interactor, for 0.
+    pub const CPU: &'static str = "{cpu_seconds}";
+    /// Stands for the peak memory of that run, in KiB; 0 where it is not known.
+    pub const MEMORY: &'static str = "{memory_kib}";
     /// The order of testlib's checkers and interactors (testlib.h, `registerTestlibCmd`, `registerInteraction`).
     pub const TESTLIB_CHECKER: [&'static str; 3] = [Calls::INPUT, Calls::OUTPUT, Calls::ANSWER];
 

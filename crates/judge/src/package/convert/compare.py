@@ -120,4 +120,5 @@ def main():
     sys.exit(42)
 
 
-main()
+if __name__ == "__main__":
+    main()

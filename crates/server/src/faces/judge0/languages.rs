@@ -34,6 +34,7 @@ pub(crate) enum LanguageKind {
 const CE: &[(u32, LanguageKind)] = &[
     (43, LanguageKind::Text),
     (44, LanguageKind::Executable),
+    (45, LanguageKind::Language("nasm")),
     (46, LanguageKind::Language("bash")),
     (48, LanguageKind::Language("c")),
     (49, LanguageKind::Language("c")),
@@ -110,6 +111,7 @@ const FORMS: &[(&str, &str, &str, bool)] = &[
     ("javascript", "JavaScript", "script.js", true),
     ("kotlin", "Kotlin", "Main.kt", false),
     ("lua", "Lua", "script.lua", true),
+    ("nasm", "Assembly", "main.asm", true),
     ("ocaml", "OCaml", "main.ml", true),
     ("pascal", "Pascal", "main.pas", true),
     ("perl", "Perl", "script.pl", true),

@@ -33,6 +33,7 @@ type Form = (&'static str, &'static str, &'static [&'static str], Option<&'stati
 
 const FORMS: &[Form] = &[
     ("bash", "bash", &["sh"], None, "main.sh", true),
+    ("brainfuck", "brainfuck", &["bf"], None, "main.bf", true),
     ("c", "c", &["gcc"], Some("gcc"), "main.c", false),
     ("cpp", "c++", &["cpp", "g++"], Some("gcc"), "main.cpp", false),
     (
@@ -52,6 +53,7 @@ const FORMS: &[Form] = &[
     ("javascript", "javascript", &["node-javascript", "node-js", "js"], Some("node"), "main.js", true),
     ("kotlin", "kotlin", &["kt"], None, "main.kt", false),
     ("lua", "lua", &[], None, "main.lua", true),
+    ("nasm", "nasm", &["nasm64"], None, "main.asm", true),
     ("ocaml", "ocaml", &["ml"], None, "main.ml", true),
     ("pascal", "pascal", &["freepascal", "pp", "pas"], None, "main.pas", true),
     ("perl", "perl", &["pl"], None, "main.pl", true),

@@ -2,10 +2,11 @@
 
 use super::super::super::field::{Range, Section};
 use super::super::super::{
-    Calls, Grading, GroupSettings, MadeFile, Maker, Package, PackageError, Program, TestCase, TestGroup,
-    Validator,
+    Calls, Grading, GroupSettings, MadeFile, Maker, Package, PackageError, Program, Protocol, TestCase,
+    TestGroup, Validator,
 };
 use super::super::{data, group, numbered};
+use super::python::{self, Facts};
 use super::{FILE, Files, calls, limits};
 use crate::compare::{BuiltIn, FloatError};
 use crate::yaml::{Node, Value};
@@ -57,7 +58,9 @@ pub(super) fn read(
     files: &Files,
     package: &mut Package,
 ) -> Result<Vec<String>, PackageError> {
-    let mut reader = Reader { files, package, checker: None, made: BTreeSet::new() };
+    let grader = section.has("custom_judge").then(|| python::file(package)).flatten();
+    let (checker, made) = (None, BTreeSet::new());
+    let mut reader = Reader { files, package, checker, grader, made, position: 0, batch: 0 };
     let root = Scope { levels: vec![section.again()] };
     let mut entries = Vec::new();
     if let Some(node) = section.get("pretest_test_cases") {
@@ -71,6 +74,11 @@ pub(super) fn read(
     if entries.is_empty() {
         return Err(section.error("test_cases", "has no test case"));
     }
+    let mut cases = entries.iter().flat_map(|entry| &entry.cases);
+    if reader.checker.is_some() && cases.any(|case| case.comparison != BuiltIn::Kattis) {
+        let message = "some cases have a checker of their own and others not, which is not supported";
+        return Err(section.error("checker", message));
+    }
     Ok(arrange(entries, package))
 }
 
@@ -79,8 +87,14 @@ struct Reader<'a> {
     package: &'a mut Package,
     /// The checker of the package's own, of which all cases have the same.
     checker: Option<(Calls, Program)>,
+    /// Name of the file of the grader in Python, if there is one.
+    grader: Option<String>,
     /// What is made already.
     made: BTreeSet<String>,
+    /// Number of the last case, from 1.
+    position: usize,
+    /// Number of the batch that is being read, from 1; 0 outside of batches.
+    batch: usize,
 }
 
 impl Reader<'_> {
@@ -106,6 +120,7 @@ impl Reader<'_> {
                 return Err(own.error("batched", "has no test case"));
             }
             let mut cases = Vec::new();
+            self.batch = batches.len() + 1;
             for (m, item) in inner.iter().enumerate() {
                 let scope = scope.inside(format!("{key}.{n}.batched.{m}."), item)?;
                 let own = &scope.levels[scope.levels.len() - 1];
@@ -114,6 +129,7 @@ impl Reader<'_> {
                 }
                 cases.push(self.case(&scope, points)?);
             }
+            self.batch = 0;
             let dependencies = dependencies(&scope, &batches)?;
             batches.push(entries.len());
             entries.push(Entry { points, dependencies, batched: true, cases });
@@ -160,6 +176,8 @@ impl Reader<'_> {
                 let message = format!("the names in {archive} give case {} more than once", name.text());
                 return Err(section.error("test_cases", message));
             }
+            self.batch =
+                if batched { batches.iter().position(|batch| *batch == name).unwrap_or(0) + 1 } else { 0 };
             let cases =
                 cases.into_values().map(|[input, output]| self.with_files(root, points, input, output));
             let cases = cases.collect::<Result<Vec<_>, _>>()?;
@@ -210,8 +228,25 @@ impl Reader<'_> {
             })
         };
         let (input, answer) = (or_empty(given), or_empty(expected));
-        let comparison = self.checker(scope)?;
-        Ok(TestCase { input, answer, comparison, points: Some(points), ..TestCase::default() })
+        self.position += 1;
+        let facts = Facts {
+            interactive: false,
+            points,
+            position: self.position,
+            batch: self.batch,
+            binary,
+            ..Facts::default()
+        };
+        let (comparison, facts) = self.decision(scope, facts)?;
+        let validator_flags = facts.map(|facts| facts.flag()).into_iter().collect();
+        Ok(TestCase {
+            input,
+            answer,
+            comparison,
+            validator_flags,
+            points: Some(points),
+            ..TestCase::default()
+        })
     }
 
     fn make(&mut self, path: &str, by: Maker) {
@@ -276,10 +311,14 @@ impl Reader<'_> {
         Ok((made("input", false), wants_answer.then(|| made("answer", true))))
     }
 
-    fn checker(&mut self, scope: &Scope) -> Result<BuiltIn, PackageError> {
+    /// What decides at a case, and what Python that does is told; `facts` are those of the case.
+    fn decision(&mut self, scope: &Scope, facts: Facts) -> Result<(BuiltIn, Option<Facts>), PackageError> {
+        if let Some(file) = self.grader.clone() {
+            return Ok((BuiltIn::Kattis, Some(Facts { file, interactive: true, ..facts })));
+        }
         let at = scope.having("checker");
         let Some(node) = at.get("checker").filter(|_| !self.package.interactive) else {
-            return Ok(BuiltIn::Lines);
+            return Ok((BuiltIn::Lines, None));
         };
         let spec = match &node.value {
             Value::Map(_) => at.section("checker")?,
@@ -292,6 +331,7 @@ impl Reader<'_> {
             "name" => spec.section("args")?,
             _ => Section::new(FILE, "checker.args.".into(), &none)?,
         };
+        let mut told = None;
         let comparison = match name {
             "standard" => BuiltIn::Lines,
             "easy" => BuiltIn::Characters,
@@ -317,11 +357,12 @@ impl Reader<'_> {
                 BuiltIn::Kattis
             }
             _ if name.contains('.') => {
-                let message = format!(
-                    "`{name}` is Python that only DMOJ's own judge can run\n\
-                     hint: give the problem a `bridged` checker, a program of its own"
-                );
-                return Err(spec.error(key, message));
+                let program = python::checker(&spec, key, self.files, self.package)?;
+                let calls = Calls::new(Protocol::Kattis, &[Calls::CPU, Calls::MEMORY]);
+                self.decided_by(&spec, key, (calls, program))?;
+                let file = python::file(self.package).unwrap_or_default();
+                told = Some(Facts { file, args: python::arguments(args.entries()), ..facts });
+                BuiltIn::Kattis
             }
             _ => {
                 let known = "standard, easy, floats, floatsabs, floatsrel, identical, linecount, linematches, rstripped, \
@@ -329,21 +370,20 @@ impl Reader<'_> {
                 return Err(spec.error(key, format!("`{name}` is not one of {known}")));
             }
         };
-        if self.checker.is_some() && comparison != BuiltIn::Kattis {
-            return Err(
-                spec.error(key, "some cases have a bridged checker and others not, which is not supported")
-            );
-        }
-        Ok(comparison)
+        Ok((comparison, told))
     }
 
     fn bridged(&mut self, args: &Section) -> Result<(), PackageError> {
         let calls = calls(args, Calls::TESTLIB_CHECKER)?;
         let program = self.files.program(args, "files")?;
         limits(args, self.package)?;
-        let own = (calls, program);
+        self.decided_by(args, "files", (calls, program))
+    }
+
+    /// Takes a program as the checker of all cases.
+    fn decided_by(&mut self, at: &Section, key: &str, own: (Calls, Program)) -> Result<(), PackageError> {
         if self.checker.as_ref().is_some_and(|known| *known != own) {
-            return Err(args.error("files", "cases have different bridged checkers, which is not supported"));
+            return Err(at.error(key, "cases have different checkers of their own, which is not supported"));
         }
         self.package.features.calls = own.0.clone();
         self.package.validator = Validator::Custom(vec![own.1.clone()]);

@@ -1,10 +1,11 @@
 //! DMOJ's problems: `init.yml` (docs.dmoj.ca, "Problem format"; judge-server, dmoj/problem.py).
 //!
-//! Its keys can stand at any level and hold for what lies inside. Keys that end with `+` are Python, run inside DMOJ's judge;
-//! so are custom judges and checkers in Python: all of them are refused by name.
+//! Its keys can stand at any level and hold for what lies inside. Keys that end with `+` are Python that DMOJ's judge runs while it
+//! reads the file: they are refused by name. Checkers and interactive graders in Python run in the sandbox: see [`python`].
 
 mod cases;
 mod expectations;
+mod python;
 
 use super::super::field::{self, Range, Section};
 use super::super::{
@@ -17,8 +18,7 @@ use model::{Bytes, Nanos};
 
 const FILE: &str = "init.yml";
 
-pub(super) const IMPORTER: Importer =
-    Importer { name: "dmoj", mark: FILE, wants: expectations::wanted, archives, read };
+pub(super) const IMPORTER: Importer = Importer { name: "dmoj", mark: FILE, wants, archives, read };
 
 /// Keys of any level.
 #[rustfmt::skip]
@@ -28,6 +28,10 @@ const KNOWN: [&str; 33] = [
     "wall_time_factor", "output_prefix_length", "output_limit_length", "binary_data", "short_circuit", "input_format",
     "output_format", "case_points", "custom_judge", "run_on_error", "validator", "author", "time_limit", "memory_limit",
 ];
+
+fn wants(path: &str) -> bool {
+    expectations::wanted(path) || python::wanted(path)
+}
 
 fn archives(tree: &FileTree) -> Vec<String> {
     let Ok(Some(root)) = field::document(tree, FILE, &mut Vec::new()) else { return Vec::new() };
@@ -97,11 +101,6 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
         ));
     }
     section.unknown(&KNOWN, &[], warnings);
-    if section.has("custom_judge") {
-        let message = "is Python that only DMOJ's own judge can run\n\
-                       hint: give the problem an interactor (`interactive`) or a `bridged` checker";
-        return Err(section.error("custom_judge", message));
-    }
     let archive = archives(tree).pop();
     if let (Some(named), None) = (section.text("archive")?, &archive) {
         return Err(section.error("archive", format!("`{named}` is not in the package")));
@@ -116,7 +115,11 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
     package.features.file_io =
         FileIo { input: file_name(&io, "input")?, output: file_name(&io, "output")?, both: false };
     links(&section, &mut package, warnings)?;
-    interactor(&section, &files, &mut package, warnings)?;
+    if section.has("custom_judge") {
+        python::grader(&section, &files, &mut package)?;
+    } else {
+        interactor(&section, &files, &mut package, warnings)?;
+    }
     let names = cases::read(&section, &files, &mut package)?;
     expectations::read(tree, &names, &mut package, warnings)?;
     Ok(package)
@@ -179,12 +182,16 @@ const UNBUFFERED: &str = include_str!("unbuffered.c");
 
 /// A file of a program with [`UNBUFFERED`] in it.
 fn unbuffered_file(package: &mut Package, ending: &str) -> SourceFile {
-    let path = "(unbuffered stdout)".to_string();
+    our_file(package, "(unbuffered stdout)", UNBUFFERED, format!("unbuffered_stdout.{ending}"))
+}
+
+/// A file of a program with a text of ours in it, which lies at `path` among the package's files.
+fn our_file(package: &mut Package, path: &str, text: &'static str, name: String) -> SourceFile {
     let files = &mut package.features.made.files;
     if !files.iter().any(|file| file.path == path) {
-        files.push(MadeFile { path: path.clone(), by: Maker::Text(UNBUFFERED) });
+        files.push(MadeFile { path: path.to_string(), by: Maker::Text(text) });
     }
-    SourceFile { path, name: format!("unbuffered_stdout.{ending}"), executable: false }
+    SourceFile { path: path.to_string(), name, executable: false }
 }
 
 fn unbuffered(
@@ -195,12 +202,13 @@ fn unbuffered(
     if !section.flag("unbuffered")?.unwrap_or(false) {
         return Ok(());
     }
+    package.features.unbuffered = true;
     for code in ["c", "cpp"] {
         let files = vec![unbuffered_file(package, code)];
         let language = Some(code.to_string());
         package.include.push(Include { language, files, before_sources: String::new() });
     }
-    let message = "holds for C and C++ here; programs in other languages must flush";
+    let message = "holds for C, C++ and Python here; programs in other languages must flush";
     warnings.push(section.warning("unbuffered", message));
     Ok(())
 }
@@ -338,6 +346,8 @@ fn language(name: &str) -> Option<&'static str> {
         "V8JS" | "NODEJS" => "javascript",
         "MONOCS" | "DOTNETCS" => "csharp",
         "PRO" => "prolog",
+        "NASM64" => "nasm",
+        "BF" => "brainfuck",
         _ if upper.starts_with("CPP") || upper.starts_with("CLANGX") => "cpp",
         _ if upper.starts_with("JAVA") => "java",
         _ => return None,
@@ -492,6 +502,41 @@ mod tests {
     }
 
     #[test]
+    fn python_of_dmoj_runs_in_the_sandbox() {
+        let files = [
+            ("1.in", ""),
+            ("c.py", "def check(process_output, judge_output, **kwargs):\n    return True\n"),
+            (
+                "g.py",
+                "class Grader(InteractiveGrader):\n    def interact(self, case, interactor):\n        return True\n",
+            ),
+        ];
+        let told = |package: &Package| -> Vec<serde_json::Value> {
+            let cases = package.data.all_cases();
+            cases.iter().map(|case| serde_json::from_str(&case.validator_flags[0]).unwrap()).collect()
+        };
+        let yaml = "checker: {name: c.py, args: {most: 3, words: [a, 1.5]}}\n\
+                    test_cases:\n- {in: 1.in, points: 5}\n- {batched: [{in: 1.in}, {in: 1.in, binary_data: true}], points: 2}\n";
+        let checked = package(yaml, &files);
+        let fact = |points: f64, position: u32, batch: u32, binary: bool| {
+            let args = serde_json::json!({ "most": 3, "words": ["a", 1.5] });
+            serde_json::json!({ "file": "c.py", "interactive": false, "points": points, "position": position, "batch": batch, "binary": binary, "args": args })
+        };
+        assert_eq!(told(&checked), [fact(5.0, 1, 0, false), fact(2.0, 2, 1, false), fact(2.0, 3, 1, true)]);
+        let Validator::Custom(programs) = &checked.validator else { panic!("no checker") };
+        let names = programs[0].files.iter().map(|file| file.name.as_str());
+        assert!(names.eq(["__main__.py", "tauto_compare.py", "c.py"]));
+        assert_eq!(checked.features.calls.protocol, Protocol::Kattis);
+        let talked = package("custom_judge: g.py\ntest_cases: [{in: 1.in, points: 3}]\n", &files);
+        assert!(talked.interactive);
+        let facts = &told(&talked)[0];
+        assert_eq!(
+            (&facts["file"], &facts["interactive"], &facts["points"]),
+            (&"g.py".into(), &true.into(), &3.0.into())
+        );
+    }
+
+    #[test]
     fn unbuffered_programs_and_links() {
         let yaml = "unbuffered: true\nsymlinks: {a: /dev/stdin, b: /dev/stdout, c/d: /dev/stdin}\ntest_cases: [{in: 1.in}]\n";
         let (package, warnings) = read(&tree(&[(FILE, yaml), ("1.in", "")])).unwrap();
@@ -565,8 +610,15 @@ mod tests {
             (String::new(), "init.yml: is empty"),
             ("a: [".into(), "init.yml:1: not readable as yaml"),
             ("- a\n".into(), "init.yml:1: must be a map"),
-            (with("custom_judge: j.py\n"), "init.yml:2: custom_judge: is Python"),
-            (with("checker: c.py\n"), "init.yml:2: checker: `c.py` is Python"),
+            (with("custom_judge: j.py\n"), "init.yml:2: custom_judge: `j.py` is not in the package"),
+            (with("custom_judge: 1.in\n"), "init.yml:2: custom_judge: `1.in` has no method `interact`"),
+            (with("custom_judge: g.py\n"), "init.yml:2: custom_judge: `g.py` overrides `check_result`"),
+            (with("checker: c.py\n"), "init.yml:2: checker: `c.py` is not in the package"),
+            (with("checker: 1.in\n"), "init.yml:2: checker: `1.in` is not Python"),
+            (
+                "test_cases: [{in: 1.in, checker: g.py}, {in: 1.in}]\n".into(),
+                "init.yml:1: checker: some cases have a checker of their own",
+            ),
             (with("checker++: x\n"), "init.yml:2: checker++: is Python"),
             ("test_cases:\n- {in+: 'x'}\n".into(), "init.yml:2: test_cases.0.in+: is Python"),
             (with("checker: nonesuch\n"), "init.yml:2: checker: `nonesuch` is not one of"),
@@ -610,7 +662,9 @@ mod tests {
             ),
         ];
         for (yaml, start) in table {
-            let error = read(&tree(&[(FILE, &yaml), ("1.in", "")])).unwrap_err().to_string();
+            let grader = "class Grader(InteractiveGrader):\n    def check_result(self, case, result):\n        return True\n";
+            let error =
+                read(&tree(&[(FILE, &yaml), ("1.in", ""), ("g.py", grader)])).unwrap_err().to_string();
             assert!(error.starts_with(start), "{error}\n{yaml}");
         }
         let archive = |rest: &str| format!("archive: a.zip\ntest_cases: {{{rest}}}\n");
