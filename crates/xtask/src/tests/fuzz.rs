@@ -27,6 +27,7 @@ pub(super) fn all(root: &Path) -> Result<Outcome, String> {
     let outcome = |tests, good| Outcome {
         suite: "fuzz".into(),
         took: begun.elapsed(),
+        cpu: None,
         tests,
         good,
         report: String::new(),

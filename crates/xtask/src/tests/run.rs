@@ -32,6 +32,8 @@ pub(super) struct Test {
 pub(super) struct Outcome {
     pub(super) suite: String,
     pub(super) took: Duration,
+    /// CPU time of its processes, those excepted that nobody waited for; `None`: not known.
+    pub(super) cpu: Option<Duration>,
     pub(super) tests: Vec<Test>,
     /// It exited with 0: without that, something failed even if no test says so.
     pub(super) good: bool,
@@ -120,8 +122,8 @@ fn run(part: &Part<'_>, tauto: &Path, behind: bool, out: &mut dyn Write) -> Resu
     drop(command);
     let _ = writeln!(out, "\n{suite}");
     let (tests, report) = read(reader, out).map_err(fail)?;
-    let good = process.wait().map_err(fail)?;
-    Ok(Outcome { suite, took: begun.elapsed(), tests, good, report })
+    let (good, cpu) = process.wait().map_err(fail)?;
+    Ok(Outcome { suite, took: begun.elapsed(), cpu: Some(cpu), tests, good, report })
 }
 
 /// Beyond this number something is broken, and nothing is run again.
@@ -165,11 +167,14 @@ pub(super) fn again(
 struct Running(Child);
 
 impl Running {
-    /// Not `Child::wait`, which closes its standard input first.
-    fn wait(&mut self) -> io::Result<bool> {
+    /// Whether it was good, and its CPU time. Not `Child::wait`, which closes its standard input first.
+    fn wait(&mut self) -> io::Result<(bool, Duration)> {
         loop {
-            match self.0.try_wait()? {
-                Some(status) => return Ok(status.success()),
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id())).unwrap_or_default();
+            // The times are whole once it has ended; when it has been waited for, they are gone.
+            let ended = stat.is_empty() || stat.contains(") Z ");
+            match if ended { self.0.try_wait()? } else { None } {
+                Some(status) => return Ok((status.success(), cpu(&stat))),
                 None => thread::sleep(Duration::from_millis(10)),
             }
         }
@@ -181,6 +186,13 @@ impl Drop for Running {
         drop(self.0.stdin.take());
         let _ = self.0.wait();
     }
+}
+
+/// CPU time of a process and of the children it waited for: utime, stime, cutime and cstime of its `stat`, in hundredths of a second
+/// (proc(5), `USER_HZ`).
+fn cpu(stat: &str) -> Duration {
+    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields).split(' ').skip(11).take(4);
+    Duration::from_millis(10 * fields.filter_map(|field| field.parse::<u64>().ok()).sum::<u64>())
 }
 
 /// Passes on what a suite prints, and takes its tests from it, and what it says of those that failed: from the line
@@ -252,6 +264,17 @@ mod tests {
         for other in ["running 3 tests", "test result: ok. 3 passed; 0 failed", "test a ...", "---- a ----"] {
             assert!(told(other).is_none(), "{other}");
         }
+    }
+
+    #[test]
+    fn cpu_time_is_that_of_all_processes_of_a_suite() {
+        let stat = "7 (a b) c) Z 1 7 7 0 -1 4 1 2 3 4 100 20 3000 4 20 0 1 0 99 0 0";
+        assert_eq!(cpu(stat), Duration::from_millis(31_240));
+        let script = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done";
+        let mut busy = Command::new("sh");
+        busy.args(["-c", &format!("sh -c '{script}'; true")]).stdin(Stdio::null());
+        let (good, took) = Running(busy.spawn().unwrap()).wait().unwrap();
+        assert!(good && took >= Duration::from_millis(10), "{took:?}");
     }
 
     #[test]

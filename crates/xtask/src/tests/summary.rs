@@ -22,8 +22,8 @@ fn text(steps: &[Step], outcomes: &[Outcome], strict: bool) -> (String, bool) {
         text += &row(step.took, step.name);
     }
     let slow = |took: &Duration| *took >= LISTED;
-    let suites = outcomes.iter().map(|one| (one.took, one.suite.clone()));
-    text += &slowest("Suites over 5 s:", suites.filter(|(took, _)| slow(took)).collect());
+    let suites = outcomes.iter().map(|one| (one.took, suite_row(one)));
+    text += &slowest("Suites over 5 s, and their CPU time:", suites.filter(|(took, _)| slow(took)).collect());
     let named = |one: &Outcome, test: &Test| format!("{} {}", one.suite, test.name);
     let tests =
         outcomes.iter().flat_map(|one| one.tests.iter().map(move |test| (test.took, named(one, test))));
@@ -48,6 +48,11 @@ fn text(steps: &[Step], outcomes: &[Outcome], strict: bool) -> (String, bool) {
     text += &format!("\n{passed} passed, {} failed, {} skipped", failed.len(), skipped.len());
     text += &if flaky.is_empty() { "\n".into() } else { format!(", {} flaky\n", flaky.len()) };
     (text, failed.is_empty() && (skipped.is_empty() || !strict))
+}
+
+fn suite_row(one: &Outcome) -> String {
+    let cpu = one.cpu.map_or("        –".into(), |cpu| format!("{:7.1} s", cpu.as_secs_f64()));
+    format!("{cpu}  {}", one.suite)
 }
 
 fn row(took: Duration, name: &str) -> String {
@@ -79,6 +84,7 @@ mod tests {
         Outcome {
             suite: suite.into(),
             took,
+            cpu: Some(2 * took),
             tests: tests.iter().map(test).collect(),
             good,
             report: String::new(),
@@ -103,8 +109,8 @@ mod tests {
             "",
             "Time by part:",
             "61.0 s  build",
-            "Suites over 5 s:",
-            "16.0 s  slow",
+            "Suites over 5 s, and their CPU time:",
+            "16.0 s     32.0 s  slow",
             "Tests over 5 s:",
             "9.0 s  slow d",
             "7.0 s  slow b",
