@@ -221,11 +221,21 @@ pub(crate) fn tell_warning(warning: impl fmt::Display) {
 
 fn lines(kind: &str, colour: &str, text: &str, style: Style) -> String {
     // Names of files, in packages and on the command line, are anybody's.
-    let text = report::text::harmless(text);
+    let text = without_numbers(&report::text::harmless(text));
     let (fact, hints) = model::hint::split(&text);
     let hint = painted("hint:", HINT, style);
     let hints: String = hints.iter().map(|what| format!("{hint} {what}\n")).collect();
     format!("{} {fact}\n{hints}", painted(kind, colour, style))
+}
+
+/// The text without the numbers that Rust writes behind what an error of the system means: `No such file or directory (os error 2)`.
+fn without_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |told, part| match part.split_once(')') {
+        Some((number, rest)) if number.bytes().all(|digit| digit.is_ascii_digit()) => told + rest,
+        _ => told + " (os error " + part,
+    })
 }
 
 /// Says something besides the output. Where nobody can hear it, nothing is lost.
@@ -274,6 +284,10 @@ mod tests {
             "\u{1b}[1;31merror:\u{1b}[0m a: b\n\u{1b}[36mhint:\u{1b}[0m c\n"
         );
         assert_eq!(lines("warning:", WARNING, "a", Style::default()), "warning: a\n");
+        let missing = std::fs::read("/nowhere").unwrap_err();
+        let told = lines("error:", ERROR, &format!("/nowhere: {missing}; b: {missing}"), Style::default());
+        assert_eq!(told, "error: /nowhere: No such file or directory; b: No such file or directory\n");
+        assert_eq!(without_numbers("a (os error x) (os error "), "a (os error x) (os error ");
         assert_eq!(lines("warning:", WARNING, "\u{1b}[31ma", Style::default()), "warning: ·[31ma\n");
     }
 }

@@ -100,24 +100,25 @@ impl Crew {
     /// As many stations as a package asks for.
     pub(crate) fn stations(&self, package: &Package) -> Result<Vec<&Station>, Fault> {
         let wanted = package.features.processes.map_or(0, |processes| processes.count.saturating_sub(1));
-        let station = |place: &OnceLock<Station>, start: &Start| {
-            // Nobody else starts one: a slot has one job at a time.
-            if place.get().is_none() {
-                drop(place.set(start()?));
-            }
-            Ok::<(), Fault>(())
-        };
-        let Some(start) = &self.start else {
-            return if wanted == 0 { Ok(Vec::new()) } else { Err(alone(package, wanted)) };
-        };
         let places = self.stations.iter().take(wanted as usize);
-        places.clone().try_for_each(|place| station(place, start))?;
-        Ok(places.filter_map(OnceLock::get).collect())
+        match &self.start {
+            None if wanted > 0 => Err(alone(package, wanted)),
+            None => Ok(Vec::new()),
+            Some(start) => places.map(|place| station(place, start)).collect(),
+        }
     }
 
     fn started(&self) -> impl Iterator<Item = &Station> {
         self.stations.iter().filter_map(OnceLock::get)
     }
+}
+
+fn station<'a>(place: &'a OnceLock<Station>, start: &Start) -> Result<&'a Station, Fault> {
+    if let Some(station) = place.get() {
+        return Ok(station);
+    }
+    let started = start()?;
+    Ok(place.get_or_init(|| started))
 }
 
 fn alone(package: &Package, beside: u32) -> Fault {
