@@ -32,6 +32,8 @@ struct State {
     incoming: BTreeMap<u8, Incoming>,
     /// Bytes on their way.
     outgoing: BTreeMap<u8, usize>,
+    /// Since when the other end is to end its run.
+    ending: Option<Instant>,
     closed: Option<String>,
 }
 
@@ -55,6 +57,17 @@ impl Port {
         }
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         frame::write(&mut *out, kind, channel, content)
+    }
+
+    /// Notes that the other end was asked to end its run, or, with `false`, that it was asked for something new.
+    pub(crate) fn note_ending(&self, ending: bool) {
+        let mut state = self.state();
+        state.ending = if ending { state.ending.or_else(|| Some(Instant::now())) } else { None };
+    }
+
+    /// Since when it is to end its run, if it is.
+    pub(crate) fn ending(&self) -> Option<Instant> {
+        self.state().ending
     }
 
     /// Ends it for whoever uses it: what comes in ends, what goes out fails for this reason, the first that was given.

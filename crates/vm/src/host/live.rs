@@ -22,6 +22,9 @@ use std::time::{Duration, Instant};
 const SILENCE: Duration = Duration::from_secs(30);
 /// For any request but a run.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// For the answer to a run that was ended: the launcher in the guest keeps it from ending for 5 s at most ([`crate::port::UNREAD`]), the rest is
+/// for emulation on a busy host. A guest that ignores it would hold back the end of a service.
+const ENDING: Duration = Duration::from_secs(20);
 /// How often who waits looks whether it should go on.
 const LOOK: Duration = Duration::from_millis(50);
 /// Of the console so much is kept.
@@ -38,6 +41,8 @@ pub(super) struct Live {
     serial: AtomicU64,
     console: Arc<Mutex<Vec<u8>>>,
     threads: Vec<JoinHandle<()>>,
+    /// [`ENDING`].
+    ending: Duration,
     started: Started,
     /// What the guest's sandbox lacks, said before anything ran there.
     pub(super) weaker: Vec<String>,
@@ -103,6 +108,7 @@ impl Live {
             serial: AtomicU64::new(0),
             console: console.clone(),
             threads: Vec::new(),
+            ending: ENDING,
             started: Started::default(),
             weaker: Vec::new(),
             boot: Duration::ZERO,
@@ -192,6 +198,9 @@ impl Live {
                     return Err(self.words(&why));
                 }
                 Err(RecvTimeoutError::Timeout) if left() => return Err(self.close("it was ended")),
+                Err(RecvTimeoutError::Timeout) if self.ignores_its_end() => {
+                    return Err(self.close("it did not end its run"));
+                }
                 // It waits for us.
                 Err(RecvTimeoutError::Timeout) if self.port.waits_here() => {
                     least = Instant::now() + SILENCE;
@@ -204,6 +213,10 @@ impl Live {
         }
     }
 
+    fn ignores_its_end(&self) -> bool {
+        self.port.ending().is_some_and(|since| since.elapsed() > self.ending)
+    }
+
     fn tell(&self, ask: Request) -> Result<u64, SystemError> {
         let serial = self.serial.fetch_add(1, Ordering::SeqCst) + 1;
         let bytes = serde_json::to_vec(&NumberedRequest { serial, ask }).map_err(|e| fault(e.to_string()))?;
@@ -212,6 +225,7 @@ impl Live {
             return Err(message::WireBlame::Content.error("request".into(), why));
         }
         self.expecting.store(true, Ordering::SeqCst);
+        self.port.note_ending(false);
         self.port.send(Kind::Document, 0, &bytes).map_err(|e| fault(self.close(&e.to_string())))?;
         Ok(serial)
     }
@@ -490,6 +504,49 @@ mod tests {
         assert_eq!(late, [secs(62), secs(67), secs(80)]);
         assert_eq!(patience.after(secs(63), || Reading::unknown("no schedstat")), secs(80));
         assert!(Patience::Endless.after(secs(1_000_000), unasked) > secs(1_000_000));
+    }
+
+    #[test]
+    fn a_guest_that_does_not_end_its_run_is_given_up() {
+        let (ours, mut theirs) = UnixStream::pair().expect("a pair");
+        let out = ours.try_clone().expect("a copy");
+        let (sender, answers) = channel();
+        let mut live = Live {
+            keeper: Command::new("true").spawn().expect("true"),
+            socket: ours,
+            port: Arc::new(Port::new(out)),
+            answers,
+            expecting: Arc::default(),
+            serial: AtomicU64::new(0),
+            console: Arc::default(),
+            threads: Vec::new(),
+            ending: SILENT,
+            started: Started::default(),
+            weaker: Vec::new(),
+            boot: Duration::ZERO,
+        };
+        live.listen(sender).expect("a thread");
+        // It says that it is there, and answers nothing.
+        let guest = spawn(move || {
+            while frame::write(&mut theirs, Kind::Beat, 0, b"").is_ok() {
+                std::thread::sleep(SILENT / 20);
+            }
+        });
+        let port = live.port();
+        let begun = Instant::now();
+        let ended = scope(|threads| {
+            threads.spawn(|| {
+                while begun.elapsed() < SILENT {
+                    std::thread::sleep(SILENT / 20);
+                }
+                port.note_ending(true);
+            });
+            live.run(Request::DropBox { id: model::BoxId(1) }, Vec::new(), &Patience::Endless)
+        });
+        let why = ended.expect_err("no answer").to_string();
+        assert!(why.contains("did not end its run") && begun.elapsed() >= 2 * SILENT, "{why}");
+        drop(live);
+        drop(guest.join());
     }
 
     fn framed(kind: Kind, channel: u8, content: &[u8]) -> Vec<u8> {

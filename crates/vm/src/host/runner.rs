@@ -363,6 +363,7 @@ impl Runner for Machine {
         match port {
             // A machine that is gone has ended its run.
             Some(port) => {
+                port.note_ending(true);
                 let asked = NumberedRequest { serial: 0, ask: Request::EndRun { output } };
                 let _ = port.send(Kind::Document, 0, &serde_json::to_vec(&asked).unwrap_or_default());
             }

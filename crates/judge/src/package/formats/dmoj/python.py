@@ -203,7 +203,7 @@ def pretend():
     made = {name: comparison(name, *how) for name, how in checkers.items()}
     module("dmoj")
     module("dmoj.result", Result=Result, CheckerResult=CheckerResult)
-    module("dmoj.checkers", CheckerOutput=object, **made)
+    module("dmoj.checkers", CheckerOutput=object, CheckerResult=CheckerResult, **made)
     module("dmoj.error", InternalError=InternalError)
     module("dmoj.utils")
     module("dmoj.utils.unicode", utf8bytes=utf8bytes, utf8text=utf8text)
