@@ -112,7 +112,7 @@ mod tests {
             assert_eq!(score(n), text);
         }
         assert_eq!(utc(Timestamp(0)), "1970-01-01 00:00:00 UTC");
-        assert_eq!((language("cpp"), language("brainfuck")), ("C++20", "brainfuck"));
+        assert_eq!((language("cpp"), language("befunge")), ("C++20", "befunge"));
         assert_eq!((counted(1, "run", "runs"), counted(0, "run", "runs")), ("1 run".into(), "0 runs".into()));
     }
 }
