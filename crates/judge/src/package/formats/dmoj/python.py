@@ -19,6 +19,7 @@ import importlib.util
 import json
 import os
 import sys
+import traceback
 import types
 
 import tauto_compare
@@ -26,6 +27,8 @@ import tauto_compare
 ACCEPTED, REJECTED = 42, 43
 # Python takes a time that grows with the square of the number of digits.
 MOST_DIGITS = 10000
+# Bytes that a grader reads at once, as DMOJ's usual limit of an output: a submission cannot exhaust the grader's memory.
+MOST_BYTES = 25165824
 
 
 class Unknown:
@@ -80,16 +83,19 @@ class Interactor:
         self._rest = None
 
     @staticmethod
-    def _some(data):
+    def _bounded(read):
+        data = read(MOST_BYTES + 1)
         if not data:
             raise OSError("the submission closed its output")
+        if len(data) > MOST_BYTES:
+            raise WrongAnswer("more than %d bytes without a line end" % MOST_BYTES)
         return data
 
     def read(self):
-        return self._some(self._source.read())
+        return self._bounded(self._source.read)
 
     def readln(self, strip_newline=True):
-        line = self._some(self._source.readline())
+        line = self._bounded(self._source.readline)
         return line.rstrip() if strip_newline else line
 
     def readtoken(self, delim=None):
@@ -179,7 +185,7 @@ def module(name, **members):
     return made
 
 
-def pretend():
+def provide_modules():
     """Makes the modules of DMOJ's judge that such Python imports."""
 
     def none(_):
@@ -263,6 +269,8 @@ def interacted(package, facts):
         return said
     except WrongAnswer as wrong:
         return CheckerResult(False, 0, str(wrong))
+    except UnicodeDecodeError:
+        return CheckerResult(False, 0, "invalid unicode")
     except OSError:
         # The submission ended early.
         return False
@@ -272,7 +280,7 @@ def decide(said, points):
     result = said if isinstance(said, CheckerResult) else CheckerResult(said, points if said else 0)
     words = [text for text in [result.feedback, result.extended_feedback] if text]
     if words:
-        with open(os.path.join(sys.argv[3], "teammessage.txt"), "w", encoding="utf-8") as file:
+        with open(os.path.join(sys.argv[3], "teammessage.txt"), "w", encoding="utf-8", errors="replace") as file:
             file.write("\n".join(words))
     share = min(max(result.points / points, 0.0), 1.0) if points else float(result.passed)
     if not result.passed and share == 0.0:
@@ -283,13 +291,26 @@ def decide(said, points):
     return ACCEPTED
 
 
+def judged(facts):
+    """What the package's Python decides, as an exit code."""
+    provide_modules()
+    package = loaded(facts["file"])
+    name, decides = ("Grader", interacted) if facts["interactive"] else ("check", checked)
+    if not callable(getattr(package, name, None)):
+        sys.exit("%s has no `%s`" % (facts["file"], name))
+    return decide(decides(package, facts), facts["points"])
+
+
 def main():
     facts = json.loads(sys.argv[4])
-    pretend()
-    package = loaded(facts["file"])
-    said = (interacted if facts["interactive"] else checked)(package, facts)
+    try:
+        code = judged(facts)
+    except Exception as error:
+        # Where in the package, not where in this file.
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if os.path.basename(frame.filename) == facts["file"]]
+        place = "%s, line %d" % (facts["file"], frames[-1].lineno) if frames else facts["file"]
+        sys.exit("%s: %s" % (place, "".join(traceback.format_exception_only(type(error), error)).strip()))
     sys.stdout.flush()
-    code = decide(said, facts["points"])
     # Streams to a submission that has ended cannot be flushed.
     os._exit(code)
 
