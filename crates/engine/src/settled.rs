@@ -78,8 +78,8 @@ pub(crate) fn judge_settled(
 
 /// Makes attempts until their times decide.
 ///
-/// While none has kept the limit and the best is near it, the control program is run after each: neighbours that share caches and memory
-/// slow a machine for seconds, in which all runs agree and no other evidence shows it. Where it is slow, the next attempt waits until it is not.
+/// While the best is near the limit and nothing has settled a pass, the control program is run after each: neighbours that share caches and
+/// memory slow a machine for seconds, in which all runs agree and no other evidence shows it. Where it is slow, the next attempt waits until it is not.
 pub(crate) fn settle_attempts(
     settle_context: &SettleContext<'_>,
     mut attempt: impl FnMut() -> Result<Judged, Fault>,
@@ -92,14 +92,14 @@ pub(crate) fn settle_attempts(
         let (timed, wall) = timed(&judged.runs, meter, floor)?;
         attempts.push(Attempt { judged, timed, wall });
         let mut end = decided(&attempts, limit, floor);
-        if let Some((control, context)) = control.filter(|_| fails_near(&attempts, limit)) {
-            let mut slowdown = control.slowdown(&context)?;
+        let passes = end.is_some_and(|end| end.passes);
+        if let Some((control, context)) = control.filter(|_| !passes && is_near(&attempts, limit)) {
+            let slowdown = control.slowdown(&context)?;
             note_slowdown(&mut attempts, slowdown, meter, floor)?;
             end = decided(&attempts, limit, floor);
-            while end.is_none() && slowdown > floor.slow_from() && looks.get() < Policy::CALM_LOOKS {
-                std::thread::sleep(control.pause);
-                looks.set(looks.get() + 1);
-                slowdown = control.slowdown(&context)?;
+            if end.is_none() {
+                let more = || looks.replace(looks.get() + 1) < Policy::CALM_LOOKS;
+                control.wait_for_calm(&context, floor.slow_from(), slowdown, more)?;
             }
         }
         let Some(end) = end else { continue };
@@ -152,11 +152,11 @@ fn decided(attempts: &[Attempt], limit: Option<Charge>, floor: &NoiseFloor) -> O
     }
 }
 
-/// Whether no attempt kept the limit, and the best was not far off, by a clock that varies.
-fn fails_near(attempts: &[Attempt], limit: Option<Charge>) -> bool {
+/// Whether the best attempt was not far above the limit, by a clock that varies.
+fn is_near(attempts: &[Attempt], limit: Option<Charge>) -> bool {
     let least = attempts.iter().map(|attempt| attempt.timed.charge).min();
-    let over = limit.filter(|limit| limit.clock.varies()).zip(least);
-    over.is_some_and(|(limit, least)| least > limit && least.as_time() <= limit.as_time().scale(NEAR))
+    let both = limit.filter(|limit| limit.clock.varies()).zip(least);
+    both.is_some_and(|(limit, least)| least.as_time() <= limit.as_time().scale(NEAR))
 }
 
 /// Adds to the evidence of all runs since the last look that the machine was so slow.

@@ -7,8 +7,9 @@ use judge::package::{Package, Processes, Validator};
 use model::{BoxId, Exit, Nanos, Placement, RunSpec};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 /// A runner and where its runs are placed.
 pub struct Station {
@@ -60,20 +61,56 @@ pub struct Control {
     pub spec: RunSpec,
     /// What the spec's descriptors refer to.
     pub files: Vec<OwnedFd>,
-    /// The CPU time of its fastest run that is known.
-    pub best: Nanos,
+    /// The CPU time of its fastest run that is known, in nanoseconds.
+    pub best: AtomicU64,
+    /// Told of a faster one.
+    pub keep: Box<dyn Fn(Nanos) + Send + Sync>,
     /// How long to wait between two looks while the machine is slow.
     pub pause: Duration,
+    /// When a wait for calm ended without it.
+    pub in_vain: Mutex<Option<Instant>>,
 }
 
+/// For so long nobody waits again after a wait in vain: such waits take an eighth of a slot's time, at most.
+const AFTER_IN_VAIN: Duration = Duration::from_secs(300);
+
 impl Control {
-    /// Runs it, and gives how many times longer than that it took.
+    /// Its fastest run, this one included: the floor may have been measured while the machine was slow.
+    fn best(&self, time: Nanos) -> Nanos {
+        let known = self.best.fetch_min(time.0, Ordering::Relaxed);
+        if time.0 < known {
+            (self.keep)(time);
+        }
+        Nanos(known.min(time.0))
+    }
+
+    /// Waits while the machine is slow, with as many looks as `more` allows. `slowdown` is what the last one showed.
+    pub(crate) fn wait_for_calm(
+        &self,
+        context: &RunContext<'_>,
+        slow_from: f64,
+        mut slowdown: f64,
+        more: impl Fn() -> bool,
+    ) -> Result<(), Fault> {
+        let mut in_vain = self.in_vain.lock().unwrap_or_else(PoisonError::into_inner);
+        if in_vain.is_some_and(|since| since.elapsed() < AFTER_IN_VAIN) {
+            return Ok(());
+        }
+        while slowdown > slow_from && more() {
+            std::thread::sleep(self.pause);
+            slowdown = self.slowdown(context)?;
+        }
+        *in_vain = (slowdown > slow_from).then(Instant::now);
+        Ok(())
+    }
+
+    /// Runs it, and gives how many times longer than its fastest run it took.
     pub(crate) fn slowdown(&self, context: &RunContext<'_>) -> Result<f64, Fault> {
         let fault = |why: String| SystemError::new("running the control program", why);
         let files: Result<Vec<OwnedFd>, _> = self.files.iter().map(OwnedFd::try_clone).collect();
         let run = context.run(&self.spec, files.map_err(|e| fault(e.to_string()))?)?;
         match run.exit {
-            Exit::Code(0) => Ok(run.time.cpu.0 as f64 / self.best.0.max(1) as f64),
+            Exit::Code(0) => Ok(run.time.cpu.0 as f64 / self.best(run.time.cpu).0.max(1) as f64),
             other => Err(fault(format!("it ended with {other:?}")).into()),
         }
     }

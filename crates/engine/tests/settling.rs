@@ -118,7 +118,7 @@ fn clear_cases_take_one_run() {
 #[test]
 fn near_the_limit_it_is_repeated() {
     check("timed", &[1990, 1810], Verdict::Accepted, (Confidence::Settled, 2, 0, 1810));
-    check("timed", &[2010, 1990], Verdict::Accepted, (Confidence::Settled, 4, 0, 1990));
+    check("timed", &[2010, 1990], Verdict::Accepted, (Confidence::Settled, 5, 0, 1990));
     check("timed", &[2500, 2400], Verdict::TimeLimit, (Confidence::Settled, 2, 0, 2400));
     check("timed", &[2010], Verdict::TimeLimit, (Confidence::Open, 10, 0, 2010));
     // The first run in time decides everything else.
@@ -138,8 +138,8 @@ fn no_program_fails_for_a_machine_that_has_become_slower() {
     check_beside(130, "timed", &[2500], fails, (Confidence::Open, 10, 10, 2500));
     // Slower, but by less than it is over: its runs count, each for less.
     check_beside(110, "timed", &[2700], fails, settled(3, 0, 2700));
-    // What keeps the limit, or is far above it, is nothing to ask about.
-    assert_eq!(check_beside(130, "timed", &[1990, 1810], passes, settled(2, 0, 1810)), 0);
+    // What is far from the limit is nothing to ask about.
+    assert_eq!(check_beside(130, "timed", &[1810], passes, (Confidence::Clear, 1, 0, 1810)), 0);
     assert_eq!(check_beside(130, "timed", &[3100], fails, (Confidence::Clear, 1, 0, 3100)), 0);
 }
 
@@ -148,6 +148,35 @@ fn a_repeat_waits_for_calm() {
     let settled = (Confidence::Settled, 2, 1, 1810);
     let looks = check_until_calm(130, 4, "timed", &[2500, 1810], Verdict::Accepted, settled);
     assert_eq!(looks, 5, "it ran again as soon as the machine was calm");
+}
+
+#[test]
+fn a_pass_near_the_limit_takes_calm_runs_too() {
+    let (passes, settled) = (Verdict::Accepted, |runs| (Confidence::Settled, runs, 0, 1950));
+    // The control runs after all but the last, which settles it.
+    assert_eq!(check_beside(102, "timed", &[1950], passes, settled(5)), 4);
+    // Slow after the first run and for two looks more: that run is not one of the five.
+    assert_eq!(check_until_calm(130, 3, "timed", &[1950], passes, settled(6)), 4 + 4);
+    // Slow to the end: it has waited once, and ten runs are enough.
+    assert_eq!(check_beside(130, "timed", &[1950], passes, settled(10)), 9 + Policy::CALM_LOOKS);
+}
+
+#[test]
+fn a_slot_that_waited_in_vain_does_not_wait_again_soon() {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let looks = |before, milliseconds, calm_after| {
+        *CONTROL.lock().unwrap() = (milliseconds, 0);
+        *CALM_AFTER.lock().unwrap() = calm_after;
+        let mut kit = kit();
+        (kit.control, kit.before) = (true, before);
+        kit.programs.insert("control", control);
+        let (passes, runs) = (Verdict::Accepted, if calm_after < u32::MAX { 5 } else { 10 });
+        check_in(kit, "timed", &[1950], passes, (Confidence::Settled, runs, 0, 1950));
+        CONTROL.lock().unwrap().1
+    };
+    assert_eq!(looks(1, 130, u32::MAX), 2 * 9 + Policy::CALM_LOOKS);
+    // The first of two waited until it was calm.
+    assert_eq!(looks(1, 130, 3), 8 + 4);
 }
 
 #[test]

@@ -103,6 +103,7 @@ fn timed(run: &Run, clock: Clock) -> Timed {
         charge,
         disturbed: varies && run.disturbed,
         explained: if varies { run.explained } else { Nanos::ZERO },
+        slow: false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The settle rule.
 
 use crate::explained;
-use model::{Cause, Charge, Confidence, Nanos, Policy, Spread};
+use model::{Cause, Charge, Confidence, Disturbance, Nanos, Policy, Spread};
 
 /// The evidence that fails a program: the natural logarithm of 1/error, corrected for a decision after each run (Bonferroni).
 fn needed(policy: &Policy) -> f64 {
@@ -17,13 +17,16 @@ pub struct Timed {
     pub disturbed: bool,
     /// The most that the disturbances can have added.
     pub explained: Nanos,
+    /// The machine was slow after it.
+    pub slow: bool,
 }
 
 impl Timed {
     /// A run with this charge and these disturbances. Disturbances add to times and never to counts.
     pub fn new(charge: Charge, causes: &[Cause]) -> Timed {
         let causes = if charge.clock.varies() { causes } else { &[] };
-        Timed { charge, disturbed: !causes.is_empty(), explained: explained(causes) }
+        let slow = causes.iter().any(|cause| cause.name == Disturbance::SlowMachine);
+        Timed { charge, disturbed: !causes.is_empty(), explained: explained(causes), slow }
     }
 
     /// Whether the run is discarded: it is above the limit by no more than its disturbances can have cost.
@@ -81,6 +84,7 @@ pub fn stop_at(limit: Nanos, spread: Spread, policy: &Policy) -> Nanos {
 /// Under a counting clock all runs are equal, so one run decides.
 pub fn settle(limit: Charge, spread: Spread, policy: &Policy, runs: &[Timed]) -> Step {
     let under = runs.iter().filter(|run| run.charge <= limit).count() as u32;
+    let calm = runs.iter().filter(|run| !run.slow).count() as u32;
     let valid: Vec<&Timed> = runs.iter().filter(|run| !run.is_void(limit)).collect();
     let void_runs = (runs.len() - valid.len()) as u32;
     let at_bound = runs.len() as u32 >= policy.runs;
@@ -101,7 +105,10 @@ pub fn settle(limit: Charge, spread: Spread, policy: &Policy, runs: &[Timed]) ->
                 && valid.iter().map(|run| doubt(run, over, spread, policy)).sum::<f64>() >= needed(policy)
         }
         // Were this the least it can do, its median would keep the limit all the same.
-        _ => ratio * (1.0 + spread.median_excess.max(policy.close)) <= 1.0 || under >= policy.passes,
+        _ => {
+            let room = ratio * (1.0 + spread.median_excess.max(policy.close)) <= 1.0;
+            room || (under >= policy.passes && (calm >= Policy::CALM_RUNS || at_bound))
+        }
     };
     match (firm, at_bound) {
         (true, _) => decided(under > 0, firmly),
@@ -163,9 +170,9 @@ mod tests {
 
     #[test]
     fn passes_without_room_for_usual_runs_are_near() {
-        let near = |ms: f64| match settle(LIMIT, SPREAD, &POLICY, &[at(ms), at(ms), at(ms)]) {
+        let near = |ms: f64| match settle(LIMIT, SPREAD, &POLICY, &[at(ms); 5]) {
             Step::Decided(decision) => decision.near,
-            Step::Again => panic!("three runs at {ms} decide"),
+            Step::Again => panic!("five runs at {ms} decide"),
         };
         // 970.7 · 1.01 · 1.02 is just above the limit.
         assert!(near(999.0) && near(970.8) && !near(970.6));
@@ -189,15 +196,29 @@ mod tests {
     fn near_the_limit_it_is_repeated() {
         check(&[at(995.0)], "again");
         check(&[at(920.0), at(915.0)], "again");
-        check(&[at(920.0), at(915.0), at(917.0)], "pass settled 915");
+        check(&[at(920.0), at(915.0), at(917.0), at(930.0)], "again");
+        check(&[at(920.0), at(915.0), at(917.0), at(930.0), at(940.0)], "pass settled 915");
         check(&[at(995.0), at(905.0)], "pass settled 905");
         check(&[at(995.0), at(996.0), at(1020.0)], "again");
-        check(&[at(995.0), at(996.0), at(1020.0), at(999.0)], "pass settled 995");
+        check(&[at(995.0), at(996.0), at(1020.0), at(1030.0), at(1040.0)], "again");
+        check(&[at(995.0), at(996.0), at(1020.0), at(1030.0), at(999.0)], "pass settled 995");
         check(&[at(1080.0)], "again");
         check(&[at(1080.0), at(1063.0)], "fail settled 1063");
         check(&[at(1080.0), at(1061.0)], "again");
         check(&[at(1080.0), at(999.0)], "again");
         check(&[disturbed(1080.0, 0), disturbed(1040.0, 0)], "again");
+    }
+
+    #[test]
+    fn a_pass_near_the_limit_takes_calm_runs() {
+        let slow = |ms| Timed { slow: true, ..disturbed(ms, 200) };
+        let with = |more: &[Timed]| [&[slow(990.0); 4], more].concat();
+        check(&with(&[at(950.0); 4]), "again");
+        check(&with(&[at(950.0); 5]), "pass settled 950");
+        check(&with(&[at(950.0), at(900.0)]), "pass settled 900");
+        check(&[slow(990.0); 9], "again");
+        // Waiting has an end, and what keeps the limit passes.
+        check(&[slow(990.0); 10], "pass settled 990");
     }
 
     #[test]
@@ -226,7 +247,7 @@ mod tests {
             assert!(time.0 <= 2 * LIMIT.amount);
             let charge = Charge::cpu(time);
             for disturbed in [false, tail <= 0.02] {
-                let stopped = Timed { charge, disturbed, explained: Nanos::ZERO };
+                let stopped = Timed { charge, disturbed, explained: Nanos::ZERO, slow: false };
                 let step = settle(LIMIT, spread, &POLICY, &[stopped]);
                 let clear = Decision {
                     passes: false,

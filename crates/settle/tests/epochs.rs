@@ -44,12 +44,14 @@ impl World<'_> {
             charge: Charge::cpu(Nanos(time as u64)),
             disturbed: slow.is_some(),
             explained: Nanos(explained as u64),
+            slow: slow.is_some(),
         }
     }
 }
 
 /// One judgement of a test as the engine makes it. Where it does not wait, it looks only before a program fails.
-fn judge(world: &mut World, limit: Nanos, waits: bool) -> Decision {
+/// Returns the number of looks for which it waited, too.
+fn judge(world: &mut World, limit: Nanos, waits: bool) -> (Decision, u32) {
     let limit = Charge::cpu(limit);
     let mut runs: Vec<(f64, Option<f64>)> = Vec::new();
     let mut looks = 0;
@@ -64,7 +66,7 @@ fn judge(world: &mut World, limit: Nanos, waits: bool) -> Decision {
         runs.push((world.next(), None));
         let mut end = decided(world, &runs);
         let least = runs.iter().map(|(time, _)| *time).fold(f64::MAX, f64::min);
-        let near = least > limit.amount as f64 && least <= 1.5 * limit.amount as f64;
+        let near = least <= 1.5 * limit.amount as f64 && !end.is_some_and(|end| end.passes);
         let look = waits || end.is_some_and(|end| end.confidence != Confidence::Open);
         if near && look {
             let mut slowdown = world.look();
@@ -77,7 +79,7 @@ fn judge(world: &mut World, limit: Nanos, waits: bool) -> Decision {
             }
         }
         if let Some(end) = end {
-            return end;
+            return (end, looks);
         }
     }
 }
@@ -97,12 +99,13 @@ fn repeats_that_wait_for_calm_are_told_apart_from_slow_machines() {
         for waits in [false, true] {
             let cells = LIMITS.map(|limit| {
                 let mut world = World { runs, at: 0, best, floor: NoiseFloor::assumed() };
-                let judged: Vec<Decision> = (0..runs.len())
+                let (judged, looks): (Vec<Decision>, Vec<u32>) = (0..runs.len())
                     .map(|first| {
                         world.at = first;
                         judge(&mut world, Nanos((usual * limit) as u64), waits)
                     })
-                    .collect();
+                    .unzip();
+                let looks = f64::from(looks.iter().sum::<u32>()) / runs.len() as f64;
                 let share = |which: &dyn Fn(&&Decision) -> bool| {
                     100.0 * judged.iter().filter(which).count() as f64 / judged.len() as f64
                 };
@@ -114,7 +117,7 @@ fn repeats_that_wait_for_calm_are_told_apart_from_slow_machines() {
                 let times: Vec<f64> = judged.iter().map(|d| d.charge.amount as f64).collect();
                 let cv = Summary::from_sample(&times).expect("times").cv_pct;
                 format!(
-                    "{:.1} · {fails:.1} · {:.1} · {cv:.1}",
+                    "{:.1} · {fails:.1} · {:.1} · {cv:.1} · {looks:.0}",
                     share(&|d| d.passes && !asks(d)),
                     share(&|d| asks(d))
                 )

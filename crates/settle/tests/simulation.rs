@@ -110,6 +110,7 @@ fn judge(noise: &Noise, time: f64, random: &mut Random) -> (Decision, usize) {
             charge: Charge::cpu(taken),
             disturbed: run.disturbed,
             explained: LIMIT.scale(time * run.explained),
+            slow: false,
         });
         if let Step::Decided(decision) = settle(Charge::cpu(LIMIT), noise.spread, &POLICY, &runs) {
             return (decision, runs.len());

@@ -196,5 +196,5 @@ fn run(least: Nanos, stop: Nanos, spread: Spread, disturbed: f64, random: &mut R
     };
     let more = if disturbed { 3.0 * spread.tail_scale * random.exponential() } else { 0.0 };
     let charge = Charge::cpu(least.scale(quiet + more).min(stop));
-    Timed { charge, disturbed, explained: least.scale(more * (0.5 + random.unit())) }
+    Timed { charge, disturbed, explained: least.scale(more * (0.5 + random.unit())), slow: false }
 }
