@@ -12,7 +12,6 @@ use settle::NoiseFloor;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::time::Duration;
 
 /// Runs of each fixed program: enough for a median and a tail, in a few seconds.
@@ -123,13 +122,13 @@ pub(crate) fn keep(slot: &Slot, floor: NoiseFloor) -> Result<(), Failure> {
 }
 
 /// Keeps a faster run of the memory-bound program than the floor's. Where that fails, the next process finds another one.
-fn keep_faster(slot: Option<&Slot>, least: Nanos) {
-    let mut floor = of_slot(slot);
+fn keep_faster(slot: &Slot, least: Nanos) {
+    let mut floor = of_slot(Some(slot));
     if floor.assumed {
         return;
     }
     floor.memory.least = floor.memory.least.min(least);
-    if let Some(Err(failure)) = slot.map(|slot| keep(slot, floor)) {
+    if let Err(failure) = keep(slot, floor) {
         tracing::warn!(why = failure.to_string(), "a faster run of the control program is not kept");
     }
 }
@@ -137,14 +136,12 @@ fn keep_faster(slot: Option<&Slot>, least: Nanos) {
 /// The memory-bound program as a control of what is judged in a slot whose floor was measured.
 pub(crate) fn control(slot: Option<&Slot>, placement: &Placement) -> Result<Option<Control>, Failure> {
     let floor = of_slot(slot);
-    if floor.assumed {
-        return Ok(None);
-    }
+    let Some(slot) = slot.cloned().filter(|_| !floor.assumed) else { return Ok(None) };
     let (spec, files) = fixed_program("memory", placement)?;
     let best = floor.memory.least.0.into();
-    let slot = slot.cloned();
-    let keep = Box::new(move |faster| keep_faster(slot.as_ref(), faster));
-    Ok(Some(Control { spec, files, best, keep, pause: PAUSE, in_vain: Mutex::default() }))
+    let in_vain = path(&slot)?.with_extension("slow");
+    let keep = Box::new(move |faster| keep_faster(&slot, faster));
+    Ok(Some(Control { spec, files, best, keep, pause: PAUSE, in_vain }))
 }
 
 /// This very program, as one of the fixed programs.

@@ -7,9 +7,10 @@ use judge::package::{Package, Processes, Validator};
 use model::{BoxId, Exit, Nanos, Placement, RunSpec};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 /// A runner and where its runs are placed.
 pub struct Station {
@@ -67,8 +68,8 @@ pub struct Control {
     pub keep: Box<dyn Fn(Nanos) + Send + Sync>,
     /// How long to wait between two looks while the machine is slow.
     pub pause: Duration,
-    /// When a wait for calm ended without it.
-    pub in_vain: Mutex<Option<Instant>>,
+    /// A file that is written when a wait for calm ended without it: other processes that judge in the slot see it, too.
+    pub in_vain: PathBuf,
 }
 
 /// For so long nobody waits again after a wait in vain: such waits take an eighth of a slot's time, at most.
@@ -92,16 +93,23 @@ impl Control {
         mut slowdown: f64,
         more: impl Fn() -> bool,
     ) -> Result<(), Fault> {
-        let mut in_vain = self.in_vain.lock().unwrap_or_else(PoisonError::into_inner);
-        if in_vain.is_some_and(|since| since.elapsed() < AFTER_IN_VAIN) {
+        if self.waited_in_vain().is_some_and(|since| since < AFTER_IN_VAIN) {
             return Ok(());
         }
         while slowdown > slow_from && more() {
             std::thread::sleep(self.pause);
             slowdown = self.slowdown(context)?;
         }
-        *in_vain = (slowdown > slow_from).then(Instant::now);
+        if slowdown > slow_from {
+            // Where it cannot be written, the next submission waits in vain as well.
+            let _ = std::fs::write(&self.in_vain, "");
+        }
         Ok(())
+    }
+
+    /// How long ago a wait ended in vain. `None`: never, or the clock was set back since.
+    fn waited_in_vain(&self) -> Option<Duration> {
+        std::fs::metadata(&self.in_vain).ok()?.modified().ok()?.elapsed().ok()
     }
 
     /// Runs it, and gives how many times longer than its fastest run it took.

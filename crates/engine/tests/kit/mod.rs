@@ -84,7 +84,7 @@ pub(crate) struct Kit {
     pub(crate) fresh: bool,
 }
 
-fn control() -> Control {
+fn control(in_vain: PathBuf) -> Control {
     let spec = RunSpec { argv: vec!["control".into()], ..RunSpec::bare() };
     Control {
         spec,
@@ -92,7 +92,7 @@ fn control() -> Control {
         best: ms(100).0.into(),
         keep: Box::new(|_| ()),
         pause: std::time::Duration::ZERO,
-        in_vain: Mutex::default(),
+        in_vain,
     }
 }
 
@@ -378,7 +378,7 @@ impl Kit {
             main: station(main),
             auxiliary: Some(station(auxiliary)),
             crew: Crew::default(),
-            control: self.control.then(control),
+            control: self.control.then(|| control(self.dir.path().join("slow"))),
         };
         let slots: Vec<Slot> = self.runners.iter().map(slot).collect();
         let emit = |event: Event| self.events.lock().unwrap().push(event);
