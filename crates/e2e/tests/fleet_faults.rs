@@ -190,6 +190,8 @@ fn brokers_of_another_service(fleet: &Fleet) -> Done {
         Err(said) => said,
         Ok(service) => {
             soon("it ends", || Ok(service.client().get("/api/v1/health").is_err()))?;
+            // It answers no more before it says why.
+            soon("it says why", || Ok(service.log().contains("of its own")))?;
             service.log()
         }
     };

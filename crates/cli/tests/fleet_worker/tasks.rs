@@ -97,10 +97,10 @@ async fn a_worker_that_is_ended_gives_its_task_back() {
 async fn a_task_outlives_its_broker() {
     let Some(mut service) = FakeService::open().await else { return };
     let _worker = service.worker();
-    service.job(1, script("for i in $(seq 300000); do :; done; echo done", Nanos::from_secs(60))).await;
-    service.until("it has begun", |state| state.begun.contains(&1).then_some(())).await;
-    // An answer that is lost on its way is asked for again, which is another matter.
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    service.job(1, script("sleep 8; echo done", Nanos::from_secs(60))).await;
+    // Before it is kept, an answer may be lost on its way and asked for again, which is another matter.
+    let kept = |asked: &Ask| matches!(asked, Ask::Keep { lease } if lease.job == JobId(1));
+    service.until("it is kept", |state| state.asked.iter().any(kept).then_some(())).await;
     service.brokers.kill(0);
     tokio::time::sleep(Duration::from_secs(3)).await;
     service.brokers.run(0);
