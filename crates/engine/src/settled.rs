@@ -78,7 +78,7 @@ pub(crate) fn judge_settled(
 
 /// Makes attempts until their times decide.
 ///
-/// While the best is near the limit and nothing has settled a pass, the control program is run after each: neighbours that share caches and
+/// While the least time is near the limit and no pass is settled, the control program is run after each: neighbours that share caches and
 /// memory slow a machine for seconds, in which all runs agree and no other evidence shows it. Where it is slow, the next attempt waits until it is not.
 pub(crate) fn settle_attempts(
     settle_context: &SettleContext<'_>,
@@ -98,8 +98,9 @@ pub(crate) fn settle_attempts(
             note_slowdown(&mut attempts, slowdown, meter, floor)?;
             end = decided(&attempts, limit, floor);
             if end.is_none() {
-                let more = || looks.replace(looks.get() + 1) < Policy::CALM_LOOKS;
-                control.wait_for_calm(&context, floor.slow_from(), slowdown, more)?;
+                let left = Policy::CALM_LOOKS.saturating_sub(looks.get());
+                let took = control.wait_for_calm(&context, floor.slow_from(), slowdown, left)?;
+                looks.set(looks.get() + took);
             }
         }
         let Some(end) = end else { continue };

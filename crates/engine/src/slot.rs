@@ -4,7 +4,7 @@ use crate::artifact_cache::ArtifactCache;
 use crate::program::RunContext;
 use crate::{Fault, Runner, SystemError};
 use judge::package::{Package, Processes, Validator};
-use model::{BoxId, Exit, Nanos, Placement, RunSpec};
+use model::{BoxId, Exit, Nanos, Placement, Policy, RunSpec};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -85,26 +85,29 @@ impl Control {
         Nanos(known.min(time.0))
     }
 
-    /// Waits while the machine is slow, with as many looks as `more` allows. `slowdown` is what the last one showed.
+    /// Waits while the machine is slow, for so many looks at most. `slowdown` is what the last one showed. Returns the looks that it took.
     pub(crate) fn wait_for_calm(
         &self,
         context: &RunContext<'_>,
         slow_from: f64,
         mut slowdown: f64,
-        more: impl Fn() -> bool,
-    ) -> Result<(), Fault> {
+        most: u32,
+    ) -> Result<u32, Fault> {
         if self.waited_in_vain().is_some_and(|since| since < AFTER_IN_VAIN) {
-            return Ok(());
+            return Ok(0);
         }
-        while slowdown > slow_from && more() {
+        let mut looks = 0;
+        while slowdown > slow_from && looks < most {
             std::thread::sleep(self.pause);
+            looks += 1;
             slowdown = self.slowdown(context)?;
         }
-        if slowdown > slow_from {
+        // Only after a whole wait: a submission with many tests near the limit must not spend the waits of others.
+        if slowdown > slow_from && looks == Policy::CALM_LOOKS {
             // Where it cannot be written, the next submission waits in vain as well.
             let _ = std::fs::write(&self.in_vain, "");
         }
-        Ok(())
+        Ok(looks)
     }
 
     /// How long ago a wait ended in vain. `None`: never, or the clock was set back since.

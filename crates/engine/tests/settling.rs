@@ -44,7 +44,8 @@ static CALM_AFTER: Mutex<u32> = Mutex::new(u32::MAX);
 fn control(_: &mut Stage) -> Result<Observation, SystemError> {
     let mut control = CONTROL.lock().unwrap();
     control.1 += 1;
-    let calm = control.1 > *CALM_AFTER.lock().unwrap();
+    let calm =
+        control.1 > *CALM_AFTER.lock().unwrap() || control.1.is_multiple_of(*CALM_EVERY.lock().unwrap());
     ok(if calm { 100 } else { control.0 })
 }
 
@@ -177,6 +178,28 @@ fn a_slot_that_waited_in_vain_does_not_wait_again_soon() {
     assert_eq!(looks(1, 130, u32::MAX), 2 * 9 + Policy::CALM_LOOKS);
     // The first of two waited until it was calm.
     assert_eq!(looks(1, 130, 3), 8 + 4);
+}
+
+/// A machine that is calm at every `n`th look only.
+static CALM_EVERY: Mutex<u32> = Mutex::new(u32::MAX);
+
+#[test]
+fn a_submission_does_not_spend_the_waits_of_others() {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let waits = |judgements: u32| {
+        *CONTROL.lock().unwrap() = (130, 0);
+        *CALM_AFTER.lock().unwrap() = u32::MAX;
+        *CALM_EVERY.lock().unwrap() = 30;
+        let mut kit = kit();
+        (kit.control, kit.before) = (true, judgements - 1);
+        kit.programs.insert("control", control);
+        check_in(kit, "timed", &[1950], Verdict::Accepted, (Confidence::Settled, 10, 0, 1950));
+        *CALM_EVERY.lock().unwrap() = u32::MAX;
+        CONTROL.lock().unwrap().1
+    };
+    // Some waits met calm, the last one had too few looks left.
+    assert!(waits(1) > Policy::CALM_LOOKS);
+    assert!(waits(2) > 2 * Policy::CALM_LOOKS, "the next one waits as well");
 }
 
 #[test]

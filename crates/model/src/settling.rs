@@ -123,8 +123,8 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// The most checks per submission for whether a slow machine has become quiet: up to 40 s. On a shared host with slow periods of 1 to 20 s
-    /// a quarter of that spared hardly any (docs/settling.md).
+    /// The most checks per submission for whether a slow machine has become quiet: about 40 s, twice as long as most of the slow periods
+    /// that were recorded on a shared host.
     pub const CALM_LOOKS: u32 = 100;
 
     /// The fewest runs, on a machine that is not slow, that settle a pass near the limit.

@@ -75,7 +75,7 @@ pub(crate) struct Kit {
     pub(crate) runners: Vec<(Arc<Simulated>, Arc<Simulated>)>,
     /// Slots have a control program, the one that is called `control` here, which takes 100 ms at best.
     pub(crate) control: bool,
-    /// So often a submission was judged in its slot before.
+    /// How often a submission was judged in its slot before.
     pub(crate) before: u32,
     pub(crate) opinions: Opinions,
     /// Where time limits are kept.
