@@ -3,6 +3,7 @@
 use crate::config::data_directory;
 use crate::run::command;
 use crate::terminal::Failure;
+use engine::looks::Looks;
 use engine::slot::Control;
 use host::machine::Machine;
 use model::{Cause, Form, Forms, Limits, Nanos, Numbered, Observation, Placement, RunSpec, Slot};
@@ -139,9 +140,9 @@ pub(crate) fn control(slot: Option<&Slot>, placement: &Placement) -> Result<Opti
     let Some(slot) = slot.cloned().filter(|_| !floor.assumed) else { return Ok(None) };
     let (spec, files) = fixed_program("memory", placement)?;
     let best = floor.memory.least.0.into();
-    let in_vain = path(&slot)?.with_extension("slow");
+    let looks = Looks(path(&slot)?.with_extension("looks"));
     let keep = Box::new(move |faster| keep_faster(&slot, faster));
-    Ok(Some(Control { spec, files, best, keep, pause: PAUSE, in_vain }))
+    Ok(Some(Control { spec, files, best, keep, pause: PAUSE, looks }))
 }
 
 /// This very program, as one of the fixed programs.

@@ -21,6 +21,7 @@ pub mod job;
 pub mod languages;
 pub mod limit_cache;
 pub mod limits;
+pub mod looks;
 mod make;
 pub mod opinion;
 pub mod prepared_slot;

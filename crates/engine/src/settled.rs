@@ -94,12 +94,12 @@ pub(crate) fn settle_attempts(
         let mut end = decided(&attempts, limit, floor);
         let passes = end.is_some_and(|end| end.passes);
         if let Some((control, context)) = control.filter(|_| !passes && is_near(&attempts, limit)) {
-            let slowdown = control.slowdown(&context)?;
-            note_slowdown(&mut attempts, slowdown, meter, floor)?;
+            let look = control.look(&context, floor.slow_from())?;
+            note_slowdown(&mut attempts, look.slowdown, meter, floor)?;
             end = decided(&attempts, limit, floor);
             if end.is_none() {
                 let left = Policy::CALM_LOOKS.saturating_sub(looks.get());
-                let took = control.wait_for_calm(&context, floor.slow_from(), slowdown, left)?;
+                let took = control.wait_for_calm(&context, floor.slow_from(), look, left)?;
                 looks.set(looks.get() + took);
             }
         }

@@ -1,13 +1,14 @@
 //! Where runs take place.
 
 use crate::artifact_cache::ArtifactCache;
+use crate::looks::Looks;
 use crate::program::RunContext;
 use crate::{Fault, Runner, SystemError};
 use judge::package::{Package, Processes, Validator};
-use model::{BoxId, Exit, Nanos, Placement, Policy, RunSpec};
+use model::{BoxId, Exit, Nanos, Placement, RunSpec};
+use settle::is_calm;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -68,12 +69,18 @@ pub struct Control {
     pub keep: Box<dyn Fn(Nanos) + Send + Sync>,
     /// How long to wait between two looks while the machine is slow.
     pub pause: Duration,
-    /// A file that is written when a wait for calm ended without it: other processes that judge in the slot see it, too.
-    pub in_vain: PathBuf,
+    /// What it took lately: all processes that judge in the slot know it.
+    pub looks: Looks,
 }
 
-/// For so long nobody waits again after a wait in vain: such waits take an eighth of a slot's time, at most.
-const AFTER_IN_VAIN: Duration = Duration::from_secs(300);
+/// What the last run of the control program showed.
+#[derive(Clone, Copy)]
+pub(crate) struct Look {
+    /// How many times longer than its fastest run it took.
+    pub(crate) slowdown: f64,
+    /// A repeat may run.
+    calm: bool,
+}
 
 impl Control {
     /// Its fastest run, this one included: the floor may have been measured while the machine was slow.
@@ -85,43 +92,34 @@ impl Control {
         Nanos(known.min(time.0))
     }
 
-    /// Waits while the machine is slow, for so many looks at most. `slowdown` is what the last one showed. Returns the looks that it took.
+    /// Waits until a look finds calm, for so many looks at most. `look` is the last one. Returns the looks that it took.
     pub(crate) fn wait_for_calm(
         &self,
         context: &RunContext<'_>,
         slow_from: f64,
-        mut slowdown: f64,
+        mut look: Look,
         most: u32,
     ) -> Result<u32, Fault> {
-        if self.waited_in_vain().is_some_and(|since| since < AFTER_IN_VAIN) {
-            return Ok(0);
-        }
         let mut looks = 0;
-        while slowdown > slow_from && looks < most {
+        while !look.calm && looks < most {
             std::thread::sleep(self.pause);
             looks += 1;
-            slowdown = self.slowdown(context)?;
-        }
-        // Only after a whole wait: a submission with many tests near the limit must not spend the waits of others.
-        if slowdown > slow_from && looks == Policy::CALM_LOOKS {
-            // Where it cannot be written, the next submission waits in vain as well.
-            let _ = std::fs::write(&self.in_vain, "");
+            look = self.look(context, slow_from)?;
         }
         Ok(looks)
     }
 
-    /// How long ago a wait ended in vain. `None`: never, or the clock was set back since.
-    fn waited_in_vain(&self) -> Option<Duration> {
-        std::fs::metadata(&self.in_vain).ok()?.modified().ok()?.elapsed().ok()
-    }
-
-    /// Runs it, and gives how many times longer than its fastest run it took.
-    pub(crate) fn slowdown(&self, context: &RunContext<'_>) -> Result<f64, Fault> {
+    /// Runs it on a machine that is slow from `slow_from` times its fastest run.
+    pub(crate) fn look(&self, context: &RunContext<'_>, slow_from: f64) -> Result<Look, Fault> {
         let fault = |why: String| SystemError::new("running the control program", why);
         let files: Result<Vec<OwnedFd>, _> = self.files.iter().map(OwnedFd::try_clone).collect();
         let run = context.run(&self.spec, files.map_err(|e| fault(e.to_string()))?)?;
         match run.exit {
-            Exit::Code(0) => Ok(run.time.cpu.0 as f64 / self.best(run.time.cpu).0.max(1) as f64),
+            Exit::Code(0) => {
+                let (time, best) = (run.time.cpu, self.best(run.time.cpu));
+                let calm = is_calm(time, best, slow_from, &self.looks.note(time));
+                Ok(Look { slowdown: time.0 as f64 / best.0.max(1) as f64, calm })
+            }
             other => Err(fault(format!("it ended with {other:?}")).into()),
         }
     }

@@ -8,6 +8,7 @@ use judge::scoring::JudgeMode::AllTests;
 use kit::{Kit, echo, kit, ms, ok};
 use model::{Confidence, Nanos, Observation, Policy, Reading, Verdict};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// CPU times of the next runs, in milliseconds; the last one stays. Judging takes place in this process only.
 static TIMES: Mutex<Vec<u64>> = Mutex::new(Vec::new());
@@ -40,13 +41,16 @@ fn disturbed(stage: &mut Stage) -> Result<Observation, SystemError> {
 static CONTROL: Mutex<(u64, u32)> = Mutex::new((100, 0));
 /// After so many runs of it the machine is calm.
 static CALM_AFTER: Mutex<u32> = Mutex::new(u32::MAX);
+/// The machine becomes slower with each run of it.
+static SLOWER: AtomicBool = AtomicBool::new(false);
 
 fn control(_: &mut Stage) -> Result<Observation, SystemError> {
     let mut control = CONTROL.lock().unwrap();
     control.1 += 1;
-    let calm =
-        control.1 > *CALM_AFTER.lock().unwrap() || control.1.is_multiple_of(*CALM_EVERY.lock().unwrap());
-    ok(if calm { 100 } else { control.0 })
+    if SLOWER.load(Relaxed) {
+        control.0 += 1;
+    }
+    ok(if control.1 > *CALM_AFTER.lock().unwrap() { 100 } else { control.0 })
 }
 
 /// Judges one test case with a limit of 2 s: verdict, confidence, runs, discarded runs and the time that counts.
@@ -132,8 +136,8 @@ fn no_program_fails_for_a_machine_that_has_become_slower() {
     let settled = |runs, void, time| (Confidence::Settled, runs, void, time);
     // As fast as ever: the control ran after each.
     assert_eq!(check_beside(102, "timed", &[2500, 2400], fails, settled(2, 0, 2400)), 2);
-    // 30 % slower: both runs could have kept the limit, and the third did. The first repeat waited for calm as long as it may.
-    let looks = 2 + Policy::CALM_LOOKS;
+    // 30 % slower: both runs could have kept the limit, and the third did. The first repeat waited until it was known that nothing changes.
+    let looks = 1 + Policy::CALM_KNOWN as u32;
     assert_eq!(check_beside(130, "timed", &[2500, 2400, 1810], passes, settled(3, 2, 1810)), looks);
     // Slower to the end: nobody can know.
     check_beside(130, "timed", &[2500], fails, (Confidence::Open, 10, 10, 2500));
@@ -158,48 +162,36 @@ fn a_pass_near_the_limit_takes_calm_runs_too() {
     assert_eq!(check_beside(102, "timed", &[1950], passes, settled(5)), 4);
     // Slow after the first run and for two looks more: that run is not one of the five.
     assert_eq!(check_until_calm(130, 3, "timed", &[1950], passes, settled(6)), 4 + 4);
-    // Slow to the end: it has waited once, and ten runs are enough.
-    assert_eq!(check_beside(130, "timed", &[1950], passes, settled(10)), 9 + Policy::CALM_LOOKS);
+    // Slow to the end: it has waited until that was known, and ten runs are enough.
+    assert_eq!(check_beside(130, "timed", &[1950], passes, settled(10)), 8 + Policy::CALM_KNOWN as u32);
+}
+
+/// How often the control program ran for judgements of a submission near its limit, one after another in a slot that is slow.
+fn looks_of(judgements: u32) -> u32 {
+    *CONTROL.lock().unwrap() = (130, 0);
+    *CALM_AFTER.lock().unwrap() = u32::MAX;
+    let mut kit = kit();
+    (kit.control, kit.before) = (true, judgements - 1);
+    kit.programs.insert("control", control);
+    check_in(kit, "timed", &[1950], Verdict::Accepted, (Confidence::Settled, 10, 0, 1950));
+    CONTROL.lock().unwrap().1
 }
 
 #[test]
-fn a_slot_that_waited_in_vain_does_not_wait_again_soon() {
+fn a_slot_knows_how_slow_its_machine_stays() {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
-    let looks = |before, milliseconds, calm_after| {
-        *CONTROL.lock().unwrap() = (milliseconds, 0);
-        *CALM_AFTER.lock().unwrap() = calm_after;
-        let mut kit = kit();
-        (kit.control, kit.before) = (true, before);
-        kit.programs.insert("control", control);
-        let (passes, runs) = (Verdict::Accepted, if calm_after < u32::MAX { 5 } else { 10 });
-        check_in(kit, "timed", &[1950], passes, (Confidence::Settled, runs, 0, 1950));
-        CONTROL.lock().unwrap().1
-    };
-    assert_eq!(looks(1, 130, u32::MAX), 2 * 9 + Policy::CALM_LOOKS);
-    // The first of two waited until it was calm.
-    assert_eq!(looks(1, 130, 3), 8 + 4);
+    let first = 8 + Policy::CALM_KNOWN as u32;
+    assert_eq!((looks_of(1), looks_of(2)), (first, first + 9), "the second one does not wait");
 }
 
-/// A machine that is calm at every `n`th look only.
-static CALM_EVERY: Mutex<u32> = Mutex::new(u32::MAX);
-
 #[test]
-fn a_submission_does_not_spend_the_waits_of_others() {
+fn waiting_for_calm_has_an_end() {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
-    let waits = |judgements: u32| {
-        *CONTROL.lock().unwrap() = (130, 0);
-        *CALM_AFTER.lock().unwrap() = u32::MAX;
-        *CALM_EVERY.lock().unwrap() = 30;
-        let mut kit = kit();
-        (kit.control, kit.before) = (true, judgements - 1);
-        kit.programs.insert("control", control);
-        check_in(kit, "timed", &[1950], Verdict::Accepted, (Confidence::Settled, 10, 0, 1950));
-        *CALM_EVERY.lock().unwrap() = u32::MAX;
-        CONTROL.lock().unwrap().1
-    };
-    // Some waits met calm, the last one had too few looks left.
-    assert!(waits(1) > Policy::CALM_LOOKS);
-    assert!(waits(2) > 2 * Policy::CALM_LOOKS, "the next one waits as well");
+    SLOWER.store(true, Relaxed);
+    let looks = (looks_of(1), looks_of(2));
+    SLOWER.store(false, Relaxed);
+    let each = 9 + Policy::CALM_LOOKS;
+    assert_eq!(looks, (each, 2 * each), "each submission has its own looks");
 }
 
 #[test]

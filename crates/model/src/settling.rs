@@ -123,9 +123,15 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// The most checks per submission for whether a slow machine has become quiet: about 40 s, twice as long as most of the slow periods
-    /// that were recorded on a shared host.
-    pub const CALM_LOOKS: u32 = 100;
+    /// The most checks per submission for whether a slow machine has become quiet: about two minutes, twice as long as the longest slow
+    /// periods that were recorded on a shared host.
+    pub const CALM_LOOKS: u32 = 300;
+
+    /// Of so many recent checks in a slot, one part is called calm on a machine that stays slow.
+    pub const CALM_PART: usize = 5;
+
+    /// The fewest recent checks of which a part is called calm.
+    pub const CALM_KNOWN: usize = 50;
 
     /// The fewest runs, on a machine that is not slow, that settle a pass near the limit.
     pub const CALM_RUNS: u32 = 5;

@@ -6,6 +6,7 @@
 //! Disturbance only ever adds time. So a run at or below the limit proves that the program can do it, whatever went on
 //! beside it; a run above the limit proves nothing until it is too far above to be explained by noise.
 
+mod calm;
 mod disturbance;
 mod floor;
 mod opinion;
@@ -13,6 +14,7 @@ mod record;
 mod rule;
 mod thresholds;
 
+pub use calm::is_calm;
 pub use disturbance::{disturbances, explained};
 pub use floor::floor_from_runs;
 pub use model::{Cause, Noise, NoiseFloor, Policy, Quiet, Spread, Thresholds};

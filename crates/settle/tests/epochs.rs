@@ -2,7 +2,7 @@
 //! docs/settling.md, whose table must be the one found here.
 
 use model::{Charge, Confidence, Nanos, SecondOpinions};
-use settle::{Decision, NoiseFloor, Policy, Step, Timed, asks, settle};
+use settle::{Decision, NoiseFloor, Policy, Step, Timed, asks, is_calm, settle};
 use stats::{Summary, median};
 
 const POLICY: Policy = Policy::PUBLISHED;
@@ -10,6 +10,8 @@ const POLICY: Policy = Policy::PUBLISHED;
 const LIMITS: [f64; 6] = [0.95, 0.98, 1.0, 1.02, 1.05, 1.2];
 /// Runs that are left out where a repeat waits: the pause between two looks, at more than a tenth of a second each.
 const PAUSE: usize = 2;
+/// A slot knows the looks of ten minutes.
+const KNOWN: usize = 500;
 
 /// CPU times of one memory-bound program, in the order of its runs.
 fn recorded(text: &str) -> Vec<f64> {
@@ -24,6 +26,15 @@ struct World<'a> {
     /// The fastest run of the control program that is known.
     best: f64,
     floor: NoiseFloor,
+    /// Looks of this judgement and those before it.
+    looks: Vec<Nanos>,
+}
+
+/// What one look shows.
+#[derive(Clone, Copy)]
+struct Look {
+    slowdown: f64,
+    calm: bool,
 }
 
 impl World<'_> {
@@ -33,8 +44,12 @@ impl World<'_> {
     }
 
     /// The control program is memory-bound as well, so the next run stands for it.
-    fn look(&mut self) -> f64 {
-        self.next() / self.best
+    fn look(&mut self) -> Look {
+        let time = self.next();
+        self.looks.push(Nanos(time as u64));
+        self.looks.drain(..self.looks.len().saturating_sub(KNOWN));
+        let calm = is_calm(Nanos(time as u64), Nanos(self.best as u64), self.floor.slow_from(), &self.looks);
+        Look { slowdown: time / self.best, calm }
     }
 
     fn timed(&self, time: f64, slowdown: Option<f64>) -> Timed {
@@ -69,13 +84,13 @@ fn judge(world: &mut World, limit: Nanos, waits: bool) -> (Decision, u32) {
         let near = least <= 1.5 * limit.amount as f64 && !end.is_some_and(|end| end.passes);
         let look = waits || end.is_some_and(|end| end.confidence != Confidence::Open);
         if near && look {
-            let mut slowdown = world.look();
-            runs.iter_mut().for_each(|(_, seen)| *seen = seen.or(Some(slowdown)));
+            let mut look = world.look();
+            runs.iter_mut().for_each(|(_, seen)| *seen = seen.or(Some(look.slowdown)));
             end = decided(world, &runs);
-            while waits && end.is_none() && slowdown > world.floor.slow_from() && looks < Policy::CALM_LOOKS {
+            while waits && end.is_none() && !look.calm && looks < Policy::CALM_LOOKS {
                 world.at += PAUSE;
                 looks += 1;
-                slowdown = world.look();
+                look = world.look();
             }
         }
         if let Some(end) = end {
@@ -98,7 +113,7 @@ fn repeats_that_wait_for_calm_are_told_apart_from_slow_machines() {
         let single = Summary::from_sample(runs).expect("runs").cv_pct;
         for waits in [false, true] {
             let cells = LIMITS.map(|limit| {
-                let mut world = World { runs, at: 0, best, floor: NoiseFloor::assumed() };
+                let mut world = World { runs, at: 0, best, floor: NoiseFloor::assumed(), looks: Vec::new() };
                 let (judged, looks): (Vec<Decision>, Vec<u32>) = (0..runs.len())
                     .map(|first| {
                         world.at = first;

@@ -13,7 +13,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 /// For one judging.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 /// Judgings that find out how long the program takes.
 const FIRST: usize = 7;
 /// Where the limit lies, in units of the program's time: the program is 2 % below it, or 2 % above.

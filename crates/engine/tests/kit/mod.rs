@@ -8,6 +8,7 @@ use engine::job::{Job, Options};
 use engine::languages::Languages;
 use engine::limit_cache::LimitCache;
 use engine::limits::Overrides;
+use engine::looks::Looks;
 use engine::opinion::Opinions;
 use engine::prepared_slot::PreparedSlot;
 use engine::simulated::{Simulated, Stage, observation};
@@ -84,7 +85,7 @@ pub(crate) struct Kit {
     pub(crate) fresh: bool,
 }
 
-fn control(in_vain: PathBuf) -> Control {
+fn control(looks: PathBuf) -> Control {
     let spec = RunSpec { argv: vec!["control".into()], ..RunSpec::bare() };
     Control {
         spec,
@@ -92,7 +93,7 @@ fn control(in_vain: PathBuf) -> Control {
         best: ms(100).0.into(),
         keep: Box::new(|_| ()),
         pause: std::time::Duration::ZERO,
-        in_vain,
+        looks: Looks(looks),
     }
 }
 
@@ -378,7 +379,7 @@ impl Kit {
             main: station(main),
             auxiliary: Some(station(auxiliary)),
             crew: Crew::default(),
-            control: self.control.then(|| control(self.dir.path().join("slow"))),
+            control: self.control.then(|| control(self.dir.path().join("looks"))),
         };
         let slots: Vec<Slot> = self.runners.iter().map(slot).collect();
         let emit = |event: Event| self.events.lock().unwrap().push(event);
