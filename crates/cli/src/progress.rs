@@ -82,5 +82,6 @@ fn doing(phase: JudgePhase) -> &'static str {
         JudgePhase::Compiling => "compiling",
         JudgePhase::InferringTimeLimit => "finding the time limit with",
         JudgePhase::Judging => "judging",
+        JudgePhase::WaitingForCalm => "waiting for a calm machine to judge",
     }
 }

@@ -102,13 +102,18 @@ fn includes<'p>(package: &'p Package, language: &'p Language) -> impl Iterator<I
     of_all.chain(of_this)
 }
 
-/// A submission's files with the text before its sources that the package wants there.
-pub(crate) fn with_text_before(
-    parts: Vec<LoadedFile>,
+/// A submission's files as its package wants them: with text before its sources, and under the name that what is added asks for.
+pub(crate) fn as_included(
+    mut parts: Vec<LoadedFile>,
     package: &Package,
     language: &Language,
 ) -> Vec<LoadedFile> {
     let text: String = includes(package, language).map(|include| include.before_sources.as_str()).collect();
+    let own_name = includes(package, language).find_map(|include| include.own_name.as_deref());
+    if let (Some(own_name), [only]) = (own_name, &mut parts[..]) {
+        let ending = only.name.rsplit_once('.').map_or("", |(_, ending)| ending);
+        only.name = format!("{own_name}.{ending}");
+    }
     let put = |part: LoadedFile| match language.is_source(&part.name) && !text.is_empty() {
         true => LoadedFile { content: [text.as_bytes(), &part.content].concat(), ..part },
         false => part,

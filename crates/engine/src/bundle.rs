@@ -374,6 +374,7 @@ impl<'a> BundleRunner<'a> {
             floor: self.floor,
             control,
             looks: &looks,
+            phase: &|_| (),
         };
         let mut attempts = Vec::new();
         let settled = settle_attempts(&settle_context, || {

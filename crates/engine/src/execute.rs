@@ -85,7 +85,7 @@ pub fn execute(slot: &Slot, asked: &Execution, conditions: Conditions) -> Result
     let stdin = files::in_memory_with("standard input", &asked.stdin.0)?;
     let runs = Runs { asked, built: &built, limits: stop, stdin: &stdin };
     executed.thresholds = Reading::Known(settle::thresholds(conditions.floor));
-    runs.all(&mut executed, conditions.floor, slot.control.as_ref())?;
+    runs.all(&mut executed, conditions.floor, slot.control.as_ref(), &phase)?;
     Ok(executed)
 }
 
@@ -162,11 +162,18 @@ impl Runs<'_> {
         executed: &mut Executed,
         floor: &NoiseFloor,
         control: Option<&Control>,
+        phase: &dyn Fn(JudgePhase),
     ) -> Result<(), Fault> {
         let control = control.map(|control| (control, self.built.context));
         let looks = Cell::new(0);
-        let settle_context =
-            SettleContext { meter: Meter::Kernel, limits: &self.limits, floor, control, looks: &looks };
+        let settle_context = SettleContext {
+            meter: Meter::Kernel,
+            limits: &self.limits,
+            floor,
+            control,
+            looks: &looks,
+            phase,
+        };
         for _ in 0..self.asked.runs.max(1) {
             let mut written = Vec::new();
             let settled = settle_attempts(&settle_context, || {

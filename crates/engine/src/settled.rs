@@ -1,12 +1,13 @@
 //! A test case whose time is settled: run again while the rule asks for it.
 
 use crate::Fault;
-use crate::case::{CaseContext, CaseLimits, Judged};
+use crate::case::{CaseLimits, Judged};
 use crate::clocks::Meter;
-use crate::program::{Built, RunContext};
+use crate::program::RunContext;
 use crate::slot::Control;
-use judge::package::TestCase;
-use model::{Cause, Charge, Confidence, Nanos, Observation, Reading, SecondOpinion, Settled, Verdict};
+use model::{
+    Cause, Charge, Confidence, JudgePhase, Nanos, Observation, Reading, SecondOpinion, Settled, Verdict,
+};
 use settle::{Decision, NoiseFloor, Policy, Step, Timed, causes, disturbances, settle, stop_at};
 use std::cell::Cell;
 
@@ -59,24 +60,12 @@ pub(crate) struct SettleContext<'a> {
     pub(crate) control: Option<(&'a Control, RunContext<'a>)>,
     /// Looks for calm that were made for this submission.
     pub(crate) looks: &'a Cell<u32>,
+    /// Told when a wait for calm begins and ends.
+    pub(crate) phase: &'a dyn Fn(JudgePhase),
 }
 
-/// Judges a test case, and again while its time does not decide. Interactive and multi-pass cases are repeated as a
-/// whole; their time is that of their slowest pass.
-pub(crate) fn judge_settled(
-    context: &CaseContext<'_>,
-    built: &Built,
-    limits: &CaseLimits,
-    floor: &NoiseFloor,
-    (control, looks): (Option<&Control>, &Cell<u32>),
-    case: &TestCase,
-) -> Result<SettledCase, Fault> {
-    let control = control.map(|control| (control, built.context));
-    let settle_context = SettleContext { meter: context.meter, limits, floor, control, looks };
-    settle_attempts(&settle_context, || context.judge(built, limits, case))
-}
-
-/// Makes attempts until their times decide.
+/// Makes attempts at a test case until their times decide. Interactive and multi-pass cases are repeated as a whole; their time is that of
+/// their slowest pass.
 ///
 /// While the least time is near the limit and no pass is settled, the control program is run after each: neighbours that share caches and
 /// memory slow a machine for seconds, in which all runs agree and no other evidence shows it. Where it is slow, the next attempt waits until it is not.
@@ -84,7 +73,7 @@ pub(crate) fn settle_attempts(
     settle_context: &SettleContext<'_>,
     mut attempt: impl FnMut() -> Result<Judged, Fault>,
 ) -> Result<SettledCase, Fault> {
-    let SettleContext { meter, limits, floor, control, looks } = *settle_context;
+    let SettleContext { meter, limits, floor, control, looks, phase } = *settle_context;
     let limit = Charge::limit(meter.clock(), &limits.judge);
     let mut attempts: Vec<Attempt> = Vec::new();
     loop {
@@ -97,10 +86,12 @@ pub(crate) fn settle_attempts(
             let look = control.look(&context, floor.slow_from())?;
             note_slowdown(&mut attempts, look.slowdown, meter, floor)?;
             end = decided(&attempts, limit, floor);
-            if end.is_none() {
-                let left = Policy::CALM_LOOKS.saturating_sub(looks.get());
+            let left = Policy::CALM_LOOKS.saturating_sub(looks.get());
+            if end.is_none() && !look.calm && left > 0 {
+                phase(JudgePhase::WaitingForCalm);
                 let took = control.wait_for_calm(&context, floor.slow_from(), look, left)?;
                 looks.set(looks.get() + took);
+                phase(JudgePhase::Judging);
             }
         }
         let Some(end) = end else { continue };

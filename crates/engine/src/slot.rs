@@ -79,7 +79,7 @@ pub(crate) struct Look {
     /// How many times longer than its fastest run it took.
     pub(crate) slowdown: f64,
     /// A repeat may run.
-    calm: bool,
+    pub(crate) calm: bool,
 }
 
 impl Control {

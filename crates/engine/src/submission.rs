@@ -1,7 +1,7 @@
 //! Judging one submission.
 
 use crate::build_plan::{
-    BuildPlan, LoadedFile, Sources, build_plan, detect, included, load_files, with_text_before,
+    BuildPlan, LoadedFile, Sources, as_included, build_plan, detect, included, load_files,
 };
 use crate::case::{CaseContext, CaseLimits, Judged};
 use crate::clocks::Meter;
@@ -10,7 +10,7 @@ use crate::limits::{Allowance, Settings};
 use crate::opinion::{SecondOpinionJudge, second_bench};
 use crate::prepared_slot::PreparedSlot;
 use crate::program::{Built, Compiled, compile};
-use crate::settled::{SettledCase, judge_settled, limits_to_settle};
+use crate::settled::{SettleContext, SettledCase, limits_to_settle, settle_attempts};
 use crate::timelimit::TimeLimitInUse;
 use crate::{Fault, transcript, validate};
 use judge::expect::{SubmissionOutcome, TestOutcome};
@@ -226,7 +226,7 @@ fn plan(job: &Job, settings: &Settings, submission: &Submission) -> Result<Plann
         }
     }
     let added = load_files(&included(job.package, language), job.source, &job.package.constants)?;
-    let parts = with_text_before(own, job.package, language);
+    let parts = as_included(own, job.package, language);
     let entry = submission.entry.as_deref();
     let counted = job.options.meter != Meter::Kernel;
     let sources = Sources { own: parts, added, entry, options: &[] };
@@ -448,9 +448,16 @@ impl Running<'_> {
         let runs = matches!(case.handed_in, HandedIn::No | HandedIn::May(_)) && handed_in.is_none();
         let judged = match &self.built {
             Some(built) if runs => {
-                let floor = &self.bench.job.options.floor;
-                let control = (self.bench.control(), &self.looks);
-                let settled = judge_settled(&context, built, &self.limits, floor, control, case)?;
+                let job = &self.bench.job;
+                let settle_context = SettleContext {
+                    meter: context.meter,
+                    limits: &self.limits,
+                    floor: &job.options.floor,
+                    control: self.bench.control().map(|control| (control, built.context)),
+                    looks: &self.looks,
+                    phase: &|phase| job.phase(Some(&self.submission.name), phase),
+                };
+                let settled = settle_attempts(&settle_context, || context.judge(built, &self.limits, case))?;
                 match &mut self.asking {
                     Some(asking) => asking.heard(case, settled)?,
                     None => settled,

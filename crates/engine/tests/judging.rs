@@ -181,8 +181,8 @@ fn included_files_and_constants_are_put_in() {
     let helper = kit.file("include/default/helper.txt", "at most {{limit}}");
     let other = kit.file("include/java/other.txt", "");
     kit.package.include = vec![
-        Include { language: None, files: vec![helper], before_sources: String::new() },
-        Include { language: Some("java".into()), files: vec![other], before_sources: String::new() },
+        Include { language: None, files: vec![helper], ..Include::default() },
+        Include { language: Some("java".into()), files: vec![other], ..Include::default() },
     ];
     kit.programs.insert("includes", |s| {
         assert_eq!(s.file("/program/helper.txt").as_deref(), Some(&b"at most 5"[..]));
@@ -190,6 +190,19 @@ fn included_files_and_constants_are_put_in() {
         echo(s)
     });
     check(&mut kit, "includes", AllTests, Verdict::Accepted, "AC AC AC");
+}
+
+#[test]
+fn what_is_included_names_the_submission() {
+    let mut kit = kit();
+    let grader = kit.file("sol/grader.sim", "");
+    let own_name = Some("task".to_string());
+    kit.package.include = vec![Include { files: vec![grader], own_name, ..Include::default() }];
+    kit.programs.insert("unit", |s| {
+        assert!(s.file("/program/task.sim").is_some() && s.file("/program/main.sim").is_none());
+        echo(s)
+    });
+    check(&mut kit, "unit", AllTests, Verdict::Accepted, "AC AC AC");
 }
 
 /// A validator that accepts an output equal to the answer.

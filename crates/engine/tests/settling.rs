@@ -6,7 +6,7 @@ use engine::SystemError;
 use engine::simulated::Stage;
 use judge::scoring::JudgeMode::AllTests;
 use kit::{Kit, echo, kit, ms, ok};
-use model::{Confidence, Nanos, Observation, Policy, Reading, Verdict};
+use model::{Confidence, Event, JudgePhase, Nanos, Observation, Policy, Reading, Verdict};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -153,6 +153,30 @@ fn a_repeat_waits_for_calm() {
     let settled = (Confidence::Settled, 2, 1, 1810);
     let looks = check_until_calm(130, 4, "timed", &[2500, 1810], Verdict::Accepted, settled);
     assert_eq!(looks, 5, "it ran again as soon as the machine was calm");
+}
+
+#[test]
+fn who_watches_is_told_of_a_wait() {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    *TIMES.lock().unwrap() = vec![2500, 1810];
+    *CONTROL.lock().unwrap() = (130, 0);
+    *CALM_AFTER.lock().unwrap() = 4;
+    let mut kit = kit();
+    kit.control = true;
+    kit.package.data.groups[0].cases.truncate(1);
+    kit.programs.extend([("control", control as kit::Play), ("timed", timed)]);
+    kit.judge("timed", AllTests).unwrap();
+    let events = kit.events.lock().unwrap();
+    let phases: Vec<_> = events.iter().filter_map(phase).collect();
+    use JudgePhase::{Compiling, Judging, WaitingForCalm};
+    assert_eq!(phases, [Compiling, Judging, WaitingForCalm, Judging]);
+}
+
+fn phase(event: &Event) -> Option<JudgePhase> {
+    match event {
+        Event::Phase { submission: Some(_), phase } => Some(*phase),
+        _ => None,
+    }
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub enum JudgePhase {
     InferringTimeLimit,
     /// Running tests.
     Judging,
+    /// A test near its limit is run again as soon as the machine is calm.
+    WaitingForCalm,
 }
 
 /// One event. `submission` is the path as the user or the package names it.

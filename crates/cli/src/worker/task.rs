@@ -17,7 +17,7 @@ use engine::{Blame, Fault, LoadedFile};
 use fleet::{Mode, Opinions as Told, Outcome, Task, TimeLimit, Work};
 use judge::package::TimeLimit as PackageLimit;
 use judge::scoring::JudgeMode;
-use model::{Clock, Event, Execution, InferredLimit, Layout, ProgramFile, SecondOpinions};
+use model::{Clock, Event, Execution, InferredLimit, JudgePhase, Layout, ProgramFile, SecondOpinions};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Does a task. What goes wrong is part of the outcome.
@@ -102,7 +102,7 @@ fn judge(
         Mode::AllTests => JudgeMode::AllTests,
     };
     let emit = |event: Event| {
-        service.event(task.lease, event);
+        tell(service, task, event);
     };
     let scales = asked.opinions.as_ref().map(|told| told.scales.clone()).unwrap_or_default();
     let opinions = Opinions::told(when(asked.opinions.as_ref(), ready.opened.second_opinion), scales);
@@ -162,7 +162,7 @@ fn run(
     execution: &Execution,
 ) -> Result<Outcome, NotDone> {
     let emit = |event: Event| {
-        service.event(task.lease, event);
+        tell(service, task, event);
     };
     let conditions = Conditions {
         languages: &worker.languages,
@@ -219,6 +219,13 @@ fn limit(job: &Job, asked: &JudgeRequest) -> Result<TimeLimitInUse, NotDone> {
     Ok(TimeLimitInUse { limit, source, stop_factor: 1.0, inferred: None })
 }
 
+/// Tells an event to the service, but for those that one of the version before could not read.
+fn tell(service: &dyn TaskService, task: &Task, event: Event) {
+    if !matches!(event, Event::Phase { phase: JudgePhase::WaitingForCalm, .. }) {
+        service.event(task.lease, event);
+    }
+}
+
 /// Infers the time limit of a package that states none, or what its limits are in reference time.
 fn infer(
     worker: &mut Worker,
@@ -232,7 +239,7 @@ fn infer(
         if let Event::Warning { place, message } = &event {
             warnings.lock().unwrap_or_else(PoisonError::into_inner).push(format!("{place}: {message}"));
         }
-        service.event(task.lease, event);
+        tell(service, task, event);
     };
     let ready = worker.packages.get(service, package.0, package.1)?;
     let opinions = match in_reference_time {

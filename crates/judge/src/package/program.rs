@@ -272,7 +272,7 @@ pub(super) fn includes(tree: &FileTree, warnings: &mut Vec<Warning>) -> Vec<Incl
         let files = all_files(tree, &child.path);
         if !files.is_empty() {
             let language = (child.name != "default").then_some(child.name);
-            includes.push(Include { language, files, before_sources: String::new() });
+            includes.push(Include { language, files, ..Include::default() });
         }
     }
     includes

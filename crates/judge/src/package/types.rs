@@ -146,7 +146,7 @@ pub struct SourceFile {
 }
 
 /// Files added to every submission of a language.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Include {
     /// Language code as in the package's directory name; `None` for `default`.
     pub language: Option<String>,
@@ -154,6 +154,8 @@ pub struct Include {
     pub files: Vec<SourceFile>,
     /// Text that goes before each source of the submission.
     pub before_sources: String,
+    /// What the only source of a submission is called beside them, without extension: they ask for a unit of that name.
+    pub own_name: Option<String>,
 }
 
 /// A directory of test data: a group, with the settings in force after inheritance.

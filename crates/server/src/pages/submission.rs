@@ -358,6 +358,7 @@ fn phase_words(phase: JudgePhase) -> &'static str {
         JudgePhase::Compiling => "Compiling",
         JudgePhase::InferringTimeLimit => "Inferring the time limit",
         JudgePhase::Judging => "Running the tests",
+        JudgePhase::WaitingForCalm => "Waiting for a calm machine",
     }
 }
 

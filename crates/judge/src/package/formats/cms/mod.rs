@@ -56,12 +56,13 @@ fn read(tree: &FileTree, warnings: &mut Vec<Warning>) -> Result<Package, Package
     }
     let managed = !package.submit_answer && manager(tree, &task, &mut package)?;
     let has_checker = managed || checker(tree, &mut package)?;
-    graders(tree, &mut package);
+    let word = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let name_of_task = task.text(either("name", "nome_breve"))?.filter(word);
+    graders(tree, name_of_task, &mut package);
     let comparison = if has_checker { BuiltIn::Kattis } else { BuiltIn::WhiteDiff };
     let cases = cases(tree, &task, comparison, &mut package)?;
     arrange(tree, &task, cases, &mut package, warnings)?;
-    let word = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    solutions(tree, task.text(either("name", "nome_breve"))?.filter(word), &mut package);
+    solutions(tree, &mut package);
     Ok(package)
 }
 
@@ -160,7 +161,7 @@ fn numbers(task: &Section, key: &str) -> Result<Vec<usize>, PackageError> {
 }
 
 /// `sol/grader.EXT` is compiled with each submission of the language, headers with all.
-fn graders(tree: &FileTree, package: &mut Package) {
+fn graders(tree: &FileTree, name_of_task: Option<&str>, package: &mut Package) {
     let files: Vec<SourceFile> = tree
         .files
         .keys()
@@ -168,8 +169,10 @@ fn graders(tree: &FileTree, package: &mut Package) {
         .map(|path| source_file(tree, path))
         .collect();
     let mut include = |language: Option<&str>, file: &SourceFile| {
+        // A unit beside a grader is called as the task is.
+        let own_name = name_of_task.filter(|_| language == Some("pascal")).map(str::to_string);
         let language = language.map(str::to_string);
-        package.include.push(Include { language, files: vec![file.clone()], before_sources: String::new() });
+        package.include.push(Include { language, files: vec![file.clone()], own_name, ..Include::default() });
     };
     for file in &files {
         let stem = if package.features.processes.is_some() { "stub" } else { "grader" };
@@ -382,8 +385,9 @@ fn groups(task: &Section, kind: &str, node: &Node, cases: &[TestCase]) -> Result
 }
 
 /// `sol/solution.EXT` must have the full score; of the others nothing is known.
-fn solutions(tree: &FileTree, name_of_task: Option<&str>, package: &mut Package) {
-    let is_pascal = |include: &Include| include.language.as_deref() == Some("pascal");
+fn solutions(tree: &FileTree, package: &mut Package) {
+    let pascal = package.include.iter().find(|include| include.language.as_deref() == Some("pascal"));
+    let unit = pascal.and_then(|include| include.own_name.clone());
     for path in tree.files.keys() {
         let Some(name) = path.strip_prefix("sol/").filter(|name| !name.contains('/')) else { continue };
         let Some((stem, ending)) = name.rsplit_once('.') else { continue };
@@ -392,9 +396,9 @@ fn solutions(tree: &FileTree, name_of_task: Option<&str>, package: &mut Package)
             continue;
         }
         let full = ["solution", "soluzione"].contains(&stem);
-        // A unit beside a grader is called as the task is.
-        let unit = name_of_task.filter(|_| ending == "pas" && package.include.iter().any(is_pascal));
         let file = source_file(tree, path);
+        // A package in another format has no other name for it.
+        let unit = unit.as_deref().filter(|_| ending == "pas");
         let file = SourceFile { name: unit.map_or(file.name, |unit| format!("{unit}.pas")), ..file };
         let verdicts = if full { vec![Verdict::Accepted] } else { Vec::new() };
         package.submissions.push(JurySubmission {
@@ -494,6 +498,19 @@ mod tests {
         let package = reading("timeout: 1\n", &files).unwrap();
         assert_eq!((package.features.calls.protocol, package.include.len()), (Protocol::Cms, 3));
         assert_eq!(package.submissions.len(), 2);
+    }
+
+    #[test]
+    fn a_unit_beside_a_grader_is_called_as_the_task_is() {
+        let files = [("sol/grader.pas", ""), ("sol/grader.cpp", ""), ("sol/solution.pas", "")];
+        let package = reading("name: steps\ntimeout: 1\n", &files).unwrap();
+        let names: Vec<_> = package.include.iter().map(|include| include.own_name.as_deref()).collect();
+        assert_eq!(names, [None, Some("steps")]);
+        let names: Vec<_> =
+            package.submissions.iter().map(|one| one.program.files[0].name.as_str()).collect();
+        assert_eq!(names, ["solution.cpp", "steps.pas"]);
+        let unnamed = reading("name: ../steps\ntimeout: 1\n", &files).unwrap();
+        assert!(unnamed.include.iter().all(|include| include.own_name.is_none()));
     }
 
     #[test]

@@ -206,7 +206,7 @@ fn unbuffered(
     for code in ["c", "cpp"] {
         let files = vec![unbuffered_file(package, code)];
         let language = Some(code.to_string());
-        package.include.push(Include { language, files, before_sources: String::new() });
+        package.include.push(Include { language, files, ..Include::default() });
     }
     let message = "holds for C, C++ and Python here; programs in other languages must flush";
     warnings.push(section.warning("unbuffered", message));
@@ -234,7 +234,8 @@ fn signature(section: &Section, files: &Files, package: &mut Package) -> Result<
         let stem = entry.name.rsplit_once('.').map_or(entry.name.as_str(), |(stem, _)| stem);
         let entry = super::super::SourceFile { name: format!("{stem}.{code}"), ..entry.clone() };
         let files = vec![entry, header.clone()];
-        Include { language: Some(code.to_string()), files, before_sources: before_sources.clone() }
+        let before_sources = before_sources.clone();
+        Include { language: Some(code.to_string()), files, before_sources, own_name: None }
     });
     package.languages = Some(["c", "cpp"].map(str::to_string).into());
     package.include.extend(includes);

@@ -61,7 +61,7 @@ pub(super) fn read(
             let kind = file.attribute("type").unwrap_or_default();
             let language =
                 language(kind).or_else(|| kind.starts_with("h.").then_some("cpp")).map(str::to_string);
-            package.include.push(Include { language, files: vec![found], before_sources: String::new() });
+            package.include.push(Include { language, files: vec![found], ..Include::default() });
         }
     }
     Ok(())

@@ -199,7 +199,12 @@ impl Reader<'_> {
         let mut include = |language: &str, path: &str| {
             let files = vec![source_file(self.tree, path)];
             let language = Some(language.to_string());
-            package.include.push(Include { language, files, before_sources: String::new() });
+            package.include.push(Include {
+                language,
+                files,
+                own_name: self.code.clone(),
+                ..Include::default()
+            });
         };
         for path in self.tree.below("grader") {
             let parts: Vec<&str> = path.split('/').collect();

@@ -60,6 +60,7 @@ fn subtasks_include_tests_and_generators_make_them() {
     assert_eq!(by("tests/1-01.out"), Some(&model));
     assert_eq!(package.features.made.programs[0].files.len(), 2);
     assert_eq!((package.include.len(), package.data.groups[0].settings.max_score), (2, Some(100.0)));
+    assert!(package.include.iter().all(|include| include.own_name.as_deref() == Some("cup")));
 }
 
 #[test]
