@@ -69,6 +69,12 @@ stays() {
     begin "$@"
     staying+=("$begun")
 }
+joined() { # node
+    for _ in {1..60}; do
+        tauto node list | grep -q "$1" && break
+        sleep 1
+    done
+}
 "#;
 
 /// What is there before a page of [`World::Fleet`] begins, made as docs/build-a-fleet.md says.
@@ -80,10 +86,7 @@ for command in 'tauto serve --no-worker' 'tauto pool add metal --kind strict' 't
     printf '%s\n' "$command" >"$PWD/fleet.$((++part))"
     stays "$PWD/fleet.$part" 1
 done
-for _ in {1..60}; do
-    tauto node list | grep -q judge7 && break
-    sleep 1
-done
+joined judge7
 "#;
 
 fn root() -> PathBuf {
@@ -104,7 +107,11 @@ fn script(steps: &[Step], file: &Path) -> Result<String, String> {
                 fs::write(&alone, &step.command).map_err(|error| error.to_string())?;
                 let lines = step.printed.iter().filter(|line| *line != "…").count();
                 let how = if step.end == End::Page { "stays" } else { "ended" };
-                format!("{how} '{}' {lines}", alone.display())
+                // A reader takes longer for the next command than a node to be listed.
+                let joins = step.command.contains(" worker --pool ");
+                let node = step.command.split_once("--node ").map_or("judge7", |(_, node)| node.trim());
+                let then = if joins { format!("\njoined '{node}'") } else { String::new() };
+                format!("{how} '{}' {lines}{then}", alone.display())
             }
         };
         script += &format!("printf '\\n{MARK}%s\\n' {n}\n{command}\n");

@@ -110,8 +110,9 @@ pub(crate) fn as_included(
 ) -> Vec<LoadedFile> {
     let text: String = includes(package, language).map(|include| include.before_sources.as_str()).collect();
     let own_name = includes(package, language).find_map(|include| include.own_name.as_deref());
-    if let (Some(own_name), [only]) = (own_name, &mut parts[..]) {
-        let ending = only.name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    if let (Some(own_name), [only]) = (own_name, &mut parts[..])
+        && let Some((_, ending)) = only.name.rsplit_once('.').filter(|_| language.is_source(&only.name))
+    {
         only.name = format!("{own_name}.{ending}");
     }
     let put = |part: LoadedFile| match language.is_source(&part.name) && !text.is_empty() {
