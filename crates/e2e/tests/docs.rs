@@ -107,7 +107,7 @@ fn script(steps: &[Step], file: &Path) -> Result<String, String> {
                 fs::write(&alone, &step.command).map_err(|error| error.to_string())?;
                 let lines = step.printed.iter().filter(|line| *line != "…").count();
                 let how = if step.end == End::Page { "stays" } else { "ended" };
-                // A reader takes longer for the next command than a node to be listed.
+                // A reader types the next command after the node is listed; a script would be faster.
                 let joins = step.command.contains(" worker --pool ");
                 let node = step.command.split_once("--node ").map_or("judge7", |(_, node)| node.trim());
                 let then = if joins { format!("\njoined '{node}'") } else { String::new() };

@@ -102,7 +102,7 @@ fn includes<'p>(package: &'p Package, language: &'p Language) -> impl Iterator<I
     of_all.chain(of_this)
 }
 
-/// A submission's files as its package wants them: with text before its sources, and under the name that what is added asks for.
+/// A submission's files as the package's includes require: with their text before each source, and a single source under their `own_name`.
 pub(crate) fn as_included(
     mut parts: Vec<LoadedFile>,
     package: &Package,

@@ -69,16 +69,16 @@ pub struct Control {
     pub keep: Box<dyn Fn(Nanos) + Send + Sync>,
     /// How long to wait between two looks while the machine is slow.
     pub pause: Duration,
-    /// What it took lately: all processes that judge in the slot know it.
+    /// Its recent times, which all processes that judge in the slot share.
     pub looks: Looks,
 }
 
 /// What the last run of the control program showed.
 #[derive(Clone, Copy)]
 pub(crate) struct Look {
-    /// How many times longer than its fastest run it took.
+    /// Its CPU time, as a multiple of its fastest run.
     pub(crate) slowdown: f64,
-    /// A repeat may run.
+    /// The machine is calm enough to repeat a test.
     pub(crate) calm: bool,
 }
 
@@ -92,7 +92,7 @@ impl Control {
         Nanos(known.min(time.0))
     }
 
-    /// Waits until a look finds calm, for so many looks at most. `look` is the last one. Returns the looks that it took.
+    /// Repeats the control program until the machine is calm, at most `most` times. `look` is its last run. Returns the number of runs.
     pub(crate) fn wait_for_calm(
         &self,
         context: &RunContext<'_>,
@@ -109,7 +109,7 @@ impl Control {
         Ok(looks)
     }
 
-    /// Runs it on a machine that is slow from `slow_from` times its fastest run.
+    /// Runs it once. The machine is slow if it takes more than `slow_from` times its fastest run.
     pub(crate) fn look(&self, context: &RunContext<'_>, slow_from: f64) -> Result<Look, Fault> {
         let fault = |why: String| SystemError::new("running the control program", why);
         let files: Result<Vec<OwnedFd>, _> = self.files.iter().map(OwnedFd::try_clone).collect();

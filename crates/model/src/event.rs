@@ -17,7 +17,7 @@ pub enum JudgePhase {
     InferringTimeLimit,
     /// Running tests.
     Judging,
-    /// A test near its limit is run again as soon as the machine is calm.
+    /// Waiting until the machine is calm enough to repeat a test near its limit.
     WaitingForCalm,
 }
 

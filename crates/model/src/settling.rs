@@ -123,14 +123,14 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// The most checks per submission for whether a slow machine has become quiet: about two minutes, twice as long as the longest slow
-    /// periods that were recorded on a shared host.
+    /// The most checks per submission for whether a slow machine has become calm: about two minutes, longer than most slow periods
+    /// recorded on a shared host.
     pub const CALM_LOOKS: u32 = 300;
 
-    /// Of so many recent checks in a slot, one part is called calm on a machine that stays slow.
+    /// On a machine that stays slow, the fastest 1 / `CALM_PART` of the recent checks count as calm.
     pub const CALM_PART: usize = 5;
 
-    /// The fewest recent checks of which a part is called calm.
+    /// The number of recent checks that this needs.
     pub const CALM_KNOWN: usize = 50;
 
     /// The fewest runs, on a machine that is not slow, that settle a pass near the limit.

@@ -1,22 +1,23 @@
-//! When a repeat may run.
+//! When the machine is calm enough to repeat a test.
 
 use model::{Nanos, Policy};
 
-/// Whether the machine is calm enough for a repeat. The control program took `time` for it now, `best` at best, and `recent` in the last
-/// looks of the slot, this one included. It is calm where the control program is as fast as ever. Where neighbours stay, that never
-/// comes, and the fastest fifth of the recent looks must do: the machine will hardly be faster soon.
+/// Whether the machine is calm enough to repeat a test. `time` is the CPU time of the control program now, `best` its best, and `recent`
+/// its recent times in the slot, this one included.
+///
+/// The machine is calm if the control program takes at most `slow_from` times its best. If neighbours stay, that never happens. Then the
+/// fastest fifth of the recent times counts as calm.
 pub fn is_calm(time: Nanos, best: Nanos, slow_from: f64, recent: &[Nanos]) -> bool {
-    time.0 as f64 <= slow_from * best.0 as f64 || time <= usual(recent)
+    time.0 as f64 <= slow_from * best.0 as f64 || time <= fastest_part(recent)
 }
 
-/// The slowest of the fastest looks. Zero, as long as too few are known.
-fn usual(recent: &[Nanos]) -> Nanos {
+/// The slowest time of the fastest fifth, or zero if too few are known.
+fn fastest_part(recent: &[Nanos]) -> Nanos {
     if recent.len() < Policy::CALM_KNOWN {
         return Nanos::ZERO;
     }
-    let mut sorted = recent.to_vec();
-    sorted.sort_unstable();
-    sorted[recent.len() / Policy::CALM_PART - 1]
+    let mut times = recent.to_vec();
+    *times.select_nth_unstable(recent.len() / Policy::CALM_PART - 1).1
 }
 
 #[cfg(test)]
@@ -34,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn where_neighbours_stay_the_fastest_fifth_is_calm() {
+    fn if_neighbours_stay_the_fastest_fifth_is_calm() {
         let calm = |time, recent: &[Nanos]| is_calm(Nanos(time), Nanos(100), 1.05, recent);
         let recent = looks((1..=50).map(|n| 200 + n));
         assert!(calm(201, &recent) && calm(210, &recent) && !calm(211, &recent));

@@ -219,7 +219,7 @@ fn limit(job: &Job, asked: &JudgeRequest) -> Result<TimeLimitInUse, NotDone> {
     Ok(TimeLimitInUse { limit, source, stop_factor: 1.0, inferred: None })
 }
 
-/// Tells an event to the service, but for those that one of the version before could not read.
+/// Sends an event to the service, except for events that a service of the previous version cannot read.
 fn tell(service: &dyn TaskService, task: &Task, event: Event) {
     if !matches!(event, Event::Phase { phase: JudgePhase::WaitingForCalm, .. }) {
         service.event(task.lease, event);

@@ -154,7 +154,7 @@ pub struct Include {
     pub files: Vec<SourceFile>,
     /// Text that goes before each source of the submission.
     pub before_sources: String,
-    /// What the only source of a submission is called beside them, without extension: they ask for a unit of that name.
+    /// Name without extension for the source of a single-file submission, if the files use it as a unit of that name.
     pub own_name: Option<String>,
 }
 
