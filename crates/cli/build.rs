@@ -14,6 +14,10 @@ fn main() {
         (false, _) => "+dev".into(),
     };
     println!("cargo::rustc-env=TAUTO_BUILD={build}");
+    if !optimised {
+        // Tests start it some thousand times, emulated ones too. Nearly 300 000 relocations were a third of each start.
+        println!("cargo::rustc-link-arg-bins=-no-pie");
+    }
 }
 
 /// The commit that is checked out, and whether files differ from it; `None` outside a repository.

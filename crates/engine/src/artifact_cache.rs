@@ -8,13 +8,16 @@ use crate::build_plan::BuildPlan;
 use crate::{Runner, files};
 use judge::language::WarmUp;
 use model::{BoxId, Found};
-use rustix::fs::{Mode, OFlags, fstat, mkdir, open, openat};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, mkdir, open, openat};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// A box lists no more files: what may be incomplete is not kept.
 const FILES: usize = 4096;
@@ -24,6 +27,10 @@ const LARGEST: u64 = 512 << 20;
 pub(crate) const MADE: &str = "test-";
 /// Bytes of all of these together.
 const MADE_TOTAL: u64 = 4 << 30;
+/// How long a process waits for another one that compiles the same. It takes some seconds on an idle machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Between two attempts to take the lock.
+const RETRY: Duration = Duration::from_millis(20);
 /// Changes with the form of the files.
 const FORM: &str = "1";
 
@@ -58,6 +65,22 @@ impl ArtifactCache {
             rest = after;
         }
         true
+    }
+
+    /// Waits while another process compiles for this language, and holds others off until the result is dropped. `None`: nothing can be kept
+    /// here, the wait was cancelled, or the other process takes too long. The caller then compiles by itself.
+    pub(crate) fn lock(&self, language: &str, cancel: &AtomicBool) -> Option<OwnedFd> {
+        let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let directory = self.made_directory().ok()?;
+        let lock = openat(directory, format!("lock.{language}"), flags, Mode::RUSR | Mode::WUSR).ok()?;
+        let end = Instant::now() + PATIENCE;
+        while let Err(e) = flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            if e != rustix::io::Errno::WOULDBLOCK || cancel.load(Ordering::Relaxed) || Instant::now() > end {
+                return None;
+            }
+            thread::sleep(RETRY);
+        }
+        Some(lock)
     }
 
     /// Keeps what is in a box, in place of what was kept of the language before.
@@ -119,12 +142,7 @@ impl ArtifactCache {
     }
 
     fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
-        self.directory.parent().map_or(Ok(()), fs::create_dir_all)?;
-        match mkdir(&self.directory, Mode::from_raw_mode(0o700)) {
-            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
-            Err(e) => return Err(e.into()),
-        }
-        self.directory()?;
+        self.made_directory()?;
         let mut fresh = tempfile::NamedTempFile::new_in(&self.directory)?;
         fresh.write_all(&Sha256::digest(content))?;
         fresh.write_all(content)?;
@@ -146,6 +164,15 @@ impl ArtifactCache {
                 // Somebody else may have been quicker.
                 let _ = fs::remove_file(other.path());
             }
+        }
+    }
+
+    /// The directory, created if it is absent.
+    fn made_directory(&self) -> io::Result<OwnedFd> {
+        self.directory.parent().map_or(Ok(()), fs::create_dir_all)?;
+        match mkdir(&self.directory, Mode::from_raw_mode(0o700)) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => self.directory(),
+            Err(e) => Err(e.into()),
         }
     }
 

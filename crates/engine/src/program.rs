@@ -281,9 +281,16 @@ pub(crate) fn warmed<'a>(context: RunContext<'a>, build_plan: &BuildPlan) -> Res
     if let Some(known) = caches.get(&build_plan.language) {
         return Ok(known.map_or(Warmed::Failed, Warmed::Cache));
     }
+    let mut lock = None;
     if let Some((artifacts, name)) = &kept {
         let cache = Boxed::new(context.runner, PROGRAM_BOX)?;
-        if artifacts.fill(name, context.runner, cache.id) {
+        let mut filled = artifacts.fill(name, context.runner, cache.id);
+        if !filled {
+            // Workers that start together compile it once.
+            lock = artifacts.lock(&build_plan.language, context.cancel);
+            filled = lock.is_some() && artifacts.fill(name, context.runner, cache.id);
+        }
+        if filled {
             let id = cache.keep();
             caches.insert(build_plan.language.clone(), Some(id));
             return Ok(Warmed::Cache(id));
@@ -307,6 +314,7 @@ pub(crate) fn warmed<'a>(context: RunContext<'a>, build_plan: &BuildPlan) -> Res
             let _ = artifacts.keep(name, context.runner, cache.id);
         }
     }
+    drop(lock);
     let made = failed.is_none().then(|| cache.keep());
     caches.insert(build_plan.language.clone(), made);
     Ok(made.map_or(Warmed::Failed, Warmed::Cache))

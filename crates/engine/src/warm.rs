@@ -59,6 +59,7 @@ mod tests {
     use judge::language::{CACHE_DIR, Command, WarmUp};
     use model::{Exit, Nanos, Placement, View};
     use std::sync::{Arc, Mutex};
+    use std::time::Duration;
 
     fn build_plan_with_warm_up() -> BuildPlan {
         let command = |word: &str| Command { argv: vec![word.into()], env: Vec::new() };
@@ -81,6 +82,9 @@ mod tests {
         }
     }
 
+    /// Long enough for another process to begin meanwhile.
+    const LONG: Duration = Duration::from_millis(300);
+
     /// What a compilation found in the cache, whether it could write there, how often the warm-up was compiled, and the boxes that are left
     /// without the program.
     type Seen = (Option<Vec<u8>>, bool, usize, usize);
@@ -91,7 +95,10 @@ mod tests {
         let runner = Simulated::new(move |stage| {
             let [shared, own] = ["shared", "own"].map(|name| format!("{CACHE_DIR}/{name}"));
             match &*stage.spec().argv[0] {
-                "warm up" => assert!(stage.put(&shared, b"compiled")),
+                "warm up" => {
+                    std::thread::sleep(LONG);
+                    assert!(stage.put(&shared, b"compiled"));
+                }
                 "compile" => *note.lock().unwrap() = Some((stage.file(&shared), stage.put(&own, b""))),
                 _ => {}
             }
@@ -126,5 +133,19 @@ mod tests {
         assert_eq!(compiled(true, &artifacts), (None, true, 0, 0), "an empty cache of its own");
         assert_eq!(compiled(false, &artifacts), (shared.clone(), false, 1, 1), "kept for the next program");
         assert_eq!(compiled(true, &artifacts), (shared, false, 0, 0), "a copy that goes with the machine");
+    }
+
+    #[test]
+    fn what_starts_together_compiles_it_once() {
+        let top = tempfile::tempdir().unwrap();
+        let artifacts = Arc::new(ArtifactCache::new(top.path().join("compiled")));
+        let warm_ups = std::thread::scope(|scope| {
+            let all = [(); 3].map(|()| scope.spawn(|| compiled(false, &artifacts)));
+            all.map(|one| one.join().unwrap()).map(|(shared, _, warm_ups, _)| {
+                assert_eq!(shared.as_deref(), Some(&b"compiled"[..]));
+                warm_ups
+            })
+        });
+        assert_eq!(warm_ups.iter().sum::<usize>(), 1, "{warm_ups:?}");
     }
 }

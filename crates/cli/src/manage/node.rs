@@ -226,7 +226,11 @@ fn stated(whole: &NodeDetails) -> String {
         vec![point.about.clone(), own, point.pool.as_deref().map_or("–".into(), listed), fits]
     };
     let rows: Vec<Vec<String>> = whole.points.iter().map(row).collect();
-    table(&["", "its own", "the pool's", "fits"], &rows)
+    let known = whole.node.reasons();
+    let unmet =
+        whole.points.iter().filter_map(|point| Some(format!("{}: {}", point.about, point.why.as_ref()?)));
+    let unmet: String = unmet.filter(|why| !known.contains(why)).map(|why| format!("  {why}\n")).collect();
+    table(&["", "its own", "the pool's", "fits"], &rows) + &unmet
 }
 
 fn tested(node: &NodeView) -> String {

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread::available_parallelism;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// For one judging.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -98,9 +98,16 @@ fn all(judgings: usize) -> Result<bool, String> {
         }
         for (place, factor) in LIMITS {
             let mut reports: [Vec<Report>; 2] = Default::default();
-            for _ in 0..judgings {
+            for n in 1..=judgings {
                 for ((judgehost, usual), reports) in BOTH.into_iter().zip(usual).zip(&mut reports) {
-                    reports.push(judge(data.path(), judgehost, source, usual * factor)?);
+                    let start = Instant::now();
+                    let report = judge(data.path(), judgehost, source, usual * factor)?;
+                    let (result, time, confidence) = &report;
+                    say(&format!(
+                        "  {n} of {judgings}, {judgehost:?}: {result} {confidence}, {time:.3} s, after {:.0} s",
+                        start.elapsed().as_secs_f64()
+                    ));
+                    reports.push(report);
                 }
             }
             let widths: Vec<f64> = BOTH
