@@ -93,8 +93,11 @@ pub struct LayoutReport {
     pub points: Vec<LayoutPoint>,
     /// Mean of the medians of the layouts in no peak.
     pub mean: Reading<f64>,
-    /// What stands out.
+    /// What stands out, confirmed by a second sample.
     pub peaks: Vec<LayoutPeak>,
+    /// What stands out in the first sample alone.
+    #[serde(default)]
+    pub unconfirmed: Vec<LayoutPeak>,
     /// From the begin of each peak to that of the next, in bytes.
     pub distances: Vec<u32>,
     /// Greatest less least median, in percent of the mean: how much the layout alone moves this program.

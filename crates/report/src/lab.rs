@@ -47,6 +47,11 @@ pub(crate) fn layout_findings(report: &LayoutReport) -> Vec<String> {
             peak.height_pct
         ));
     }
+    match report.unconfirmed.len() {
+        0 => {}
+        1 => found.push("One more peak is left out because no second sample shows it.".into()),
+        n => found.push(format!("{n} more peaks are left out because no second sample shows them.")),
+    }
     if let Some(why) = &report.why_clock {
         let (why, hints) = model::hint::split(why);
         found.push(format!("CPU time was measured because cycles cannot be counted here: {why}."));

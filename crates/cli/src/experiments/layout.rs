@@ -223,7 +223,7 @@ fn drawn_up(
     sweep: &Sweep,
     end: BenchEnd,
 ) -> LayoutReport {
-    let found = find(sweep.seen());
+    let found = find(sweep.seen(), sweep.second());
     let known = |figure: Option<f64>| Reading::from_option(figure, || "too few runs".into());
     let [_, void_runs] = sweep.seen().runs();
     LayoutReport {
@@ -237,6 +237,7 @@ fn drawn_up(
         mean: known(found.mean),
         distances: found.peaks.windows(2).map(|pair| pair[1].from - pair[0].from).collect(),
         peaks: found.peaks,
+        unconfirmed: found.unconfirmed,
         sensitivity_pct: known(found.sensitivity_pct),
         chance_pct: known(found.chance_pct),
         runs: sweep.made(),

@@ -2,7 +2,7 @@
 
 use crate::sensitivity::{chance, range};
 use model::{LayoutPeak, LayoutPoint};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Chance of finding anything where there is nothing, over all layouts together.
 const FALSE_ALARM: f64 = 0.01;
@@ -17,37 +17,68 @@ const OF_DEVIATION: f64 = 1.4826;
 /// Differences between neighbours from so many deviations on are looked into, in the quick way: too many do little harm
 /// there, since all are measured again.
 const MOVES: f64 = 3.5;
+/// So many runs before and after one show how slow the machine was then.
+const ABOUT: usize = 15;
 /// Runs of other layouts a peak is held against.
 const OTHERS: usize = 2000;
 
-/// Runs by layout.
+/// Runs of layouts, in the order in which they were made: the layout, the value, and whether it counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layouts {
-    of: BTreeMap<u32, Vec<(f64, bool)>>,
+    runs: Vec<(u32, f64, bool)>,
 }
 
 impl Layouts {
     /// Notes a run of a layout.
     pub fn add(&mut self, at: u32, value: f64, counts: bool) {
-        self.of.entry(at).or_default().push((value, counts));
+        self.runs.push((at, value, counts));
     }
 
-    pub(super) fn forget(&mut self, at: u32) {
-        self.of.remove(&at);
+    pub(super) fn forget(&mut self, layouts: &BTreeSet<u32>) {
+        self.runs.retain(|(at, _, _)| !layouts.contains(at));
     }
 
     /// Each layout with its runs that count. Where fewer than half of them do, what disturbed them disturbs always: all count.
     pub fn iter(&self) -> impl Iterator<Item = (u32, Vec<f64>)> {
-        self.of.iter().map(|(at, runs)| {
+        self.grouped(|n| self.runs[n].1)
+    }
+
+    fn grouped(&self, value: impl Fn(usize) -> f64) -> impl Iterator<Item = (u32, Vec<f64>)> {
+        let mut of: BTreeMap<u32, Vec<(f64, bool)>> = BTreeMap::new();
+        for (n, (at, _, counts)) in self.runs.iter().enumerate() {
+            of.entry(*at).or_default().push((value(n), *counts));
+        }
+        of.into_iter().map(|(at, runs)| {
             let counted: Vec<f64> = runs.iter().filter(|run| run.1).map(|run| run.0).collect();
             let enough = 2 * counted.len() >= runs.len();
-            (*at, if enough { counted } else { runs.iter().map(|run| run.0).collect() })
+            (at, if enough { counted } else { runs.iter().map(|run| run.0).collect() })
         })
+    }
+
+    /// The same without what slowed all layouts at a time: drifts, and neighbours that come and go.
+    ///
+    /// How far a run lies above the median of its layout is compared to the runs made just before and after it, which are of other layouts
+    /// (one step of Tukey's median polish, Exploratory Data Analysis, 1977).
+    fn levelled(&self) -> Vec<(u32, Vec<f64>)> {
+        let usual: BTreeMap<u32, f64> =
+            self.iter().filter_map(|(at, runs)| Some((at, stats::median(&runs)?))).collect();
+        let above = |(at, value, _): &(u32, f64, bool)| {
+            let ratio = value / usual.get(at)?;
+            (ratio > 0.0 && ratio.is_finite()).then(|| ratio.ln())
+        };
+        let above: Vec<Option<f64>> = self.runs.iter().map(above).collect();
+        let slowed = |n: usize| {
+            let about = n.saturating_sub(ABOUT)..(n + ABOUT + 1).min(above.len());
+            let near: Vec<f64> = above[about].iter().copied().flatten().collect();
+            stats::median(&near).map_or(1.0, f64::exp)
+        };
+        let levelled: Vec<f64> = (0..self.runs.len()).map(|n| self.runs[n].1 / slowed(n)).collect();
+        self.grouped(|n| levelled[n]).filter(|(_, runs)| !runs.is_empty()).collect()
     }
 
     /// All runs, and those that do not count.
     pub fn runs(&self) -> [usize; 2] {
-        let all: usize = self.of.values().map(Vec::len).sum();
+        let all = self.runs.len();
         let counted: usize = self.iter().map(|(_, runs)| runs.len()).sum();
         [all, all - counted]
     }
@@ -60,8 +91,10 @@ pub struct Found {
     pub points: Vec<LayoutPoint>,
     /// Mean of the medians of those in no peak; `None` without layouts.
     pub mean: Option<f64>,
-    /// What stands out.
+    /// What stands out, in both samples.
     pub peaks: Vec<LayoutPeak>,
+    /// What stands out in the first sample, and does not in the second or was not run again.
+    pub unconfirmed: Vec<LayoutPeak>,
     /// Greatest less least median, in percent of the mean.
     pub sensitivity_pct: Option<f64>,
     /// What that figure comes to in 19 of 20 cases by chance.
@@ -96,7 +129,7 @@ fn levels(runs: &[(u32, Vec<f64>)]) -> Vec<Level> {
 
 /// Neighbours between which something moves, the greatest moves first, at most so many.
 pub(super) fn moves(layouts: &Layouts, most: usize) -> Vec<(u32, u32)> {
-    let levels = levels(&layouts.iter().collect::<Vec<_>>());
+    let levels = levels(&layouts.levelled());
     let step = |pair: &[Level]| {
         let size = (pair[1].y - pair[0].y).abs();
         let error = pair[0].error.hypot(pair[1].error);
@@ -113,10 +146,34 @@ pub(super) fn moves(layouts: &Layouts, most: usize) -> Vec<(u32, u32)> {
 /// layouts by more than chance does to any of them in one sweep of a hundred (normal tail over the number of layouts), and
 /// by half a percent at least; and whose runs are slower than those of the other layouts by the rank test of Mann and
 /// Whitney, at the same level.
-pub fn find(layouts: &Layouts) -> Found {
-    let runs: Vec<(u32, Vec<f64>)> = layouts.iter().filter(|(_, runs)| !runs.is_empty()).collect();
-    let points: Vec<LayoutPoint> = runs.iter().filter_map(point).collect();
-    let levels = levels(&runs);
+///
+/// That test takes noise for normal, which neighbours that come and go are not. So a peak counts if a second, independent sample confirms
+/// it: the same rank test over the number of peaks, and at least half of the height. The runs of that sample are made in rounds, each in an
+/// order by chance, so the test holds for any noise.
+pub fn find(first: &Layouts, second: &Layouts) -> Found {
+    let (mean, found) = standing_out(&first.levelled());
+    let (peaks, unconfirmed) = found.iter().partition(|peak| is_confirmed(peak, &found, second));
+    let runs: Vec<(u32, Vec<f64>)> = first.iter().filter(|(_, runs)| !runs.is_empty()).collect();
+    let samples: Vec<&[f64]> = runs.iter().map(|(_, runs)| &**runs).collect();
+    let percent = |range: f64| Some(100.0 * range / mean?);
+    Found {
+        points: runs.iter().filter_map(point).collect(),
+        mean,
+        peaks,
+        unconfirmed,
+        sensitivity_pct: range(&samples).and_then(percent),
+        chance_pct: chance(&samples).and_then(percent),
+    }
+}
+
+/// What stands out in one sample.
+pub(super) fn candidates(layouts: &Layouts) -> Vec<LayoutPeak> {
+    standing_out(&layouts.levelled()).1
+}
+
+/// The mean of the layouts that do not stand out, and the peaks of those that do.
+fn standing_out(runs: &[(u32, Vec<f64>)]) -> (Option<f64>, Vec<LayoutPeak>) {
+    let levels = levels(runs);
     let rows = rows(&levels);
     let inside = |n: usize| rows.iter().any(|row| row.contains(&n));
     let outside: Vec<usize> = (0..levels.len()).filter(|n| !inside(*n)).collect();
@@ -138,15 +195,23 @@ pub fn find(layouts: &Layouts) -> Found {
         (p < level).then_some(LayoutPeak { from, to, width_bytes, height_pct, p })
     };
     let peaks = rows.iter().filter_map(peak).collect();
-    let samples: Vec<&[f64]> = runs.iter().map(|(_, runs)| &**runs).collect();
-    let percent = |range: f64| Some(100.0 * range / mean?);
-    Found {
-        sensitivity_pct: range(&samples).and_then(percent),
-        chance_pct: chance(&samples).and_then(percent),
-        points,
-        mean,
-        peaks,
+    (mean, peaks)
+}
+
+/// Whether a second sample shows a peak that was found in the first, beside others.
+fn is_confirmed(peak: &LayoutPeak, found: &[LayoutPeak], second: &Layouts) -> bool {
+    let (mut own, mut others) = (Vec::new(), Vec::new());
+    for (at, runs) in second.levelled() {
+        if (peak.from..=peak.to).contains(&at) {
+            own.extend(runs);
+        } else if found.iter().all(|other| !(other.from..=other.to).contains(&at)) {
+            others.extend(runs);
+        }
     }
+    let height = || Some(100.0 * (stats::median(&own)? / stats::median(&others)? - 1.0));
+    let test = stats::mann_whitney(&others, &own);
+    test.is_some_and(|test| test.p < FALSE_ALARM / found.len() as f64)
+        && height().is_some_and(|height| height >= HALF * peak.height_pct)
 }
 
 fn point((at, runs): &(u32, Vec<f64>)) -> Option<LayoutPoint> {
@@ -217,7 +282,7 @@ mod tests {
             sweep.put(noisy(machine(at), &mut random), true);
             made += 1;
         }
-        (find(sweep.seen()), made)
+        (find(sweep.seen(), sweep.second()), made)
     }
 
     fn exactly_the_planted(found: &Found, what: &str) {
@@ -254,6 +319,81 @@ mod tests {
         }
     }
 
+    /// A neighbour on the core's other hyper-thread: it comes and goes, and slows three runs in four while it is there.
+    fn neighbour(seed: u64) -> impl FnMut() -> f64 {
+        let (mut random, mut left, mut there) = (Random::new(seed), 0usize, false);
+        move || {
+            if left == 0 {
+                (there, left) = (!there, 20 + random.below(2000));
+            }
+            left -= 1;
+            if there && random.below(4) > 0 { 1.12 + 0.08 * random.unit() } else { 1.0 }
+        }
+    }
+
+    const IDLE: &str = include_str!("../../../settle/data/epochs-idle.csv");
+    const LOADED: &str = include_str!("../../../settle/data/epochs-loaded.csv");
+
+    /// Neighbours on the host that slow it for seconds, as recorded by a program that runs for a third of a second. `runs` of the program here
+    /// take as long.
+    fn epochs(text: &str, runs: usize, seed: u64) -> impl FnMut() -> f64 + use<> {
+        let lines = text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+        let times: Vec<f64> = lines.map(|line| line.parse().unwrap()).collect();
+        let mut n = runs * Random::new(seed).below(times.len());
+        move || {
+            n += 1;
+            times[n / runs % times.len()] / times[0]
+        }
+    }
+
+    fn swept_beside(seed: u64, machine: impl Fn(u32) -> f64, mut noise: impl FnMut() -> f64) -> Found {
+        let mut sweep = Sweep::new(Plan { from: 0, to: 8192, step: 1, runs: 100, quick: true, seed });
+        let mut random = Random::new(seed);
+        while let Some(at) = sweep.next() {
+            sweep.put(noise() * noisy(machine(at), &mut random), true);
+        }
+        find(sweep.seen(), sweep.second())
+    }
+
+    #[test]
+    fn neighbours_that_come_and_go_are_no_peaks() {
+        let mut unconfirmed = 0;
+        for seed in 0..40 {
+            let beside = |noise: &mut dyn FnMut() -> f64| swept_beside(seed, |_| 1e6, noise);
+            let found = [
+                beside(&mut neighbour(seed)),
+                beside(&mut epochs(IDLE, 1, seed)),
+                beside(&mut epochs(LOADED, 1, seed)),
+                beside(&mut epochs(IDLE, 180, seed)),
+                beside(&mut epochs(LOADED, 180, seed)),
+            ];
+            for found in found {
+                assert_eq!(found.peaks, [], "seed {seed}");
+                unconfirmed += found.unconfirmed.len();
+            }
+        }
+        assert!(unconfirmed > 0, "a sample alone shows some");
+    }
+
+    #[test]
+    fn peaks_of_5_percent_are_found_beside_neighbours() {
+        let planted = |at| if (3000..3064).contains(&at) { 1.05e6 } else { 1e6 };
+        let found = |seed: u64, noise: &mut dyn FnMut() -> f64| {
+            let found = swept_beside(seed, planted, noise).peaks;
+            assert!(found.iter().all(|peak| peak.from <= 3063 && 2990 <= peak.to), "{found:?}");
+            usize::from(!found.is_empty())
+        };
+        let count = |noise: &dyn Fn(u64) -> Box<dyn FnMut() -> f64>| -> usize {
+            (0..20).map(|seed| found(seed, &mut noise(seed))).sum()
+        };
+        let seen = [
+            count(&|seed| Box::new(epochs(IDLE, 180, seed))),
+            count(&|seed| Box::new(epochs(LOADED, 180, seed))),
+            count(&|seed| Box::new(neighbour(seed))),
+        ];
+        assert!(seen[0] == 20 && seen[1] == 20 && seen[2] >= 10, "{seen:?}");
+    }
+
     #[test]
     fn a_wide_level_is_one_peak_and_ends_where_it_ends() {
         let (found, _) = swept(true, 100, 1, |at| if (3000..5000).contains(&at) { 1.05e6 } else { 1e6 });
@@ -263,6 +403,7 @@ mod tests {
 
     #[test]
     fn few_layouts_and_odd_values_are_no_trouble() {
+        let find = |layouts: &Layouts| find(layouts, &Layouts::default());
         assert_eq!(find(&Layouts::default()).peaks, []);
         let mut layouts = Layouts::default();
         layouts.add(0, 5.0, true);

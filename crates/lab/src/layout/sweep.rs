@@ -1,6 +1,6 @@
 //! Which layout is run next.
 
-use super::peaks::{Layouts, moves};
+use super::peaks::{Layouts, candidates, moves};
 use crate::rounds::Rounds;
 use stats::Random;
 use std::collections::BTreeSet;
@@ -16,6 +16,8 @@ const CLOSE: usize = 25;
 const GAPS: usize = 40;
 /// Layouts where nothing moves that are run beside those, so that there is something to hold them against.
 const CONTROLS: usize = 24;
+/// Layouts of each peak in its second sample, at most.
+const OF_PEAK: usize = 8;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,7 @@ pub struct Sweep {
     at: Vec<u32>,
     rounds: Rounds,
     seen: Layouts,
+    second: Layouts,
     made: usize,
 }
 
@@ -50,8 +53,10 @@ pub struct Sweep {
 enum Stage {
     /// More may follow.
     Coarse,
-    /// What is measured now is the end of it.
-    Last,
+    /// The layouts among which peaks are looked for.
+    Fine,
+    /// The second sample: the peaks that were found, and layouts to compare them to.
+    Confirming,
 }
 
 impl Sweep {
@@ -61,10 +66,10 @@ impl Sweep {
         let at: Vec<u32> = (plan.from..=plan.to).step_by(step.max(1) as usize).collect();
         let (stage, runs) = match plan.quick && step > plan.step {
             true => (Stage::Coarse, plan.runs.min(FIRST)),
-            false => (Stage::Last, if plan.quick { plan.runs.min(CLOSE) } else { plan.runs }),
+            false => (Stage::Fine, if plan.quick { plan.runs.min(CLOSE) } else { plan.runs }),
         };
         let rounds = Rounds::new(at.len(), runs, plan.seed);
-        Sweep { plan, stage, at, rounds, seen: Layouts::default(), made: 0 }
+        Sweep { plan, stage, at, rounds, seen: Layouts::default(), second: Layouts::default(), made: 0 }
     }
 
     /// The layout that is run next; `None`: all is done.
@@ -77,9 +82,13 @@ impl Sweep {
         let Some(at) = self.next() else { return };
         self.made += 1;
         self.rounds.put(counts);
-        self.seen.add(at, value, counts);
+        let sample = if self.stage == Stage::Confirming { &mut self.second } else { &mut self.seen };
+        sample.add(at, value, counts);
         if self.rounds.next().is_none() && self.stage == Stage::Coarse {
             self.look_closely();
+        }
+        if self.rounds.next().is_none() && self.stage == Stage::Fine {
+            self.confirm();
         }
     }
 
@@ -93,15 +102,20 @@ impl Sweep {
         self.rounds.left()
     }
 
-    /// What was measured.
+    /// What was measured, without the second sample.
     pub fn seen(&self) -> &Layouts {
         &self.seen
+    }
+
+    /// The second sample: independent runs of peaks and of other layouts.
+    pub fn second(&self) -> &Layouts {
+        &self.second
     }
 
     /// Between two neighbours that differ something moves: the layouts between them are run, and the two again. What they
     /// showed before is forgotten, since they were chosen by it.
     fn look_closely(&mut self) {
-        self.stage = Stage::Last;
+        self.stage = Stage::Fine;
         let moves = moves(&self.seen, GAPS);
         let mut at: BTreeSet<u32> = BTreeSet::new();
         for (from, to) in moves {
@@ -111,12 +125,44 @@ impl Sweep {
         if at.is_empty() {
             return;
         }
-        let mut still: Vec<u32> = self.at.iter().copied().filter(|other| !at.contains(other)).collect();
-        Random::new(self.plan.seed ^ 1).shuffle(&mut still);
-        at.extend(still.into_iter().take(CONTROLS));
-        at.iter().for_each(|at| self.seen.forget(*at));
+        let still = self.at.iter().copied().filter(|other| !at.contains(other)).collect();
+        at.extend(self.controls(still, 1));
+        self.seen.forget(&at);
+        self.run_these(at, 2);
+    }
+
+    /// Whatever stands out is run again, in an order of its own, beside layouts that do not. A neighbour that came and went during some
+    /// runs of a layout does not do so again.
+    fn confirm(&mut self) {
+        self.stage = Stage::Confirming;
+        let peaks = candidates(&self.seen);
+        let (mut at, mut outside) = (BTreeSet::new(), Vec::new());
+        for peak in &peaks {
+            let row: Vec<u32> =
+                self.seen.iter().map(|(at, _)| at).filter(|at| (peak.from..=peak.to).contains(at)).collect();
+            at.extend(row.iter().copied().step_by(row.len().div_ceil(OF_PEAK).max(1)));
+        }
+        if at.is_empty() {
+            return;
+        }
+        for (other, _) in self.seen.iter() {
+            if peaks.iter().all(|peak| !(peak.from..=peak.to).contains(&other)) {
+                outside.push(other);
+            }
+        }
+        at.extend(self.controls(outside, 3));
+        self.run_these(at, 4);
+    }
+
+    /// Some of these layouts, by chance.
+    fn controls(&self, mut from: Vec<u32>, stream: u64) -> impl Iterator<Item = u32> + use<> {
+        Random::new(self.plan.seed ^ stream).shuffle(&mut from);
+        from.into_iter().take(CONTROLS)
+    }
+
+    fn run_these(&mut self, at: BTreeSet<u32>, stream: u64) {
         self.at = at.into_iter().collect();
-        self.rounds = Rounds::new(self.at.len(), self.plan.runs.min(CLOSE), self.plan.seed ^ 2);
+        self.rounds = Rounds::new(self.at.len(), self.plan.runs.min(CLOSE), self.plan.seed ^ stream);
     }
 }
 

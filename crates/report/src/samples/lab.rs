@@ -60,6 +60,7 @@ pub(crate) fn layout() -> LayoutReport {
         points: (0..8).map(point).collect(),
         mean: Reading::Known(1_000_004.5),
         peaks: vec![LayoutPeak { from: 48, to: 64, width_bytes: 32, height_pct: 24.999_7, p: 2e-30 }],
+        unconfirmed: vec![],
         distances: vec![],
         sensitivity_pct: Reading::Known(25.0),
         chance_pct: Reading::Known(1.25),
