@@ -1,7 +1,7 @@
 //! Builds the fuzz targets of `fuzz/` with the toolchain of everything else, and runs each for a bounded time.
 
 use super::build::cargo;
-use super::run::{Outcome, State, Test};
+use super::run::{Outcome, State, Test, behind};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 const INSTRUMENTED: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";
+
+/// It takes what virtual machines leave.
+const NICENESS: &str = "10";
 
 /// For each target. `TAUTO_FUZZ_SECONDS` is another one.
 const SECONDS: u64 = 10;
@@ -34,7 +37,7 @@ pub(super) fn all(root: &Path) -> Result<Outcome, String> {
     };
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     let place = target.join("fuzz");
-    let mut build = yielding(cargo(&root.join("fuzz"), &["build", "--quiet", "--release", "--locked"]));
+    let mut build = cargo(&root.join("fuzz"), &["build", "--quiet", "--release", "--locked"]);
     // With a target named, build scripts and macros are not instrumented.
     build.args(["--target", "x86_64-unknown-linux-gnu", "--target-dir"]).arg(&place);
     let built = run("build", build.env("RUSTFLAGS", INSTRUMENTED))?;
@@ -49,36 +52,26 @@ pub(super) fn all(root: &Path) -> Result<Outcome, String> {
     for name in names {
         let corpus = place.join("corpus").join(&name);
         std::fs::create_dir_all(&corpus).map_err(|error| format!("{}: {error}", corpus.display()))?;
-        let mut fuzz = yielding(Command::new(place.join("x86_64-unknown-linux-gnu/release").join(&name)));
+        let mut fuzz = Command::new(place.join("x86_64-unknown-linux-gnu/release").join(&name));
         let seconds = std::env::var("TAUTO_FUZZ_SECONDS").unwrap_or_else(|_| SECONDS.to_string());
         fuzz.current_dir(&place).arg(format!("-max_total_time={seconds}"));
         fuzz.args(["-timeout=10", "-rss_limit_mb=1024", "-verbosity=0", "-print_final_stats=1"]);
         fuzz.arg(corpus).arg(seeds.join(&name));
-        tests.push(run(&name.to_string_lossy(), &mut fuzz)?);
+        tests.push(run(&name.to_string_lossy(), &fuzz)?);
     }
     let good = tests.iter().all(|test| test.state == State::Passed);
     Ok(outcome(tests, good))
 }
 
-/// The same command at a low priority.
-fn yielding(command: Command) -> Command {
-    let mut nice = Command::new("nice");
-    nice.args(["-n", "10"]).arg(command.get_program()).args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => nice.env(name, value),
-            None => nice.env_remove(name),
-        };
-    }
-    if let Some(directory) = command.get_current_dir() {
-        nice.current_dir(directory);
-    }
-    nice
-}
-
-fn run(name: &str, command: &mut Command) -> Result<Test, String> {
+/// Runs one of them.
+fn run(name: &str, command: &Command) -> Result<Test, String> {
     let since = Instant::now();
-    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("{command:?}: {error}"))?;
+    let fail = |error: io::Error| format!("{command:?}: {error}");
+    let mut yielding = behind(command, NICENESS);
+    let mut process = yielding.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(fail)?;
+    let held = process.stdin.take();
+    let output = process.wait_with_output().map_err(fail)?;
+    drop(held);
     let state = if output.status.success() { State::Passed } else { State::Failed };
     if state == State::Failed {
         // Nobody may be there to read it.

@@ -65,33 +65,10 @@ const WAITING: [Chosen; 5] = [
     ("store::killed", &[]),
 ];
 
-/// Tests of the binary in which nothing is timed, or by clocks that count: fuzzing beside them uses what they leave idle. Not beside
-/// virtual machines, where the pages of a fleet show nodes before they have reported.
-const UNTIMED: [Chosen; 8] = [
-    ("e2e::clocks", &[]),
-    ("e2e::commands", &[]),
-    ("e2e::docs", &[]),
-    ("e2e::first_steps", &[]),
-    ("e2e::formats", &[]),
-    ("e2e::interrupt", &[]),
-    (
-        "e2e::judging",
-        &[
-            "a_validator_that_fails",
-            "bad_input",
-            "binary_garbage",
-            "no_runtime_stands_in_the_way",
-            "renames_on_the_machine",
-            "what_is_not_compiled",
-        ],
-    ),
-    ("e2e::tune", &[]),
-];
-
 /// All lists.
 fn lists() -> impl Iterator<Item = &'static Chosen> {
     let tiers = BRIEF.iter().chain(&LONG);
-    tiers.chain(&MACHINES).chain(&JUDGING).chain(&WAITING).chain(&UNTIMED)
+    tiers.chain(&MACHINES).chain(&JUDGING).chain(&WAITING)
 }
 
 /// Part of a suite, as one process runs it.
@@ -140,13 +117,11 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
         let (machines, others) = divided(parts(tier), &MACHINES);
         let (judging, others) = divided(others, &JUDGING);
         let (waiting, alone) = divided(others, &WAITING);
-        let (untimed, alone) = divided(alone, &UNTIMED);
         vec![
             stage(
-                "virtual machines, services and examples",
-                vec![work(judging), work(waiting), work(machines)],
+                "virtual machines, services, examples and fuzzing",
+                vec![work(judging), work(waiting), work(machines), vec![Work::Fuzzing]],
             ),
-            stage("nothing timed, and fuzzing", vec![work(untimed), vec![Work::Fuzzing]]),
             stage("one at a time", vec![work(alone)]),
         ]
     };

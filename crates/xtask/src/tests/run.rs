@@ -70,33 +70,46 @@ fn run_lane(
     lane: &[Work<'_>],
     root: &Path,
     tauto: &Path,
-    behind: bool,
+    yields: bool,
     out: &mut dyn Write,
 ) -> Result<Vec<Outcome>, String> {
     let one = |work: &Work<'_>| match work {
-        Work::Suite(part) => run(part, tauto, behind, out),
+        Work::Suite(part) => run(part, tauto, yields, out),
         Work::Fuzzing => fuzz::all(root),
     };
     lane.iter().map(one).collect()
 }
 
-/// What runs a suite behind others: in a session of its own, since a low priority counts only within a session where sessions are scheduling
-/// groups (sched_autogroup, sched(7)). With much less than a third of the usual share, a machine with eight virtual processors fails its checks.
-/// A watcher, which holds none of its outputs, waits for the end of its standard input, which is this process's end at the latest, and ends its process group.
-const BEHIND: &str = r#"echo 5 2>/dev/null >/proc/self/autogroup; exec 3<&0
-{ read -r _ <&3; kill -KILL 0; } >/dev/null 2>&1 & exec nice -n 5 "$@" </dev/null 3<&-"#;
+/// What runs a command behind others: in a session of its own, since a low priority counts only within a session where sessions are
+/// scheduling groups (sched_autogroup, sched(7)). A watcher, which holds none of its outputs, waits for the end of its standard input, which is
+/// this process's end at the latest, and ends its process group.
+const BEHIND: &str = r#"echo "$0" 2>/dev/null >/proc/self/autogroup; exec 3<&0
+{ read -r _ <&3; kill -KILL 0; } >/dev/null 2>&1 & exec nice -n "$0" "$@" </dev/null 3<&-"#;
 
-fn command(part: &Part<'_>, behind: bool) -> Command {
-    let own = &part.suite.executable;
-    let mut command = match behind {
-        true => {
-            let mut command = Command::new("setsid");
-            command.args(["sh", "-c", BEHIND, "behind"]).arg(own);
-            command
-        }
-        false => Command::new(own),
-    };
-    command.stdin(if behind { Stdio::piped() } else { Stdio::null() });
+/// The niceness of a suite that runs behind others. With much less than a third of the usual share, a virtual machine with eight processors
+/// fails its checks.
+const SUITE: &str = "4";
+
+/// The same command behind others, with this niceness. It lives as long as its standard input is open.
+pub(super) fn behind(command: &Command, niceness: &str) -> Command {
+    let mut wrapped = Command::new("setsid");
+    wrapped.args(["sh", "-c", BEHIND, niceness]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => wrapped.env(name, value),
+            None => wrapped.env_remove(name),
+        };
+    }
+    if let Some(directory) = command.get_current_dir() {
+        wrapped.current_dir(directory);
+    }
+    wrapped.stdin(Stdio::piped());
+    wrapped
+}
+
+fn command(part: &Part<'_>) -> Command {
+    let mut command = Command::new(&part.suite.executable);
+    command.stdin(Stdio::null());
     command.args(&part.only).args(part.skip.iter().flat_map(|name| ["--skip", *name]));
     if part.exact {
         command.arg("--exact");
@@ -109,12 +122,15 @@ fn command(part: &Part<'_>, behind: bool) -> Command {
     command
 }
 
-fn run(part: &Part<'_>, tauto: &Path, behind: bool, out: &mut dyn Write) -> Result<Outcome, String> {
+fn run(part: &Part<'_>, tauto: &Path, yields: bool, out: &mut dyn Write) -> Result<Outcome, String> {
     let suite = part.suite.name.clone();
     let fail = |error: io::Error| format!("{}: {error}", part.suite.name);
     let (reader, writer) = io::pipe().map_err(fail)?;
-    let mut command = command(part, behind);
+    let mut command = command(part);
     command.env("TAUTO_BIN", tauto);
+    if yields {
+        command = behind(&command, SUITE);
+    }
     command.stdout(writer.try_clone().map_err(fail)?).stderr(writer);
     let begun = Instant::now();
     let mut process = Running(command.spawn().map_err(fail)?);
@@ -332,9 +348,8 @@ mod tests {
 
     #[test]
     fn what_runs_behind_lets_go_of_its_output_when_it_ends() {
-        let mut lane = Command::new("setsid");
-        lane.args(["sh", "-c", BEHIND, "behind", "echo", "done"]);
-        let mut lane = lane.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut echo = Command::new("echo");
+        let mut lane = behind(echo.arg("done"), SUITE).stdout(Stdio::piped()).spawn().unwrap();
         let mut said = String::new();
         lane.stdout.take().unwrap().read_to_string(&mut said).unwrap();
         assert_eq!(said, "done\n");
@@ -344,9 +359,9 @@ mod tests {
 
     #[test]
     fn what_runs_behind_ends_with_its_starter_and_all_it_started() {
-        let mut lane = Command::new("setsid");
-        lane.args(["sh", "-c", BEHIND, "behind", "sh", "-c", "sleep 600 & echo $!; wait"]);
-        let mut lane = lane.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "sleep 600 & echo $!; wait"]);
+        let mut lane = behind(&shell, SUITE).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(lane.stdout.take().unwrap()).read_line(&mut line).unwrap();
         // A zombie has ended, whoever is to reap it.
