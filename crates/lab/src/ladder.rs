@@ -1,6 +1,7 @@
 //! One stage after another of what makes a program's time steady: in which order runs are made, and what they came to. Pure.
 
 use crate::bench::{condemn, figures};
+use crate::halves::agree;
 use crate::rounds::Rounds;
 use model::{
     BenchComparison, BenchRun, Clock, LadderLoad, LadderStage, LadderStep, Observation, Reading, Rung,
@@ -107,13 +108,16 @@ fn cpu(runs: &[BenchRun]) -> Vec<f64> {
 }
 
 fn compared(idle: &LadderStage, loaded: &LadderStage, comparisons: usize) -> Option<BenchComparison> {
-    let seen = stats::compare(&cpu(&idle.runs), &cpu(&loaded.runs), SEED)?;
+    let (idle, loaded) = (cpu(&idle.runs), cpu(&loaded.runs));
+    let seen = stats::compare(&idle, &loaded, SEED)?;
     let interval = seen.ratio_interval;
+    let half =
+        |idle: &[f64], loaded: &[f64]| stats::compare(idle, loaded, SEED).map(|c| (c.p, c.ratio > 1.0));
     Some(BenchComparison {
         ratio: seen.ratio,
         ratio_ci95: [interval.low, interval.high],
         p: seen.p,
-        different: seen.p < LEVEL / comparisons.max(1) as f64,
+        different: seen.p < LEVEL / comparisons.max(1) as f64 && agree(&idle, &loaded, half),
     })
 }
 
@@ -143,7 +147,11 @@ fn compared_in<'a>(
 
 fn step([from, to]: [&LadderStage; 2], steps: usize) -> Option<LadderStep> {
     let (before, after) = (from.cpu.known()?, to.cpu.known()?);
-    let p = stats::spreads_differ(&cpu(&from.runs), &cpu(&to.runs), SEED);
+    let runs = [cpu(&from.runs), cpu(&to.runs)];
+    let p = stats::spreads_differ(&runs[0], &runs[1], SEED);
+    let half = |from: &[f64], to: &[f64]| {
+        Some((stats::spreads_differ(from, to, SEED)?, stats::spread(to)? > stats::spread(from)?))
+    };
     Some(LadderStep {
         from: from.rung,
         to: to.rung,
@@ -152,7 +160,7 @@ fn step([from, to]: [&LadderStage; 2], steps: usize) -> Option<LadderStep> {
         to_spread_pct: after.spread_pct,
         median_ratio: after.median.0 as f64 / before.median.0.max(1) as f64,
         // Bonferroni: many steps together are wrong no more often than one.
-        differs: p.is_some_and(|p| p < LEVEL / steps.max(1) as f64),
+        differs: p.is_some_and(|p| p < LEVEL / steps.max(1) as f64) && agree(&runs[0], &runs[1], half),
         p: Reading::from_option(p, || "fewer than six runs".into()),
     })
 }

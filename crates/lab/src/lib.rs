@@ -5,6 +5,7 @@ pub const NOTHING: &str = "tauto-nothing";
 
 pub mod bench;
 pub mod consistency;
+mod halves;
 pub mod index;
 pub mod ladder;
 pub mod layout;

@@ -32,6 +32,12 @@ pub fn spreads_differ(a: &[f64], b: &[f64], seed: u64) -> Option<f64> {
     Some((as_far.count() + 1) as f64 / (ROUNDS + 1) as f64)
 }
 
+/// How far a sample varies around its median, in proportion to it: the mean deviation of its logarithms, as [`spreads_differ`] compares it.
+/// `None` as there.
+pub fn spread(sample: &[f64]) -> Option<f64> {
+    deviations(sample).map(|deviations| deviations.iter().sum::<f64>() / deviations.len() as f64)
+}
+
 fn deviations(sample: &[f64]) -> Option<Vec<f64>> {
     if sample.len() < LEAST || !all_finite(sample) || sample.iter().any(|x| *x <= 0.0) {
         return None;

@@ -8,7 +8,7 @@ pub(crate) fn perturb_findings(report: &PerturbReport) -> Vec<String> {
     let tested = report.trials.iter().filter(|trial| trial.pairs > 0).count();
     if tested > 1 {
         found.push(
-            "Intervals are 95 % intervals: of twenty effects that do not exist, about one appears to exist."
+            "An effect is found if the 95 % intervals of all pairs and of each half of them show it: by chance, about one in a thousand."
                 .into(),
         );
     }
@@ -39,6 +39,9 @@ fn clause(clock: &str, effect: &Effect) -> String {
     let pct = signed(effect.pct);
     match (&effect.found, interval, &effect.detectable_pct) {
         (Reading::Known(true), Some(interval), _) => format!("{clock} {pct} % ({interval})"),
+        (Reading::Known(_), Some(interval), _) if is_apart(effect) => {
+            format!("{clock} {pct} % ({interval}), not confirmed: one half of the pairs does not show it")
+        }
         (Reading::Known(_), Some(interval), Reading::Known(least)) => format!(
             "no effect on {clock} ({pct} %, {interval}), where an effect of {} % would have been found in 80 % of such experiments",
             signed(*least).trim_start_matches('+')
@@ -48,6 +51,11 @@ fn clause(clock: &str, effect: &Effect) -> String {
         }
         _ => format!("{clock} {pct} %, uncertain because of too few pairs"),
     }
+}
+
+/// Whether 0 is outside the interval.
+fn is_apart(effect: &Effect) -> bool {
+    effect.ci95.known().is_some_and(|[low, high]| *low > 0.0 || *high < 0.0)
 }
 
 /// Counts of instructions differ by millionths.
