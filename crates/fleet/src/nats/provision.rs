@@ -21,6 +21,10 @@ const BODIES_FOR: Duration = Duration::from_secs(3600);
 const AT_ONCE: i64 = 65_536;
 /// How long a cluster may take to come up.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// Between two attempts meanwhile.
+const RETRY: Duration = Duration::from_millis(250);
+/// What fails if the owner of a cluster cannot be read.
+const LOOKING: &str = "looking whose cluster it is";
 
 /// How long things are kept, where tests want it shorter.
 #[derive(Clone, Copy, Debug)]
@@ -84,17 +88,29 @@ impl Nats {
             }
             (Err(error), _) => return Err(error),
         };
-        let bucket = self.bucket(name::SERVICE).await?;
-        let failed = || NatsError::failed("looking whose cluster it is");
-        // Who comes first writes; all others read.
-        let _ = bucket.create("id", service.to_string().into()).await;
-        let found = bucket.get("id").await.map_err(|e| failed()(e.into()))?;
-        let found = found.ok_or_else(|| failed()(Failure("nothing is written there".into())))?;
-        let found = String::from_utf8_lossy(&found).into_owned();
+        let found = self.owner(service, Instant::now() + PATIENCE).await?;
         if found != service {
             return Err(NatsError::WrongCluster { found, own: service.into() });
         }
         Ok(replicas)
+    }
+
+    /// Reads whose cluster this is. Who comes first writes it; all others read. A bucket that was just created may have no leader yet, and a
+    /// replica may answer that does not have what was written.
+    async fn owner(&self, service: &str, until: Instant) -> Result<String, NatsError> {
+        let bucket = self.bucket(name::SERVICE).await?;
+        loop {
+            let written = bucket.create("id", service.to_string().into()).await;
+            let found = bucket.get("id").await.map_err(|e| NatsError::failed(LOOKING)(e.into()))?;
+            match found {
+                Some(found) => return Ok(String::from_utf8_lossy(&found).into_owned()),
+                None if Instant::now() > until => {
+                    let why = written.map_or_else(|e| e.to_string(), |_| "nothing is written there".into());
+                    return Err(NatsError::failed(LOOKING)(Failure(why)));
+                }
+                None => tokio::time::sleep(RETRY).await,
+            }
+        }
     }
 
     /// Makes a stream, or brings the one that is there to this form. Gives its replicas.
@@ -119,7 +135,7 @@ impl Nats {
             if Instant::now() > until {
                 return Err(NatsError::Failed { what: format!("making stream {}", config.name), why });
             }
-            tokio::time::sleep(Duration::from_millis(250)).await;
+            tokio::time::sleep(RETRY).await;
         }
     }
 
