@@ -91,7 +91,7 @@ pub struct LayoutReport {
     pub quick: bool,
     /// Layouts, ascending.
     pub points: Vec<LayoutPoint>,
-    /// Mean of the medians of the layouts in no peak.
+    /// Mean of the medians of the layouts that do not stand out.
     pub mean: Reading<f64>,
     /// What stands out, confirmed by a second sample.
     pub peaks: Vec<LayoutPeak>,

@@ -71,6 +71,9 @@ pub(crate) fn layout_unit(clock: LayoutClock) -> &'static str {
     }
 }
 
+/// Runs that count of an order, so that each half of them can confirm a difference: six are needed for a comparison.
+const LEAST_TO_CONFIRM: usize = 12;
+
 /// What was found, a sentence each.
 pub(crate) fn link_order_findings(report: &LinkOrderReport) -> Vec<String> {
     let mut found = Vec::new();
@@ -100,6 +103,11 @@ pub(crate) fn link_order_findings(report: &LinkOrderReport) -> Vec<String> {
         .filter_map(|order| Some((order.seed, order.against_given.filter(|a| a.different)?)))
         .map(|(seed, a)| format!("{seed} ({:+.2} %)", 100.0 * (a.ratio - 1.0)))
         .collect();
+    if report.orders.iter().any(|order| order.n < LEAST_TO_CONFIRM) {
+        found.push(format!(
+            "At least {LEAST_TO_CONFIRM} runs of each order must count to show that one differs from the given one."
+        ));
+    }
     if !different.is_empty() {
         found.push(format!(
             "Orders that differ from the given order, by {}: seeds {}.",

@@ -17,7 +17,7 @@ const OF_DEVIATION: f64 = 1.4826;
 /// Differences between neighbours from so many deviations on are looked into, in the quick way: too many do little harm
 /// there, since all are measured again.
 const MOVES: f64 = 3.5;
-/// So many runs before and after one show how slow the machine was then.
+/// Number of runs before and after a run that show how slow the machine was at that time.
 const ABOUT: usize = 15;
 /// Runs of other layouts a peak is held against.
 const OTHERS: usize = 2000;
@@ -55,11 +55,11 @@ impl Layouts {
         })
     }
 
-    /// The same without what slowed all layouts at a time: drifts, and neighbours that come and go.
+    /// The same without what slowed all layouts at a time: drift, and neighbours that come and go.
     ///
-    /// How far a run lies above the median of its layout is compared to the runs made just before and after it, which are of other layouts
-    /// (one step of Tukey's median polish, Exploratory Data Analysis, 1977).
-    fn levelled(&self) -> Vec<(u32, Vec<f64>)> {
+    /// Each run is divided by the median of its layout. The median of these ratios over the runs just before and after it, most of them of
+    /// other layouts, is the slowdown at that time (one step of Tukey's median polish, Exploratory Data Analysis, 1977).
+    fn detrended(&self) -> Vec<(u32, Vec<f64>)> {
         let usual: BTreeMap<u32, f64> =
             self.iter().filter_map(|(at, runs)| Some((at, stats::median(&runs)?))).collect();
         let above = |(at, value, _): &(u32, f64, bool)| {
@@ -72,8 +72,8 @@ impl Layouts {
             let near: Vec<f64> = above[about].iter().copied().flatten().collect();
             stats::median(&near).map_or(1.0, f64::exp)
         };
-        let levelled: Vec<f64> = (0..self.runs.len()).map(|n| self.runs[n].1 / slowed(n)).collect();
-        self.grouped(|n| levelled[n]).filter(|(_, runs)| !runs.is_empty()).collect()
+        let detrended: Vec<f64> = (0..self.runs.len()).map(|n| self.runs[n].1 / slowed(n)).collect();
+        self.grouped(|n| detrended[n]).filter(|(_, runs)| !runs.is_empty()).collect()
     }
 
     /// All runs, and those that do not count.
@@ -89,11 +89,11 @@ impl Layouts {
 pub struct Found {
     /// The layouts, ascending.
     pub points: Vec<LayoutPoint>,
-    /// Mean of the medians of those in no peak; `None` without layouts.
+    /// Mean of the medians of those that do not stand out; `None` without layouts.
     pub mean: Option<f64>,
     /// What stands out, in both samples.
     pub peaks: Vec<LayoutPeak>,
-    /// What stands out in the first sample, and does not in the second or was not run again.
+    /// What stands out in the first sample, and either not in the second or was not run again.
     pub unconfirmed: Vec<LayoutPeak>,
     /// Greatest less least median, in percent of the mean.
     pub sensitivity_pct: Option<f64>,
@@ -129,7 +129,7 @@ fn levels(runs: &[(u32, Vec<f64>)]) -> Vec<Level> {
 
 /// Neighbours between which something moves, the greatest moves first, at most so many.
 pub(super) fn moves(layouts: &Layouts, most: usize) -> Vec<(u32, u32)> {
-    let levels = levels(&layouts.levelled());
+    let levels = levels(&layouts.detrended());
     let step = |pair: &[Level]| {
         let size = (pair[1].y - pair[0].y).abs();
         let error = pair[0].error.hypot(pair[1].error);
@@ -147,12 +147,13 @@ pub(super) fn moves(layouts: &Layouts, most: usize) -> Vec<(u32, u32)> {
 /// by half a percent at least; and whose runs are slower than those of the other layouts by the rank test of Mann and
 /// Whitney, at the same level.
 ///
-/// That test takes noise for normal, which neighbours that come and go are not. So a peak counts if a second, independent sample confirms
-/// it: the same rank test over the number of peaks, and at least half of the height. The runs of that sample are made in rounds, each in an
-/// order by chance, so the test holds for any noise.
+/// The first condition assumes normal noise, which neighbours that come and go do not cause. So a second, independent sample must confirm the
+/// peak: by the same rank test, its level divided by the number of peaks, and with at least half of the height. Its runs are made in rounds
+/// of random order, so the test is valid for any noise.
 pub fn find(first: &Layouts, second: &Layouts) -> Found {
-    let (mean, found) = standing_out(&first.levelled());
-    let (peaks, unconfirmed) = found.iter().partition(|peak| is_confirmed(peak, &found, second));
+    let (mean, found) = standing_out(&first.detrended());
+    let second = second.detrended();
+    let (peaks, unconfirmed) = found.iter().partition(|peak| is_confirmed(peak, &found, &second));
     let runs: Vec<(u32, Vec<f64>)> = first.iter().filter(|(_, runs)| !runs.is_empty()).collect();
     let samples: Vec<&[f64]> = runs.iter().map(|(_, runs)| &**runs).collect();
     let percent = |range: f64| Some(100.0 * range / mean?);
@@ -168,7 +169,7 @@ pub fn find(first: &Layouts, second: &Layouts) -> Found {
 
 /// What stands out in one sample.
 pub(super) fn candidates(layouts: &Layouts) -> Vec<LayoutPeak> {
-    standing_out(&layouts.levelled()).1
+    standing_out(&layouts.detrended()).1
 }
 
 /// The mean of the layouts that do not stand out, and the peaks of those that do.
@@ -199,12 +200,12 @@ fn standing_out(runs: &[(u32, Vec<f64>)]) -> (Option<f64>, Vec<LayoutPeak>) {
 }
 
 /// Whether a second sample shows a peak that was found in the first, beside others.
-fn is_confirmed(peak: &LayoutPeak, found: &[LayoutPeak], second: &Layouts) -> bool {
+fn is_confirmed(peak: &LayoutPeak, found: &[LayoutPeak], second: &[(u32, Vec<f64>)]) -> bool {
     let (mut own, mut others) = (Vec::new(), Vec::new());
-    for (at, runs) in second.levelled() {
-        if (peak.from..=peak.to).contains(&at) {
+    for (at, runs) in second {
+        if (peak.from..=peak.to).contains(at) {
             own.extend(runs);
-        } else if found.iter().all(|other| !(other.from..=other.to).contains(&at)) {
+        } else if found.iter().all(|other| !(other.from..=other.to).contains(at)) {
             others.extend(runs);
         }
     }

@@ -131,8 +131,8 @@ impl Sweep {
         self.run_these(at, 2);
     }
 
-    /// Whatever stands out is run again, in an order of its own, beside layouts that do not. A neighbour that came and went during some
-    /// runs of a layout does not do so again.
+    /// What stands out is run again, beside layouts that do not. A neighbour that slowed a layout by chance is unlikely to slow the same one
+    /// again.
     fn confirm(&mut self) {
         self.stage = Stage::Confirming;
         let peaks = candidates(&self.seen);
@@ -154,7 +154,7 @@ impl Sweep {
         self.run_these(at, 4);
     }
 
-    /// Some of these layouts, by chance.
+    /// A random choice of these layouts.
     fn controls(&self, mut from: Vec<u32>, stream: u64) -> impl Iterator<Item = u32> + use<> {
         Random::new(self.plan.seed ^ stream).shuffle(&mut from);
         from.into_iter().take(CONTROLS)

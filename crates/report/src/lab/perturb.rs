@@ -8,7 +8,7 @@ pub(crate) fn perturb_findings(report: &PerturbReport) -> Vec<String> {
     let tested = report.trials.iter().filter(|trial| trial.pairs > 0).count();
     if tested > 1 {
         found.push(
-            "An effect is found if the 95 % intervals of all pairs and of each half of them show it: by chance, about one in a thousand."
+            "An effect is found if the 95 % intervals of all pairs and of each half exclude 0. Chance alone does that in about one of a thousand trials."
                 .into(),
         );
     }
@@ -48,6 +48,9 @@ fn clause(clock: &str, effect: &Effect) -> String {
         ),
         (Reading::Known(_), Some(interval), Reading::Unknown(_)) => {
             format!("no effect on {clock} that this number of pairs can show ({pct} %, {interval})")
+        }
+        (Reading::Unknown(_), Some(interval), _) => {
+            format!("{clock} {pct} % ({interval}), not confirmed: that takes twelve pairs")
         }
         _ => format!("{clock} {pct} %, uncertain because of too few pairs"),
     }

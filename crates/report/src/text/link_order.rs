@@ -46,4 +46,12 @@ mod tests {
         assert!(text.contains("seed 7") && text.contains("+7.00 % [+6.00, +8.10]  differs"));
         insta::assert_snapshot!(text);
     }
+
+    #[test]
+    fn too_few_runs_are_named() {
+        let mut few = sample();
+        few.orders[0].n = 11;
+        let told = link_order_report(&few, Style::default());
+        assert!(told.contains("At least 12 runs of each order must count"), "{told}");
+    }
 }
