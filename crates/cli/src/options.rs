@@ -43,14 +43,13 @@ impl LimitArgs {
             .map(|cpu| WallLimit { time: cpu + cpu + Nanos::from_secs(1), excuse_waiting: true });
         Limits {
             cpu: self.cpu_time,
-            instructions: None,
-            reference: None,
             wall: typed.or(implied),
             memory: self.memory,
             stack: self.stack,
             output: self.output,
             processes: self.processes,
             open_files: self.open_files,
+            ..Limits::default()
         }
     }
 }

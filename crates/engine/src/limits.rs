@@ -112,8 +112,6 @@ impl Settings {
             None => self.wall(cpu),
         };
         Limits {
-            instructions: None,
-            reference: None,
             cpu: Some(cpu),
             wall: Some(wall),
             memory: Some(self.memory + allowance.memory),
@@ -121,21 +119,19 @@ impl Settings {
             output: Some(self.output),
             processes: Some(self.processes.saturating_add(allowance.processes)),
             open_files: self.open_files,
+            ..Limits::default()
         }
     }
 
     /// Of one run of a validator or grader.
     pub fn validation(&self, allowance: Allowance) -> Limits {
         Limits {
-            instructions: None,
-            reference: None,
             cpu: Some(self.validation_time),
             wall: Some(self.wall(self.validation_time)),
             memory: Some(self.validation_memory + allowance.memory),
-            stack: None,
             output: Some(self.validation_output),
             processes: Some(PROCESSES.saturating_add(allowance.processes)),
-            open_files: None,
+            ..Limits::default()
         }
     }
 

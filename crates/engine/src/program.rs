@@ -379,15 +379,12 @@ fn compile_limits(bounds: CompileBounds, cpu: Nanos) -> Limits {
     let wall = WallLimit { time: cpu.scale(2.0) + Nanos::from_secs(5), excuse_waiting: true };
     let CompileBounds { limits: bounds, wall: stated } = bounds;
     Limits {
-        instructions: None,
-        reference: None,
         cpu: Some(cpu),
         wall: Some(stated.unwrap_or(wall)),
         memory: Some(bounds.memory),
-        stack: None,
         output: Some(bounds.output),
         processes: Some(bounds.processes),
-        open_files: None,
+        ..Limits::default()
     }
 }
 
