@@ -167,6 +167,7 @@ fn what_is_not_compiled_says_why() {
             &values,
             "is larger than 256 MiB, which compilations may write\nhint: arrays with initial values",
         ),
+        ("no-start.asm", "section .text\nglobal main\nmain: ret\n", "required symbol `_start' not defined"),
     ];
     stage::for_each_user(&e2e::scratch!(), "no-program", |place| {
         package::write(&place.path("double"), &DOUBLE)?;

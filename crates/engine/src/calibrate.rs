@@ -215,7 +215,7 @@ fn first_look<'a>(
         if over && enough.is_none() {
             let why = format!(
                 "must pass, but takes longer than {WHILE_INFERRING}\n\
-                 hint: state a time limit in problem.yaml"
+                 hint: state a time limit in the package, or use --cpu-time"
             );
             return Err(Fault::Package { place: subject.path.to_owned(), why });
         }

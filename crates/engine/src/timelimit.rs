@@ -223,7 +223,7 @@ fn slow_enough(
     }
     if result.judgement.tests.iter().any(|test| test.verdict == Verdict::TimeLimit) {
         let why = format!(
-            "must pass, but takes longer than {generous}\nhint: state a time limit in problem.yaml",
+            "must pass, but takes longer than {generous}\nhint: state a time limit in the package, or use --cpu-time",
             generous = generous.limit
         );
         return Err(Fault::Package { place: place.clone(), why });

@@ -9,7 +9,7 @@ pub enum InferenceError {
     /// Nothing bounds the limit from below.
     #[error(
         "no jury submission bounds the time limit from below\n\
-         hint: add an accepted one, or state the limit in problem.yaml"
+         hint: add an accepted one, state the limit in the package, or use --cpu-time"
     )]
     NoLowerBound,
     /// A factor or the resolution is unusable.

@@ -95,7 +95,7 @@ const FIGURES: [Figure; 8] = [
 fn summary(mut values: Vec<f64>, unit: &str) -> String {
     values.retain(|value| !value.is_nan());
     values.sort_by(f64::total_cmp);
-    match (values.first(), values.get(values.len() / 2), values.last()) {
+    match (values.first(), stats::median(&values), values.last()) {
         (Some(least), Some(median), Some(most)) => format!("{median:.1} {unit} ({least:.1} to {most:.1})"),
         _ => "–".into(),
     }
