@@ -25,6 +25,12 @@ pub(super) struct Host {
     nodes: Vec<(u32, Vec<u32>)>,
 }
 
+/// What the machine has counted at one moment. A run has the growth since it began.
+pub(super) struct Counted {
+    /// Pages read back from swap.
+    swapped: io::Result<u64>,
+}
+
 /// State of the slot's CPUs at one moment.
 pub(super) struct CpuTimes {
     steal: Nanos,
@@ -106,8 +112,13 @@ impl Host {
         Ok(parse_stat(&text, cpus))
     }
 
+    /// Reads what the machine counts.
+    pub(super) fn counted(&self) -> Counted {
+        Counted { swapped: self.swapped_in() }
+    }
+
     /// Pages the machine has read back from swap (`pswpin` of /proc/vmstat); 0 on a machine without swap.
-    pub(super) fn swapped_in(&self) -> io::Result<u64> {
+    fn swapped_in(&self) -> io::Result<u64> {
         let Some(file) = &self.vmstat else { return Ok(0) };
         let mut buffer = vec![0; 32 << 10];
         let n = file.read_at(&mut buffer, 0)?;
@@ -163,6 +174,7 @@ impl Host {
             (Err(e), _) | (_, Err(e)) => Reading::unknown(format!("/proc/stat: {e}")),
         };
         let busy = slot(|t| t.busy);
+        let (then, now) = (run.counted, self.counted());
         let own = Reading::from_result(self.schedstat(run.pid));
         Evidence {
             isolation: run.isolation,
@@ -188,7 +200,7 @@ impl Host {
             frequency_ratio: Reading::unknown("not probed yet"),
             cost: Nanos::ZERO,
             slowdown: Reading::unknown("looked at only where it can decide a verdict"),
-            swapped_pages: Reading::from_result(run.swapped.as_ref().map(|pages| *pages)),
+            swapped_pages: Reading::from_result(since(&then.swapped, now.swapped, u64::saturating_sub)),
             pages_by_node: self.pages_by_node(run),
             weaker: run.weaker.to_vec(),
             machine: None,
@@ -223,8 +235,8 @@ pub(super) struct Finished<'a> {
     pub(super) counts: Counts,
     /// For how long quotas held the run back.
     pub(super) throttled: io::Result<Nanos>,
-    /// Pages read back from swap during the run.
-    pub(super) swapped: io::Result<u64>,
+    /// What the machine had counted before the run.
+    pub(super) counted: &'a Counted,
     /// The run's group counts pages by node.
     pub(super) tells_nodes: bool,
     /// Where they were when they were last looked at.
@@ -232,6 +244,18 @@ pub(super) struct Finished<'a> {
     /// The main thread's schedstat right before exec.
     pub(super) schedstat: String,
     pub(super) weaker: &'a [String],
+}
+
+/// The growth of a reading since the run began.
+pub(super) fn since<T: Copy>(
+    then: &io::Result<T>,
+    now: io::Result<T>,
+    growth: impl FnOnce(T, T) -> T,
+) -> io::Result<T> {
+    match then {
+        Ok(then) => now.map(|now| growth(now, *then)),
+        Err(e) => Err(io::Error::new(e.kind(), e.to_string())),
+    }
 }
 
 /// Sums lines of /proc/meminfo (proc(5)). Reclaimable objects are left out, since they come and go with everybody's files.
@@ -331,7 +355,7 @@ mod tests {
         write("meminfo", "MemTotal: 9 kB\n");
         write("swaps", "Filename Type Size Used Priority\n/dev/vdb partition 4194300 0 -2\n");
         let host = Host::at(root.path(), vec![0, 1], vec![(0, vec![0]), (1, vec![1])]).unwrap();
-        let (before, swapped) = (host.cpu_times(&[1]), host.swapped_in().unwrap());
+        let (before, counted) = (host.cpu_times(&[1]), host.counted());
         stat(200, 28, 57);
         write("vmstat", "pgpgin 9\npswpin 340\npswpout 50\n");
         let placement = Placement { cpus: vec![1], ..Placement::default() };
@@ -345,7 +369,7 @@ mod tests {
             process: Nanos::ZERO,
             counts: Counts::default(),
             throttled: Ok(Nanos::ZERO),
-            swapped: Ok(host.swapped_in().unwrap() - swapped),
+            counted: &counted,
             tells_nodes: false,
             pages: &[],
             schedstat: String::new(),

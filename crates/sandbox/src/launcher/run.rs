@@ -1,6 +1,6 @@
 //! One run, from the request to the observation.
 
-use super::evidence::{CpuTimes, Finished, Schedstat, uncharged};
+use super::evidence::{Counted, CpuTimes, Finished, Schedstat, since, uncharged};
 use super::frequency::ClockSample;
 use super::privilege::read_at;
 use super::streams::Output;
@@ -29,7 +29,7 @@ struct Started {
     readings: Box<Readings>,
     before: io::Result<CpuTimes>,
     throttled: io::Result<Nanos>,
-    swapped: io::Result<u64>,
+    counted: Counted,
     cpus: Vec<u32>,
     /// What counts for it, where that was asked for.
     counters: Option<Counters>,
@@ -202,7 +202,7 @@ impl Launcher {
         let cpus = self.host.cpus_of(&spec.placement);
         let counters = self.counters(spec)?;
         let clock = self.clock();
-        let ((throttled, swapped), mut cost) = timed(|| (self.groups.throttled(), self.host.swapped_in()));
+        let ((throttled, counted), mut cost) = timed(|| (self.groups.throttled(), self.host.counted()));
         let excused = spec.limits.wall.is_some_and(|w| w.excuse_waiting);
         let pressure = excused.then(|| self.pressure()).flatten();
         self.pressure_before = pressure.unwrap_or_default();
@@ -244,7 +244,7 @@ impl Launcher {
             readings: plan.readings,
             before,
             throttled,
-            swapped,
+            counted,
             cpus,
             counters,
             clock,
@@ -373,7 +373,7 @@ impl Launcher {
             counts: death.counts.since(s.readings.counts()),
             schedstat: s.readings.schedstat(),
             throttled: since(&s.throttled, self.groups.throttled(), |now, then| now - then),
-            swapped: since(&s.swapped, self.host.swapped_in(), u64::saturating_sub),
+            counted: &s.counted,
             tells_nodes: self.groups.tells_nodes(),
             pages,
             weaker: &self.weaker,
@@ -459,14 +459,6 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Nanos) {
     let begun = monotonic();
     let done = work();
     (done, monotonic() - begun)
-}
-
-/// The growth of a reading since the run began.
-fn since<T: Copy>(then: &io::Result<T>, now: io::Result<T>, growth: impl FnOnce(T, T) -> T) -> io::Result<T> {
-    match then {
-        Ok(then) => now.map(|now| growth(now, *then)),
-        Err(e) => Err(io::Error::new(e.kind(), e.to_string())),
-    }
 }
 
 fn start_failure(spec: &RunSpec, failure: ChildFailure) -> SandboxError {
