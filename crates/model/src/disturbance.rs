@@ -33,6 +33,8 @@ pub enum Disturbance {
     Swap,
     /// Memory on another NUMA node.
     RemoteMemory,
+    /// Tasks of the machine waited for memory.
+    MemoryPressure,
     /// A cause that this version of tauto does not know.
     #[serde(other)]
     Unknown,
@@ -40,7 +42,7 @@ pub enum Disturbance {
 
 impl Disturbance {
     /// All causes.
-    pub const ALL: [Disturbance; 13] = [
+    pub const ALL: [Disturbance; 14] = [
         Disturbance::Steal,
         Disturbance::Irq,
         Disturbance::RunQueueWait,
@@ -53,6 +55,7 @@ impl Disturbance {
         Disturbance::SlowMachine,
         Disturbance::Swap,
         Disturbance::RemoteMemory,
+        Disturbance::MemoryPressure,
         Disturbance::Unknown,
     ];
 
@@ -71,6 +74,7 @@ impl Disturbance {
             Disturbance::SlowMachine => "slow_machine",
             Disturbance::Swap => "swap",
             Disturbance::RemoteMemory => "remote_memory",
+            Disturbance::MemoryPressure => "memory_pressure",
             Disturbance::Unknown => "unknown",
         }
     }
@@ -92,6 +96,7 @@ impl Disturbance {
             }
             Disturbance::Swap => "the machine read memory back from swap",
             Disturbance::RemoteMemory => "some of its memory was on another NUMA node",
+            Disturbance::MemoryPressure => "the machine was short of memory, and tasks waited for it",
             Disturbance::Unknown => "a cause that this version of tauto does not know",
         }
     }
