@@ -58,10 +58,9 @@ impl LimitArgs {
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Clock")]
 pub(crate) struct ClockArgs {
-    /// Clock: cpu (CPU time, as the kernel counts it), user (the same in user space), instructions (in user space;
-    /// 1 000 000 000 count as a second) or reference (time on a published simulated machine). The last two give the same
-    /// result on every machine
-    #[arg(long, value_name = "cpu|user|instructions|reference", value_parser = clock)]
+    /// Clock: cpu (CPU time, as the kernel counts it), instructions (in user space; 1 000 000 000 count as a second) or
+    /// reference (time on a published simulated machine). The last two give the same result on every machine
+    #[arg(long, value_name = "cpu|instructions|reference", value_parser = clock)]
     pub(crate) clock: Option<Clock>,
     /// Instruction counter: emulator (the same count on every machine) or processor (the processor's own counter: faster,
     /// almost the same count) [default: emulator, or processor if there is no emulator]

@@ -74,8 +74,6 @@ pub enum Meter {
     /// The kernel's account of CPU time.
     #[default]
     Kernel,
-    /// The same, in user space.
-    User,
     /// Instructions by the processor's own counter.
     Processor,
     /// Instructions by the emulator.
@@ -113,7 +111,7 @@ pub struct ClockMethod {
 const EXACT: &str = "c, cpp, pascal, ocaml, haskell, cpython3, perl, php; rust but for hash seeds; others nearly: docs/clocks.md";
 
 /// Every clock with every counter.
-pub const CLOCK_METHODS: [ClockMethod; 5] = [
+pub const CLOCK_METHODS: [ClockMethod; 4] = [
     ClockMethod { clock: Clock::Cpu, counter: Counter::Best, exact: "none", cost: "1" },
     ClockMethod {
         clock: Clock::Instructions,
@@ -133,7 +131,6 @@ pub const CLOCK_METHODS: [ClockMethod; 5] = [
         exact: EXACT,
         cost: "5 to 30 (interpreters 50)",
     },
-    ClockMethod { clock: Clock::User, counter: Counter::Best, exact: "none", cost: "1" },
 ];
 
 /// The meter for a clock on this machine.
@@ -143,7 +140,6 @@ pub const CLOCK_METHODS: [ClockMethod; 5] = [
 pub fn meter(clock: Clock, counter: Counter) -> Result<Meter, String> {
     match (clock, counter) {
         (Clock::Cpu, _) => Ok(Meter::Kernel),
-        (Clock::User, _) => Ok(Meter::User),
         (Clock::Instructions, Counter::Processor) => sandbox::counters().map(|()| Meter::Processor),
         (Clock::Instructions, Counter::Emulator) => emulator().map(Meter::Emulator),
         (Clock::Instructions, Counter::Best) => emulator().map(Meter::Emulator).or_else(|missing| {
@@ -160,7 +156,6 @@ impl Meter {
     pub fn clock(self) -> Clock {
         match self {
             Meter::Kernel => Clock::Cpu,
-            Meter::User => Clock::User,
             Meter::Processor | Meter::Emulator(_) => Clock::Instructions,
             Meter::Reference(_) => Clock::Reference,
         }
@@ -169,7 +164,7 @@ impl Meter {
     /// The counter and its version, if they can change a result.
     pub fn versions(self) -> Option<String> {
         match self {
-            Meter::Kernel | Meter::User => None,
+            Meter::Kernel => None,
             Meter::Processor => Some("the processor's own counter".into()),
             Meter::Emulator(emulator) => Some(emulator.version.clone()),
             Meter::Reference(emulator) => {
@@ -181,7 +176,7 @@ impl Meter {
     fn emulator(self) -> Option<&'static Emulator> {
         match self {
             Meter::Emulator(emulator) | Meter::Reference(emulator) => Some(emulator),
-            Meter::Kernel | Meter::User | Meter::Processor => None,
+            Meter::Kernel | Meter::Processor => None,
         }
     }
 
@@ -204,7 +199,7 @@ impl Meter {
 
     fn allowance(self) -> Bytes {
         match self {
-            Meter::Kernel | Meter::User | Meter::Processor => Bytes(0),
+            Meter::Kernel | Meter::Processor => Bytes(0),
             Meter::Emulator(_) => ALLOWANCE,
             Meter::Reference(_) => REFERENCE_ALLOWANCE,
         }
@@ -224,7 +219,7 @@ impl Meter {
         let typed = spec.limits;
         spec.limits = self.limits(typed);
         let tally = match self {
-            Meter::Kernel | Meter::User => None,
+            Meter::Kernel => None,
             Meter::Processor => {
                 spec.count_instructions = true;
                 None
@@ -331,9 +326,7 @@ impl Counting {
                 counted.instructions = Reading::Known(tally.instructions);
                 counted.reference = Reading::Known(time_of(tally.count));
             }
-            Clock::Cpu | Clock::User | Clock::Instructions => {
-                counted.instructions = Reading::Known(tally.count)
-            }
+            Clock::Cpu | Clock::Instructions => counted.instructions = Reading::Known(tally.count),
         }
         counted.evidence.weaker.push("memory and CPU time are those of program and emulator together".into());
         Ok(counted)

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Clock of a time limit. `cpu`: CPU time. `instructions`: instructions in user space; 1,000,000,000 stand for a second. `reference`:
-/// time on the reference machine. These two are equal on every machine. `user`: CPU time in user space.
+/// time on the reference machine. The last two are equal on every machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -17,13 +17,11 @@ pub enum Clock {
     Instructions,
     /// Time on the reference machine.
     Reference,
-    /// CPU time of the process tree in user space.
-    User,
 }
 
 impl Clock {
     /// All clocks.
-    pub const ALL: [Clock; 4] = [Clock::Cpu, Clock::Instructions, Clock::Reference, Clock::User];
+    pub const ALL: [Clock; 3] = [Clock::Cpu, Clock::Instructions, Clock::Reference];
 
     /// Its name on the command line and on the wire.
     pub fn name(self) -> &'static str {
@@ -31,7 +29,6 @@ impl Clock {
             Clock::Cpu => "cpu",
             Clock::Instructions => "instructions",
             Clock::Reference => "reference",
-            Clock::User => "user",
         }
     }
 
@@ -41,14 +38,13 @@ impl Clock {
             Clock::Cpu => "CPU time",
             Clock::Instructions => "instruction count",
             Clock::Reference => "reference time",
-            Clock::User => "CPU time in user space",
         }
     }
 
     /// The unit of its charges.
     pub fn unit(self) -> &'static str {
         match self {
-            Clock::Cpu | Clock::Reference | Clock::User => "ns",
+            Clock::Cpu | Clock::Reference => "ns",
             Clock::Instructions => "instructions",
         }
     }
@@ -56,7 +52,7 @@ impl Clock {
     /// The unit in which charges up to this one are readable in a table or at an axis, and how many of the clock's own it has.
     pub fn scale(self, most: u64) -> (&'static str, f64) {
         let units = match self {
-            Clock::Cpu | Clock::Reference | Clock::User => ["µs", "ms", "s"],
+            Clock::Cpu | Clock::Reference => ["µs", "ms", "s"],
             Clock::Instructions => ["thousand", "million", "thousand million"],
         };
         match most {
@@ -73,7 +69,7 @@ impl Clock {
 
     /// Whether its charges vary from run to run, so that disturbances can add to them. Those of a counting clock do not.
     pub fn varies(self) -> bool {
-        matches!(self, Clock::Cpu | Clock::User)
+        self == Clock::Cpu
     }
 }
 
@@ -152,7 +148,6 @@ impl Charge {
             Clock::Cpu => Reading::Known(run.time.cpu.0),
             Clock::Instructions => run.instructions.clone(),
             Clock::Reference => run.reference.clone().map(|time| time.0),
-            Clock::User => Reading::Known(run.time.user.0),
         };
         amount.map(|amount| Charge { clock, amount })
     }
@@ -163,7 +158,6 @@ impl Charge {
             Clock::Cpu => limits.cpu.map(|time| time.0),
             Clock::Instructions => limits.instructions,
             Clock::Reference => limits.reference.map(|time| time.0),
-            Clock::User => limits.user.map(|time| time.0),
         };
         amount.map(|amount| Charge { clock, amount })
     }
@@ -175,7 +169,6 @@ impl Charge {
             Clock::Cpu => Limits { cpu: time, ..limits },
             Clock::Instructions => Limits { instructions: Some(self.amount), ..limits },
             Clock::Reference => Limits { reference: time, ..limits },
-            Clock::User => Limits { user: time, ..limits },
         }
     }
 }
@@ -184,10 +177,8 @@ impl Charge {
 impl fmt::Display for Charge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&match (self.clock, self.amount) {
-            (Clock::Cpu | Clock::Reference | Clock::User, _) if f.alternate() => {
-                format!("{:#}", self.as_time())
-            }
-            (Clock::Cpu | Clock::Reference | Clock::User, _) => self.as_time().to_string(),
+            (Clock::Cpu | Clock::Reference, _) if f.alternate() => format!("{:#}", self.as_time()),
+            (Clock::Cpu | Clock::Reference, _) => self.as_time().to_string(),
             (Clock::Instructions, n) if f.alternate() => format!("{} instr.", grouped(n)),
             (Clock::Instructions, n @ 0..1_000_000) => format!("{n} instr."),
             (Clock::Instructions, n @ 1_000_000..1_000_000_000) => format!("{:.2} M instr.", n as f64 / 1e6),
@@ -211,9 +202,9 @@ mod tests {
         let of = |run: &Observation| {
             Clock::ALL.map(|clock| Charge::measured(clock, run).known().map(|c| c.amount))
         };
-        assert_eq!(of(&run), [Some(7), None, None, Some(7)]);
+        assert_eq!(of(&run), [Some(7), None, None]);
         (run.instructions, run.reference) = (Reading::Known(8), Reading::Known(Nanos(9)));
-        assert_eq!(of(&run), [Some(7), Some(8), Some(9), Some(7)]);
+        assert_eq!(of(&run), [Some(7), Some(8), Some(9)]);
     }
 
     #[test]

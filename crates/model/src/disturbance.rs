@@ -33,8 +33,6 @@ pub enum Disturbance {
     Swap,
     /// Memory on another NUMA node.
     RemoteMemory,
-    /// Tasks of the machine waited for memory.
-    MemoryPressure,
     /// A cause that this version of tauto does not know.
     #[serde(other)]
     Unknown,
@@ -42,7 +40,7 @@ pub enum Disturbance {
 
 impl Disturbance {
     /// All causes.
-    pub const ALL: [Disturbance; 14] = [
+    pub const ALL: [Disturbance; 13] = [
         Disturbance::Steal,
         Disturbance::Irq,
         Disturbance::RunQueueWait,
@@ -55,7 +53,6 @@ impl Disturbance {
         Disturbance::SlowMachine,
         Disturbance::Swap,
         Disturbance::RemoteMemory,
-        Disturbance::MemoryPressure,
         Disturbance::Unknown,
     ];
 
@@ -74,7 +71,6 @@ impl Disturbance {
             Disturbance::SlowMachine => "slow_machine",
             Disturbance::Swap => "swap",
             Disturbance::RemoteMemory => "remote_memory",
-            Disturbance::MemoryPressure => "memory_pressure",
             Disturbance::Unknown => "unknown",
         }
     }
@@ -96,7 +92,6 @@ impl Disturbance {
             }
             Disturbance::Swap => "the machine read memory back from swap",
             Disturbance::RemoteMemory => "some of its memory was on another NUMA node",
-            Disturbance::MemoryPressure => "the machine was short of memory, and tasks waited for it",
             Disturbance::Unknown => "a cause that this version of tauto does not know",
         }
     }

@@ -29,9 +29,6 @@ pub struct Limits {
     pub instructions: Option<u64>,
     /// Time on the reference machine, under that clock.
     pub reference: Option<Nanos>,
-    /// CPU time in user space, under that clock.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user: Option<Nanos>,
     /// Wall time. Never scored; it ends programs that sleep.
     pub wall: Option<WallLimit>,
     /// Memory including page tables, kernel buffers and in-memory files; swap is off.

@@ -148,9 +148,6 @@ pub struct Evidence {
     pub slowdown: Reading<f64>,
     /// Number of pages that the machine read back from swap during the run.
     pub swapped_pages: Reading<u64>,
-    /// Time during the run in which some task of the machine waited for memory.
-    #[serde(rename = "memory_stall_ns", default = "crate::not_recorded")]
-    pub memory_stall: Reading<Nanos>,
     /// Pages of the run by memory node, when they were last read.
     pub pages_by_node: Reading<Vec<NodePages>>,
     /// Time spent on collecting this evidence.
@@ -260,7 +257,6 @@ impl Evidence {
             frequency_ratio: none(why),
             slowdown: none(why),
             swapped_pages: none(why),
-            memory_stall: none(why),
             pages_by_node: none(why),
             main_cpu: none(why),
             cost: Nanos::ZERO,

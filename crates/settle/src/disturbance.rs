@@ -10,8 +10,6 @@ const REFILL: Nanos = Nanos(100_000);
 const FAULT: Nanos = Nanos(50_000);
 /// Memory of another node takes about twice as long (noise floor of the reference, row 31): half of such a time is too much.
 const REMOTE: f64 = 0.5;
-/// Tasks of any machine wait for memory so long in all now and then.
-const STALL: Nanos = Nanos(1_000_000);
 /// How far below its usual clock a run may be before it counts. Clocks of shared hosts vary by one or two percent all the time,
 /// as that of the machine in docs/benchmarks.md does; the loss of a turbo step or of heat is more.
 const SLOWER: f64 = 0.03;
@@ -62,9 +60,6 @@ pub fn disturbances(run: &Observation, floor: &NoiseFloor) -> Vec<Cause> {
     }
     if let Some(pages) = evidence.swapped_pages.known().filter(|pages| **pages > 0) {
         name(Disturbance::Swap, times(FAULT, *pages));
-    }
-    if let Some(stall) = evidence.memory_stall.known().filter(|stall| **stall > STALL) {
-        name(Disturbance::MemoryPressure, *stall);
     }
     if let Some(share) = remote_share(run) {
         name(Disturbance::RemoteMemory, cpu.scale(REMOTE * share));
@@ -122,7 +117,6 @@ mod tests {
         assert_eq!(names(|e| e.involuntary_switches = Reading::Known(100)), ["involuntary_switches"]);
         assert_eq!(names(|e| e.major_faults = Reading::Known(1)), ["major_faults"]);
         assert_eq!(names(|e| e.swapped_pages = Reading::Known(9)), ["swap"]);
-        assert_eq!(names(|e| e.memory_stall = ms(3)), ["memory_pressure"]);
         assert_eq!(names(|e| e.frequency_ratio = Reading::Known(0.9)), ["frequency"]);
         assert_eq!(names(|e| e.slowdown = Reading::Known(1.1)), ["slow_machine"]);
         // Moves count where there is somewhere to go.

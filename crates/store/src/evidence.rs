@@ -17,8 +17,7 @@ use std::io::{Read, Write};
 /// Before, their CPU time, that of each run and its limit were those of the judgement's clock. 4: tests have what the reference clock said,
 /// where it was asked, and the confidence `confirmed` then. 5: runs may have been in a virtual machine, and say what it was.
 /// 6: judgements of scoring problems have the scores of their test groups. 7: tests may have a transcript of their conversation.
-/// 8: runs say how long the machine waited for memory.
-const FORMS: Forms = Forms::kept("a judgement", 8);
+const FORMS: Forms = Forms::kept("a judgement", 7);
 
 /// The form that is written.
 pub(crate) const FORM: i64 = FORMS.newest as i64;
@@ -229,7 +228,6 @@ mod tests {
             include_str!("../tests/forms/5.json"),
             include_str!("../tests/forms/6.json"),
             include_str!("../tests/forms/7.json"),
-            include_str!("../tests/forms/8.json"),
         ];
         files.map(|text| serde_json::from_str(text).unwrap())
     }
@@ -264,9 +262,6 @@ mod tests {
             }
             if form < 7 {
                 expected.tests[0].transcript = None;
-            }
-            if form < 8 {
-                expected.tests[0].runs[0].evidence.memory_stall = Reading::unknown("not recorded then");
             }
             assert_eq!(judgement, expected, "form {form}");
         }

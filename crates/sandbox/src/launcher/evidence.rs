@@ -29,8 +29,6 @@ pub(super) struct Host {
 pub(super) struct Counted {
     /// Pages read back from swap.
     swapped: io::Result<u64>,
-    /// Time in which some task waited for memory.
-    memory_stall: io::Result<Nanos>,
 }
 
 /// State of the slot's CPUs at one moment.
@@ -116,7 +114,7 @@ impl Host {
 
     /// Reads what the machine counts.
     pub(super) fn counted(&self) -> Counted {
-        Counted { swapped: self.swapped_in(), memory_stall: self.memory_stall() }
+        Counted { swapped: self.swapped_in() }
     }
 
     /// Pages the machine has read back from swap (`pswpin` of /proc/vmstat); 0 on a machine without swap.
@@ -127,14 +125,6 @@ impl Host {
         let text = String::from_utf8_lossy(&buffer[..n]);
         let pages = text.lines().find_map(|line| line.strip_prefix("pswpin ")?.parse().ok());
         pages.ok_or_else(|| io::Error::other("/proc/vmstat has no pswpin"))
-    }
-
-    /// `total` of the line `some` (Documentation/accounting/psi.rst).
-    fn memory_stall(&self) -> io::Result<Nanos> {
-        let text = read_at(&self.proc, "pressure/memory")?;
-        let some =
-            text.lines().find_map(|line| line.strip_prefix("some ")?.rsplit_once("total=")?.1.parse().ok());
-        some.map(Nanos::from_micros).ok_or_else(|| io::Error::other("/proc/pressure/memory has no total"))
     }
 
     /// Time the main thread ran, and time it was ready but not running, in its whole life so far.
@@ -211,9 +201,6 @@ impl Host {
             cost: Nanos::ZERO,
             slowdown: Reading::unknown("looked at only where it can decide a verdict"),
             swapped_pages: Reading::from_result(since(&then.swapped, now.swapped, u64::saturating_sub)),
-            memory_stall: Reading::from_result(since(&then.memory_stall, now.memory_stall, |now, then| {
-                now - then
-            })),
             pages_by_node: self.pages_by_node(run),
             weaker: run.weaker.to_vec(),
             machine: None,
@@ -366,20 +353,11 @@ mod tests {
         stat(100, 3, 7);
         write("vmstat", "pgpgin 9\npswpin 40\npswpout 50\n");
         write("meminfo", "MemTotal: 9 kB\n");
-        std::fs::create_dir(root.path().join("pressure")).unwrap();
-        let stalled = |total: u32| {
-            write(
-                "pressure/memory",
-                &format!("some avg10=0.00 avg60=0.00 avg300=0.00 total={total}\nfull avg10=0.00 total=3\n"),
-            )
-        };
-        stalled(1000);
         write("swaps", "Filename Type Size Used Priority\n/dev/vdb partition 4194300 0 -2\n");
         let host = Host::at(root.path(), vec![0, 1], vec![(0, vec![0]), (1, vec![1])]).unwrap();
         let (before, counted) = (host.cpu_times(&[1]), host.counted());
         stat(200, 28, 57);
         write("vmstat", "pgpgin 9\npswpin 340\npswpout 50\n");
-        stalled(3500);
         let placement = Placement { cpus: vec![1], ..Placement::default() };
         let evidence = host.evidence(&Finished {
             pid: 1,
@@ -402,7 +380,6 @@ mod tests {
         // 1.75 s of the CPU were not idle, and the run had 0.9 of them.
         assert_eq!(evidence.foreign, Reading::Known(Nanos::from_millis(850)));
         assert_eq!(evidence.swapped_pages, Reading::Known(300));
-        assert_eq!(evidence.memory_stall, Reading::Known(Nanos::from_micros(2500)));
         assert_eq!((evidence.cpu_nodes, evidence.mem_nodes), (vec![1], vec![0, 1]));
     }
 

@@ -1,7 +1,6 @@
 //! Faces of other judges: each translates between their HTTP interface and the few functions of the service. One lies in a module of its own, and is
 //! named in [`FACES`] alone.
 
-mod jobe;
 pub(crate) mod judge0;
 mod piston;
 
@@ -24,7 +23,7 @@ struct Face {
 }
 
 /// All of them.
-const FACES: [Face; 3] = [judge0::FACE, piston::FACE, jobe::FACE];
+const FACES: [Face; 2] = [judge0::FACE, piston::FACE];
 
 fn places() -> impl Iterator<Item = (&'static Face, &'static str)> {
     FACES.iter().flat_map(|face| face.places.iter().map(move |place| (face, *place)))

@@ -6,7 +6,6 @@
 mod cms;
 mod dmoj;
 mod polygon;
-mod sinol;
 mod tps;
 
 use super::{
@@ -29,8 +28,8 @@ pub(super) struct Importer {
 }
 
 /// All of them, in the order in which their marks are looked for.
-const IMPORTERS: [Importer; 6] =
-    [polygon::IMPORTER, polygon::CONTEST, cms::IMPORTER, tps::IMPORTER, dmoj::IMPORTER, sinol::IMPORTER];
+const IMPORTERS: [Importer; 5] =
+    [polygon::IMPORTER, polygon::CONTEST, cms::IMPORTER, tps::IMPORTER, dmoj::IMPORTER];
 
 /// Endings of sources, and the package language code of each.
 const LANGUAGES: [(&str, &str); 10] = [
