@@ -37,6 +37,9 @@ const LANGUAGES: [(&str, &str); 17] = [
 const RUNS: usize = 20;
 /// Runs of each program by the kernel's account.
 const TIMED: usize = 7;
+/// Languages that are compiled to machine code before they run, and those that are interpreted throughout.
+const COMPILED: [&str; 10] = ["c", "c0", "cpp", "cpp17", "cpp23", "rust", "go", "pascal", "ocaml", "nasm"];
+const INTERPRETED: [&str; 8] = ["cpython3", "python2", "perl", "lua", "ruby", "php", "bash", "sqlite"];
 /// C without optimisation is no language of the table.
 const UNOPTIMISED: &str = "[[language]]\nid = \"c0\"\nlike = \"c\"\nname = \"C, -O0\"\nextensions = []\ncompile = [[\"{cc}\", \"-x\", \"c\", \"-std=gnu17\", \"-O0\", \"-static\", \"-o\", \"program\", \"{sources}\", \"-lm\"]]\n";
 
@@ -106,16 +109,10 @@ impl Bench {
             .arg(&copy)
             .arg("--languages")
             .arg(&self.languages);
-        tauto.args([
-            "--language",
-            language,
-            "--clock",
-            clock,
-            "--counter",
-            "emulator",
-            "--all-tests",
-            "--json",
-        ]);
+        tauto.args(["--language", language, "--clock", clock, "--all-tests", "--json"]);
+        if clock == "instructions" {
+            tauto.args(["--counter", "emulator"]);
+        }
         if clock != "cpu" {
             // Counts are the same beside other work.
             tauto.args(["--slot", "none"]);
@@ -173,15 +170,14 @@ fn languages(names: &[String]) -> Outcome<()> {
                 median(&followed, |run| run.cpu) / native,
             ))
         })();
-        println!(
-            "{}",
-            row.unwrap_or_else(|e| format!(
-                "| {language} | {} |",
-                e.to_string().chars().take(200).collect::<String>()
-            ))
-        );
+        println!("{}", row.unwrap_or_else(|e| format!("| {language} | {} |", first(&e.to_string()))));
     }
     Ok(())
+}
+
+/// As much of an error as fits into a row.
+fn first(error: &str) -> String {
+    error.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect()
 }
 
 /// Greatest minus least over the median.
@@ -222,6 +218,7 @@ fn judgements() -> Outcome<()> {
 
 /// A program held against its CPU time.
 struct Held {
+    language: String,
     kind: String,
     set: String,
     /// Reference time over CPU time.
@@ -248,10 +245,16 @@ fn programs(names: &[String]) -> Outcome<()> {
         match program(&timed, &once, &sources().join(file), language) {
             Ok((ratio, costs, row)) => {
                 println!("| {file} ({language}) | {kind} | {set} | {row} |");
-                all.push(Held { kind: kind.into(), set: set.into(), ratio, costs });
+                all.push(Held {
+                    language: language.into(),
+                    kind: kind.into(),
+                    set: set.into(),
+                    ratio,
+                    costs,
+                });
             }
             // The others still tell something.
-            Err(e) => println!("| {file} ({language}) | {kind} | {set} | {e} |"),
+            Err(e) => println!("| {file} ({language}) | {kind} | {set} | {} |", first(&e.to_string())),
         }
     }
     let among = |wanted: &dyn Fn(&Held) -> bool| all.iter().filter(|held| wanted(held)).collect::<Vec<_>>();
@@ -259,7 +262,11 @@ fn programs(names: &[String]) -> Outcome<()> {
     for set in ["fit", "held", "unseen"] {
         summary(set, &among(&|held| held.set == set));
     }
-    summary("integer", &among(&|held| held.kind == "integer"));
+    summary(
+        "integer, compiled",
+        &among(&|held| held.kind == "integer" && COMPILED.contains(&held.language.as_str())),
+    );
+    summary("interpreted", &among(&|held| INTERPRETED.contains(&held.language.as_str())));
     summary("not float", &among(&|held| held.kind != "float"));
     Ok(())
 }
@@ -293,6 +300,9 @@ fn summary(set: &str, held: &[&Held]) {
     // A limit in reference time is inferred from programs that ran on the same machine, so a factor that all programs share
     // has no effect on a verdict.
     let scale = middle(&|held| held.ratio);
+    if held.is_empty() {
+        return;
+    }
     for (name, scale) in [("as they are", 1.0), ("over their median ratio", scale)] {
         println!(
             "{set}: {} programs {name} ({scale:.2}): median error {:.0} %, {} within 1.5 x, {} within 2 x",
