@@ -36,6 +36,21 @@ fn jury(stage: &mut Stage) -> Result<Observation, SystemError> {
     ok(400)
 }
 
+/// How often the control program has run on a slot that becomes calm at its fifth run.
+static LOOKS: Mutex<u32> = Mutex::new(0);
+
+fn control(_: &mut Stage) -> Result<Observation, SystemError> {
+    let mut looks = LOOKS.lock().unwrap();
+    *looks += 1;
+    ok(if *looks < 5 { 140 } else { 100 })
+}
+
+/// Of the jury, on that slot: slower until it is calm.
+fn slower_at_first(stage: &mut Stage) -> Result<Observation, SystemError> {
+    echo(stage)?;
+    ok(if *LOOKS.lock().unwrap() < 5 { 560 } else { 400 })
+}
+
 /// Of the jury, in no time.
 fn quick(stage: &mut Stage) -> Result<Observation, SystemError> {
     echo(stage)?;
@@ -186,6 +201,18 @@ fn a_scale_is_found_once_and_kept() {
     kit.file("data/secret/extra.in", "another package");
     kit.opinions = opinions(SecondOpinions::Open, Some(&directory));
     assert_eq!(followed(&mut kit), 3, "the package is another");
+}
+
+#[test]
+fn a_scale_is_taken_from_a_calm_machine() {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let mut kit = a_kit(SecondOpinions::Open);
+    kit.control = true;
+    kit.programs.extend([("control", control as kit::Play), ("jury", slower_at_first)]);
+    *LOOKS.lock().unwrap() = 0;
+    assert_eq!(kit.scales().unwrap().scales[0].cpu, ms(400));
+    // A check before each of the runs, and three while it waited.
+    assert_eq!(*LOOKS.lock().unwrap(), 5 + 4);
 }
 
 #[test]

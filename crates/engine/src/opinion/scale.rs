@@ -9,11 +9,9 @@ use crate::program::Built;
 use crate::submission::{Ready, Submission, case_limits, language_of, prepare};
 use crate::timelimit::TimeLimitInUse;
 use judge::package::TestCase;
-use model::{Nanos, ReferenceScale, Verdict};
+use model::{JudgePhase, Nanos, Policy, ReferenceScale, Verdict};
 use std::collections::BTreeSet;
 
-/// Runs of which the least is the CPU time of the jury's program.
-const RUNS: usize = 3;
 /// A program that takes less says nothing: its start counts as much as its work, and the emulator's start is another.
 const LEAST: Nanos = Nanos::from_millis(10);
 
@@ -25,10 +23,11 @@ struct Slow<'a> {
 }
 
 /// By the slowest program of the language that must pass; of all languages where there is none. `benches`: by CPU time and by reference
-/// time.
+/// time. `looks`: the most checks for a calm machine, of which those made are taken off.
 pub(super) fn infer(
     [bench, second]: [&PreparedSlot; 2],
     language: &str,
+    looks: &mut u32,
 ) -> Result<Result<ReferenceScale, String>, Fault> {
     let jury = jury(bench)?;
     let same = jury.iter().filter(|(_, of)| of == language).map(|(submission, _)| submission);
@@ -46,10 +45,7 @@ pub(super) fn infer(
             "no jury program that must pass takes {LEAST} on a test, so that no limit in reference time is known"
         )));
     };
-    let mut cpu = slow.cpu;
-    for _ in 1..RUNS {
-        cpu = cpu.min(time(bench, &slow)?.unwrap_or(cpu));
-    }
+    let cpu = calm_time(bench, &slow, looks)?;
     let reference = excused(time(second, &slow).map(|time| {
         time.ok_or_else(|| format!("{} is not accepted in the emulator", slow.submission.name))
     }))?;
@@ -100,6 +96,31 @@ fn slow_test<'a>(
         }
     }
     Ok(slowest_test)
+}
+
+/// The least CPU time of a program at its slowest test, in as many runs on a calm machine as settle a pass. A scale outlasts
+/// the period in which it was measured: from a slow machine it would fail programs that keep their limit on a calm one.
+fn calm_time(bench: &PreparedSlot, slow: &Slow, looks: &mut u32) -> Result<Nanos, Fault> {
+    let mut cpu = slow.cpu;
+    for _ in 0..Policy::CALM_RUNS {
+        *looks -= wait_for_calm(bench, *looks)?;
+        cpu = cpu.min(time(bench, slow)?.unwrap_or(cpu));
+    }
+    Ok(cpu)
+}
+
+/// Checks the slot until it is calm, at most `most` times more. Returns how often more.
+fn wait_for_calm(bench: &PreparedSlot, most: u32) -> Result<u32, Fault> {
+    let Some(control) = bench.control() else { return Ok(0) };
+    let (context, slow_from) = (bench.main_context(), bench.job.options.floor.slow_from());
+    let look = control.look(&context, slow_from)?;
+    if look.calm || most == 0 {
+        return Ok(0);
+    }
+    bench.job.phase(None, JudgePhase::WaitingForCalm);
+    let looks = control.wait_for_calm(&context, slow_from, look, most)?;
+    bench.job.phase(None, JudgePhase::Judging);
+    Ok(looks)
 }
 
 /// The time of a program at its slowest test by the clock of a bench.

@@ -346,6 +346,14 @@ impl Kit {
         })
     }
 
+    /// The scales of reference time, by the jury's programs.
+    pub(crate) fn scales(&mut self) -> Result<InferredScales, Fault> {
+        self.with_job(JudgeMode::AllTests, 1, |job, slots| {
+            let bench = PreparedSlot::new(job, &slots[0])?;
+            engine::opinion::scales(&bench)
+        })
+    }
+
     /// Measures the jury's programs, so often; under load, too, where a load is given.
     pub(crate) fn calibrate(
         &mut self,
