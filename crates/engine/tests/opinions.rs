@@ -211,7 +211,7 @@ fn a_scale_is_taken_from_a_calm_machine() {
     kit.programs.extend([("control", control as kit::Play), ("jury", slower_at_first)]);
     *LOOKS.lock().unwrap() = 0;
     assert_eq!(kit.scales().unwrap().scales[0].cpu, ms(400));
-    // A check before each of the runs, and three while it waited.
+    // A check before each of the runs, and four while it waited.
     assert_eq!(*LOOKS.lock().unwrap(), 5 + 4);
 }
 

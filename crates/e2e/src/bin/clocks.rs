@@ -38,7 +38,8 @@ const RUNS: usize = 20;
 /// Runs of each program by the kernel's account.
 const TIMED: usize = 7;
 /// Languages that are compiled to machine code before they run, and those that are interpreted throughout.
-const COMPILED: [&str; 10] = ["c", "c0", "cpp", "cpp17", "cpp23", "rust", "go", "pascal", "ocaml", "nasm"];
+const COMPILED: [&str; 11] =
+    ["c", "c0", "cpp", "cpp17", "cpp23", "rust", "go", "pascal", "ocaml", "haskell", "nasm"];
 const INTERPRETED: [&str; 8] = ["cpython3", "python2", "perl", "lua", "ruby", "php", "bash", "sqlite"];
 /// C without optimisation is no language of the table.
 const UNOPTIMISED: &str = "[[language]]\nid = \"c0\"\nlike = \"c\"\nname = \"C, -O0\"\nextensions = []\ncompile = [[\"{cc}\", \"-x\", \"c\", \"-std=gnu17\", \"-O0\", \"-static\", \"-o\", \"program\", \"{sources}\", \"-lm\"]]\n";
