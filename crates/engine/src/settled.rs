@@ -86,12 +86,8 @@ pub(crate) fn settle_attempts(
             let look = control.look(&context, floor.slow_from())?;
             note_slowdown(&mut attempts, look.slowdown, meter, floor)?;
             end = decided(&attempts, limit, floor);
-            let left = Policy::CALM_LOOKS.saturating_sub(looks.get());
-            if end.is_none() && !look.calm && left > 0 {
-                phase(JudgePhase::WaitingForCalm);
-                let took = control.wait_for_calm(&context, floor.slow_from(), look, left)?;
-                looks.set(looks.get() + took);
-                phase(JudgePhase::Judging);
+            if end.is_none() {
+                control.wait_for_calm(&context, floor.slow_from(), look, looks, phase)?;
             }
         }
         let Some(end) = end else { continue };

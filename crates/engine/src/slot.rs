@@ -5,8 +5,9 @@ use crate::looks::Looks;
 use crate::program::RunContext;
 use crate::{Fault, Runner, SystemError};
 use judge::package::{Package, Processes, Validator};
-use model::{BoxId, Exit, Nanos, Placement, RunSpec};
+use model::{BoxId, Exit, JudgePhase, Nanos, Placement, Policy, RunSpec};
 use settle::is_calm;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -92,21 +93,28 @@ impl Control {
         Nanos(known.min(time.0))
     }
 
-    /// Repeats the control program until the machine is calm, at most `most` times. `look` is its last run. Returns the number of runs.
+    /// Repeats the control program until the machine is calm, as long as fewer than [`Policy::CALM_LOOKS`] looks for calm were made.
+    /// `look` is its last run, and `looks` counts those made here. `phase` is called when a wait begins and when it ends.
     pub(crate) fn wait_for_calm(
         &self,
         context: &RunContext<'_>,
         slow_from: f64,
         mut look: Look,
-        most: u32,
-    ) -> Result<u32, Fault> {
-        let mut looks = 0;
-        while !look.calm && looks < most {
+        looks: &Cell<u32>,
+        phase: &dyn Fn(JudgePhase),
+    ) -> Result<(), Fault> {
+        let waits = |look: &Look| !look.calm && looks.get() < Policy::CALM_LOOKS;
+        if !waits(&look) {
+            return Ok(());
+        }
+        phase(JudgePhase::WaitingForCalm);
+        while waits(&look) {
             std::thread::sleep(self.pause);
-            looks += 1;
+            looks.set(looks.get() + 1);
             look = self.look(context, slow_from)?;
         }
-        Ok(looks)
+        phase(JudgePhase::Judging);
+        Ok(())
     }
 
     /// Runs it once. The machine is slow if it takes more than `slow_from` times its fastest run.

@@ -14,10 +14,10 @@ use crate::timelimit::TimeLimitInUse;
 use crate::{Fault, SystemError};
 use judge::package::TestCase;
 use model::{
-    Charge, Clock, Confidence, InferredScales, Nanos, Policy, ReferenceScale, SecondOpinion, SecondOpinions,
-    Verdict,
+    Charge, Clock, Confidence, InferredScales, Nanos, ReferenceScale, SecondOpinion, SecondOpinions, Verdict,
 };
 use settle::asks;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -95,7 +95,7 @@ impl Opinions {
         let kept = self.directory.as_deref().and_then(|directory| scale_cache::read(directory, &key));
         let found = match kept {
             Some(kept) => Ok(kept),
-            None => scale::infer(benches, language, &mut { Policy::CALM_LOOKS })?,
+            None => scale::infer(benches, language, &Cell::new(0))?,
         };
         if let (Ok(scale), Some(directory)) = (&found, &self.directory) {
             // What cannot be kept is found again.
@@ -129,9 +129,9 @@ pub fn scales(bench: &PreparedSlot) -> Result<InferredScales, Fault> {
     let meter =
         meter.map_err(|why| Fault::Input { place: "the reference clock".into(), why: why.clone() })?;
     let second = bench.with_meter(*meter);
-    let mut looks = Policy::CALM_LOOKS;
+    let looks = Cell::new(0);
     for language in scale::languages(bench)? {
-        match scale::infer([bench, &second], &language, &mut looks)? {
+        match scale::infer([bench, &second], &language, &looks)? {
             Ok(scale) => found.scales.push(scale),
             Err(why) => found.warnings.push(format!("{language}: {why}")),
         }

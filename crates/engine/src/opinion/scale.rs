@@ -9,7 +9,8 @@ use crate::program::Built;
 use crate::submission::{Ready, Submission, case_limits, language_of, prepare};
 use crate::timelimit::TimeLimitInUse;
 use judge::package::TestCase;
-use model::{JudgePhase, Nanos, Policy, ReferenceScale, Verdict};
+use model::{Nanos, Policy, ReferenceScale, Verdict};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 /// A program that takes less says nothing: its start counts as much as its work, and the emulator's start is another.
@@ -23,11 +24,11 @@ struct Slow<'a> {
 }
 
 /// By the slowest program of the language that must pass; of all languages where there is none. `benches`: by CPU time and by reference
-/// time. `looks`: the most checks for a calm machine, of which those made are taken off.
+/// time. `looks` counts the looks for a calm machine.
 pub(super) fn infer(
     [bench, second]: [&PreparedSlot; 2],
     language: &str,
-    looks: &mut u32,
+    looks: &Cell<u32>,
 ) -> Result<Result<ReferenceScale, String>, Fault> {
     let jury = jury(bench)?;
     let same = jury.iter().filter(|(_, of)| of == language).map(|(submission, _)| submission);
@@ -100,27 +101,18 @@ fn slow_test<'a>(
 
 /// The least CPU time of a program at its slowest test, in as many runs on a calm machine as settle a pass. A scale outlasts
 /// the period in which it was measured: from a slow machine it would fail programs that keep their limit on a calm one.
-fn calm_time(bench: &PreparedSlot, slow: &Slow, looks: &mut u32) -> Result<Nanos, Fault> {
+fn calm_time(bench: &PreparedSlot, slow: &Slow, looks: &Cell<u32>) -> Result<Nanos, Fault> {
+    let (context, slow_from) = (bench.main_context(), bench.job.options.floor.slow_from());
+    let phase = |phase| bench.job.phase(Some(&slow.submission.name), phase);
     let mut cpu = slow.cpu;
     for _ in 0..Policy::CALM_RUNS {
-        *looks -= wait_for_calm(bench, *looks)?;
+        if let Some(control) = bench.control() {
+            let look = control.look(&context, slow_from)?;
+            control.wait_for_calm(&context, slow_from, look, looks, &phase)?;
+        }
         cpu = cpu.min(time(bench, slow)?.unwrap_or(cpu));
     }
     Ok(cpu)
-}
-
-/// Checks the slot until it is calm, at most `most` times more. Returns how often more.
-fn wait_for_calm(bench: &PreparedSlot, most: u32) -> Result<u32, Fault> {
-    let Some(control) = bench.control() else { return Ok(0) };
-    let (context, slow_from) = (bench.main_context(), bench.job.options.floor.slow_from());
-    let look = control.look(&context, slow_from)?;
-    if look.calm || most == 0 {
-        return Ok(0);
-    }
-    bench.job.phase(None, JudgePhase::WaitingForCalm);
-    let looks = control.wait_for_calm(&context, slow_from, look, most)?;
-    bench.job.phase(None, JudgePhase::Judging);
-    Ok(looks)
 }
 
 /// The time of a program at its slowest test by the clock of a bench.
