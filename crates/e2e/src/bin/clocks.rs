@@ -258,6 +258,11 @@ fn programs(names: &[String]) -> Outcome<()> {
             Err(e) => println!("| {file} ({language}) | {kind} | {set} | {} |", first(&e.to_string())),
         }
     }
+    if all.is_empty() {
+        return Err(
+            format!("no program was measured; names begin like those in programs.txt: {names:?}").into()
+        );
+    }
     let among = |wanted: &dyn Fn(&Held) -> bool| all.iter().filter(|held| wanted(held)).collect::<Vec<_>>();
     summary("all", &among(&|_| true));
     for set in ["fit", "held", "unseen"] {
