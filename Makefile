@@ -4,8 +4,13 @@
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
+# What is measured is what is shipped.
+SHIPPED := TAUTO_BIN=$(abspath $(TARGET))/dist/tauto cargo
+E2E := $(SHIPPED) run --release --package e2e --bin
+SUITE := $(SHIPPED) test --release --package e2e --test
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint bench verdicts clocks service-load service-chaos fleet-chaos judgehost-chaos judgehost-hello vm-chaos judgehost-spread hostile-vm foreign shadow-chaos fleet-versions fleet-dispatch fleet-sim manual release
+.PHONY: help demo test test-all lint bench verdicts clocks service-load service-chaos fleet-chaos judgehost-chaos judgehost-hello vm-chaos judgehost-spread hostile-vm foreign shadow-chaos fleet-versions fleet-dispatch fleet-sim manual release vm-examples vm-bench shipped
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -27,85 +32,70 @@ lint: ## Check format and lints only
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
-bench: ## Measure the bars that releases are held to, beside plain processes
-	cargo build --release --package tautochrone
-	cargo run --release --package e2e --bin bars
+shipped: # As scripts/release builds it
+	cargo build --profile dist --package tautochrone
 
-verdicts: ## Judge one program again and again with limits near its time, idle and loaded: do verdicts agree?
-	cargo build --release --package tautochrone
-	cargo run --release --package e2e --bin verdicts
+bench: shipped ## Measure the bars that releases are held to, beside plain processes
+	$(E2E) bars
 
-clocks: ## Clocks that count: how alike by language, how near the reference machine is, forty judgements idle and loaded
-	cargo build --release --package tautochrone
-	cargo run --release --package e2e --bin clocks -- languages
-	cargo run --release --package e2e --bin clocks -- judgements
-	cargo run --release --package e2e --bin clocks -- programs
+verdicts: shipped ## Judge one program again and again with limits near its time, idle and loaded: do verdicts agree?
+	$(E2E) verdicts
 
+clocks: shipped ## Clocks that count: how alike by language, how near the reference machine is, forty judgements idle and loaded
+	$(E2E) clocks -- languages
+	$(E2E) clocks -- judgements
+	$(E2E) clocks -- programs
 
 service-load: SUBMISSIONS := 10000
-service-load: ## Fill the service's queue (SUBMISSIONS=10000): how long handing in takes, how fast it judges beside `tauto verify`
-	cargo build --release --package tautochrone
-	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin queue -- $(SUBMISSIONS)
+service-load: shipped ## Fill the service's queue (SUBMISSIONS=10000): how long handing in takes, how fast it judges beside `tauto verify`
+	$(E2E) queue -- $(SUBMISSIONS)
 
 ROUNDS := 200
-service-chaos: ## Kill parts of the service and of its database, cut links, under load (ROUNDS=200, SEED=): is anything lost or judged twice?
-	cargo build --release --package tautochrone
-	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin chaos -- $(ROUNDS) $(SEED)
+service-chaos: shipped ## Kill parts of the service and of its database, cut links, under load (ROUNDS=200, SEED=): is anything lost or judged twice?
+	$(E2E) chaos -- $(ROUNDS) $(SEED)
 
 fleet-chaos: SUBMISSIONS := 2000
-fleet-chaos: ## Kill parts of a fleet and cut its links under load (SUBMISSIONS=2000, SEED=): is anything lost, doubled or judged elsewhere?
-	cargo build --release --package tautochrone
-	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin fleet_chaos -- $(SUBMISSIONS) $(SEED)
+fleet-chaos: shipped ## Kill parts of a fleet and cut its links under load (SUBMISSIONS=2000, SEED=): is anything lost, doubled or judged elsewhere?
+	$(E2E) fleet_chaos -- $(SUBMISSIONS) $(SEED)
 
 judgehost-chaos: SUBMISSIONS := 500
-judgehost-chaos: ## Kill judgehosts under load while a server drops connections (SUBMISSIONS=500): is anything lost, doubled or judged otherwise?
-	cargo build --release --package tautochrone
-	TAUTO_JUDGEHOST_SUBMISSIONS=$(SUBMISSIONS) TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo test --release --package e2e --test judgehost -- --nocapture --test-threads 1 chaos
+judgehost-chaos: shipped ## Kill judgehosts under load while a server drops connections (SUBMISSIONS=500): is anything lost, doubled or judged otherwise?
+	TAUTO_JUDGEHOST_SUBMISSIONS=$(SUBMISSIONS) $(SUITE) judgehost -- --nocapture --test-threads 1 chaos
 
-judgehost-hello: ## DOMjudge's example problem by its own executables (DOMJUDGE=/path/to/a/checkout): are its programs judged as tagged?
-	cargo build --release --package tautochrone
-	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin hello -- $(abspath $(DOMJUDGE))
+judgehost-hello: shipped ## DOMjudge's example problem by its own executables (DOMJUDGE=/path/to/a/checkout): are its programs judged as tagged?
+	$(E2E) hello -- $(abspath $(DOMJUDGE))
 
-hostile-vm: ## Every hostile program in a virtual machine of its own (under emulation: an hour): is each outcome that of the sandbox alone?
-	cargo build --release --package tautochrone
-	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo test --release --package e2e --test hostile -- --machines
+hostile-vm: shipped ## Every hostile program in a virtual machine of its own (under emulation: an hour): is each outcome that of the sandbox alone?
+	$(SUITE) hostile -- --machines
 
 vm-chaos: SUBMISSIONS := 200
-vm-chaos: ## Lose virtual machines at random moments, by root of the guest and from outside (SUBMISSIONS=200): is any submission lost, doubled or wrong?
-	cargo build --release --package tautochrone
-	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin vm_chaos -- $(SUBMISSIONS)
+vm-chaos: shipped ## Lose virtual machines at random moments, by root of the guest and from outside (SUBMISSIONS=200): is any submission lost, doubled or wrong?
+	$(E2E) vm_chaos -- $(SUBMISSIONS)
 
 vm-examples: JOBS := 2
-vm-examples: ## Every submission of the examples in a virtual machine (JOBS=2, at a time): are the verdicts those of the sandbox alone?
-	cargo build --release --package tautochrone
-	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin vm_examples -- $(JOBS)
+vm-examples: shipped ## Every submission of the examples in a virtual machine (JOBS=2, at a time): are the verdicts those of the sandbox alone?
+	$(E2E) vm_examples -- $(JOBS)
 
 vm-bench: ROUNDS := 3
-vm-bench: ## What a slot costs that is a virtual machine, beside the sandbox alone: boot, renewal, each test, spread, memory (ROUNDS=3)
-	cargo build --release --package tautochrone
-	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin vm_bars -- $(ROUNDS)
+vm-bench: shipped ## What a slot costs that is a virtual machine, beside the sandbox alone: boot, renewal, each test, spread, memory (ROUNDS=3)
+	$(E2E) vm_bars -- $(ROUNDS)
 
 judgehost-spread: JUDGINGS := 20
-judgehost-spread: ## A program near its limit on busy CPUs (JUDGINGS=20): how far do times and verdicts vary, beside a plain judgehost?
-	cargo build --release --package tautochrone
-	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin spread -- $(JUDGINGS)
+judgehost-spread: shipped ## A program near its limit on busy CPUs (JUDGINGS=20): how far do times and verdicts vary, beside a plain judgehost?
+	$(E2E) spread -- $(JUDGINGS)
 
-foreign: ## Tests of testlib, Polygon and DMOJ (ARGS="testlib DIR", "polygon PACKAGE…" or "dmoj DIR"): do packages of others come out as they say?
-	cargo build --release --package tautochrone
-	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin foreign -- $(ARGS)
+foreign: shipped ## Tests of testlib, Polygon and DMOJ (ARGS="testlib DIR", "polygon PACKAGE…" or "dmoj DIR"): do packages of others come out as they say?
+	$(E2E) foreign -- $(ARGS)
 
 shadow-chaos: SUBMISSIONS := 2000
-shadow-chaos: ## Kill tauto shadow five times in a recorded contest (SUBMISSIONS=2000): is anything lost or judged twice?
-	cargo build --release --package tautochrone
-	TAUTO_SHADOW_SUBMISSIONS=$(SUBMISSIONS) TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo test --release --package e2e --test shadow -- --nocapture killed
+shadow-chaos: shipped ## Kill tauto shadow five times in a recorded contest (SUBMISSIONS=2000): is anything lost or judged twice?
+	TAUTO_SHADOW_SUBMISSIONS=$(SUBMISSIONS) $(SUITE) shadow -- --nocapture killed
 
-fleet-versions: ## Have this version and another one (BEFORE=/path/to/tauto) judge together, by socket and brokers: is anything lost or doubled?
-	cargo build --release --package tautochrone
-	TAUTO_BEFORE=$(abspath $(BEFORE)) TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo test --release --package e2e --test fleet_versions -- --nocapture
+fleet-versions: shipped ## Have this version and another one (BEFORE=/path/to/tauto) judge together, by socket and brokers: is anything lost or doubled?
+	TAUTO_BEFORE=$(abspath $(BEFORE)) $(SUITE) fleet_versions -- --nocapture
 
-fleet-dispatch: ## Work over three brokers beside the Unix socket: how long jobs wait for an idle slot, and slots for jobs
-	cargo build --release --package tautochrone
-	TAUTO_BIN=$(abspath $(TARGET))/release/tauto cargo run --release --package e2e --bin dispatch
+fleet-dispatch: shipped ## Work over three brokers beside the Unix socket: how long jobs wait for an idle slot, and slots for jobs
+	$(E2E) dispatch
 
 fleet-sim: ## Play a whole fleet in simulation: waiting, mishaps, slow nodes (ARGS="--nodes 10000 --seed 1")
 	cargo run --release --package sim -- $(ARGS)

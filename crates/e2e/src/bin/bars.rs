@@ -276,10 +276,7 @@ fn evidence(programs: &Programs) -> Outcome<()> {
 /// Whole judging per test beyond a plain spawn: the difference between a package of 101 tests and one of a single test,
 /// which leaves starting and compiling out.
 fn tiny_tests(programs: &Programs) -> Outcome<()> {
-    let tauto = std::env::current_exe()?.with_file_name("tauto");
-    if !tauto.is_file() {
-        return Err(format!("{} is missing: cargo build --release", tauto.display()).into());
-    }
+    let tauto = e2e::tauto::binary()?;
     let source = programs.dir.join("echo.c");
     fs::write(
         &source,
