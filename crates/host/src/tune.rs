@@ -7,6 +7,7 @@
 
 mod apply;
 mod boot;
+mod cache;
 mod config;
 mod cpu;
 mod interrupts;

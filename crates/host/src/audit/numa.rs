@@ -82,20 +82,24 @@ pub(super) fn cache_partition(seen: &Seen) -> Finding {
             f.ok("no two slots share their last cache; housekeeping CPUs may share it"),
         );
     }
-    let can = match (seen.facts.platform.features.contains("cat_l3"), &seen.facts.memory.cache_groups) {
-        (true, None) => "; the processor could part it (cat_l3, mount -t resctrl resctrl /sys/fs/resctrl)",
-        (true, Some(_)) => "; the processor could part it (cat_l3, groups in /sys/fs/resctrl)",
-        (false, _) => "",
-    };
+    let observed = format!("up to {most} slots share a last cache");
+    if seen.facts.platform.features.contains("cat_l3") {
+        let part = "tauto tune apply --only cache_partition";
+        let remedy = match &seen.facts.memory.cache_groups {
+            None => format!("mount -t resctrl resctrl /sys/fs/resctrl; {part}"),
+            Some(_) => part.into(),
+        };
+        return f.bad(format!("{observed}; the processor can part it (cat_l3)"), at_run_time(remedy));
+    }
     // One slot for each cache is left.
     let given_up = at_cache.values().flat_map(|slots| &slots[1..]).flat_map(|slot| slot.all_cpus());
     let housekeeping: Set = seen.slots.housekeeping.iter().copied().chain(given_up).collect();
-    f.bad(format!("up to {most} slots share a last cache{can}"), keep_house(&housekeeping))
+    f.bad(observed, keep_house(&housekeeping))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::audit::testing::{GUEST, check, judged, judged_with};
+    use crate::audit::testing::{GUEST, check, command, judged, judged_with};
     use crate::slots::SlotsConfig;
     use model::FindingState::{Bad, NotApplicable, Ok, Unknown};
 
@@ -160,8 +164,8 @@ mod tests {
             "cache_partition",
             &[
                 (&shared, Bad, "up to 2 slots share a last cache"),
-                (&can, Bad, "mount -t resctrl"),
-                (&mounted, Bad, "groups in /sys/fs/resctrl"),
+                (&can, Bad, "the processor can part it"),
+                (&mounted, Bad, "the processor can part it"),
                 (&parted("exclusive"), Ok, "a part of the cache"),
                 (&parted("shareable"), Bad, "up to 2"),
                 (&apart, Ok, "no two slots"),
@@ -170,6 +174,10 @@ mod tests {
                 (four, Unknown, "not reported"),
             ],
         );
+        let tune = "tauto tune apply --only cache_partition";
+        assert_eq!(command("cache_partition", &mounted), tune);
+        let mount = "mount -t resctrl resctrl /sys/fs/resctrl";
+        assert_eq!(command("cache_partition", &can), format!("{mount}; {tune}"));
         assert!(
             judged("cache_partition", &shared).remedy.unwrap().command.ends_with("housekeeping = \"0-1,3\"")
         );

@@ -14,7 +14,8 @@ const HUGE: &str = "/sys/kernel/mm/transparent_hugepage";
 const BALLOONS: &str = "/sys/bus/virtio/drivers/virtio_balloon";
 /// See [`Memory::guest_pages_recovery`].
 pub(crate) const GUEST_PAGES_RECOVERY: &str = "/sys/module/kvm/parameters/nx_huge_pages_recovery_ratio";
-const RESCTRL: &str = "/sys/fs/resctrl";
+/// Where groups with parts of a cache are.
+pub(crate) const RESCTRL: &str = "/sys/fs/resctrl";
 const DAMON_ADMIN: &str = "/sys/kernel/mm/damon/admin/kdamonds";
 const DAMON_MODULES: [&str; 3] = ["damon_reclaim", "damon_lru_sort", "damon_stat"];
 

@@ -4,7 +4,7 @@ use crate::slots;
 use serde::{Deserialize, Serialize};
 
 /// What can be tuned, in the audit's words and order.
-const TUNABLE: [&str; 23] = [
+const TUNABLE: [&str; 24] = [
     "smt",
     "turbo",
     "governor",
@@ -28,6 +28,7 @@ const TUNABLE: [&str; 23] = [
     "guest_polling",
     "guest_pages",
     "numa_balancing",
+    "cache_partition",
 ];
 
 /// The ids that can be chosen. Those of `nohz_full`, `rcu_nocbs` and `managed_irq` are matters of the boot loader.

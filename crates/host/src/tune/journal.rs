@@ -21,7 +21,7 @@ const NAME: &str = "tune.journal";
 const LOCK: &str = "tune.lock";
 /// The forms of a journal; `tests/forms` has one in each of them, and each start of the system tells its own. Fields are not added without another
 /// number: a journal that is not understood as a whole is not acted on.
-const FORMS: Forms = Forms::kept("a journal of tuning", 1);
+const FORMS: Forms = Forms::kept("a journal of tuning", 2);
 /// A journal of the largest machines has thousands of lines of some 200 bytes.
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -382,7 +382,10 @@ mod tests {
     use super::*;
     use crate::tune::Form;
 
-    const KEPT: [&str; 1] = [include_str!("../../tests/forms/journal-1.jsonl")];
+    const KEPT: [&str; 2] = [
+        include_str!("../../tests/forms/journal-1.jsonl"),
+        include_str!("../../tests/forms/journal-2.jsonl"),
+    ];
 
     /// With every kind of line, target and standing.
     fn written() -> String {
@@ -396,6 +399,7 @@ mod tests {
             Target::Whole("/etc/tauto.conf".into()),
             Target::Task { pid: 7, started: 8, comm: "kswapd0".into() },
             Target::Service("irqbalance".into()),
+            Target::File { path: "/sys/fs/resctrl/schemata".into(), form: Form::Cache },
         ];
         let standings = [
             Standing::Intended,
@@ -404,6 +408,7 @@ mod tests {
             Standing::Refused("EBUSY".into()),
             Standing::Otherwise("3".into()),
             Standing::Undone(Some("gone".into())),
+            Standing::Verified,
         ];
         let mut lines = vec![Line::Start { version: FORMS.newest, boot: "a boot".into() }];
         for (n, (target, standing)) in targets.into_iter().zip(standings).enumerate() {
@@ -421,15 +426,18 @@ mod tests {
 
     #[test]
     fn every_form_there_was_is_read() {
-        for text in KEPT {
+        for (text, records) in KEPT.into_iter().zip([6, 7]) {
             let (said, whole) = parse(text, Path::new("journal")).unwrap();
-            assert_eq!((whole, said.records.len(), said.boot.as_deref()), (text.len(), 6, Some("a boot")));
+            assert_eq!(
+                (whole, said.records.len(), said.boot.as_deref()),
+                (text.len(), records, Some("a boot"))
+            );
         }
-        let later = KEPT[0].replace("\"version\":1", "\"version\":2");
+        let later = KEPT[0].replace("\"version\":1", "\"version\":3");
         let error = parse(&later, Path::new("journal")).unwrap_err().to_string();
         assert!(
             error
-                .contains("form 2 of a journal of tuning, and this version knows 1 to 1; nothing was changed\nhint: upgrade tauto here"),
+                .contains("form 3 of a journal of tuning, and this version knows 1 to 2; nothing was changed\nhint: upgrade tauto here"),
             "{error}"
         );
     }

@@ -2,7 +2,7 @@
 
 use super::config::TuneConfig;
 use super::{Change, Form, Target};
-use super::{boot, cpu, interrupts, kernel, partition, tasks};
+use super::{boot, cache, cpu, interrupts, kernel, partition, tasks};
 use crate::cpulist::Set;
 use crate::facts::{Frequency, Topology};
 use crate::machine::Machine;
@@ -32,7 +32,7 @@ pub(super) struct View<'a> {
 /// restored.
 pub fn plan(machine: &Machine, slots: &SlotPlan, config: &TuneConfig) -> Vec<Change> {
     let view = View::new(machine, slots, config);
-    let families: [fn(&View<'_>) -> Vec<Change>; 10] = [
+    let families: [fn(&View<'_>) -> Vec<Change>; 11] = [
         interrupts::changes,
         tasks::changes,
         kernel::changes,
@@ -42,6 +42,7 @@ pub fn plan(machine: &Machine, slots: &SlotPlan, config: &TuneConfig) -> Vec<Cha
         cpu::uncore,
         cpu::c_states,
         partition::changes,
+        cache::changes,
         cpu::smt,
     ];
     let mut changes: Vec<Change> = families.into_iter().flat_map(|family| family(&view)).collect();

@@ -97,27 +97,36 @@ pub enum Form {
     Cpus,
     /// A mask of CPUs: `ff`, read back with the kernel's own width.
     Mask,
+    /// The ways of each last cache: `L3:0=ff;1=ff`, read back among lines of other resources and with the kernel's own width
+    /// (Documentation/filesystems/resctrl.rst, "Schemata files").
+    Cache,
 }
 
 impl Form {
     /// The value in a file's text.
     pub(super) fn value(self, text: &str) -> String {
         let chosen = |text: &str| Some(text.split_once('[')?.1.split_once(']')?.0.to_string());
+        let line =
+            |text: &str| text.lines().map(str::trim).find(|line| line.starts_with("L3:")).map(String::from);
         match self {
             Form::Choice => chosen(text).unwrap_or_else(|| text.trim().to_string()),
+            Form::Cache => line(text).unwrap_or_default(),
             _ => text.trim().to_string(),
         }
     }
 
     /// Whether two values mean the same.
     pub(super) fn same(self, a: &str, b: &str) -> bool {
-        a == b || matches!((self.cpus(a), self.cpus(b)), (Some(a), Some(b)) if a == b)
+        let ways = |value| if self == Form::Cache { ways(value) } else { None };
+        a == b
+            || matches!((self.cpus(a), self.cpus(b)), (Some(a), Some(b)) if a == b)
+            || matches!((ways(a), ways(b)), (Some(a), Some(b)) if a == b)
     }
 
     /// The CPUs a value names, in a form that names CPUs.
     pub(super) fn cpus(self, value: &str) -> Option<Set> {
         match self {
-            Form::Text | Form::Choice => None,
+            Form::Text | Form::Choice | Form::Cache => None,
             Form::Cpus => cpulist::parse(value),
             Form::Mask => cpulist::parse_mask(value),
         }
@@ -127,6 +136,15 @@ impl Form {
     pub(super) fn of_cpus(self, cpus: &Set) -> String {
         if self == Form::Mask { cpulist::to_mask(cpus) } else { cpulist::to_list(cpus) }
     }
+}
+
+/// Number and mask of each cache in a value of [`Form::Cache`].
+pub(super) fn ways(value: &str) -> Option<Vec<(u32, u64)>> {
+    let one = |cache: &str| {
+        let (number, mask) = cache.split_once('=')?;
+        Some((number.trim().parse().ok()?, u64::from_str_radix(mask.trim(), 16).ok()?))
+    };
+    value.strip_prefix("L3:")?.split(';').map(one).collect()
 }
 
 #[cfg(test)]
@@ -142,6 +160,14 @@ mod tests {
             (Form::Cpus, "0-1,4\n", "0-1,4", "0,1,4", "0-4"),
             (Form::Cpus, "\n", "", "", "0"),
             (Form::Mask, "00000003\n", "00000003", "3", "7"),
+            (
+                Form::Cache,
+                "    MB:0=100\n    L3:0=00f;1=fff\n",
+                "L3:0=00f;1=fff",
+                "L3:0=f;1=fff",
+                "L3:0=f;1=f",
+            ),
+            (Form::Cache, "L2:0=f\n", "", "", "L3:0=f"),
         ] {
             assert_eq!(form.value(text), value, "{form:?} {text}");
             assert!(form.same(value, same), "{form:?} {value} {same}");

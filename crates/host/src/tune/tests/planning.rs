@@ -35,6 +35,7 @@ fn planned(machine: &Machine, config: &TuneConfig) -> Vec<String> {
             .replace("/sys/devices/system/cpu/", "")
             .replace("/sys/kernel/mm/", "")
             .replace("/sys/fs/cgroup/", "")
+            .replace("/sys/fs/resctrl/", "")
     };
     let line = |change: &tune::Change| {
         format!("{} {}: {} -> {}", change.id, short(change.target.to_string()), change.found, change.want)
@@ -385,4 +386,72 @@ fn the_next_start() {
     let (some, _) = boot(&[("/etc/kernel/cmdline", "root=x")], &["nohz_full", "managed_irq"]);
     assert_eq!(some.parameters, "isolcpus=managed_irq,2-3 nohz_full=2-3");
     assert!(some.advice[0].contains("kernel-install"), "{:?}", some.advice);
+}
+
+/// Two sockets of four CPUs with a last cache each, and resctrl.
+const CACHES: [(&str, &str); 6] = [
+    ("/sys/devices/system/cpu/online", "0-7"),
+    ("/sys/fs/resctrl/schemata", "    MB:0=100;1=100\n\t    L3:0=7ff;1=7ff"),
+    ("/sys/fs/resctrl/info/L3/cbm_mask", "7ff"),
+    ("/sys/fs/resctrl/info/L3/min_cbm_bits", "1"),
+    ("/sys/fs/resctrl/info/L3/shareable_bits", "600"),
+    ("/sys/fs/resctrl/info/L3/num_closids", "16"),
+];
+
+/// What is planned for caches on that machine with other files, of which each replaces one or is new.
+fn parted(others: &[(&str, &str)]) -> Vec<String> {
+    let mut files: Vec<(String, String)> = Vec::new();
+    for cpu in 0..8 {
+        let cache = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index3");
+        let shared = if cpu < 4 { "0-3" } else { "4-7" };
+        let facts = [("level", "3"), ("type", "Unified"), ("shared_cpu_list", shared)];
+        files.extend(facts.map(|(name, text)| (format!("{cache}/{name}"), text.to_string())));
+    }
+    let replaced = |path: &str| others.iter().any(|(other, _)| *other == path);
+    let own = CACHES.iter().filter(|(path, _)| !replaced(path));
+    files.extend(own.chain(others).map(|(path, text)| (path.to_string(), text.to_string())));
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    planned(&machine(&files), &TuneConfig::default())
+}
+
+#[test]
+fn slots_that_share_a_cache_get_parts_of_it() {
+    // Housekeeping is CPUs 0 and 1: two slots at the first cache, four at the second.
+    let all = "L3:0=7ff;1=7ff";
+    let mut expected = vec![format!("cache_partition schemata: {all} -> L3:0=700;1=700")];
+    for (group, (mask, cpus)) in [("3", "2,4"), ("c", "3,5"), ("30", "6"), ("c0", "7")].iter().enumerate() {
+        expected.extend([
+            format!("cache_partition tauto-slot-{group}: absent -> present"),
+            format!("cache_partition tauto-slot-{group}/schemata: {all} -> L3:0={mask};1={mask}"),
+            format!("cache_partition tauto-slot-{group}/cpus_list:  -> {cpus}"),
+            format!("cache_partition tauto-slot-{group}/mode: shareable -> exclusive"),
+        ]);
+    }
+    assert_eq!(parted(&[]), expected);
+    // What is in force is not planned again.
+    let group = |n: usize, file: &str| format!("/sys/fs/resctrl/tauto-slot-{n}/{file}");
+    let mut files: Vec<(String, String)> = vec![("/sys/fs/resctrl/schemata".into(), "L3:0=700;1=700".into())];
+    for (n, (mask, cpus)) in [("003", "2,4"), ("00c", "3,5"), ("030", "6"), ("0c0", "7")].iter().enumerate() {
+        files.push((group(n, "schemata"), format!("L3:0={mask};1={mask}")));
+        files.push((group(n, "cpus_list"), cpus.to_string()));
+        files.push((group(n, "mode"), "exclusive".into()));
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    assert_eq!(parted(&files), Vec::<String>::new());
+}
+
+#[test]
+fn caches_are_left_alone_that_cannot_be_parted() {
+    let none = Vec::<String>::new();
+    for file in [
+        // Another administrator's group.
+        ("/sys/fs/resctrl/batch/cpus_list", "7"),
+        // Code and data apart (CDP), and four groups for five.
+        ("/sys/fs/resctrl/schemata", "L3CODE:0=7ff;1=7ff\n\tL3DATA:0=7ff;1=7ff"),
+        ("/sys/fs/resctrl/info/L3/num_closids", "4"),
+        ("/sys/fs/resctrl/info/L3/cbm_mask", "f"),
+        ("/sys/fs/resctrl/info/L3/cbm_mask", "what"),
+    ] {
+        assert_eq!(parted(&[file]), none, "{file:?}");
+    }
 }

@@ -119,7 +119,7 @@ fn journals_that_are_not_ours_or_not_understood() {
     let start = "{\"start\":{\"version\":1,\"boot\":\"boot\"}}\n";
     for (text, line) in [
         ("nonsense\n".to_string(), 1),
-        ("{\"start\":{\"version\":2,\"boot\":\"b\"}}\n".to_string(), 1),
+        ("{\"start\":{\"version\":3,\"boot\":\"b\"}}\n".to_string(), 1),
         (format!("{start}{{\"outcome\":{{\"n\":0,\"standing\":\"verified\"}}}}\n"), 2),
     ] {
         std::fs::write(&path, text).unwrap();
