@@ -61,7 +61,7 @@ pub(super) fn cache_partition(seen: &Seen) -> Finding {
     let slots = &seen.slots.slots;
     let groups = seen.facts.memory.cache_groups.as_deref().unwrap_or(&[]);
     let parted = |slot: &Slot| {
-        let cpus: Set = slot.all_cpus().into_iter().collect();
+        let cpus: Set = slot.cpus.iter().copied().collect();
         groups.iter().any(|group| group.exclusive && group.cpus.is_superset(&cpus))
     };
     if !slots.is_empty() && slots.iter().all(parted) {

@@ -74,7 +74,8 @@ pub(super) fn changes(view: &View<'_>) -> Vec<Change> {
 /// Names of our groups begin with this.
 const GROUP: &str = "tauto-slot-";
 
-/// The CPUs of the first slot of each last cache, of the second, and so on.
+/// The CPUs of the first slot of each last cache, of the second, and so on. Not their siblings: nothing is judged there, and a CPU
+/// that goes offline leaves its group.
 fn sharing(view: &View<'_>) -> Vec<Set> {
     let topology = Topology::read(view.machine).unwrap_or_default();
     let mut at_cache: BTreeMap<Set, usize> = BTreeMap::new();
@@ -88,7 +89,7 @@ fn sharing(view: &View<'_>) -> Vec<Set> {
         if *rank == ranks.len() {
             ranks.push(Set::new());
         }
-        ranks[*rank].extend(slot.all_cpus());
+        ranks[*rank].extend(&slot.cpus);
         *rank += 1;
     }
     ranks
