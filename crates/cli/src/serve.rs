@@ -197,8 +197,6 @@ fn web_child(
     let mut env: Vec<(&str, OsString)> = args.nats.iter().map(|url| (NATS, url.into())).collect();
     // Another user's home is root's no more: PostgreSQL's client looks for its password file there.
     env.extend(user.map(|_| ("HOME", directory.into())));
-    // Else each of the database's threads has an arena of its own (mallopt(3), M_ARENA_MAX): a quarter more memory, no faster.
-    env.push(("MALLOC_ARENA_MAX", web::THREADS.to_string().into()));
     SupervisedCommand { name: "web".into(), args: words, env, stdin: Some(http.into()) }
 }
 

@@ -24,8 +24,6 @@ use std::path::{Path, PathBuf};
 pub(crate) const DATABASE: &str = "tautochrone.db";
 /// The socket for workers, in the service's directory.
 pub(crate) const SOCKET: &str = "work.sock";
-/// Threads that answer requests. They wait for the database, which has threads of its own.
-pub(super) const THREADS: usize = 2;
 
 pub(super) fn main(args: &ServeArgs, wanted: ServeSettings) -> Result<Done, Failure> {
     let directory = args.directory.clone().ok_or_else(|| Failure::usage("--directory: missing"))?;
@@ -72,7 +70,7 @@ pub(super) fn main(args: &ServeArgs, wanted: ServeSettings) -> Result<Done, Fail
         .check(settings.anonymous, address)
         .map_err(|why| Failure::usage(format!("serve: {why}")))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(THREADS)
+        .worker_threads(2)
         .enable_all()
         .build()
         .map_err(Failure::system)?;
