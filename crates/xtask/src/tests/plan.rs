@@ -65,10 +65,14 @@ const WAITING: [Chosen; 5] = [
     ("store::killed", &[]),
 ];
 
+/// Tests that only compute, while others wait.
+const COMPUTING: [Chosen; 4] =
+    [("lab", &[]), ("lab::against_itself", &[]), ("settle::epochs", &[]), ("settle::simulation", &[])];
+
 /// All lists.
 fn lists() -> impl Iterator<Item = &'static Chosen> {
     let tiers = BRIEF.iter().chain(&LONG);
-    tiers.chain(&MACHINES).chain(&JUDGING).chain(&WAITING)
+    tiers.chain(&MACHINES).chain(&JUDGING).chain(&WAITING).chain(&COMPUTING)
 }
 
 /// Part of a suite, as one process runs it.
@@ -109,9 +113,10 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
     let parts = |tier| suites.iter().filter_map(move |suite| part(suite, tier));
     let stage = |name, lanes| Stage { name, lanes };
     let short = || {
-        let (inside, outside): (Vec<_>, _) =
-            parts(Tier::Short).partition(|part| !drives_the_binary(part.suite));
-        vec![stage("unit tests, and the binary in brief", vec![work(outside), work(inside)])]
+        let (binary, units): (Vec<_>, _) = parts(Tier::Short).partition(|part| drives_the_binary(part.suite));
+        let (computing, units) = divided(units, &COMPUTING);
+        let lanes = vec![work(units), work(binary), work(computing)];
+        vec![stage("unit tests, and the binary in brief", lanes)]
     };
     let rest = |tier| {
         let (machines, others) = divided(parts(tier), &MACHINES);
