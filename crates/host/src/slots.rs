@@ -8,6 +8,7 @@ use crate::facts::{Cgroups, Cpu, Topology};
 use model::{Isolation, Slot, SlotPlan};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// From how many cores on housekeeping gets a second CPU where cores have but one hyper-thread.
 const CORES_FOR_TWO: usize = 4;
@@ -92,6 +93,19 @@ impl SlotsConfig {
             )),
         }
     }
+}
+
+/// The slots at each last cache. `None` where the machine does not tell which CPUs share one.
+pub(crate) fn by_last_cache<'a>(
+    topology: &Topology,
+    slots: impl Iterator<Item = &'a Slot>,
+) -> Option<Vec<Vec<&'a Slot>>> {
+    let mut at_cache: BTreeMap<&Set, Vec<&Slot>> = BTreeMap::new();
+    for slot in slots {
+        let cpu = slot.cpus.first().and_then(|cpu| topology.cpus.get(cpu))?;
+        at_cache.entry(&cpu.caches.last()?.shared).or_default().push(slot);
+    }
+    Some(at_cache.into_values().collect())
 }
 
 fn asked(config: &SlotsConfig) -> Set {

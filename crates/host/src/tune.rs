@@ -7,7 +7,7 @@
 
 mod apply;
 mod boot;
-mod cache;
+pub(crate) mod cache;
 mod config;
 mod cpu;
 mod interrupts;

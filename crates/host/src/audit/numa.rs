@@ -3,8 +3,10 @@
 use super::cpu::keep_house;
 use super::{Judged, Seen, at_run_time, finding, setting, unless_hidden};
 use crate::cpulist::Set;
+use crate::facts::CacheGroup;
+use crate::{slots, tune};
 use model::{Finding, Severity, Slot};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 pub(super) fn numa_balancing(seen: &Seen) -> Finding {
     let f = finding(
@@ -58,41 +60,40 @@ pub(super) fn cache_partition(seen: &Seen) -> Finding {
          other program (measured), linearly with their number in cache-hostile ones",
     )
     .read_from("/sys/devices/system/cpu/cpu*/cache/index*/shared_cpu_list, /sys/fs/resctrl");
-    let slots = &seen.slots.slots;
-    let groups = seen.facts.memory.cache_groups.as_deref().unwrap_or(&[]);
-    let parted = |slot: &Slot| {
-        let cpus: Set = slot.cpus.iter().copied().collect();
-        groups.iter().any(|group| group.exclusive && group.cpus.is_superset(&cpus))
+    let memory = &seen.facts.memory;
+    let Some(at_cache) = slots::by_last_cache(&seen.facts.topology, seen.slots.slots.iter()) else {
+        return unless_hidden(seen, f.unknown("which CPUs share a cache is not reported"));
     };
-    if !slots.is_empty() && slots.iter().all(parted) {
-        return unless_hidden(seen, f.ok("each slot is in a group with a part of the cache to itself"));
-    }
-    let mut at_cache: BTreeMap<&Set, Vec<&Slot>> = BTreeMap::new();
-    for slot in slots {
-        let first = slot.cpus.first().and_then(|cpu| seen.facts.topology.cpus.get(cpu));
-        match first.and_then(|cpu| cpu.caches.last()) {
-            Some(cache) => at_cache.entry(&cache.shared).or_default().push(slot),
-            None => return unless_hidden(seen, f.unknown("which CPUs share a cache is not reported")),
-        }
-    }
-    let most = at_cache.values().map(Vec::len).max().unwrap_or(0);
+    let most = at_cache.iter().map(Vec::len).max().unwrap_or(0);
     if most < 2 {
         return unless_hidden(
             seen,
             f.ok("no two slots share their last cache; housekeeping CPUs may share it"),
         );
     }
+    let groups = memory.cache_groups.as_deref().unwrap_or(&[]);
+    let group = |slot: &&Slot| {
+        let holds = |group: &CacheGroup| slot.cpus.iter().all(|cpu| group.cpus.contains(cpu));
+        groups.iter().position(|group| group.exclusive && holds(group))
+    };
+    let partitioned = |slots: &Vec<&Slot>| {
+        let distinct: BTreeSet<usize> = slots.iter().filter_map(group).collect();
+        slots.len() < 2 || distinct.len() == slots.len()
+    };
+    if at_cache.iter().all(partitioned) {
+        return unless_hidden(seen, f.ok("each slot has a partition of its last cache"));
+    }
     let observed = format!("up to {most} slots share a last cache");
-    if seen.facts.platform.features.contains("cat_l3") {
-        let part = "tauto tune apply --only cache_partition";
-        let remedy = match &seen.facts.memory.cache_groups {
-            None => format!("mount -t resctrl resctrl /sys/fs/resctrl; {part}"),
-            Some(_) => part.into(),
-        };
-        return f.bad(format!("{observed}; the processor can part it (cat_l3)"), at_run_time(remedy));
+    let tune = "tauto tune apply --only cache_partition";
+    if tune::cache::shares(memory, most).is_some() {
+        return f.bad(observed, at_run_time(tune));
+    }
+    if memory.cache_groups.is_none() && seen.facts.platform.features.contains("cat_l3") {
+        let mount = format!("mount -t resctrl resctrl /sys/fs/resctrl; {tune}");
+        return f.bad(format!("{observed}; the processor can partition it (cat_l3)"), at_run_time(mount));
     }
     // One slot for each cache is left.
-    let given_up = at_cache.values().flat_map(|slots| &slots[1..]).flat_map(|slot| slot.all_cpus());
+    let given_up = at_cache.iter().flat_map(|slots| &slots[1..]).flat_map(|slot| slot.all_cpus());
     let housekeeping: Set = seen.slots.housekeeping.iter().copied().chain(given_up).collect();
     f.bad(observed, keep_house(&housekeeping))
 }
@@ -158,16 +159,22 @@ mod tests {
             let at = format!("/sys/fs/resctrl/{name}");
             format!("{at}/cpus_list\n\t{cpus}\n{at}/mode\n\t{mode}\n")
         };
-        let mounted = format!("{can}/sys/fs/resctrl/schemata\n\tL3:0=fff\n/sys/fs/resctrl/info/\n\tL3\n");
-        let parted = |mode| format!("{mounted}{}{}", group("a", "2", mode), group("b", "3", mode));
+        let info = |name: &str, value: &str| format!("/sys/fs/resctrl/info/L3/{name}\n\t{value}\n");
+        let bare = format!("{can}/sys/fs/resctrl/schemata\n\tL3:0=fff\n");
+        let limits = [("cbm_mask", "fff"), ("min_cbm_bits", "1"), ("num_closids", "4")];
+        let limits: String = limits.iter().map(|(name, value)| info(name, value)).collect();
+        let mounted = format!("{bare}{limits}");
+        let groups = |mode| format!("{mounted}{}{}", group("a", "2", mode), group("b", "3", mode));
+        let one_group = format!("{mounted}{}", group("a", "2-3", "exclusive"));
         check(
             "cache_partition",
             &[
                 (&shared, Bad, "up to 2 slots share a last cache"),
-                (&can, Bad, "the processor can part it"),
-                (&mounted, Bad, "the processor can part it"),
-                (&parted("exclusive"), Ok, "a part of the cache"),
-                (&parted("shareable"), Bad, "up to 2"),
+                (&can, Bad, "the processor can partition it"),
+                (&mounted, Bad, "up to 2"),
+                (&groups("exclusive"), Ok, "a partition of its last cache"),
+                (&groups("shareable"), Bad, "up to 2"),
+                (&one_group, Bad, "up to 2"),
                 (&apart, Ok, "no two slots"),
                 (&format!("{GUEST}{apart}"), Unknown, "hypervisor"),
                 (&format!("{GUEST}{shared}"), Bad, "up to 2"),
@@ -178,9 +185,10 @@ mod tests {
         assert_eq!(command("cache_partition", &mounted), tune);
         let mount = "mount -t resctrl resctrl /sys/fs/resctrl";
         assert_eq!(command("cache_partition", &can), format!("{mount}; {tune}"));
-        assert!(
-            judged("cache_partition", &shared).remedy.unwrap().command.ends_with("housekeeping = \"0-1,3\"")
-        );
+        // Where `tune` would change nothing, it is not named.
+        for machine in [&shared, &bare, &groups("shareable")] {
+            assert!(command("cache_partition", machine).ends_with("housekeeping = \"0-1,3\""), "{machine}");
+        }
         let one = SlotsConfig { most: Some(1), ..SlotsConfig::default() };
         assert_eq!(judged_with("cache_partition", &shared, &one).state, Ok);
     }

@@ -14,8 +14,10 @@ const HUGE: &str = "/sys/kernel/mm/transparent_hugepage";
 const BALLOONS: &str = "/sys/bus/virtio/drivers/virtio_balloon";
 /// See [`Memory::guest_pages_recovery`].
 pub(crate) const GUEST_PAGES_RECOVERY: &str = "/sys/module/kvm/parameters/nx_huge_pages_recovery_ratio";
-/// Where groups with parts of a cache are.
+/// Where resctrl is mounted.
 pub(crate) const RESCTRL: &str = "/sys/fs/resctrl";
+/// Names of our groups below it begin with this.
+pub(crate) const CACHE_GROUP: &str = "tauto-slot-";
 const DAMON_ADMIN: &str = "/sys/kernel/mm/damon/admin/kdamonds";
 const DAMON_MODULES: [&str; 3] = ["damon_reclaim", "damon_lru_sort", "damon_stat"];
 
@@ -55,6 +57,21 @@ pub struct Memory {
     pub guest_pages_recovery: Option<Reading<String>>,
     /// Groups that have a part of the last cache to themselves; `None` where that file system is not mounted.
     pub cache_groups: Option<Vec<CacheGroup>>,
+    /// How the last caches can be partitioned; `None` where they cannot.
+    pub cache_limits: Option<CacheLimits>,
+}
+
+/// What the processor can do with masks of a last cache's ways (Documentation/filesystems/resctrl.rst, "Info directory").
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CacheLimits {
+    /// All ways.
+    pub all: u64,
+    /// Fewest bits of a mask.
+    pub fewest: u32,
+    /// Ways that devices use, too: no group can have them alone.
+    pub devices: u64,
+    /// Most groups, of which one is for all that is in no other.
+    pub groups: u32,
 }
 
 /// A group of CPUs with a part of a cache.
@@ -95,6 +112,7 @@ impl Memory {
             guest_pages_split: at("/sys/module/kvm/parameters/nx_huge_pages"),
             guest_pages_recovery: at(GUEST_PAGES_RECOVERY),
             cache_groups: cache_groups(machine),
+            cache_limits: cache_limits(machine),
         }
     }
 }
@@ -142,13 +160,24 @@ fn balloons(machine: &Machine) -> Vec<(String, Reading<bool>)> {
     devices.map(|n| (n.clone(), text(machine, &format!("{BALLOONS}/{n}/features")).map(reporting))).collect()
 }
 
+fn cache_limits(machine: &Machine) -> Option<CacheLimits> {
+    let text = |name: &str| machine.read(&format!("{RESCTRL}/info/L3/{name}")).ok();
+    let mask = |name: &str| u64::from_str_radix(text(name)?.trim(), 16).ok();
+    Some(CacheLimits {
+        all: mask("cbm_mask")?,
+        fewest: text("min_cbm_bits")?.trim().parse().ok()?,
+        devices: mask("shareable_bits").unwrap_or(0),
+        groups: text("num_closids")?.trim().parse().ok()?,
+    })
+}
+
 fn cache_groups(machine: &Machine) -> Option<Vec<CacheGroup>> {
     machine.read(&format!("{RESCTRL}/schemata")).ok()?;
     let group = |name: String| {
         let path = format!("{RESCTRL}/{name}");
         let cpus = cpulist::parse(&machine.read(&format!("{path}/cpus_list")).ok()?)?;
-        let mode = machine.read(&format!("{path}/mode")).ok()?;
-        Some(CacheGroup { cpus, exclusive: mode == "exclusive", path })
+        let exclusive = machine.read(&format!("{path}/mode")).is_ok_and(|mode| mode == "exclusive");
+        Some(CacheGroup { cpus, exclusive, path })
     };
     Some(machine.list(RESCTRL).unwrap_or_default().into_iter().filter_map(group).collect())
 }

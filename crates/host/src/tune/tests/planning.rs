@@ -399,7 +399,7 @@ const CACHES: [(&str, &str); 6] = [
 ];
 
 /// What is planned for caches on that machine with other files, of which each replaces one or is new.
-fn parted(others: &[(&str, &str)]) -> Vec<String> {
+fn planned_for_caches(others: &[(&str, &str)]) -> Vec<String> {
     let mut files: Vec<(String, String)> = Vec::new();
     for cpu in 0..8 {
         let cache = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index3");
@@ -415,7 +415,7 @@ fn parted(others: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn slots_that_share_a_cache_get_parts_of_it() {
+fn slots_that_share_a_cache_get_partitions_of_it() {
     // Housekeeping is CPUs 0 and 1: two slots at the first cache, four at the second.
     let all = "L3:0=7ff;1=7ff";
     let mut expected = vec![format!("cache_partition schemata: {all} -> L3:0=700;1=700")];
@@ -427,7 +427,7 @@ fn slots_that_share_a_cache_get_parts_of_it() {
             format!("cache_partition tauto-slot-{group}/mode: shareable -> exclusive"),
         ]);
     }
-    assert_eq!(parted(&[]), expected);
+    assert_eq!(planned_for_caches(&[]), expected);
     // What is in force is not planned again.
     let group = |n: usize, file: &str| format!("/sys/fs/resctrl/tauto-slot-{n}/{file}");
     let mut files: Vec<(String, String)> = vec![("/sys/fs/resctrl/schemata".into(), "L3:0=700;1=700".into())];
@@ -437,11 +437,11 @@ fn slots_that_share_a_cache_get_parts_of_it() {
         files.push((group(n, "mode"), "exclusive".into()));
     }
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    assert_eq!(parted(&files), Vec::<String>::new());
+    assert_eq!(planned_for_caches(&files), Vec::<String>::new());
 }
 
 #[test]
-fn caches_are_left_alone_that_cannot_be_parted() {
+fn caches_that_cannot_be_partitioned_are_left_alone() {
     let none = Vec::<String>::new();
     for file in [
         // Another administrator's group.
@@ -452,6 +452,6 @@ fn caches_are_left_alone_that_cannot_be_parted() {
         ("/sys/fs/resctrl/info/L3/cbm_mask", "f"),
         ("/sys/fs/resctrl/info/L3/cbm_mask", "what"),
     ] {
-        assert_eq!(parted(&[file]), none, "{file:?}");
+        assert_eq!(planned_for_caches(&[file]), none, "{file:?}");
     }
 }
