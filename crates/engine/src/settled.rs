@@ -60,7 +60,7 @@ pub(crate) struct SettleContext<'a> {
     pub(crate) control: Option<(&'a Control, RunContext<'a>)>,
     /// Looks for calm that were made for this submission.
     pub(crate) looks: &'a Cell<u32>,
-    /// Called when a wait for calm begins and when it ends.
+    /// Called when a wait for calm begins, now and then while it lasts, and when it ends.
     pub(crate) phase: &'a dyn Fn(JudgePhase),
 }
 

@@ -74,6 +74,9 @@ pub struct Control {
     pub looks: Looks,
 }
 
+/// A wait is told again after so many looks, about five seconds: a service may have got other work for the slot.
+const AGAIN: u32 = 20;
+
 /// What the last run of the control program showed.
 #[derive(Clone, Copy)]
 pub(crate) struct Look {
@@ -94,7 +97,8 @@ impl Control {
     }
 
     /// Repeats the control program until the machine is calm, as long as fewer than [`Policy::CALM_LOOKS`] looks for calm were made.
-    /// `look` is its last run, and `looks` counts those made here. `phase` is called when a wait begins and when it ends.
+    /// `look` is its last run, and `looks` counts those made here. `phase` is called when a wait begins, every [`AGAIN`] looks, and when
+    /// it ends.
     pub(crate) fn wait_for_calm(
         &self,
         context: &RunContext<'_>,
@@ -107,8 +111,13 @@ impl Control {
         if !waits(&look) {
             return Ok(());
         }
-        phase(JudgePhase::WaitingForCalm);
-        while waits(&look) {
+        for again in 0.. {
+            if !waits(&look) {
+                break;
+            }
+            if again % AGAIN == 0 {
+                phase(JudgePhase::WaitingForCalm);
+            }
             std::thread::sleep(self.pause);
             looks.set(looks.get() + 1);
             look = self.look(context, slow_from)?;

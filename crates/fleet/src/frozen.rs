@@ -134,7 +134,7 @@ fn scale() -> ReferenceScale {
 }
 
 fn task(work: Work) -> Task {
-    Task { lease: lease(), name: "s9".into(), work }
+    Task { lease: lease(), name: "s9".into(), work, may_be_postponed: true }
 }
 
 fn outcomes() -> [Outcome; 7] {
@@ -196,7 +196,7 @@ fn from_workers() -> Vec<FromWorker> {
         FromWorker::Event { lease: lease(), event: event() },
         FromWorker::TimeLimit { lease: lease(), found: limit() },
     ];
-    rest.into_iter().chain(done).collect()
+    rest.into_iter().chain(done).chain([FromWorker::Waits { lease: lease() }]).collect()
 }
 
 fn to_workers() -> Vec<ToWorker> {
@@ -232,7 +232,7 @@ fn asks() -> Vec<Ask> {
         Ask::TimeLimit { lease: lease(), found: limit() },
         Ask::Done { lease: lease(), outcome: Body::Stored { hash: "ab".into() } },
     ];
-    rest.into_iter().chain(done).collect()
+    rest.into_iter().chain(done).chain([Ask::Waits { lease: lease() }]).collect()
 }
 
 fn replies() -> Vec<Reply> {

@@ -89,6 +89,12 @@ pub enum FromWorker {
         /// What.
         event: Box<Event>,
     },
+    /// It waits for a calm machine before it goes on with a task that may be postponed ([`Task::may_be_postponed`]). Said again every few
+    /// seconds of the wait. Answered by [`ToWorker::Cancel`] if others go first.
+    Waits {
+        /// Which task.
+        lease: Lease,
+    },
     /// A worker of the version before found the time limit of the task's package, having begun it under a server before. Answered by
     /// [`ToWorker::TimeLimit`] or [`ToWorker::Cancel`].
     TimeLimit {

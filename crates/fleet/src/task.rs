@@ -15,6 +15,10 @@ pub struct Task {
     pub name: String,
     /// What is to be done.
     pub work: Work,
+    /// The service may take it back while the worker waits for a calm machine, and wants to hear of that
+    /// ([`crate::FromWorker::Waits`], [`crate::nats::Ask::Waits`]). Older services do not state it.
+    #[serde(default)]
+    pub may_be_postponed: bool,
 }
 
 /// What is to be done.

@@ -124,6 +124,33 @@ impl Store {
         self.put_back(lease, why, 1).await
     }
 
+    /// Puts a job back, for this reason, if another one waits that goes first then: as urgent, in its line or with a ticket for its pool.
+    /// Whether it did. The job waits behind one job of each author of its contest, and its contest behind the others.
+    pub async fn postpone(&self, lease: Lease, why: &str) -> Result<bool> {
+        let mut tx = self.db.write().await?;
+        take_turn(&mut tx).await?;
+        let put_back = concat!(
+            "UPDATE jobs SET returned = $1, ",
+            back!(),
+            " WHERE id = $2 AND attempt = $3 AND state = 'claimed' AND (EXISTS
+             (SELECT 1 FROM jobs o WHERE o.state = 'queued' AND o.awaits IS NULL AND COALESCE(o.place, '') = COALESCE(jobs.place, '')
+              AND (o.urgency < jobs.urgency OR (o.urgency = jobs.urgency AND (o.contest <> jobs.contest OR o.fresh <= jobs.fresh))))
+             OR EXISTS (SELECT 1 FROM jobs o WHERE o.state = 'claimed' AND o.started IS NULL AND o.pool = jobs.pool AND o.urgency <= jobs.urgency))"
+        );
+        if tx.run(put_back, values![why, lease.job, lease.attempt]).await? == 0 {
+            return Ok(false);
+        }
+        tx.run(
+            "UPDATE jobs SET ticket = 1 + COALESCE((SELECT MIN(o.ticket) FROM jobs o WHERE o.state = 'queued' AND o.awaits IS NULL
+             AND o.urgency = jobs.urgency AND o.contest = jobs.contest AND COALESCE(o.place, '') = COALESCE(jobs.place, '')
+             AND o.fresh = jobs.fresh AND o.ticket >= jobs.ticket AND o.id <> jobs.id), ticket) WHERE id = $1",
+            values![lease.job],
+        )
+        .await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+
     async fn put_back(&self, lease: Lease, why: &str, failed: u32) -> Result<u64> {
         let mut tx = self.db.write().await?;
         take_turn(&mut tx).await?;

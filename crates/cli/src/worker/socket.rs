@@ -356,6 +356,12 @@ impl TaskService for Option<Link> {
         drop(said);
     }
 
+    /// The thread that hears ends the task's runs, should the service want that.
+    fn waits(&self, lease: Lease) {
+        let said = self.as_ref().map(|link| link.say(&FromWorker::Waits { lease }));
+        drop(said);
+    }
+
     fn package(&self, hash: &str, to: &mut File) -> Result<bool, TransportError> {
         let link = there(self)?;
         link.say(&FromWorker::NeedPackage { hash: hash.to_string() })?;

@@ -219,10 +219,14 @@ fn limit(job: &Job, asked: &JudgeRequest) -> Result<TimeLimitInUse, NotDone> {
     Ok(TimeLimitInUse { limit, source, stop_factor: 1.0, inferred: None })
 }
 
-/// Sends an event to the service, except for events that a service of the previous version cannot read.
+/// Tells the service what happens. A wait for a calm machine is no event to it: a service of the previous version cannot read that.
 fn tell(service: &dyn TaskService, task: &Task, event: Event) {
-    if !matches!(event, Event::Phase { phase: JudgePhase::WaitingForCalm, .. }) {
-        service.event(task.lease, event);
+    match event {
+        Event::Phase { phase: JudgePhase::WaitingForCalm, .. } if task.may_be_postponed => {
+            service.waits(task.lease);
+        }
+        Event::Phase { phase: JudgePhase::WaitingForCalm, .. } => {}
+        event => service.event(task.lease, event),
     }
 }
 
@@ -277,6 +281,42 @@ mod tests {
             (told(Never, true), Some(Grey), Never),
         ] {
             assert_eq!(when(told.as_ref(), wished), expected, "{told:?} {wished:?}");
+        }
+    }
+
+    /// What it is told.
+    #[derive(Default)]
+    struct Heard(Mutex<Vec<String>>);
+
+    impl TaskService for Heard {
+        fn event(&self, _: fleet::Lease, event: Event) {
+            self.0.lock().unwrap().push(format!("{event:?}"));
+        }
+        fn waits(&self, lease: fleet::Lease) {
+            self.0.lock().unwrap().push(format!("{} waits", lease.job.0));
+        }
+        fn package(&self, _: &str, _: &mut std::fs::File) -> Result<bool, TransportError> {
+            unreachable!()
+        }
+        fn damaged(&self, _: &str, _: &str) -> Result<(), TransportError> {
+            unreachable!()
+        }
+    }
+
+    #[test]
+    fn a_service_that_postpones_hears_of_waits_and_others_do_not() {
+        let told = |may_be_postponed, phase| {
+            let lease = fleet::Lease { job: fleet::JobId(7), attempt: 1 };
+            let work = Work::Infer { package: String::new(), problem: String::new(), scales: false };
+            let heard = Heard::default();
+            let task = Task { lease, name: "s7".into(), work, may_be_postponed };
+            tell(&heard, &task, Event::Phase { submission: None, phase });
+            heard.0.into_inner().unwrap().join(", ")
+        };
+        assert_eq!(told(true, JudgePhase::WaitingForCalm), "7 waits");
+        assert_eq!(told(false, JudgePhase::WaitingForCalm), "");
+        for may_be_postponed in [true, false] {
+            assert!(told(may_be_postponed, JudgePhase::Judging).contains("Judging"));
         }
     }
 }

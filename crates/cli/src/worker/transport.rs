@@ -37,6 +37,9 @@ pub(super) trait TaskService: Sync {
     /// Tells those who watch what happens. Judging neither waits for it nor depends on it.
     fn event(&self, lease: Lease, event: Event);
 
+    /// Tells the service that the task waits for a calm machine. The service may then want it to be left, so that others go first.
+    fn waits(&self, lease: Lease);
+
     /// Writes a package to a file that is empty. False: the service has it no more.
     fn package(&self, hash: &str, to: &mut File) -> Result<bool, TransportError>;
 

@@ -104,7 +104,8 @@ impl FakeService {
     /// Hands out a job.
     pub(crate) async fn job(&self, job: i64, work: Work) {
         let lease = Lease { job: JobId(job), attempt: 1 };
-        self.state.lock().unwrap().tasks.insert(job, Task { lease, name: format!("job {job}"), work });
+        let task = Task { lease, name: format!("job {job}"), work, may_be_postponed: true };
+        self.state.lock().unwrap().tasks.insert(job, task);
         self.nats.publish_ticket("metal", lease).await.unwrap();
     }
 

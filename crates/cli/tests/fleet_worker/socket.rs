@@ -68,7 +68,7 @@ fn hand_out(to: &UnixStream, job: i64, text: &str, cpu: u64) -> Lease {
     assert_eq!(hear(to), FromWorker::Ready);
     let lease = Lease { job: JobId(job), attempt: 1 };
     let (name, work) = (format!("job {job}"), script(text, Nanos::from_secs(cpu)));
-    say(to, &ToWorker::Task(Box::new(Task { lease, name, work })));
+    say(to, &ToWorker::Task(Box::new(Task { lease, name, work, may_be_postponed: true })));
     lease
 }
 

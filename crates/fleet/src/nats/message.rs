@@ -53,6 +53,12 @@ pub enum Ask {
         /// Which.
         lease: Lease,
     },
+    /// It waits for a calm machine, as [`crate::FromWorker::Waits`]. Answered by [`Reply::Heard`], or by [`Reply::Cancel`] if others
+    /// go first.
+    Waits {
+        /// Which task.
+        lease: Lease,
+    },
     /// It needs a package that its task names. Answered by [`Reply::Package`] when the object store has it.
     Package {
         /// Its hash.

@@ -1,5 +1,6 @@
 //! From a job of the store to a task for a worker.
 
+use super::worker_messages;
 use crate::errors::Refusal;
 use crate::problems::limits::{self, Needs};
 use crate::service::Service;
@@ -50,7 +51,9 @@ pub(crate) async fn task(service: &Service, job: &Job) -> Result<Assignment, Ref
         },
     };
     let name = format!("s{}", submission.id);
-    Ok(Assignment::Task(Box::new(Task { lease: job.lease(), name, work })))
+    // Others wait for what is inferred.
+    let may_be_postponed = matches!(work, Work::Judge { .. }) && worker_messages::may_be_postponed(job);
+    Ok(Assignment::Task(Box::new(Task { lease: job.lease(), name, work, may_be_postponed })))
 }
 
 /// What was noted with a submission.

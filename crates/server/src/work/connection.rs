@@ -270,6 +270,17 @@ impl Connection {
                 }
                 Ok(())
             }
+            FromWorker::Waits { lease } => {
+                match worker_messages::waits(&self.service, &self.from, lease).await {
+                    Ok(Some(_)) => Ok(()),
+                    Ok(None) => self.cancel(lease).await,
+                    // It waits in its slot.
+                    Err(error) => {
+                        tracing::error!(%error, "postponing a job");
+                        Ok(())
+                    }
+                }
+            }
             FromWorker::TimeLimit { lease, found } => {
                 let limit = worker_messages::time_limit(&self.service, &self.from, lease).await?;
                 if limit.is_none() {

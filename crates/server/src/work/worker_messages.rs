@@ -116,6 +116,27 @@ pub(crate) async fn keep(service: &Service, from: &WorkerId, lease: Lease) -> Re
     }
 }
 
+/// Only so many attempts at a job are postponed: the next one waits in its slot, and has a result however long machines stay slow.
+const POSTPONED: u64 = 2;
+
+/// Whether others may go first while the worker of this job waits for a calm machine.
+pub(crate) fn may_be_postponed(job: &Job) -> bool {
+    job.attempt <= POSTPONED
+}
+
+/// A worker waits for a calm machine to go on with its job; `None`: it is to leave the job, which is not its own any more, or which others go
+/// before now.
+pub(crate) async fn waits(service: &Service, from: &WorkerId, lease: Lease) -> Result<Option<Job>, Refusal> {
+    let Some(job) = own(service, from, lease).await? else { return Ok(None) };
+    let why = "others go first while its machine is slow";
+    if !may_be_postponed(&job) || !service.store.postpone(lease, why).await? {
+        return Ok(Some(job));
+    }
+    service.live.tell(job.submission, LiveEvent::Returned { why: why.into() });
+    service.work_came.one();
+    Ok(None)
+}
+
 /// Whether the job of a ticket is to infer a time limit, which workers before cannot.
 pub(crate) async fn is_inference(service: &Service, ticket: Lease) -> Result<bool, Refusal> {
     let job = match service.store.job(ticket.job).await {

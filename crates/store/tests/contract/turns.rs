@@ -18,6 +18,8 @@ pub(crate) const TESTS: &[(&str, Body)] = &[
     ("who comes back to the line has saved up nothing", nothing_saved),
     ("a job that comes back has its contest's turn again", refunded),
     ("a job that ended a worker goes behind all others", demoted),
+    ("a job that is postponed lets one of each author go first", postponed),
+    ("a job is postponed only for one as urgent", not_postponed),
     ("what is of no contest takes turns as one", practice),
     ("contests go before rejudging before practice", urgencies),
     ("jobs wait for a pool or for any", places),
@@ -130,6 +132,43 @@ fn demoted(database: &Database) {
         assert_eq!(line.store.fail(first.lease(), "it died").await.unwrap(), 1);
         // Its contest's turn was used, too.
         assert_eq!(line.next(asks, 9).await, ["b1-1", "a2-1", "b1-2", "a1-2", "a1-1"]);
+    });
+}
+
+fn postponed(database: &Database) {
+    run(async {
+        let line = Line::new(database).await;
+        let asks = asks("n", "p", NEVER);
+        line.submit(&["a1-1"]).await;
+        let first = line.store.claim(asks).await.unwrap().unwrap();
+        assert!(!line.store.postpone(first.lease(), "slow").await.unwrap(), "no other job waits");
+        line.store.extend(first.lease(), at(90)).await.unwrap();
+        line.submit(&["a1-2", "a2-1", "a2-2", "b1-1", "b1-2"]).await;
+        assert!(line.store.postpone(first.lease(), "slow").await.unwrap());
+        assert!(
+            !line.store.postpone(first.lease(), "slow").await.unwrap(),
+            "it is not this worker's any more"
+        );
+        let job = line.store.job(first.id).await.unwrap();
+        assert_eq!((job.failed, job.returned.as_deref()), (0, Some("slow")));
+        assert_eq!(line.next(asks, 9).await, ["b1-1", "a1-2", "b1-2", "a2-1", "a1-1", "a2-2"]);
+    });
+}
+
+fn not_postponed(database: &Database) {
+    run(async {
+        let store = database.open().await;
+        store.submit(&submission("live")).await.unwrap();
+        let live = claim(&store, "w").await.unwrap();
+        store.rejudge(live.submission, AGAIN).await.unwrap();
+        assert!(!store.postpone(live.lease(), "slow").await.unwrap(), "less urgent jobs do not go first");
+        let urgent = NewSubmission { urgency: Urgency::Contest, ..submission("urgent") };
+        store.submit(&urgent).await.unwrap();
+        // Its ticket is under way.
+        let ticketed = store.claim(ticket("default")).await.unwrap().unwrap();
+        assert_eq!(ticketed.started, None);
+        assert!(store.postpone(live.lease(), "slow").await.unwrap());
+        assert_eq!(claim(&store, "w").await.unwrap().id, live.id);
     });
 }
 

@@ -87,6 +87,17 @@ impl TaskService for Asking {
         let _ = self.events.0.try_send((self.submission, News::Event(Box::new(event))));
     }
 
+    fn waits(&self, lease: Lease) {
+        let shared = self.shared.clone();
+        self.runtime.spawn(async move {
+            match shared.nats.ask(&shared.from, &Ask::Waits { lease }, LOOK).await {
+                Ok(Reply::Cancel) => shared.worker_state.lose(lease),
+                Ok(_) => {}
+                Err(error) => tracing::debug!(job = lease.job.0, %error, "a wait was not reported"),
+            }
+        });
+    }
+
     fn package(&self, hash: &str, to: &mut File) -> Result<bool, TransportError> {
         let begun = Instant::now();
         loop {

@@ -103,6 +103,10 @@ async fn answer(
             let kept = worker_messages::keep(service, from, *lease).await?;
             Ok(kept.map_or(Reply::Cancel, |_| Reply::Heard))
         }
+        Ask::Waits { lease } => {
+            let waits = worker_messages::waits(service, from, *lease).await?;
+            Ok(waits.map_or(Reply::Cancel, |_| Reply::Heard))
+        }
         Ask::TimeLimit { lease, .. } => {
             let limit = worker_messages::time_limit(service, from, *lease).await?;
             Ok(limit.map_or(Reply::Cancel, |limit| Reply::TimeLimit { limit }))

@@ -212,6 +212,24 @@ impl End {
         }
     }
 
+    /// It waits for a calm machine; whether it is to leave the task.
+    pub(crate) async fn waits(&mut self, lease: Lease) -> bool {
+        if let End::Nats { .. } = self {
+            return self.ask(Ask::Waits { lease }).await == Reply::Cancel;
+        }
+        self.say(&FromWorker::Waits { lease }).await;
+        // That is always answered, and after what comes before.
+        self.say(&FromWorker::NeedPackage { hash: "none".into() }).await;
+        match self.hear().await {
+            ToWorker::Package { .. } => false,
+            left => {
+                assert_eq!(left, ToWorker::Cancel { lease });
+                assert!(matches!(self.hear().await, ToWorker::Package { .. }));
+                true
+            }
+        }
+    }
+
     /// Waits until it is told to leave the task.
     pub(crate) async fn cancelled(&mut self, lease: Lease) {
         let told = async {

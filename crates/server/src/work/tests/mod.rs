@@ -210,6 +210,7 @@ over_both! {
     a_task_that_is_given_back_goes_to_the_next_worker
     who_judges_what_was_cancelled_is_told_to_leave_it
     what_another_worker_tells_of_a_job_is_dropped
+    others_go_first_while_a_machine_is_slow
     what_waits_for_a_pool_goes_to_no_other
     the_urgent_come_first_and_authors_by_turns
     a_contest_has_no_more_at_once_than_it_may
@@ -354,6 +355,33 @@ async fn who_judges_what_was_cancelled_is_told_to_leave_it(fixture: &TransportFi
     let task = worker.task().await;
     worker.done(task.lease, &judged(Verdict::Accepted)).await;
     assert_eq!(fixture.verdicts(next).await, [Verdict::Accepted]);
+}
+
+async fn others_go_first_while_a_machine_is_slow(fixture: &TransportFixture) {
+    let id = fixture.practice().await;
+    let mut worker = fixture.worker("n", 0).await;
+    for attempt in 1..=2 {
+        let task = worker.task().await;
+        assert_eq!((&task.name, task.lease.attempt), (&format!("s{id}"), attempt));
+        assert!(task.may_be_postponed);
+        assert!(!worker.waits(task.lease).await, "no other job waits");
+        let other = fixture.practice().await;
+        assert!(worker.waits(task.lease).await);
+        worker.done(task.lease, &Outcome::Returned { why: "it was left".into() }).await;
+        let next = worker.task().await;
+        assert_eq!(next.name, format!("s{other}"));
+        worker.done(next.lease, &judged(Verdict::Accepted)).await;
+    }
+    let job = fixture.kit.service.store.jobs(id).await.unwrap().remove(0);
+    assert_eq!((job.failed, job.returned.as_deref()), (0, Some("others go first while its machine is slow")));
+    // And then it is judged.
+    let task = worker.task().await;
+    assert_eq!((&task.name, task.may_be_postponed), (&format!("s{id}"), false));
+    let other = fixture.practice().await;
+    assert!(!worker.waits(task.lease).await);
+    worker.done(task.lease, &judged(Verdict::WrongAnswer)).await;
+    assert_eq!(fixture.verdicts(id).await, [Verdict::WrongAnswer]);
+    assert_eq!(worker.task().await.name, format!("s{other}"));
 }
 
 async fn what_another_worker_tells_of_a_job_is_dropped(fixture: &TransportFixture) {
