@@ -6,9 +6,11 @@ use crate::clocks::Meter;
 use crate::program::RunContext;
 use crate::slot::Control;
 use model::{
-    Cause, Charge, Confidence, JudgePhase, Nanos, Observation, Reading, SecondOpinion, Settled, Verdict,
+    Cause, Charge, Confidence, Exit, JudgePhase, Nanos, Observation, Reading, SecondOpinion, Settled, Verdict,
 };
-use settle::{Decision, NoiseFloor, Policy, Step, Timed, causes, disturbances, settle, stop_at};
+use settle::{
+    Decision, NoiseFloor, Policy, Step, Timed, causes, disturbances, is_unaffected, settle, stop_at,
+};
 use std::cell::Cell;
 
 /// A program this far above its limit fails whatever the control program says: machines become slower by less.
@@ -49,6 +51,8 @@ struct Attempt {
     judged: Judged,
     timed: Timed,
     wall: Nanos,
+    /// What the control program showed after it.
+    slowdown: Option<f64>,
 }
 
 /// What an attempt is judged by, apart from itself.
@@ -68,7 +72,8 @@ pub(crate) struct SettleContext<'a> {
 /// their slowest pass.
 ///
 /// While the least time is near the limit and no pass is settled, the control program is run after each: neighbours that share caches and
-/// memory slow a machine for seconds, in which all runs agree and no other evidence shows it. Where it is slow, the next attempt waits until it is not.
+/// memory slow a machine for seconds, in which all runs agree and no other evidence shows it. Where it is slow, the next attempt waits until it is not,
+/// unless the attempts show that this program does not feel it. Until there are enough of them to show that, waits are short.
 pub(crate) fn settle_attempts(
     settle_context: &SettleContext<'_>,
     mut attempt: impl FnMut() -> Result<Judged, Fault>,
@@ -79,15 +84,17 @@ pub(crate) fn settle_attempts(
     loop {
         let judged = attempt()?;
         let (timed, wall) = timed(&judged.runs, meter, floor)?;
-        attempts.push(Attempt { judged, timed, wall });
+        attempts.push(Attempt { judged, timed, wall, slowdown: None });
         let mut end = decided(&attempts, limit, floor);
         let passes = end.is_some_and(|end| end.passes);
         if let Some((control, context)) = control.filter(|_| !passes && is_near(&attempts, limit)) {
             let look = control.look(&context, floor.slow_from())?;
             note_slowdown(&mut attempts, look.slowdown, meter, floor)?;
             end = decided(&attempts, limit, floor);
-            if end.is_none() {
-                control.wait_for_calm(&context, floor.slow_from(), look, looks, phase)?;
+            if end.is_none() && !is_unaffected(seen(&attempts)) {
+                let first = attempts.len() < Policy::UNAFFECTED_RUNS;
+                let most = if first { Policy::FIRST_LOOKS } else { Policy::CALM_LOOKS };
+                control.wait_for_calm(&context, floor.slow_from(), look, (looks, most), phase)?;
             }
         }
         let Some(end) = end else { continue };
@@ -133,11 +140,21 @@ fn decided(attempts: &[Attempt], limit: Option<Charge>, floor: &NoiseFloor) -> O
     if kept.is_none() && last.judged.verdict != Verdict::TimeLimit {
         return apart(Confidence::Clear, last.timed.charge, 0);
     }
-    let timed: Vec<Timed> = attempts.iter().map(|attempt| attempt.timed).collect();
+    // Only for a pass: a run above the limit is discarded as before.
+    let unaffected = is_unaffected(seen(attempts));
+    let timed = attempts.iter().map(|attempt| attempt.timed);
+    let timed: Vec<Timed> = timed.map(|timed| Timed { slow: timed.slow && !unaffected, ..timed }).collect();
     match settle(limit, floor.spread(), &Policy::PUBLISHED, &timed) {
         Step::Again => None,
         Step::Decided(decision) => Some(decision),
     }
+}
+
+/// The time of each attempt, and what the control program showed after it. Runs that were stopped all take as long.
+fn seen(attempts: &[Attempt]) -> impl Iterator<Item = (f64, f64)> {
+    let ended = |attempt: &&Attempt| attempt.judged.runs.iter().all(|run| matches!(run.exit, Exit::Code(_)));
+    let seen = |attempt: &Attempt| Some((attempt.timed.charge.amount as f64, attempt.slowdown?));
+    attempts.iter().filter(ended).filter_map(seen)
 }
 
 /// Whether the best attempt was not far above the limit, by a clock that varies.
@@ -154,10 +171,8 @@ fn note_slowdown(
     meter: Meter,
     floor: &NoiseFloor,
 ) -> Result<(), Fault> {
-    let unseen = |attempt: &&mut Attempt| {
-        attempt.judged.runs.iter().any(|run| run.evidence.slowdown.known().is_none())
-    };
-    for attempt in attempts.iter_mut().filter(unseen) {
+    for attempt in attempts.iter_mut().filter(|attempt| attempt.slowdown.is_none()) {
+        attempt.slowdown = Some(slowdown);
         let runs = attempt.judged.runs.iter_mut();
         runs.for_each(|run| run.evidence.slowdown = Reading::Known(slowdown));
         (attempt.timed, attempt.wall) = timed(&attempt.judged.runs, meter, floor)?;

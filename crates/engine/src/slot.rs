@@ -96,18 +96,19 @@ impl Control {
         Nanos(known.min(time.0))
     }
 
-    /// Repeats the control program until the machine is calm, as long as fewer than [`Policy::CALM_LOOKS`] looks for calm were made.
-    /// `look` is its last run, and `looks` counts those made here. `phase` is called when a wait begins, every [`AGAIN`] looks, and when
+    /// Repeats the control program until the machine is calm: at most `most` times, and as long as fewer than [`Policy::CALM_LOOKS`] looks
+    /// for calm were made. `look` is its last run, and `looks` counts those made here. `phase` is called when a wait begins, every [`AGAIN`] looks, and when
     /// it ends.
     pub(crate) fn wait_for_calm(
         &self,
         context: &RunContext<'_>,
         slow_from: f64,
         mut look: Look,
-        looks: &Cell<u32>,
+        (looks, most): (&Cell<u32>, u32),
         phase: &dyn Fn(JudgePhase),
     ) -> Result<(), Fault> {
-        let waits = |look: &Look| !look.calm && looks.get() < Policy::CALM_LOOKS;
+        let end = looks.get().saturating_add(most).min(Policy::CALM_LOOKS);
+        let waits = |look: &Look| !look.calm && looks.get() < end;
         if !waits(&look) {
             return Ok(());
         }

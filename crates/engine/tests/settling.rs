@@ -6,7 +6,7 @@ use engine::SystemError;
 use engine::simulated::Stage;
 use judge::scoring::JudgeMode::AllTests;
 use kit::{Kit, echo, kit, ms, ok};
-use model::{Confidence, Event, JudgePhase, Nanos, Observation, Policy, Reading, Verdict};
+use model::{Confidence, Event, Exit, JudgePhase, Nanos, Observation, Policy, Reading, Verdict};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -30,6 +30,11 @@ fn wrong(_: &mut Stage) -> Result<Observation, SystemError> {
     ok(next())
 }
 
+/// Above its limit it is ended.
+fn stopped(stage: &mut Stage) -> Result<Observation, SystemError> {
+    Ok(Observation { exit: Exit::Signal(9), ..timed(stage)? })
+}
+
 /// Its CPU was taken from it so often that it can have cost 200 ms.
 fn disturbed(stage: &mut Stage) -> Result<Observation, SystemError> {
     let mut observation = timed(stage)?;
@@ -41,8 +46,10 @@ fn disturbed(stage: &mut Stage) -> Result<Observation, SystemError> {
 static CONTROL: Mutex<(u64, u32)> = Mutex::new((100, 0));
 /// After so many runs of it the machine is calm.
 static CALM_AFTER: Mutex<u32> = Mutex::new(u32::MAX);
-/// The machine becomes slower with each run of it.
+/// The machine becomes a little slower with each run of it.
 static SLOWER: AtomicBool = AtomicBool::new(false);
+/// In place of [`CALM_AFTER`]: it is more or less slow, for ever.
+const VARIES: u32 = 0;
 
 fn control(_: &mut Stage) -> Result<Observation, SystemError> {
     let mut control = CONTROL.lock().unwrap();
@@ -50,7 +57,11 @@ fn control(_: &mut Stage) -> Result<Observation, SystemError> {
     if SLOWER.load(Relaxed) {
         control.0 += 1;
     }
-    ok(if control.1 > *CALM_AFTER.lock().unwrap() { 100 } else { control.0 })
+    ok(match *CALM_AFTER.lock().unwrap() {
+        VARIES => control.0 + 10 * u64::from(control.1 % 4),
+        calm_after if control.1 > calm_after => 100,
+        _ => control.0,
+    })
 }
 
 /// Judges one test case with a limit of 2 s: verdict, confidence, runs, discarded runs and the time that counts.
@@ -99,7 +110,7 @@ fn check_in(
     kit.package.data.groups[0].cases.truncate(1);
     kit.programs.insert("timed", timed);
     kit.programs.insert("wrong, in time", wrong);
-    kit.programs.insert("disturbed", disturbed);
+    kit.programs.extend([("disturbed", disturbed as kit::Play), ("stopped", stopped)]);
     *TIMES.lock().unwrap() = times.to_vec();
     let judged = kit.judge(program, AllTests).unwrap().judgement;
     let test = &judged.tests[0];
@@ -136,8 +147,8 @@ fn no_program_fails_for_a_machine_that_has_become_slower() {
     let settled = |runs, void, time| (Confidence::Settled, runs, void, time);
     // As fast as ever: the control ran after each.
     assert_eq!(check_beside(102, "timed", &[2500, 2400], fails, settled(2, 0, 2400)), 2);
-    // 30 % slower: both runs could have kept the limit, and the third did. The first repeat waited until it was known that nothing changes.
-    let looks = 1 + Policy::CALM_KNOWN as u32;
+    // 30 % slower: both runs could have kept the limit, and the third did. Both repeats waited for a moment.
+    let looks = 2 * (1 + Policy::FIRST_LOOKS);
     assert_eq!(check_beside(130, "timed", &[2500, 2400, 1810], passes, settled(3, 2, 1810)), looks);
     // Slower to the end: nobody can know.
     check_beside(130, "timed", &[2500], fails, (Confidence::Open, 10, 10, 2500));
@@ -182,17 +193,19 @@ fn phase(event: &Event) -> Option<JudgePhase> {
 #[test]
 fn a_pass_near_the_limit_takes_calm_runs_too() {
     let (passes, settled) = (Verdict::Accepted, |runs| (Confidence::Settled, runs, 0, 1950));
+    let slower_at_first = &[1999, 1830];
     // The control runs after all but the last, which settles it.
     assert_eq!(check_beside(102, "timed", &[1950], passes, settled(5)), 4);
     // Slow after the first run and for two looks more: that run is not one of the five.
-    assert_eq!(check_until_calm(130, 3, "timed", &[1950], passes, settled(6)), 4 + 4);
+    let six = (Confidence::Settled, 6, 0, 1830);
+    assert_eq!(check_until_calm(130, 3, "timed", slower_at_first, passes, six), 4 + 4);
     // Slow to the end: it has waited until that was known, and ten runs are enough.
-    assert_eq!(check_beside(130, "timed", &[1950], passes, settled(10)), 8 + Policy::CALM_KNOWN as u32);
+    assert_eq!(check_beside(130, "timed", &[1950], passes, settled(10)), 5 + Policy::CALM_KNOWN as u32);
 }
 
 /// How often the control program ran for judgements of a submission near its limit, one after another in a slot that is slow.
 fn looks_of(judgements: u32) -> u32 {
-    *CONTROL.lock().unwrap() = (130, 0);
+    *CONTROL.lock().unwrap() = (if SLOWER.load(Relaxed) { 13_000 } else { 130 }, 0);
     *CALM_AFTER.lock().unwrap() = u32::MAX;
     let mut kit = kit();
     (kit.control, kit.before) = (true, judgements - 1);
@@ -204,7 +217,7 @@ fn looks_of(judgements: u32) -> u32 {
 #[test]
 fn a_slot_knows_how_slow_its_machine_stays() {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
-    let first = 8 + Policy::CALM_KNOWN as u32;
+    let first = 5 + Policy::CALM_KNOWN as u32;
     assert_eq!((looks_of(1), looks_of(2)), (first, first + 9), "the second one does not wait");
 }
 
@@ -216,6 +229,22 @@ fn waiting_for_calm_has_an_end() {
     SLOWER.store(false, Relaxed);
     let each = 9 + Policy::CALM_LOOKS;
     assert_eq!(looks, (each, 2 * each), "each submission has its own looks");
+}
+
+#[test]
+fn a_program_that_a_slow_machine_does_not_slow_does_not_wait() {
+    let (passes, fails) = (Verdict::Accepted, Verdict::TimeLimit);
+    let check = |program, times, verdict, how| check_until_calm(130, VARIES, program, times, verdict, how);
+    // Four runs show it, with a short wait before three of them; the fifth settles.
+    let shown = 4 + 3 * Policy::FIRST_LOOKS;
+    let steady = check("timed", &[1950], passes, (Confidence::Settled, 5, 0, 1950));
+    // A run over the limit is discarded all the same.
+    let over = check("timed", &[2500], fails, (Confidence::Open, 10, 10, 2500));
+    // These vary as the machine does, and those were all stopped.
+    let feels = check("timed", &[1830, 1990], passes, (Confidence::Settled, 10, 0, 1830));
+    let stopped = check("stopped", &[2500], fails, (Confidence::Open, 10, 10, 2500));
+    assert_eq!((steady, over), (shown, shown + 6));
+    assert!(feels > shown + 9 && stopped > shown + 9, "{feels} {stopped}");
 }
 
 #[test]

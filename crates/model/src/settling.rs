@@ -133,6 +133,18 @@ impl Policy {
     /// The number of recent checks that this needs.
     pub const CALM_KNOWN: usize = 50;
 
+    /// The number of checked runs from which a program can be seen to be unaffected by a slow machine.
+    pub const UNAFFECTED_RUNS: usize = 4;
+
+    /// That the machine's speed varied so much between these runs is required for it.
+    pub const UNAFFECTED_FROM: f64 = 0.1;
+
+    /// The times of a program that is unaffected vary by at most this part of what the machine's speed varied.
+    pub const UNAFFECTED_PART: f64 = 0.25;
+
+    /// The most checks for calm before one repeat, as long as fewer than [`Policy::UNAFFECTED_RUNS`] runs were checked: about four seconds.
+    pub const FIRST_LOOKS: u32 = 8;
+
     /// The fewest runs, on a machine that is not slow, that settle a pass near the limit.
     pub const CALM_RUNS: u32 = 5;
 

@@ -14,7 +14,7 @@ mod record;
 mod rule;
 mod thresholds;
 
-pub use calm::is_calm;
+pub use calm::{is_calm, is_unaffected};
 pub use disturbance::{disturbances, explained};
 pub use floor::floor_from_runs;
 pub use model::{Cause, Noise, NoiseFloor, Policy, Quiet, Spread, Thresholds};

@@ -108,7 +108,7 @@ fn calm_time(bench: &PreparedSlot, slow: &Slow, looks: &Cell<u32>) -> Result<Nan
     for _ in 0..Policy::CALM_RUNS {
         if let Some(control) = bench.control() {
             let look = control.look(&context, slow_from)?;
-            control.wait_for_calm(&context, slow_from, look, looks, &phase)?;
+            control.wait_for_calm(&context, slow_from, look, (looks, Policy::CALM_LOOKS), &phase)?;
         }
         cpu = cpu.min(time(bench, slow)?.unwrap_or(cpu));
     }
