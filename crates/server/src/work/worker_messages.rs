@@ -124,8 +124,8 @@ pub(crate) fn may_be_postponed(job: &Job) -> bool {
     job.attempt <= POSTPONED
 }
 
-/// A worker waits for a calm machine to go on with its job; `None`: it is to leave the job, which is not its own any more, or which others go
-/// before now.
+/// A worker waits for a calm machine to go on with its job; `None`: it is to leave the job, because that is not its own any more or others
+/// go first.
 pub(crate) async fn waits(service: &Service, from: &WorkerId, lease: Lease) -> Result<Option<Job>, Refusal> {
     let Some(job) = own(service, from, lease).await? else { return Ok(None) };
     let why = "others go first while its machine is slow";
