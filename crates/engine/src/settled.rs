@@ -73,7 +73,7 @@ pub(crate) struct SettleContext<'a> {
 ///
 /// While the least time is near the limit and no pass is settled, the control program is run after each: neighbours that share caches and
 /// memory slow a machine for seconds, in which all runs agree and no other evidence shows it. Where it is slow, the next attempt waits until it is not,
-/// unless the attempts show that this program does not feel it. Until there are enough of them to show that, waits are short.
+/// unless the attempts show that this does not slow the program. The first waits are short, until there are enough attempts to show that.
 pub(crate) fn settle_attempts(
     settle_context: &SettleContext<'_>,
     mut attempt: impl FnMut() -> Result<Judged, Fault>,

@@ -74,7 +74,7 @@ pub struct Control {
     pub looks: Looks,
 }
 
-/// A wait is told again after so many looks, about five seconds: a service may have got other work for the slot.
+/// A wait is reported again every 20 checks (about five to ten seconds), because a service may have new work for the slot by then.
 const AGAIN: u32 = 20;
 
 /// What the last run of the control program showed.
@@ -112,11 +112,9 @@ impl Control {
         if !waits(&look) {
             return Ok(());
         }
-        for again in 0.. {
-            if !waits(&look) {
-                break;
-            }
-            if again % AGAIN == 0 {
+        let begun = looks.get();
+        while waits(&look) {
+            if (looks.get() - begun).is_multiple_of(AGAIN) {
                 phase(JudgePhase::WaitingForCalm);
             }
             std::thread::sleep(self.pause);

@@ -89,8 +89,8 @@ pub enum FromWorker {
         /// What.
         event: Box<Event>,
     },
-    /// It waits for a calm machine before it goes on with a task that may be postponed ([`Task::may_be_postponed`]). Said again every few
-    /// seconds of the wait. Answered by [`ToWorker::Cancel`] if others go first.
+    /// It waits for a calm machine during a task that may be postponed ([`Task::may_be_postponed`]). Repeated every few seconds while it
+    /// waits. The service answers only if other jobs go first, with [`ToWorker::Cancel`].
     Waits {
         /// Which task.
         lease: Lease,

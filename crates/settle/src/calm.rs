@@ -20,7 +20,7 @@ fn fastest_part(recent: &[Nanos]) -> Nanos {
     *times.select_nth_unstable(recent.len() / Policy::CALM_PART - 1).1
 }
 
-/// Whether a program does not feel that the machine is slow. `runs` has the time of each run in any unit, and the slowdown of the control program
+/// Whether a slow machine does not slow this program. `runs` has the time of each run in any unit, and the slowdown of the control program
 /// after it.
 ///
 /// Neighbours slow programs that need memory beyond their core's own caches. If the machine's speed varied and the program's times did not,

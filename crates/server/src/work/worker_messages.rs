@@ -116,7 +116,7 @@ pub(crate) async fn keep(service: &Service, from: &WorkerId, lease: Lease) -> Re
     }
 }
 
-/// Only so many attempts at a job are postponed: the next one waits in its slot, and has a result however long machines stay slow.
+/// At most the first two attempts at a job are postponed. The third waits in its slot, so the job gets a result even if machines stay slow.
 const POSTPONED: u64 = 2;
 
 /// Whether others may go first while the worker of this job waits for a calm machine.
@@ -124,8 +124,8 @@ pub(crate) fn may_be_postponed(job: &Job) -> bool {
     job.attempt <= POSTPONED
 }
 
-/// A worker waits for a calm machine to go on with its job; `None`: it is to leave the job, because that is not its own any more or others
-/// go first.
+/// A worker reports that its job waits for a calm machine. `None`: the worker must abandon the job, because it lost the job or other jobs go
+/// first.
 pub(crate) async fn waits(service: &Service, from: &WorkerId, lease: Lease) -> Result<Option<Job>, Refusal> {
     let Some(job) = own(service, from, lease).await? else { return Ok(None) };
     let why = "others go first while its machine is slow";
