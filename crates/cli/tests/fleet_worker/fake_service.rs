@@ -1,7 +1,7 @@
 //! The service, as far as a worker sees it; and a worker.
 
 use crate::brokers::Brokers;
-use fleet::nats::{Ask, Greeting, Nats, News, Question, Reply, Standing};
+use fleet::nats::{Ask, Greeting, Nats, News, NotBegun, Question, Reply, Standing};
 use fleet::{JobId, Lease, Outcome, Task, Work};
 use futures_util::StreamExt;
 use model::{Bytes, Execution, Limits, Nanos, ProgramFile, ProgramKind};
@@ -146,12 +146,20 @@ async fn answer(state: &Mutex<FakeServiceState>, nats: &Nats, question: Question
     let ask = question.ask.clone().expect("it can be read");
     let reply = match ask {
         Ask::Begin { ticket, .. } => {
+            let job = ticket.job.0;
             let task = {
                 let mut state = state.lock().unwrap();
-                state.begun.push(ticket.job.0);
-                state.tasks[&ticket.job.0].clone()
+                let ended = state.outcomes.iter().any(|(of, _)| *of == job);
+                (!ended).then(|| {
+                    state.begun.push(job);
+                    state.tasks[&job].clone()
+                })
             };
-            Reply::Begun { task: nats.body(&task).await.unwrap(), submission: 1000 + ticket.job.0 }
+            match task {
+                Some(task) => Reply::Begun { task: nats.body(&task).await.unwrap(), submission: 1000 + job },
+                // A broker that is killed forgets what it handed out last, and hands out the ticket again.
+                None => Reply::NotBegun(NotBegun::Over),
+            }
         }
         Ask::Done { lease, outcome } => {
             let outcome = nats.read_body(outcome).await.unwrap();

@@ -65,7 +65,8 @@ impl Cluster {
             std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).map_err(|e| e.to_string())?;
         }
         let log = File::create(path.join("log")).map_err(|e| e.to_string())?;
-        let made = as_nobody(&[], programs.join("initdb"))
+        // Ends with this thread, as the server does.
+        let made = as_nobody(&["--pdeathsig", "KILL"], programs.join("initdb"))
             .args(["--auth=trust", "--username=tauto", "--encoding=UTF8", "--locale=C", "--no-sync", "-D"])
             .arg(path.join("data"))
             .current_dir(path)
