@@ -88,13 +88,13 @@ pub(crate) fn settle_attempts(
         let mut end = decided(&attempts, limit, floor);
         let passes = end.is_some_and(|end| end.passes);
         if let Some((control, context)) = control.filter(|_| !passes && is_near(&attempts, limit)) {
-            let look = control.look(&context, floor.slow_from())?;
+            let look = control.look(&context, floor.calm_until())?;
             note_slowdown(&mut attempts, look.slowdown, meter, floor)?;
             end = decided(&attempts, limit, floor);
             if end.is_none() && !is_unaffected(seen(&attempts)) {
                 let first = attempts.len() < Policy::UNAFFECTED_RUNS;
                 let most = if first { Policy::FIRST_LOOKS } else { Policy::CALM_LOOKS };
-                control.wait_for_calm(&context, floor.slow_from(), look, (looks, most), phase)?;
+                control.wait_for_calm(&context, floor.calm_until(), look, (looks, most), phase)?;
             }
         }
         let Some(end) = end else { continue };
@@ -142,8 +142,10 @@ fn decided(attempts: &[Attempt], limit: Option<Charge>, floor: &NoiseFloor) -> O
     }
     // Only for a pass: a run above the limit is discarded as before.
     let unaffected = is_unaffected(seen(attempts));
-    let timed = attempts.iter().map(|attempt| attempt.timed);
-    let timed: Vec<Timed> = timed.map(|timed| Timed { slow: timed.slow && !unaffected, ..timed }).collect();
+    let slow = |slowdown: f64| !unaffected && slowdown > floor.calm_until();
+    let timed = attempts.iter();
+    let timed = timed.map(|attempt| Timed { slow: attempt.slowdown.is_some_and(slow), ..attempt.timed });
+    let timed: Vec<Timed> = timed.collect();
     match settle(limit, floor.spread(), &Policy::PUBLISHED, &timed) {
         Step::Again => None,
         Step::Decided(decision) => Some(decision),

@@ -102,7 +102,7 @@ impl Control {
     pub(crate) fn wait_for_calm(
         &self,
         context: &RunContext<'_>,
-        slow_from: f64,
+        calm_until: f64,
         mut look: Look,
         (looks, most): (&Cell<u32>, u32),
         phase: &dyn Fn(JudgePhase),
@@ -119,21 +119,21 @@ impl Control {
             }
             std::thread::sleep(self.pause);
             looks.set(looks.get() + 1);
-            look = self.look(context, slow_from)?;
+            look = self.look(context, calm_until)?;
         }
         phase(JudgePhase::Judging);
         Ok(())
     }
 
-    /// Runs it once. The machine is slow if it takes more than `slow_from` times its fastest run.
-    pub(crate) fn look(&self, context: &RunContext<'_>, slow_from: f64) -> Result<Look, Fault> {
+    /// Runs it once. The machine is calm if it takes at most `calm_until` times its fastest run.
+    pub(crate) fn look(&self, context: &RunContext<'_>, calm_until: f64) -> Result<Look, Fault> {
         let fault = |why: String| SystemError::new("running the control program", why);
         let files: Result<Vec<OwnedFd>, _> = self.files.iter().map(OwnedFd::try_clone).collect();
         let run = context.run(&self.spec, files.map_err(|e| fault(e.to_string()))?)?;
         match run.exit {
             Exit::Code(0) => {
                 let (time, best) = (run.time.cpu, self.best(run.time.cpu));
-                let calm = is_calm(time, best, slow_from, &self.looks.note(time));
+                let calm = is_calm(time, best, calm_until, &self.looks.note(time));
                 Ok(Look { slowdown: time.0 as f64 / best.0.max(1) as f64, calm })
             }
             other => Err(fault(format!("it ended with {other:?}")).into()),

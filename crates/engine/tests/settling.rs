@@ -6,7 +6,7 @@ use engine::SystemError;
 use engine::simulated::Stage;
 use judge::scoring::JudgeMode::AllTests;
 use kit::{Kit, echo, kit, ms, ok};
-use model::{Confidence, Event, Exit, JudgePhase, Nanos, Observation, Policy, Reading, Verdict};
+use model::{Confidence, Event, Exit, JudgePhase, Nanos, Observation, Policy, Reading, Spread, Verdict};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -164,6 +164,26 @@ fn a_repeat_waits_for_calm() {
     let settled = (Confidence::Settled, 2, 1, 1810);
     let looks = check_until_calm(130, 4, "timed", &[2500, 1810], Verdict::Accepted, settled);
     assert_eq!(looks, 5, "it ran again as soon as the machine was calm");
+}
+
+/// Measured in a calm moment, a floor is narrower than what the machine varies by over minutes.
+#[test]
+fn nobody_waits_for_the_best_moments_of_a_calm_machine() {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    *CALM_AFTER.lock().unwrap() = u32::MAX;
+    let looks = |times, verdict, how| {
+        *CONTROL.lock().unwrap() = (105, 0);
+        let mut kit = kit();
+        kit.control = true;
+        kit.floor.memory.spread = Spread { median_excess: 0.01, tail_scale: 0.01 };
+        kit.floor.compute.spread = kit.floor.memory.spread;
+        kit.programs.insert("control", control);
+        check_in(kit, "timed", times, verdict, how);
+        CONTROL.lock().unwrap().1
+    };
+    assert_eq!(looks(&[1950], Verdict::Accepted, (Confidence::Settled, 5, 0, 1950)), 4);
+    // The floor still says that the machine was slow, so that runs over the limit are discarded.
+    assert_eq!(looks(&[2080], Verdict::TimeLimit, (Confidence::Open, 10, 10, 2080)), 10);
 }
 
 #[test]

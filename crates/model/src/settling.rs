@@ -82,6 +82,12 @@ impl NoiseFloor {
         1.0 + self.memory.spread.median_excess + self.memory.spread.tail_scale
     }
 
+    /// The slowdown of the memory-bound program up to which the machine counts as calm enough to repeat a test. A floor is measured in
+    /// seconds. Over minutes even a quiet machine varies by more, and waiting for its best moments would only take time.
+    pub fn calm_until(&self) -> f64 {
+        self.slow_from().max(1.0 + Policy::CALM_WITHIN)
+    }
+
     /// This floor with the fastest run of the memory-bound program that either has. A machine can be slow for minutes while
     /// others use its memory, perhaps while one of the floors was measured.
     pub fn knowing(mut self, earlier: &NoiseFloor) -> NoiseFloor {
@@ -123,6 +129,10 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// A control program that takes longer than its best time by at most this part shows a calm machine. The assumed floor has the same
+    /// figure, and with it the rule was simulated (docs/settling.md).
+    pub const CALM_WITHIN: f64 = 0.07;
+
     /// The most checks per submission for whether a slow machine has become calm: about two minutes, longer than most slow periods
     /// recorded on a shared host.
     pub const CALM_LOOKS: u32 = 300;

@@ -5,10 +5,10 @@ use model::{Nanos, Policy};
 /// Whether the machine is calm enough to repeat a test. `time` is the CPU time of the control program now, `best` its best, and `recent`
 /// its recent times in the slot, this one included.
 ///
-/// The machine is calm if the control program takes at most `slow_from` times its best. If neighbours stay, that never happens. Then the
+/// The machine is calm if the control program takes at most `calm_until` times its best. If neighbours stay, that never happens. Then the
 /// fastest fifth of the recent times counts as calm.
-pub fn is_calm(time: Nanos, best: Nanos, slow_from: f64, recent: &[Nanos]) -> bool {
-    time.0 as f64 <= slow_from * best.0 as f64 || time <= fastest_part(recent)
+pub fn is_calm(time: Nanos, best: Nanos, calm_until: f64, recent: &[Nanos]) -> bool {
+    time.0 as f64 <= calm_until * best.0 as f64 || time <= fastest_part(recent)
 }
 
 /// The slowest time of the fastest fifth, or zero if too few are known.

@@ -1,7 +1,7 @@
 //! The settle rule.
 
 use crate::explained;
-use model::{Cause, Charge, Confidence, Disturbance, Nanos, Policy, Spread};
+use model::{Cause, Charge, Confidence, Nanos, Policy, Spread};
 
 /// The evidence that fails a program: the natural logarithm of 1/error, corrected for a decision after each run (Bonferroni).
 fn needed(policy: &Policy) -> f64 {
@@ -17,16 +17,15 @@ pub struct Timed {
     pub disturbed: bool,
     /// The most that the disturbances can have added.
     pub explained: Nanos,
-    /// The machine was slow after it.
+    /// The machine was not calm after it ([`crate::is_calm`]).
     pub slow: bool,
 }
 
 impl Timed {
-    /// A run with this charge and these disturbances. Disturbances add to times and never to counts.
+    /// A run with this charge and these disturbances, on a calm machine. Disturbances add to times and never to counts.
     pub fn new(charge: Charge, causes: &[Cause]) -> Timed {
         let causes = if charge.clock.varies() { causes } else { &[] };
-        let slow = causes.iter().any(|cause| cause.name == Disturbance::SlowMachine);
-        Timed { charge, disturbed: !causes.is_empty(), explained: explained(causes), slow }
+        Timed { charge, disturbed: !causes.is_empty(), explained: explained(causes), slow: false }
     }
 
     /// Whether the run is discarded: it is above the limit by no more than its disturbances can have cost.

@@ -66,7 +66,7 @@ impl World<'_> {
         };
         self.looks.push(Nanos(time as u64));
         self.looks.drain(..self.looks.len().saturating_sub(KNOWN));
-        let calm = is_calm(Nanos(time as u64), Nanos(self.best as u64), self.floor.slow_from(), &self.looks);
+        let calm = is_calm(Nanos(time as u64), Nanos(self.best as u64), self.floor.calm_until(), &self.looks);
         Look { slowdown: time / self.best, calm }
     }
 
@@ -76,13 +76,14 @@ impl World<'_> {
     }
 
     fn timed(&self, (time, slowdown): (f64, Option<f64>), unaffected: bool) -> Timed {
-        let slow = slowdown.filter(|slowdown| *slowdown > self.floor.slow_from());
+        let above = |least: f64| slowdown.filter(|slowdown| *slowdown > least);
+        let slow = above(self.floor.slow_from());
         let explained = slow.map_or(0.0, |slowdown| time * (1.0 - 1.0 / slowdown));
         Timed {
             charge: Charge::cpu(Nanos(time as u64)),
             disturbed: slow.is_some(),
             explained: Nanos(explained as u64),
-            slow: slow.is_some() && !unaffected,
+            slow: above(self.floor.calm_until()).is_some() && !unaffected,
         }
     }
 }

@@ -76,6 +76,8 @@ pub(crate) struct Kit {
     pub(crate) runners: Vec<(Arc<Simulated>, Arc<Simulated>)>,
     /// Slots have a control program, the one that is called `control` here, which takes 100 ms at best.
     pub(crate) control: bool,
+    /// The noise floor of the slots.
+    pub(crate) floor: settle::NoiseFloor,
     /// How often a submission was judged in its slot before.
     pub(crate) before: u32,
     pub(crate) opinions: Opinions,
@@ -138,6 +140,7 @@ pub(crate) fn kit() -> Kit {
         overrides: Overrides::default(),
         runners: Vec::new(),
         control: false,
+        floor: settle::NoiseFloor::assumed(),
         before: 0,
         opinions: Opinions::none(),
         limit_cache: None,
@@ -400,7 +403,7 @@ impl Kit {
                 mode,
                 layout: Layout::default(),
                 meter: engine::clocks::Meter::Kernel,
-                floor: settle::NoiseFloor::assumed(),
+                floor: self.floor,
             },
             opinions: &self.opinions,
             limit_cache: LimitCache {
