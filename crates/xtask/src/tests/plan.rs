@@ -146,6 +146,11 @@ pub(super) fn drives_the_binary(suite: &Suite) -> bool {
     suite.name.starts_with("e2e::") && !suite.name.starts_with("e2e::bin::")
 }
 
+/// Its tests start other processes, which other load may disturb: the binary, databases or brokers.
+pub(super) fn starts_others(suite: &Suite) -> bool {
+    drives_the_binary(suite) || LONG.iter().any(|(name, _)| suite.name == *name)
+}
+
 /// What a list names, and the rest. A suite of which it names some tests is divided.
 fn divided<'a>(parts: impl IntoIterator<Item = Part<'a>>, list: &[Chosen]) -> (Vec<Part<'a>>, Vec<Part<'a>>) {
     let (mut named, mut others) = (Vec::new(), Vec::new());

@@ -145,9 +145,9 @@ fn run(part: &Part<'_>, tauto: &Path, yields: bool, out: &mut dyn Write) -> Resu
 /// Beyond this number something is broken, and nothing is run again.
 const RUN_AGAIN: usize = 3;
 
-/// Runs failed tests of the binary once more, one at a time: others use the machine, too. What passes then is flaky, which
-/// the summary tells with the report of the failure. What fails twice, more than [`RUN_AGAIN`] failures, a crash and a
-/// failed unit test stay as they are.
+/// Runs failed tests that start other processes once more, one at a time: others use the machine, too. What passes then is flaky,
+/// which the summary tells with the report of the failure. What fails twice, more than [`RUN_AGAIN`] failures, a crash and a failed
+/// unit test stay as they are.
 ///
 /// # Errors
 /// A suite cannot be started.
@@ -164,7 +164,7 @@ pub(super) fn again(
     for outcome in outcomes {
         let Some(suite) = suites.iter().find(|suite| suite.name == outcome.suite) else { continue };
         // Who crashes never comes to its report, and leaves tests that did not run.
-        if !plan::drives_the_binary(suite) || outcome.report.is_empty() {
+        if !plan::starts_others(suite) || outcome.report.is_empty() {
             continue;
         }
         for test in outcome.tests.iter_mut().filter(|test| test.state == State::Failed) {
@@ -328,6 +328,7 @@ mod tests {
         for (name, report, second, state, arguments) in [
             ("e2e::x", reports, "ok", State::Flaky, "a --exact\n"),
             ("e2e::y", reports, "FAILED", State::Failed, "a --exact\n"),
+            ("cli::fleet_worker", reports, "ok", State::Flaky, "a --exact\n"),
             ("e2e::crashes", "", "ok", State::Failed, ""),
             ("units", reports, "ok", State::Failed, ""),
         ] {
