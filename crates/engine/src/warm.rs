@@ -5,7 +5,7 @@ use crate::artifact_cache::{ArtifactCache, name_of};
 use crate::build_plan::{BuildPlan, LoadedFile, Sources, build_plan};
 use crate::languages::Languages;
 use crate::limits::MEMORY;
-use crate::program::{RunContext, warmed};
+use crate::program::{RunContext, Warmed, warmed};
 use crate::slot::Station;
 use model::Layout;
 use std::sync::atomic::AtomicBool;
@@ -38,12 +38,16 @@ impl PendingWarmUps {
         self.0.is_empty()
     }
 
-    /// Compiles it at a station, which puts it into its artifact cache.
-    pub fn warm(&self, station: &Station, cancel: &AtomicBool) -> Result<(), Fault> {
+    /// Compiles it at a station, which puts it into its artifact cache. Returns the languages for which it does not compile.
+    pub fn warm(&self, station: &Station, cancel: &AtomicBool) -> Result<Vec<String>, Fault> {
         let (placement, caches) = (&station.placement, &station.caches);
         let context =
             RunContext { runner: &*station.runner, placement, caches, layout: Layout::default(), cancel };
-        self.0.iter().try_for_each(|build_plan| warmed(context, build_plan).map(drop))
+        let failed = |build_plan: &BuildPlan| {
+            let failed = matches!(warmed(context, build_plan)?, Warmed::Failed);
+            Ok(failed.then(|| build_plan.language.clone()))
+        };
+        self.0.iter().filter_map(|build_plan| failed(build_plan).transpose()).collect()
     }
 }
 
@@ -133,6 +137,16 @@ mod tests {
         assert_eq!(compiled(true, &artifacts), (None, true, 0, 0), "an empty cache of its own");
         assert_eq!(compiled(false, &artifacts), (shared.clone(), false, 1, 1), "kept for the next program");
         assert_eq!(compiled(true, &artifacts), (shared, false, 0, 0), "a copy that goes with the machine");
+    }
+
+    #[test]
+    fn what_does_not_compile_is_named() {
+        for (code, failed) in [(0, vec![]), (1, vec!["go"])] {
+            let runner = Simulated::new(move |_| Ok(observation(Exit::Code(code), Nanos::from_millis(1))));
+            let station = Station::new(Box::new(runner), Placement::default());
+            let pending = PendingWarmUps(vec![build_plan_with_warm_up()]);
+            assert_eq!(pending.warm(&station, &AtomicBool::new(false)).unwrap(), failed);
+        }
     }
 
     #[test]

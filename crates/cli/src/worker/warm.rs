@@ -62,7 +62,13 @@ pub(super) fn main(args: &WorkerArgs) -> Result<Done, Failure> {
     let options = LauncherOptions { housekeeping: housekeeping.clone(), ..LauncherOptions::default() };
     let placement = Placement { cpus: housekeeping, ..Placement::default() };
     let station = Station::new(Box::new(Launcher::start(&options)?), placement).with_artifacts(artifacts);
-    pending.warm(&station, &AtomicBool::new(false)).map_err(crate::judging::failure)?;
-    tracing::info!("languages are prepared");
+    let failed = pending.warm(&station, &AtomicBool::new(false)).map_err(crate::judging::failure)?;
+    match failed.is_empty() {
+        true => tracing::info!("languages are prepared"),
+        false => {
+            let languages = failed.join(", ");
+            tracing::warn!(languages, "the warm-up does not compile; each program compiles what it needs");
+        }
+    }
     Ok(Done::Good)
 }
