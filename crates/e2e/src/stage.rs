@@ -262,9 +262,12 @@ impl Workspace<'_> {
     }
 }
 
-/// By another process: a child that another thread forks meanwhile would hold a descriptor of ours open for writing, and the copy could not be
-/// executed as long as it does (ETXTBSY, execve(2)).
-fn copy_program(from: &Path, to: &Path) -> Result<(), String> {
+/// Copies a program, by another process: a child that another thread forks meanwhile would hold a descriptor of ours open for writing, and
+/// the copy could not be executed as long as it does (ETXTBSY, execve(2)).
+///
+/// # Errors
+/// It cannot be copied.
+pub fn copy_program(from: &Path, to: &Path) -> Result<(), String> {
     let copied = Command::new("cp").arg(from).arg(to).status().map_err(|error| text(error, to))?;
     if copied.success() { Ok(()) } else { Err(format!("{}: not copied", to.display())) }
 }

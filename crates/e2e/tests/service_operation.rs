@@ -4,6 +4,7 @@
 use e2e::package::{self, DOUBLE, RIGHT};
 use e2e::postgres::Cluster;
 use e2e::service::{Service, submission};
+use e2e::stage::copy_program;
 use e2e::traffic::{post, state, verdict, wait_judged};
 use e2e::{certificates, http::Client, tauto};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -48,7 +49,7 @@ impl Drop for Role {
     }
 }
 
-/// A data directory as tmpfiles.d makes it.
+/// A data directory as tmpfiles.d makes it, and the program beside it: the web process's user may not pass through a clone below /root.
 fn data() -> Result<TempDir, String> {
     let fail = |e: std::io::Error| format!("data directory: {e}");
     let data = TempDir::with_prefix("apart-").map_err(fail)?;
@@ -58,13 +59,14 @@ fn data() -> Result<TempDir, String> {
     if geteuid().is_root() {
         chown(&service, Some(WEB), Some(WEB)).map_err(fail)?;
     }
+    copy_program(&tauto::binary()?, &data.path().join("tauto"))?;
     Ok(data)
 }
 
 /// As tautochrone-web.service starts it.
 fn web(data: &Path, http: &TcpListener) -> Result<Role, String> {
     let http = http.try_clone().map_err(|e| format!("socket: {e}"))?;
-    let mut command = Command::new(tauto::binary()?);
+    let mut command = Command::new(data.join("tauto"));
     command.args(["serve", "--web", "--directory"]).arg(data.join("service"));
     command.stdin(Stdio::from(OwnedFd::from(http)));
     if geteuid().is_root() {
