@@ -143,9 +143,8 @@ fn decided(attempts: &[Attempt], limit: Option<Charge>, floor: &NoiseFloor) -> O
     // Only for a pass: a run above the limit is discarded as before.
     let unaffected = is_unaffected(seen(attempts));
     let slow = |slowdown: f64| !unaffected && slowdown > floor.calm_until();
-    let timed = attempts.iter();
-    let timed = timed.map(|attempt| Timed { slow: attempt.slowdown.is_some_and(slow), ..attempt.timed });
-    let timed: Vec<Timed> = timed.collect();
+    let timed = |attempt: &Attempt| Timed { slow: attempt.slowdown.is_some_and(slow), ..attempt.timed };
+    let timed: Vec<Timed> = attempts.iter().map(timed).collect();
     match settle(limit, floor.spread(), &Policy::PUBLISHED, &timed) {
         Step::Again => None,
         Step::Decided(decision) => Some(decision),

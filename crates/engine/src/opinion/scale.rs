@@ -100,8 +100,8 @@ fn slow_test<'a>(
 }
 
 /// The least CPU time of a program at its slowest test, in as many runs on a calm machine as settle a pass. A scale outlasts
-/// the period in which it was measured: from a slow machine it would fail programs that keep their limit on a calm one. So calm here is
-/// only what the floor calls calm.
+/// the period in which it was measured: from a slow machine it would fail programs that keep their limit on a calm one. So the bound for
+/// a calm machine is the floor's own here.
 fn calm_time(bench: &PreparedSlot, slow: &Slow, looks: &Cell<u32>) -> Result<Nanos, Fault> {
     let (context, slow_from) = (bench.main_context(), bench.job.options.floor.slow_from());
     let phase = |phase| bench.job.phase(Some(&slow.submission.name), phase);
