@@ -12,8 +12,13 @@ use crate::{Error, Result};
 use group::{Line, Member};
 pub(crate) use open::PATIENCE;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{PgPool, Postgres, SqlSafeStr, Sqlite, SqlitePool, Transaction};
+use sqlx::{PgPool, Postgres, SqlSafeStr, SqlStr, Sqlite, SqlitePool, Transaction};
+use std::pin::Pin;
 use std::sync::Arc;
+
+/// What a database does. Boxed: the compiler proves of each handler's future, a hundred times over, that threads may exchange it, and here it need not look
+/// into those of the drivers. That took a third of the server's build time.
+type Step<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// An open database.
 #[derive(Clone, Debug)]
@@ -66,35 +71,38 @@ impl Database {
     }
 
     /// Begins to write. In PostgreSQL at READ COMMITTED: what must not change is locked by updating it first.
-    pub(crate) async fn write(&self) -> Result<Tx> {
-        self.write_after("BEGIN").await
+    pub(crate) fn write(&self) -> Step<'_, Tx> {
+        self.write_after("BEGIN")
     }
 
     /// Begins to write what may be undone where the database's machine fails at once after it: PostgreSQL does not wait for the disk,
     /// and loses what was committed in the last 0.6 s at most, in order (its manual, "Asynchronous Commit"). SQLite waits all the same.
-    pub(crate) async fn write_fleetingly(&self) -> Result<Tx> {
-        self.write_after("BEGIN; SET LOCAL synchronous_commit TO OFF").await
+    pub(crate) fn write_fleetingly(&self) -> Step<'_, Tx> {
+        self.write_after("BEGIN; SET LOCAL synchronous_commit TO OFF")
     }
 
-    async fn write_after(&self, begin: &'static str) -> Result<Tx> {
-        let inner = match &self.pools {
-            Pools::Sqlite { writers, .. } => Inner::Member(writers.begin(PATIENCE, &self.place).await?),
-            Pools::Postgres(pool) => {
-                Inner::Postgres(pool.begin_with(begin).await.map_err(|e| self.fails(e))?)
-            }
-        };
-        Ok(Tx { inner, place: Arc::clone(&self.place) })
+    fn write_after(&self, begin: &'static str) -> Step<'_, Tx> {
+        Box::pin(async move {
+            let inner = match &self.pools {
+                Pools::Sqlite { writers, .. } => Inner::Member(writers.begin(PATIENCE, &self.place).await?),
+                Pools::Postgres(pool) => {
+                    Inner::Postgres(pool.begin_with(begin).await.map_err(|e| self.fails(e))?)
+                }
+            };
+            Ok(Tx { inner, place: Arc::clone(&self.place) })
+        })
     }
 
     /// Begins to read one unchanging state.
-    pub(crate) async fn read(&self) -> Result<Tx> {
-        let inner = match &self.pools {
-            Pools::Sqlite { readers, .. } => readers.begin().await.map(Inner::Sqlite),
-            Pools::Postgres(pool) => {
-                pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await.map(Inner::Postgres)
-            }
-        };
-        Ok(Tx { inner: inner.map_err(|e| self.fails(e))?, place: Arc::clone(&self.place) })
+    pub(crate) fn read(&self) -> Step<'_, Tx> {
+        const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        Box::pin(async move {
+            let inner = match &self.pools {
+                Pools::Sqlite { readers, .. } => readers.begin().await.map(Inner::Sqlite),
+                Pools::Postgres(pool) => pool.begin_with(BEGIN).await.map(Inner::Postgres),
+            };
+            Ok(Tx { inner: inner.map_err(|e| self.fails(e))?, place: Arc::clone(&self.place) })
+        })
     }
 
     pub(crate) async fn close(&self) {
@@ -160,24 +168,30 @@ impl Tx {
     }
 
     /// Runs a statement; the number of rows it concerned.
-    pub(crate) async fn run(&mut self, sql: impl SqlSafeStr, values: impl Into<Vec<Value>>) -> Result<u64> {
-        let values = values.into();
-        let done = by!(execute, self, sql, values, done => done.rows_affected(), done.rows_affected());
-        done.map_err(|e| self.fails(e))
+    pub(crate) fn run(&mut self, sql: impl SqlSafeStr, values: impl Into<Vec<Value>>) -> Step<'_, u64> {
+        self.run_text(sql.into_sql_str(), values.into())
+    }
+
+    fn run_text(&mut self, sql: SqlStr, values: Vec<Value>) -> Step<'_, u64> {
+        Box::pin(async move {
+            let done = by!(execute, self, sql, values, done => done.rows_affected(), done.rows_affected());
+            done.map_err(|e| self.fails(e))
+        })
     }
 
     /// All rows.
-    pub(crate) async fn rows(
-        &mut self,
-        sql: impl SqlSafeStr,
-        values: impl Into<Vec<Value>>,
-    ) -> Result<Vec<Row>> {
-        let values = values.into();
-        let place = Arc::clone(&self.place);
-        let rows: sqlx::Result<Vec<Row>> = by!(fetch_all, self, sql, values, rows =>
-            rows.into_iter().map(|row| Row::sqlite(row, &place)).collect(),
-            rows.into_iter().map(|row| Row::postgres(row, &place)).collect());
-        rows.map_err(|e| self.fails(e))
+    pub(crate) fn rows(&mut self, sql: impl SqlSafeStr, values: impl Into<Vec<Value>>) -> Step<'_, Vec<Row>> {
+        self.rows_of_text(sql.into_sql_str(), values.into())
+    }
+
+    fn rows_of_text(&mut self, sql: SqlStr, values: Vec<Value>) -> Step<'_, Vec<Row>> {
+        Box::pin(async move {
+            let place = Arc::clone(&self.place);
+            let rows: sqlx::Result<Vec<Row>> = by!(fetch_all, self, sql, values, rows =>
+                rows.into_iter().map(|row| Row::sqlite(row, &place)).collect(),
+                rows.into_iter().map(|row| Row::postgres(row, &place)).collect());
+            rows.map_err(|e| self.fails(e))
+        })
     }
 
     /// The first row, if there is one.
@@ -196,25 +210,30 @@ impl Tx {
     }
 
     /// Runs several statements without parameters.
-    pub(crate) async fn script(&mut self, sql: impl SqlSafeStr) -> Result<()> {
-        let done = match &mut self.inner {
-            Inner::Sqlite(tx) => sqlx::raw_sql(sql).execute(&mut **tx).await.map(drop),
-            Inner::Member(tx) => match tx.connection() {
-                Ok(connection) => sqlx::raw_sql(sql).execute(connection).await.map(drop),
-                Err(closed) => Err(closed),
-            },
-            Inner::Postgres(tx) => sqlx::raw_sql(sql).execute(&mut **tx).await.map(drop),
-        };
-        done.map_err(|e| self.fails(e))
+    pub(crate) fn script(&mut self, sql: impl SqlSafeStr) -> Step<'_, ()> {
+        let sql = sql.into_sql_str();
+        Box::pin(async move {
+            let done = match &mut self.inner {
+                Inner::Sqlite(tx) => sqlx::raw_sql(sql).execute(&mut **tx).await.map(drop),
+                Inner::Member(tx) => match tx.connection() {
+                    Ok(connection) => sqlx::raw_sql(sql).execute(connection).await.map(drop),
+                    Err(closed) => Err(closed),
+                },
+                Inner::Postgres(tx) => sqlx::raw_sql(sql).execute(&mut **tx).await.map(drop),
+            };
+            done.map_err(|e| self.fails(e))
+        })
     }
 
     /// Makes it durable: on disk when this returns.
-    pub(crate) async fn commit(self) -> Result<()> {
-        let done = match self.inner {
-            Inner::Sqlite(tx) => tx.commit().await,
-            Inner::Member(member) => return member.commit().await,
-            Inner::Postgres(tx) => tx.commit().await,
-        };
-        done.map_err(|e| Error::at(&self.place, e))
+    pub(crate) fn commit(self) -> Step<'static, ()> {
+        Box::pin(async move {
+            let done = match self.inner {
+                Inner::Sqlite(tx) => tx.commit().await,
+                Inner::Member(member) => return member.commit().await,
+                Inner::Postgres(tx) => tx.commit().await,
+            };
+            done.map_err(|e| Error::at(&self.place, e))
+        })
     }
 }
